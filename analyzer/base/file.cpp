@@ -1,0 +1,191 @@
+#include "analyzer/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace stallscope {
+namespace {
+
+std::string HintFor(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space or write to another disk";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "check the permissions of the file and its folder";
+    case ENOENT:
+      return "check the path";
+    case EISDIR:
+      return "name a file, not a folder";
+    case EIO:
+      return "the disk reports an error; check it";
+    default:
+      return "";
+  }
+}
+
+Error SystemError(ErrorKind kind, const std::string& path, const char* action, int error) {
+  return Error{kind, std::string(action) + ": " + std::strerror(error), path, HintFor(error)};
+}
+
+}  // namespace
+
+ssize_t FileOps::Pwrite(int fd, const void* data, size_t size, off_t offset) {
+  return pwrite(fd, data, size, offset);
+}
+int FileOps::Fsync(int fd) { return fsync(fd); }
+int FileOps::Rename(const char* from, const char* to) { return std::rename(from, to); }
+
+FileOps& FileOps::Kernel() {
+  static FileOps kernel;
+  return kernel;
+}
+
+Result<AppendFile> AppendFile::Create(const std::string& path, FileOps& ops) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot create the file", errno);
+  return AppendFile(fd, path, ops);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      torn_(other.torn_),
+      path_(std::move(other.path_)),
+      ops_(other.ops_) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  if (this != &other) {
+    Close();
+    fd_ = std::exchange(other.fd_, -1);
+    size_ = other.size_;
+    torn_ = other.torn_;
+    path_ = std::move(other.path_);
+    ops_ = other.ops_;
+  }
+  return *this;
+}
+
+AppendFile::~AppendFile() { Close(); }
+
+void AppendFile::Close() {
+  if (fd_ < 0) return;
+  // Best effort: a reader skips the torn tail anyway.
+  if (torn_ && ftruncate(fd_, static_cast<off_t>(size_)) != 0) torn_ = true;
+  close(fd_);
+  fd_ = -1;
+}
+
+Status AppendFile::Append(std::string_view data) {
+  size_t done = 0;
+  while (done < data.size()) {
+    const ssize_t written =
+        ops_->Pwrite(fd_, data.data() + done, data.size() - done, static_cast<off_t>(size_ + done));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      torn_ = true;
+      return SystemError(ErrorKind::kRun, path_, "cannot write", errno);
+    }
+    if (written == 0) {
+      torn_ = true;
+      return Error{ErrorKind::kRun, "cannot write: the disk took nothing", path_, HintFor(ENOSPC)};
+    }
+    done += static_cast<size_t>(written);
+  }
+  size_ += data.size();
+  torn_ = false;
+  return {};
+}
+
+Status AppendFile::Sync() {
+  if (ops_->Fsync(fd_) != 0) return SystemError(ErrorKind::kRun, path_, "cannot sync", errno);
+  return {};
+}
+
+Result<InputFile> InputFile::Open(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
+  struct stat about;
+  if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
+    close(fd);
+    return SystemError(ErrorKind::kInput, path, "cannot read", EISDIR);
+  }
+  return InputFile(fd, path);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+InputFile& InputFile::operator=(InputFile&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Result<size_t> InputFile::ReadAt(uint64_t offset, void* into, size_t size) const {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got =
+        pread(fd_, static_cast<char*>(into) + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return SystemError(ErrorKind::kInput, path_, "cannot read", errno);
+    }
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+Result<uint64_t> InputFile::Size() const {
+  struct stat about;
+  if (fstat(fd_, &about) != 0) return SystemError(ErrorKind::kInput, path_, "cannot stat", errno);
+  return static_cast<uint64_t>(about.st_size);
+}
+
+Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit) {
+  STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  std::string content;
+  char block[65536];
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(content.size(), block, sizeof block));
+    if (got == 0) return content;
+    if (content.size() + got > limit) {
+      return Error{ErrorKind::kInput, "larger than " + std::to_string(limit) + " bytes", path,
+                   "this is not a file of the expected kind"};
+    }
+    content.append(block, got);
+  }
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view content, FileOps& ops) {
+  const std::string beside = path + ".tmp." + std::to_string(getpid());
+  Status written = [&]() -> Status {
+    STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(beside, ops));
+    STALLSCOPE_RETURN_IF_ERROR(file.Append(content));
+    STALLSCOPE_RETURN_IF_ERROR(file.Sync());
+    if (ops.Rename(beside.c_str(), path.c_str()) != 0) {
+      return SystemError(ErrorKind::kRun, path, "cannot replace the file", errno);
+    }
+    return {};
+  }();
+  if (!written.ok()) unlink(beside.c_str());
+  return written;
+}
+
+}  // namespace stallscope

@@ -1,0 +1,87 @@
+// Files that keep their promises: a write is whole or reported, a report is old or new.
+//
+// Every write goes through FileOps, so that a test can make the N-th one fail, come back short or
+// be interrupted. Objects here belong to one thread at a time.
+#ifndef STALLSCOPE_ANALYZER_BASE_FILE_H_
+#define STALLSCOPE_ANALYZER_BASE_FILE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope {
+
+// The seam: what is called instead of the kernel. The defaults call the kernel; each behaves as the
+// system call of its name, errno included.
+class FileOps {
+ public:
+  virtual ~FileOps() = default;
+  virtual ssize_t Pwrite(int fd, const void* data, size_t size, off_t offset);
+  virtual int Fsync(int fd);
+  virtual int Rename(const char* from, const char* to);
+  static FileOps& Kernel();
+};
+
+// A file that grows at its end. An Append that fails leaves the earlier content as it was; the next
+// Append overwrites what the failed one had put behind it.
+class AppendFile {
+ public:
+  // Creates or empties the file. `ops` must outlive the object.
+  static Result<AppendFile> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+  ~AppendFile();  // closes; cuts off what a failed Append left
+
+  // Takes short writes and EINTR in its stride. The error says ENOSPC, EIO, ... in words.
+  Status Append(std::string_view data);
+  Status Sync();
+  uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  AppendFile(int fd, std::string path, FileOps& ops)
+      : fd_(fd), path_(std::move(path)), ops_(&ops) {}
+  void Close();
+
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  bool torn_ = false;  // bytes of a failed Append lie behind size_
+  std::string path_;
+  FileOps* ops_;
+};
+
+// Reads by offset, never through a map: a file that shrinks while it is read is a short read, not a
+// signal.
+class InputFile {
+ public:
+  static Result<InputFile> Open(const std::string& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  ~InputFile();
+
+  // Reads up to `size` bytes; fewer only at the end of the file.
+  Result<size_t> ReadAt(uint64_t offset, void* into, size_t size) const;
+  // The size now: a trace that is still written grows.
+  Result<uint64_t> Size() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  InputFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_ = -1;
+  std::string path_;
+};
+
+// The whole file; more than `limit` bytes is an error.
+Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit);
+
+// Writes beside `path`, syncs, renames: whoever reads `path` finds the old content or the new.
+Status WriteFileAtomically(const std::string& path, std::string_view content,
+                           FileOps& ops = FileOps::Kernel());
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_BASE_FILE_H_

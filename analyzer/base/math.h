@@ -1,0 +1,25 @@
+// Quantiles and intervals, defined once for every room.
+#ifndef STALLSCOPE_ANALYZER_BASE_MATH_H_
+#define STALLSCOPE_ANALYZER_BASE_MATH_H_
+
+#include <span>
+
+namespace stallscope {
+
+// The q-quantile (0..1) with linear interpolation between the closest ranks, as numpy's default
+// has it. `sorted` must be in ascending order; 0 where it is empty.
+double Quantile(std::span<const double> sorted, double q);
+
+struct Interval {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// The mean with its 95% interval by Student's t. One value gives an interval of no width; none
+// gives zeros.
+Interval MeanInterval(std::span<const double> values);
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_BASE_MATH_H_

@@ -1,0 +1,121 @@
+# The house: every room, and what it may link directly. Links run downwards only; a link that is
+# not in this table stops the configure step. The architecture is a test.
+#
+#   room | rooms it may link (analyzer/base always) | parts it may link (threads and fmt always)
+#
+# `analyzer/trace` and `collectors/data` both take CRC32C from isa-l, because `analyzer/base` is
+# std only: a checksum of our own there would be slower than the part that both can have.
+set(STALLSCOPE_ROOM_TABLE
+  "analyzer/base||"
+  "analyzer/trace||protobuf isal"
+  "analyzer/spec||protobuf json"
+  "analyzer/model|analyzer/trace analyzer/spec|"
+  "analyzer/export|analyzer/model|"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export collectors/recorder collectors/system|cli11 json"
+  "collectors/recorder|analyzer/trace|"
+  "collectors/system|collectors/recorder|dl"
+)
+
+set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)
+
+function(_stallscope_room_row ROOM OUT_ROOMS OUT_PARTS)
+  foreach(row IN LISTS STALLSCOPE_ROOM_TABLE)
+    string(REPLACE "|" ";" cells "${row}")
+    list(GET cells 0 name)
+    if(name STREQUAL ROOM)
+      list(GET cells 1 rooms)
+      list(GET cells 2 parts)
+      separate_arguments(rooms)
+      separate_arguments(parts)
+      set(${OUT_ROOMS} "${rooms}" PARENT_SCOPE)
+      set(${OUT_PARTS} "${parts}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "The room '${ROOM}' is not in the table of tools/cmake/StallscopeRooms.cmake. "
+                      "Add a row for it there, and say in the commit why the house needs it.")
+endfunction()
+
+# analyzer/trace -> stallscope_trace, analyzer/importers/nsys -> stallscope_importers_nsys
+function(stallscope_room_target ROOM OUT)
+  string(REGEX REPLACE "^[^/]+/" "" short "${ROOM}")
+  string(REPLACE "/" "_" short "${short}")
+  set(${OUT} "stallscope_${short}" PARENT_SCOPE)
+endfunction()
+
+function(_stallscope_resolve_links ROOM SCOPE)
+  _stallscope_room_row("${ROOM}" allowed_rooms allowed_parts)
+  list(APPEND allowed_rooms analyzer/base)
+  list(APPEND allowed_parts ${STALLSCOPE_PARTS_EVERYWHERE})
+  stallscope_room_target("${ROOM}" target)
+  foreach(link IN LISTS ARGN)
+    if(link MATCHES "/")
+      if(NOT link IN_LIST allowed_rooms)
+        message(FATAL_ERROR "${ROOM} must not link ${link}: the table of rooms in "
+                            "tools/cmake/StallscopeRooms.cmake has no such edge.")
+      endif()
+      stallscope_room_target("${link}" linked)
+    else()
+      if(NOT link IN_LIST allowed_parts)
+        message(FATAL_ERROR "${ROOM} must not link the part '${link}': the table of rooms in "
+                            "tools/cmake/StallscopeRooms.cmake has no such edge.")
+      endif()
+      set(linked "${STALLSCOPE_PART_${link}}")
+    endif()
+    target_link_libraries(${target} ${SCOPE} ${linked})
+  endforeach()
+endfunction()
+
+# stallscope_library(NAME <room> SOURCES <files> [LINKS <rooms and parts>] [PRIVATE_LINKS <...>])
+# LINKS appear in the room's headers, PRIVATE_LINKS in its sources only.
+function(stallscope_library)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  stallscope_room_target("${arg_NAME}" target)
+  add_library(${target} STATIC ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE stallscope_options)
+  target_include_directories(${target} PUBLIC
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stallscope>")
+  if(NOT arg_NAME STREQUAL "analyzer/base")
+    target_link_libraries(${target} PUBLIC stallscope_base)
+  endif()
+  _stallscope_resolve_links("${arg_NAME}" PUBLIC ${arg_LINKS})
+  _stallscope_resolve_links("${arg_NAME}" PRIVATE ${arg_PRIVATE_LINKS})
+  set_property(GLOBAL APPEND PROPERTY STALLSCOPE_ROOMS_BUILT "${arg_NAME}")
+endfunction()
+
+# stallscope_program(NAME <program> ROOM <room> SOURCES <files> LINKS <rooms and parts>)
+function(stallscope_program)
+  cmake_parse_arguments(arg "" "NAME;ROOM" "SOURCES;LINKS" ${ARGN})
+  stallscope_room_target("${arg_ROOM}" target)
+  add_executable(${target} ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${arg_NAME}")
+  target_link_libraries(${target} PRIVATE stallscope_options)
+  _stallscope_resolve_links("${arg_ROOM}" PRIVATE analyzer/base ${arg_LINKS})
+  set_property(GLOBAL APPEND PROPERTY STALLSCOPE_ROOMS_BUILT "${arg_ROOM}")
+endfunction()
+
+# stallscope_proto(<room> <file.proto>): generated beside the room, visible to its sources only.
+# Generated code is compiled apart, without our warnings.
+function(stallscope_proto ROOM PROTO)
+  stallscope_room_target("${ROOM}" target)
+  add_library(${target}_proto OBJECT "${PROTO}")
+  protobuf_generate(TARGET ${target}_proto LANGUAGE cpp
+                    IMPORT_DIRS "${PROJECT_SOURCE_DIR}" PROTOC_OUT_DIR "${PROJECT_BINARY_DIR}/gen")
+  target_link_libraries(${target}_proto PUBLIC protobuf::libprotobuf)
+  target_include_directories(${target}_proto SYSTEM PUBLIC "${PROJECT_BINARY_DIR}/gen")
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_proto>)
+  add_dependencies(${target} ${target}_proto)
+  target_include_directories(${target} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}/gen")
+endfunction()
+
+# A row for a room that nobody builds is a lie about the house.
+function(stallscope_check_rooms)
+  get_property(built GLOBAL PROPERTY STALLSCOPE_ROOMS_BUILT)
+  foreach(row IN LISTS STALLSCOPE_ROOM_TABLE)
+    string(REGEX REPLACE "\\|.*" "" name "${row}")
+    if(NOT name IN_LIST built)
+      message(FATAL_ERROR "The table of rooms has '${name}', but no CMakeLists.txt builds it.")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,32 @@
+# Tests: every doctest case is a ctest test of its own. Its test suite (fast, slow, measure) is its
+# label; a case outside those three suites stops the build.
+
+find_package(doctest 2.4.9 REQUIRED)
+
+# stallscope_test(NAME <mirrored folder> SOURCES <files> LINKS <rooms> [PARTS <parts>])
+function(stallscope_test)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;PARTS" ${ARGN})
+  string(REPLACE "/" "_" target "test_${arg_NAME}")
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE stallscope_options stallscope_test_support)
+  foreach(link IN LISTS arg_LINKS)
+    stallscope_room_target("${link}" linked)
+    target_link_libraries(${target} PRIVATE ${linked})
+  endforeach()
+  foreach(part IN LISTS arg_PARTS)
+    target_link_libraries(${target} PRIVATE ${STALLSCOPE_PART_${part}})
+  endforeach()
+  set_target_properties(${target} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  set(list "${CMAKE_CURRENT_BINARY_DIR}/${target}_tests.cmake")
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -D "EXECUTABLE=$<TARGET_FILE:${target}>" -D "PREFIX=${arg_NAME}"
+            -D "OUT=${list}" -D "ROOT=${PROJECT_SOURCE_DIR}"
+            -P "${PROJECT_SOURCE_DIR}/tools/cmake/ListDoctestCases.cmake"
+    BYPRODUCTS "${list}" VERBATIM)
+  set(include_file "${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake")
+  file(WRITE "${include_file}"
+    "if(EXISTS \"${list}\")\n  include(\"${list}\")\nelse()\n"
+    "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include_file}")
+endfunction()
