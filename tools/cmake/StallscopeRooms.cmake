@@ -95,18 +95,17 @@ function(stallscope_program)
   set_property(GLOBAL APPEND PROPERTY STALLSCOPE_ROOMS_BUILT "${arg_ROOM}")
 endfunction()
 
-# stallscope_proto(<room> <file.proto>): generated beside the room, visible to its sources only.
-# Generated code is compiled apart, without our warnings.
+# stallscope_proto(<room> <file.proto>): the room's sources include "<room>/<file>.pb.h", nobody
+# else can. Generated code is compiled apart, without our warnings.
 function(stallscope_proto ROOM PROTO)
   stallscope_room_target("${ROOM}" target)
   add_library(${target}_proto OBJECT "${PROTO}")
-  protobuf_generate(TARGET ${target}_proto LANGUAGE cpp
-                    IMPORT_DIRS "${PROJECT_SOURCE_DIR}" PROTOC_OUT_DIR "${PROJECT_BINARY_DIR}/gen")
+  protobuf_generate(TARGET ${target}_proto LANGUAGE cpp)
   target_link_libraries(${target}_proto PUBLIC protobuf::libprotobuf)
-  target_include_directories(${target}_proto SYSTEM PUBLIC "${PROJECT_BINARY_DIR}/gen")
+  target_include_directories(${target}_proto PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_proto>)
   add_dependencies(${target} ${target}_proto)
-  target_include_directories(${target} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}/gen")
+  target_include_directories(${target} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}")
 endfunction()
 
 # A row for a room that nobody builds is a lie about the house.

@@ -1,0 +1,163 @@
+// One payload: what a flush of the recorder wrote, readable without any other.
+//
+// ChunkBuilder encodes events as they come; DecodeChunk gives them back. Both belong to one thread
+// at a time. Protobuf stays inside.
+#ifndef STALLSCOPE_ANALYZER_TRACE_CHUNK_H_
+#define STALLSCOPE_ANALYZER_TRACE_CHUNK_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/result.h"
+#include "analyzer/trace/events.h"
+#include "analyzer/trace/limits.h"
+#include "analyzer/trace/span_codec.h"
+
+namespace stallscope::trace {
+
+struct Definitions {
+  std::optional<RunInfo> run;
+  std::vector<StageInfo> stages;
+  std::vector<QueueInfo> queues;
+  std::vector<TrackInfo> tracks;
+  std::vector<CounterInfo> counters;
+};
+
+using Names = std::vector<std::pair<uint32_t, std::string>>;
+
+struct Anchor {
+  Ticks ticks = 0;
+  int64_t monotonic_ns = 0;
+  int64_t realtime_ns = 0;
+};
+
+struct Chunk {
+  Anchor anchor;
+  Names stage_names;
+  Names queue_names;
+  Names track_names;
+  Names counter_names;
+  Names strings;
+  Definitions definitions;
+  std::vector<SpanClass> span_classes;
+  std::vector<EncodedSpans> spans;
+  EventRows rows;
+  std::optional<Seal> seal;
+};
+
+// Whoever knows the names of the things that a chunk speaks of.
+class NameSource {
+ public:
+  virtual ~NameSource() = default;
+  virtual std::string StageName(StageId id) const = 0;
+  virtual std::string QueueName(QueueId id) const = 0;
+  virtual std::string TrackName(TrackId id) const = 0;
+  virtual std::string CounterName(CounterId id) const = 0;
+  virtual std::string String(StringId id) const = 0;
+};
+
+// Encodes events into a payload. Once Full(), it must be finished before more is added.
+class ChunkBuilder {
+ public:
+  // `names` must outlive the builder; it is asked once a chunk for each thing spoken of.
+  explicit ChunkBuilder(const NameSource& names);
+
+  // Spans of one track must come in the order in which the track emitted them.
+  void AddSpan(TrackId track, const SpanClass& span_class, int64_t start_ns, int64_t end_ns,
+               ItemId item);
+  // About the span that was added last.
+  void AddCost(uint64_t bytes, uint64_t cpu_ns) { last_spans_->AddCost(bytes, cpu_ns); }
+  void AddWaker(TrackId waker) { last_spans_->AddWaker(waker); }
+
+  void Add(const QueueEvent& row);
+  void Add(const Release& row);
+  void Add(const Lineage& row);
+  void Add(const Batch& row);
+  void Add(const Element& row);
+  void Add(const CacheEvent& row);
+  void Add(const Copy& row);
+  void Add(const Kernel& row);
+  void Add(const Step& row);
+  void Add(const Sample& row);
+  void Add(const KnobChange& row);
+  void Add(const Gap& row);
+
+  // What is longer than limits.h allows is cut. A RunInfo may only be added to an empty builder.
+  void Define(const RunInfo& run);
+  void Define(const StageInfo& stage);
+  void Define(const QueueInfo& queue);
+  void Define(const TrackInfo& track);
+  void Define(const CounterInfo& counter);
+  void SetSeal(const Seal& seal);
+
+  bool Empty() const { return size_ == 0 && span_count_ == 0; }
+  bool Full() const { return size_ + span_bytes_ >= kFullPayload; }
+
+  // The payload, at most kMaxPayload bytes; the builder is empty again.
+  std::string Finish(const Anchor& anchor);
+
+ private:
+  // The ids of one kind that the chunk speaks of.
+  struct UsedIds {
+    std::vector<bool> seen;
+    std::vector<uint32_t> ids;
+    bool Insert(uint32_t id);
+    void Clear();
+  };
+  struct CachedClass {
+    uint64_t key = 0;  // 0: free
+    uint32_t number = 0;
+  };
+
+  uint32_t ClassNumber(const SpanClass& span_class);
+  SpanEncoder& EncoderOf(TrackId track);
+  void MeasureSpans();
+  void Use(StageId id);
+  void Use(QueueId id);
+  void Use(TrackId id);
+  void Use(CounterId id);
+  void Use(StringId id);
+  void Grow(size_t bytes) { size_ += bytes; }
+
+  const NameSource& names_;
+  EventRows rows_;
+  Definitions definitions_;
+  std::optional<Seal> seal_;
+  std::vector<SpanClass> classes_;
+  std::array<CachedClass, 256> class_cache_{};          // by hash of the key; classes_ is the truth
+  std::vector<std::unique_ptr<SpanEncoder>> encoders_;  // by track; kept between chunks
+  std::vector<TrackId> open_tracks_;
+  TrackId last_track_;
+  SpanEncoder* last_spans_ = nullptr;
+  UsedIds stages_;
+  UsedIds queues_;
+  UsedIds tracks_;
+  UsedIds counters_;
+  UsedIds strings_;
+  uint64_t span_count_ = 0;
+  size_t span_bytes_ = 0;  // of the open spans, as last measured
+  size_t size_ = 0;        // an upper bound of everything else
+};
+
+// What `payload` says. The error tells what is wrong with it; its place is the caller's to add.
+Result<Chunk> DecodeChunk(std::string_view payload);
+
+// How many spans and rows a payload declares, without decoding it: what a loader reserves. Counts
+// that the bytes cannot hold are cut to what they can.
+struct ChunkCounts {
+  std::vector<std::pair<TrackId, uint64_t>> spans;
+  std::map<int, uint64_t> rows;  // by the table's number in ForEachTable
+};
+ChunkCounts CountChunk(std::string_view payload);
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_CHUNK_H_

@@ -1,0 +1,279 @@
+// Everything that a trace can say, as plain rows. Times are nanoseconds of the recording host's
+// CLOCK_MONOTONIC. The recorder writes these rows, the reader gives them back, the model keeps
+// them.
+#ifndef STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
+#define STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/ids.h"
+
+namespace stallscope::trace {
+
+// A string that many rows share (a kernel's name, a file's path, a knob's value).
+using StringId = Id<struct StringKind, uint32_t>;
+
+// --- What a run is made of -----------------------------------------------------------------------
+
+struct HostInfo {
+  std::string name;
+  std::string kernel;
+  std::string cpu;
+  uint32_t cores_online = 0;
+  uint32_t cores_allowed = 0;  // by affinity; 0 where unknown
+  double cgroup_cores = 0;     // the quota in cores; 0 where there is none
+  uint64_t memory_bytes = 0;
+  uint64_t memory_limit_bytes = 0;  // the cgroup's; 0 where there is none
+};
+
+struct DeviceInfo {
+  std::string kind;  // host, emulated, cuda; of a foreign trace whatever it says
+  std::string name;
+  uint64_t memory_bytes = 0;
+  std::string driver;
+};
+
+// Written at the start and again at the end; of two the later field that is not empty counts.
+struct RunInfo {
+  std::string name;
+  std::string tool;  // what recorded it, with its version
+  std::vector<std::string> command_line;
+  std::string spec_json;
+  std::string graph_json;  // the spec after rewrites
+  uint64_t seed = 0;
+  std::string data_fingerprint;
+  std::string digest;
+  HostInfo host;
+  DeviceInfo device;
+  std::string tick_source;  // "tsc" or "monotonic"
+  double ticks_per_second = 0;
+  int64_t start_ns = 0;
+  int64_t start_realtime_ns = 0;
+  int64_t end_ns = 0;
+  uint64_t process = 0;
+  uint32_t rank = 0;
+  uint32_t world_size = 0;
+  std::vector<std::string> warnings;
+};
+
+struct StageInfo {
+  StageId id;
+  std::string name;
+  std::string kind;
+  std::vector<StageId> inputs;
+  QueueId queue;  // that it fills
+  uint32_t workers = 0;
+  bool ordered = false;
+};
+
+struct QueueInfo {
+  QueueId id;
+  std::string name;
+  uint64_t capacity = 0;
+  bool lock = false;  // a lock rather than a buffer: waits name it the same way
+};
+
+enum class TrackKind : uint8_t { kThread = 0, kStream = 1, kCopyEngine = 2, kSampler = 3 };
+
+struct TrackInfo {
+  TrackId id;
+  std::string name;
+  TrackKind kind = TrackKind::kThread;
+  StageId stage;        // that its thread works for
+  uint64_t thread = 0;  // the operating system's number
+  uint32_t device = 0;
+};
+
+struct CounterInfo {
+  CounterId id;
+  std::string name;
+  std::string unit;
+};
+
+// --- What happened -------------------------------------------------------------------------------
+
+enum class SpanKind : uint8_t { kWork = 1, kWait = 2 };
+enum class WaitCause : uint8_t {
+  kUnknown = 0,
+  kEmpty = 1,
+  kFull = 2,
+  kIo = 3,
+  kDevice = 4,
+  kLock = 5
+};
+
+// What a span is about. Spans repeat few of these, so each stores the number of one.
+struct SpanClass {
+  SpanKind kind = SpanKind::kWork;
+  StageId stage;
+  WaitCause cause = WaitCause::kUnknown;  // of a wait
+  QueueId queue;                          // or lock, of a wait
+  bool operator==(const SpanClass&) const = default;
+};
+
+enum class QueueOp : uint8_t { kPush = 0, kPop = 1 };
+struct QueueEvent {
+  int64_t time_ns = 0;
+  ItemId item;
+  QueueId queue;
+  TrackId track;
+  uint32_t depth = 0;  // after the operation
+  QueueOp op = QueueOp::kPush;
+};
+
+// An element that order held back: finished at one time, handed on at a later one.
+struct Release {
+  int64_t completed_ns = 0;
+  int64_t released_ns = 0;
+  ItemId item;
+  StageId stage;
+};
+
+// `in` became (part of) `out` in this stage: shuffle, filter, repeat, batch.
+struct Lineage {
+  ItemId in;
+  ItemId out;
+  StageId stage;
+};
+
+struct Batch {
+  int64_t time_ns = 0;
+  ItemId batch;
+  ItemId last_arrival;  // the element that came last
+  StageId stage;
+  uint32_t size = 0;
+  StringId shape;
+};
+
+// An element as its source read it. (file, record, epoch) is its identity across runs.
+struct Element {
+  ItemId item;
+  uint64_t record = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  StringId file;
+  uint32_t epoch = 0;
+};
+
+enum class CacheOp : uint8_t { kHit = 0, kMiss = 1, kFill = 2 };
+struct CacheEvent {
+  int64_t time_ns = 0;
+  ItemId item;
+  uint64_t bytes = 0;
+  StageId stage;
+  uint32_t epoch = 0;
+  CacheOp op = CacheOp::kHit;
+};
+
+enum class CopyDirection : uint8_t { kHostToDevice = 0, kDeviceToHost = 1, kDeviceToDevice = 2 };
+enum class CopyMemory : uint8_t { kUnknown = 0, kPinned = 1, kPageable = 2 };
+struct Copy {
+  int64_t enqueued_ns = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  ItemId batch;
+  uint64_t bytes = 0;
+  uint64_t correlation = 0;
+  TrackId track;
+  CopyDirection direction = CopyDirection::kHostToDevice;
+  CopyMemory memory = CopyMemory::kUnknown;
+};
+
+struct Kernel {
+  int64_t enqueued_ns = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  ItemId batch;
+  uint64_t correlation = 0;
+  uint64_t graph = 0;  // 0: launched by itself
+  TrackId track;
+  StringId name;
+};
+
+struct Step {
+  uint64_t index = 0;
+  int64_t requested_ns = 0;
+  int64_t received_ns = 0;
+  int64_t issued_ns = 0;
+  int64_t device_done_ns = 0;
+  ItemId batch;
+  TrackId track;
+  uint32_t samples = 0;
+  uint32_t loss_scale_skipped = 0;
+};
+
+struct Sample {
+  int64_t time_ns = 0;
+  double value = 0;
+  CounterId counter;
+};
+
+// A knob that the online tuner turned.
+struct KnobChange {
+  int64_t time_ns = 0;
+  StringId path;
+  StringId old_value;
+  StringId new_value;
+};
+
+// Events of one track that are lost, and when.
+struct Gap {
+  int64_t from_ns = 0;
+  int64_t to_ns = 0;
+  uint64_t dropped = 0;
+  TrackId track;
+};
+
+// Every table but the spans, which have columns of their own.
+struct EventRows {
+  std::vector<QueueEvent> queue_events;
+  std::vector<Release> releases;
+  std::vector<Lineage> lineage;
+  std::vector<Batch> batches;
+  std::vector<Element> elements;
+  std::vector<CacheEvent> cache_events;
+  std::vector<Copy> copies;
+  std::vector<Kernel> kernels;
+  std::vector<Step> steps;
+  std::vector<Sample> samples;
+  std::vector<KnobChange> knobs;
+  std::vector<Gap> gaps;
+};
+
+// Calls visit(number, table) for each table with its number in trace.proto; `Rows` is EventRows or
+// const EventRows. The one list of tables that writer, reader and model share.
+template <class Rows, class Visit>
+void ForEachTable(Rows& rows, Visit&& visit) {
+  visit(16, rows.queue_events);
+  visit(17, rows.releases);
+  visit(18, rows.lineage);
+  visit(19, rows.batches);
+  visit(20, rows.elements);
+  visit(21, rows.cache_events);
+  visit(22, rows.copies);
+  visit(23, rows.kernels);
+  visit(24, rows.steps);
+  visit(25, rows.samples);
+  visit(26, rows.knobs);
+  visit(27, rows.gaps);
+}
+
+// What became of one track's events. emitted = stored + dropped.
+struct Tally {
+  TrackId track;
+  uint64_t emitted = 0;
+  uint64_t stored = 0;
+  uint64_t dropped = 0;
+};
+
+struct Seal {
+  int64_t end_ns = 0;
+  std::vector<Tally> tallies;
+  std::string first_error;  // of writing; empty where all went well
+};
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_EVENTS_H_

@@ -1,0 +1,59 @@
+// The bytes around a payload, and of the file header. FORMAT.md draws them.
+#ifndef STALLSCOPE_ANALYZER_TRACE_FRAME_H_
+#define STALLSCOPE_ANALYZER_TRACE_FRAME_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stallscope::trace {
+
+// CRC32C of `data`, going on from `crc` (0 to start).
+uint32_t Crc32c(std::string_view data, uint32_t crc = 0);
+
+// --- The file header: kHeaderSize bytes ----------------------------------------------------------
+
+constexpr std::string_view kMagic("\x89SST\r\n\x1a\n", 8);
+constexpr size_t kHeaderSize = 32;
+constexpr uint16_t kVersionMajor = 1;
+constexpr uint16_t kVersionMinor = 0;
+
+struct FileHeader {
+  uint16_t major = kVersionMajor;
+  uint16_t minor = kVersionMinor;
+  uint32_t compatible_features = 0;    // a reader may ignore those that it does not know
+  uint32_t incompatible_features = 0;  // a reader must refuse those that it does not know
+};
+std::string EncodeFileHeader(const FileHeader& header);
+// Nothing where the magic or the checksum is wrong. `data` has at least kHeaderSize bytes.
+std::optional<FileHeader> DecodeFileHeader(std::string_view data);
+
+// --- A frame: kFrameHeaderSize bytes, then the payload -------------------------------------------
+
+constexpr std::string_view kSync("\xf5\x0fSSTFR\x1e", 8);
+constexpr size_t kFrameHeaderSize = 28;
+
+// Types from 3 on are free: a reader passes over whole frames of a type that it does not know.
+enum class FrameType : uint8_t { kChunk = 1, kSeal = 2 };
+
+struct FrameHeader {
+  FrameType type = FrameType::kChunk;
+  uint32_t stream = 0;    // who wrote it; each stream counts its own frames
+  uint32_t sequence = 0;  // of the stream, from 0
+  uint32_t length = 0;    // of the payload
+  uint32_t crc = 0;       // of the header behind the sync marker up to here, then the payload
+};
+// The whole frame. The payload has at most kMaxPayload bytes.
+std::string EncodeFrame(FrameType type, uint32_t stream, uint32_t sequence,
+                        std::string_view payload);
+// Nothing where the sync marker, the type or the length cannot be. Checks no CRC: the payload may
+// not be read yet. `data` has at least kFrameHeaderSize bytes.
+std::optional<FrameHeader> DecodeFrameHeader(std::string_view data);
+// Whether header and payload are what was written.
+bool FrameIsWhole(std::string_view header_bytes, const FrameHeader& header,
+                  std::string_view payload);
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_FRAME_H_

@@ -1,0 +1,31 @@
+// What a reader believes at most. A length, count or depth past these is refused before memory is
+// spent on it; a writer keeps within them.
+#ifndef STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
+#define STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stallscope::trace {
+
+constexpr size_t kMaxPayload = size_t{1} << 20;
+// A builder that has passed this is written out; the rest of kMaxPayload is for names and the last
+// events added.
+constexpr size_t kFullPayload = size_t{768} << 10;
+
+// Messages in one payload: protobuf spends up to a hundred bytes on each, however short.
+constexpr size_t kMaxMessagesInPayload = 65'536;
+
+constexpr size_t kMaxStages = 4'096;
+constexpr size_t kMaxQueues = 16'384;
+constexpr size_t kMaxTracks = 65'536;
+constexpr size_t kMaxCounters = 16'384;
+constexpr size_t kMaxStrings = 1 << 20;
+constexpr size_t kMaxSpanClasses = 65'535;
+
+constexpr size_t kMaxNameBytes = 4'096;
+constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_LIMITS_H_

@@ -1,0 +1,84 @@
+// Reads a trace, whole or damaged, finished or still growing.
+//
+// Frames that are whole are given; everything else is passed over, counted and placed (salvage).
+// Only a file that is no trace at all, ends inside its header, or needs a feature that this reader
+// does not know cannot be opened. One thread at a time.
+#ifndef STALLSCOPE_ANALYZER_TRACE_READER_H_
+#define STALLSCOPE_ANALYZER_TRACE_READER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/base/file.h"
+#include "analyzer/base/result.h"
+#include "analyzer/trace/chunk.h"
+#include "analyzer/trace/frame.h"
+
+namespace stallscope::trace {
+
+struct DamagedRange {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  std::string reason;
+};
+
+struct Damage {
+  uint64_t bytes = 0;                // of all ranges
+  std::vector<DamagedRange> ranges;  // the first kMaxRanges of them, by offset
+  uint64_t missing_frames = 0;       // gaps in the streams' sequence numbers
+  std::optional<uint64_t> cut_at;    // the file ends inside the frame that begins here
+  static constexpr size_t kMaxRanges = 64;
+};
+
+class TraceReader {
+ public:
+  static Result<TraceReader> Open(const std::string& path);
+  // True where the first bytes are a trace's, be they damaged in part.
+  static bool LooksLikeTrace(std::string_view first_bytes);
+
+  // The next whole frame that holds a chunk; nothing at the end of what is there now. A file that
+  // has grown since may be asked again. The error is the disk's.
+  Result<std::optional<Chunk>> Next();
+  // The same frame by frame, without decoding: the payload stays valid until the next call.
+  struct Frame {
+    FrameHeader header;
+    std::string_view payload;
+    uint64_t offset = 0;
+  };
+  Result<std::optional<Frame>> NextFrame();
+
+  const FileHeader& header() const { return header_; }
+  // Of what has been read so far.
+  const Damage& damage() const { return damage_; }
+  // A frame that passed its checksum but held no chunk that we can read: counts as damage.
+  void MarkDamaged(const Frame& frame, const std::string& reason);
+  uint64_t offset() const { return offset_; }
+  uint64_t frames() const { return frames_; }
+  // Back to the first frame, with no damage seen yet.
+  void Rewind();
+
+ private:
+  TraceReader(InputFile file, FileHeader header, Damage header_damage);
+  // Makes `size` bytes from offset_ on available in buffer_; fewer at the end of the file.
+  Result<std::string_view> Peek(size_t size);
+  void AddDamage(uint64_t offset, uint64_t length, const std::string& reason);
+  Status SkipToSync();
+
+  InputFile file_;
+  FileHeader header_;
+  Damage header_damage_;
+  Damage damage_;
+  std::string buffer_;
+  uint64_t buffer_offset_ = 0;  // of buffer_ in the file
+  uint64_t offset_ = kHeaderSize;
+  uint64_t frames_ = 0;
+  std::map<uint32_t, uint32_t> next_sequence_;
+};
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_READER_H_

@@ -1,0 +1,121 @@
+#include "analyzer/trace/span_codec.h"
+
+#include <algorithm>
+
+namespace stallscope::trace {
+namespace {
+
+// Decodes into the last `count` places of the columns, which have been made already.
+bool DecodeRequired(const EncodedSpans& encoded, const std::vector<uint16_t>& classes, size_t first,
+                    SpanColumns& spans) {
+  const size_t end = first + encoded.count;
+  ColumnReader class_reader(encoded.span_class);
+  for (size_t i = first; i < end; ++i) {
+    const uint64_t number = class_reader.Next();
+    if (number >= classes.size()) return false;
+    spans.span_class[i] = classes[number];
+  }
+  ColumnReader duration_reader(encoded.duration);
+  ColumnReader start_reader(encoded.start);
+  uint64_t last_end = 0;
+  for (size_t i = first; i < end; ++i) {
+    const uint64_t duration = duration_reader.Next();
+    const uint64_t start = last_end + static_cast<uint64_t>(UnZigZag(start_reader.Next()));
+    spans.start_ns[i] = static_cast<int64_t>(start);
+    last_end = start + duration;
+    if (duration < SpanColumns::kLongDuration) [[likely]] {
+      spans.duration[i] = static_cast<uint32_t>(duration);
+    } else {
+      // A span of ours ends after it starts; one that wraps round was not written by us.
+      if (static_cast<int64_t>(duration) < 0 ||
+          static_cast<int64_t>(last_end) < static_cast<int64_t>(start)) {
+        return false;
+      }
+      spans.duration[i] = SpanColumns::kLongDuration;
+      spans.long_durations.emplace_back(i, static_cast<int64_t>(duration));
+    }
+  }
+  ColumnReader item_reader(encoded.item);
+  uint64_t last_item = 0;
+  for (size_t i = first; i < end; ++i) {
+    const uint64_t bits = item_reader.Next();
+    if (bits == 0) {
+      spans.item[i] = ItemId::None().value;
+    } else {
+      last_item += static_cast<uint64_t>(UnZigZag(bits - 1));
+      spans.item[i] = last_item;
+    }
+  }
+  return class_reader.ok() && class_reader.AtEnd() && duration_reader.ok() &&
+         duration_reader.AtEnd() && start_reader.ok() && start_reader.AtEnd() && item_reader.ok() &&
+         item_reader.AtEnd();
+}
+
+template <class Number>
+bool DecodeOptional(const std::string& column, size_t first, size_t count,
+                    std::vector<Number>& into) {
+  if (column.empty()) return true;
+  into.resize(first + count);
+  ColumnReader reader(column);
+  for (size_t i = first; i < first + count; ++i) into[i] = static_cast<Number>(reader.Next());
+  return reader.ok() && reader.AtEnd();
+}
+
+void Resize(SpanColumns& spans, size_t size) {
+  spans.start_ns.resize(size);
+  spans.duration.resize(size);
+  spans.span_class.resize(size);
+  spans.item.resize(size);
+}
+
+}  // namespace
+
+void SpanColumns::Reserve(size_t spans) {
+  start_ns.reserve(spans);
+  duration.reserve(spans);
+  span_class.reserve(spans);
+  item.reserve(spans);
+}
+
+void SpanColumns::PadOptional() {
+  if (!bytes.empty()) bytes.resize(size());
+  if (!cpu_ns.empty()) cpu_ns.resize(size());
+  if (!waker.empty()) waker.resize(size());
+}
+
+int64_t SpanColumns::LongDurationNs(size_t i) const {
+  return std::lower_bound(long_durations.begin(), long_durations.end(), std::pair{i, int64_t{0}})
+      ->second;
+}
+
+bool AppendSpans(const EncodedSpans& encoded, const std::vector<uint16_t>& classes,
+                 SpanColumns& spans) {
+  const size_t count = encoded.count;
+  for (const std::string* column :
+       {&encoded.span_class, &encoded.start, &encoded.duration, &encoded.item}) {
+    if (column->size() < count) return false;
+  }
+  for (const std::string* column : {&encoded.bytes, &encoded.cpu_ns, &encoded.waker}) {
+    if (!column->empty() && column->size() < count) return false;
+  }
+  const size_t first = spans.size();
+  const size_t long_before = spans.long_durations.size();
+  const size_t bytes_before = spans.bytes.size();
+  const size_t cpu_before = spans.cpu_ns.size();
+  const size_t waker_before = spans.waker.size();
+  Resize(spans, first + count);
+  if (DecodeRequired(encoded, classes, first, spans) &&
+      DecodeOptional(encoded.bytes, first, count, spans.bytes) &&
+      DecodeOptional(encoded.cpu_ns, first, count, spans.cpu_ns) &&
+      DecodeOptional(encoded.waker, first, count, spans.waker)) {
+    return true;
+  }
+  Resize(spans, first);
+  spans.long_durations.resize(long_before);
+  spans.bytes.resize(bytes_before);
+  spans.cpu_ns.resize(cpu_before);
+  spans.waker.resize(waker_before);
+  return false;
+}
+
+}  // namespace stallscope::trace

@@ -1,0 +1,141 @@
+// Spans of one track in columns: the shape in which nearly all of a trace's events travel.
+//
+// A column is a string of varints, one a span (FORMAT.md has the rules). `class` counts into the
+// chunk's table of span classes; `start` is the zigzag distance to the end of the span before;
+// `item` is 0 for none, else 1 + the zigzag distance to the item before. bytes, cpu_ns and waker
+// are left out where they are 0 throughout.
+#ifndef STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
+#define STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/ids.h"
+#include "analyzer/trace/varint.h"
+
+namespace stallscope::trace {
+
+struct EncodedSpans {
+  TrackId track;
+  uint32_t count = 0;
+  std::string span_class;
+  std::string start;
+  std::string duration;
+  std::string item;
+  std::string bytes;
+  std::string cpu_ns;
+  std::string waker;
+
+  size_t Size() const {
+    return span_class.size() + start.size() + duration.size() + item.size() + bytes.size() +
+           cpu_ns.size() + waker.size();
+  }
+};
+
+class SpanEncoder {
+ public:
+  explicit SpanEncoder(TrackId track) { spans_.track = track; }
+
+  // A span that ends before it starts is given the duration 0.
+  void Add(uint32_t span_class, int64_t start_ns, int64_t end_ns, ItemId item) {
+    AppendVarint(spans_.span_class, span_class);
+    AppendVarint(spans_.start, ZigZag(Distance(last_end_, start_ns)));
+    const int64_t duration = end_ns > start_ns ? Distance(start_ns, end_ns) : 0;
+    AppendVarint(spans_.duration, static_cast<uint64_t>(duration));
+    last_end_ =
+        static_cast<int64_t>(static_cast<uint64_t>(start_ns) + static_cast<uint64_t>(duration));
+    if (item.known()) {
+      // Wraps only for distances past 2^63, which come back right all the same.
+      AppendVarint(spans_.item, ZigZag(Distance(last_item_, item.value)) + 1);
+      last_item_ = item.value;
+    } else {
+      AppendVarint(spans_.item, 0);
+    }
+    ++spans_.count;
+  }
+
+  // About the span added last.
+  void AddCost(uint64_t bytes, uint64_t cpu_ns) {
+    if (bytes != 0) PutSparse(spans_.bytes, bytes_rows_, bytes);
+    if (cpu_ns != 0) PutSparse(spans_.cpu_ns, cpu_rows_, cpu_ns);
+  }
+  void AddWaker(TrackId waker) {
+    if (waker.known()) PutSparse(spans_.waker, waker_rows_, uint64_t{waker.value} + 1);
+  }
+
+  uint32_t count() const { return spans_.count; }
+  size_t Size() const { return spans_.Size(); }
+
+  // Pads the columns that were begun, hands everything over and starts anew.
+  EncodedSpans Take() {
+    for (auto [column, rows] :
+         {std::pair{&spans_.bytes, &bytes_rows_}, std::pair{&spans_.cpu_ns, &cpu_rows_},
+          std::pair{&spans_.waker, &waker_rows_}}) {
+      if (*rows != 0) column->append(spans_.count - *rows, '\0');
+      *rows = 0;
+    }
+    last_end_ = 0;
+    last_item_ = 0;
+    const TrackId track = spans_.track;
+    EncodedSpans done = std::exchange(spans_, EncodedSpans{});
+    spans_.track = track;
+    return done;
+  }
+
+ private:
+  template <class T>
+  static int64_t Distance(T from, T to) {
+    return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
+  }
+  void PutSparse(std::string& column, uint32_t& rows, uint64_t value) {
+    column.append(spans_.count - 1 - rows, '\0');
+    AppendVarint(column, value);
+    rows = spans_.count;
+  }
+
+  EncodedSpans spans_;
+  int64_t last_end_ = 0;
+  uint64_t last_item_ = 0;
+  uint32_t bytes_rows_ = 0;
+  uint32_t cpu_rows_ = 0;
+  uint32_t waker_rows_ = 0;
+};
+
+// Spans in memory, 22 bytes each and what is optional. Durations of 4.29 s and more are kept apart.
+struct SpanColumns {
+  static constexpr uint32_t kLongDuration = ~uint32_t{0};
+
+  std::vector<int64_t> start_ns;
+  std::vector<uint32_t> duration;  // kLongDuration: look into long_durations
+  std::vector<uint16_t> span_class;
+  std::vector<uint64_t> item;                              // ItemId's number
+  std::vector<std::pair<size_t, int64_t>> long_durations;  // by index, ascending
+  // As long as start_ns, or empty where no span has one.
+  std::vector<uint64_t> bytes;
+  std::vector<uint64_t> cpu_ns;
+  std::vector<uint32_t> waker;  // TrackId's number + 1; 0 is none
+
+  size_t size() const { return start_ns.size(); }
+  int64_t DurationNs(size_t i) const {
+    return duration[i] != kLongDuration ? int64_t{duration[i]} : LongDurationNs(i);
+  }
+  int64_t EndNs(size_t i) const { return start_ns[i] + DurationNs(i); }
+  void Reserve(size_t spans);
+  // Brings the optional columns that have been begun to the length of the others.
+  void PadOptional();
+
+ private:
+  int64_t LongDurationNs(size_t i) const;
+};
+
+// Appends the spans. `classes` maps the chunk's class numbers to the reader's own. False, with
+// nothing appended, where the columns do not hold exactly `count` values each or a class is not in
+// the table.
+bool AppendSpans(const EncodedSpans& encoded, const std::vector<uint16_t>& classes,
+                 SpanColumns& spans);
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_

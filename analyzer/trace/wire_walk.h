@@ -1,0 +1,16 @@
+// A look at a payload's protobuf without building its objects: what limits and reservations need.
+#ifndef STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
+#define STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace stallscope::trace {
+
+// How many messages and strings protobuf would make of it. A payload that breaks off counts what
+// comes before.
+size_t CountMessages(std::string_view payload);
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_

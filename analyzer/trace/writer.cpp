@@ -1,0 +1,19 @@
+#include "analyzer/trace/writer.h"
+
+namespace stallscope::trace {
+
+Result<TraceWriter> TraceWriter::Create(const std::string& path, FileOps& ops) {
+  STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path, ops));
+  STALLSCOPE_RETURN_IF_ERROR(file.Append(EncodeFileHeader(FileHeader{})));
+  return TraceWriter(std::move(file));
+}
+
+Status TraceWriter::Append(FrameType type, std::string_view payload, uint32_t stream) {
+  if (stream >= next_sequence_.size()) next_sequence_.resize(stream + size_t{1});
+  STALLSCOPE_RETURN_IF_ERROR(
+      file_.Append(EncodeFrame(type, stream, next_sequence_[stream], payload)));
+  ++next_sequence_[stream];
+  return {};
+}
+
+}  // namespace stallscope::trace

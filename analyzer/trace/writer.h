@@ -1,0 +1,38 @@
+// Puts payloads into a trace file, frame by frame, straight to the kernel: what was appended
+// survives the death of the process. One thread at a time.
+#ifndef STALLSCOPE_ANALYZER_TRACE_WRITER_H_
+#define STALLSCOPE_ANALYZER_TRACE_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/base/file.h"
+#include "analyzer/base/result.h"
+#include "analyzer/trace/frame.h"
+
+namespace stallscope::trace {
+
+class TraceWriter {
+ public:
+  // Creates the file and writes its header. `ops` must outlive the writer.
+  static Result<TraceWriter> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
+
+  // A frame that could not be written whole is taken back: the file ends with the frame before it,
+  // and its sequence number is used again.
+  Status Append(FrameType type, std::string_view payload, uint32_t stream = 0);
+  Status Sync() { return file_.Sync(); }
+
+  uint64_t size() const { return file_.size(); }
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  explicit TraceWriter(AppendFile file) : file_(std::move(file)) {}
+  AppendFile file_;
+  std::vector<uint32_t> next_sequence_;  // by stream
+};
+
+}  // namespace stallscope::trace
+
+#endif  // STALLSCOPE_ANALYZER_TRACE_WRITER_H_

@@ -1,0 +1,105 @@
+// Records a run into a trace file while it goes on.
+//
+// Threads that take part hold a ThreadScope and write to the Track that it gave them (track.h);
+// a flusher thread drains the rings every 100 ms, or sooner where one fills up, and appends what it
+// found to the file. The recorded program never waits for the recorder: what does not fit is
+// dropped and counted, and a disk that fails is remembered and reported by Stop().
+//
+// Every call but Stop() may come from any thread. Definitions take a lock: make them before the hot
+// part of the work.
+#ifndef STALLSCOPE_COLLECTORS_RECORDER_RECORDER_H_
+#define STALLSCOPE_COLLECTORS_RECORDER_RECORDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "analyzer/base/file.h"
+#include "analyzer/base/result.h"
+#include "analyzer/trace/events.h"
+#include "collectors/recorder/track.h"
+
+namespace stallscope::recorder {
+
+struct Options {
+  // A ring has this many slots of 24 bytes; a power of two. 32,768 hold 50 ms of 600,000 events/s.
+  size_t ring_slots = size_t{1} << 15;
+  // Rings that are mapped and faulted in at the start. The flusher keeps as many spare while
+  // threads come, up to max_rings; a thread that comes when all are taken is counted and its events
+  // dropped.
+  size_t spare_rings = 4;
+  size_t max_rings = 1024;
+  int64_t flush_interval_ns = 100'000'000;
+  // The flusher looks at the rings this often, and drains when one is an eighth full.
+  int64_t look_interval_ns = 5'000'000;
+  FileOps* ops = &FileOps::Kernel();
+};
+
+struct Summary {
+  uint64_t emitted = 0;
+  uint64_t stored = 0;
+  uint64_t dropped = 0;  // emitted = stored + dropped
+  uint64_t bytes = 0;    // of the file
+  // What went wrong while writing; empty where nothing did.
+  std::string first_error;
+};
+
+class Recording;  // what the recorder, the flusher and the tracks share
+
+class Recorder {
+ public:
+  // Creates the file, writes `run` (completed with host, clock and times), starts the flusher.
+  static Result<std::unique_ptr<Recorder>> Start(const std::string& path, trace::RunInfo run,
+                                                 const Options& options = {});
+  // Stops if Stop() was not called.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Names; the id in the row is given here and returned.
+  StageId DefineStage(trace::StageInfo stage);
+  // Replaces what was said about a stage before (its queue, its inputs, its workers).
+  void RedefineStage(const trace::StageInfo& stage);
+  QueueId DefineQueue(trace::QueueInfo queue);
+  CounterId DefineCounter(const std::string& name, const std::string& unit);
+  // The same text always has the same id.
+  trace::StringId DefineString(std::string_view text);
+
+  // A track for one producer at a time: a thread, a device's stream. Comes back to the pool when
+  // the last holder lets go of it.
+  std::shared_ptr<Track> NewTrack(trace::TrackInfo info);
+
+  void Knob(std::string_view path, std::string_view old_value, std::string_view new_value);
+  // Changes what the trace says about the run; written at once and again at the end.
+  void UpdateRun(const std::function<void(trace::RunInfo&)>& change);
+
+  // Everything emitted before this call is in the file when it returns.
+  Status Flush();
+  // Drains, seals and closes the file. Threads may still hold tracks. Only the first call counts.
+  Summary Stop();
+
+ private:
+  explicit Recorder(std::shared_ptr<Recording> recording);
+  std::shared_ptr<Recording> recording_;
+};
+
+// Makes the calling thread record for as long as the scope lives. A null recorder records nothing,
+// so that callers need no second path.
+class ThreadScope {
+ public:
+  ThreadScope(Recorder* recorder, const std::string& name, StageId stage = StageId::None());
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+  Track* track() const { return track_.get(); }
+
+ private:
+  std::shared_ptr<Track> track_;
+  Track* before_;
+};
+
+}  // namespace stallscope::recorder
+
+#endif  // STALLSCOPE_COLLECTORS_RECORDER_RECORDER_H_

@@ -1,0 +1,214 @@
+// Where a thread writes what it does: the hot path of the recorder.
+//
+// A Track belongs to one thread at a time. No call here waits, allocates, throws or enters the
+// kernel; where the ring is full the event is dropped, counted and placed in time. A Track outlives
+// the recording: what is written after Recorder::Stop() goes nowhere and does no harm.
+#ifndef STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
+#define STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/ids.h"
+#include "analyzer/trace/events.h"
+#include "collectors/recorder/ring.h"
+
+namespace stallscope::recorder {
+
+namespace internal {
+
+// What kind of event a slot begins, in the low 8 bits of its second word.
+enum class Tag : uint8_t {
+  kWork = 1,  // a: start; b: tag, stage (16 bits), duration (40 bits); c: item
+  kWait,      // a: start; b: tag, cause (3) and queue (13), duration (40); c: waker
+  kCost,      // about the span before: a: bytes; b: tag; c: CPU ns
+  kLongWork,  // as kWork with duration 0, and a second slot a: duration in ticks
+  kLongWait,
+  kPush,  // a: time; b: tag, queue (16), depth (32); c: item
+  kPop,
+  kRelease,  // a: completed; b: tag, stage (16), duration (40); c: item
+  kLineage,  // a: in; b: tag, stage (16); c: out
+  kBatch,    // a: time; b: tag, stage (16), size (32); c: batch | a: last arrival; b: shape
+  kElement,  // a: item; b: tag, epoch (32); c: record | a: offset; b: bytes; c: file
+  kCache,    // a: time; b: tag, stage (16), op (8), epoch (32); c: item | a: bytes
+  kCopy,     // a: enqueued; b: tag, direction (8), memory (8); c: batch
+             // | a: start; b: end; c: bytes | a: correlation
+  kKernel,   // a: enqueued; b: tag, name (32); c: batch | a: start; b: end; c: correlation | a:
+             // graph
+  kStep,     // a: requested; b: tag, skipped (8), samples (32); c: batch
+             // | a: received; b: issued; c: device done | a: index
+  kSample,   // a: time; b: tag, counter (32); c: the value's bits
+  kGap,      // a: from; b: tag; c: dropped | a: to
+};
+
+constexpr uint64_t kMaxShortDuration = (uint64_t{1} << 40) - 1;
+
+constexpr uint64_t Word(Tag tag, uint64_t low = 0, uint64_t high = 0) {
+  return static_cast<uint64_t>(tag) | low << 8 | high << 24;
+}
+
+}  // namespace internal
+
+class Track {
+ public:
+  // Made by Recorder only.
+  Track(TrackId id, std::shared_ptr<void> recording, Ring* ring)
+      : id_(id), ring_(ring), recording_(std::move(recording)) {}
+
+  TrackId id() const { return id_; }
+
+  // A span of work on `item` in `stage`.
+  void Work(StageId stage, ItemId item, Ticks start, Ticks end) noexcept {
+    PutSpan(internal::Tag::kWork, internal::Tag::kLongWork, stage.value & 0xffff, start, end,
+            item.value);
+  }
+  void Work(StageId stage, ItemId item, Ticks start, Ticks end, uint64_t bytes,
+            uint64_t cpu_ns) noexcept {
+    Work(stage, item, start, end);
+    if ((bytes | cpu_ns) != 0) {
+      ring_->Put(end, Slot{bytes, internal::Word(internal::Tag::kCost), cpu_ns});
+    }
+  }
+  // A span in which the thread was blocked for `cause` at `queue` (a queue or a lock), and who woke
+  // it where that is known.
+  void Wait(trace::WaitCause cause, QueueId queue, Ticks start, Ticks end,
+            TrackId waker = TrackId::None()) noexcept {
+    const uint64_t low = static_cast<uint64_t>(cause) | (uint64_t{queue.value} & 0x1fff) << 3;
+    PutSpan(internal::Tag::kWait, internal::Tag::kLongWait, low, start, end, waker.value);
+  }
+
+  void Push(QueueId queue, ItemId item, uint32_t depth_after, Ticks time) noexcept {
+    ring_->Put(time,
+               Slot{time, internal::Word(internal::Tag::kPush, queue.value & 0xffff, depth_after),
+                    item.value});
+  }
+  void Pop(QueueId queue, ItemId item, uint32_t depth_after, Ticks time) noexcept {
+    ring_->Put(time,
+               Slot{time, internal::Word(internal::Tag::kPop, queue.value & 0xffff, depth_after),
+                    item.value});
+  }
+  void Release(StageId stage, ItemId item, Ticks completed, Ticks released) noexcept;
+  void Lineage(StageId stage, ItemId in, ItemId out) noexcept;
+  void Batch(StageId stage, ItemId batch, uint32_t size, ItemId last_arrival, trace::StringId shape,
+             Ticks time) noexcept;
+  void Element(const trace::Element& element) noexcept;
+  void Cache(StageId stage, trace::CacheOp op, ItemId item, uint32_t epoch, uint64_t bytes,
+             Ticks time) noexcept;
+  void Sample(CounterId counter, double value, Ticks time) noexcept;
+
+  // What a device did, and the trainer's steps. The times in the row are ticks, converted by the
+  // flusher; the row's own track is ignored in favour of this one.
+  void Copy(const trace::Copy& copy) noexcept;
+  void Kernel(const trace::Kernel& kernel) noexcept;
+  void Step(const trace::Step& step) noexcept;
+
+ private:
+  void PutSpan(internal::Tag tag, internal::Tag long_tag, uint64_t low, Ticks start, Ticks end,
+               uint64_t item) noexcept {
+    const uint64_t duration = end - start;
+    if (duration <= internal::kMaxShortDuration) [[likely]] {
+      ring_->Put(end, Slot{start, internal::Word(tag, low, duration), item});
+    } else {
+      PutLongSpan(long_tag, low, start, end, item);
+    }
+  }
+  void PutLongSpan(internal::Tag tag, uint64_t low, Ticks start, Ticks end, uint64_t item) noexcept;
+
+  TrackId id_;
+  Ring* ring_;
+  std::shared_ptr<void> recording_;  // keeps the ring alive
+};
+
+namespace internal {
+extern constinit thread_local Track* current_track;
+}
+
+// The track of the calling thread; null where the thread records nothing.
+inline Track* CurrentTrack() { return internal::current_track; }
+
+// A span of work from here to the end of the scope. Costs next to nothing where the thread records
+// nothing.
+class SpanScope {
+ public:
+  explicit SpanScope(StageId stage, ItemId item = ItemId::None()) noexcept
+      : track_(CurrentTrack()), stage_(stage), item_(item) {
+    if (track_ != nullptr) start_ = NowTicks();
+  }
+  // Also stores the CPU time that the thread burned meanwhile: two calls into the kernel, 600 ns
+  // each. For work of 100 us and more.
+  struct WithCpu {};
+  SpanScope(WithCpu, StageId stage, ItemId item) noexcept : SpanScope(stage, item) {
+    if (track_ != nullptr) cpu_start_ = ThreadCpuNs();
+  }
+  ~SpanScope() { End(); }
+  SpanScope(const SpanScope&) = delete;
+  SpanScope& operator=(const SpanScope&) = delete;
+
+  void AddBytes(uint64_t bytes) noexcept { bytes_ += bytes; }
+  void SetItem(ItemId item) noexcept { item_ = item; }
+
+  // Ends this span and begins the next at the same instant: one look at the clock instead of two.
+  void Next(StageId stage, ItemId item) noexcept {
+    if (track_ == nullptr) return;
+    const Ticks now = NowTicks();
+    Write(now);
+    stage_ = stage;
+    item_ = item;
+    start_ = now;
+    bytes_ = 0;
+  }
+
+  void End() noexcept {
+    if (track_ == nullptr) return;
+    Write(NowTicks());
+    track_ = nullptr;
+  }
+
+ private:
+  void Write(Ticks now) noexcept {
+    if (cpu_start_ >= 0) [[unlikely]] {
+      const int64_t cpu = ThreadCpuNs();
+      track_->Work(stage_, item_, start_, now, bytes_, static_cast<uint64_t>(cpu - cpu_start_));
+      cpu_start_ = cpu;
+    } else if (bytes_ != 0) {
+      track_->Work(stage_, item_, start_, now, bytes_, 0);
+    } else {
+      track_->Work(stage_, item_, start_, now);
+    }
+  }
+
+  Track* track_;
+  StageId stage_;
+  ItemId item_;
+  Ticks start_ = 0;
+  uint64_t bytes_ = 0;
+  int64_t cpu_start_ = -1;
+};
+
+// A wait from here to the end of the scope.
+class WaitScope {
+ public:
+  WaitScope(trace::WaitCause cause, QueueId queue) noexcept
+      : track_(CurrentTrack()), cause_(cause), queue_(queue) {
+    if (track_ != nullptr) start_ = NowTicks();
+  }
+  ~WaitScope() {
+    if (track_ != nullptr) track_->Wait(cause_, queue_, start_, NowTicks(), waker_);
+  }
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+  void SetWaker(TrackId waker) noexcept { waker_ = waker; }
+
+ private:
+  Track* track_;
+  trace::WaitCause cause_;
+  QueueId queue_;
+  TrackId waker_;
+  Ticks start_ = 0;
+};
+
+}  // namespace stallscope::recorder
+
+#endif  // STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
