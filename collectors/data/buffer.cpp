@@ -1,0 +1,81 @@
+#include "collectors/data/buffer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace stallscope::data {
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+Buffer::Buffer(const Buffer& other) { Append(other.view()); }
+
+Buffer& Buffer::operator=(const Buffer& other) {
+  if (this != &other) {
+    Clear();
+    Append(other.view());
+  }
+  return *this;
+}
+
+Buffer::~Buffer() { std::free(data_); }
+
+// Exactly what is asked for, rounded up to the alignment: doubling is Append's business, and an
+// image's buffer should not hold twice the image.
+bool Buffer::Grow(size_t capacity) {
+  if (capacity > static_cast<size_t>(std::numeric_limits<ptrdiff_t>::max()) - kAlignment) {
+    return false;
+  }
+  const size_t rounded = (capacity + kAlignment - 1) / kAlignment * kAlignment;
+  auto* fresh = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded));
+  if (fresh == nullptr) return false;
+  if (size_ > 0) std::memcpy(fresh, data_, size_);
+  std::free(data_);
+  data_ = fresh;
+  capacity_ = rounded;
+  return true;
+}
+
+bool Buffer::TryReserve(size_t capacity) { return capacity <= capacity_ || Grow(capacity); }
+
+bool Buffer::TryResize(size_t size) {
+  if (!TryReserve(size)) return false;
+  size_ = size;
+  return true;
+}
+
+void Buffer::Resize(size_t size) {
+  if (!TryResize(size)) throw std::bad_alloc();
+}
+
+void Buffer::Append(ByteView bytes) {
+  if (bytes.empty()) return;
+  const size_t needed = size_ + bytes.size();
+  if (needed > capacity_) {
+    // The old block must live until its own bytes have been copied out of it.
+    Buffer grown;
+    if (!grown.Grow(std::max(needed, capacity_ * 2))) throw std::bad_alloc();
+    if (size_ > 0) std::memcpy(grown.data_, data_, size_);
+    std::memcpy(grown.data_ + size_, bytes.data(), bytes.size());
+    grown.size_ = needed;
+    *this = std::move(grown);
+    return;
+  }
+  std::memmove(data_ + size_, bytes.data(), bytes.size());
+  size_ = needed;
+}
+
+}  // namespace stallscope::data

@@ -1,0 +1,78 @@
+// Reads TFRecord files: plain, gzip or zlib, told by content; both CRCs of every record checked.
+//
+//   uint64 length | uint32 masked CRC32C of the length | bytes | uint32 masked CRC32C of the bytes
+//
+// A record is a view into the reader's own buffer, valid until the next call. The view begins
+// wherever the record does; who keeps the bytes copies them into a Buffer of their own. One thread
+// at a time; readers may share a throttle.
+#ifndef STALLSCOPE_COLLECTORS_DATA_TFRECORD_READER_H_
+#define STALLSCOPE_COLLECTORS_DATA_TFRECORD_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "analyzer/base/result.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/byte_source.h"
+#include "collectors/data/window.h"
+
+namespace stallscope::data {
+
+struct Record {
+  ByteView payload;
+  uint64_t index = 0;   // counted from 0
+  uint64_t offset = 0;  // of the record's header; in a compressed file, in what it unpacks to
+  uint64_t length = 0;  // with its header and trailer
+};
+
+// What reading on after errors has left out.
+struct Lost {
+  uint64_t records = 0;       // that are known to have been records
+  uint64_t bytes = 0;         // of a compressed file only what was unpacked
+  bool rest_of_file = false;  // how many records the last bytes held cannot be told
+};
+
+class TfRecordReader {
+ public:
+  // More than TensorFlow's own writer can put into an Example.
+  static constexpr uint64_t kMaxRecordBytes = uint64_t{2} << 30;
+
+  static Result<TfRecordReader> Open(const std::string& path, const ReadOptions& options = {});
+  static Result<TfRecordReader> Over(std::unique_ptr<ByteSource> source,
+                                     const ReadOptions& options = {});
+
+  // True where the first 12 bytes are a length and its CRC.
+  static bool LooksLikeRecord(ByteView first_bytes);
+
+  // The next record; nothing at the end of the file. After an error, can_continue() says whether
+  // another call gives the record behind the bad one: a bad payload has a length that holds, but
+  // behind a bad length nothing can be found again, and every later call ends at once with nothing.
+  Result<std::optional<Record>> Next();
+  bool can_continue() const { return !lost_.rest_of_file; }
+  const Lost& lost() const { return lost_; }
+
+  // In the file as it lies on disk, or in what it unpacks to.
+  uint64_t offset() const { return window_.offset(); }
+  uint64_t records() const { return index_; }
+  bool compressed() const { return window_.source().compressed(); }
+  const std::string& path() const { return window_.source().name(); }
+
+ private:
+  TfRecordReader(std::unique_ptr<ByteSource> source, const ReadOptions& options)
+      : window_(std::move(source), options.block_bytes) {}
+  Error At(std::string what, std::string hint) const;
+  Error LoseTheRest(std::string what, std::string hint);
+  Status Fill(size_t size);
+  Result<std::optional<uint64_t>> NextLength();
+
+  Window window_;
+  size_t pending_ = 0;  // bytes of the record given last, passed over by the next call
+  uint64_t index_ = 0;
+  Lost lost_;
+};
+
+}  // namespace stallscope::data
+
+#endif  // STALLSCOPE_COLLECTORS_DATA_TFRECORD_READER_H_
