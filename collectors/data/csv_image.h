@@ -1,0 +1,31 @@
+// An image as a row of CSV: the label, the size, then the pixels row by row, as R, G, B.
+//
+//   label,height,width,p0,p1,...      3,375,500,17,23,9,...
+//
+// A row stands for itself. Rows without a size are taken as they are commonly published, as one
+// square image: a label, then N x N x 3 or N x N values; gray becomes RGB. Any thread.
+#ifndef STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_
+#define STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyzer/base/result.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/tensor.h"
+
+namespace stallscope::data {
+
+// Gives the label, and `into` the shape height x width x 3 of uint8. The error names the column.
+Result<int64_t> DecodeCsvImage(std::string_view row, Tensor& into);
+
+// Appends the row with its line break. `image` is height x width x 3 of uint8.
+void AppendCsvImage(int64_t label, const Tensor& image, Buffer& into);
+
+// The first line of a file of such images, with its line break.
+std::string CsvImageHeader(int64_t height, int64_t width);
+
+}  // namespace stallscope::data
+
+#endif  // STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_

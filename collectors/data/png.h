@@ -1,0 +1,34 @@
+// PNG to RGB and back.
+//
+// Palettes, grayscale, 16 bits, transparency and interlacing all become 8-bit RGB: alpha is left
+// out, not blended, and gamma is not applied, as TensorFlow's decode_png(channels=3) has it. Limits
+// hold before memory is spent. Any thread.
+#ifndef STALLSCOPE_COLLECTORS_DATA_PNG_H_
+#define STALLSCOPE_COLLECTORS_DATA_PNG_H_
+
+#include <cstdint>
+
+#include "analyzer/base/result.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/image_limits.h"
+#include "collectors/data/tensor.h"
+
+namespace stallscope::data {
+
+bool LooksLikePng(ByteView first_bytes);
+
+struct PngHeader {
+  uint32_t width = 0;
+  uint32_t height = 0;
+};
+Result<PngHeader> ReadPngHeader(ByteView png);
+
+// Gives `into` the shape height x width x 3 of uint8. The error's `where` is a place in the PNG.
+Status DecodePng(ByteView png, const ImageLimits& limits, Tensor& into);
+
+// `image` is height x width x 3 (or x 1, grayscale) of uint8. Replaces what `into` holds.
+Status EncodePng(const Tensor& image, Buffer& into);
+
+}  // namespace stallscope::data
+
+#endif  // STALLSCOPE_COLLECTORS_DATA_PNG_H_
