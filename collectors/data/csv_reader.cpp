@@ -7,15 +7,12 @@
 #include <cstring>
 #include <utility>
 
-#include "collectors/data/origin.h"
+#include "collectors/data/file_kind.h"
 
 namespace stallscope::data {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-// No number, no text and no quote is a record's length with its CRC: any file may be packed.
-bool NeverPlain(ByteView) { return false; }
 
 // What one pass over a row with quotes finds out, piece by piece as the bytes come in.
 struct QuoteScan {
@@ -73,7 +70,7 @@ Result<CsvReader> CsvReader::Open(const std::string& path, const ReadOptions& op
 }
 
 Result<CsvReader> CsvReader::Over(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
-  STALLSCOPE_ASSIGN_OR_RETURN(auto plain, Unpacked(std::move(source), &NeverPlain));
+  STALLSCOPE_ASSIGN_OR_RETURN(auto plain, Unpacked(std::move(source), &LooksLikeText));
   CsvReader reader(std::move(plain), options);
   STALLSCOPE_RETURN_IF_ERROR(reader.ReadHeader());
   return reader;

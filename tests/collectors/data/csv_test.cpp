@@ -145,6 +145,8 @@ TEST_SUITE("fast") {
     REQUIRE(reader.ok());
     CHECK(reader.value().Next().value()->text == "1,2");
     CHECK_FALSE(CsvReader::Open(dir / "none.csv").ok());
+    // Text may begin as zlib data does.
+    CHECK(ReadAll("x^2,y^2\n1,2\n") == Rows{{"1", "2"}});
   }
 
   TEST_CASE("an image survives the way through a row") {

@@ -1,0 +1,308 @@
+// The only file that calls HDF5.
+#include "collectors/data/hdf5_images.h"
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "analyzer/base/file.h"
+#include "collectors/data/origin.h"
+
+namespace stallscope::data {
+namespace {
+
+// Held by every call into the library: builds of it are not thread-safe, and the ones that are
+// take a lock of their own that nobody outside can see.
+std::mutex& LibraryMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+class LibraryLock {
+ public:
+  LibraryLock() : lock_(LibraryMutex()) {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // or it prints; the setting is the thread's
+  }
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
+// A handle of the library with the call that closes it. To be closed under the lock.
+class Handle {
+ public:
+  Handle() = default;
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  ~Handle() { Close(); }
+  bool Close() {
+    const hid_t id = std::exchange(id_, -1);
+    return id < 0 || close_(id) >= 0;
+  }
+  hid_t get() const { return id_; }
+  bool ok() const { return id_ >= 0; }
+
+ private:
+  hid_t id_ = -1;
+  herr_t (*close_)(hid_t) = nullptr;
+};
+
+herr_t KeepFirst(unsigned, const H5E_error2_t* error, void* into) {
+  auto& text = *static_cast<std::string*>(into);
+  if (text.empty() && error->desc != nullptr) text = error->desc;
+  return 0;
+}
+
+// The innermost of the library's errors, which is the cause.
+Error LibraryError(const std::string& path, const std::string& what, std::string hint) {
+  std::string cause;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &KeepFirst, &cause);
+  H5Eclear2(H5E_DEFAULT);
+  return Error{ErrorKind::kRun, cause.empty() ? what : what + ": " + cause, path, std::move(hint)};
+}
+
+std::vector<int64_t> DimensionsOf(hid_t data_set) {
+  const Handle space(H5Dget_space(data_set), &H5Sclose);
+  hsize_t dims[H5S_MAX_RANK];
+  const int rank = space.ok() ? H5Sget_simple_extent_dims(space.get(), dims, nullptr) : -1;
+  std::vector<int64_t> result;
+  for (int i = 0; i < rank; ++i) {
+    result.push_back(dims[i] > INT64_MAX ? -1 : static_cast<int64_t>(dims[i]));
+  }
+  return result;
+}
+
+bool IsInteger(hid_t data_set, bool bytes_only) {
+  const Handle type(H5Dget_type(data_set), &H5Tclose);
+  if (!type.ok() || H5Tget_class(type.get()) != H5T_INTEGER) return false;
+  return !bytes_only || (H5Tget_size(type.get()) == 1 && H5Tget_sign(type.get()) == H5T_SGN_NONE);
+}
+
+// Reads or writes rows `first` to `first` + `count` - 1 of a data set.
+bool Transfer(hid_t data_set, hid_t memory_type, int64_t first, int64_t count, void* read_into,
+              const void* write_from) {
+  const std::vector<int64_t> dims = DimensionsOf(data_set);
+  std::vector<hsize_t> start(dims.size(), 0);
+  std::vector<hsize_t> size(dims.begin(), dims.end());
+  start[0] = static_cast<hsize_t>(first);
+  size[0] = static_cast<hsize_t>(count);
+  const Handle file_space(H5Dget_space(data_set), &H5Sclose);
+  const Handle memory_space(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                            &H5Sclose);
+  if (!file_space.ok() || !memory_space.ok() ||
+      H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(),
+                          nullptr) < 0) {
+    return false;
+  }
+  return read_into != nullptr ? H5Dread(data_set, memory_type, memory_space.get(), file_space.get(),
+                                        H5P_DEFAULT, read_into) >= 0
+                              : H5Dwrite(data_set, memory_type, memory_space.get(),
+                                         file_space.get(), H5P_DEFAULT, write_from) >= 0;
+}
+
+// Gray values in the last third of `bytes`, spread to R, G, B from the front.
+void SpreadGray(uint8_t* bytes, size_t values) {
+  const uint8_t* from = bytes + 2 * values;
+  for (size_t i = 0; i < values; ++i) {
+    const uint8_t gray = from[i];
+    std::fill_n(bytes + 3 * i, 3, gray);
+  }
+}
+
+}  // namespace
+
+struct Hdf5File {
+  Handle file;
+  Handle images;
+  Handle labels;
+
+  Hdf5File() = default;
+  Hdf5File(const Hdf5File&) = delete;
+  Hdf5File& operator=(const Hdf5File&) = delete;
+  ~Hdf5File() {
+    const LibraryLock lock;
+    images.Close();
+    labels.Close();
+    file.Close();
+  }
+};
+
+Hdf5ImageReader::Hdf5ImageReader(std::unique_ptr<Hdf5File> file, std::string path,
+                                 const ReadOptions& options)
+    : file_(std::move(file)), path_(std::move(path)), options_(options) {}
+Hdf5ImageReader::Hdf5ImageReader(Hdf5ImageReader&&) noexcept = default;
+Hdf5ImageReader& Hdf5ImageReader::operator=(Hdf5ImageReader&&) noexcept = default;
+Hdf5ImageReader::~Hdf5ImageReader() = default;
+
+Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf5Names& names,
+                                              const ReadOptions& options,
+                                              const ImageLimits& limits) {
+  // The library's own words for a file that is not there are about its drivers.
+  const auto there = InputFile::Open(path);
+  if (!there.ok()) return AsRunError(there.error());
+  auto file = std::make_unique<Hdf5File>();
+  Hdf5File& handles = *file;
+  Hdf5ImageReader reader(std::move(file), path, options);
+  {
+    const LibraryLock lock;
+    handles.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), &H5Fclose);
+    if (!handles.file.ok()) {
+      return LibraryError(path, "cannot read the HDF5 file", "copy or write it again");
+    }
+    handles.images =
+        Handle(H5Dopen2(handles.file.get(), names.images.c_str(), H5P_DEFAULT), &H5Dclose);
+    handles.labels =
+        Handle(H5Dopen2(handles.file.get(), names.labels.c_str(), H5P_DEFAULT), &H5Dclose);
+    if (!handles.images.ok() || !handles.labels.ok()) {
+      const std::string& missing = handles.images.ok() ? names.labels : names.images;
+      return LibraryError(path, "no data set '" + missing + "'",
+                          "name it in the source's features");
+    }
+  }
+  STALLSCOPE_RETURN_IF_ERROR(reader.CheckShapes(names, limits));
+  return reader;
+}
+
+Status Hdf5ImageReader::CheckShapes(const Hdf5Names& names, const ImageLimits& limits) {
+  const LibraryLock lock;
+  const std::vector<int64_t> images = DimensionsOf(file_->images.get());
+  const std::vector<int64_t> labels = DimensionsOf(file_->labels.get());
+  const bool gray = images.size() == 3 || (images.size() == 4 && images[3] == 1);
+  const bool color = images.size() == 4 && images[3] == 3;
+  if (!IsInteger(file_->images.get(), true) || !(gray || color)) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("the data set '{}' is {}, not images", names.images,
+                             images.size() <= Shape::kMaxRank ? Shape::Of(images).ToString()
+                                                              : "of many dimensions"),
+                 path_, "uint8 of count x height x width x 3 is"};
+  }
+  const bool one_each = labels.size() == 1 || (labels.size() == 2 && labels[1] == 1);
+  if (!IsInteger(file_->labels.get(), false) || !one_each || labels[0] != images[0]) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("the data set '{}' has not one integer for each of {} images",
+                             names.labels, images[0]),
+                 path_, "write the file again"};
+  }
+  const auto clamped = [](int64_t dim) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(dim, 0, UINT32_MAX));
+  };
+  Status size =
+      CheckImageSize("an image of the file", clamped(images[2]), clamped(images[1]), limits);
+  if (!size.ok()) return Locate(std::move(size).error(), {path_, 0, 0});
+  count_ = images[0];
+  height_ = images[1];
+  width_ = images[2];
+  channels_ = color ? 3 : 1;
+  return {};
+}
+
+Status Hdf5ImageReader::Read(int64_t first, int64_t count, Tensor& images,
+                             std::vector<int64_t>& labels) {
+  if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("images {} to {} of {} are asked for", first, first + count, count_),
+                 path_, ""};
+  }
+  if (!images.TryReset(DType::kUint8, {count, height_, width_, 3})) {
+    return Error{ErrorKind::kRun, "no memory for the images", path_, "read fewer at once"};
+  }
+  labels.resize(static_cast<size_t>(count));
+  if (count == 0) return {};
+  const size_t values = static_cast<size_t>(count * height_ * width_);
+  uint8_t* into = channels_ == 3 ? images.data() : images.data() + 2 * values;
+  const Ticks begin = NowTicks();
+  bool done;
+  Error error;
+  {
+    const LibraryLock lock;
+    done = Transfer(file_->images.get(), H5T_NATIVE_UINT8, first, count, into, nullptr) &&
+           Transfer(file_->labels.get(), H5T_NATIVE_INT64, first, count, labels.data(), nullptr);
+    if (!done) {
+      error = LibraryError(fmt::format("{}, records {} to {}", path_, first, first + count - 1),
+                           "cannot read the images", "copy or write the file again");
+    }
+  }
+  if (!done) return error;
+  const uint64_t bytes = values * static_cast<uint64_t>(channels_);
+  if (options_.throttle != nullptr) options_.throttle->Take(bytes);
+  if (options_.on_read) options_.on_read(begin, NowTicks(), bytes);
+  if (channels_ == 1) SpreadGray(images.data(), values);
+  return {};
+}
+
+Hdf5ImageWriter::Hdf5ImageWriter(std::unique_ptr<Hdf5File> file, std::string path,
+                                 const Shape& shape, int64_t count)
+    : file_(std::move(file)), path_(std::move(path)), shape_(shape), count_(count) {}
+Hdf5ImageWriter::Hdf5ImageWriter(Hdf5ImageWriter&&) noexcept = default;
+Hdf5ImageWriter& Hdf5ImageWriter::operator=(Hdf5ImageWriter&&) noexcept = default;
+Hdf5ImageWriter::~Hdf5ImageWriter() = default;
+
+Result<Hdf5ImageWriter> Hdf5ImageWriter::Create(const std::string& path, int64_t count,
+                                                int64_t height, int64_t width) {
+  auto file = std::make_unique<Hdf5File>();
+  Hdf5File& handles = *file;
+  Hdf5ImageWriter writer(std::move(file), path, {height, width, 3}, count);
+  const LibraryLock lock;
+  handles.file =
+      Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), &H5Fclose);
+  const hsize_t dims[4] = {static_cast<hsize_t>(count), static_cast<hsize_t>(height),
+                           static_cast<hsize_t>(width), 3};
+  const hsize_t chunk[4] = {1, dims[1], dims[2], 3};
+  const Handle images_space(H5Screate_simple(4, dims, nullptr), &H5Sclose);
+  const Handle labels_space(H5Screate_simple(1, dims, nullptr), &H5Sclose);
+  const Handle chunked(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
+  const Handle plain(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
+  H5Pset_obj_track_times(chunked.get(), false);
+  H5Pset_obj_track_times(plain.get(), false);
+  H5Pset_fill_time(chunked.get(), H5D_FILL_TIME_NEVER);
+  H5Pset_chunk(chunked.get(), 4, chunk);
+  handles.images = Handle(H5Dcreate2(handles.file.get(), "images", H5T_STD_U8LE, images_space.get(),
+                                     H5P_DEFAULT, chunked.get(), H5P_DEFAULT),
+                          &H5Dclose);
+  handles.labels = Handle(H5Dcreate2(handles.file.get(), "labels", H5T_STD_I64LE,
+                                     labels_space.get(), H5P_DEFAULT, plain.get(), H5P_DEFAULT),
+                          &H5Dclose);
+  if (!handles.images.ok() || !handles.labels.ok()) {
+    return LibraryError(path, "cannot create the HDF5 file", "check the folder and the free space");
+  }
+  return writer;
+}
+
+Status Hdf5ImageWriter::Write(const Tensor& image, int64_t label) {
+  if (image.dtype() != DType::kUint8 || image.shape() != shape_ ||
+      static_cast<int64_t>(labels_.size()) == count_) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("image {} is {}, of {} images of {}", labels_.size(),
+                             image.shape().ToString(), count_, shape_.ToString()),
+                 path_, "all images of an HDF5 file have one size"};
+  }
+  const LibraryLock lock;
+  if (!Transfer(file_->images.get(), H5T_NATIVE_UINT8, static_cast<int64_t>(labels_.size()), 1,
+                nullptr, image.data())) {
+    return LibraryError(path_, "cannot write the HDF5 file", "free some space");
+  }
+  labels_.push_back(label);
+  return {};
+}
+
+Status Hdf5ImageWriter::Finish() {
+  const LibraryLock lock;
+  labels_.resize(static_cast<size_t>(count_));
+  const bool written = count_ == 0 || Transfer(file_->labels.get(), H5T_NATIVE_INT64, 0, count_,
+                                               nullptr, labels_.data());
+  // Closing flushes: each is a chance to fail.
+  if (!written || !file_->images.Close() || !file_->labels.Close() || !file_->file.Close()) {
+    return LibraryError(path_, "cannot write the HDF5 file", "free some space");
+  }
+  return {};
+}
+
+}  // namespace stallscope::data

@@ -1,0 +1,184 @@
+#include "collectors/data/hdf5_images.h"
+
+#include <doctest/doctest.h>
+#include <hdf5.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "analyzer/base/file.h"
+#include "tests/support/paths.h"
+
+using stallscope::ReadWholeFile;
+using stallscope::WriteFileAtomically;
+using stallscope::data::AsText;
+using stallscope::data::DType;
+using stallscope::data::Hdf5ImageReader;
+using stallscope::data::Hdf5ImageWriter;
+using stallscope::data::Shape;
+using stallscope::data::Tensor;
+using stallscope::test::ScratchDir;
+
+namespace {
+
+Tensor ImageOf(int number) {
+  Tensor image(DType::kUint8, {5, 7, 3});
+  for (size_t i = 0; i < image.bytes(); ++i) {
+    image.data()[i] = static_cast<uint8_t>(static_cast<size_t>(number) * 31 + i);
+  }
+  return image;
+}
+
+void WriteSample(const std::string& path, int count) {
+  auto writer = Hdf5ImageWriter::Create(path, count, 5, 7);
+  REQUIRE(writer.ok());
+  for (int i = 0; i < count; ++i) REQUIRE(writer.value().Write(ImageOf(i), i % 3).ok());
+  REQUIRE(writer.value().Finish().ok());
+}
+
+// A file with data sets of these types and dimensions, all zeros.
+void WriteForeign(const std::string& path, hid_t image_type, std::vector<hsize_t> images,
+                  hid_t label_type, std::vector<hsize_t> labels) {
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const auto add = [&](const char* name, hid_t type, const std::vector<hsize_t>& dims) {
+    const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (type == H5T_STD_U8LE) {
+      const std::vector<uint8_t> seven(100, 7);
+      H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, seven.data());
+    }
+    H5Dclose(set);
+    H5Sclose(space);
+  };
+  add("images", image_type, images);
+  add("labels", label_type, labels);
+  H5Fclose(file);
+}
+
+std::string OpenError(const std::string& path) {
+  const auto reader = Hdf5ImageReader::Open(path);
+  return reader.ok() ? "" : reader.error().Line();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("HDF5: ranges of images and labels are what was written") {
+    ScratchDir dir;
+    WriteSample(dir / "f.h5", 10);
+    auto opened = Hdf5ImageReader::Open(dir / "f.h5");
+    REQUIRE(opened.ok());
+    Hdf5ImageReader& reader = opened.value();
+    CHECK(reader.count() == 10);
+    CHECK(reader.height() == 5);
+    CHECK(reader.width() == 7);
+    Tensor images;
+    std::vector<int64_t> labels;
+    for (int first = 0; first <= 10; ++first) {
+      for (int count = 0; count <= 10 - first; ++count) {
+        REQUIRE(reader.Read(first, count, images, labels).ok());
+        CHECK(images.shape() == Shape{count, 5, 7, 3});
+        for (int i = 0; i < count; ++i) {
+          CHECK(labels[static_cast<size_t>(i)] == (first + i) % 3);
+          CHECK(std::memcmp(images.data() + i * 105, ImageOf(first + i).data(), 105) == 0);
+        }
+      }
+    }
+    CHECK_FALSE(reader.Read(5, 6, images, labels).ok());
+    CHECK_FALSE(reader.Read(-1, 2, images, labels).ok());
+    CHECK_FALSE(reader.Read(11, 0, images, labels).ok());
+  }
+
+  TEST_CASE("HDF5: the same images give the same bytes") {
+    ScratchDir dir;
+    WriteSample(dir / "a", 4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // a time stamp would differ
+    WriteSample(dir / "b", 4);
+    CHECK(ReadWholeFile(dir / "a", 1 << 20).value() == ReadWholeFile(dir / "b", 1 << 20).value());
+  }
+
+  TEST_CASE("HDF5: gray images become RGB, labels of any integer type are read") {
+    ScratchDir dir;
+    for (const auto& dims : {std::vector<hsize_t>{2, 3, 4}, std::vector<hsize_t>{2, 3, 4, 1}}) {
+      WriteForeign(dir / "f", H5T_STD_U8LE, dims, H5T_STD_I16BE, {2, 1});
+      auto reader = Hdf5ImageReader::Open(dir / "f");
+      REQUIRE(reader.ok());
+      Tensor images;
+      std::vector<int64_t> labels;
+      REQUIRE(reader.value().Read(0, 2, images, labels).ok());
+      CHECK(images.shape() == Shape{2, 3, 4, 3});
+      CHECK(AsText(images.view()) == std::string(72, '\x07'));
+      CHECK(labels == std::vector<int64_t>{0, 0});
+    }
+  }
+
+  TEST_CASE("HDF5: what is no set of images is an error that says why") {
+    ScratchDir dir;
+    CHECK(OpenError(dir / "none").find("cannot open the file: No such file") != std::string::npos);
+    REQUIRE(WriteFileAtomically(dir / "text", "label,pixel\n").ok());
+    CHECK(OpenError(dir / "text").find("cannot read the HDF5 file") != std::string::npos);
+    WriteForeign(dir / "f", H5T_IEEE_F32LE, {2, 3, 4, 3}, H5T_STD_I64LE, {2});
+    CHECK(OpenError(dir / "f").find("'images' is 2x3x4x3, not images") != std::string::npos);
+    WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 2}, H5T_STD_I64LE, {2});
+    CHECK(OpenError(dir / "f").find("not images") != std::string::npos);
+    WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 3}, H5T_STD_I64LE, {3});
+    CHECK(OpenError(dir / "f").find("'labels' has not one integer for each of 2 images") !=
+          std::string::npos);
+    WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 3}, H5T_IEEE_F64LE, {2});
+    CHECK(OpenError(dir / "f").find("'labels'") != std::string::npos);
+    const auto named = Hdf5ImageReader::Open(dir / "f", {"pictures", "labels"});
+    REQUIRE_FALSE(named.ok());
+    CHECK(named.error().what.find("no data set 'pictures'") == 0);
+    WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 3}, H5T_STD_I64LE, {2});
+    CHECK(OpenError(dir / "f").empty());
+  }
+
+  TEST_CASE("HDF5: a file that is cut off is an error, not a crash") {
+    ScratchDir dir;
+    WriteSample(dir / "whole", 20);
+    const std::string whole = ReadWholeFile(dir / "whole", 1 << 20).value();
+    int opened = 0;
+    for (size_t size = 0; size < whole.size(); size += 97) {
+      REQUIRE(WriteFileAtomically(dir / "cut", whole.substr(0, size)).ok());
+      auto reader = Hdf5ImageReader::Open(dir / "cut");
+      if (!reader.ok()) continue;
+      Tensor images;
+      std::vector<int64_t> labels;
+      CHECK_FALSE(reader.value().Read(0, 20, images, labels).ok());
+      ++opened;
+    }
+    CHECK(opened == 0);
+  }
+
+  TEST_CASE("HDF5: an image of another shape, or one too many, is refused") {
+    ScratchDir dir;
+    auto writer = Hdf5ImageWriter::Create(dir / "f", 1, 5, 7);
+    REQUIRE(writer.ok());
+    CHECK_FALSE(writer.value().Write(Tensor(DType::kUint8, {5, 8, 3}), 0).ok());
+    CHECK(writer.value().Write(ImageOf(0), 0).ok());
+    CHECK_FALSE(writer.value().Write(ImageOf(1), 0).ok());
+    CHECK_FALSE(Hdf5ImageWriter::Create(dir / "no/such/f", 1, 5, 7).ok());
+  }
+
+  TEST_CASE("HDF5: readers in several threads each get their own images") {
+    ScratchDir dir;
+    WriteSample(dir / "f", 50);
+    std::vector<std::thread> threads;
+    std::vector<int> good(4, 0);
+    for (size_t t = 0; t < good.size(); ++t) {
+      threads.emplace_back([&, t] {
+        auto reader = Hdf5ImageReader::Open(dir / "f");
+        Tensor images;
+        std::vector<int64_t> labels;
+        for (int i = 0; reader.ok() && i < 50; ++i) {
+          if (!reader.value().Read(i, 1, images, labels).ok()) continue;
+          good[t] += std::memcmp(images.data(), ImageOf(i).data(), 105) == 0;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(good == std::vector<int>(4, 50));
+  }
+}
