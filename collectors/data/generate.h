@@ -1,0 +1,55 @@
+// Writes a data set of painted pictures: the same one in every format.
+//
+// Every picture is encoded as JPEG first. tfrecord and images hold those bytes; csv and hdf5 hold
+// the pixels that they decode to, so a pipeline gets the same pixels from each. The same options
+// give the same bytes, whatever the number of threads.
+//
+//   tfrecord  data-00000-of-00004.tfrecord ...: tf.train.Example with image/encoded,
+//             image/class/label, image/height, image/width, image/format, as the ImageNet recipe
+//   images    class_0003/img_00000017.jpg: a folder per class
+//   csv, hdf5 data-00000-of-00004.csv (.h5): see csv_image.h and hdf5_images.h
+//   all       manifest.json: see manifest.h. Nothing else.
+#ifndef STALLSCOPE_COLLECTORS_DATA_GENERATE_H_
+#define STALLSCOPE_COLLECTORS_DATA_GENERATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "analyzer/base/result.h"
+#include "collectors/data/manifest.h"
+
+namespace stallscope::data {
+
+struct GenerateOptions {
+  std::string folder;
+  DataFormat format = DataFormat::kTfRecord;
+  int64_t images = 1000;
+  int width = 500;
+  int height = 375;
+  int classes = 10;
+  int shards = 4;  // at most one an image; an image folder has none
+  uint64_t seed = 1;
+  int quality = 90;
+  int threads = 0;  // 0: as many as there are cores
+};
+
+struct GenerateProgress {
+  int64_t done = 0;  // images
+  int64_t images = 0;
+};
+// Called after each image, on the caller's thread. False stops: what was written goes away again.
+using OnProgress = std::function<bool(const GenerateProgress&)>;
+
+// The folder is made where there is none. One with a data set of ours and nothing else is written
+// anew; one with anything else in it is refused and left alone. After an error, nothing is left of
+// what was written.
+Result<Manifest> Generate(const GenerateOptions& options, const OnProgress& on_progress = {});
+
+// The class of an image: every block of `classes` images holds each class once, in an order that
+// the seed gives.
+int LabelOf(uint64_t seed, int64_t image, int classes);
+
+}  // namespace stallscope::data
+
+#endif  // STALLSCOPE_COLLECTORS_DATA_GENERATE_H_

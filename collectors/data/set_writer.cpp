@@ -1,0 +1,172 @@
+#include "collectors/data/set_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/base/file.h"
+#include "collectors/data/csv_image.h"
+#include "collectors/data/hdf5_images.h"
+#include "collectors/data/tfrecord_writer.h"
+
+namespace stallscope::data {
+namespace {
+
+// A file of a sharded set, in whichever format.
+class TfRecordShard {
+ public:
+  static constexpr const char* kEnding = "tfrecord";
+  static Result<TfRecordShard> Create(const std::string& path, const GenerateOptions&, int64_t) {
+    STALLSCOPE_ASSIGN_OR_RETURN(TfRecordWriter writer, TfRecordWriter::Create(path));
+    return TfRecordShard(std::move(writer));
+  }
+  Status Write(const Sample& sample) { return writer_.Write(sample.bytes); }
+  Status Finish() { return writer_.Finish(); }
+
+ private:
+  explicit TfRecordShard(TfRecordWriter writer) : writer_(std::move(writer)) {}
+  TfRecordWriter writer_;
+};
+
+class CsvShard {
+ public:
+  static constexpr const char* kEnding = "csv";
+  static Result<CsvShard> Create(const std::string& path, const GenerateOptions& options, int64_t) {
+    STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path));
+    STALLSCOPE_RETURN_IF_ERROR(file.Append(CsvImageHeader(options.height, options.width)));
+    return CsvShard(std::move(file));
+  }
+  Status Write(const Sample& sample) { return file_.Append(AsText(sample.bytes)); }
+  Status Finish() { return {}; }
+
+ private:
+  explicit CsvShard(AppendFile file) : file_(std::move(file)) {}
+  AppendFile file_;
+};
+
+class Hdf5Shard {
+ public:
+  static constexpr const char* kEnding = "h5";
+  static Result<Hdf5Shard> Create(const std::string& path, const GenerateOptions& options,
+                                  int64_t count) {
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        Hdf5ImageWriter writer,
+        Hdf5ImageWriter::Create(path, count, options.height, options.width));
+    return Hdf5Shard(std::move(writer));
+  }
+  Status Write(const Sample& sample) { return writer_.Write(sample.pixels, sample.label); }
+  Status Finish() { return writer_.Finish(); }
+
+ private:
+  explicit Hdf5Shard(Hdf5ImageWriter writer) : writer_(std::move(writer)) {}
+  Hdf5ImageWriter writer_;
+};
+
+// Shard s holds the images from images * s / shards on.
+template <class Shard>
+class ShardedWriter final : public SetWriter {
+ public:
+  explicit ShardedWriter(const GenerateOptions& options) : options_(options) {}
+
+  Status Write(int64_t image, const Sample& sample) override {
+    if (image == end_) STALLSCOPE_RETURN_IF_ERROR(Open());
+    return shard_->Write(sample);
+  }
+
+  Result<std::vector<ManifestFile>> Finish() override {
+    STALLSCOPE_RETURN_IF_ERROR(Close());
+    return std::move(files_);
+  }
+
+ private:
+  Status Close() {
+    if (shard_.has_value()) STALLSCOPE_RETURN_IF_ERROR(shard_->Finish());
+    shard_.reset();
+    return {};
+  }
+
+  Status Open() {
+    STALLSCOPE_RETURN_IF_ERROR(Close());
+    const auto number = static_cast<int64_t>(files_.size());
+    const int64_t begin = end_;
+    end_ = options_.images * (number + 1) / options_.shards;
+    const std::string name =
+        fmt::format("data-{:05}-of-{:05}.{}", number, options_.shards, Shard::kEnding);
+    files_.push_back({name, 0, static_cast<uint64_t>(end_ - begin), ""});
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        Shard shard, Shard::Create(options_.folder + "/" + name, options_, end_ - begin));
+    shard_.emplace(std::move(shard));
+    return {};
+  }
+
+  const GenerateOptions& options_;
+  std::optional<Shard> shard_;
+  int64_t end_ = 0;  // the first image of the next shard
+  std::vector<ManifestFile> files_;
+};
+
+class FolderWriter final : public SetWriter {
+ public:
+  explicit FolderWriter(const GenerateOptions& options) : options_(options) {}
+
+  Status Write(int64_t image, const Sample& sample) override {
+    if (image == 0) STALLSCOPE_RETURN_IF_ERROR(MakeFolders());
+    const std::string name = fmt::format(
+        "{}/img_{:08}.jpg", ClassFolder(static_cast<int>(sample.label), options_.classes), image);
+    STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(options_.folder + "/" + name));
+    STALLSCOPE_RETURN_IF_ERROR(file.Append(AsText(sample.bytes)));
+    files_.push_back({name, 0, 1, ""});
+    return {};
+  }
+
+  Result<std::vector<ManifestFile>> Finish() override {
+    std::sort(files_.begin(), files_.end(),
+              [](const ManifestFile& a, const ManifestFile& b) { return a.name < b.name; });
+    return std::move(files_);
+  }
+
+ private:
+  // Also for a class that gets no image: its folder is what makes it a class.
+  Status MakeFolders() {
+    for (int label = 0; label < options_.classes; ++label) {
+      const std::string path = options_.folder + "/" + ClassFolder(label, options_.classes);
+      std::error_code error;
+      std::filesystem::create_directory(path, error);
+      if (error) {
+        return Error{ErrorKind::kRun, "cannot make the folder: " + error.message(), path,
+                     "check the permissions and the free space"};
+      }
+    }
+    return {};
+  }
+
+  const GenerateOptions& options_;
+  std::vector<ManifestFile> files_;
+};
+
+}  // namespace
+
+std::string ClassFolder(int label, int classes) {
+  const int digits = std::max(4, static_cast<int>(std::to_string(classes - 1).size()));
+  return fmt::format("class_{:0{}}", label, digits);
+}
+
+std::unique_ptr<SetWriter> MakeSetWriter(const GenerateOptions& options) {
+  switch (options.format) {
+    case DataFormat::kTfRecord:
+      return std::make_unique<ShardedWriter<TfRecordShard>>(options);
+    case DataFormat::kImages:
+      return std::make_unique<FolderWriter>(options);
+    case DataFormat::kCsv:
+      return std::make_unique<ShardedWriter<CsvShard>>(options);
+    case DataFormat::kHdf5:
+      break;
+  }
+  return std::make_unique<ShardedWriter<Hdf5Shard>>(options);
+}
+
+}  // namespace stallscope::data

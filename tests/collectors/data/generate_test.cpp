@@ -1,0 +1,292 @@
+#include "collectors/data/generate.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/file.h"
+#include "collectors/data/csv_image.h"
+#include "collectors/data/csv_reader.h"
+#include "collectors/data/example_view.h"
+#include "collectors/data/file_set.h"
+#include "collectors/data/hdf5_images.h"
+#include "collectors/data/jpeg_decoder.h"
+#include "collectors/data/tfrecord_reader.h"
+#include "tests/support/paths.h"
+
+using stallscope::ErrorKind;
+using stallscope::ReadWholeFile;
+using stallscope::WriteFileAtomically;
+using stallscope::data::AsBytes;
+using stallscope::data::AsText;
+using stallscope::data::DataFormat;
+using stallscope::data::ExpandFiles;
+using stallscope::data::Generate;
+using stallscope::data::GenerateOptions;
+using stallscope::data::JpegDecoder;
+using stallscope::data::LabelOf;
+using stallscope::data::Manifest;
+using stallscope::data::ReadManifest;
+using stallscope::data::Tensor;
+using stallscope::test::ScratchDir;
+
+namespace {
+
+GenerateOptions Small(const std::string& folder, DataFormat format) {
+  GenerateOptions options;
+  options.folder = folder;
+  options.format = format;
+  options.images = 11;
+  options.width = 40;
+  options.height = 24;
+  options.classes = 3;
+  options.shards = 4;
+  return options;
+}
+
+// Every file below the folder with its content.
+std::map<std::string, std::string> ContentOf(const std::string& folder) {
+  std::map<std::string, std::string> content;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = std::filesystem::relative(entry.path(), folder).string();
+    content[name] = entry.is_directory() ? "" : ReadWholeFile(entry.path(), 1 << 26).value();
+  }
+  return content;
+}
+
+struct Decoded {
+  int64_t label = 0;
+  std::string pixels;
+  bool operator==(const Decoded&) const = default;
+};
+
+Decoded FromJpeg(int64_t label, std::string_view jpeg) {
+  JpegDecoder decoder;
+  Tensor image;
+  REQUIRE(decoder.Decode(AsBytes(jpeg), {}, image).ok());
+  return {label, std::string(AsText(image.view()))};
+}
+
+std::vector<Decoded> ReadRecords(const std::vector<std::string>& files) {
+  std::vector<Decoded> images;
+  for (const std::string& file : files) {
+    auto reader = stallscope::data::TfRecordReader::Open(file);
+    REQUIRE(reader.ok());
+    for (;;) {
+      const auto record = reader.value().Next();
+      REQUIRE(record.ok());
+      if (!record.value().has_value()) break;
+      stallscope::data::ExampleView view;
+      REQUIRE(view.Reset(record.value()->payload).ok());
+      CHECK(view.features().size() == 5);
+      CHECK(OneInt64(*view.Find("image/height")).value() == 24);
+      CHECK(OneInt64(*view.Find("image/width")).value() == 40);
+      CHECK(AsText(OneBytes(*view.Find("image/format")).value()) == "JPEG");
+      images.push_back(FromJpeg(OneInt64(*view.Find("image/class/label")).value(),
+                                AsText(OneBytes(*view.Find("image/encoded")).value())));
+    }
+  }
+  return images;
+}
+
+std::vector<Decoded> ReadCsv(const std::vector<std::string>& files) {
+  std::vector<Decoded> images;
+  for (const std::string& file : files) {
+    auto reader = stallscope::data::CsvReader::Open(file);
+    REQUIRE(reader.ok());
+    CHECK(reader.value().header().at(0) == "label");
+    for (;;) {
+      const auto row = reader.value().Next();
+      REQUIRE(row.ok());
+      if (!row.value().has_value()) break;
+      Tensor image;
+      const int64_t label = stallscope::data::DecodeCsvImage(row.value()->text, image).value();
+      images.push_back({label, std::string(AsText(image.view()))});
+    }
+  }
+  return images;
+}
+
+std::vector<Decoded> ReadHdf5(const std::vector<std::string>& files) {
+  std::vector<Decoded> images;
+  for (const std::string& file : files) {
+    auto reader = stallscope::data::Hdf5ImageReader::Open(file);
+    REQUIRE(reader.ok());
+    for (int64_t i = 0; i < reader.value().count(); ++i) {
+      Tensor image;
+      std::vector<int64_t> labels;
+      REQUIRE(reader.value().Read(i, 1, image, labels).ok());
+      images.push_back({labels[0], std::string(AsText(image.view()))});
+    }
+  }
+  return images;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("every format holds the same images and labels") {
+    ScratchDir dir;
+    const auto made = [&](DataFormat format) {
+      const std::string folder = dir / std::string(Name(format));
+      REQUIRE(Generate(Small(folder, format)).ok());
+      const std::vector<std::string> pattern = {folder + "/*"};
+      return format == DataFormat::kImages ? std::vector<std::string>{}
+                                           : ExpandFiles(pattern).value();
+    };
+    const auto records = ReadRecords(made(DataFormat::kTfRecord));
+    REQUIRE(records.size() == 11);
+    for (int i = 0; i < 11; ++i) CHECK(records[static_cast<size_t>(i)].label == LabelOf(1, i, 3));
+    CHECK(ReadCsv(made(DataFormat::kCsv)) == records);
+    CHECK(ReadHdf5(made(DataFormat::kHdf5)) == records);
+    made(DataFormat::kImages);
+    const auto folder =
+        stallscope::data::ExpandImages(std::vector<std::string>{dir / "images"}).value();
+    CHECK(folder.classes == std::vector<std::string>{"class_0000", "class_0001", "class_0002"});
+    REQUIRE(folder.files.size() == 11);
+    for (const auto& file : folder.files) {
+      const size_t at = file.path.rfind("img_") + 4;
+      const auto number = static_cast<size_t>(std::stoi(file.path.substr(at, 8)));
+      CHECK(FromJpeg(file.label, ReadWholeFile(file.path, 1 << 20).value()) == records[number]);
+    }
+  }
+
+  TEST_CASE("the same options give the same bytes, whatever the number of threads") {
+    for (auto format :
+         {DataFormat::kTfRecord, DataFormat::kImages, DataFormat::kCsv, DataFormat::kHdf5}) {
+      ScratchDir dir;
+      GenerateOptions options = Small(dir / "one", format);
+      options.threads = 1;
+      REQUIRE(Generate(options).ok());
+      options.folder = dir / "five";
+      options.threads = 5;
+      REQUIRE(Generate(options).ok());
+      CHECK(ContentOf(dir / "one") == ContentOf(dir / "five"));
+      options.folder = dir / "other";
+      options.seed = 2;
+      REQUIRE(Generate(options).ok());
+      CHECK(ContentOf(dir / "one") != ContentOf(dir / "other"));
+    }
+  }
+
+  TEST_CASE("the manifest says what is there, and nothing else is") {
+    ScratchDir dir;
+    for (auto format : {DataFormat::kTfRecord, DataFormat::kImages}) {
+      const std::string folder = dir / std::string(Name(format));
+      const Manifest made = Generate(Small(folder, format)).value();
+      const Manifest read = ReadManifest(folder).value();
+      CHECK(read.fingerprint == made.fingerprint);
+      CHECK(read.fingerprint.size() == 32);
+      CHECK(read.format == format);
+      CHECK(read.images == 11);
+      CHECK(read.width == 40);
+      CHECK(read.height == 24);
+      CHECK(read.classes == 3);
+      CHECK(read.seed == 1);
+      CHECK(read.shards == (format == DataFormat::kImages ? 0 : 4));
+      auto content = ContentOf(folder);
+      content.erase("manifest.json");
+      std::erase_if(content, [](const auto& entry) { return entry.second.empty(); });
+      CHECK(content.size() == read.files.size());
+      uint64_t records = 0;
+      for (const auto& file : read.files) {
+        CHECK(content[file.name].size() == file.bytes);
+        CHECK(file.hash.size() == 32);
+        records += file.records;
+      }
+      CHECK(records == 11);
+    }
+  }
+
+  TEST_CASE("there are no more shards than images, and no fewer classes than asked for") {
+    ScratchDir dir;
+    GenerateOptions options = Small(dir / "few", DataFormat::kTfRecord);
+    options.images = 2;
+    options.shards = 8;
+    CHECK(Generate(options).value().files.size() == 2);
+    options = Small(dir / "images", DataFormat::kImages);
+    options.images = 2;
+    options.classes = 5;
+    REQUIRE(Generate(options).ok());
+    const auto folder =
+        stallscope::data::ExpandImages(std::vector<std::string>{dir / "images"}).value();
+    CHECK(folder.classes.size() == 5);
+    CHECK(folder.files.size() == 2);
+  }
+
+  TEST_CASE("a folder with other content is refused and left alone") {
+    ScratchDir dir;
+    std::filesystem::create_directories(dir / "full/sub");
+    REQUIRE(WriteFileAtomically(dir / "full/thesis.txt", "years of work").ok());
+    const auto before = ContentOf(dir / "full");
+    const auto refused = Generate(Small(dir / "full", DataFormat::kTfRecord));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().kind == ErrorKind::kUsage);
+    CHECK(refused.error().where == dir / "full");
+    CHECK(ContentOf(dir / "full") == before);
+    CHECK_FALSE(Generate(Small(dir / "full/thesis.txt", DataFormat::kTfRecord)).ok());
+    // One file more than the data set's own is other content too.
+    REQUIRE(Generate(Small(dir / "set", DataFormat::kTfRecord)).ok());
+    REQUIRE(WriteFileAtomically(dir / "set/notes.txt", "mine").ok());
+    const auto with_notes = ContentOf(dir / "set");
+    const auto again = Generate(Small(dir / "set", DataFormat::kCsv));
+    REQUIRE_FALSE(again.ok());
+    CHECK(again.error().what == "the folder holds 'notes.txt', which no data set put there");
+    CHECK(ContentOf(dir / "set") == with_notes);
+  }
+
+  TEST_CASE("an empty folder is taken, and a data set of ours replaced") {
+    ScratchDir dir;
+    std::filesystem::create_directories(dir / "set");
+    for (auto format :
+         {DataFormat::kImages, DataFormat::kHdf5, DataFormat::kTfRecord, DataFormat::kTfRecord}) {
+      const auto made = Generate(Small(dir / "set", format));
+      REQUIRE(made.ok());
+      REQUIRE(Generate(Small(dir / "fresh", format)).ok());
+      CHECK(ContentOf(dir / "set") == ContentOf(dir / "fresh"));
+    }
+  }
+
+  TEST_CASE("progress counts every image, and a stop leaves nothing behind") {
+    ScratchDir dir;
+    int64_t last = 0;
+    REQUIRE(Generate(Small(dir / "set", DataFormat::kCsv), [&](const auto& progress) {
+              CHECK(progress.done == last + 1);
+              CHECK(progress.images == 11);
+              last = progress.done;
+              return true;
+            }).ok());
+    CHECK(last == 11);
+    for (auto format : {DataFormat::kTfRecord, DataFormat::kImages, DataFormat::kHdf5}) {
+      const auto stopped = Generate(Small(dir / "a/b/stopped", format),
+                                    [](const auto& progress) { return progress.done < 5; });
+      REQUIRE_FALSE(stopped.ok());
+      CHECK(stopped.error().kind == ErrorKind::kRun);
+      CHECK_FALSE(std::filesystem::exists(dir / "a"));
+    }
+  }
+
+  TEST_CASE("options that make no data set are errors that name them") {
+    ScratchDir dir;
+    const auto error = [&](auto change) {
+      GenerateOptions options = Small(dir / "set", DataFormat::kTfRecord);
+      change(options);
+      const auto made = Generate(options);
+      CHECK(made.ok() == std::filesystem::exists(dir / "set"));
+      return made.ok() ? "" : made.error().what;
+    };
+    CHECK(error([](auto& o) { o.images = 0; }) == "--images 0 is not possible");
+    CHECK(error([](auto& o) { o.width = 0; }) == "--size 0x24 is not possible");
+    CHECK(error([](auto& o) { o.width = o.height = 20'000; }) ==
+          "--size 20000x20000 is not possible");
+    CHECK(error([](auto& o) { o.classes = 0; }) == "--classes 0 is not possible");
+    CHECK(error([](auto& o) { o.shards = 0; }) == "--shards 0 is not possible");
+    CHECK(error([](auto& o) { o.quality = 101; }).find("quality of 101") != std::string::npos);
+    CHECK(error([](auto& o) { o.images = 1; }).empty());
+  }
+}
