@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/column.h"
 #include "analyzer/base/ids.h"
 #include "analyzer/trace/varint.h"
 
@@ -107,10 +108,10 @@ class SpanEncoder {
 struct SpanColumns {
   static constexpr uint32_t kLongDuration = ~uint32_t{0};
 
-  std::vector<int64_t> start_ns;
-  std::vector<uint32_t> duration;  // kLongDuration: look into long_durations
-  std::vector<uint16_t> span_class;
-  std::vector<uint64_t> item;                              // ItemId's number
+  Column<int64_t> start_ns;
+  Column<uint32_t> duration;  // kLongDuration: look into long_durations
+  Column<uint16_t> span_class;
+  Column<uint64_t> item;                                   // ItemId's number
   std::vector<std::pair<size_t, int64_t>> long_durations;  // by index, ascending
   // As long as start_ns, or empty where no span has one.
   std::vector<uint64_t> bytes;
