@@ -103,7 +103,9 @@ bool Decode(int number, const wire::Chunk& chunk, std::vector<Row>& rows) {
 
 Result<Chunk> DecodeChunk(std::string_view payload) {
   if (payload.size() > kMaxPayload) return Bad("a payload of more than 1 MiB");
-  if (CountMessages(payload) > kMaxMessagesInPayload) return Bad("a payload of too many parts");
+  const std::optional<size_t> messages = CountMessages(payload);
+  if (!messages) return Bad("a payload that is no chunk");
+  if (*messages > kMaxMessagesInPayload) return Bad("a payload of too many parts");
   wire::Chunk wire_chunk;
   if (!wire_chunk.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     return Bad("a payload that is no chunk");

@@ -184,7 +184,7 @@ Result<std::optional<TraceReader::Frame>> TraceReader::NextFrame() {
       } else if (FrameIsWhole(bytes, *header, bytes.substr(kFrameHeaderSize))) {
         return std::optional<Frame>(Accept(*header, bytes));
       }
-      checked_in_vain_ += bytes.size();
+      if (!cut) checked_in_vain_ += bytes.size();
     }
     if (cut) {
       damage_.cut_at = offset_;
