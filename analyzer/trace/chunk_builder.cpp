@@ -221,7 +221,7 @@ void ChunkBuilder::AddSpan(TrackId track, const SpanClass& span_class, int64_t s
 
 void ChunkBuilder::MeasureSpans() {
   span_bytes_ = 0;
-  for (TrackId track : open_tracks_) span_bytes_ += encoders_[track.value]->Size();
+  for (TrackId track : open_tracks_) span_bytes_ += encoders_[track.value]->Bound();
 }
 
 void ChunkBuilder::Add(const QueueEvent& row) {

@@ -26,6 +26,15 @@ constexpr size_t kMaxSpanClasses = 65'535;
 constexpr size_t kMaxNameBytes = 4'096;
 constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
 
+// Times lie in -2^62 .. 2^62 - 1 ns (146 years), so that the distance of any two is an int64_t.
+constexpr int64_t kMaxTimeNs = (int64_t{1} << 62) - 1;
+constexpr int64_t kMinTimeNs = -kMaxTimeNs - 1;
+
+constexpr int64_t ClampTime(int64_t ns) {
+  return ns < kMinTimeNs ? kMinTimeNs : ns > kMaxTimeNs ? kMaxTimeNs : ns;
+}
+constexpr bool IsTime(int64_t ns) { return ns >= kMinTimeNs && ns <= kMaxTimeNs; }
+
 }  // namespace stallscope::trace
 
 #endif  // STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
