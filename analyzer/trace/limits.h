@@ -23,6 +23,10 @@ constexpr size_t kMaxCounters = 16'384;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxSpanClasses = 65'535;
 
+constexpr size_t kMaxTallies = 4'096;    // in one seal
+constexpr size_t kMaxArguments = 1'024;  // of the command line; as many warnings
+constexpr size_t kMaxListBytes = 64 << 10;
+
 constexpr size_t kMaxNameBytes = 4'096;
 constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
 
