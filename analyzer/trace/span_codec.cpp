@@ -1,6 +1,7 @@
 #include "analyzer/trace/span_codec.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace stallscope::trace {
 namespace {
@@ -18,23 +19,24 @@ bool DecodeRequired(const EncodedSpans& encoded, const std::vector<uint16_t>& cl
   ColumnReader duration_reader(encoded.duration);
   ColumnReader start_reader(encoded.start);
   uint64_t last_end = 0;
+  // Top bits of times moved to 0 .. 2^63 - 1: set where one of them was no time.
+  constexpr auto kBias = static_cast<uint64_t>(-kMinTimeNs);
+  uint64_t out_of_range = 0;
   for (size_t i = first; i < end; ++i) {
     const uint64_t duration = duration_reader.Next();
     const uint64_t start = last_end + static_cast<uint64_t>(UnZigZag(start_reader.Next()));
     spans.start_ns[i] = static_cast<int64_t>(start);
     last_end = start + duration;
+    out_of_range |= (start + kBias) | (last_end + kBias);
     if (duration < SpanColumns::kLongDuration) [[likely]] {
       spans.duration[i] = static_cast<uint32_t>(duration);
     } else {
-      // A span of ours ends after it starts; one that wraps round was not written by us.
-      if (static_cast<int64_t>(duration) < 0 ||
-          static_cast<int64_t>(last_end) < static_cast<int64_t>(start)) {
-        return false;
-      }
+      if (static_cast<int64_t>(duration) < 0) return false;  // wraps round
       spans.duration[i] = SpanColumns::kLongDuration;
       spans.long_durations.emplace_back(i, static_cast<int64_t>(duration));
     }
   }
+  if (out_of_range >> 63 != 0) return false;
   ColumnReader item_reader(encoded.item);
   uint64_t last_item = 0;
   for (size_t i = first; i < end; ++i) {
@@ -57,8 +59,13 @@ bool DecodeOptional(const std::string& column, size_t first, size_t count,
   if (column.empty()) return true;
   into.resize(first + count);
   ColumnReader reader(column);
-  for (size_t i = first; i < first + count; ++i) into[i] = static_cast<Number>(reader.Next());
-  return reader.ok() && reader.AtEnd();
+  uint64_t all = 0;
+  for (size_t i = first; i < first + count; ++i) {
+    const uint64_t value = reader.Next();
+    into[i] = static_cast<Number>(value);
+    all |= value;
+  }
+  return all <= std::numeric_limits<Number>::max() && reader.ok() && reader.AtEnd();
 }
 
 void Resize(SpanColumns& spans, size_t size) {

@@ -2,8 +2,8 @@
 //
 // A column is a string of varints, one a span (FORMAT.md has the rules). `class` counts into the
 // chunk's table of span classes; `start` is the zigzag distance to the end of the span before;
-// `item` is 0 for none, else 1 + the zigzag distance to the item before. bytes, cpu_ns and waker
-// are left out where they are 0 throughout.
+// `item` is 0 for none, else 1 + the zigzag distance to the item before (items are below 2^63).
+// bytes, cpu_ns and waker are left out where they are 0 throughout.
 #ifndef STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
 #define STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
 
@@ -14,6 +14,7 @@
 
 #include "analyzer/base/column.h"
 #include "analyzer/base/ids.h"
+#include "analyzer/trace/limits.h"
 #include "analyzer/trace/varint.h"
 
 namespace stallscope::trace {
@@ -28,27 +29,22 @@ struct EncodedSpans {
   std::string bytes;
   std::string cpu_ns;
   std::string waker;
-
-  size_t Size() const {
-    return span_class.size() + start.size() + duration.size() + item.size() + bytes.size() +
-           cpu_ns.size() + waker.size();
-  }
 };
 
 class SpanEncoder {
  public:
   explicit SpanEncoder(TrackId track) { spans_.track = track; }
 
-  // A span that ends before it starts is given the duration 0.
+  // A span that ends before it starts is given the duration 0, a time out of range (limits.h) the
+  // nearest one, an item of 2^63 and more none.
   void Add(uint32_t span_class, int64_t start_ns, int64_t end_ns, ItemId item) {
+    start_ns = ClampTime(start_ns);
+    end_ns = ClampTime(end_ns);
     AppendVarint(spans_.span_class, span_class);
     AppendVarint(spans_.start, ZigZag(Distance(last_end_, start_ns)));
-    const int64_t duration = end_ns > start_ns ? Distance(start_ns, end_ns) : 0;
-    AppendVarint(spans_.duration, static_cast<uint64_t>(duration));
-    last_end_ =
-        static_cast<int64_t>(static_cast<uint64_t>(start_ns) + static_cast<uint64_t>(duration));
-    if (item.known()) {
-      // Wraps only for distances past 2^63, which come back right all the same.
+    last_end_ = end_ns > start_ns ? end_ns : start_ns;
+    AppendVarint(spans_.duration, static_cast<uint64_t>(last_end_ - start_ns));
+    if (item.value >> 63 == 0) {  // also not none
       AppendVarint(spans_.item, ZigZag(Distance(last_item_, item.value)) + 1);
       last_item_ = item.value;
     } else {
@@ -57,7 +53,7 @@ class SpanEncoder {
     ++spans_.count;
   }
 
-  // About the span added last.
+  // About the span added last; a second cost or waker of the same span goes nowhere.
   void AddCost(uint64_t bytes, uint64_t cpu_ns) {
     if (bytes != 0) PutSparse(spans_.bytes, bytes_rows_, bytes);
     if (cpu_ns != 0) PutSparse(spans_.cpu_ns, cpu_rows_, cpu_ns);
@@ -67,7 +63,16 @@ class SpanEncoder {
   }
 
   uint32_t count() const { return spans_.count; }
-  size_t Size() const { return spans_.Size(); }
+  // How long the columns can become, whatever costs and wakers are still added to the spans that
+  // are there but the last.
+  size_t Bound() const {
+    const auto padded = [&](const std::string& column, uint32_t rows) {
+      return column.size() + spans_.count - rows;
+    };
+    return spans_.span_class.size() + spans_.start.size() + spans_.duration.size() +
+           spans_.item.size() + padded(spans_.bytes, bytes_rows_) +
+           padded(spans_.cpu_ns, cpu_rows_) + padded(spans_.waker, waker_rows_);
+  }
 
   // Pads the columns that were begun, hands everything over and starts anew.
   EncodedSpans Take() {
@@ -91,6 +96,7 @@ class SpanEncoder {
     return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
   }
   void PutSparse(std::string& column, uint32_t& rows, uint64_t value) {
+    if (rows == spans_.count) return;
     column.append(spans_.count - 1 - rows, '\0');
     AppendVarint(column, value);
     rows = spans_.count;
@@ -113,7 +119,7 @@ struct SpanColumns {
   Column<uint16_t> span_class;
   Column<uint64_t> item;                                   // ItemId's number
   std::vector<std::pair<size_t, int64_t>> long_durations;  // by index, ascending
-  // As long as start_ns, or empty where no span has one.
+  // Empty where no span has one; else as long as start_ns once PadOptional() has been called.
   std::vector<uint64_t> bytes;
   std::vector<uint64_t> cpu_ns;
   std::vector<uint32_t> waker;  // TrackId's number + 1; 0 is none
@@ -132,8 +138,8 @@ struct SpanColumns {
 };
 
 // Appends the spans. `classes` maps the chunk's class numbers to the reader's own. False, with
-// nothing appended, where the columns do not hold exactly `count` values each or a class is not in
-// the table.
+// nothing appended, where the columns do not hold exactly `count` values each, a class is not in
+// the table or a start or end is no time (limits.h).
 bool AppendSpans(const EncodedSpans& encoded, const std::vector<uint16_t>& classes,
                  SpanColumns& spans);
 
