@@ -70,12 +70,27 @@ class NameSource {
 // kMaxPayload and kMaxMessagesInPayload: texts past limits.h are cut, lists end.
 class ChunkBuilder {
  public:
+  // How many spans may be added between two looks at how long the columns have become.
+  static constexpr uint64_t kSpansBetweenMeasures = 1024;
+
   // `names` must outlive the builder; it is asked once a chunk for each thing spoken of.
   explicit ChunkBuilder(const NameSource& names);
 
+  // The number of a class, good until Finish(): whoever adds many spans asks once.
+  uint32_t ClassNumber(const SpanClass& span_class);
   // Spans of one track must come in the order in which the track emitted them.
+  void AddSpan(TrackId track, uint32_t class_number, int64_t start_ns, int64_t end_ns,
+               ItemId item) {
+    if (last_spans_ == nullptr || track != last_track_) [[unlikely]] {
+      TurnTo(track);
+    }
+    last_spans_->Add(class_number, start_ns, end_ns, item);
+    if (++span_count_ % kSpansBetweenMeasures == 0) MeasureSpans();
+  }
   void AddSpan(TrackId track, const SpanClass& span_class, int64_t start_ns, int64_t end_ns,
-               ItemId item);
+               ItemId item) {
+    AddSpan(track, ClassNumber(span_class), start_ns, end_ns, item);
+  }
   // About the span that was added last; nothing where the builder holds none. A second cost or
   // waker of the same span goes nowhere.
   void AddCost(uint64_t bytes, uint64_t cpu_ns) {
@@ -126,8 +141,7 @@ class ChunkBuilder {
     size_t operator()(const SpanClass& c) const;
   };
 
-  uint32_t ClassNumber(const SpanClass& span_class);
-  SpanEncoder& EncoderOf(TrackId track);
+  void TurnTo(TrackId track);
   void MeasureSpans();
   void Use(StageId id);
   void Use(QueueId id);

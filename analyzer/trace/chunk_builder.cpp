@@ -8,9 +8,6 @@
 namespace stallscope::trace {
 namespace {
 
-// How many spans may be added between two looks at how long the columns have become.
-constexpr uint64_t kSpansBetweenMeasures = 1024;
-
 // What Grow() takes for a message or a string is no less than this, so that a full chunk has fewer
 // than kMaxMessagesInPayload of them.
 constexpr size_t kPartBytes = 16;
@@ -18,7 +15,7 @@ static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTallies < kMax
 constexpr size_t kTallyBytes = 42;
 // Past a builder that is not full yet, one more call and the spans that were not measured fit in.
 static_assert(kFullPayload + kMaxTallies * kTallyBytes + kMaxNameBytes +
-                  kSpansBetweenMeasures * 58 <
+                  ChunkBuilder::kSpansBetweenMeasures * 58 <
               kMaxPayload);
 
 void Cut(std::string& text, size_t limit) {
@@ -196,8 +193,7 @@ void ChunkBuilder::Use(StringId id) {
   if (strings_.IsNew(id.value)) AddName(strings_, id.value, names_.String(id));
 }
 
-SpanEncoder& ChunkBuilder::EncoderOf(TrackId track) {
-  if (last_spans_ != nullptr && track == last_track_) return *last_spans_;
+void ChunkBuilder::TurnTo(TrackId track) {
   const auto [place, is_new] = encoders_.try_emplace(track.value, track);
   if (is_new) {
     open_spans_.push_back(&place->second);
@@ -206,7 +202,6 @@ SpanEncoder& ChunkBuilder::EncoderOf(TrackId track) {
   }
   last_track_ = track;
   last_spans_ = &place->second;
-  return place->second;
 }
 
 uint32_t ChunkBuilder::ClassNumber(const SpanClass& span_class) {
@@ -222,13 +217,6 @@ uint32_t ChunkBuilder::ClassNumber(const SpanClass& span_class) {
   }
   cached = place->second + 1;
   return place->second;
-}
-
-void ChunkBuilder::AddSpan(TrackId track, const SpanClass& span_class, int64_t start_ns,
-                           int64_t end_ns, ItemId item) {
-  SpanEncoder& encoder = EncoderOf(track);
-  encoder.Add(ClassNumber(span_class), start_ns, end_ns, item);
-  if (++span_count_ % kSpansBetweenMeasures == 0) MeasureSpans();
 }
 
 void ChunkBuilder::MeasureSpans() {

@@ -3,11 +3,14 @@
 #ifndef STALLSCOPE_ANALYZER_TRACE_VARINT_H_
 #define STALLSCOPE_ANALYZER_TRACE_VARINT_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace stallscope::trace {
 
@@ -56,30 +59,35 @@ inline void AppendVarint(std::string& column, uint64_t value) {
 class ColumnWriter {
  public:
   void Put(uint64_t value) {
-    if (capacity_ - size_ < 10) [[unlikely]] {
+    if (end_ - at_ < 10) [[unlikely]] {
       Grow();
     }
-    size_ = static_cast<size_t>(PutVarint(bytes_.data() + size_, value) - bytes_.data());
+    at_ = PutVarint(at_, value);
   }
   void PutZeros(size_t count) {
     for (; count > 0; --count) Put(0);
   }
-  size_t size() const { return size_; }
+  size_t size() const { return static_cast<size_t>(at_ - begin_.get()); }
   // Hands over what was written and starts anew.
   std::string Take() {
-    std::string done(bytes_.data(), size_);
-    size_ = 0;
+    std::string done(begin_.get(), size());
+    at_ = begin_.get();
     return done;
   }
 
  private:
   void Grow() {
-    capacity_ = capacity_ == 0 ? 64 : capacity_ * 2;
-    bytes_.resize(capacity_);
+    const size_t used = size();
+    const size_t capacity = std::max<size_t>(64, 2 * static_cast<size_t>(end_ - begin_.get()));
+    std::unique_ptr<char[]> larger(new char[capacity]);
+    if (used != 0) std::memcpy(larger.get(), begin_.get(), used);
+    begin_ = std::move(larger);
+    at_ = begin_.get() + used;
+    end_ = begin_.get() + capacity;
   }
-  std::string bytes_;
-  size_t size_ = 0;
-  size_t capacity_ = 0;
+  std::unique_ptr<char[]> begin_;
+  char* at_ = nullptr;
+  char* end_ = nullptr;
 };
 
 // Walks one column. A column that is cut off or holds a varint of more than 64 bits is not ok().

@@ -1,6 +1,7 @@
 #include "collectors/recorder/drain.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "analyzer/trace/events.h"
@@ -91,24 +92,33 @@ class Drainer {
     return slot.a + (slot.b >> 24);
   }
 
+  // A slot's tag and low bits say all that its class does.
+  uint32_t ClassOf(const Slot& slot) {
+    const auto key = static_cast<uint32_t>(slot.b & 0xffffff);
+    CachedClass& cached = classes_[(key ^ key >> 8) % classes_.size()];
+    if (cached.key != key) cached = {key, builder_.ClassNumber(MakeClass(slot))};
+    return cached.number;
+  }
+
+  static trace::SpanClass MakeClass(const Slot& slot) {
+    if (static_cast<Tag>(slot.b & 0xff) == Tag::kWork) {
+      return {trace::SpanKind::kWork, StageOf(slot), {}, {}};
+    }
+    const uint64_t low = slot.b >> 8 & kLowMask;
+    const uint64_t queue = low >> 3;
+    return {trace::SpanKind::kWait,
+            {},
+            static_cast<trace::WaitCause>(low & 7),
+            queue == 0x1fff ? QueueId::None() : QueueId{static_cast<uint32_t>(queue)}};
+  }
+
   void TakeSpan(const Slot& slot, uint64_t until) {
     const bool work = static_cast<Tag>(slot.b & 0xff) == Tag::kWork;
     const int64_t start_ns = Ns(slot.a);
     const int64_t end_ns = Ns(EndOf(slot, until));
-    if (work) {
-      builder_.AddSpan(track_, {trace::SpanKind::kWork, StageOf(slot), {}, {}}, start_ns, end_ns,
-                       ItemId{slot.c});
-    } else {
-      const uint64_t low = slot.b >> 8 & kLowMask;
-      const uint64_t queue = low >> 3;
-      builder_.AddSpan(track_,
-                       {trace::SpanKind::kWait,
-                        {},
-                        static_cast<trace::WaitCause>(low & 7),
-                        queue == 0x1fff ? QueueId::None() : QueueId{static_cast<uint32_t>(queue)}},
-                       start_ns, end_ns, ItemId::None());
-      builder_.AddWaker(TrackId{static_cast<uint32_t>(slot.c)});
-    }
+    builder_.AddSpan(track_, ClassOf(slot), start_ns, end_ns,
+                     work ? ItemId{slot.c} : ItemId::None());
+    if (!work) builder_.AddWaker(TrackId{static_cast<uint32_t>(slot.c)});
     if (NextIs(Tag::kCost, until)) {
       const Slot& cost = Next();
       builder_.AddCost(cost.a, cost.c);
@@ -188,6 +198,12 @@ class Drainer {
     Count(step.requested_ns, step.device_done_ns);
   }
 
+  struct CachedClass {
+    uint32_t key = 0;  // no slot of a span has 0
+    uint32_t number = 0;
+  };
+
+  std::array<CachedClass, 64> classes_{};
   Ring& ring_;
   TrackId track_;
   const ClockMap& clock_;
