@@ -211,16 +211,17 @@ template <class Row, class ColumnStrings>
 bool DecodeTable(size_t count, const ColumnStrings& columns, std::vector<Row>& rows) {
   if (count == 0) return true;
   if (static_cast<size_t>(columns.size()) < kColumnCount<Row>) return false;
-  for (int i = 0; i < static_cast<int>(kColumnCount<Row>); ++i) {
-    if (columns[i].size() < count) return false;
+  auto column = columns.begin();
+  for (size_t i = 0; i < kColumnCount<Row>; ++i) {
+    if ((column++)->size() < count) return false;
   }
   const size_t before = rows.size();
   rows.resize(before + count);
   const std::span<Row> fresh(rows.data() + before, count);
   bool good = true;
   [&]<class... C>(std::tuple<C...>*) {
-    int i = 0;
-    ((good = good && internal::DecodeColumn<C>(columns[i++], fresh)), ...);
+    column = columns.begin();
+    ((good = good && internal::DecodeColumn<C>(*column++, fresh)), ...);
   }(static_cast<typename Columns<Row>::List*>(nullptr));
   if (!good) rows.resize(before);
   return good;
