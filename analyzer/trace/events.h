@@ -268,6 +268,7 @@ struct Tally {
   uint64_t dropped = 0;
 };
 
+// A recording of very many tracks ends in several seals; only the last has an end.
 struct Seal {
   int64_t end_ns = 0;
   std::vector<Tally> tallies;

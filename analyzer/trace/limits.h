@@ -17,11 +17,12 @@ constexpr size_t kFullPayload = size_t{768} << 10;
 constexpr size_t kMaxMessagesInPayload = 65'536;
 
 constexpr size_t kMaxStages = 4'096;
-constexpr size_t kMaxQueues = 16'384;
+constexpr size_t kMaxQueues = 8'191;  // a wait in the recorder's ring has 13 bits for one
 constexpr size_t kMaxTracks = 65'536;
 constexpr size_t kMaxCounters = 16'384;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxSpanClasses = 65'535;
+constexpr size_t kMaxTalliesInSeal = 8'192;  // more go into further seal frames
 
 constexpr size_t kMaxNameBytes = 4'096;
 constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
