@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -35,6 +36,7 @@ TextSource::TextSource(std::vector<std::string> files, size_t block_bytes)
     }
     vocabulary_.push_back(std::move(word));
   }
+  std::sort(vocabulary_.begin(), vocabulary_.end());
 }
 
 bool TextSource::Next(std::string& text, Origin& origin) {
@@ -80,9 +82,12 @@ bool TextSource::OpenNext() {
 }
 
 void TextSource::Make(std::string& text) {
+  // Words of one half of the alphabet, so that there is something to learn.
+  const size_t half = vocabulary_.size() / 2;
+  const size_t first = random_() % 2 * half;
   text.clear();
   while (text.size() < block_bytes_) {
-    text += vocabulary_[random_() % vocabulary_.size()];
+    text += vocabulary_[first + random_() % half];
     text += ' ';
   }
   text.resize(block_bytes_);
