@@ -76,6 +76,7 @@ function(stallscope_library)
   string(REGEX REPLACE "^stallscope_" "" exported "${target}")
   add_library(stallscope::${exported} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME "${exported}")
+  target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stallscope_options>)
   target_include_directories(${target} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
