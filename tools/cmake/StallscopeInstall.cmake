@@ -10,7 +10,7 @@ function(stallscope_install_headers ROOM)
 endfunction()
 
 stallscope_install_headers(analyzer/base
-  clock.h file.h ids.h math.h result.h units.h)
+  clock.h column.h file.h ids.h math.h result.h units.h)
 stallscope_install_headers(analyzer/trace
   chunk.h events.h frame.h limits.h reader.h span_codec.h varint.h writer.h)
 stallscope_install_headers(collectors/recorder
