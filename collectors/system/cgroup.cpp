@@ -36,7 +36,7 @@ constexpr Field kMemoryV2[] = {{&counter::kCgroupMemory, "/memory.current", "", 
 
 class CgroupSource : public Source {
  public:
-  explicit CgroupSource(const std::string& root) : Source("cgroup", 100 * kNsPerMs) {
+  explicit CgroupSource(const std::string& root) : Source("cgroup", 200 * kNsPerMs) {
     const Cgroup cgroup = LocateCgroup(root);
     // The group with the limit is the one whose throttling and filling count; it may lie above the
     // process's own.

@@ -63,7 +63,7 @@ struct Disk {
 class Disks : public Source {
  public:
   explicit Disks(const std::string& root)
-      : Source("disks", 200 * kNsPerMs),
+      : Source("disks", 250 * kNsPerMs),
         file_(Below(root, "/proc/diskstats"), size_t{32} << 10),
         block_(Below(root, "/sys/block/")) {}
 

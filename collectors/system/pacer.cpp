@@ -17,8 +17,7 @@ namespace stallscope::system {
 
 Pacer::~Pacer() { Stop(); }
 
-Status Pacer::Start(const char* name, int64_t interval_ns, std::function<void(int64_t)> beat,
-                    std::function<void()> last) {
+Status Pacer::Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last) {
   Stop();
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) {
@@ -49,11 +48,10 @@ void Pacer::Stop() {
 
 void Pacer::Run(int64_t interval_ns) {
   const int64_t start = MonotonicNs();
-  int64_t now = start;
-  while (!StoppedBefore(NextBeat(start, interval_ns, now))) {
-    now = MonotonicNs();
-    beat_(now);
-    now = MonotonicNs();
+  int64_t deadline = start + interval_ns;
+  while (!StoppedBefore(deadline)) {
+    const int64_t wanted = beat_(MonotonicNs());
+    deadline = NextBeat(start, interval_ns, MonotonicNs(), wanted);
   }
   last_();
 }

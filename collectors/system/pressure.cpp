@@ -36,7 +36,7 @@ struct PressureFile {
 
 class Pressure : public Source {
  public:
-  explicit Pressure(const std::string& root) : Source("pressure", 200 * kNsPerMs) {
+  explicit Pressure(const std::string& root) : Source("pressure", 250 * kNsPerMs) {
     using namespace counter;  // NOLINT(google-build-using-namespace)
     Add(Below(root, "/proc/pressure/cpu"), kPsiCpuSome, kPsiCpuFull);
     Add(Below(root, "/proc/pressure/io"), kPsiIoSome, kPsiIoFull);

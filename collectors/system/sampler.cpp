@@ -56,15 +56,16 @@ class OwnCpu : public Source {
 // Some sources, their track and their thread.
 class SystemSampler::Lane {
  public:
-  Lane(recorder::Recorder& recorder, const char* name, std::vector<std::unique_ptr<Source>> sources)
-      : sink_(recorder, name), round_(std::move(sources), sink_, MonotonicNs) {
+  Lane(recorder::Recorder& recorder, const char* name, std::vector<std::unique_ptr<Source>> sources,
+       const SamplerOptions& options)
+      : sink_(recorder, name),
+        round_(std::move(sources), sink_, {options.interval_ns, options.cpu_share}) {
     round_.SampleAll(MonotonicNs());
   }
 
   Status Start(const char* name, int64_t interval_ns) {
     return pacer_.Start(
-        name, interval_ns,
-        [this, interval_ns](int64_t now) { round_.SampleOnce(now, interval_ns); },
+        name, interval_ns, [this](int64_t now) { return round_.SampleOnce(now); },
         [this] { round_.SampleAll(MonotonicNs()); });
   }
   void Stop() { pacer_.Stop(); }
@@ -89,8 +90,7 @@ Result<std::unique_ptr<SystemSampler>> SystemSampler::Start(recorder::Recorder& 
   std::unique_ptr<SystemSampler> sampler(new SystemSampler());
   auto kernel = MakeKernelSources(options.root);
   kernel.push_back(std::make_unique<OwnCpu>());
-  STALLSCOPE_RETURN_IF_ERROR(
-      sampler->Add(recorder, "sst-sampler", std::move(kernel), options.interval_ns));
+  STALLSCOPE_RETURN_IF_ERROR(sampler->Add(recorder, "sst-sampler", std::move(kernel), options));
   if (options.nvml_library.empty()) return sampler;
 
   auto gpus = MakeGpus(options.nvml_library);
@@ -101,17 +101,17 @@ Result<std::unique_ptr<SystemSampler>> SystemSampler::Start(recorder::Recorder& 
   }
   std::vector<std::unique_ptr<Source>> sources;
   sources.push_back(std::move(gpus));
-  STALLSCOPE_RETURN_IF_ERROR(
-      sampler->Add(recorder, "sst-gpu", std::move(sources), options.interval_ns));
+  STALLSCOPE_RETURN_IF_ERROR(sampler->Add(recorder, "sst-gpu", std::move(sources), options));
   return sampler;
 }
 
 Status SystemSampler::Add(recorder::Recorder& recorder, const char* name,
-                          std::vector<std::unique_ptr<Source>> sources, int64_t interval_ns) {
-  auto lane = std::make_unique<Lane>(recorder, name, std::move(sources));
+                          std::vector<std::unique_ptr<Source>> sources,
+                          const SamplerOptions& options) {
+  auto lane = std::make_unique<Lane>(recorder, name, std::move(sources), options);
   const auto missing = lane->absences();
   absences_.insert(absences_.end(), missing.begin(), missing.end());
-  STALLSCOPE_RETURN_IF_ERROR(lane->Start(name, interval_ns));
+  STALLSCOPE_RETURN_IF_ERROR(lane->Start(name, options.interval_ns));
   lanes_.push_back(std::move(lane));
   return {};
 }

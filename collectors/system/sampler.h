@@ -21,6 +21,7 @@ namespace stallscope::system {
 
 struct SamplerOptions {
   int64_t interval_ns = 50'000'000;
+  double cpu_share = 0.001;  // of a core, for each thread; 0: unbounded
   std::string root = "/";
   std::string nvml_library = "libnvidia-ml.so.1";  // empty: no devices
 };
@@ -45,7 +46,7 @@ class SystemSampler {
   class Lane;
   SystemSampler();
   Status Add(recorder::Recorder& recorder, const char* name,
-             std::vector<std::unique_ptr<Source>> sources, int64_t interval_ns);
+             std::vector<std::unique_ptr<Source>> sources, const SamplerOptions& options);
 
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Absence> absences_;

@@ -79,7 +79,7 @@ class FolderWalk {
 class Threads : public Source {
  public:
   explicit Threads(const std::string& root)
-      : Source("threads", 50 * kNsPerMs), folder_(Below(root, "/proc/self/task")), walk_(folder_) {
+      : Source("threads", 100 * kNsPerMs), folder_(Below(root, "/proc/self/task")), walk_(folder_) {
     threads_.reserve(256);
   }
   ~Threads() override {
