@@ -19,8 +19,6 @@ std::string& NameIn(Queue& queue) { return queue.info.name; }
 std::string& NameIn(Track& track) { return track.info.name; }
 std::string& NameIn(trace::CounterInfo& counter) { return counter.name; }
 
-int64_t ClampTime(int64_t time) { return std::clamp(time, -kMaxTime, kMaxTime); }
-
 uint64_t AddUpTo64Bits(uint64_t a, uint64_t b) { return a + b < a ? ~uint64_t{0} : a + b; }
 
 template <class Number>
@@ -78,10 +76,10 @@ IdType Assembler::Known(Table& table, IdType id, size_t limit, const char* what)
 }
 
 constexpr const char* kStagesWord = "4,096 stages";
-constexpr const char* kQueuesWord = "16,384 queues";
+constexpr const char* kQueuesWord = "8,191 queues";
 constexpr const char* kTracksWord = "65,536 tracks";
 constexpr const char* kCountersWord = "16,384 counters";
-static_assert(trace::kMaxStages == 4'096 && trace::kMaxQueues == 16'384);
+static_assert(trace::kMaxStages == 4'096 && trace::kMaxQueues == 8'191);
 static_assert(trace::kMaxTracks == 65'536 && trace::kMaxCounters == 16'384);
 
 StageId Assembler::Known(StageId id) {
@@ -177,7 +175,7 @@ void Assembler::AddDefinitions(trace::Definitions definitions) {
     if (!Admit(run_.tracks, from.id.value, trace::kMaxTracks, kTracksWord)) continue;
     trace::TrackInfo& to = run_.tracks[from.id.value].info;
     take(to.name, from.name);
-    to.kind = from.kind > trace::TrackKind::kSampler ? trace::TrackKind::kThread : from.kind;
+    to.kind = from.kind;
     to.stage = Known(from.stage);
     to.thread = from.thread;
     to.device = from.device;
@@ -192,19 +190,17 @@ void Assembler::AddDefinitions(trace::Definitions definitions) {
 
 void Assembler::AddSeal(trace::Seal seal) {
   DataQuality& quality = run_.quality;
-  quality.sealed = true;
-  quality.emitted = 0;
-  quality.stored = 0;
-  quality.dropped = 0;
+  // A seal of very many tracks is written in parts, and only the last part has an end.
+  if (seal.end_ns != 0) quality.sealed = true;
   for (const trace::Tally& tally : seal.tallies) {
-    quality.emitted = AddUpTo64Bits(*quality.emitted, tally.emitted);
-    quality.stored = AddUpTo64Bits(*quality.stored, tally.stored);
+    quality.emitted = AddUpTo64Bits(quality.emitted.value_or(0), tally.emitted);
+    quality.stored = AddUpTo64Bits(quality.stored.value_or(0), tally.stored);
     quality.dropped = AddUpTo64Bits(quality.dropped, tally.dropped);
     const TrackId track = Known(tally.track);
     if (track.known()) run_.tracks[track.value].tally = tally;
   }
   quality.write_error = std::move(seal.first_error);
-  if (run_.info.end_ns == 0) run_.info.end_ns = ClampTime(seal.end_ns);
+  if (run_.info.end_ns == 0) run_.info.end_ns = seal.end_ns;
 }
 
 bool Assembler::AddSpans(const trace::Chunk& chunk) {
@@ -263,10 +259,6 @@ void Assembler::Check(Field& field) {
     if (!field.known()) return;
     const auto found = chunk_strings_.find(field.value);
     field = found == chunk_strings_.end() ? trace::StringId::None() : found->second;
-  } else if constexpr (std::is_same_v<Field, int64_t>) {
-    field = ClampTime(field);
-  } else if constexpr (std::is_enum_v<Field>) {
-    if (field > Last<Field>::kValue) field = Field{};
   }
 }
 
@@ -312,6 +304,9 @@ Run Assembler::Finish() {
               return std::pair{a.track, a.from_ns} < std::pair{b.track, b.from_ns};
             });
   if (!run_.quality.sealed) {
+    run_.quality.emitted.reset();
+    run_.quality.stored.reset();
+    run_.quality.dropped = 0;
     for (const trace::Gap& gap : run_.rows.gaps) {
       run_.quality.dropped = AddUpTo64Bits(run_.quality.dropped, gap.dropped);
     }

@@ -50,9 +50,9 @@ class Merger {
   Status MapClasses(const Run& from);
   void AddTracks(Run& from);
   void AddQuality(DataQuality& from);
-  int64_t Move(int64_t time) const { return std::clamp(time + offset_, -kMaxTime, kMaxTime); }
+  int64_t Move(int64_t time) const { return trace::ClampTime(time + offset_); }
   uint64_t Move(uint64_t item) const {
-    return item == ItemId::None().value ? item : item | uint64_t{rank_ & 0xffff} << kRankShift;
+    return item == ItemId::None().value ? item : item | uint64_t{rank_ & 0x7fff} << kRankShift;
   }
   StageId Move(StageId id) const { return id.known() ? stage_map_[id.value] : id; }
   template <class Number>

@@ -13,7 +13,7 @@ namespace stallscope::model {
 // nothing in common, so CLOCK_REALTIME at the start ties them together. Stages of the same name and
 // kind become one, whose workers add up. Queues, tracks and counters stay apart and are named
 // "rank 1: decode"; queues and tracks keep the rank as a number, too. Numbers of elements and
-// batches get the rank into their upper 16 bits. Runs that do not say which rank they are, or say
+// batches get the rank into bits 48 to 62. Runs that do not say which rank they are, or say
 // the same, are numbered in the order given. One run is given back as it is; none is an error.
 Result<Run> MergeRanks(std::vector<Run> runs);
 

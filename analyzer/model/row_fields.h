@@ -1,11 +1,10 @@
-// Visits the fields of a row by what they are, so that ids, times and enums of every table can be
-// checked or moved in one place. The list of fields is the one that the file is written by
-// (table_codec.h): a column that is added there is visited here.
+// Visits the fields of a row by what they are, so that ids and times of every table can be checked
+// or moved in one place. The list of fields is the one that the file is written by (table_codec.h):
+// a column that is added there is visited here.
 #ifndef STALLSCOPE_ANALYZER_MODEL_ROW_FIELDS_H_
 #define STALLSCOPE_ANALYZER_MODEL_ROW_FIELDS_H_
 
 #include <tuple>
-#include <type_traits>
 
 #include "analyzer/trace/table_codec.h"
 
@@ -18,26 +17,6 @@ void ForEachField(Row& row, Visit&& visit) {
     (visit(row.*C::kMember), ...);
   }(static_cast<typename trace::Columns<Row>::List*>(nullptr));
 }
-
-// The largest value that an enum of the rows has.
-template <class E>
-struct Last;
-template <>
-struct Last<trace::QueueOp> {
-  static constexpr trace::QueueOp kValue = trace::QueueOp::kPop;
-};
-template <>
-struct Last<trace::CacheOp> {
-  static constexpr trace::CacheOp kValue = trace::CacheOp::kFill;
-};
-template <>
-struct Last<trace::CopyDirection> {
-  static constexpr trace::CopyDirection kValue = trace::CopyDirection::kDeviceToDevice;
-};
-template <>
-struct Last<trace::CopyMemory> {
-  static constexpr trace::CopyMemory kValue = trace::CopyMemory::kPageable;
-};
 
 }  // namespace stallscope::model
 

@@ -3,7 +3,7 @@
 // Plain data, whoever made it: the loader, an importer, a merge of ranks. What all of them promise:
 //  - Stages, queues, tracks and counters lie at the index that is their id; each has a name.
 //  - Every id in spans, rows and definitions is either unknown (None) or lies within its table.
-//  - Every time lies within +-kMaxTime so the difference of two never overflows.
+//  - Every time is one (trace/limits.h), so the difference of two never overflows.
 //  - Spans of a track stand in the order in which it emitted them, which is the order of their
 //    ends: a span that encloses others comes after them. Steps are sorted by index (of several
 //    ranks: by index, then rank), gaps by track and time; the other tables are in the order of the
@@ -24,8 +24,6 @@
 #include "analyzer/trace/span_codec.h"
 
 namespace stallscope::model {
-
-constexpr int64_t kMaxTime = (int64_t{1} << 62) - 1;
 
 struct Queue {
   trace::QueueInfo info;

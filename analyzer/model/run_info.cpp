@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "analyzer/model/assembler.h"
@@ -9,10 +8,6 @@ namespace {
 template <class T>
 void Take(T& from, T& to) {
   if (from != T{}) to = std::move(from);
-}
-
-void TakeTime(int64_t from, int64_t& to) {
-  if (from != 0) to = std::clamp(from, -kMaxTime, kMaxTime);
 }
 
 }  // namespace
@@ -40,9 +35,9 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.device.driver, run.device.driver);
   Take(later.tick_source, run.tick_source);
   Take(later.ticks_per_second, run.ticks_per_second);
-  TakeTime(later.start_ns, run.start_ns);
-  TakeTime(later.start_realtime_ns, run.start_realtime_ns);
-  TakeTime(later.end_ns, run.end_ns);
+  Take(later.start_ns, run.start_ns);
+  Take(later.start_realtime_ns, run.start_realtime_ns);
+  Take(later.end_ns, run.end_ns);
   Take(later.process, run.process);
   Take(later.rank, run.rank);
   Take(later.world_size, run.world_size);
