@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/trace/chunk.h"
+#include "analyzer/trace/table_codec.h"
 #include "analyzer/trace/varint.h"
 
 namespace stallscope::trace {
@@ -100,6 +101,16 @@ bool CountParts(std::string_view bytes, Part part, size_t& count) {
   return whole && good;
 }
 
+// How many columns the table has: a row takes a byte in each.
+size_t ColumnsOf(uint64_t table) {
+  static const EventRows rows;
+  size_t columns = 1;
+  ForEachTable(rows, [&]<class Row>(int number, const std::vector<Row>&) {
+    if (static_cast<uint64_t>(number) == table) columns = kColumnCount<Row>;
+  });
+  return columns;
+}
+
 }  // namespace
 
 std::optional<size_t> CountMessages(std::string_view payload) {
@@ -128,7 +139,8 @@ ChunkCounts CountChunk(std::string_view payload) {
       WalkFields(part.body, [&](const WireField& field, bool) {
         if (field.number == 1) count = field.value;
       });
-      counts.rows[static_cast<int>(part.number)] += std::min<uint64_t>(count, part.body.size() / 3);
+      counts.rows[static_cast<int>(part.number)] +=
+          std::min<uint64_t>(count, part.body.size() / ColumnsOf(part.number));
     }
   });
   return counts;
