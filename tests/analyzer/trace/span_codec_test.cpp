@@ -130,11 +130,11 @@ TEST_SUITE("fast") {
                 ItemId{2});
     SpanColumns spans;
     REQUIRE(AppendSpans(encoder.Take(), kClasses, spans));
-    CHECK(spans.start_ns == std::vector<int64_t>{100, 200, kMinTimeNs});
+    CHECK(spans.start_ns == Column<int64_t>{100, 200, kMinTimeNs});
     CHECK(spans.EndNs(0) == 100);
     CHECK(spans.EndNs(1) == 300);
     CHECK(spans.EndNs(2) == kMaxTimeNs);
-    CHECK(spans.item == std::vector<uint64_t>{1, ItemId::None().value, 2});
+    CHECK(spans.item == Column<uint64_t>{1, ItemId::None().value, 2});
   }
 
   TEST_CASE("random spans come back") {
@@ -178,8 +178,8 @@ TEST_SUITE("fast") {
     REQUIRE(AppendSpans(Encode(kThree), kClasses, spans));
     REQUIRE(AppendSpans(Encode(plain), kClasses, spans));
     spans.PadOptional();
-    CHECK(spans.bytes == std::vector<uint64_t>{0, 0, 0, 10, 0, 1'000, 0, 0, 0});
-    CHECK(spans.cpu_ns == std::vector<uint64_t>{0, 0, 0, 0, 4, 9, 0, 0, 0});
+    CHECK(spans.bytes == Column<uint64_t>{0, 0, 0, 10, 0, 1'000, 0, 0, 0});
+    CHECK(spans.cpu_ns == Column<uint64_t>{0, 0, 0, 0, 4, 9, 0, 0, 0});
     CHECK(spans.waker == std::vector<uint32_t>{0, 0, 0, 0, 3, 1, 0, 0, 0});
   }
 
@@ -192,8 +192,8 @@ TEST_SUITE("fast") {
     encoder.AddWaker(TrackId{2});
     SpanColumns spans;
     REQUIRE(AppendSpans(encoder.Take(), kClasses, spans));
-    CHECK(spans.bytes == std::vector<uint64_t>{5});
-    CHECK(spans.cpu_ns == std::vector<uint64_t>{6});
+    CHECK(spans.bytes == Column<uint64_t>{5});
+    CHECK(spans.cpu_ns == Column<uint64_t>{6});
     CHECK(spans.waker == std::vector<uint32_t>{2});
   }
 
