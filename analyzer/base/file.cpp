@@ -76,32 +76,36 @@ AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
 
 AppendFile::~AppendFile() { Close(); }
 
+// At once, not at the next Append: that one may be shorter than what the failed one left, and the
+// process may not live to see it. Best effort: a reader skips a torn tail anyway.
+void AppendFile::TakeBack() { torn_ = ftruncate(fd_, static_cast<off_t>(size_)) != 0; }
+
 void AppendFile::Close() {
   if (fd_ < 0) return;
-  // Best effort: a reader skips the torn tail anyway.
-  if (torn_ && ftruncate(fd_, static_cast<off_t>(size_)) != 0) torn_ = true;
+  if (torn_) TakeBack();
   close(fd_);
   fd_ = -1;
 }
 
 Status AppendFile::Append(std::string_view data) {
+  if (torn_) TakeBack();
   size_t done = 0;
   while (done < data.size()) {
     const ssize_t written =
         ops_->Pwrite(fd_, data.data() + done, data.size() - done, static_cast<off_t>(size_ + done));
     if (written < 0) {
       if (errno == EINTR) continue;
-      torn_ = true;
-      return SystemError(ErrorKind::kRun, path_, "cannot write", errno);
+      const int error = errno;
+      TakeBack();
+      return SystemError(ErrorKind::kRun, path_, "cannot write", error);
     }
     if (written == 0) {
-      torn_ = true;
+      TakeBack();
       return Error{ErrorKind::kRun, "cannot write: the disk took nothing", path_, HintFor(ENOSPC)};
     }
     done += static_cast<size_t>(written);
   }
   size_ += data.size();
-  torn_ = false;
   return {};
 }
 

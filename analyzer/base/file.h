@@ -26,15 +26,15 @@ class FileOps {
   static FileOps& Kernel();
 };
 
-// A file that grows at its end. An Append that fails leaves the earlier content as it was; the next
-// Append overwrites what the failed one had put behind it.
+// A file that grows at its end. An Append that fails leaves the earlier content as it was: what it
+// had put behind it is cut off again.
 class AppendFile {
  public:
   // Creates or empties the file. `ops` must outlive the object.
   static Result<AppendFile> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
   AppendFile(AppendFile&& other) noexcept;
   AppendFile& operator=(AppendFile&& other) noexcept;
-  ~AppendFile();  // closes; cuts off what a failed Append left
+  ~AppendFile();  // closes
 
   // Takes short writes and EINTR in its stride. The error says ENOSPC, EIO, ... in words.
   Status Append(std::string_view data);
@@ -45,11 +45,12 @@ class AppendFile {
  private:
   AppendFile(int fd, std::string path, FileOps& ops)
       : fd_(fd), path_(std::move(path)), ops_(&ops) {}
+  void TakeBack();
   void Close();
 
   int fd_ = -1;
   uint64_t size_ = 0;
-  bool torn_ = false;  // bytes of a failed Append lie behind size_
+  bool torn_ = false;  // bytes of a failed Append still lie behind size_
   std::string path_;
   FileOps* ops_;
 };

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,18 +65,40 @@ class NameSource {
   virtual std::string String(StringId id) const = 0;
 };
 
-// Encodes events into a payload. Once Full(), it must be finished before more is added.
+// Encodes events into a payload. Once Full(), it must be finished before more is added; ask before
+// a span is added, not between a span and its cost. Whatever is added, the payload stays within
+// kMaxPayload and kMaxMessagesInPayload: texts past limits.h are cut, lists end.
 class ChunkBuilder {
  public:
+  // How many spans may be added between two looks at how long the columns have become.
+  static constexpr uint64_t kSpansBetweenMeasures = 1024;
+
   // `names` must outlive the builder; it is asked once a chunk for each thing spoken of.
   explicit ChunkBuilder(const NameSource& names);
 
+  // The number of a class, good until Finish(): whoever adds many spans asks once.
+  uint32_t ClassNumber(const SpanClass& span_class);
   // Spans of one track must come in the order in which the track emitted them.
+  void AddSpan(TrackId track, uint32_t class_number, int64_t start_ns, int64_t end_ns,
+               ItemId item) {
+    if (last_spans_ == nullptr || track != last_track_) [[unlikely]] {
+      TurnTo(track);
+    }
+    last_spans_->Add(class_number, start_ns, end_ns, item);
+    if (++span_count_ % kSpansBetweenMeasures == 0) MeasureSpans();
+  }
   void AddSpan(TrackId track, const SpanClass& span_class, int64_t start_ns, int64_t end_ns,
-               ItemId item);
-  // About the span that was added last.
-  void AddCost(uint64_t bytes, uint64_t cpu_ns) { last_spans_->AddCost(bytes, cpu_ns); }
-  void AddWaker(TrackId waker) { last_spans_->AddWaker(waker); }
+               ItemId item) {
+    AddSpan(track, ClassNumber(span_class), start_ns, end_ns, item);
+  }
+  // About the span that was added last; nothing where the builder holds none. A second cost or
+  // waker of the same span goes nowhere.
+  void AddCost(uint64_t bytes, uint64_t cpu_ns) {
+    if (last_spans_ != nullptr) last_spans_->AddCost(bytes, cpu_ns);
+  }
+  void AddWaker(TrackId waker) {
+    if (last_spans_ != nullptr) last_spans_->AddWaker(waker);
+  }
 
   void Add(const QueueEvent& row);
   void Add(const Release& row);
@@ -90,12 +113,13 @@ class ChunkBuilder {
   void Add(const KnobChange& row);
   void Add(const Gap& row);
 
-  // What is longer than limits.h allows is cut. A RunInfo may only be added to an empty builder.
+  // A RunInfo may only be added to an empty builder.
   void Define(const RunInfo& run);
   void Define(const StageInfo& stage);
   void Define(const QueueInfo& queue);
   void Define(const TrackInfo& track);
   void Define(const CounterInfo& counter);
+  // Tallies past kMaxTallies are added up in one of no track, so that the sums stay right.
   void SetSeal(const Seal& seal);
 
   bool Empty() const { return size_ == 0 && span_count_ == 0; }
@@ -105,26 +129,26 @@ class ChunkBuilder {
   std::string Finish(const Anchor& anchor);
 
  private:
-  // The ids of one kind that the chunk speaks of.
-  struct UsedIds {
+  // The things of one kind that the chunk speaks of. An id that no table of limits.h has room for
+  // gets no name.
+  struct UsedNames {
     std::vector<bool> seen;
-    std::vector<uint32_t> ids;
-    bool Insert(uint32_t id);
-    void Clear();
+    Names names;
+    bool IsNew(uint32_t id);
+    Names Take();
   };
-  struct CachedClass {
-    uint64_t key = 0;  // 0: free
-    uint32_t number = 0;
+  struct SpanClassHash {
+    size_t operator()(const SpanClass& c) const;
   };
 
-  uint32_t ClassNumber(const SpanClass& span_class);
-  SpanEncoder& EncoderOf(TrackId track);
+  void TurnTo(TrackId track);
   void MeasureSpans();
   void Use(StageId id);
   void Use(QueueId id);
   void Use(TrackId id);
   void Use(CounterId id);
   void Use(StringId id);
+  void AddName(UsedNames& used, uint32_t id, std::string name);
   void Grow(size_t bytes) { size_ += bytes; }
 
   const NameSource& names_;
@@ -132,19 +156,20 @@ class ChunkBuilder {
   Definitions definitions_;
   std::optional<Seal> seal_;
   std::vector<SpanClass> classes_;
-  std::array<CachedClass, 256> class_cache_{};          // by hash of the key; classes_ is the truth
-  std::vector<std::unique_ptr<SpanEncoder>> encoders_;  // by track; kept between chunks
-  std::vector<TrackId> open_tracks_;
+  std::unordered_map<SpanClass, uint32_t, SpanClassHash> class_numbers_;
+  std::array<uint32_t, 256> class_cache_{};  // number + 1 by hash; spares most look-ups above
+  std::unordered_map<uint32_t, SpanEncoder> encoders_;  // by track, in any number
+  std::vector<SpanEncoder*> open_spans_;  // the same, in the order of their first span
   TrackId last_track_;
   SpanEncoder* last_spans_ = nullptr;
-  UsedIds stages_;
-  UsedIds queues_;
-  UsedIds tracks_;
-  UsedIds counters_;
-  UsedIds strings_;
+  UsedNames stages_;
+  UsedNames queues_;
+  UsedNames tracks_;
+  UsedNames counters_;
+  UsedNames strings_;
   uint64_t span_count_ = 0;
-  size_t span_bytes_ = 0;  // of the open spans, as last measured
-  size_t size_ = 0;        // an upper bound of everything else
+  size_t span_bytes_ = 0;  // a bound of the open spans, as last measured
+  size_t size_ = 0;        // a bound of everything else, and at least 16 bytes a message or string
 };
 
 // What `payload` says. The error tells what is wrong with it; its place is the caller's to add.

@@ -8,34 +8,29 @@
 namespace stallscope::trace {
 namespace {
 
-// How many spans may be added between two looks at how long the columns have become.
-constexpr uint64_t kSpansBetweenMeasures = 1024;
-constexpr size_t kMaxArguments = 1'024;
-constexpr size_t kMaxListBytes = 64 << 10;
+// What Grow() takes for a message or a string is no less than this, so that a full chunk has fewer
+// than kMaxMessagesInPayload of them.
+constexpr size_t kPartBytes = 16;
+static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTallies < kMaxMessagesInPayload);
+constexpr size_t kTallyBytes = 42;
+// Past a builder that is not full yet, one more call and the spans that were not measured fit in.
+static_assert(kFullPayload + kMaxTallies * kTallyBytes + kMaxNameBytes +
+                  ChunkBuilder::kSpansBetweenMeasures * 58 <
+              kMaxPayload);
 
-std::string Cut(const std::string& text, size_t limit) { return text.substr(0, limit); }
-
-// Never 0: 0 marks a free place in the cache.
-uint64_t KeyOf(const SpanClass& c) {
-  return (uint64_t{c.stage.value} + 1) << 32 | (uint64_t{c.queue.value + 1} & 0xffffff) << 8 |
-         static_cast<uint64_t>(c.cause) << 4 | static_cast<uint64_t>(c.kind);
+void Cut(std::string& text, size_t limit) {
+  if (text.size() > limit) text.resize(limit);
 }
 
-// As many of `texts` as fit into kMaxListBytes.
-std::vector<std::string> CutList(const std::vector<std::string>& texts) {
-  std::vector<std::string> kept;
+// Leaves as many of `texts` as the limits have room for; returns their bound.
+size_t CutList(std::vector<std::string>& texts) {
+  if (texts.size() > kMaxArguments) texts.resize(kMaxArguments);
   size_t bytes = 0;
-  for (const std::string& text : texts) {
-    kept.push_back(Cut(text, kMaxNameBytes));
-    bytes += kept.back().size() + 4;
-    if (bytes > kMaxListBytes || kept.size() == kMaxArguments) break;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Cut(texts[i], kMaxNameBytes);
+    bytes += texts[i].size() + 4;
+    if (bytes > kMaxListBytes) texts.resize(i + 1);
   }
-  return kept;
-}
-
-size_t BytesOf(const std::vector<std::string>& texts) {
-  size_t bytes = 0;
-  for (const std::string& text : texts) bytes += text.size() + 4;
   return bytes;
 }
 
@@ -114,7 +109,7 @@ void Encode(const Definitions& from, wire::Definitions& to) {
 
 void Encode(const Seal& seal, wire::Seal& to) {
   to.set_end_ns(seal.end_ns);
-  to.set_first_error(Cut(seal.first_error, kMaxNameBytes));
+  to.set_first_error(seal.first_error);
   for (const Tally& tally : seal.tallies) {
     wire::Tally& t = *to.add_tallies();
     t.set_track(tally.track.value);
@@ -147,81 +142,86 @@ void Encode(const std::vector<Row>& rows, int number, wire::Chunk& chunk) {
   }
 }
 
+void Encode(Names from, wire::Names& to) {
+  for (auto& [id, name] : from) {
+    to.add_id(id);
+    to.add_name(std::move(name));
+  }
+}
+
 }  // namespace
 
-bool ChunkBuilder::UsedIds::Insert(uint32_t id) {
-  if (id == ~uint32_t{0}) return false;
+bool ChunkBuilder::UsedNames::IsNew(uint32_t id) {
+  if (id >= kMaxStrings) return false;
   if (id >= seen.size()) seen.resize(id + size_t{1});
   if (seen[id]) return false;
   seen[id] = true;
-  ids.push_back(id);
   return true;
 }
 
-void ChunkBuilder::UsedIds::Clear() {
-  for (uint32_t id : ids) seen[id] = false;
-  ids.clear();
+Names ChunkBuilder::UsedNames::Take() {
+  for (const auto& [id, name] : names) seen[id] = false;
+  return std::exchange(names, {});
+}
+
+size_t ChunkBuilder::SpanClassHash::operator()(const SpanClass& c) const {
+  const uint64_t ids = uint64_t{c.stage.value} << 32 | c.queue.value;
+  const auto kinds = static_cast<uint64_t>(c.kind) << 3 | static_cast<uint64_t>(c.cause);
+  return static_cast<size_t>(((ids * 0x9e3779b97f4a7c15u) ^ kinds) * 0x9e3779b97f4a7c15u >> 32);
 }
 
 ChunkBuilder::ChunkBuilder(const NameSource& names) : names_(names) {}
 
+void ChunkBuilder::AddName(UsedNames& used, uint32_t id, std::string name) {
+  Cut(name, kMaxNameBytes);
+  Grow(name.size() + kPartBytes);
+  used.names.emplace_back(id, std::move(name));
+}
 void ChunkBuilder::Use(StageId id) {
-  if (stages_.Insert(id.value)) Grow(names_.StageName(id).size() + 12);
+  if (stages_.IsNew(id.value)) AddName(stages_, id.value, names_.StageName(id));
 }
 void ChunkBuilder::Use(QueueId id) {
-  if (queues_.Insert(id.value)) Grow(names_.QueueName(id).size() + 12);
+  if (queues_.IsNew(id.value)) AddName(queues_, id.value, names_.QueueName(id));
 }
 void ChunkBuilder::Use(TrackId id) {
-  if (tracks_.Insert(id.value)) Grow(names_.TrackName(id).size() + 12);
+  if (tracks_.IsNew(id.value)) AddName(tracks_, id.value, names_.TrackName(id));
 }
 void ChunkBuilder::Use(CounterId id) {
-  if (counters_.Insert(id.value)) Grow(names_.CounterName(id).size() + 12);
+  if (counters_.IsNew(id.value)) AddName(counters_, id.value, names_.CounterName(id));
 }
 void ChunkBuilder::Use(StringId id) {
-  if (strings_.Insert(id.value)) Grow(names_.String(id).size() + 12);
+  if (strings_.IsNew(id.value)) AddName(strings_, id.value, names_.String(id));
 }
 
-SpanEncoder& ChunkBuilder::EncoderOf(TrackId track) {
-  if (track == last_track_) return *last_spans_;
-  if (track.value >= encoders_.size()) encoders_.resize(track.value + size_t{1});
-  std::unique_ptr<SpanEncoder>& encoder = encoders_[track.value];
-  if (encoder == nullptr) encoder = std::make_unique<SpanEncoder>(track);
-  if (encoder->count() == 0) {
-    open_tracks_.push_back(track);
+void ChunkBuilder::TurnTo(TrackId track) {
+  const auto [place, is_new] = encoders_.try_emplace(track.value, track);
+  if (is_new) {
+    open_spans_.push_back(&place->second);
     Use(track);
-    Grow(64);  // the tags and lengths of its columns
+    Grow(8 * kPartBytes);  // itself and its columns, with their tags and lengths
   }
   last_track_ = track;
-  last_spans_ = encoder.get();
-  return *encoder;
+  last_spans_ = &place->second;
 }
 
 uint32_t ChunkBuilder::ClassNumber(const SpanClass& span_class) {
-  const uint64_t key = KeyOf(span_class);
-  CachedClass& cached = class_cache_[(key * 0x9e3779b97f4a7c15u) >> 56];
-  if (cached.key == key) return cached.number;
-  auto found = std::find(classes_.begin(), classes_.end(), span_class);
-  if (found == classes_.end()) {
+  uint32_t& cached = class_cache_[SpanClassHash()(span_class) & 0xff];
+  if (cached != 0 && classes_[cached - 1] == span_class) return cached - 1;
+  const auto [place, is_new] =
+      class_numbers_.try_emplace(span_class, static_cast<uint32_t>(classes_.size()));
+  if (is_new) {
     classes_.push_back(span_class);
-    found = classes_.end() - 1;
     Use(span_class.stage);
     Use(span_class.queue);
     Grow(24);
   }
-  cached = {key, static_cast<uint32_t>(found - classes_.begin())};
-  return cached.number;
-}
-
-void ChunkBuilder::AddSpan(TrackId track, const SpanClass& span_class, int64_t start_ns,
-                           int64_t end_ns, ItemId item) {
-  SpanEncoder& encoder = EncoderOf(track);
-  encoder.Add(ClassNumber(span_class), start_ns, end_ns, item);
-  if (++span_count_ % kSpansBetweenMeasures == 0) MeasureSpans();
+  cached = place->second + 1;
+  return place->second;
 }
 
 void ChunkBuilder::MeasureSpans() {
   span_bytes_ = 0;
-  for (TrackId track : open_tracks_) span_bytes_ += encoders_[track.value]->Size();
+  for (const SpanEncoder* spans : open_spans_) span_bytes_ += spans->Bound();
 }
 
 void ChunkBuilder::Add(const QueueEvent& row) {
@@ -290,45 +290,55 @@ void ChunkBuilder::Add(const Gap& row) {
 
 void ChunkBuilder::Define(const RunInfo& run) {
   assert(Empty());
-  RunInfo cut = run;
+  RunInfo& cut = definitions_.run.emplace(run);
   for (std::string* name :
        {&cut.name, &cut.tool, &cut.data_fingerprint, &cut.digest, &cut.host.name, &cut.host.kernel,
         &cut.host.cpu, &cut.device.kind, &cut.device.name, &cut.device.driver, &cut.tick_source}) {
-    *name = Cut(*name, kMaxNameBytes);
+    Cut(*name, kMaxNameBytes);
   }
-  cut.spec_json = Cut(cut.spec_json, kMaxTextBytes);
-  cut.graph_json = Cut(cut.graph_json, kMaxTextBytes);
-  cut.command_line = CutList(cut.command_line);
-  cut.warnings = CutList(cut.warnings);
-  Grow(cut.spec_json.size() + cut.graph_json.size() + BytesOf(cut.command_line) +
-       BytesOf(cut.warnings) + 11 * kMaxNameBytes + 256);
-  definitions_.run = std::move(cut);
+  Cut(cut.spec_json, kMaxTextBytes);
+  Cut(cut.graph_json, kMaxTextBytes);
+  Grow(CutList(cut.command_line) + CutList(cut.warnings) + cut.spec_json.size() +
+       cut.graph_json.size() + 11 * kMaxNameBytes + 256);
 }
 void ChunkBuilder::Define(const StageInfo& stage) {
-  definitions_.stages.push_back(stage);
-  definitions_.stages.back().name = Cut(stage.name, kMaxNameBytes);
-  definitions_.stages.back().kind = Cut(stage.kind, kMaxNameBytes);
-  Grow(stage.name.size() + stage.kind.size() + stage.inputs.size() * 5 + 48);
+  StageInfo& cut = definitions_.stages.emplace_back(stage);
+  Cut(cut.name, kMaxNameBytes);
+  Cut(cut.kind, kMaxNameBytes);
+  if (cut.inputs.size() > kMaxStages) cut.inputs.resize(kMaxStages);
+  Grow(cut.name.size() + cut.kind.size() + cut.inputs.size() * 5 + 3 * kPartBytes);
 }
 void ChunkBuilder::Define(const QueueInfo& queue) {
-  definitions_.queues.push_back(queue);
-  definitions_.queues.back().name = Cut(queue.name, kMaxNameBytes);
-  Grow(queue.name.size() + 32);
+  QueueInfo& cut = definitions_.queues.emplace_back(queue);
+  Cut(cut.name, kMaxNameBytes);
+  Grow(cut.name.size() + 2 * kPartBytes);
 }
 void ChunkBuilder::Define(const TrackInfo& track) {
-  definitions_.tracks.push_back(track);
-  definitions_.tracks.back().name = Cut(track.name, kMaxNameBytes);
-  Grow(track.name.size() + 40);
+  TrackInfo& cut = definitions_.tracks.emplace_back(track);
+  Cut(cut.name, kMaxNameBytes);
+  Grow(cut.name.size() + 3 * kPartBytes);
 }
 void ChunkBuilder::Define(const CounterInfo& counter) {
-  definitions_.counters.push_back(counter);
-  definitions_.counters.back().name = Cut(counter.name, kMaxNameBytes);
-  definitions_.counters.back().unit = Cut(counter.unit, kMaxNameBytes);
-  Grow(counter.name.size() + counter.unit.size() + 24);
+  CounterInfo& cut = definitions_.counters.emplace_back(counter);
+  Cut(cut.name, kMaxNameBytes);
+  Cut(cut.unit, kMaxNameBytes);
+  Grow(cut.name.size() + cut.unit.size() + 3 * kPartBytes);
 }
+
 void ChunkBuilder::SetSeal(const Seal& seal) {
-  Grow(seal.tallies.size() * 40 + kMaxNameBytes + 32);
-  seal_ = seal;
+  Seal& cut = seal_.emplace(seal);
+  Cut(cut.first_error, kMaxNameBytes);
+  if (cut.tallies.size() > kMaxTallies) {
+    Tally rest;
+    for (size_t i = kMaxTallies - 1; i < cut.tallies.size(); ++i) {
+      rest.emitted += cut.tallies[i].emitted;
+      rest.stored += cut.tallies[i].stored;
+      rest.dropped += cut.tallies[i].dropped;
+    }
+    cut.tallies.resize(kMaxTallies - 1);
+    cut.tallies.push_back(rest);
+  }
+  Grow(cut.tallies.size() * kTallyBytes + cut.first_error.size() + 32);
 }
 
 std::string ChunkBuilder::Finish(const Anchor& anchor) {
@@ -338,24 +348,11 @@ std::string ChunkBuilder::Finish(const Anchor& anchor) {
   clock.set_monotonic_ns(anchor.monotonic_ns);
   clock.set_realtime_ns(anchor.realtime_ns);
 
-  const auto put_names = [](UsedIds& used, wire::Names* to, auto name_of) {
-    for (uint32_t id : used.ids) {
-      to->add_id(id);
-      to->add_name(Cut(name_of(id), kMaxNameBytes));
-    }
-    used.Clear();
-  };
-  put_names(stages_, chunk.mutable_stage_names(),
-            [&](uint32_t id) { return names_.StageName(StageId{id}); });
-  put_names(queues_, chunk.mutable_queue_names(),
-            [&](uint32_t id) { return names_.QueueName(QueueId{id}); });
-  put_names(tracks_, chunk.mutable_track_names(),
-            [&](uint32_t id) { return names_.TrackName(TrackId{id}); });
-  put_names(counters_, chunk.mutable_counter_names(),
-            [&](uint32_t id) { return names_.CounterName(CounterId{id}); });
-  put_names(strings_, chunk.mutable_strings(),
-            [&](uint32_t id) { return names_.String(StringId{id}); });
-
+  Encode(stages_.Take(), *chunk.mutable_stage_names());
+  Encode(queues_.Take(), *chunk.mutable_queue_names());
+  Encode(tracks_.Take(), *chunk.mutable_track_names());
+  Encode(counters_.Take(), *chunk.mutable_counter_names());
+  Encode(strings_.Take(), *chunk.mutable_strings());
   Encode(definitions_, *chunk.mutable_definitions());
   definitions_ = {};
   for (const SpanClass& c : classes_) {
@@ -366,12 +363,11 @@ std::string ChunkBuilder::Finish(const Anchor& anchor) {
     to.set_queue_plus_1(c.queue.value + 1);
   }
   classes_.clear();
-  class_cache_.fill({});
-  for (TrackId track : open_tracks_) {
-    Encode(encoders_[track.value]->Take(), *chunk.add_spans());
-  }
-  open_tracks_.clear();
-  last_track_ = TrackId::None();
+  class_numbers_.clear();
+  class_cache_.fill(0);
+  for (SpanEncoder* spans : open_spans_) Encode(spans->Take(), *chunk.add_spans());
+  open_spans_.clear();
+  encoders_.clear();
   last_spans_ = nullptr;
   ForEachTable(rows_, [&](int number, auto& table) {
     Encode(table, number, chunk);

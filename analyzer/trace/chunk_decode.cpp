@@ -36,9 +36,9 @@ RunInfo Decode(wire::RunInfo& from) {
                 from.device().driver()};
   run.tick_source = from.tick_source();
   run.ticks_per_second = from.ticks_per_second();
-  run.start_ns = from.start_ns();
-  run.start_realtime_ns = from.start_realtime_ns();
-  run.end_ns = from.end_ns();
+  run.start_ns = ClampTime(from.start_ns());
+  run.start_realtime_ns = ClampTime(from.start_realtime_ns());
+  run.end_ns = ClampTime(from.end_ns());
   run.process = from.process();
   run.rank = from.rank();
   run.world_size = from.world_size();
@@ -59,8 +59,10 @@ Definitions Decode(wire::Definitions& from) {
     to.queues.push_back({QueueId{q.id()}, q.name(), q.capacity(), q.lock()});
   }
   for (const wire::TrackInfo& t : from.tracks()) {
-    to.tracks.push_back({TrackId{t.id()}, t.name(), static_cast<TrackKind>(t.kind()),
-                         StageId{t.stage_plus_1() - 1}, t.thread(), t.device()});
+    // A kind that a later version brings has a name at least; a thread is what most tracks are.
+    const TrackKind kind = t.kind() > 3 ? TrackKind::kThread : static_cast<TrackKind>(t.kind());
+    to.tracks.push_back(
+        {TrackId{t.id()}, t.name(), kind, StageId{t.stage_plus_1() - 1}, t.thread(), t.device()});
   }
   for (const wire::CounterInfo& c : from.counters()) {
     to.counters.push_back({CounterId{c.id()}, c.name(), c.unit()});
@@ -82,7 +84,7 @@ EncodedSpans Decode(wire::Spans& from) {
 
 Seal Decode(const wire::Seal& from) {
   Seal seal;
-  seal.end_ns = from.end_ns();
+  seal.end_ns = ClampTime(from.end_ns());
   seal.first_error = from.first_error();
   for (const wire::Tally& t : from.tallies()) {
     seal.tallies.push_back({TrackId{t.track()}, t.emitted(), t.stored(), t.dropped()});
@@ -103,14 +105,16 @@ bool Decode(int number, const wire::Chunk& chunk, std::vector<Row>& rows) {
 
 Result<Chunk> DecodeChunk(std::string_view payload) {
   if (payload.size() > kMaxPayload) return Bad("a payload of more than 1 MiB");
-  if (CountMessages(payload) > kMaxMessagesInPayload) return Bad("a payload of too many parts");
+  const std::optional<size_t> messages = CountMessages(payload);
+  if (!messages) return Bad("a payload that is no chunk");
+  if (*messages > kMaxMessagesInPayload) return Bad("a payload of too many parts");
   wire::Chunk wire_chunk;
   if (!wire_chunk.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     return Bad("a payload that is no chunk");
   }
   Chunk chunk;
-  chunk.anchor = {wire_chunk.anchor().ticks(), wire_chunk.anchor().monotonic_ns(),
-                  wire_chunk.anchor().realtime_ns()};
+  chunk.anchor = {wire_chunk.anchor().ticks(), ClampTime(wire_chunk.anchor().monotonic_ns()),
+                  ClampTime(wire_chunk.anchor().realtime_ns())};
   chunk.stage_names = Decode(*wire_chunk.mutable_stage_names());
   chunk.queue_names = Decode(*wire_chunk.mutable_queue_names());
   chunk.track_names = Decode(*wire_chunk.mutable_track_names());

@@ -26,6 +26,7 @@ struct HostInfo {
   double cgroup_cores = 0;     // the quota in cores; 0 where there is none
   uint64_t memory_bytes = 0;
   uint64_t memory_limit_bytes = 0;  // the cgroup's; 0 where there is none
+  bool operator==(const HostInfo&) const = default;
 };
 
 struct DeviceInfo {
@@ -33,6 +34,7 @@ struct DeviceInfo {
   std::string name;
   uint64_t memory_bytes = 0;
   std::string driver;
+  bool operator==(const DeviceInfo&) const = default;
 };
 
 // Written at the start and again at the end; of two the later field that is not empty counts.
@@ -56,6 +58,7 @@ struct RunInfo {
   uint32_t rank = 0;
   uint32_t world_size = 0;
   std::vector<std::string> warnings;
+  bool operator==(const RunInfo&) const = default;
 };
 
 struct StageInfo {
@@ -66,6 +69,7 @@ struct StageInfo {
   QueueId queue;  // that it fills
   uint32_t workers = 0;
   bool ordered = false;
+  bool operator==(const StageInfo&) const = default;
 };
 
 struct QueueInfo {
@@ -73,6 +77,7 @@ struct QueueInfo {
   std::string name;
   uint64_t capacity = 0;
   bool lock = false;  // a lock rather than a buffer: waits name it the same way
+  bool operator==(const QueueInfo&) const = default;
 };
 
 enum class TrackKind : uint8_t { kThread = 0, kStream = 1, kCopyEngine = 2, kSampler = 3 };
@@ -84,12 +89,14 @@ struct TrackInfo {
   StageId stage;        // that its thread works for
   uint64_t thread = 0;  // the operating system's number
   uint32_t device = 0;
+  bool operator==(const TrackInfo&) const = default;
 };
 
 struct CounterInfo {
   CounterId id;
   std::string name;
   std::string unit;
+  bool operator==(const CounterInfo&) const = default;
 };
 
 // --- What happened -------------------------------------------------------------------------------
@@ -121,6 +128,7 @@ struct QueueEvent {
   TrackId track;
   uint32_t depth = 0;  // after the operation
   QueueOp op = QueueOp::kPush;
+  bool operator==(const QueueEvent&) const = default;
 };
 
 // An element that order held back: finished at one time, handed on at a later one.
@@ -129,6 +137,7 @@ struct Release {
   int64_t released_ns = 0;
   ItemId item;
   StageId stage;
+  bool operator==(const Release&) const = default;
 };
 
 // `in` became (part of) `out` in this stage: shuffle, filter, repeat, batch.
@@ -136,6 +145,7 @@ struct Lineage {
   ItemId in;
   ItemId out;
   StageId stage;
+  bool operator==(const Lineage&) const = default;
 };
 
 struct Batch {
@@ -145,6 +155,7 @@ struct Batch {
   StageId stage;
   uint32_t size = 0;
   StringId shape;
+  bool operator==(const Batch&) const = default;
 };
 
 // An element as its source read it. (file, record, epoch) is its identity across runs.
@@ -155,6 +166,7 @@ struct Element {
   uint64_t bytes = 0;
   StringId file;
   uint32_t epoch = 0;
+  bool operator==(const Element&) const = default;
 };
 
 enum class CacheOp : uint8_t { kHit = 0, kMiss = 1, kFill = 2 };
@@ -165,6 +177,7 @@ struct CacheEvent {
   StageId stage;
   uint32_t epoch = 0;
   CacheOp op = CacheOp::kHit;
+  bool operator==(const CacheEvent&) const = default;
 };
 
 enum class CopyDirection : uint8_t { kHostToDevice = 0, kDeviceToHost = 1, kDeviceToDevice = 2 };
@@ -179,6 +192,7 @@ struct Copy {
   TrackId track;
   CopyDirection direction = CopyDirection::kHostToDevice;
   CopyMemory memory = CopyMemory::kUnknown;
+  bool operator==(const Copy&) const = default;
 };
 
 struct Kernel {
@@ -190,6 +204,7 @@ struct Kernel {
   uint64_t graph = 0;  // 0: launched by itself
   TrackId track;
   StringId name;
+  bool operator==(const Kernel&) const = default;
 };
 
 struct Step {
@@ -202,12 +217,14 @@ struct Step {
   TrackId track;
   uint32_t samples = 0;
   uint32_t loss_scale_skipped = 0;
+  bool operator==(const Step&) const = default;
 };
 
 struct Sample {
   int64_t time_ns = 0;
   double value = 0;
   CounterId counter;
+  bool operator==(const Sample&) const = default;
 };
 
 // A knob that the online tuner turned.
@@ -216,6 +233,7 @@ struct KnobChange {
   StringId path;
   StringId old_value;
   StringId new_value;
+  bool operator==(const KnobChange&) const = default;
 };
 
 // Events of one track that are lost, and when.
@@ -224,6 +242,7 @@ struct Gap {
   int64_t to_ns = 0;
   uint64_t dropped = 0;
   TrackId track;
+  bool operator==(const Gap&) const = default;
 };
 
 // Every table but the spans, which have columns of their own.
@@ -240,6 +259,7 @@ struct EventRows {
   std::vector<Sample> samples;
   std::vector<KnobChange> knobs;
   std::vector<Gap> gaps;
+  bool operator==(const EventRows&) const = default;
 };
 
 // Calls visit(number, table) for each table with its number in trace.proto; `Rows` is EventRows or
@@ -266,12 +286,15 @@ struct Tally {
   uint64_t emitted = 0;
   uint64_t stored = 0;
   uint64_t dropped = 0;
+  bool operator==(const Tally&) const = default;
 };
 
+// A recording of very many tracks ends in several seals; only the last has an end.
 struct Seal {
   int64_t end_ns = 0;
   std::vector<Tally> tallies;
   std::string first_error;  // of writing; empty where all went well
+  bool operator==(const Seal&) const = default;
 };
 
 }  // namespace stallscope::trace

@@ -17,14 +17,28 @@ constexpr size_t kFullPayload = size_t{768} << 10;
 constexpr size_t kMaxMessagesInPayload = 65'536;
 
 constexpr size_t kMaxStages = 4'096;
-constexpr size_t kMaxQueues = 16'384;
+constexpr size_t kMaxQueues = 8'191;  // a wait in the recorder's ring has 13 bits for one
 constexpr size_t kMaxTracks = 65'536;
 constexpr size_t kMaxCounters = 16'384;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxSpanClasses = 65'535;
+constexpr size_t kMaxTalliesInSeal = 8'192;  // more go into further seal frames
+
+constexpr size_t kMaxTallies = 4'096;    // in one seal
+constexpr size_t kMaxArguments = 1'024;  // of the command line; as many warnings
+constexpr size_t kMaxListBytes = 64 << 10;
 
 constexpr size_t kMaxNameBytes = 4'096;
 constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
+
+// Times lie in -2^62 .. 2^62 - 1 ns (146 years), so that the distance of any two is an int64_t.
+constexpr int64_t kMaxTimeNs = (int64_t{1} << 62) - 1;
+constexpr int64_t kMinTimeNs = -kMaxTimeNs - 1;
+
+constexpr int64_t ClampTime(int64_t ns) {
+  return ns < kMinTimeNs ? kMinTimeNs : ns > kMaxTimeNs ? kMaxTimeNs : ns;
+}
+constexpr bool IsTime(int64_t ns) { return ns >= kMinTimeNs && ns <= kMaxTimeNs; }
 
 }  // namespace stallscope::trace
 

@@ -1,15 +1,33 @@
 #include "analyzer/trace/reader.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::trace {
 namespace {
 
-constexpr size_t kReadAhead = size_t{1} << 20;
+constexpr size_t kFirstWindow = size_t{64} << 10;
+constexpr size_t kWindow = 2 * kMaxPayload;
+// Behind each marker that opens no whole frame up to 1 MiB is read and checked, and the next marker
+// may stand a few bytes on: a file made of markers would take the square of its size. Past this
+// much we no longer look inside what such a header spans.
+constexpr uint64_t kMaxCheckedInVain = uint64_t{256} << 20;
 // A damaged header is believed to be a trace's if a frame begins this early.
 constexpr size_t kSniffBytes = kHeaderSize + kFrameHeaderSize;
+
+// Whether `bytes`, the last ones that are there, can be the beginning of a frame.
+bool BeginsAFrame(std::string_view bytes) {
+  return bytes.substr(0, kSync.size()) == kSync.substr(0, bytes.size());
+}
+
+// How many bytes at the end of `bytes` may be a sync marker's first.
+size_t SyncBegunAtEnd(std::string_view bytes) {
+  size_t count = std::min(bytes.size(), kSync.size() - 1);
+  while (bytes.substr(bytes.size() - count) != kSync.substr(0, count)) --count;
+  return count;
+}
 
 }  // namespace
 
@@ -63,23 +81,43 @@ Result<TraceReader> TraceReader::Open(const std::string& path) {
 void TraceReader::Rewind() {
   damage_ = header_damage_;
   offset_ = kHeaderSize;
+  filled_ = 0;
+  checked_in_vain_ = 0;
   frames_ = 0;
   next_sequence_.clear();
 }
 
+// Doubles from a small window on, so that a small trace costs little. Not a std::string: that would
+// write zeros over what is about to be read into.
+void TraceReader::MakeRoom(size_t size) {
+  const size_t wanted = std::clamp(capacity_ * 2, kFirstWindow, kWindow);
+  if (capacity_ >= std::max(size, wanted)) return;
+  const size_t capacity = std::max(size, wanted);
+  auto window = std::make_unique_for_overwrite<char[]>(capacity);
+  std::copy_n(window_.get(), filled_, window.get());
+  window_ = std::move(window);
+  capacity_ = capacity;
+}
+
 Result<std::string_view> TraceReader::Peek(size_t size) {
-  const bool held = offset_ >= buffer_offset_ && offset_ - buffer_offset_ <= buffer_.size();
-  const size_t have = held ? buffer_.size() - static_cast<size_t>(offset_ - buffer_offset_) : 0;
-  if (have < size) {
-    const std::string kept = held ? buffer_.substr(buffer_.size() - have) : std::string();
-    buffer_.resize(std::max(size, kReadAhead));
-    std::copy(kept.begin(), kept.end(), buffer_.begin());
-    auto got = file_.ReadAt(offset_ + have, buffer_.data() + have, buffer_.size() - have);
-    if (!got.ok()) return std::move(got).error();
-    buffer_.resize(have + got.value());
-    buffer_offset_ = offset_;
+  const bool held = offset_ >= window_offset_ && offset_ - window_offset_ <= filled_;
+  const size_t passed = held ? static_cast<size_t>(offset_ - window_offset_) : filled_;
+  if (filled_ - passed < size) {
+    std::copy(window_.get() + passed, window_.get() + filled_, window_.get());
+    filled_ -= passed;
+    window_offset_ = offset_;
+    MakeRoom(size);
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        const size_t got,
+        file_.ReadAt(offset_ + filled_, window_.get() + filled_, capacity_ - filled_));
+    filled_ += got;
   }
-  return std::string_view(buffer_).substr(static_cast<size_t>(offset_ - buffer_offset_), size);
+  return std::string_view(window_.get(), filled_)
+      .substr(static_cast<size_t>(offset_ - window_offset_), size);
+}
+
+void TraceReader::Forget() {
+  filled_ = std::min(filled_, static_cast<size_t>(offset_ - window_offset_));
 }
 
 void TraceReader::AddDamage(uint64_t offset, uint64_t length, const std::string& reason) {
@@ -99,58 +137,65 @@ void TraceReader::MarkDamaged(const Frame& frame, const std::string& reason) {
   AddDamage(frame.offset, kFrameHeaderSize + frame.payload.size(), reason);
 }
 
-// From offset_ + 1 on, to the next sync marker or the end.
+void TraceReader::PassOver(uint64_t bytes) {
+  AddDamage(offset_, bytes, "not a whole frame");
+  offset_ += bytes;
+}
+
+// From offset_ + 1 on, to the next sync marker, or to what may be the beginning of one at the end.
 Status TraceReader::SkipToSync() {
-  const uint64_t from = offset_;
-  ++offset_;
+  PassOver(1);
   for (;;) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const std::string_view bytes, Peek(kReadAhead));
+    STALLSCOPE_ASSIGN_OR_RETURN(const std::string_view bytes, Peek(kFirstWindow));
     const size_t found = bytes.find(kSync);
     if (found != std::string_view::npos) {
-      offset_ += found;
-      break;
+      PassOver(found);
+      return {};
     }
-    // A marker may begin in the last bytes that are there.
-    const size_t passed = bytes.size() < kReadAhead ? bytes.size() : bytes.size() - kSync.size();
-    offset_ += passed;
-    if (bytes.size() < kReadAhead) break;
+    PassOver(bytes.size() - SyncBegunAtEnd(bytes));
+    if (bytes.size() < kFirstWindow) return {};
   }
-  AddDamage(from, offset_ - from, "not a whole frame");
-  return {};
+}
+
+TraceReader::Frame TraceReader::Accept(const FrameHeader& header, std::string_view bytes) {
+  const Frame frame{header, bytes.substr(kFrameHeaderSize), offset_};
+  uint32_t& expected = next_sequence_[header.stream];
+  if (header.sequence > expected) damage_.missing_frames += header.sequence - expected;
+  expected = std::max(expected, header.sequence + 1);
+  offset_ += bytes.size();
+  ++frames_;
+  return frame;
 }
 
 Result<std::optional<TraceReader::Frame>> TraceReader::NextFrame() {
+  damage_.cut_at.reset();
   for (;;) {
     STALLSCOPE_ASSIGN_OR_RETURN(std::string_view bytes, Peek(kFrameHeaderSize));
     if (bytes.empty()) return std::optional<Frame>();
-    damage_.cut_at.reset();
     const bool header_cut = bytes.size() < kFrameHeaderSize;
+    bool cut = header_cut && BeginsAFrame(bytes);
     const std::optional<FrameHeader> header = header_cut ? std::nullopt : DecodeFrameHeader(bytes);
-    if (header_cut && kSync.substr(0, bytes.size()) == bytes.substr(0, kSync.size())) {
-      damage_.cut_at = offset_;
-      return std::optional<Frame>();
-    }
     if (header) {
       const size_t size = kFrameHeaderSize + header->length;
       STALLSCOPE_ASSIGN_OR_RETURN(bytes, Peek(size));
-      if (bytes.size() == size) {
-        const std::string_view payload = bytes.substr(kFrameHeaderSize);
-        if (FrameIsWhole(bytes, *header, payload)) {
-          const Frame frame{*header, payload, offset_};
-          uint32_t& expected = next_sequence_[header->stream];
-          if (header->sequence > expected) damage_.missing_frames += header->sequence - expected;
-          expected = std::max(expected, header->sequence + 1);
-          offset_ += size;
-          ++frames_;
-          return std::optional<Frame>(frame);
-        }
-      } else if (bytes.substr(kSync.size()).find(kSync) == std::string_view::npos) {
-        // Nothing that could be a frame follows: the writer died or has not finished yet.
-        damage_.cut_at = offset_;
-        return std::optional<Frame>();
+      if (bytes.size() < size) {
+        // Where nothing that could be a frame follows, the writer died or has not finished yet.
+        cut = bytes.substr(kSync.size()).find(kSync) == std::string_view::npos;
+      } else if (FrameIsWhole(bytes, *header, bytes.substr(kFrameHeaderSize))) {
+        return std::optional<Frame>(Accept(*header, bytes));
       }
+      if (!cut) checked_in_vain_ += bytes.size();
     }
-    STALLSCOPE_RETURN_IF_ERROR(SkipToSync());
+    if (cut) {
+      damage_.cut_at = offset_;
+      Forget();
+      return std::optional<Frame>();
+    }
+    if (header && checked_in_vain_ > kMaxCheckedInVain) {
+      PassOver(bytes.size());
+    } else {
+      STALLSCOPE_RETURN_IF_ERROR(SkipToSync());
+    }
   }
 }
 

@@ -2,12 +2,14 @@
 //
 // Frames that are whole are given; everything else is passed over, counted and placed (salvage).
 // Only a file that is no trace at all, ends inside its header, or needs a feature that this reader
-// does not know cannot be opened. One thread at a time.
+// does not know cannot be opened. The time is linear in the size of the file, whatever is in it,
+// and the memory is a window of 2 MiB. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_TRACE_READER_H_
 #define STALLSCOPE_ANALYZER_TRACE_READER_H_
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,18 +65,27 @@ class TraceReader {
 
  private:
   TraceReader(InputFile file, FileHeader header, Damage header_damage);
-  // Makes `size` bytes from offset_ on available in buffer_; fewer at the end of the file.
+  // `size` bytes from offset_ on; fewer at the end of the file. Valid until the next call.
   Result<std::string_view> Peek(size_t size);
-  void AddDamage(uint64_t offset, uint64_t length, const std::string& reason);
+  void MakeRoom(size_t size);
+  // What lies behind offset_ may be written anew before we are asked again.
+  void Forget();
+  Frame Accept(const FrameHeader& header, std::string_view bytes);
+  void PassOver(uint64_t bytes);
   Status SkipToSync();
+  void AddDamage(uint64_t offset, uint64_t length, const std::string& reason);
 
   InputFile file_;
   FileHeader header_;
   Damage header_damage_;
   Damage damage_;
-  std::string buffer_;
-  uint64_t buffer_offset_ = 0;  // of buffer_ in the file
+  // A window on the file: filled_ of capacity_ bytes, from window_offset_ on.
+  std::unique_ptr<char[]> window_;
+  size_t capacity_ = 0;
+  size_t filled_ = 0;
+  uint64_t window_offset_ = 0;
   uint64_t offset_ = kHeaderSize;
+  uint64_t checked_in_vain_ = 0;  // bytes behind frame headers that were none
   uint64_t frames_ = 0;
   std::map<uint32_t, uint32_t> next_sequence_;
 };

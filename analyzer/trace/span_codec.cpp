@@ -1,6 +1,7 @@
 #include "analyzer/trace/span_codec.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace stallscope::trace {
 namespace {
@@ -8,44 +9,57 @@ namespace {
 // Decodes into the last `count` places of the columns, which have been made already.
 bool DecodeRequired(const EncodedSpans& encoded, const std::vector<uint16_t>& classes, size_t first,
                     SpanColumns& spans) {
-  const size_t end = first + encoded.count;
   ColumnReader class_reader(encoded.span_class);
-  for (size_t i = first; i < end; ++i) {
-    const uint64_t number = class_reader.Next();
-    if (number >= classes.size()) return false;
-    spans.span_class[i] = classes[number];
-  }
-  ColumnReader duration_reader(encoded.duration);
-  ColumnReader start_reader(encoded.start);
-  uint64_t last_end = 0;
-  for (size_t i = first; i < end; ++i) {
-    const uint64_t duration = duration_reader.Next();
-    const uint64_t start = last_end + static_cast<uint64_t>(UnZigZag(start_reader.Next()));
-    spans.start_ns[i] = static_cast<int64_t>(start);
-    last_end = start + duration;
-    if (duration < SpanColumns::kLongDuration) [[likely]] {
-      spans.duration[i] = static_cast<uint32_t>(duration);
+  uint16_t* const span_class = spans.span_class.data() + first;
+  bool known = true;
+  class_reader.ForEach(encoded.count, [&](size_t i, uint64_t number) {
+    if (number >= classes.size()) [[unlikely]] {
+      known = false;
     } else {
-      // A span of ours ends after it starts; one that wraps round was not written by us.
-      if (static_cast<int64_t>(duration) < 0 ||
-          static_cast<int64_t>(last_end) < static_cast<int64_t>(start)) {
-        return false;
-      }
-      spans.duration[i] = SpanColumns::kLongDuration;
-      spans.long_durations.emplace_back(i, static_cast<int64_t>(duration));
+      span_class[i] = classes[number];
     }
-  }
+  });
+  if (!known) return false;
+
+  ColumnReader duration_reader(encoded.duration);
+  uint32_t* const duration = spans.duration.data() + first;
+  bool wraps = false;
+  duration_reader.ForEach(encoded.count, [&](size_t i, uint64_t ns) {
+    if (ns < SpanColumns::kLongDuration) [[likely]] {
+      duration[i] = static_cast<uint32_t>(ns);
+    } else {
+      wraps = wraps || static_cast<int64_t>(ns) < 0;
+      duration[i] = SpanColumns::kLongDuration;
+      spans.long_durations.emplace_back(first + i, static_cast<int64_t>(ns));
+    }
+  });
+  if (wraps) return false;
+
+  ColumnReader start_reader(encoded.start);
+  int64_t* const start_ns = spans.start_ns.data() + first;
+  uint64_t last_end = 0;
+  // Top bits of times moved to 0 .. 2^63 - 1: set where one of them was no time.
+  constexpr auto kBias = static_cast<uint64_t>(-kMinTimeNs);
+  uint64_t out_of_range = 0;
+  start_reader.ForEach(encoded.count, [&](size_t i, uint64_t distance) {
+    const uint64_t start = last_end + static_cast<uint64_t>(UnZigZag(distance));
+    start_ns[i] = static_cast<int64_t>(start);
+    last_end = start + static_cast<uint64_t>(spans.DurationNs(first + i));
+    out_of_range |= (start + kBias) | (last_end + kBias);
+  });
+  if (out_of_range >> 63 != 0) return false;
+
   ColumnReader item_reader(encoded.item);
+  uint64_t* const item = spans.item.data() + first;
   uint64_t last_item = 0;
-  for (size_t i = first; i < end; ++i) {
-    const uint64_t bits = item_reader.Next();
+  item_reader.ForEach(encoded.count, [&](size_t i, uint64_t bits) {
     if (bits == 0) {
-      spans.item[i] = ItemId::None().value;
+      item[i] = ItemId::None().value;
     } else {
       last_item += static_cast<uint64_t>(UnZigZag(bits - 1));
-      spans.item[i] = last_item;
+      item[i] = last_item;
     }
-  }
+  });
   return class_reader.ok() && class_reader.AtEnd() && duration_reader.ok() &&
          duration_reader.AtEnd() && start_reader.ok() && start_reader.AtEnd() && item_reader.ok() &&
          item_reader.AtEnd();
@@ -57,8 +71,13 @@ bool DecodeOptional(const std::string& column, size_t first, size_t count,
   if (column.empty()) return true;
   into.resize(first + count);
   ColumnReader reader(column);
-  for (size_t i = first; i < first + count; ++i) into[i] = static_cast<Number>(reader.Next());
-  return reader.ok() && reader.AtEnd();
+  uint64_t all = 0;
+  for (size_t i = first; i < first + count; ++i) {
+    const uint64_t value = reader.Next();
+    into[i] = static_cast<Number>(value);
+    all |= value;
+  }
+  return all <= std::numeric_limits<Number>::max() && reader.ok() && reader.AtEnd();
 }
 
 void Resize(SpanColumns& spans, size_t size) {

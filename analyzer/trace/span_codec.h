@@ -2,8 +2,8 @@
 //
 // A column is a string of varints, one a span (FORMAT.md has the rules). `class` counts into the
 // chunk's table of span classes; `start` is the zigzag distance to the end of the span before;
-// `item` is 0 for none, else 1 + the zigzag distance to the item before. bytes, cpu_ns and waker
-// are left out where they are 0 throughout.
+// `item` is 0 for none, else 1 + the zigzag distance to the item before (items are below 2^63).
+// bytes, cpu_ns and waker are left out where they are 0 throughout.
 #ifndef STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
 #define STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
 
@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/column.h"
 #include "analyzer/base/ids.h"
+#include "analyzer/trace/limits.h"
 #include "analyzer/trace/varint.h"
 
 namespace stallscope::trace {
@@ -27,92 +29,109 @@ struct EncodedSpans {
   std::string bytes;
   std::string cpu_ns;
   std::string waker;
-
-  size_t Size() const {
-    return span_class.size() + start.size() + duration.size() + item.size() + bytes.size() +
-           cpu_ns.size() + waker.size();
-  }
 };
 
 class SpanEncoder {
  public:
-  explicit SpanEncoder(TrackId track) { spans_.track = track; }
+  explicit SpanEncoder(TrackId track) : track_(track) {}
 
-  // A span that ends before it starts is given the duration 0.
+  // A span that ends before it starts is given the duration 0, a time out of range (limits.h) the
+  // nearest one, an item of 2^63 and more none.
   void Add(uint32_t span_class, int64_t start_ns, int64_t end_ns, ItemId item) {
-    AppendVarint(spans_.span_class, span_class);
-    AppendVarint(spans_.start, ZigZag(Distance(last_end_, start_ns)));
-    const int64_t duration = end_ns > start_ns ? Distance(start_ns, end_ns) : 0;
-    AppendVarint(spans_.duration, static_cast<uint64_t>(duration));
-    last_end_ =
-        static_cast<int64_t>(static_cast<uint64_t>(start_ns) + static_cast<uint64_t>(duration));
-    if (item.known()) {
-      // Wraps only for distances past 2^63, which come back right all the same.
-      AppendVarint(spans_.item, ZigZag(Distance(last_item_, item.value)) + 1);
+    start_ns = ClampTime(start_ns);
+    end_ns = ClampTime(end_ns);
+    class_.Put(span_class);
+    start_.Put(ZigZag(start_ns - last_end_));
+    last_end_ = end_ns > start_ns ? end_ns : start_ns;
+    duration_.Put(static_cast<uint64_t>(last_end_ - start_ns));
+    if (item.value >> 63 == 0) {  // also not none
+      item_.Put(ZigZag(static_cast<int64_t>(item.value - last_item_)) + 1);
       last_item_ = item.value;
     } else {
-      AppendVarint(spans_.item, 0);
+      item_.Put(0);
     }
-    ++spans_.count;
+    ++count_;
   }
 
-  // About the span added last.
+  // About the span added last; a second cost or waker of the same span goes nowhere.
   void AddCost(uint64_t bytes, uint64_t cpu_ns) {
-    if (bytes != 0) PutSparse(spans_.bytes, bytes_rows_, bytes);
-    if (cpu_ns != 0) PutSparse(spans_.cpu_ns, cpu_rows_, cpu_ns);
+    if (bytes != 0) bytes_.Put(count_, bytes);
+    if (cpu_ns != 0) cpu_ns_.Put(count_, cpu_ns);
   }
   void AddWaker(TrackId waker) {
-    if (waker.known()) PutSparse(spans_.waker, waker_rows_, uint64_t{waker.value} + 1);
+    if (waker.known()) waker_.Put(count_, uint64_t{waker.value} + 1);
   }
 
-  uint32_t count() const { return spans_.count; }
-  size_t Size() const { return spans_.Size(); }
+  uint32_t count() const { return count_; }
+  // How long the columns can become, whatever costs and wakers are still added to the spans that
+  // are there but the last.
+  size_t Bound() const {
+    return class_.size() + start_.size() + duration_.size() + item_.size() + bytes_.Bound(count_) +
+           cpu_ns_.Bound(count_) + waker_.Bound(count_);
+  }
 
   // Pads the columns that were begun, hands everything over and starts anew.
   EncodedSpans Take() {
-    for (auto [column, rows] :
-         {std::pair{&spans_.bytes, &bytes_rows_}, std::pair{&spans_.cpu_ns, &cpu_rows_},
-          std::pair{&spans_.waker, &waker_rows_}}) {
-      if (*rows != 0) column->append(spans_.count - *rows, '\0');
-      *rows = 0;
-    }
+    EncodedSpans done{track_,
+                      count_,
+                      class_.Take(),
+                      start_.Take(),
+                      duration_.Take(),
+                      item_.Take(),
+                      bytes_.Take(count_),
+                      cpu_ns_.Take(count_),
+                      waker_.Take(count_)};
+    count_ = 0;
     last_end_ = 0;
     last_item_ = 0;
-    const TrackId track = spans_.track;
-    EncodedSpans done = std::exchange(spans_, EncodedSpans{});
-    spans_.track = track;
     return done;
   }
 
  private:
-  template <class T>
-  static int64_t Distance(T from, T to) {
-    return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
-  }
-  void PutSparse(std::string& column, uint32_t& rows, uint64_t value) {
-    column.append(spans_.count - 1 - rows, '\0');
-    AppendVarint(column, value);
-    rows = spans_.count;
-  }
+  // A column that begins with the first value that is not 0; the rows before get theirs then.
+  class SparseColumn {
+   public:
+    void Put(uint32_t rows, uint64_t value) {
+      if (rows_ == rows) return;
+      column_.PutZeros(rows - 1 - rows_);
+      column_.Put(value);
+      rows_ = rows;
+    }
+    size_t Bound(uint32_t rows) const { return column_.size() + rows - rows_; }
+    std::string Take(uint32_t rows) {
+      if (rows_ != 0) column_.PutZeros(rows - rows_);
+      rows_ = 0;
+      return column_.Take();
+    }
 
-  EncodedSpans spans_;
+   private:
+    ColumnWriter column_;
+    uint32_t rows_ = 0;
+  };
+
+  TrackId track_;
+  uint32_t count_ = 0;
   int64_t last_end_ = 0;
   uint64_t last_item_ = 0;
-  uint32_t bytes_rows_ = 0;
-  uint32_t cpu_rows_ = 0;
-  uint32_t waker_rows_ = 0;
+  ColumnWriter class_;
+  ColumnWriter start_;
+  ColumnWriter duration_;
+  ColumnWriter item_;
+  SparseColumn bytes_;
+  SparseColumn cpu_ns_;
+  SparseColumn waker_;
 };
 
 // Spans in memory, 22 bytes each and what is optional. Durations of 4.29 s and more are kept apart.
 struct SpanColumns {
   static constexpr uint32_t kLongDuration = ~uint32_t{0};
 
-  std::vector<int64_t> start_ns;
-  std::vector<uint32_t> duration;  // kLongDuration: look into long_durations
-  std::vector<uint16_t> span_class;
-  std::vector<uint64_t> item;                              // ItemId's number
+  Column<int64_t> start_ns;
+  Column<uint32_t> duration;  // kLongDuration: look into long_durations
+  Column<uint16_t> span_class;
+  Column<uint64_t> item;                                   // ItemId's number
   std::vector<std::pair<size_t, int64_t>> long_durations;  // by index, ascending
-  // As long as start_ns, or empty where no span has one.
+  // Empty where no span has one; else as long as start_ns once PadOptional() has been called.
   std::vector<uint64_t> bytes;
   std::vector<uint64_t> cpu_ns;
   std::vector<uint32_t> waker;  // TrackId's number + 1; 0 is none
@@ -131,8 +150,8 @@ struct SpanColumns {
 };
 
 // Appends the spans. `classes` maps the chunk's class numbers to the reader's own. False, with
-// nothing appended, where the columns do not hold exactly `count` values each or a class is not in
-// the table.
+// nothing appended, where the columns do not hold exactly `count` values each, a class is not in
+// the table or a start or end is no time (limits.h).
 bool AppendSpans(const EncodedSpans& encoded, const std::vector<uint16_t>& classes,
                  SpanColumns& spans);
 

@@ -1,11 +1,13 @@
 // Rows to columns and back, for every table but the spans. A table's columns stand in one list
 // each; a new one is added at its end. A reader that knows fewer columns than the file has passes
-// the rest over.
+// the rest over. What is decoded can be believed: every enum is one that we know, and every time is
+// a time (limits.h).
 #ifndef STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_
 #define STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <tuple>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/trace/events.h"
+#include "analyzer/trace/limits.h"
 #include "analyzer/trace/varint.h"
 
 namespace stallscope::trace {
@@ -102,12 +105,27 @@ struct Columns<Gap> {
 
 namespace internal {
 
-// A field as 64 bits. Ids count from 1, so that "none" is the short 0. A double's bytes are turned
-// round: the zeros at the end of a round number's mantissa then cost nothing.
+// The last value of each enum.
+template <class Enum>
+inline constexpr Enum kLast{};
+template <>
+inline constexpr QueueOp kLast<QueueOp> = QueueOp::kPop;
+template <>
+inline constexpr CacheOp kLast<CacheOp> = CacheOp::kFill;
+template <>
+inline constexpr CopyDirection kLast<CopyDirection> = CopyDirection::kDeviceToDevice;
+template <>
+inline constexpr CopyMemory kLast<CopyMemory> = CopyMemory::kPageable;
+
+// A field as 64 bits. What is signed is a time. Ids count from 1, so that "none" is the short 0. A
+// double's bytes are turned round: the zeros at the end of a round number's mantissa then cost
+// nothing.
 template <class T>
 uint64_t ToBits(const T& field) {
   if constexpr (std::is_same_v<T, double>) {
     return __builtin_bswap64(std::bit_cast<uint64_t>(field));
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    return static_cast<uint64_t>(ClampTime(field));
   } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
     return static_cast<uint64_t>(field);
   } else {
@@ -116,15 +134,25 @@ uint64_t ToBits(const T& field) {
   }
 }
 
+// False where the field cannot have that value.
 template <class T>
-void FromBits(uint64_t bits, T& field) {
+bool FromBits(uint64_t bits, T& field) {
   if constexpr (std::is_same_v<T, double>) {
     field = std::bit_cast<double>(__builtin_bswap64(bits));
-  } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
+    return true;
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    field = static_cast<int64_t>(bits);
+    return IsTime(field);
+  } else if constexpr (std::is_enum_v<T>) {
     field = static_cast<T>(bits);
+    return bits <= static_cast<uint64_t>(kLast<T>);
+  } else if constexpr (std::is_integral_v<T>) {
+    field = static_cast<T>(bits);
+    return bits <= std::numeric_limits<T>::max();
   } else {
     using Number = decltype(field.value);
     field.value = static_cast<Number>(static_cast<Number>(bits) - 1);
+    return bits <= std::numeric_limits<Number>::max();
   }
 }
 
@@ -147,6 +175,7 @@ std::string EncodeColumn(std::span<const Row> rows) {
 template <class C, class Row>
 bool DecodeColumn(std::string_view column, std::span<Row> rows) {
   ColumnReader reader(column);
+  bool good = true;
   uint64_t before = 0;
   for (Row& row : rows) {
     uint64_t bits = reader.Next();
@@ -154,9 +183,9 @@ bool DecodeColumn(std::string_view column, std::span<Row> rows) {
       bits = before + static_cast<uint64_t>(UnZigZag(bits));
       before = bits;
     }
-    FromBits(bits, row.*C::kMember);
+    good &= FromBits(bits, row.*C::kMember);
   }
-  return reader.ok() && reader.AtEnd();
+  return good && reader.ok() && reader.AtEnd();
 }
 
 }  // namespace internal
@@ -167,27 +196,32 @@ constexpr size_t kColumnCount = std::tuple_size_v<typename Columns<Row>::List>;
 // One string a column, in the order of the list.
 template <class Row>
 std::vector<std::string> EncodeTable(std::span<const Row> rows) {
-  return [&]<class... C>(std::tuple<C...>*) {
-    return std::vector<std::string>{internal::EncodeColumn<C>(rows)...};
+  std::vector<std::string> columns;
+  columns.reserve(kColumnCount<Row>);
+  [&]<class... C>(std::tuple<C...>*) {
+    (columns.push_back(internal::EncodeColumn<C>(rows)), ...);
   }(static_cast<typename Columns<Row>::List*>(nullptr));
+  return columns;
 }
 
 // Appends `count` rows. False, with nothing appended, where a column does not hold exactly `count`
-// values; the check that `count` is no larger than the columns comes before any memory is spent.
+// values that its field can have; the check that `count` is no larger than the columns comes before
+// any memory is spent.
 template <class Row, class ColumnStrings>
 bool DecodeTable(size_t count, const ColumnStrings& columns, std::vector<Row>& rows) {
   if (count == 0) return true;
   if (static_cast<size_t>(columns.size()) < kColumnCount<Row>) return false;
-  for (int i = 0; i < static_cast<int>(kColumnCount<Row>); ++i) {
-    if (columns[i].size() < count) return false;
+  auto column = columns.begin();
+  for (size_t i = 0; i < kColumnCount<Row>; ++i) {
+    if ((column++)->size() < count) return false;
   }
   const size_t before = rows.size();
   rows.resize(before + count);
   const std::span<Row> fresh(rows.data() + before, count);
   bool good = true;
   [&]<class... C>(std::tuple<C...>*) {
-    int i = 0;
-    ((good = good && internal::DecodeColumn<C>(columns[i++], fresh)), ...);
+    column = columns.begin();
+    ((good = good && internal::DecodeColumn<C>(*column++, fresh)), ...);
   }(static_cast<typename Columns<Row>::List*>(nullptr));
   if (!good) rows.resize(before);
   return good;

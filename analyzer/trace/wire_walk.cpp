@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/trace/chunk.h"
+#include "analyzer/trace/table_codec.h"
 #include "analyzer/trace/varint.h"
 
 namespace stallscope::trace {
@@ -14,70 +15,109 @@ struct WireField {
   std::string_view body;  // of what has a length
 };
 
-// Calls visit for each field until the bytes end or make no sense.
-template <class Visit>
-void WalkFields(std::string_view bytes, Visit&& visit) {
-  size_t at = 0;
-  const auto varint = [&](uint64_t& value) {
-    value = 0;
-    for (unsigned shift = 0; shift < 64 && at < bytes.size(); shift += 7) {
-      const auto byte = static_cast<uint8_t>(bytes[at++]);
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return true;
+// A varint as protobuf reads it: at most `max_bytes` long. False where there is none.
+bool ReadVarint(std::string_view& bytes, unsigned max_bytes, uint64_t& value) {
+  value = 0;
+  for (unsigned i = 0; i < max_bytes && i < bytes.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(bytes[i]);
+    value |= uint64_t{byte & 0x7fu} << (7 * i);
+    if (byte < 0x80) {
+      bytes.remove_prefix(i + 1);
+      return true;
     }
-    return false;
-  };
-  while (at < bytes.size()) {
+  }
+  return false;
+}
+
+// Calls visit(field, has_length) for each field. False where the bytes break off or hold what we
+// never write; what came before has been visited.
+template <class Visit>
+bool WalkFields(std::string_view bytes, Visit&& visit) {
+  while (!bytes.empty()) {
     uint64_t tag;
-    if (!varint(tag)) return;
+    if (!ReadVarint(bytes, 5, tag)) return false;
     WireField field;
-    field.number = tag >> 3;
-    size_t skip = 0;
+    field.number = static_cast<uint32_t>(tag) >> 3;  // protobuf drops the bits past 32 as well
+    if (field.number == 0) return false;
+    size_t length = 0;
     switch (tag & 7) {
       case 0:
-        if (!varint(field.value)) return;
+        if (!ReadVarint(bytes, 10, field.value)) return false;
         break;
       case 1:
-        skip = 8;
+        length = 8;
         break;
       case 2: {
-        uint64_t length;
-        if (!varint(length) || length > bytes.size() - at) return;
-        field.body = bytes.substr(at, length);
-        skip = length;
+        uint64_t declared;
+        if (!ReadVarint(bytes, 5, declared) || declared > bytes.size()) return false;
+        length = static_cast<size_t>(declared);
+        field.body = bytes.substr(0, length);
         break;
       }
       case 5:
-        skip = 4;
+        length = 4;
         break;
       default:
-        return;
+        return false;
     }
-    if (skip > bytes.size() - at) return;
-    at += skip;
+    if (length > bytes.size()) return false;
+    bytes.remove_prefix(length);
     visit(field, (tag & 7) == 2);
   }
+  return true;
 }
 
-// The parts of a chunk that hold other messages or repeated strings; columns are not walked into.
-bool HoldsParts(uint64_t chunk_field) {
-  return (chunk_field >= 2 && chunk_field <= 7) || (chunk_field >= 16 && chunk_field <= 32);
+// The messages of trace.proto that hold others, and those that do not.
+enum class Part { kChunk, kDefinitions, kRun, kSeal, kLeaf, kNoMessage };
+
+Part PartOf(Part holder, uint64_t number) {
+  switch (holder) {
+    case Part::kChunk:
+      if (number == 7) return Part::kDefinitions;
+      if (number == 32) return Part::kSeal;
+      return number <= 9 || (number >= 16 && number <= 27) ? Part::kLeaf : Part::kNoMessage;
+    case Part::kDefinitions:
+      if (number == 1) return Part::kRun;
+      return number <= 5 ? Part::kLeaf : Part::kNoMessage;
+    case Part::kRun:
+      return number == 9 || number == 10 ? Part::kLeaf : Part::kNoMessage;
+    case Part::kSeal:
+      return number == 2 ? Part::kLeaf : Part::kNoMessage;
+    case Part::kLeaf:
+    case Part::kNoMessage:
+      break;
+  }
+  return Part::kNoMessage;
 }
 
-size_t CountLengths(std::string_view bytes, int depth) {
-  size_t count = 0;
-  WalkFields(bytes, [&](const WireField& field, bool has_length) {
+bool CountParts(std::string_view bytes, Part part, size_t& count) {
+  bool good = true;
+  const bool whole = WalkFields(bytes, [&](const WireField& field, bool has_length) {
     if (!has_length) return;
     ++count;
-    const bool inside = depth == 0 ? HoldsParts(field.number) : field.number <= 3;
-    if (inside && depth < 2) count += CountLengths(field.body, depth + 1);
+    const Part inside = PartOf(part, field.number);
+    if (inside != Part::kNoMessage) good = CountParts(field.body, inside, count) && good;
   });
-  return count;
+  return whole && good;
+}
+
+// How many columns the table has: a row takes a byte in each.
+size_t ColumnsOf(uint64_t table) {
+  static const EventRows rows;
+  size_t columns = 1;
+  ForEachTable(rows, [&]<class Row>(int number, const std::vector<Row>&) {
+    if (static_cast<uint64_t>(number) == table) columns = kColumnCount<Row>;
+  });
+  return columns;
 }
 
 }  // namespace
 
-size_t CountMessages(std::string_view payload) { return CountLengths(payload, 0); }
+std::optional<size_t> CountMessages(std::string_view payload) {
+  size_t count = 0;
+  if (!CountParts(payload, Part::kChunk, count)) return std::nullopt;
+  return count;
+}
 
 ChunkCounts CountChunk(std::string_view payload) {
   constexpr uint64_t kSpansField = 9;
@@ -99,7 +139,8 @@ ChunkCounts CountChunk(std::string_view payload) {
       WalkFields(part.body, [&](const WireField& field, bool) {
         if (field.number == 1) count = field.value;
       });
-      counts.rows[static_cast<int>(part.number)] += std::min<uint64_t>(count, part.body.size() / 3);
+      counts.rows[static_cast<int>(part.number)] +=
+          std::min<uint64_t>(count, part.body.size() / ColumnsOf(part.number));
     }
   });
   return counts;

@@ -3,13 +3,14 @@
 #define STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace stallscope::trace {
 
-// How many messages and strings protobuf would make of it. A payload that breaks off counts what
-// comes before.
-size_t CountMessages(std::string_view payload);
+// How many messages and strings protobuf would make of it at most. Nothing where it is no chunk: it
+// breaks off, or has a group in it, which no version of the format writes.
+std::optional<size_t> CountMessages(std::string_view payload);
 
 }  // namespace stallscope::trace
 

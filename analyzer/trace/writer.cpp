@@ -9,10 +9,9 @@ Result<TraceWriter> TraceWriter::Create(const std::string& path, FileOps& ops) {
 }
 
 Status TraceWriter::Append(FrameType type, std::string_view payload, uint32_t stream) {
-  if (stream >= next_sequence_.size()) next_sequence_.resize(stream + size_t{1});
-  STALLSCOPE_RETURN_IF_ERROR(
-      file_.Append(EncodeFrame(type, stream, next_sequence_[stream], payload)));
-  ++next_sequence_[stream];
+  uint32_t& sequence = next_sequence_[stream];
+  STALLSCOPE_RETURN_IF_ERROR(file_.Append(EncodeFrame(type, stream, sequence, payload)));
+  ++sequence;
   return {};
 }
 

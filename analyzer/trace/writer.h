@@ -4,9 +4,9 @@
 #define STALLSCOPE_ANALYZER_TRACE_WRITER_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "analyzer/base/file.h"
 #include "analyzer/base/result.h"
@@ -30,7 +30,7 @@ class TraceWriter {
  private:
   explicit TraceWriter(AppendFile file) : file_(std::move(file)) {}
   AppendFile file_;
-  std::vector<uint32_t> next_sequence_;  // by stream
+  std::map<uint32_t, uint32_t> next_sequence_;  // by stream
 };
 
 }  // namespace stallscope::trace

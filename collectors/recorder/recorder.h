@@ -33,7 +33,7 @@ struct Options {
   size_t max_rings = 1024;
   int64_t flush_interval_ns = 100'000'000;
   // The flusher looks at the rings this often, and drains when one is an eighth full.
-  int64_t look_interval_ns = 5'000'000;
+  int64_t look_interval_ns = 10'000'000;
   FileOps* ops = &FileOps::Kernel();
 };
 
@@ -50,7 +50,7 @@ class Recording;  // what the recorder, the flusher and the tracks share
 
 class Recorder {
  public:
-  // Creates the file, writes `run` (completed with host, clock and times), starts the flusher.
+  // Creates the file, writes `run` (completed with the clock and the start), starts the flusher.
   static Result<std::unique_ptr<Recorder>> Start(const std::string& path, trace::RunInfo run,
                                                  const Options& options = {});
   // Stops if Stop() was not called.

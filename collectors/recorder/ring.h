@@ -23,14 +23,14 @@ static_assert(sizeof(Slot) == 24);
 
 class Ring {
  public:
-  // `slots` is a power of two.
+  // `slots` is a power of two, or 0: such a ring takes nothing and counts what it refuses.
   explicit Ring(size_t slots);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   // False where the memory could not be had; nothing else may then be called.
-  bool ok() const { return slots_ != nullptr; }
-  size_t capacity() const { return mask_ + 1; }
+  bool ok() const { return slots_ != nullptr || capacity_ == 0; }
+  uint64_t capacity() const { return capacity_; }
 
   // --- The producer ---
 
@@ -74,6 +74,7 @@ class Ring {
   bool MakeRoom(Ticks now, uint64_t needed) noexcept;
 
   Slot* slots_ = nullptr;
+  uint64_t capacity_ = 0;
   uint64_t mask_ = 0;
   // The producer's own line, then the lines that the two sides share, one for each writer.
   struct alignas(64) {

@@ -21,26 +21,39 @@ namespace internal {
 
 // What kind of event a slot begins, in the low 8 bits of its second word.
 enum class Tag : uint8_t {
-  kWork = 1,  // a: start; b: tag, stage (16 bits), duration (40 bits); c: item
-  kWait,      // a: start; b: tag, cause (3) and queue (13), duration (40); c: waker
-  kCost,      // about the span before: a: bytes; b: tag; c: CPU ns
-  kLongWork,  // as kWork with duration 0, and a second slot a: duration in ticks
-  kLongWait,
-  kPush,  // a: time; b: tag, queue (16), depth (32); c: item
+  // a: start; b: tag, stage (16 bits), duration (40 bits); c: item
+  kWork = 1,
+  // a: start; b: tag, cause (3) and queue (13), duration (40); c: waker
+  kWait,
+  // Of the span before, behind its slot. a: bytes; b: tag; c: CPU ns
+  kCost,
+  // Of the span before, which has the duration 0. a: ticks past 40 bits; b: tag
+  kDuration,
+  // a: time; b: tag, queue (16), depth (32); c: item
+  kPush,
   kPop,
-  kRelease,  // a: completed; b: tag, stage (16), duration (40); c: item
-  kLineage,  // a: in; b: tag, stage (16); c: out
-  kBatch,    // a: time; b: tag, stage (16), size (32); c: batch | a: last arrival; b: shape
-  kElement,  // a: item; b: tag, epoch (32); c: record | a: offset; b: bytes; c: file
-  kCache,    // a: time; b: tag, stage (16), op (8), epoch (32); c: item | a: bytes
-  kCopy,     // a: enqueued; b: tag, direction (8), memory (8); c: batch
-             // | a: start; b: end; c: bytes | a: correlation
-  kKernel,   // a: enqueued; b: tag, name (32); c: batch | a: start; b: end; c: correlation | a:
-             // graph
-  kStep,     // a: requested; b: tag, skipped (8), samples (32); c: batch
-             // | a: received; b: issued; c: device done | a: index
-  kSample,   // a: time; b: tag, counter (32); c: the value's bits
-  kGap,      // a: from; b: tag; c: dropped | a: to
+  // a: completed; b: tag, stage (16), duration (40); c: item
+  kRelease,
+  // a: in; b: tag, stage (16); c: out
+  kLineage,
+  // a: time; b: tag, stage (16), size (32); c: batch | a: last arrival; b: shape
+  kBatch,
+  // a: item; b: tag, -, epoch (32); c: record | a: offset; b: bytes; c: file
+  kElement,
+  // a: time; b: tag, stage (16), epoch (32); c: item | a: bytes; b: op
+  kCache,
+  // a: enqueued; b: tag, direction (8) and memory (8); c: batch | a: start; b: end; c: bytes
+  // | a: correlation
+  kCopy,
+  // a: enqueued; b: tag, -, name (32); c: batch | a: start; b: end; c: correlation | a: graph
+  kKernel,
+  // a: requested; b: tag, skipped (16), samples (32); c: batch | a: received; b: issued; c: done
+  // | a: index
+  kStep,
+  // a: time; b: tag, -, counter (32); c: the value's bits
+  kSample,
+  // a: from; b: tag; c: dropped | a: to
+  kGap,
 };
 
 constexpr uint64_t kMaxShortDuration = (uint64_t{1} << 40) - 1;
@@ -61,22 +74,20 @@ class Track {
 
   // A span of work on `item` in `stage`.
   void Work(StageId stage, ItemId item, Ticks start, Ticks end) noexcept {
-    PutSpan(internal::Tag::kWork, internal::Tag::kLongWork, stage.value & 0xffff, start, end,
-            item.value);
+    PutSpan(internal::Tag::kWork, stage.value & 0xffff, start, end, item.value);
   }
+  // The same with what it moved and the CPU time that it took, where those are known.
   void Work(StageId stage, ItemId item, Ticks start, Ticks end, uint64_t bytes,
             uint64_t cpu_ns) noexcept {
-    Work(stage, item, start, end);
-    if ((bytes | cpu_ns) != 0) {
-      ring_->Put(end, Slot{bytes, internal::Word(internal::Tag::kCost), cpu_ns});
-    }
+    PutSpan(internal::Tag::kWork, stage.value & 0xffff, start, end, item.value,
+            Slot{bytes, internal::Word(internal::Tag::kCost), cpu_ns});
   }
   // A span in which the thread was blocked for `cause` at `queue` (a queue or a lock), and who woke
   // it where that is known.
   void Wait(trace::WaitCause cause, QueueId queue, Ticks start, Ticks end,
             TrackId waker = TrackId::None()) noexcept {
     const uint64_t low = static_cast<uint64_t>(cause) | (uint64_t{queue.value} & 0x1fff) << 3;
-    PutSpan(internal::Tag::kWait, internal::Tag::kLongWait, low, start, end, waker.value);
+    PutSpan(internal::Tag::kWait, low, start, end, waker.value);
   }
 
   void Push(QueueId queue, ItemId item, uint32_t depth_after, Ticks time) noexcept {
@@ -105,16 +116,19 @@ class Track {
   void Step(const trace::Step& step) noexcept;
 
  private:
-  void PutSpan(internal::Tag tag, internal::Tag long_tag, uint64_t low, Ticks start, Ticks end,
-               uint64_t item) noexcept {
+  template <class... Cost>
+  void PutSpan(internal::Tag tag, uint64_t low, Ticks start, Ticks end, uint64_t item,
+               Cost... cost) noexcept {
     const uint64_t duration = end - start;
     if (duration <= internal::kMaxShortDuration) [[likely]] {
-      ring_->Put(end, Slot{start, internal::Word(tag, low, duration), item});
+      ring_->Put(end, Slot{start, internal::Word(tag, low, duration), item}, cost...);
     } else {
-      PutLongSpan(long_tag, low, start, end, item);
+      // Longer than 40 bits hold; or negative, which stamps of two threads may come to: then 0.
+      const uint64_t ticks = static_cast<int64_t>(duration) < 0 ? 0 : duration;
+      ring_->Put(end, Slot{start, internal::Word(tag, low), item},
+                 Slot{ticks, internal::Word(internal::Tag::kDuration), 0}, cost...);
     }
   }
-  void PutLongSpan(internal::Tag tag, uint64_t low, Ticks start, Ticks end, uint64_t item) noexcept;
 
   TrackId id_;
   Ring* ring_;

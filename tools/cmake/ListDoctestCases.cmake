@@ -37,9 +37,13 @@ foreach(case IN LISTS cases)
   else()
     set(timeout 3600)
   endif()
+  set(serial FALSE)
+  if(suite STREQUAL "measure")
+    set(serial TRUE)  # a neighbour on the same cores would be measured too
+  endif()
   string(APPEND script
     "add_test([==[${PREFIX}: ${name}]==] [==[${EXECUTABLE}]==] [==[--test-case=${filter}]==])\n"
     "set_tests_properties([==[${PREFIX}: ${name}]==] PROPERTIES LABELS ${suite} "
-    "TIMEOUT ${timeout} SKIP_RETURN_CODE 77 WORKING_DIRECTORY [==[${ROOT}]==])\n")
+    "TIMEOUT ${timeout} RUN_SERIAL ${serial} SKIP_RETURN_CODE 77 WORKING_DIRECTORY [==[${ROOT}]==])\n")
 endforeach()
 file(WRITE "${OUT}" "${script}")

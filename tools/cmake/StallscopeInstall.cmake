@@ -1,1 +1,54 @@
-# What `cmake --install` puts where.
+# What `cmake --install` puts where: the programs with completion and man page, and what a program
+# needs to record itself: find_package(stallscope) gives stallscope::recorder.
+
+include(CMakePackageConfigHelpers)
+
+# stallscope_install_headers(<room> <headers>): those that may leave the room, and no other.
+function(stallscope_install_headers ROOM)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/${ROOM}/")
+  install(FILES ${ARGN} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stallscope/${ROOM}")
+endfunction()
+
+stallscope_install_headers(analyzer/base
+  clock.h column.h file.h ids.h math.h result.h units.h)
+stallscope_install_headers(analyzer/trace
+  chunk.h events.h frame.h limits.h reader.h span_codec.h varint.h writer.h)
+stallscope_install_headers(collectors/recorder
+  recorder.h ring.h track.h)
+
+install(TARGETS stallscope_base stallscope_trace stallscope_recorder
+  EXPORT stallscopeTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stallscope")
+install(EXPORT stallscopeTargets NAMESPACE stallscope:: DESTINATION "${config_dir}")
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/stallscopeConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/stallscopeConfig.cmake" INSTALL_DESTINATION "${config_dir}"
+  NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may break what was there.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/stallscopeConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/stallscopeConfig.cmake" "${PROJECT_BINARY_DIR}/stallscopeConfigVersion.cmake"
+  DESTINATION "${config_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# stallscope_install_printed(<file> <folder> <arguments>): what the program prints about itself.
+function(stallscope_install_printed FILE FOLDER)
+  set(out "${PROJECT_BINARY_DIR}/share/${FILE}")
+  add_custom_command(OUTPUT "${out}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/share"
+    COMMAND stallscope_cli ${ARGN} > "${out}"
+    DEPENDS stallscope_cli VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY STALLSCOPE_PRINTED "${out}")
+  install(FILES "${out}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${FOLDER}")
+endfunction()
+
+if(TARGET stallscope_cli)
+  install(TARGETS stallscope_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  stallscope_install_printed(stallscope bash-completion/completions completion bash)
+  stallscope_install_printed(_stallscope zsh/site-functions completion zsh)
+  stallscope_install_printed(stallscope.fish fish/vendor_completions.d completion fish)
+  stallscope_install_printed(stallscope.1 man/man1 man)
+  get_property(printed GLOBAL PROPERTY STALLSCOPE_PRINTED)
+  add_custom_target(stallscope_printed ALL DEPENDS ${printed})
+endif()

@@ -73,7 +73,12 @@ function(stallscope_library)
   cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   stallscope_room_target("${arg_NAME}" target)
   add_library(${target} STATIC ${arg_SOURCES})
-  target_link_libraries(${target} PRIVATE stallscope_options)
+  # Under these names a program finds the rooms that are installed (find_package(stallscope)).
+  string(REGEX REPLACE "^stallscope_" "" exported "${target}")
+  add_library(stallscope::${exported} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME "${exported}")
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stallscope_options>)
   target_include_directories(${target} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stallscope>")

@@ -1,0 +1,97 @@
+#include "analyzer/cli/doctor.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "collectors/system/doctor.h"
+
+namespace stallscope::cli {
+namespace {
+
+using system::Check;
+using system::Diagnosis;
+
+constexpr size_t kColumns = 100;
+
+// Adds `text` to `out` in lines that end before kColumns, broken at spaces; all but the first are
+// indented to where the text began. A word longer than a line is cut.
+void AddWrapped(std::string& out, std::string_view text, size_t indent) {
+  const size_t width = kColumns - indent;
+  while (text.size() > width) {
+    const size_t space = text.rfind(' ', width);
+    const size_t cut = space == std::string_view::npos || space == 0 ? width : space;
+    out.append(text.substr(0, cut)).append("\n").append(indent, ' ');
+    text.remove_prefix(std::min(text.size(), text[cut] == ' ' ? cut + 1 : cut));
+  }
+  out.append(text).append("\n");
+}
+
+std::string Text(const Diagnosis& diagnosis) {
+  size_t widest = 0;
+  for (const Check& check : diagnosis.checks) widest = std::max(widest, check.name.size());
+  constexpr size_t kStateWidth = 7;
+  const size_t indent = widest + 2 + kStateWidth + 2;
+  std::string out;
+  for (const Check& check : diagnosis.checks) {
+    out += fmt::format("{:<{}}  {:<{}}  ", check.name, widest, system::CheckStateName(check.state),
+                       kStateWidth);
+    AddWrapped(out, check.detail, indent);
+    if (check.advice.empty()) continue;
+    out.append(indent, ' ');
+    AddWrapped(out, "-> " + check.advice, indent);
+  }
+  return out;
+}
+
+std::string Json(const Diagnosis& diagnosis) {
+  nlohmann::ordered_json report{{"schema", "stallscope.doctor/1"}};
+  auto& checks = report["checks"] = nlohmann::ordered_json::array();
+  for (const Check& check : diagnosis.checks) {
+    checks.push_back({{"name", check.name},
+                      {"state", system::CheckStateName(check.state)},
+                      {"detail", check.detail},
+                      {"advice", check.advice}});
+  }
+  auto& counters = report["counters"] = nlohmann::ordered_json::array();
+  for (const system::CounterState& counter : diagnosis.counters) {
+    const bool cumulative = counter.row.kind == system::CounterKind::kCumulative;
+    counters.push_back({{"name", counter.row.name},
+                        {"unit", counter.row.unit},
+                        {"kind", cumulative ? "cumulative" : "gauge"},
+                        {"about", counter.row.about},
+                        {"present", counter.present},
+                        {"reason", counter.reason}});
+  }
+  // Details quote files and device names, which need not be UTF-8.
+  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App& app, int& exit_code) {
+  CLI::App* const command =
+      app.add_subcommand("doctor", "Show what can be recorded here, and what limits it");
+  const auto format = std::make_shared<std::string>("text");
+  command->add_option("--format", *format, "Form of the result")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback([&app, &exit_code, format] {
+    Diagnosis diagnosis = system::Diagnose();
+    if (const std::string version = app.version(); !version.empty()) {
+      diagnosis.checks.insert(diagnosis.checks.begin(),
+                              Check{"program", system::CheckState::kOk, version, ""});
+    }
+    const std::string result = *format == "json" ? Json(diagnosis) : Text(diagnosis);
+    std::fwrite(result.data(), 1, result.size(), stdout);
+    exit_code = 0;
+  });
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,317 @@
+#include "analyzer/model/assembler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/model/row_fields.h"
+#include "analyzer/trace/limits.h"
+
+namespace stallscope::model {
+namespace {
+
+void SetId(trace::StageInfo& stage, uint32_t id) { stage.id = StageId{id}; }
+void SetId(Queue& queue, uint32_t id) { queue.info.id = QueueId{id}; }
+void SetId(Track& track, uint32_t id) { track.info.id = TrackId{id}; }
+void SetId(trace::CounterInfo& counter, uint32_t id) { counter.id = CounterId{id}; }
+
+std::string& NameIn(trace::StageInfo& stage) { return stage.name; }
+std::string& NameIn(Queue& queue) { return queue.info.name; }
+std::string& NameIn(Track& track) { return track.info.name; }
+std::string& NameIn(trace::CounterInfo& counter) { return counter.name; }
+
+uint64_t AddUpTo64Bits(uint64_t a, uint64_t b) { return a + b < a ? ~uint64_t{0} : a + b; }
+
+template <class Number>
+void ReserveOptional(const std::string& encoded, uint64_t expected, std::vector<Number>& column) {
+  if (!encoded.empty() && column.capacity() < expected) column.reserve(expected);
+}
+
+}  // namespace
+
+void Expected::Add(const trace::ChunkCounts& counts) {
+  for (const auto& [track, count] : counts.spans) {
+    if (track.value < trace::kMaxTracks) spans[track] += count;
+  }
+  for (const auto& [table, count] : counts.rows) rows[table] += count;
+}
+
+Assembler::Assembler() : strings_(run_.strings), classes_(run_.span_classes) {}
+
+void Assembler::LeaveOut(const char* what) {
+  ++run_.quality.left_out;
+  ++left_out_[what];
+}
+
+std::vector<std::string> Assembler::LimitWarnings() const {
+  std::vector<std::string> warnings;
+  for (const auto& [what, count] : left_out_) {
+    warnings.push_back("more than " + what + ": what is past them was left out, in " +
+                       std::to_string(count) + (count == 1 ? " place" : " places"));
+  }
+  return warnings;
+}
+
+// Makes `index` a place of the table, unless it lies past the limit.
+template <class Table>
+bool Assembler::Admit(Table& table, uint32_t index, size_t limit, const char* what) {
+  if (index < table.size()) return true;
+  if (index >= limit) {
+    LeaveOut(what);
+    return false;
+  }
+  for (size_t i = table.size(); i <= index; ++i) {
+    table.emplace_back();
+    SetId(table.back(), static_cast<uint32_t>(i));
+  }
+  return true;
+}
+
+template <class Table, class IdType>
+IdType Assembler::Known(Table& table, IdType id, size_t limit, const char* what) {
+  if (id.value < table.size()) [[likely]] {
+    return id;
+  }
+  if (!id.known()) return id;
+  return Admit(table, id.value, limit, what) ? id : IdType::None();
+}
+
+constexpr const char* kStagesWord = "4,096 stages";
+constexpr const char* kQueuesWord = "8,191 queues";
+constexpr const char* kTracksWord = "65,536 tracks";
+constexpr const char* kCountersWord = "16,384 counters";
+static_assert(trace::kMaxStages == 4'096 && trace::kMaxQueues == 8'191);
+static_assert(trace::kMaxTracks == 65'536 && trace::kMaxCounters == 16'384);
+
+StageId Assembler::Known(StageId id) {
+  return Known(run_.stages, id, trace::kMaxStages, kStagesWord);
+}
+QueueId Assembler::Known(QueueId id) {
+  return Known(run_.queues, id, trace::kMaxQueues, kQueuesWord);
+}
+TrackId Assembler::Known(TrackId id) {
+  return Known(run_.tracks, id, trace::kMaxTracks, kTracksWord);
+}
+CounterId Assembler::Known(CounterId id) {
+  return Known(run_.counters, id, trace::kMaxCounters, kCountersWord);
+}
+
+void Assembler::Reserve(const Expected& expected) {
+  expected_spans_ = expected.spans;
+  for (const auto& [track, count] : expected.spans) {
+    if (Known(track).known()) run_.tracks[track.value].spans.Reserve(count);
+  }
+  trace::ForEachTable(run_.rows, [&](int number, auto& table) {
+    const auto found = expected.rows.find(number);
+    if (found != expected.rows.end()) table.reserve(found->second);
+  });
+}
+
+bool Assembler::Add(trace::Chunk chunk) {
+  AddNames(chunk);
+  AddStrings(chunk.strings);
+  AddDefinitions(std::move(chunk.definitions));
+  const bool good = AddSpans(chunk);
+  trace::ForEachTable(chunk.rows, [&](int number, auto& from) {
+    trace::ForEachTable(run_.rows, [&](int other, auto& to) {
+      if constexpr (std::is_same_v<decltype(from), decltype(to)>) {
+        if (number == other) AddRows(from, to);
+      }
+    });
+  });
+  if (chunk.seal) AddSeal(*std::move(chunk.seal));
+  return good;
+}
+
+// A definition outranks these: it may lie in a chunk that comes later, or be lost.
+void Assembler::AddNames(const trace::Chunk& chunk) {
+  const auto name = [&](auto& table, const trace::Names& names, size_t limit, const char* what) {
+    for (const auto& [id, text] : names) {
+      if (!Admit(table, id, limit, what)) continue;
+      std::string& place = NameIn(table[id]);
+      if (place.empty()) place = text.substr(0, trace::kMaxNameBytes);
+    }
+  };
+  name(run_.stages, chunk.stage_names, trace::kMaxStages, kStagesWord);
+  name(run_.queues, chunk.queue_names, trace::kMaxQueues, kQueuesWord);
+  name(run_.tracks, chunk.track_names, trace::kMaxTracks, kTracksWord);
+  name(run_.counters, chunk.counter_names, trace::kMaxCounters, kCountersWord);
+}
+
+void Assembler::AddStrings(const trace::Names& names) {
+  chunk_strings_.clear();
+  for (const auto& [id, text] : names) {
+    const trace::StringId number = strings_.Intern(text);
+    if (!number.known()) LeaveOut("1,048,576 strings");
+    chunk_strings_[id] = number;
+  }
+  static_assert(trace::kMaxStrings == 1'048'576);
+}
+
+void Assembler::AddDefinitions(trace::Definitions definitions) {
+  if (definitions.run) Update(run_.info, *std::move(definitions.run));
+  const auto take = [](std::string& place, std::string& text) {
+    if (!text.empty()) place = text.substr(0, trace::kMaxNameBytes);
+  };
+  for (trace::StageInfo& from : definitions.stages) {
+    if (!Admit(run_.stages, from.id.value, trace::kMaxStages, kStagesWord)) continue;
+    for (StageId& input : from.inputs) input = Known(input);
+    std::erase(from.inputs, StageId::None());
+    trace::StageInfo& to = run_.stages[from.id.value];
+    take(to.name, from.name);
+    take(to.kind, from.kind);
+    to.inputs = std::move(from.inputs);
+    to.queue = Known(from.queue);
+    to.workers = from.workers;
+    to.ordered = from.ordered;
+  }
+  for (trace::QueueInfo& from : definitions.queues) {
+    if (!Admit(run_.queues, from.id.value, trace::kMaxQueues, kQueuesWord)) continue;
+    trace::QueueInfo& to = run_.queues[from.id.value].info;
+    take(to.name, from.name);
+    to.capacity = from.capacity;
+    to.lock = from.lock;
+  }
+  for (trace::TrackInfo& from : definitions.tracks) {
+    if (!Admit(run_.tracks, from.id.value, trace::kMaxTracks, kTracksWord)) continue;
+    trace::TrackInfo& to = run_.tracks[from.id.value].info;
+    take(to.name, from.name);
+    to.kind = from.kind;
+    to.stage = Known(from.stage);
+    to.thread = from.thread;
+    to.device = from.device;
+  }
+  for (trace::CounterInfo& from : definitions.counters) {
+    if (!Admit(run_.counters, from.id.value, trace::kMaxCounters, kCountersWord)) continue;
+    trace::CounterInfo& to = run_.counters[from.id.value];
+    take(to.name, from.name);
+    take(to.unit, from.unit);
+  }
+}
+
+void Assembler::AddSeal(trace::Seal seal) {
+  DataQuality& quality = run_.quality;
+  // A seal of very many tracks is written in parts, and only the last part has an end.
+  if (seal.end_ns != 0) quality.sealed = true;
+  for (const trace::Tally& tally : seal.tallies) {
+    quality.emitted = AddUpTo64Bits(quality.emitted.value_or(0), tally.emitted);
+    quality.stored = AddUpTo64Bits(quality.stored.value_or(0), tally.stored);
+    quality.dropped = AddUpTo64Bits(quality.dropped, tally.dropped);
+    const TrackId track = Known(tally.track);
+    if (track.known()) run_.tracks[track.value].tally = tally;
+  }
+  quality.write_error = std::move(seal.first_error);
+  if (run_.info.end_ns == 0) run_.info.end_ns = seal.end_ns;
+}
+
+bool Assembler::AddSpans(const trace::Chunk& chunk) {
+  std::vector<uint16_t> classes;
+  bool all_known = true;
+  for (trace::SpanClass span_class : chunk.span_classes) {
+    span_class.stage = Known(span_class.stage);
+    span_class.queue = Known(span_class.queue);
+    const std::optional<uint16_t> number = classes_.Intern(span_class);
+    all_known = number.has_value();
+    // Spans of this class and those behind it are refused by AppendSpans below.
+    if (!all_known) break;
+    classes.push_back(*number);
+  }
+  bool good = true;
+  for (const trace::EncodedSpans& encoded : chunk.spans) {
+    const TrackId track = Known(encoded.track);
+    if (!track.known()) continue;
+    trace::SpanColumns& spans = run_.tracks[track.value].spans;
+    const auto found = expected_spans_.find(track);
+    const uint64_t expected = found == expected_spans_.end() ? 0 : found->second;
+    ReserveOptional(encoded.bytes, expected, spans.bytes);
+    ReserveOptional(encoded.cpu_ns, expected, spans.cpu_ns);
+    ReserveOptional(encoded.waker, expected, spans.waker);
+    const size_t before = spans.size();
+    if (!trace::AppendSpans(encoded, classes, spans)) {
+      if (all_known) good = false;
+      if (!all_known) LeaveOut("65,535 kinds of spans");
+      continue;
+    }
+    if (encoded.waker.empty()) continue;
+    std::vector<uint32_t>& wakers = spans.waker;
+    const auto fresh = wakers.begin() + static_cast<ptrdiff_t>(before);
+    // A waker may be a track that has not been heard of; looking for the largest first keeps the
+    // usual case a scan at the speed of memory.
+    if (fresh == wakers.end() || *std::max_element(fresh, wakers.end()) <= run_.tracks.size()) {
+      continue;
+    }
+    std::vector<uint32_t> checked(fresh, wakers.end());
+    for (uint32_t& waker : checked) {
+      if (waker != 0) waker = Known(TrackId{waker - 1}).value + 1;
+    }
+    // Known() may have moved the tracks.
+    std::copy(checked.begin(), checked.end(),
+              run_.tracks[track.value].spans.waker.begin() + static_cast<ptrdiff_t>(before));
+  }
+  static_assert(trace::kMaxSpanClasses == 65'535);
+  return good;
+}
+
+template <class Field>
+void Assembler::Check(Field& field) {
+  if constexpr (requires { Known(field); }) {
+    field = Known(field);
+  } else if constexpr (std::is_same_v<Field, trace::StringId>) {
+    if (!field.known()) return;
+    const auto found = chunk_strings_.find(field.value);
+    field = found == chunk_strings_.end() ? trace::StringId::None() : found->second;
+  }
+}
+
+template <class Row>
+void Assembler::AddRows(std::vector<Row>& from, std::vector<Row>& to) {
+  for (Row& row : from) {
+    ForEachField(row, [&](auto& field) { Check(field); });
+  }
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void Assembler::NameTheNameless() {
+  const auto name = [](auto& table, const char* word) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      std::string& place = NameIn(table[i]);
+      if (place.empty()) place = word + std::to_string(i);
+    }
+  };
+  name(run_.stages, "stage ");
+  name(run_.queues, "queue ");
+  name(run_.tracks, "track ");
+  name(run_.counters, "counter ");
+}
+
+Run Assembler::Finish() {
+  NameTheNameless();
+  for (Track& track : run_.tracks) {
+    track.rank = run_.info.rank;
+    track.spans.PadOptional();
+  }
+  for (Queue& queue : run_.queues) queue.rank = run_.info.rank;
+  for (const trace::StageInfo& stage : run_.stages) {
+    if (!stage.queue.known()) continue;
+    Queue& queue = run_.queues[stage.queue.value];
+    if (!queue.producer.known()) queue.producer = stage.id;
+  }
+  std::sort(run_.rows.steps.begin(), run_.rows.steps.end(),
+            [](const trace::Step& a, const trace::Step& b) {
+              return std::pair{a.index, a.requested_ns} < std::pair{b.index, b.requested_ns};
+            });
+  std::sort(run_.rows.gaps.begin(), run_.rows.gaps.end(),
+            [](const trace::Gap& a, const trace::Gap& b) {
+              return std::pair{a.track, a.from_ns} < std::pair{b.track, b.from_ns};
+            });
+  if (!run_.quality.sealed) {
+    run_.quality.emitted.reset();
+    run_.quality.stored.reset();
+    run_.quality.dropped = 0;
+    for (const trace::Gap& gap : run_.rows.gaps) {
+      run_.quality.dropped = AddUpTo64Bits(run_.quality.dropped, gap.dropped);
+    }
+  }
+  return std::move(run_);
+}
+
+}  // namespace stallscope::model

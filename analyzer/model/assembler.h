@@ -1,0 +1,75 @@
+// Puts a run together from the chunks of a trace, in whatever order and with whatever gaps they
+// come. Keeps the promises of run.h whatever the chunks say: what lies past limits.h is left out
+// and counted. One thread at a time.
+#ifndef STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_
+#define STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/model/interner.h"
+#include "analyzer/model/run.h"
+#include "analyzer/trace/chunk.h"
+
+namespace stallscope::model {
+
+// What all chunks together will bring.
+struct Expected {
+  std::map<TrackId, uint64_t> spans;
+  std::map<int, uint64_t> rows;  // by the table's number in ForEachTable
+  void Add(const trace::ChunkCounts& counts);
+};
+
+class Assembler {
+ public:
+  Assembler();
+  Assembler(const Assembler&) = delete;  // the interners point into run_
+  Assembler& operator=(const Assembler&) = delete;
+
+  // Makes room for exactly this much; more may come all the same.
+  void Reserve(const Expected& expected);
+  // False where some of its spans could not be decoded; everything else was taken.
+  bool Add(trace::Chunk chunk);
+  // What was left out, one line each; `quality.left_out` counts it.
+  std::vector<std::string> LimitWarnings() const;
+  // The run, sorted and padded. The assembler is spent.
+  Run Finish();
+
+ private:
+  void AddNames(const trace::Chunk& chunk);
+  void AddStrings(const trace::Names& names);
+  void AddDefinitions(trace::Definitions definitions);
+  void AddSeal(trace::Seal seal);
+  bool AddSpans(const trace::Chunk& chunk);
+  template <class Row>
+  void AddRows(std::vector<Row>& from, std::vector<Row>& to);
+  template <class Table>
+  bool Admit(Table& table, uint32_t index, size_t limit, const char* what);
+  template <class Table, class IdType>
+  IdType Known(Table& table, IdType id, size_t limit, const char* what);
+  StageId Known(StageId id);
+  QueueId Known(QueueId id);
+  TrackId Known(TrackId id);
+  CounterId Known(CounterId id);
+  template <class Field>
+  void Check(Field& field);
+  void LeaveOut(const char* what);
+  void NameTheNameless();
+
+  Run run_;
+  StringInterner strings_;
+  SpanClassInterner classes_;
+  std::unordered_map<uint32_t, trace::StringId> chunk_strings_;  // the current chunk's numbers
+  std::map<TrackId, uint64_t> expected_spans_;
+  std::map<std::string, uint64_t> left_out_;
+};
+
+// Takes over every field of `later` that says something.
+void Update(trace::RunInfo& run, trace::RunInfo later);
+
+}  // namespace stallscope::model
+
+#endif  // STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_

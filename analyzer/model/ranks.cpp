@@ -1,0 +1,270 @@
+#include "analyzer/model/ranks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "analyzer/model/interner.h"
+#include "analyzer/model/row_fields.h"
+#include "analyzer/trace/limits.h"
+
+namespace stallscope::model {
+namespace {
+
+constexpr int kRankShift = 48;
+// 73 years: past the distance of any two clocks, and small enough that sums of two cannot overflow.
+constexpr int64_t kMaxDistance = int64_t{1} << 61;
+
+// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC on this rank.
+int64_t RealtimeAhead(const Run& run) {
+  return std::clamp(run.info.start_realtime_ns - run.info.start_ns, -kMaxDistance, kMaxDistance);
+}
+
+void NumberRanks(std::vector<Run>& runs) {
+  std::set<uint32_t> seen;
+  for (const Run& run : runs) seen.insert(run.info.rank);
+  if (seen.size() != runs.size()) {
+    for (size_t i = 0; i < runs.size(); ++i) runs[i].info.rank = static_cast<uint32_t>(i);
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const Run& a, const Run& b) { return a.info.rank < b.info.rank; });
+}
+
+std::string Prefixed(uint32_t rank, const std::string& name) {
+  return "rank " + std::to_string(rank) + ": " + name;
+}
+
+class Merger {
+ public:
+  Merger() : strings_(to_.strings), classes_(to_.span_classes) {}
+  Merger(const Merger&) = delete;
+  Merger& operator=(const Merger&) = delete;
+
+  // `offset` brings its times to the clock of the first.
+  Status Add(Run from, int64_t offset);
+  Run Finish();
+
+ private:
+  void MapIds(Run& from);
+  Status MapClasses(const Run& from);
+  void AddTracks(Run& from);
+  void AddQuality(DataQuality& from);
+  int64_t Move(int64_t time) const { return trace::ClampTime(time + offset_); }
+  uint64_t Move(uint64_t item) const {
+    return item == ItemId::None().value ? item : item | uint64_t{rank_ & 0x7fff} << kRankShift;
+  }
+  StageId Move(StageId id) const { return id.known() ? stage_map_[id.value] : id; }
+  template <class Number>
+  Number Past(Number id, size_t base) const {
+    return id.known() ? Number{static_cast<uint32_t>(id.value + base)} : id;
+  }
+  template <class Field>
+  void MoveField(Field& field) const;
+
+  Run to_;
+  StringInterner strings_;
+  SpanClassInterner classes_;
+  // About the rank that is being added.
+  uint32_t rank_ = 0;
+  int64_t offset_ = 0;
+  std::vector<StageId> stage_map_;
+  std::vector<trace::StringId> string_map_;
+  std::vector<uint16_t> class_map_;
+  size_t queue_base_ = 0;
+  size_t track_base_ = 0;
+  size_t counter_base_ = 0;
+};
+
+void Merger::MapIds(Run& from) {
+  queue_base_ = to_.queues.size();
+  track_base_ = to_.tracks.size();
+  counter_base_ = to_.counters.size();
+  stage_map_.clear();
+  const size_t stages_before = to_.stages.size();
+  for (const trace::StageInfo& stage : from.stages) {
+    // Among the stages of the ranks before: two of one name in the same rank stay two.
+    const auto end = to_.stages.begin() + static_cast<ptrdiff_t>(stages_before);
+    const auto same = std::find_if(to_.stages.begin(), end, [&](const trace::StageInfo& s) {
+      return s.name == stage.name && s.kind == stage.kind;
+    });
+    if (same != end) {
+      same->workers += stage.workers;
+      stage_map_.push_back(same->id);
+    } else {
+      stage_map_.push_back(StageId{static_cast<uint32_t>(to_.stages.size())});
+      to_.stages.push_back(stage);
+      to_.stages.back().id = stage_map_.back();
+    }
+  }
+  for (size_t i = stages_before; i < to_.stages.size(); ++i) {
+    for (StageId& input : to_.stages[i].inputs) input = Move(input);
+    to_.stages[i].queue = Past(to_.stages[i].queue, queue_base_);
+  }
+  string_map_.clear();
+  for (const std::string& text : from.strings) string_map_.push_back(strings_.Intern(text));
+  for (Queue& queue : from.queues) {
+    queue.info.id = Past(queue.info.id, queue_base_);
+    queue.info.name = Prefixed(rank_, queue.info.name);
+    queue.producer = Move(queue.producer);
+    queue.rank = rank_;
+    to_.queues.push_back(std::move(queue));
+  }
+  for (trace::CounterInfo& counter : from.counters) {
+    counter.id = Past(counter.id, counter_base_);
+    counter.name = Prefixed(rank_, counter.name);
+    to_.counters.push_back(std::move(counter));
+  }
+}
+
+Status Merger::MapClasses(const Run& from) {
+  class_map_.clear();
+  for (trace::SpanClass span_class : from.span_classes) {
+    span_class.stage = Move(span_class.stage);
+    span_class.queue = Past(span_class.queue, queue_base_);
+    const std::optional<uint16_t> number = classes_.Intern(span_class);
+    if (!number) {
+      return Error{ErrorKind::kInput, "the ranks together have too many kinds of spans", from.path,
+                   "give fewer ranks"};
+    }
+    class_map_.push_back(*number);
+  }
+  return {};
+}
+
+void Merger::AddTracks(Run& from) {
+  for (Track& track : from.tracks) {
+    track.info.id = Past(track.info.id, track_base_);
+    track.info.name = Prefixed(rank_, track.info.name);
+    track.info.stage = Move(track.info.stage);
+    track.rank = rank_;
+    if (track.tally) track.tally->track = track.info.id;
+    trace::SpanColumns& spans = track.spans;
+    for (int64_t& start : spans.start_ns) start = Move(start);
+    for (uint64_t& item : spans.item) item = Move(item);
+    for (uint16_t& number : spans.span_class) number = class_map_[number];
+    for (uint32_t& waker : spans.waker) {
+      if (waker != 0) waker += static_cast<uint32_t>(track_base_);
+    }
+    to_.tracks.push_back(std::move(track));
+  }
+}
+
+template <class Field>
+void Merger::MoveField(Field& field) const {
+  if constexpr (std::is_same_v<Field, StageId>) {
+    field = Move(field);
+  } else if constexpr (std::is_same_v<Field, QueueId>) {
+    field = Past(field, queue_base_);
+  } else if constexpr (std::is_same_v<Field, TrackId>) {
+    field = Past(field, track_base_);
+  } else if constexpr (std::is_same_v<Field, CounterId>) {
+    field = Past(field, counter_base_);
+  } else if constexpr (std::is_same_v<Field, trace::StringId>) {
+    if (field.known()) field = string_map_[field.value];
+  } else if constexpr (std::is_same_v<Field, ItemId>) {
+    field.value = Move(field.value);
+  } else if constexpr (std::is_same_v<Field, int64_t>) {
+    field = Move(field);
+  }
+}
+
+void Merger::AddQuality(DataQuality& from) {
+  DataQuality& to = to_.quality;
+  const auto add = [](std::optional<uint64_t>& sum, const std::optional<uint64_t>& part) {
+    if (sum && part) *sum += *part;
+    if (!part) sum.reset();
+  };
+  to.sealed = to.sealed && from.sealed;
+  add(to.emitted, from.emitted);
+  add(to.stored, from.stored);
+  to.dropped += from.dropped;
+  to.frames += from.frames;
+  to.damaged_bytes += from.damaged_bytes;
+  std::move(from.damaged_ranges.begin(), from.damaged_ranges.end(),
+            std::back_inserter(to.damaged_ranges));
+  to.missing_frames += from.missing_frames;
+  if (!to.cut_at) to.cut_at = from.cut_at;
+  to.left_out += from.left_out;
+  if (to.write_error.empty()) to.write_error = from.write_error;
+  std::move(from.warnings.begin(), from.warnings.end(), std::back_inserter(to.warnings));
+}
+
+Status Merger::Add(Run from, int64_t offset) {
+  rank_ = from.info.rank;
+  offset_ = offset;
+  if (to_.tracks.size() + from.tracks.size() > trace::kMaxTracks) {
+    return Error{ErrorKind::kInput, "the ranks together have too many tracks", from.path,
+                 "give fewer ranks"};
+  }
+  const bool first = to_.path.empty();
+  from.info.start_ns = Move(from.info.start_ns);
+  from.info.end_ns = from.info.end_ns == 0 ? 0 : Move(from.info.end_ns);
+  if (first) {
+    to_.path = from.path;
+    to_.format = from.format;
+    to_.format_version = from.format_version;
+    to_.info = from.info;
+    to_.quality.sealed = true;
+    to_.quality.emitted = 0;
+    to_.quality.stored = 0;
+  }
+  to_.info.start_ns = std::min(to_.info.start_ns, from.info.start_ns);
+  to_.info.end_ns = std::max(to_.info.end_ns, from.info.end_ns);
+  MapIds(from);
+  STALLSCOPE_RETURN_IF_ERROR(MapClasses(from));
+  AddTracks(from);
+  AddQuality(from.quality);
+  to_.step_ranks.resize(to_.step_ranks.size() + from.rows.steps.size(), rank_);
+  trace::ForEachTable(from.rows, [&](int number, auto& rows) {
+    for (auto& row : rows) ForEachField(row, [&](auto& field) { MoveField(field); });
+    trace::ForEachTable(to_.rows, [&](int other, auto& all) {
+      if constexpr (std::is_same_v<decltype(rows), decltype(all)>) {
+        if (number == other) all.insert(all.end(), rows.begin(), rows.end());
+      }
+    });
+  });
+  return {};
+}
+
+Run Merger::Finish() {
+  // By index; ranks came in ascending order, and a stable sort keeps it. Gaps came sorted by track.
+  const std::vector<trace::Step>& steps = to_.rows.steps;
+  std::vector<size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return steps[a].index < steps[b].index; });
+  std::vector<trace::Step> sorted;
+  std::vector<uint32_t> ranks;
+  for (size_t i : order) {
+    sorted.push_back(steps[i]);
+    ranks.push_back(to_.step_ranks[i]);
+  }
+  to_.rows.steps = std::move(sorted);
+  to_.step_ranks = std::move(ranks);
+  std::stable_sort(to_.rows.gaps.begin(), to_.rows.gaps.end(),
+                   [](const trace::Gap& a, const trace::Gap& b) { return a.track < b.track; });
+  return std::move(to_);
+}
+
+}  // namespace
+
+Result<Run> MergeRanks(std::vector<Run> runs) {
+  if (runs.empty()) {
+    return Error{ErrorKind::kUsage, "there is no trace to merge", "", "name at least one"};
+  }
+  if (runs.size() == 1) return std::move(runs.front());
+  NumberRanks(runs);
+  const int64_t first_ahead = RealtimeAhead(runs.front());
+  const auto world = static_cast<uint32_t>(runs.size());
+  Merger merger;
+  for (Run& run : runs) {
+    const int64_t offset = RealtimeAhead(run) - first_ahead;
+    STALLSCOPE_RETURN_IF_ERROR(merger.Add(std::move(run), offset));
+  }
+  Run merged = merger.Finish();
+  merged.info.world_size = std::max(merged.info.world_size, world);
+  return merged;
+}
+
+}  // namespace stallscope::model

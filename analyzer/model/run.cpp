@@ -1,0 +1,98 @@
+#include "analyzer/model/run.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace stallscope::model {
+namespace {
+
+// The extent of everything with a time, as far as it was seen.
+class Extent {
+ public:
+  void Add(int64_t start_ns, int64_t end_ns) {
+    first_ = std::min(first_, start_ns);
+    last_ = std::max(last_, end_ns);
+  }
+  void Add(const trace::SpanColumns& spans) {
+    for (size_t i = 0; i < spans.size(); ++i) Add(spans.start_ns[i], spans.EndNs(i));
+  }
+  bool empty() const { return first_ > last_; }
+  int64_t first() const { return first_; }
+  int64_t last() const { return last_; }
+
+ private:
+  int64_t first_ = std::numeric_limits<int64_t>::max();
+  int64_t last_ = std::numeric_limits<int64_t>::min();
+};
+
+Extent ExtentOf(const Run& run) {
+  Extent extent;
+  for (const Track& track : run.tracks) extent.Add(track.spans);
+  for (const auto& row : run.rows.queue_events) extent.Add(row.time_ns, row.time_ns);
+  for (const auto& row : run.rows.copies) extent.Add(row.start_ns, row.end_ns);
+  for (const auto& row : run.rows.kernels) extent.Add(row.start_ns, row.end_ns);
+  for (const auto& row : run.rows.steps) {
+    extent.Add(row.requested_ns, std::max(row.requested_ns, row.device_done_ns));
+  }
+  for (const auto& row : run.rows.samples) extent.Add(row.time_ns, row.time_ns);
+  return extent;
+}
+
+}  // namespace
+
+std::string_view Run::NameOf(StageId id) const {
+  return id.known() ? std::string_view(stages[id.value].name) : std::string_view();
+}
+std::string_view Run::NameOf(QueueId id) const {
+  return id.known() ? std::string_view(queues[id.value].info.name) : std::string_view();
+}
+std::string_view Run::NameOf(TrackId id) const {
+  return id.known() ? std::string_view(tracks[id.value].info.name) : std::string_view();
+}
+std::string_view Run::NameOf(CounterId id) const {
+  return id.known() ? std::string_view(counters[id.value].name) : std::string_view();
+}
+std::string_view Run::Text(trace::StringId id) const {
+  return id.known() ? std::string_view(strings[id.value]) : std::string_view();
+}
+
+std::span<const trace::Gap> Run::GapsOf(TrackId track) const {
+  const auto [begin, end] =
+      std::equal_range(rows.gaps.begin(), rows.gaps.end(), trace::Gap{0, 0, 0, track},
+                       [](const trace::Gap& a, const trace::Gap& b) { return a.track < b.track; });
+  return {begin, end};
+}
+
+uint64_t CountSpans(const Run& run) {
+  uint64_t count = run.rows.copies.size() + run.rows.kernels.size();
+  for (const Track& track : run.tracks) count += track.spans.size();
+  return count;
+}
+
+TimeRange WindowOf(const Run& run) {
+  TimeRange window{run.info.start_ns, run.info.end_ns};
+  if (window.start_ns != 0 && window.end_ns > window.start_ns) return window;
+  const Extent extent = ExtentOf(run);
+  if (extent.empty()) return {window.start_ns, window.start_ns};
+  if (window.start_ns == 0) window.start_ns = extent.first();
+  if (window.end_ns <= window.start_ns) window.end_ns = std::max(window.start_ns, extent.last());
+  return window;
+}
+
+std::vector<StepInterval> StepIntervals(const Run& run) {
+  const std::vector<trace::Step>& steps = run.rows.steps;
+  std::vector<StepInterval> intervals(steps.size());
+  std::map<uint32_t, int64_t> next_request;  // by rank
+  for (size_t i = steps.size(); i-- > 0;) {
+    const trace::Step& step = steps[i];
+    const auto [next, last] = next_request.try_emplace(run.RankOfStep(i), 0);
+    const int64_t end =
+        last ? std::max({step.device_done_ns, step.issued_ns, step.received_ns}) : next->second;
+    next->second = step.requested_ns;
+    intervals[i] = {step.index, step.requested_ns, std::max(step.requested_ns, end)};
+  }
+  return intervals;
+}
+
+}  // namespace stallscope::model

@@ -1,0 +1,95 @@
+// One recorded execution in memory: what every analysis reads.
+//
+// Plain data, whoever made it: the loader, an importer, a merge of ranks. What all of them promise:
+//  - Stages, queues, tracks and counters lie at the index that is their id; each has a name.
+//  - Every id in spans, rows and definitions is either unknown (None) or lies within its table.
+//  - Every time is one (trace/limits.h), so the difference of two never overflows.
+//  - Spans of a track stand in the order in which it emitted them, which is the order of their
+//    ends: a span that encloses others comes after them. Steps are sorted by index (of several
+//    ranks: by index, then rank), gaps by track and time; the other tables are in the order of the
+//    file.
+// Made once, then only read: any number of threads may.
+#ifndef STALLSCOPE_ANALYZER_MODEL_RUN_H_
+#define STALLSCOPE_ANALYZER_MODEL_RUN_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/model/data_quality.h"
+#include "analyzer/trace/events.h"
+#include "analyzer/trace/span_codec.h"
+
+namespace stallscope::model {
+
+struct Queue {
+  trace::QueueInfo info;
+  StageId producer;  // the stage that fills it; None for a lock
+  uint32_t rank = 0;
+};
+
+struct Track {
+  trace::TrackInfo info;
+  uint32_t rank = 0;
+  trace::SpanColumns spans;
+  std::optional<trace::Tally> tally;  // from the seal
+};
+
+struct Run {
+  std::string path;    // as it was given
+  std::string format;  // "sst", or the foreign format's name
+  std::string format_version;
+
+  trace::RunInfo info;
+  std::vector<trace::StageInfo> stages;
+  std::vector<Queue> queues;
+  std::vector<Track> tracks;
+  std::vector<trace::CounterInfo> counters;
+  std::vector<std::string> strings;
+  std::vector<trace::SpanClass> span_classes;
+  trace::EventRows rows;
+  std::vector<uint32_t> step_ranks;  // as long as rows.steps; empty where there is one rank
+  DataQuality quality;
+
+  const trace::SpanClass& ClassOf(const Track& track, size_t span) const {
+    return span_classes[track.spans.span_class[span]];
+  }
+  // The name, or nothing for an id that is not known.
+  std::string_view NameOf(StageId id) const;
+  std::string_view NameOf(QueueId id) const;
+  std::string_view NameOf(TrackId id) const;
+  std::string_view NameOf(CounterId id) const;
+  std::string_view Text(trace::StringId id) const;
+  std::span<const trace::Gap> GapsOf(TrackId track) const;
+  uint32_t RankOfStep(size_t step) const {
+    return step_ranks.empty() ? info.rank : step_ranks[step];
+  }
+};
+
+// Intervals on a track, whichever table holds them: spans, copies and kernels.
+uint64_t CountSpans(const Run& run);
+
+struct TimeRange {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+// From the recording's start to its end; where the trace does not say (the recorder was killed),
+// the first or last thing that happened.
+TimeRange WindowOf(const Run& run);
+
+// Step k lasts from its request to the next step's request on the same rank, the last one to when
+// its device work was done.
+struct StepInterval {
+  uint64_t index = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+// As long as rows.steps and in their order.
+std::vector<StepInterval> StepIntervals(const Run& run);
+
+}  // namespace stallscope::model
+
+#endif  // STALLSCOPE_ANALYZER_MODEL_RUN_H_

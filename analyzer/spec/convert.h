@@ -1,0 +1,20 @@
+// Between the plain structs and the messages. Private to the room.
+#ifndef STALLSCOPE_ANALYZER_SPEC_CONVERT_H_
+#define STALLSCOPE_ANALYZER_SPEC_CONVERT_H_
+
+#include "analyzer/spec/spec.h"
+#include "analyzer/spec/spec.pb.h"
+
+namespace stallscope {
+
+// The messages have every field set, so that reflection sees all groups.
+spec_pb::Spec ToMessage(const Spec& spec);
+spec_pb::Stage ToMessage(const StageSpec& stage);
+
+// Each stage must have its kind.
+Spec FromMessage(const spec_pb::Spec& message);
+StageSpec FromMessage(const spec_pb::Stage& message);
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_SPEC_CONVERT_H_

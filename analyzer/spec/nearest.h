@@ -1,0 +1,28 @@
+// What somebody who wrote an unknown word probably meant. Any thread.
+#ifndef STALLSCOPE_ANALYZER_SPEC_NEAREST_H_
+#define STALLSCOPE_ANALYZER_SPEC_NEAREST_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stallscope {
+
+// Letters to add, drop, change or swap with their neighbour. Letter case is
+// ignored.
+size_t EditDistance(std::string_view a, std::string_view b);
+
+// The known word with the smallest distance, the first of equals; empty where none is known. Only
+// the first 64 bytes of `word` are looked at.
+std::string Nearest(std::string_view word, const std::vector<std::string>& known);
+
+// In quotes, cut to a length that fits a line: 'paralelism'.
+std::string Quoted(std::string_view word);
+
+// "'a', 'b' or 'c'"
+std::string QuotedList(const std::vector<std::string>& words);
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_SPEC_NEAREST_H_

@@ -1,0 +1,264 @@
+#include "analyzer/spec/ops.h"
+
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "analyzer/spec/nearest.h"
+#include "analyzer/spec/schema.h"
+
+namespace stallscope {
+namespace {
+
+using Value = std::variant<int64_t, double, bool, std::string>;
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::vector<std::string> Split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const size_t end = text.find(at);
+    parts.emplace_back(Trim(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+template <class Number>
+std::optional<Number> ReadNumber(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "1/2" is 4, "1" is 8. Only what is whole eighths.
+std::optional<int64_t> ReadEighths(std::string_view text) {
+  const size_t slash = text.find('/');
+  const auto above = ReadNumber<int64_t>(text.substr(0, slash));
+  const auto below = slash == std::string_view::npos ? std::optional<int64_t>(1)
+                                                     : ReadNumber<int64_t>(text.substr(slash + 1));
+  if (!above || !below || *below < 1 || *below > 8 || *above < 1 || *above > *below) {
+    return std::nullopt;
+  }
+  if (*above * 8 % *below != 0) return std::nullopt;
+  return *above * 8 / *below;
+}
+
+std::string Wanted(const OpParameter& parameter) {
+  const std::string span = NumberText(parameter.min) + " to " + NumberText(parameter.max);
+  switch (parameter.type) {
+    case OpArgumentType::kInteger:
+      return "a whole number from " + span;
+    case OpArgumentType::kNumber:
+      return "a number from " + span;
+    case OpArgumentType::kFlag:
+      return "true or false";
+    case OpArgumentType::kWord:
+      return QuotedList(Split(parameter.words, ' '));
+    case OpArgumentType::kEighths:
+      return "a number of eighths from 1/8 to 1/1";
+  }
+  return "";
+}
+
+std::optional<Value> ReadArgument(std::string_view text, const OpParameter& parameter) {
+  switch (parameter.type) {
+    case OpArgumentType::kInteger: {
+      const auto number = ReadNumber<int64_t>(text);
+      if (!number || static_cast<double>(*number) < parameter.min ||
+          static_cast<double>(*number) > parameter.max) {
+        return std::nullopt;
+      }
+      return *number;
+    }
+    case OpArgumentType::kNumber: {
+      const auto number = ReadNumber<double>(text);
+      if (!number || !(*number >= parameter.min && *number <= parameter.max)) return std::nullopt;
+      return *number;
+    }
+    case OpArgumentType::kFlag:
+      if (text != "true" && text != "false") return std::nullopt;
+      return text == "true";
+    case OpArgumentType::kWord:
+      for (const std::string& word : Split(parameter.words, ' ')) {
+        if (word == text) return word;
+      }
+      return std::nullopt;
+    case OpArgumentType::kEighths: {
+      const auto eighths = ReadEighths(text);
+      if (!eighths) return std::nullopt;
+      return *eighths;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string WriteArgument(const Value& value, const OpParameter& parameter) {
+  switch (parameter.type) {
+    case OpArgumentType::kInteger:
+      return std::to_string(std::get<int64_t>(value));
+    case OpArgumentType::kNumber:
+      return NumberText(std::get<double>(value));
+    case OpArgumentType::kFlag:
+      return std::get<bool>(value) ? "true" : "false";
+    case OpArgumentType::kWord:
+      return std::get<std::string>(value);
+    case OpArgumentType::kEighths: {
+      int64_t above = std::get<int64_t>(value);
+      int64_t below = 8;
+      while (above % 2 == 0 && below > 1) {
+        above /= 2;
+        below /= 2;
+      }
+      return std::to_string(above) + '/' + std::to_string(below);
+    }
+  }
+  return "";
+}
+
+// Fills in the arguments of one call.
+class Arguments {
+ public:
+  Arguments(const OpInfo& op, std::string_view text)
+      : op_(op), text_(text), given_(op.parameters.size()) {}
+
+  Status Take(std::string_view argument) {
+    const size_t equals = argument.find('=');
+    const bool named = equals != std::string_view::npos;
+    size_t index = next_++;
+    if (named) {
+      named_ = true;
+      const std::string name(Trim(argument.substr(0, equals)));
+      STALLSCOPE_ASSIGN_OR_RETURN(index, Find(name));
+    } else if (named_) {
+      return Bad("an argument without a name follows one with a name", "name it too");
+    }
+    if (index >= given_.size()) {
+      return Bad(std::string(op_.name) + " takes " + std::to_string(given_.size()) + " arguments",
+                 "leave out " + Quoted(argument));
+    }
+    const OpParameter& parameter = op_.parameters[index];
+    const std::string_view value = named ? Trim(argument.substr(equals + 1)) : argument;
+    if (given_[index].has_value()) {
+      return Bad(std::string(parameter.name) + " is given twice", "keep one of them");
+    }
+    given_[index] = ReadArgument(value, parameter);
+    if (given_[index].has_value()) return {};
+    return Bad(
+        std::string(parameter.name) + " of " + std::string(op_.name) + " is " + Quoted(value),
+        "give " + Wanted(parameter));
+  }
+
+  Result<OpCall> Finish() {
+    OpCall call{&op_, {}};
+    for (size_t i = 0; i < given_.size(); ++i) {
+      const OpParameter& parameter = op_.parameters[i];
+      if (!given_[i].has_value() && !parameter.default_text.empty()) {
+        given_[i] = ReadArgument(parameter.default_text, parameter);
+      }
+      if (!given_[i].has_value()) {
+        return Bad(std::string(op_.name) + " needs its " + std::string(parameter.name),
+                   "give " + Wanted(parameter) + ", as in " + std::string(op_.name) + '(' +
+                       Example(parameter) + ')');
+      }
+      call.arguments.push_back(*std::move(given_[i]));
+    }
+    return call;
+  }
+
+ private:
+  Error Bad(std::string what, std::string hint) const {
+    return Error{ErrorKind::kUsage, std::move(what), std::string(text_), std::move(hint)};
+  }
+
+  Result<size_t> Find(const std::string& name) const {
+    std::vector<std::string> known;
+    for (size_t i = 0; i < op_.parameters.size(); ++i) {
+      if (op_.parameters[i].name == name) return i;
+      known.emplace_back(op_.parameters[i].name);
+    }
+    return Bad(std::string(op_.name) + " has no argument " + Quoted(name),
+               known.empty() ? "it takes none" : "the nearest is " + Quoted(Nearest(name, known)));
+  }
+
+  static std::string Example(const OpParameter& parameter) {
+    if (parameter.type == OpArgumentType::kWord) return Split(parameter.words, ' ').back();
+    return parameter.max >= 64 ? "64" : NumberText(parameter.max);
+  }
+
+  const OpInfo& op_;
+  std::string_view text_;
+  std::vector<std::optional<Value>> given_;
+  size_t next_ = 0;
+  bool named_ = false;
+};
+
+const Value& ArgumentOf(const OpCall& call, std::string_view parameter) {
+  size_t i = 0;
+  while (i < call.arguments.size() && call.op->parameters[i].name != parameter) ++i;
+  assert(i < call.arguments.size() && "the op has no such parameter");
+  return call.arguments[i];
+}
+
+}  // namespace
+
+int64_t OpCall::Integer(std::string_view parameter) const {
+  return std::get<int64_t>(ArgumentOf(*this, parameter));
+}
+double OpCall::Number(std::string_view parameter) const {
+  return std::get<double>(ArgumentOf(*this, parameter));
+}
+bool OpCall::Flag(std::string_view parameter) const {
+  return std::get<bool>(ArgumentOf(*this, parameter));
+}
+const std::string& OpCall::Word(std::string_view parameter) const {
+  return std::get<std::string>(ArgumentOf(*this, parameter));
+}
+
+std::string OpCall::Text() const {
+  std::string list;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const OpParameter& parameter = op->parameters[i];
+    const bool optional = !parameter.default_text.empty();
+    if (optional && arguments[i] == ReadArgument(parameter.default_text, parameter)) continue;
+    if (!list.empty()) list += ", ";
+    if (optional) list += std::string(parameter.name) + '=';
+    list += WriteArgument(arguments[i], parameter);
+  }
+  return std::string(op->name) + (list.empty() ? "" : '(' + list + ')');
+}
+
+Result<OpCall> ParseOp(std::string_view text) {
+  const std::string_view call = Trim(text);
+  const size_t bracket = call.find('(');
+  const std::string name(Trim(call.substr(0, bracket)));
+  const OpInfo* op = FindOp(name);
+  if (op == nullptr) {
+    std::vector<std::string> known;
+    for (const OpInfo& candidate : KnownOps()) known.emplace_back(candidate.name);
+    return Error{ErrorKind::kUsage, "unknown op " + Quoted(name), std::string(text),
+                 "the nearest known op is " + Quoted(Nearest(name, known))};
+  }
+  Arguments arguments(*op, text);
+  if (bracket != std::string_view::npos) {
+    if (!call.ends_with(')')) {
+      return Error{ErrorKind::kUsage, Quoted(call) + " is not a call", std::string(text),
+                   "write it as " + name + "(...), with one closing bracket at the end"};
+    }
+    const std::string_view inside = Trim(call.substr(bracket + 1, call.size() - bracket - 2));
+    if (!inside.empty()) {
+      for (const std::string& argument : Split(inside, ',')) {
+        STALLSCOPE_RETURN_IF_ERROR(arguments.Take(argument));
+      }
+    }
+  }
+  return arguments.Finish();
+}
+
+}  // namespace stallscope

@@ -1,0 +1,70 @@
+// Ops are written as calls: `resize(64)`, `decode_jpeg(scale=1/2, crop=true)`, `flip`. This is the
+// table of the known ones, and the reader of a call.
+//
+// Whoever runs an op asks ParseOp once, before the run, and never looks at the text again. The
+// table lives as long as the program. Any thread.
+#ifndef STALLSCOPE_ANALYZER_SPEC_OPS_H_
+#define STALLSCOPE_ANALYZER_SPEC_OPS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope {
+
+// kEighths: a fraction such as 1/2, kept as the number of eighths (libjpeg-turbo scales so).
+enum class OpArgumentType { kInteger, kNumber, kFlag, kWord, kEighths };
+
+struct OpParameter {
+  std::string_view name;
+  OpArgumentType type;
+  double min;  // kInteger, kNumber, kEighths
+  double max;
+  std::string_view words;         // kWord: those allowed, with spaces between
+  std::string_view default_text;  // empty: must be given
+};
+
+// Where an op may stand. kEither: in a map, and in a filter, where it keeps every element.
+enum class OpRole { kMap, kFilter, kEither };
+
+struct OpInfo {
+  std::string_view name;
+  OpRole role;
+  bool on_device;  // can run on the device as well as on the host
+  bool random;     // gives another result for the same element in another epoch
+  std::span<const OpParameter> parameters;
+  std::string_view doc;
+};
+
+std::span<const OpInfo> KnownOps();
+// Null where it is not known.
+const OpInfo* FindOp(std::string_view name);
+
+// A call with every argument: those that the text leaves out have their defaults.
+struct OpCall {
+  const OpInfo* op = nullptr;                                               // in the table
+  std::vector<std::variant<int64_t, double, bool, std::string>> arguments;  // as op->parameters
+
+  std::string_view name() const { return op->name; }
+  // By the parameter's name, which must be in the table and have that type.
+  int64_t Integer(std::string_view parameter) const;  // kInteger, kEighths
+  double Number(std::string_view parameter) const;
+  bool Flag(std::string_view parameter) const;
+  const std::string& Word(std::string_view parameter) const;
+
+  // The shortest text that means the same.
+  std::string Text() const;
+  bool operator==(const OpCall&) const = default;
+};
+
+// An error is ErrorKind::kUsage, and `where` is the text.
+Result<OpCall> ParseOp(std::string_view text);
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_SPEC_OPS_H_

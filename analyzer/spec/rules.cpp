@@ -1,0 +1,174 @@
+#include "analyzer/spec/rules.h"
+
+#include <set>
+
+#include "analyzer/spec/nearest.h"
+#include "analyzer/spec/ops.h"
+#include "analyzer/spec/schema.h"
+
+namespace stallscope {
+namespace {
+
+using google::protobuf::Descriptor;
+
+constexpr size_t kLongestName = 64;
+
+MaybeFault CheckName(const std::string& name, const JsonPath& at) {
+  constexpr const char* kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  const char* hint = "use 1 to 64 letters, digits, _ and -";
+  if (name.empty()) return Fault{at, "the stage's name is empty", hint};
+  if (name.size() > kLongestName || name.find_first_not_of(kAllowed) != std::string::npos) {
+    return Fault{at, Quoted(name) + " cannot name a stage", hint};
+  }
+  // `transfer.pinned` must not be a field of a stage.
+  const Descriptor& spec = *spec_pb::Spec::descriptor();
+  const auto* field = spec.FindFieldByName(name);
+  if (field != nullptr && IsGroup(*field)) {
+    return Fault{at, Quoted(name) + " cannot name a stage: it is a part of the spec",
+                 "choose another name"};
+  }
+  return std::nullopt;
+}
+
+MaybeFault CheckOp(const std::string& text, OpRole role, bool on_device, const JsonPath& at) {
+  Result<OpCall> call = ParseOp(text);
+  if (!call.ok()) return Fault{at, call.error().what, call.error().hint};
+  const OpInfo& op = *call.value().op;
+  const std::string name(op.name);
+  if (op.role != role && op.role != OpRole::kEither) {
+    if (role == OpRole::kFilter) {
+      return Fault{at, name + " changes elements, it does not choose among them",
+                   "put it into a map"};
+    }
+    return Fault{at, name + " chooses among elements", "make it the op of a filter"};
+  }
+  if (on_device && !op.on_device) {
+    return Fault{at, name + " runs on the host only",
+                 "put it into a map of its own with \"on\": \"host\""};
+  }
+  return std::nullopt;
+}
+
+MaybeFault CheckKind(const SourceSpec& source, const JsonPath& at) {
+  const bool made_up = source.format == SourceFormat::kSynthetic;
+  const bool may_be_made_up = made_up || source.format == SourceFormat::kSerial;
+  if (made_up && !source.files.empty()) {
+    return Fault{at / "files", "a synthetic source reads no files",
+                 "leave files out, or name the files' format"};
+  }
+  if (!may_be_made_up && source.files.empty()) {
+    return Fault{at, "the source has no files", "give files, or the format synthetic"};
+  }
+  for (size_t i = 0; i < source.files.size(); ++i) {
+    if (source.files[i].empty()) {
+      return Fault{at / "files" / i, "the file's name is empty", "give a path or a glob"};
+    }
+  }
+  if (may_be_made_up) return std::nullopt;
+  const SourceSpec fresh;
+  const char* stray = source.elements != fresh.elements   ? "elements"
+                      : source.bytes != fresh.bytes       ? "bytes"
+                      : source.sleep_us != fresh.sleep_us ? "sleep_us"
+                      : source.busy_us != fresh.busy_us   ? "busy_us"
+                                                          : nullptr;
+  if (stray == nullptr) return std::nullopt;
+  return Fault{at / stray, std::string(stray) + " is for a synthetic or serial source",
+               "leave it out"};
+}
+
+MaybeFault CheckKind(const ShardSpec& shard, const JsonPath& at) {
+  if (shard.index < shard.count) return std::nullopt;
+  return Fault{
+      at / "index",
+      "index is " + std::to_string(shard.index) + " of " + std::to_string(shard.count) + " shards",
+      "count from 0 to " + std::to_string(shard.count - 1)};
+}
+
+MaybeFault CheckKind(const FilterSpec& filter, const JsonPath& at) {
+  return CheckOp(filter.op, OpRole::kFilter, false, at / "op");
+}
+
+MaybeFault CheckKind(const MapSpec& map, const JsonPath& at) {
+  for (size_t i = 0; i < map.ops.size(); ++i) {
+    MaybeFault fault = CheckOp(map.ops[i], OpRole::kMap, map.on == MapOn::kDevice, at / "ops" / i);
+    if (fault.has_value()) return fault;
+  }
+  return std::nullopt;
+}
+
+// The other kinds have nothing to check beyond their ranges.
+template <class Kind>
+MaybeFault CheckKind(const Kind&, const JsonPath&) {
+  return std::nullopt;
+}
+
+// A source first and nowhere else; one batch at most.
+class OrderRule {
+ public:
+  MaybeFault Check(const StageSpec& stage, size_t index, const JsonPath& at) {
+    const bool source = std::holds_alternative<SourceSpec>(stage.kind);
+    if (index == 0 && !source) {
+      return Fault{at, "the first stage is a " + std::string(KindWord(stage)),
+                   "begin with a source"};
+    }
+    if (index > 0 && source) {
+      return Fault{at, Quoted(stage.name) + " is a second source",
+                   "a pipeline has one source, its first stage"};
+    }
+    if (!std::holds_alternative<BatchSpec>(stage.kind)) return std::nullopt;
+    if (!batch_.empty()) {
+      return Fault{at, Quoted(stage.name) + " would make batches of batches",
+                   "keep it or " + Quoted(batch_)};
+    }
+    batch_ = stage.name;
+    return std::nullopt;
+  }
+
+ private:
+  std::string batch_;
+};
+
+MaybeFault CheckTrainer(const TrainerSpec& trainer, const JsonPath& at) {
+  if (trainer.strategy.kind == StrategyKind::kSingle && trainer.strategy.replicas != 1) {
+    return Fault{at / "strategy" / "replicas",
+                 std::to_string(trainer.strategy.replicas) + " replicas need a strategy",
+                 "give strategy.kind another word than 'single'"};
+  }
+  EmulatedSpec untouched;
+  untouched.preset = trainer.emulated.preset;
+  if (untouched.preset != EmulatedPreset::kNone && trainer.emulated != untouched) {
+    return Fault{at / "emulated", "a preset and figures are both given", "leave one of them out"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MaybeFault CheckRules(const Spec& spec) {
+  const JsonPath at = JsonPath() / "stages";
+  if (spec.stages.empty()) return Fault{at, "there are no stages", "begin with a source"};
+  if (spec.stages.size() > kMaxStages) {
+    return Fault{at, "more than " + std::to_string(kMaxStages) + " stages",
+                 "put several ops into one map"};
+  }
+  std::set<std::string> names;
+  OrderRule order;
+  for (size_t i = 0; i < spec.stages.size(); ++i) {
+    const StageSpec& stage = spec.stages[i];
+    MaybeFault fault = CheckName(stage.name, at / i / "name");
+    if (!fault.has_value() && !names.insert(stage.name).second) {
+      fault = Fault{at / i / "name", "a second stage is called " + Quoted(stage.name),
+                    "give each stage a name of its own"};
+    }
+    if (!fault.has_value()) fault = order.Check(stage, i, at / i);
+    if (!fault.has_value()) {
+      const JsonPath inside = at / i / KindWord(stage);
+      fault = std::visit([&](const auto& kind) { return CheckKind(kind, inside); }, stage.kind);
+    }
+    if (fault.has_value()) return fault;
+  }
+  return CheckTrainer(spec.trainer, JsonPath() / "trainer");
+}
+
+}  // namespace stallscope

@@ -1,0 +1,16 @@
+// What a spec must hold beyond the ranges of its fields. Private to the room.
+#ifndef STALLSCOPE_ANALYZER_SPEC_RULES_H_
+#define STALLSCOPE_ANALYZER_SPEC_RULES_H_
+
+#include "analyzer/spec/fault.h"
+#include "analyzer/spec/spec.h"
+
+namespace stallscope {
+
+constexpr size_t kMaxStages = 256;
+
+MaybeFault CheckRules(const Spec& spec);
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_SPEC_RULES_H_

@@ -1,0 +1,76 @@
+#include "collectors/recorder/recorder.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+
+#include "collectors/recorder/recording.h"
+
+namespace stallscope::recorder {
+
+Result<std::unique_ptr<Recorder>> Recorder::Start(const std::string& path, trace::RunInfo run,
+                                                  const Options& options) {
+  if (!std::has_single_bit(options.ring_slots) || options.ring_slots < 16) {
+    return Error{ErrorKind::kUsage, "ring_slots must be a power of two of at least 16",
+                 "recorder options", ""};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer,
+                              trace::TraceWriter::Create(path, *options.ops));
+  run.start_ns = MonotonicNs();
+  run.start_realtime_ns = RealtimeNs();
+  run.tick_source = TicksAreTsc() ? "tsc" : "monotonic";
+  run.process = static_cast<uint64_t>(getpid());
+  auto recording = std::make_shared<Recording>(std::move(writer), std::move(run), options);
+  STALLSCOPE_RETURN_IF_ERROR(recording->Begin());
+  return std::unique_ptr<Recorder>(new Recorder(std::move(recording)));
+}
+
+Recorder::Recorder(std::shared_ptr<Recording> recording) : recording_(std::move(recording)) {}
+Recorder::~Recorder() { recording_->Stop(); }
+
+StageId Recorder::DefineStage(trace::StageInfo stage) {
+  return recording_->names().Define(std::move(stage));
+}
+void Recorder::RedefineStage(const trace::StageInfo& stage) { recording_->names().Redefine(stage); }
+QueueId Recorder::DefineQueue(trace::QueueInfo queue) {
+  return recording_->names().Define(std::move(queue));
+}
+CounterId Recorder::DefineCounter(const std::string& name, const std::string& unit) {
+  return recording_->names().Define(trace::CounterInfo{CounterId{}, name, unit});
+}
+trace::StringId Recorder::DefineString(std::string_view text) {
+  return recording_->names().Define(text);
+}
+std::shared_ptr<Track> Recorder::NewTrack(trace::TrackInfo info) {
+  return recording_->NewTrack(std::move(info));
+}
+
+void Recorder::Knob(std::string_view path, std::string_view old_value, std::string_view new_value) {
+  recording_->Knob(
+      {MonotonicNs(), DefineString(path), DefineString(old_value), DefineString(new_value)});
+}
+
+void Recorder::UpdateRun(const std::function<void(trace::RunInfo&)>& change) {
+  recording_->names().UpdateRun(change);
+}
+
+Status Recorder::Flush() { return recording_->Flush(); }
+Summary Recorder::Stop() { return recording_->Stop(); }
+
+ThreadScope::ThreadScope(Recorder* recorder, const std::string& name, StageId stage)
+    : before_(internal::current_track) {
+  if (recorder == nullptr) return;
+  trace::TrackInfo info;
+  info.name = name;
+  info.stage = stage;
+  info.thread = static_cast<uint64_t>(syscall(SYS_gettid));
+  track_ = recorder->NewTrack(std::move(info));
+  internal::current_track = track_.get();
+}
+
+ThreadScope::~ThreadScope() {
+  if (track_ != nullptr) internal::current_track = before_;
+}
+
+}  // namespace stallscope::recorder

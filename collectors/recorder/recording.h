@@ -1,0 +1,102 @@
+// What a recorder, its flusher and its tracks share: names, rings, the file.
+//
+// Lock order: stop_mutex_ before flush_mutex_ before tracks_mutex_ before the table's own.
+#ifndef STALLSCOPE_COLLECTORS_RECORDER_RECORDING_H_
+#define STALLSCOPE_COLLECTORS_RECORDER_RECORDING_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/trace/chunk.h"
+#include "analyzer/trace/writer.h"
+#include "collectors/recorder/definitions.h"
+#include "collectors/recorder/recorder.h"
+#include "collectors/recorder/ring.h"
+
+namespace stallscope::recorder {
+
+class Recording : public std::enable_shared_from_this<Recording> {
+ public:
+  Recording(trace::TraceWriter writer, trace::RunInfo run, const Options& options);
+  ~Recording();
+
+  // Faults in the first rings, writes what is known and starts the flusher.
+  Status Begin();
+  DefinitionTable& names() { return names_; }
+  std::shared_ptr<Track> NewTrack(trace::TrackInfo info);
+  void Knob(trace::KnobChange change);
+  Status Flush();
+  Summary Stop();
+
+ private:
+  // One producer's ring and what became of its events.
+  struct Channel {
+    TrackId id;
+    std::unique_ptr<Ring> ring;
+    std::atomic<bool> retired{false};  // its producer has let go of it
+    uint64_t drained = 0;
+    uint64_t lost_in_writing = 0;
+  };
+  // Events of one channel in the chunk that is being built, in case that it cannot be written.
+  struct InChunk {
+    Channel* channel;
+    uint64_t events;
+    int64_t first_ns;
+    int64_t last_ns;
+  };
+
+  void FlusherLoop();
+  bool AnyRingFilling();
+  void TopUpSpareRings();
+  std::unique_ptr<Ring> TakeRing();
+
+  // With flush_mutex_ held:
+  void FlushLocked();
+  void DrainChannel(Channel& channel, uint64_t until);
+  void WriteNewDefinitions();
+  void WriteKnobs();
+  void AddOpenGap(Channel& channel);
+  void RetireChannels(const std::vector<std::shared_ptr<Channel>>& channels);
+  void WriteChunk(trace::FrameType type = trace::FrameType::kChunk);
+  void WriteSeals(Summary& summary);
+  trace::Tally TallyOf(const Channel& channel) const;
+
+  const Options options_;
+  DefinitionTable names_;
+
+  std::mutex tracks_mutex_;
+  std::vector<std::shared_ptr<Channel>> channels_;
+  std::vector<std::unique_ptr<Ring>> spare_rings_;
+  size_t rings_made_ = 0;
+  std::vector<trace::KnobChange> knobs_;
+  bool stopped_ = false;
+
+  std::mutex flush_mutex_;
+  trace::TraceWriter writer_;
+  ClockMap clock_;
+  trace::ChunkBuilder builder_;
+  ClockAnchor last_anchor_;
+  std::vector<InChunk> in_chunk_;
+  std::vector<trace::Gap> gaps_to_write_;
+  std::vector<trace::Tally> retired_tallies_;
+  std::string first_error_;
+  bool sealed_ = false;
+
+  std::mutex stop_mutex_;
+  std::optional<Summary> summary_;
+
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool stop_flusher_ = false;
+  std::thread flusher_;
+};
+
+}  // namespace stallscope::recorder
+
+#endif  // STALLSCOPE_COLLECTORS_RECORDER_RECORDING_H_

@@ -1,0 +1,51 @@
+// What this machine lets stallscope see, what limits a pipeline on it, and what to do about it.
+//
+// Diagnose() reads every source of counters once, measures the clock, and looks at the limits that
+// a user forgets: quota, affinity, memory limit, swap, governor. It takes under a tenth of a second
+// (with GPUs 40 ms more for each). Any thread.
+#ifndef STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_
+#define STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_
+
+#include <string>
+#include <vector>
+
+#include "collectors/system/counters.h"
+
+namespace stallscope::system {
+
+enum class CheckState {
+  kOk,
+  kMissing,  // something that stallscope could use is not there
+  kLimited,  // it is there, and holds a pipeline or a measurement back
+};
+const char* CheckStateName(CheckState state);  // "ok", "missing", "limited"
+
+struct Check {
+  std::string name;
+  CheckState state = CheckState::kOk;
+  std::string detail;  // what was found
+  std::string advice;  // what to do; empty where there is nothing to be done
+};
+
+struct CounterState {
+  CounterRow row;
+  bool present = false;
+  std::string reason;  // why it is absent
+};
+
+struct DoctorOptions {
+  std::string root = "/";
+  std::string nvml_library = "libnvidia-ml.so.1";
+  std::string cuda_module;   // its path; empty where this build has none
+  std::string folder = ".";  // where recordings would go
+};
+
+struct Diagnosis {
+  std::vector<Check> checks;
+  std::vector<CounterState> counters;  // in the order of CounterTable()
+};
+Diagnosis Diagnose(const DoctorOptions& options = {});
+
+}  // namespace stallscope::system
+
+#endif  // STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_

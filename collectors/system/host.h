@@ -1,0 +1,27 @@
+// What machine this is, and what of it the process may use: the part of a trace's RunInfo that the
+// operating system knows. Any thread.
+#ifndef STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
+#define STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analyzer/trace/events.h"
+
+namespace stallscope::system {
+
+// What cannot be read below `root` stays empty or 0.
+trace::HostInfo ReadHost(const std::string& root = "/");
+
+// Cores that are on line and in the affinity of the process's main thread. The affinity alone also
+// names cores that the machine could have but has not.
+std::optional<uint32_t> CoresAllowed(const std::string& root = "/");
+std::optional<uint32_t> CoresOnline(const std::string& root = "/");
+
+// "key: value" or "key : value" of a text such as /proc/cpuinfo, the first; empty where missing.
+std::string TextBehind(const std::string& text, const std::string& key);
+
+}  // namespace stallscope::system
+
+#endif  // STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_

@@ -1,0 +1,57 @@
+#include "analyzer/model/run.h"
+
+#include <doctest/doctest.h>
+
+#include "analyzer/model/loader.h"
+#include "tests/support/paths.h"
+#include "tests/support/trace_builder.h"
+
+using namespace stallscope;
+using stallscope::test::ScratchDir;
+using stallscope::test::TraceBuilder;
+
+TEST_SUITE("fast") {
+  TEST_CASE("a step lasts to the next request, the last one until its device is done") {
+    ScratchDir dir;
+    TraceBuilder trace;
+    trace.Step(2, 300, 390);
+    trace.EndChunk();
+    trace.Step(0, 100, 250);
+    trace.Step(1, 200, 310);
+    trace.Write(dir / "run.sst");
+    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    const auto steps = model::StepIntervals(run);
+    REQUIRE(steps.size() == 3);
+    for (uint64_t i = 0; i < 3; ++i) {
+      CHECK(steps[i].index == i);
+      CHECK(steps[i].start_ns == static_cast<int64_t>(100 + 100 * i));
+    }
+    CHECK(steps[0].end_ns == 200);
+    CHECK(steps[1].end_ns == 300);
+    CHECK(steps[2].end_ns == 390);
+  }
+
+  TEST_CASE("a run that was killed lasts until the last thing that happened") {
+    ScratchDir dir;
+    TraceBuilder trace;
+    const StageId stage = trace.Stage("s");
+    trace.Work(trace.Thread("t"), stage, 2000, 7000);
+    trace.Write(dir / "run.sst");
+    CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).start_ns == 1000);
+    CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).end_ns == 7000);
+    trace.Seal(9000);
+    trace.Write(dir / "run.sst");
+    CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).end_ns == 9000);
+  }
+
+  TEST_CASE("names of unknown ids are empty") {
+    const model::Run run;
+    CHECK(run.NameOf(StageId::None()).empty());
+    CHECK(run.NameOf(QueueId::None()).empty());
+    CHECK(run.NameOf(TrackId::None()).empty());
+    CHECK(run.NameOf(CounterId::None()).empty());
+    CHECK(run.Text(trace::StringId::None()).empty());
+    CHECK(run.GapsOf(TrackId{0}).empty());
+    CHECK(model::StepIntervals(run).empty());
+  }
+}

@@ -1,0 +1,40 @@
+#include "analyzer/spec/nearest.h"
+
+#include <doctest/doctest.h>
+
+using stallscope::EditDistance;
+using stallscope::Nearest;
+using stallscope::Quoted;
+using stallscope::QuotedList;
+
+TEST_SUITE("fast") {
+  TEST_CASE("the distance counts letters added, dropped, changed and swapped") {
+    CHECK(EditDistance("map", "map") == 0);
+    CHECK(EditDistance("map", "MAP") == 0);
+    CHECK(EditDistance("mp", "map") == 1);
+    CHECK(EditDistance("maap", "map") == 1);
+    CHECK(EditDistance("mup", "map") == 1);
+    CHECK(EditDistance("amp", "map") == 1);
+    CHECK(EditDistance("", "map") == 3);
+    CHECK(EditDistance("kitten", "sitting") == 3);
+  }
+
+  TEST_CASE("the nearest word is found, the first of equals, and none among none") {
+    CHECK(Nearest("paralelism", {"pad", "parallelism", "path"}) == "parallelism");
+    CHECK(Nearest("ab", {"ax", "ay"}) == "ax");
+    CHECK(Nearest("x", {}).empty());
+    CHECK(Nearest(std::string(1 << 20, 'm'), {"map", "shard"}) == "map");
+  }
+
+  TEST_CASE("quotes cut a long word in front of a whole character") {
+    CHECK(Quoted("map") == "'map'");
+    CHECK(Quoted(std::string(64, 'a')) == "'" + std::string(64, 'a') + "'");
+    CHECK(Quoted(std::string(65, 'a')) == "'" + std::string(64, 'a') + "...'");
+    CHECK(Quoted(std::string(63, 'a') + "\xC3\xA9") == "'" + std::string(63, 'a') + "...'");
+  }
+
+  TEST_CASE("a list of words reads as one") {
+    CHECK(QuotedList({"a"}) == "'a'");
+    CHECK(QuotedList({"a", "b", "c"}) == "'a', 'b' or 'c'");
+  }
+}

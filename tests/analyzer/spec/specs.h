@@ -1,0 +1,34 @@
+// Specs for the tests of this room.
+#ifndef STALLSCOPE_TESTS_ANALYZER_SPEC_SPECS_H_
+#define STALLSCOPE_TESTS_ANALYZER_SPEC_SPECS_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "analyzer/spec/spec.h"
+
+namespace stallscope::test {
+
+// The pipeline of an image classifier, with a bit of everything.
+extern const char* const kExample;
+
+// kExample, read.
+Spec ExampleSpec();
+
+// A spec with these stages behind a synthetic source: R"({"name": "m", "map": {...}})".
+std::string WithStages(const std::string& stages);
+
+// One stage of each kind, named after it, all at their defaults; not valid, but it has every path.
+Spec OneOfEach();
+
+// Valid, and different for every draw: stages, their order, and every setting by what ListKnobs
+// says about it.
+Spec RandomSpec(std::mt19937_64& random);
+
+// The error's line of a text that must not be read; "read" where it was.
+std::string WhyNot(const std::string& text);
+
+}  // namespace stallscope::test
+
+#endif  // STALLSCOPE_TESTS_ANALYZER_SPEC_SPECS_H_

@@ -1,0 +1,4 @@
+#include <doctest/doctest.h>
+TEST_SUITE("fast") {
+  TEST_CASE("todo") {}
+}

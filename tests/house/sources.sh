@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# What no compiler checks about the sources: they are listed, guarded, free of left-over marks, and
+# generated protobuf headers stay inside the room that generates them.
+set -euo pipefail
+
+files() { git -c safe.directory='*' ls-files "$@"; }
+if ! files >/dev/null 2>&1; then
+  echo "skipped: not a git checkout" && exit 77
+fi
+failed=0
+complain() {
+  echo "$*" >&2
+  failed=1
+}
+
+mapfile -t lists < <(files -- '*CMakeLists.txt' '*.cmake')
+grep -HnE '\bGLOB(_RECURSE)?\b' "${lists[@]}" && complain "sources are listed, not globbed"
+grep -HnE '\baux_source_directory\b' "${lists[@]}" && complain "sources are listed, not searched for"
+
+# Every source is named in the CMakeLists.txt of its folder or of the one above it.
+while IFS= read -r source; do
+  folder=$(dirname "$source")
+  until [[ -f $folder/CMakeLists.txt ]]; do folder=$(dirname "$folder"); done
+  grep -qE "(^|[[:space:](/])${source##*/}([[:space:])]|\$)" "$folder/CMakeLists.txt" ||
+    complain "$source: nothing builds it"
+done < <(files -- '*.cpp')
+
+# A header that shows protobuf to its readers makes every room above it depend on protobuf. Headers
+# that other rooms do not include may.
+while IFS=: read -r header _; do
+  room=$(dirname "$header")
+  readers=$(files -z -- '*.cpp' '*.h' | xargs -0 grep -lF "\"$header\"" | grep -v "^$room/[^/]*$" || true)
+  [[ -z $readers ]] || complain "$header includes a .pb.h and leaves its room through $readers"
+done < <(files -z -- '*.h' | xargs -0 grep -HE '#include .*\.pb\.h"' || true)
+
+# Each header's guard is its path, so that no two can meet. The example is a user's own program.
+while IFS= read -r header; do
+  guard=STALLSCOPE_$(tr 'a-z/.-' 'A-Z___' <<<"$header")_
+  grep -qxF "#ifndef $guard" "$header" || complain "$header: its guard is not $guard"
+done < <(files -- '*.h' ':!collectors/recorder/example')
+
+mark='TO''DO|FIX''ME|XX''X|HA''CK'
+files -z | xargs -0 grep -InwE "$mark" && complain "left-over marks"
+exit "$failed"

@@ -1,0 +1,40 @@
+// Random numbers that are the same on every machine and in every run: a failure can be repeated.
+#ifndef STALLSCOPE_TESTS_SUPPORT_RANDOM_H_
+#define STALLSCOPE_TESTS_SUPPORT_RANDOM_H_
+
+#include <cstdint>
+#include <string>
+
+namespace stallscope::test {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  // splitmix64
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  uint64_t Below(uint64_t limit) { return Next() % limit; }
+  bool OneIn(uint64_t n) { return Below(n) == 0; }
+  // Every length from 0 to `bits` bits is as likely as any other: small and huge numbers alike.
+  uint64_t OfAnyLength(unsigned bits = 64) {
+    const uint64_t length = Below(bits + 1);
+    return length == 0 ? 0 : Next() >> (64 - length);
+  }
+  std::string Bytes(size_t count) {
+    std::string bytes(count, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(Next());
+    return bytes;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace stallscope::test
+
+#endif  // STALLSCOPE_TESTS_SUPPORT_RANDOM_H_
