@@ -34,7 +34,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a stat file that is cut off gives the cores that are whole") {
     KernelTree tree;
-    tree.Write("/proc/stat", "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5");
+    tree.Write("/proc/stat",
+               "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5");
     const auto source = MakeCores(tree.root());
     const Readings readings = ReadAll(*source);
     CHECK(readings.size() == 6);

@@ -36,11 +36,12 @@ TEST_SUITE("fast") {
     std::vector<std::string> expected;
     for (const CounterRow& row : CounterTable()) expected.push_back(ReadmeRow(row));
     CHECK(rows.size() == expected.size());
-    for (size_t i = 0; i < std::min(rows.size(), expected.size()); ++i) CHECK(rows[i] == expected[i]);
+    for (size_t i = 0; i < std::min(rows.size(), expected.size()); ++i)
+      CHECK(rows[i] == expected[i]);
   }
 
   TEST_CASE("every row has a name of its own and a unit that is known") {
-    const std::set<std::string> units = {"ns",    "bytes",   "count", "cores",
+    const std::set<std::string> units = {"ns",      "bytes",   "count", "cores",
                                          "percent", "bytes/s", "MHz",   "W"};
     std::set<std::string> names;
     for (const CounterRow& row : CounterTable()) {
@@ -57,7 +58,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a foreign name has no row") {
-    for (const char* name : {"", "core.busy", "corex.busy", "core1.busyness", "disk..reads", "rss"}) {
+    for (const char* name :
+         {"", "core.busy", "corex.busy", "core1.busyness", "disk..reads", "rss"}) {
       CHECK(FindCounter(name) == nullptr);
     }
   }

@@ -14,7 +14,8 @@ TEST_SUITE("fast") {
     KernelTree tree;
     tree.Write("/proc/sys/kernel/hostname", "node7\n");
     tree.Write("/proc/sys/kernel/osrelease", "6.1.0-13\n");
-    tree.Write("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmodel name\t: no\n");
+    tree.Write("/proc/cpuinfo",
+               "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmodel name\t: no\n");
     tree.Write("/proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
     tree.Write("/sys/devices/system/cpu/online", "0-3,6\n");
     tree.Write("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t2-127\n");

@@ -35,7 +35,7 @@ TEST_SUITE("fast") {
     CHECK(readings["process.run_wait"] == 45);
   }
 
-  TEST_CASE("a thread that ends keeps its share of the sum; its number may come again") {
+  TEST_CASE("a thread that ends keeps its share of the sum, and its number may come again") {
     KernelTree tree;
     tree.Write(Schedstat(100), "1000 30 5\n");
     tree.Write(Schedstat(101), "2000 12 9\n");
