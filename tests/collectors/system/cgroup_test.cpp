@@ -142,6 +142,22 @@ TEST_SUITE("fast") {
     CHECK_FALSE(TightestCpuQuota(cgroup).has_value());
   }
 
+  TEST_CASE("of two quotas the smaller counts, whichever group sets it") {
+    KernelTree tree;
+    WriteV2(tree);
+    const std::string pod = std::string(kTop) + "/pod";
+    tree.Write(pod + "/job/cpu.max", "200000 100000\n");
+    const auto above = TightestCpuQuota(LocateCgroup(tree.root()));
+    REQUIRE(above.has_value());
+    CHECK(above->cores == 1.5);
+    CHECK(above->folder == tree.root() + pod);
+    tree.Write(pod + "/job/cpu.max", "100000 100000\n");
+    const auto own = TightestCpuQuota(LocateCgroup(tree.root()));
+    REQUIRE(own.has_value());
+    CHECK(own->cores == 1);
+    CHECK(own->folder == tree.root() + pod + "/job");
+  }
+
   TEST_CASE("a quota that is resized while running is seen") {
     KernelTree tree;
     WriteV2(tree);

@@ -50,6 +50,10 @@ TEST_SUITE("fast") {
     tree.Write(Schedstat(100), "10 4 1\n");
     source->Read(readings, Effort::kComplete);
     CHECK(readings["process.run_wait"] == 46);
+    // A number that was gone for a while: another thread too, even with more time than the old one.
+    tree.Write(Schedstat(101), "9000 15 9\n");
+    source->Read(readings, Effort::kComplete);
+    CHECK(readings["process.run_wait"] == 61);
   }
 
   TEST_CASE("of many threads one reading looks at a few, and the next ones at the others") {
