@@ -19,6 +19,7 @@ int Fail(const Error& error);
 // Each command lies in the file of its name.
 void AddInfo(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
+void AddGenerate(CLI::App& app, int& exit_code);
 void AddCompletion(CLI::App& app, int& exit_code);
 void AddMan(CLI::App& app, int& exit_code);
 

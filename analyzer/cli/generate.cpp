@@ -1,0 +1,100 @@
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "analyzer/cli/program.h"
+#include "analyzer/cli/progress.h"
+#include "collectors/data/generate.h"
+
+namespace stallscope::cli {
+namespace {
+
+struct GenerateArguments {
+  data::GenerateOptions options;
+  std::string format = "tfrecord";
+  std::string size = "500x375";
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// Ctrl-C and a polite kill end the command cleanly while one of these lives.
+class InterruptGuard {
+ public:
+  InterruptGuard()
+      : old_interrupt_(std::signal(SIGINT, &Note)), old_terminate_(std::signal(SIGTERM, &Note)) {}
+  ~InterruptGuard() {
+    std::signal(SIGINT, old_interrupt_);
+    std::signal(SIGTERM, old_terminate_);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  using Handler = void (*)(int);
+  static void Note(int) { interrupted = 1; }
+  Handler old_interrupt_;
+  Handler old_terminate_;
+};
+
+// "500x375".
+bool ParseSize(std::string_view text, int& width, int& height) {
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, width);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != 'x') return false;
+  const auto second = std::from_chars(first.ptr + 1, end, height);
+  return second.ec == std::errc() && second.ptr == end;
+}
+
+int RunGenerate(const GenerateArguments& arguments) {
+  data::GenerateOptions options = arguments.options;
+  options.format = data::DataFormatNamed(arguments.format).value_or(data::DataFormat::kTfRecord);
+  if (!ParseSize(arguments.size, options.width, options.height)) {
+    return Fail({ErrorKind::kUsage, "--size '" + arguments.size + "' is no size", "",
+                 "write WIDTHxHEIGHT, as in 500x375"});
+  }
+  const InterruptGuard guard;
+  Result<data::Manifest> made = [&] {
+    Progress progress("images", options.images);
+    return data::Generate(options, [&](const data::GenerateProgress& at) {
+      progress.Show(at.done);
+      return interrupted == 0;
+    });
+  }();
+  if (!made.ok()) return Fail(made.error());
+  uint64_t bytes = 0;
+  for (const data::ManifestFile& file : made.value().files) bytes += file.bytes;
+  std::printf("%s: %lld images of %d classes in %zu files, %llu bytes, fingerprint %s\n",
+              options.folder.c_str(), static_cast<long long>(options.images), options.classes,
+              made.value().files.size(), static_cast<unsigned long long>(bytes),
+              made.value().fingerprint.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void AddGenerate(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<GenerateArguments>();
+  data::GenerateOptions& options = arguments->options;
+  CLI::App* command = app.add_subcommand(
+      "generate", "Write a data set of painted pictures whose classes a model can learn");
+  command->add_option("DIR", options.folder, "The folder to write; made where there is none")
+      ->required();
+  command->add_option("--format", arguments->format, "Form of the data set")
+      ->check(CLI::IsMember({"tfrecord", "images", "csv", "hdf5"}))
+      ->capture_default_str();
+  command->add_option("--images", options.images, "How many images")->capture_default_str();
+  command->add_option("--size", arguments->size, "Their width and height, as 500x375")
+      ->capture_default_str();
+  command->add_option("--classes", options.classes, "How many classes")->capture_default_str();
+  command->add_option("--shards", options.shards, "How many files (images: one file an image)")
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Other pictures for another seed")
+      ->capture_default_str();
+  command->callback([arguments, &exit_code] { exit_code = RunGenerate(*arguments); });
+}
+
+}  // namespace stallscope::cli

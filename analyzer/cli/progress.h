@@ -1,0 +1,34 @@
+// How far a long command has come: on a terminal a bar with rate and time left, drawn again and
+// again; elsewhere a line every few seconds. Goes to stderr, so that results stay alone on stdout.
+// One thread.
+#ifndef STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
+#define STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace stallscope::cli {
+
+class Progress {
+ public:
+  // `unit` names what is counted: "images".
+  Progress(std::string unit, int64_t total);
+  ~Progress();  // leaves the line clean
+
+  // As often as you like: it draws at most ten times a second, and prints a line every 5 s.
+  void Show(int64_t done);
+
+ private:
+  std::string Line(int64_t done, double seconds) const;
+
+  const std::string unit_;
+  const int64_t total_;
+  const bool terminal_;
+  const int64_t begin_ns_;
+  int64_t shown_ns_;
+  bool drawn_ = false;
+};
+
+}  // namespace stallscope::cli
+
+#endif  // STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
