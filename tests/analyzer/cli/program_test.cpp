@@ -206,7 +206,7 @@ TEST_SUITE("fast") {
          "source " + (dir / "bash") +
              "; COMP_WORDS=(stallscope info --format ''); COMP_CWORD=3; _stallscope; "
              "echo ${COMPREPLY[@]}"});
-    CHECK(offered.out == "json text\n");
+    CHECK(offered.out == "text json\n");
   }
 
   TEST_CASE("the man page is one that man accepts") {
