@@ -142,7 +142,9 @@ void Encode(const std::vector<Row>& rows, int number, wire::Chunk& chunk) {
   }
 }
 
-void Encode(Names from, wire::Names& to) {
+void Encode(Names from, wire::Chunk& chunk, wire::Names* (wire::Chunk::*names_of)()) {
+  if (from.empty()) return;
+  wire::Names& to = *(chunk.*names_of)();
   for (auto& [id, name] : from) {
     to.add_id(id);
     to.add_name(std::move(name));
@@ -348,12 +350,13 @@ std::string ChunkBuilder::Finish(const Anchor& anchor) {
   clock.set_monotonic_ns(anchor.monotonic_ns);
   clock.set_realtime_ns(anchor.realtime_ns);
 
-  Encode(stages_.Take(), *chunk.mutable_stage_names());
-  Encode(queues_.Take(), *chunk.mutable_queue_names());
-  Encode(tracks_.Take(), *chunk.mutable_track_names());
-  Encode(counters_.Take(), *chunk.mutable_counter_names());
-  Encode(strings_.Take(), *chunk.mutable_strings());
+  Encode(stages_.Take(), chunk, &wire::Chunk::mutable_stage_names);
+  Encode(queues_.Take(), chunk, &wire::Chunk::mutable_queue_names);
+  Encode(tracks_.Take(), chunk, &wire::Chunk::mutable_track_names);
+  Encode(counters_.Take(), chunk, &wire::Chunk::mutable_counter_names);
+  Encode(strings_.Take(), chunk, &wire::Chunk::mutable_strings);
   Encode(definitions_, *chunk.mutable_definitions());
+  if (chunk.definitions().ByteSizeLong() == 0) chunk.clear_definitions();
   definitions_ = {};
   for (const SpanClass& c : classes_) {
     wire::SpanClass& to = *chunk.add_span_classes();
