@@ -142,7 +142,7 @@ void Encode(const std::vector<Row>& rows, int number, wire::Chunk& chunk) {
   }
 }
 
-void Encode(Names from, wire::Names& to) {
+void Encode(Names&& from, wire::Names& to) {
   for (auto& [id, name] : from) {
     to.add_id(id);
     to.add_name(std::move(name));
