@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -177,19 +178,38 @@ Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit) {
   }
 }
 
+Result<AtomicFile> AtomicFile::Create(const std::string& path, FileOps& ops) {
+  std::string target = path;
+  if (char* resolved = realpath(path.c_str(), nullptr); resolved != nullptr) {
+    target = resolved;
+    std::free(resolved);
+  }
+  auto file = AppendFile::Create(target + ".tmp." + std::to_string(getpid()), ops);
+  if (!file.ok()) {
+    Error error = std::move(file).error();
+    error.where = path;
+    return error;
+  }
+  return AtomicFile(std::move(target), std::move(file).value(), ops);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ != nullptr) unlink(file_->path().c_str());
+}
+
+Status AtomicFile::Commit() {
+  STALLSCOPE_RETURN_IF_ERROR(file_->Sync());
+  if (ops_->Rename(file_->path().c_str(), path_.c_str()) != 0) {
+    return SystemError(ErrorKind::kRun, path_, "cannot replace the file", errno);
+  }
+  file_.reset();
+  return {};
+}
+
 Status WriteFileAtomically(const std::string& path, std::string_view content, FileOps& ops) {
-  const std::string beside = path + ".tmp." + std::to_string(getpid());
-  Status written = [&]() -> Status {
-    STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(beside, ops));
-    STALLSCOPE_RETURN_IF_ERROR(file.Append(content));
-    STALLSCOPE_RETURN_IF_ERROR(file.Sync());
-    if (ops.Rename(beside.c_str(), path.c_str()) != 0) {
-      return SystemError(ErrorKind::kRun, path, "cannot replace the file", errno);
-    }
-    return {};
-  }();
-  if (!written.ok()) unlink(beside.c_str());
-  return written;
+  STALLSCOPE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path, ops));
+  STALLSCOPE_RETURN_IF_ERROR(file.Append(content));
+  return file.Commit();
 }
 
 }  // namespace stallscope

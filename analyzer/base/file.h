@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,28 @@ class AppendFile {
   FileOps* ops_;
 };
 
+// A file that others see whole or not at all: written beside `path`, synced and renamed by
+// Commit(). Without a Commit() the old content stays.
+class AtomicFile {
+ public:
+  // A link is followed: what it points to is replaced, not the link.
+  static Result<AtomicFile> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
+  AtomicFile(AtomicFile&&) noexcept = default;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  Status Append(std::string_view data) { return file_->Append(data); }
+  Status Commit();
+
+ private:
+  AtomicFile(std::string path, AppendFile file, FileOps& ops)
+      : path_(std::move(path)), file_(std::make_unique<AppendFile>(std::move(file))), ops_(&ops) {}
+
+  std::string path_;
+  std::unique_ptr<AppendFile> file_;  // null once it is in its place, or moved away
+  FileOps* ops_;
+};
+
 // Reads by offset, never through a map: a file that shrinks while it is read is a short read, not a
 // signal.
 class InputFile {
@@ -79,7 +102,7 @@ class InputFile {
 // The whole file; more than `limit` bytes is an error.
 Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit);
 
-// Writes beside `path`, syncs, renames: whoever reads `path` finds the old content or the new.
+// An AtomicFile of one piece.
 Status WriteFileAtomically(const std::string& path, std::string_view content,
                            FileOps& ops = FileOps::Kernel());
 

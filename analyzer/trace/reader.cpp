@@ -8,8 +8,7 @@
 namespace stallscope::trace {
 namespace {
 
-constexpr size_t kFirstWindow = size_t{64} << 10;
-constexpr size_t kWindow = 2 * kMaxPayload;
+constexpr size_t kFirstWindow = size_t{64} << 10;  // doubles up to 2 MiB
 // Behind each marker that opens no whole frame up to 1 MiB is read and checked, and the next marker
 // may stand a few bytes on: a file made of markers would take the square of its size. Past this
 // much we no longer look inside what such a header spans.
@@ -87,12 +86,9 @@ void TraceReader::Rewind() {
   next_sequence_.clear();
 }
 
-// Doubles from a small window on, so that a small trace costs little. Not a std::string: that would
-// write zeros over what is about to be read into.
-void TraceReader::MakeRoom(size_t size) {
-  const size_t wanted = std::clamp(capacity_ * 2, kFirstWindow, kWindow);
-  if (capacity_ >= std::max(size, wanted)) return;
-  const size_t capacity = std::max(size, wanted);
+// Not a std::string: that would write zeros over what is about to be read into.
+void TraceReader::GrowWindow() {
+  const size_t capacity = std::max(capacity_ * 2, kFirstWindow);
   auto window = std::make_unique_for_overwrite<char[]>(capacity);
   std::copy_n(window_.get(), filled_, window.get());
   window_ = std::move(window);
@@ -106,11 +102,15 @@ Result<std::string_view> TraceReader::Peek(size_t size) {
     std::copy(window_.get() + passed, window_.get() + filled_, window_.get());
     filled_ -= passed;
     window_offset_ = offset_;
-    MakeRoom(size);
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        const size_t got,
-        file_.ReadAt(offset_ + filled_, window_.get() + filled_, capacity_ - filled_));
-    filled_ += got;
+    // The window grows as the bytes come, not as a frame's length says.
+    for (bool at_end = false; filled_ < size && !at_end;) {
+      if (filled_ == capacity_) GrowWindow();
+      const size_t room = capacity_ - filled_;
+      STALLSCOPE_ASSIGN_OR_RETURN(const size_t got,
+                                  file_.ReadAt(offset_ + filled_, window_.get() + filled_, room));
+      filled_ += got;
+      at_end = got < room;
+    }
   }
   return std::string_view(window_.get(), filled_)
       .substr(static_cast<size_t>(offset_ - window_offset_), size);

@@ -3,7 +3,7 @@
 // Frames that are whole are given; everything else is passed over, counted and placed (salvage).
 // Only a file that is no trace at all, ends inside its header, or needs a feature that this reader
 // does not know cannot be opened. The time is linear in the size of the file, whatever is in it,
-// and the memory is a window of 2 MiB. One thread at a time.
+// and the memory is a window of 2 MiB at most. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_TRACE_READER_H_
 #define STALLSCOPE_ANALYZER_TRACE_READER_H_
 
@@ -67,7 +67,7 @@ class TraceReader {
   TraceReader(InputFile file, FileHeader header, Damage header_damage);
   // `size` bytes from offset_ on; fewer at the end of the file. Valid until the next call.
   Result<std::string_view> Peek(size_t size);
-  void MakeRoom(size_t size);
+  void GrowWindow();
   // What lies behind offset_ may be written anew before we are asked again.
   void Forget();
   Frame Accept(const FrameHeader& header, std::string_view bytes);

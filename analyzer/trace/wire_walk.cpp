@@ -11,9 +11,14 @@ namespace {
 
 struct WireField {
   uint64_t number = 0;
-  uint64_t value = 0;     // of a varint
-  std::string_view body;  // of what has a length
+  uint64_t type = 0;
+  uint64_t value = 0;     // of kVarint
+  std::string_view body;  // of kLength
 };
+constexpr uint64_t kVarint = 0;
+constexpr uint64_t kFixed64 = 1;
+constexpr uint64_t kLength = 2;
+constexpr uint64_t kFixed32 = 5;
 
 // A varint as protobuf reads it: at most `max_bytes` long. False where there is none.
 bool ReadVarint(std::string_view& bytes, unsigned max_bytes, uint64_t& value) {
@@ -29,7 +34,7 @@ bool ReadVarint(std::string_view& bytes, unsigned max_bytes, uint64_t& value) {
   return false;
 }
 
-// Calls visit(field, has_length) for each field. False where the bytes break off or hold what we
+// Calls visit(field) for each field. False where the bytes break off or hold what we
 // never write; what came before has been visited.
 template <class Visit>
 bool WalkFields(std::string_view bytes, Visit&& visit) {
@@ -38,23 +43,24 @@ bool WalkFields(std::string_view bytes, Visit&& visit) {
     if (!ReadVarint(bytes, 5, tag)) return false;
     WireField field;
     field.number = static_cast<uint32_t>(tag) >> 3;  // protobuf drops the bits past 32 as well
+    field.type = tag & 7;
     if (field.number == 0) return false;
     size_t length = 0;
-    switch (tag & 7) {
-      case 0:
+    switch (field.type) {
+      case kVarint:
         if (!ReadVarint(bytes, 10, field.value)) return false;
         break;
-      case 1:
+      case kFixed64:
         length = 8;
         break;
-      case 2: {
+      case kLength: {
         uint64_t declared;
         if (!ReadVarint(bytes, 5, declared) || declared > bytes.size()) return false;
         length = static_cast<size_t>(declared);
         field.body = bytes.substr(0, length);
         break;
       }
-      case 5:
+      case kFixed32:
         length = 4;
         break;
       default:
@@ -62,7 +68,7 @@ bool WalkFields(std::string_view bytes, Visit&& visit) {
     }
     if (length > bytes.size()) return false;
     bytes.remove_prefix(length);
-    visit(field, (tag & 7) == 2);
+    visit(field);
   }
   return true;
 }
@@ -92,8 +98,8 @@ Part PartOf(Part holder, uint64_t number) {
 
 bool CountParts(std::string_view bytes, Part part, size_t& count) {
   bool good = true;
-  const bool whole = WalkFields(bytes, [&](const WireField& field, bool has_length) {
-    if (!has_length) return;
+  const bool whole = WalkFields(bytes, [&](const WireField& field) {
+    if (field.type != kLength) return;
     ++count;
     const Part inside = PartOf(part, field.number);
     if (inside != Part::kNoMessage) good = CountParts(field.body, inside, count) && good;
@@ -111,6 +117,15 @@ size_t ColumnsOf(uint64_t table) {
   return columns;
 }
 
+// The number that the message says in this field; 0 where it does not.
+uint64_t NumberIn(std::string_view message, uint64_t number) {
+  uint64_t value = 0;
+  WalkFields(message, [&](const WireField& field) {
+    if (field.number == number && field.type == kVarint) value = field.value;
+  });
+  return value;
+}
+
 }  // namespace
 
 std::optional<size_t> CountMessages(std::string_view payload) {
@@ -120,27 +135,18 @@ std::optional<size_t> CountMessages(std::string_view payload) {
 }
 
 ChunkCounts CountChunk(std::string_view payload) {
-  constexpr uint64_t kSpansField = 9;
-  constexpr uint64_t kSpanColumns = 4;
+  constexpr uint64_t kSpans = 9;
+  constexpr uint64_t kSpanColumns = 4;  // that each span has a byte in
   ChunkCounts counts;
-  WalkFields(payload, [&](const WireField& part, bool has_length) {
-    if (!has_length) return;
-    if (part.number == kSpansField) {
-      uint64_t track = 0;
-      uint64_t count = 0;
-      WalkFields(part.body, [&](const WireField& field, bool) {
-        if (field.number == 1) track = field.value;
-        if (field.number == 2) count = field.value;
-      });
-      counts.spans.emplace_back(TrackId{static_cast<uint32_t>(track)},
-                                std::min<uint64_t>(count, part.body.size() / kSpanColumns));
+  WalkFields(payload, [&](const WireField& part) {
+    if (part.type != kLength) return;
+    const uint64_t size = part.body.size();
+    if (part.number == kSpans) {
+      const TrackId track{static_cast<uint32_t>(NumberIn(part.body, 1))};
+      counts.spans.emplace_back(track, std::min(NumberIn(part.body, 2), size / kSpanColumns));
     } else if (part.number >= 16 && part.number <= 27) {
-      uint64_t count = 0;
-      WalkFields(part.body, [&](const WireField& field, bool) {
-        if (field.number == 1) count = field.value;
-      });
       counts.rows[static_cast<int>(part.number)] +=
-          std::min<uint64_t>(count, part.body.size() / ColumnsOf(part.number));
+          std::min(NumberIn(part.body, 1), size / ColumnsOf(part.number));
     }
   });
   return counts;

@@ -36,8 +36,8 @@ struct CounterState {
 struct DoctorOptions {
   std::string root = "/";
   std::string nvml_library = "libnvidia-ml.so.1";
-  std::string cuda_module;   // its path; empty where this build has none
-  std::string folder = ".";  // where recordings would go
+  std::string cuda_module = "";  // its path; empty where this build has none
+  std::string folder = ".";      // where recordings would go
 };
 
 struct Diagnosis {

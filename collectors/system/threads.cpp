@@ -28,8 +28,13 @@ struct Thread {
   int fd = -1;  // of its schedstat, where it is kept open
   uint64_t run_wait = 0;
   uint64_t seen_in_cycle = 0;
-  std::optional<Counter> on_cpu_counter;
-  std::optional<Counter> run_wait_counter;
+  struct ThreadCounters* counters = nullptr;  // null where it has none of its own
+};
+
+// Outlives its thread: where the number comes again the counter goes on, and steps back once.
+struct ThreadCounters {
+  Counter on_cpu;
+  Counter run_wait;
 };
 
 // Goes through the names in a folder bit by bit, for ever. readdir() would fill a buffer of 32 KiB
@@ -88,9 +93,7 @@ class Threads : public Source {
 
   void Read(CounterSink& sink, Effort effort) override {
     if (walk_.error() != 0) {
-      using namespace counter;  // NOLINT(google-build-using-namespace)
-      MissAll(std::string_view(folder_ + ": " + std::strerror(walk_.error())), kProcessRunWait,
-              kProcessThreads, kThreadOnCpu, kThreadRunWait);
+      if (absences().empty()) MissFolder();
       return;
     }
     const bool complete = effort == Effort::kComplete;
@@ -114,6 +117,12 @@ class Threads : public Source {
   }
 
  private:
+  void MissFolder() {
+    using namespace counter;  // NOLINT(google-build-using-namespace)
+    MissAll(std::string_view(folder_ + ": " + std::strerror(walk_.error())), kProcessRunWait,
+            kProcessThreads, kThreadOnCpu, kThreadRunWait);
+  }
+
   void StartCycle() {
     walk_.Restart();
     seen_ = 0;
@@ -144,7 +153,7 @@ class Threads : public Source {
         return kReadUnits;
       }
       found = threads_.try_emplace(tid).first;
-      Name(found->second, tid);
+      found->second.counters = CountersOf(tid);
     }
     Thread& thread = found->second;
     thread.seen_in_cycle = cycle_;
@@ -172,14 +181,20 @@ class Threads : public Source {
     --open_;
   }
 
-  void Name(Thread& thread, uint64_t tid) {
-    if (with_names_ >= kMaxWithNames) {
-      Miss(counter::kThreadOnCpu, "only the first 1024 threads have counters of their own");
-      return;
+  ThreadCounters* CountersOf(uint64_t tid) {
+    auto found = counters_.find(tid);
+    if (found == counters_.end()) {
+      if (counters_.size() >= kMaxWithNames) {
+        Miss(counter::kThreadOnCpu, "only the first 1024 threads have counters of their own");
+        return nullptr;
+      }
+      const std::string name = std::to_string(tid);
+      found = counters_
+                  .try_emplace(tid, ThreadCounters{Counter(counter::kThreadOnCpu, name),
+                                                   Counter(counter::kThreadRunWait, name)})
+                  .first;
     }
-    ++with_names_;
-    thread.on_cpu_counter.emplace(counter::kThreadOnCpu, std::to_string(tid));
-    thread.run_wait_counter.emplace(counter::kThreadRunWait, std::to_string(tid));
+    return &found->second;
   }
 
   bool ReadTimes(CounterSink& sink, Thread& thread, int fd) {
@@ -198,9 +213,9 @@ class Threads : public Source {
     total_ns_ += *run_wait - (*run_wait >= thread.run_wait ? thread.run_wait : 0);
     thread.run_wait = *run_wait;
     any_ = true;
-    if (thread.on_cpu_counter) {
-      thread.on_cpu_counter->Put(sink, *on_cpu);
-      thread.run_wait_counter->Put(sink, *run_wait);
+    if (thread.counters != nullptr) {
+      thread.counters->on_cpu.Put(sink, *on_cpu);
+      thread.counters->run_wait.Put(sink, *run_wait);
     }
     return true;
   }
@@ -208,8 +223,8 @@ class Threads : public Source {
   std::string folder_;
   FolderWalk walk_;
   std::unordered_map<uint64_t, Thread> threads_;
+  std::unordered_map<uint64_t, ThreadCounters> counters_;
   size_t open_ = 0;
-  size_t with_names_ = 0;
   uint64_t cycle_ = 1;
   uint64_t seen_ = 0;
   uint64_t total_ns_ = 0;

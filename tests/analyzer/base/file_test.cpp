@@ -110,4 +110,19 @@ TEST_SUITE("fast") {
     }
     CHECK(entries == 1);
   }
+
+  TEST_CASE("an atomic file that is not committed never was, and links are followed") {
+    ScratchDir dir;
+    REQUIRE(WriteFileAtomically(dir / "f", "old").ok());
+    {
+      auto file = stallscope::AtomicFile::Create(dir / "f");
+      REQUIRE(file.ok());
+      CHECK(file.value().Append("half").ok());
+    }
+    CHECK(ReadWholeFile(dir / "f", 100).value() == "old");
+    std::filesystem::create_symlink(dir / "f", dir / "link");
+    REQUIRE(WriteFileAtomically(dir / "link", "new").ok());
+    CHECK(std::filesystem::is_symlink(dir / "link"));
+    CHECK(ReadWholeFile(dir / "f", 100).value() == "new");
+  }
 }

@@ -1,0 +1,50 @@
+#include "analyzer/cli/command_list.h"
+
+#include <CLI/CLI.hpp>
+
+namespace stallscope::cli {
+namespace {
+
+// CLI11 describes a set of words as "{text,json}" in the option's type name.
+std::vector<std::string> WordsOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t open = type.find('{');
+  const size_t close = type.find('}', open);
+  std::vector<std::string> words;
+  if (open == std::string::npos || close == std::string::npos) return words;
+  size_t from = open + 1;
+  while (from < close) {
+    const size_t to = std::min(type.find(',', from), close);
+    words.push_back(type.substr(from, to - from));
+    from = to + 1;
+  }
+  return words;
+}
+
+OptionRow RowOf(const CLI::Option& option) {
+  OptionRow row;
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  if (row.names.empty()) {
+    row.positional = true;
+    row.names.push_back(option.get_name());
+  }
+  row.takes_value = option.get_type_size() != 0;
+  row.words = WordsOf(option);
+  row.about = option.get_description();
+  return row;
+}
+
+}  // namespace
+
+std::vector<CommandRow> ListCommands(const CLI::App& app) {
+  std::vector<CommandRow> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    CommandRow row{command->get_name(), command->get_description(), {}};
+    for (const CLI::Option* option : command->get_options()) row.options.push_back(RowOf(*option));
+    commands.push_back(std::move(row));
+  }
+  return commands;
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,30 @@
+// The commands and options as a list: what completions and the man page are made from, so that they
+// cannot say anything else than the program does.
+#ifndef STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_
+#define STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+namespace stallscope::cli {
+
+struct OptionRow {
+  std::vector<std::string> names;  // "--format", "-o"; of a positional argument its own
+  bool positional = false;
+  bool takes_value = false;
+  std::vector<std::string> words;  // the values that it takes, where they are words
+  std::string about;
+};
+
+struct CommandRow {
+  std::string name;
+  std::string about;
+  std::vector<OptionRow> options;
+};
+
+std::vector<CommandRow> ListCommands(const CLI::App& app);
+
+}  // namespace stallscope::cli
+
+#endif  // STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_

@@ -1,0 +1,19 @@
+// What is in a trace, as text for people and JSON for programs.
+#ifndef STALLSCOPE_ANALYZER_CLI_INFO_H_
+#define STALLSCOPE_ANALYZER_CLI_INFO_H_
+
+#include <string>
+
+#include "analyzer/model/run.h"
+
+namespace stallscope::cli {
+
+// The line that every view of a run opens with: can it be believed?
+std::string TrustLine(const model::Run& run);
+
+std::string InfoText(const model::Run& run, bool colors);
+std::string InfoJson(const model::Run& run);
+
+}  // namespace stallscope::cli
+
+#endif  // STALLSCOPE_ANALYZER_CLI_INFO_H_

@@ -1,0 +1,34 @@
+#include "analyzer/cli/program.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "analyzer/cli/doctor.h"
+
+namespace stallscope::cli {
+
+std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
+  auto app = std::make_unique<CLI::App>(
+      "Finds out why a training step waits for its data, and what to change.", "stallscope");
+  app->set_version_flag("--version", std::string("stallscope " STALLSCOPE_VERSION),
+                        "Print the version and exit");
+  app->require_subcommand(1);
+  app->get_formatter()->column_width(34);
+  AddInfo(*app, exit_code);
+  AddExport(*app, exit_code);
+  AddDoctor(*app, exit_code);
+  AddCompletion(*app, exit_code);
+  AddMan(*app, exit_code);
+  app->footer(
+      "Exit codes: 0 done, 2 wrong usage, 3 an input is missing or cannot be read, "
+      "5 cannot run here.");
+  return app;
+}
+
+int Fail(const Error& error) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "stallscope: %s\n", error.Line().c_str());
+  return static_cast<int>(error.kind);
+}
+
+}  // namespace stallscope::cli

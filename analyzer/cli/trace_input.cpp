@@ -1,0 +1,19 @@
+#include "analyzer/cli/trace_input.h"
+
+#include <cstdio>
+
+#include "analyzer/model/loader.h"
+
+namespace stallscope::cli {
+
+Result<model::Run> OpenTrace(const std::string& path) {
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadTrace(path));
+  for (const std::string& warning : run.quality.warnings) {
+    // Through an Error, which keeps whatever a file's name holds on one line.
+    std::fprintf(stderr, "stallscope: warning: %s\n",
+                 Error{ErrorKind::kInput, warning, "", ""}.Line().c_str());
+  }
+  return run;
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,77 @@
+#include "analyzer/cli/usage.h"
+
+#include <CLI/CLI.hpp>
+
+#include "analyzer/spec/nearest.h"
+
+namespace stallscope::cli {
+namespace {
+
+const CLI::App* ParsedCommand(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? nullptr : parsed.front();
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// The first argument that nobody took: an option without its value.
+std::string Stranger(const CLI::App& app) {
+  for (const std::string& argument : app.remaining(true)) {
+    return argument.substr(0, argument.find('='));
+  }
+  return "";
+}
+
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(word, known);
+  return nearest.empty() ? "" : "did you mean " + Quoted(nearest) + "?";
+}
+
+}  // namespace
+
+std::string HelpText(const CLI::App& app) {
+  const CLI::App* command = ParsedCommand(app);
+  return command != nullptr ? command->help("stallscope " + command->get_name()) : app.help();
+}
+
+Error UsageError(const CLI::App& app, const CLI::ParseError& error,
+                 const std::vector<std::string>& arguments) {
+  const CLI::App* command = ParsedCommand(app);
+  const std::string where = command != nullptr ? command->get_name() : "";
+  const std::string see =
+      "see stallscope " + (where.empty() ? std::string() : where + " ") + "--help";
+  if (arguments.size() < 2) {
+    return {ErrorKind::kUsage, "no command is given", "", "see stallscope --help"};
+  }
+  if (command == nullptr && arguments[1].substr(0, 1) != "-") {
+    const std::string hint = DidYouMean(arguments[1], CommandNames(app));
+    return {ErrorKind::kUsage, "there is no command " + Quoted(arguments[1]), "",
+            hint.empty() ? "see stallscope --help" : hint};
+  }
+  if (const std::string stranger = Stranger(app); !stranger.empty()) {
+    const bool option = stranger.substr(0, 1) == "-";
+    const std::string hint =
+        option ? DidYouMean(stranger, OptionNames(command != nullptr ? *command : app)) : "";
+    return {ErrorKind::kUsage,
+            option ? "there is no option " + Quoted(stranger)
+                   : Quoted(stranger) + " is one argument too many",
+            where, hint.empty() ? see : hint};
+  }
+  return {ErrorKind::kUsage, error.what(), where, see};
+}
+
+}  // namespace stallscope::cli

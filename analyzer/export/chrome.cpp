@@ -1,0 +1,223 @@
+#include "analyzer/export/chrome.h"
+
+#include <cmath>
+
+#include "analyzer/export/chrome_events.h"
+#include "analyzer/export/words.h"
+
+namespace stallscope::exporting {
+namespace {
+
+// The rows of a table that belong to each track; those of no track come last.
+template <class Row>
+std::vector<std::vector<uint32_t>> ByTrack(const std::vector<Row>& rows, size_t tracks) {
+  std::vector<std::vector<uint32_t>> of_track(tracks + 1);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const TrackId track = rows[i].track;
+    of_track[track.known() ? track.value : tracks].push_back(static_cast<uint32_t>(i));
+  }
+  return of_track;
+}
+
+// Ends before they start only in files that were not written by us.
+int64_t EndOf(int64_t start_ns, int64_t end_ns) { return std::max(start_ns, end_ns); }
+
+class ChromeWriter {
+ public:
+  ChromeWriter(const model::Run& run, TextSink& sink) : run_(run), events_(run, sink) {}
+  Status Write(What what);
+
+ private:
+  Status WriteSteps();
+  Status WriteTracks();
+  Result<ThreadNumbers> WriteTrack(const model::Track& track, const std::vector<uint32_t>& copies,
+                                   const std::vector<uint32_t>& kernels);
+  Status WriteGaps(const model::Track& track, ThreadNumbers thread);
+  Status EmitSpan(const model::Track& track, size_t i, ThreadNumbers thread);
+  Status EmitCopy(const trace::Copy& copy, ThreadNumbers thread);
+  Status EmitKernel(const trace::Kernel& kernel, ThreadNumbers thread);
+  Status WriteCounters();
+  Status WriteKnobs();
+
+  const model::Run& run_;
+  ChromeEvents events_;
+  std::vector<std::string> span_heads_;  // by span class
+};
+
+Status ChromeWriter::Write(What what) {
+  events_.BeginFile();
+  const bool all = what == What::kDefault;
+  if (all || what == What::kSteps) STALLSCOPE_RETURN_IF_ERROR(WriteSteps());
+  if (all || what == What::kSpans) STALLSCOPE_RETURN_IF_ERROR(WriteTracks());
+  if (all || what == What::kCounters) STALLSCOPE_RETURN_IF_ERROR(WriteCounters());
+  if (all) STALLSCOPE_RETURN_IF_ERROR(WriteKnobs());
+  events_.EndFile();
+  return {};
+}
+
+Status ChromeWriter::WriteSteps() {
+  const std::vector<model::StepInterval> intervals = model::StepIntervals(run_);
+  std::map<uint32_t, std::vector<size_t>> of_rank;
+  for (size_t i = 0; i < intervals.size(); ++i) of_rank[run_.RankOfStep(i)].push_back(i);
+  for (const auto& [rank, steps] : of_rank) {
+    const auto emit = [&](size_t i, ThreadNumbers thread) {
+      const model::StepInterval& interval = intervals[steps[i]];
+      const trace::Step& step = run_.rows.steps[steps[i]];
+      events_.OpenSpan(EventHead('X', "step", "step " + std::to_string(step.index)), thread,
+                       interval.start_ns, interval.end_ns);
+      events_.Argument("batch", step.batch);
+      events_.Argument("samples", uint64_t{step.samples});
+      return events_.Close();
+    };
+    STALLSCOPE_RETURN_IF_ERROR(events_.Deal(
+        events_.HostProcess(rank), "steps", steps.size(),
+        [&](size_t i) { return intervals[steps[i]].start_ns; },
+        [&](size_t i) { return intervals[steps[i]].end_ns; }, emit));
+  }
+  return {};
+}
+
+Status ChromeWriter::EmitSpan(const model::Track& track, size_t i, ThreadNumbers thread) {
+  const trace::SpanColumns& spans = track.spans;
+  events_.OpenSpan(span_heads_[spans.span_class[i]], thread, spans.start_ns[i], spans.EndNs(i));
+  events_.Argument("item", ItemId{spans.item[i]});
+  if (!spans.bytes.empty() && spans.bytes[i] != 0) events_.Argument("bytes", spans.bytes[i]);
+  if (!spans.cpu_ns.empty() && spans.cpu_ns[i] != 0) events_.Argument("cpu_ns", spans.cpu_ns[i]);
+  if (!spans.waker.empty() && spans.waker[i] != 0) {
+    events_.Argument("waker", run_.NameOf(TrackId{spans.waker[i] - 1}));
+  }
+  return events_.Close();
+}
+
+Status ChromeWriter::EmitCopy(const trace::Copy& copy, ThreadNumbers thread) {
+  events_.OpenSpan(EventHead('X', "copy", std::string("copy ") + WordFor(copy.direction)), thread,
+                   copy.start_ns, EndOf(copy.start_ns, copy.end_ns));
+  events_.Argument("batch", copy.batch);
+  events_.Argument("bytes", copy.bytes);
+  events_.Argument("memory", std::string_view(WordFor(copy.memory)));
+  events_.Argument("correlation", copy.correlation);
+  return events_.Close();
+}
+
+Status ChromeWriter::EmitKernel(const trace::Kernel& kernel, ThreadNumbers thread) {
+  events_.OpenSpan(EventHead('X', "kernel", run_.Text(kernel.name)), thread, kernel.start_ns,
+                   EndOf(kernel.start_ns, kernel.end_ns));
+  events_.Argument("batch", kernel.batch);
+  if (kernel.graph != 0) events_.Argument("graph", kernel.graph);
+  events_.Argument("correlation", kernel.correlation);
+  return events_.Close();
+}
+
+// Spans, copies and kernels of a track are dealt out together: they share its threads.
+Result<ThreadNumbers> ChromeWriter::WriteTrack(const model::Track& track,
+                                               const std::vector<uint32_t>& copies,
+                                               const std::vector<uint32_t>& kernels) {
+  const size_t copy_base = track.spans.size();
+  const size_t kernel_base = copy_base + copies.size();
+  const auto copy = [&](size_t i) -> const trace::Copy& {
+    return run_.rows.copies[copies[i - copy_base]];
+  };
+  const auto kernel = [&](size_t i) -> const trace::Kernel& {
+    return run_.rows.kernels[kernels[i - kernel_base]];
+  };
+  return events_.Deal(
+      events_.ProcessOf(track), track.info.name, kernel_base + kernels.size(),
+      [&](size_t i) {
+        return i < copy_base     ? track.spans.start_ns[i]
+               : i < kernel_base ? copy(i).start_ns
+                                 : kernel(i).start_ns;
+      },
+      [&](size_t i) {
+        return i < copy_base     ? track.spans.EndNs(i)
+               : i < kernel_base ? EndOf(copy(i).start_ns, copy(i).end_ns)
+                                 : EndOf(kernel(i).start_ns, kernel(i).end_ns);
+      },
+      [&](size_t i, ThreadNumbers thread) {
+        return i < copy_base     ? EmitSpan(track, i, thread)
+               : i < kernel_base ? EmitCopy(copy(i), thread)
+                                 : EmitKernel(kernel(i), thread);
+      });
+}
+
+Status ChromeWriter::WriteGaps(const model::Track& track, ThreadNumbers thread) {
+  const std::span<const trace::Gap> gaps = run_.GapsOf(track.info.id);
+  if (gaps.empty()) return {};
+  const std::string head = EventHead('i', "gap", "gap");
+  if (thread.tid == 0) thread = events_.NewThread(events_.ProcessOf(track), track.info.name);
+  for (const trace::Gap& gap : gaps) {
+    events_.OpenInstant(head, thread, gap.from_ns);
+    events_.Argument("dropped", gap.dropped);
+    events_.Argument("ns", static_cast<uint64_t>(std::max<int64_t>(0, gap.to_ns - gap.from_ns)));
+    STALLSCOPE_RETURN_IF_ERROR(events_.Close());
+  }
+  return {};
+}
+
+Status ChromeWriter::WriteTracks() {
+  for (const trace::SpanClass& span_class : run_.span_classes) {
+    if (span_class.kind == trace::SpanKind::kWork) {
+      span_heads_.push_back(EventHead('X', "work", run_.NameOf(span_class.stage)));
+      continue;
+    }
+    std::string name = std::string("wait: ") + WordFor(span_class.cause);
+    if (span_class.queue.known()) name += " " + std::string(run_.NameOf(span_class.queue));
+    span_heads_.push_back(EventHead('X', "wait", name));
+  }
+  const size_t tracks = run_.tracks.size();
+  const auto copies = ByTrack(run_.rows.copies, tracks);
+  const auto kernels = ByTrack(run_.rows.kernels, tracks);
+  for (size_t i = 0; i < tracks; ++i) {
+    const model::Track& track = run_.tracks[i];
+    STALLSCOPE_ASSIGN_OR_RETURN(const ThreadNumbers thread,
+                                WriteTrack(track, copies[i], kernels[i]));
+    STALLSCOPE_RETURN_IF_ERROR(WriteGaps(track, thread));
+  }
+  if (copies[tracks].empty() && kernels[tracks].empty()) return {};
+  model::Track nowhere;
+  nowhere.info.name = "unknown track";
+  nowhere.info.kind = trace::TrackKind::kStream;
+  nowhere.rank = run_.info.rank;
+  STALLSCOPE_RETURN_IF_ERROR(WriteTrack(nowhere, copies[tracks], kernels[tracks]));
+  return {};
+}
+
+Status ChromeWriter::WriteCounters() {
+  for (const trace::Sample& sample : run_.rows.samples) {
+    if (!sample.counter.known() || !std::isfinite(sample.value)) continue;
+    const trace::CounterInfo& counter = run_.counters[sample.counter.value];
+    events_.OpenCounter(EventHead('C', "counter", counter.name),
+                        events_.HostProcess(run_.info.rank), sample.time_ns);
+    events_.Argument(counter.unit.empty() ? "value" : counter.unit, sample.value);
+    STALLSCOPE_RETURN_IF_ERROR(events_.Close());
+  }
+  for (const trace::QueueEvent& event : run_.rows.queue_events) {
+    if (!event.queue.known()) continue;
+    const model::Queue& queue = run_.queues[event.queue.value];
+    events_.OpenCounter(EventHead('C', "queue", "queue " + queue.info.name),
+                        events_.HostProcess(queue.rank), event.time_ns);
+    events_.Argument("depth", uint64_t{event.depth});
+    STALLSCOPE_RETURN_IF_ERROR(events_.Close());
+  }
+  return {};
+}
+
+Status ChromeWriter::WriteKnobs() {
+  if (run_.rows.knobs.empty()) return {};
+  const ThreadNumbers thread = events_.NewThread(events_.HostProcess(run_.info.rank), "knobs");
+  for (const trace::KnobChange& knob : run_.rows.knobs) {
+    const std::string name = std::string(run_.Text(knob.path)) + ": " +
+                             std::string(run_.Text(knob.old_value)) + " to " +
+                             std::string(run_.Text(knob.new_value));
+    events_.OpenInstant(EventHead('i', "knob", name), thread, knob.time_ns);
+    STALLSCOPE_RETURN_IF_ERROR(events_.Close());
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WriteChrome(const model::Run& run, What what, TextSink& sink) {
+  return ChromeWriter(run, sink).Write(what);
+}
+
+}  // namespace stallscope::exporting

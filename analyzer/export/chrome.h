@@ -1,0 +1,19 @@
+// Trace events as Chrome's tracing and Perfetto read them: one process for the host and one a
+// device (of each rank), one thread a track. Work, waits, copies, kernels and steps are complete
+// events ("X"); what overlaps on one track goes to a further thread, because events of one thread
+// must nest. Times are the trace's own, not moved to 0.
+#ifndef STALLSCOPE_ANALYZER_EXPORT_CHROME_H_
+#define STALLSCOPE_ANALYZER_EXPORT_CHROME_H_
+
+#include "analyzer/base/result.h"
+#include "analyzer/export/export.h"
+#include "analyzer/export/text_sink.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::exporting {
+
+Status WriteChrome(const model::Run& run, What what, TextSink& sink);
+
+}  // namespace stallscope::exporting
+
+#endif  // STALLSCOPE_ANALYZER_EXPORT_CHROME_H_

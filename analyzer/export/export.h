@@ -1,0 +1,34 @@
+// A run as a file that other tools read.
+//
+// Text is made piece by piece and handed to the sink as it comes (64 KiB at a time): memory does
+// not grow with the text. Times are nanoseconds as the trace has them; where a format wants
+// microseconds they are decimals with three digits, made from the integer and exact.
+//  chrome  one JSON object of trace events, for Perfetto and chrome://tracing
+//  csv     RFC 4180 with a header line
+//  jsonl   one object a line; what is not known is null
+// Any thread; the run must not change meanwhile.
+#ifndef STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_
+#define STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_
+
+#include <functional>
+#include <string_view>
+
+#include "analyzer/base/result.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::exporting {
+
+enum class Format { kChrome, kCsv, kJsonl };
+
+// kDefault: everything for chrome, spans for csv and jsonl, whose rows are all of one kind. Spans
+// are spans, copies and kernels; counters are the sampled ones and the depths of the queues.
+enum class What { kDefault, kSpans, kSteps, kCounters };
+
+// Takes the next piece of the text. Its first error ends the export and is given back.
+using Sink = std::function<Status(std::string_view)>;
+
+Status Export(const model::Run& run, Format format, What what, const Sink& sink);
+
+}  // namespace stallscope::exporting
+
+#endif  // STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_

@@ -1,0 +1,126 @@
+#include "analyzer/export/records.h"
+
+#include "analyzer/export/words.h"
+
+namespace stallscope::exporting {
+namespace {
+
+// A name, or that it is not known.
+void Name(std::string_view name, RecordWriter& writer) {
+  if (name.empty()) {
+    writer.Unknown();
+  } else {
+    writer.Text(name);
+  }
+}
+
+// The fields that spans, copies and kernels all begin with.
+void BeginSpan(const model::Run& run, TrackId track, const char* kind, std::string_view name,
+               int64_t start_ns, int64_t end_ns, RecordWriter& writer) {
+  writer.Id(track);
+  Name(run.NameOf(track), writer);
+  writer.Text(kind);
+  Name(name, writer);
+  writer.Int(start_ns);
+  writer.Int(end_ns);
+}
+
+// A column that not every track has.
+template <class Number>
+void Optional(const std::vector<Number>& column, size_t i, RecordWriter& writer) {
+  if (column.empty()) {
+    writer.Unknown();
+  } else {
+    writer.Uint(column[i]);
+  }
+}
+
+Status WriteSpan(const model::Run& run, const model::Track& track, size_t i, RecordWriter& writer) {
+  const trace::SpanColumns& spans = track.spans;
+  const trace::SpanClass& span_class = run.ClassOf(track, i);
+  const bool wait = span_class.kind == trace::SpanKind::kWait;
+  // Of a wait the stage is the one that its track works for.
+  const StageId stage = span_class.stage.known() ? span_class.stage : track.info.stage;
+  BeginSpan(run, track.info.id, wait ? "wait" : "work", run.NameOf(stage), spans.start_ns[i],
+            spans.EndNs(i), writer);
+  if (wait) {
+    writer.Text(WordFor(span_class.cause));
+  } else {
+    writer.Unknown();
+  }
+  Name(run.NameOf(span_class.queue), writer);
+  writer.Id(ItemId{spans.item[i]});
+  Optional(spans.bytes, i, writer);
+  Optional(spans.cpu_ns, i, writer);
+  const uint32_t waker = spans.waker.empty() ? 0 : spans.waker[i];
+  writer.Id(TrackId{waker - 1});
+  return writer.EndRecord();
+}
+
+}  // namespace
+
+Status WriteSpanRecords(const model::Run& run, RecordWriter& writer) {
+  writer.Begin({"track", "track_name", "kind", "name", "start_ns", "end_ns", "cause", "queue",
+                "item", "bytes", "cpu_ns", "waker"});
+  for (const model::Track& track : run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      STALLSCOPE_RETURN_IF_ERROR(WriteSpan(run, track, i, writer));
+    }
+  }
+  for (const trace::Copy& copy : run.rows.copies) {
+    BeginSpan(run, copy.track, "copy", WordFor(copy.direction), copy.start_ns, copy.end_ns, writer);
+    writer.Unknown();
+    writer.Unknown();
+    writer.Id(copy.batch);
+    writer.Uint(copy.bytes);
+    writer.Unknown();
+    writer.Unknown();
+    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    BeginSpan(run, kernel.track, "kernel", run.Text(kernel.name), kernel.start_ns, kernel.end_ns,
+              writer);
+    writer.Unknown();
+    writer.Unknown();
+    writer.Id(kernel.batch);
+    writer.Unknown();
+    writer.Unknown();
+    writer.Unknown();
+    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+  }
+  return {};
+}
+
+Status WriteStepRecords(const model::Run& run, RecordWriter& writer) {
+  writer.Begin({"step", "start_ns", "end_ns"});
+  for (const model::StepInterval& step : model::StepIntervals(run)) {
+    writer.Uint(step.index);
+    writer.Int(step.start_ns);
+    writer.Int(step.end_ns);
+    // A partition's columns, <category>_ns each, belong here and into Begin().
+    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+  }
+  return {};
+}
+
+Status WriteCounterRecords(const model::Run& run, RecordWriter& writer) {
+  writer.Begin({"time_ns", "counter", "unit", "value"});
+  for (const trace::Sample& sample : run.rows.samples) {
+    writer.Int(sample.time_ns);
+    Name(run.NameOf(sample.counter), writer);
+    Name(sample.counter.known() ? run.counters[sample.counter.value].unit : std::string_view(),
+         writer);
+    writer.Double(sample.value);
+    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+  }
+  for (const trace::QueueEvent& event : run.rows.queue_events) {
+    writer.Int(event.time_ns);
+    writer.Text("queue " + std::string(run.NameOf(event.queue)));
+    writer.Text("elements");
+    writer.Uint(event.depth);
+    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+  }
+  return {};
+}
+
+}  // namespace stallscope::exporting

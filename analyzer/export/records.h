@@ -1,0 +1,20 @@
+// What csv and jsonl hold: one kind of record each.
+#ifndef STALLSCOPE_ANALYZER_EXPORT_RECORDS_H_
+#define STALLSCOPE_ANALYZER_EXPORT_RECORDS_H_
+
+#include "analyzer/base/result.h"
+#include "analyzer/export/record_writer.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::exporting {
+
+// Spans track by track, then copies, then kernels.
+Status WriteSpanRecords(const model::Run& run, RecordWriter& writer);
+// One a step: step,start_ns,end_ns, then whatever a partition of the steps adds.
+Status WriteStepRecords(const model::Run& run, RecordWriter& writer);
+// One a value: sampled counters, then the depth of a queue after each push and pop.
+Status WriteCounterRecords(const model::Run& run, RecordWriter& writer);
+
+}  // namespace stallscope::exporting
+
+#endif  // STALLSCOPE_ANALYZER_EXPORT_RECORDS_H_

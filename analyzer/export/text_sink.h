@@ -1,0 +1,46 @@
+// Collects text and hands it to a sink in large pieces; knows how numbers are written. One thread.
+#ifndef STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_
+#define STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyzer/base/result.h"
+#include "analyzer/export/export.h"
+
+namespace stallscope::exporting {
+
+class TextSink {
+ public:
+  // `sink` must outlive the object.
+  explicit TextSink(const Sink& sink) : sink_(sink) {}
+
+  void Add(std::string_view text) { text_ += text; }
+  void Add(char c) { text_ += c; }
+  void AddInt(int64_t value);
+  void AddUint(uint64_t value);
+  // Nanoseconds as microseconds: 1234567 as 1234.567.
+  void AddMicros(int64_t ns);
+  // The shortest text that reads back as the same double. Infinities and NaN are no numbers in
+  // JSON or CSV: nothing is written and the result is false.
+  bool AddDouble(double value);
+  // A JSON string with its quotes.
+  void AddJsonString(std::string_view text);
+
+  // Between records: hands over what has gathered, once it is enough.
+  Status Breathe() { return text_.size() < kPiece ? Status() : Flush(); }
+  Status Flush();
+
+ private:
+  static constexpr size_t kPiece = size_t{64} << 10;
+  const Sink& sink_;
+  std::string text_;
+};
+
+// Appends `text` as the inside of a JSON string. Bytes that are no UTF-8 become U+FFFD.
+void AppendJsonEscaped(std::string_view text, std::string& to);
+
+}  // namespace stallscope::exporting
+
+#endif  // STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_

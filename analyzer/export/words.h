@@ -1,0 +1,53 @@
+// The words that files use for what the trace keeps as numbers.
+#ifndef STALLSCOPE_ANALYZER_EXPORT_WORDS_H_
+#define STALLSCOPE_ANALYZER_EXPORT_WORDS_H_
+
+#include "analyzer/trace/events.h"
+
+namespace stallscope::exporting {
+
+constexpr const char* WordFor(trace::WaitCause cause) {
+  switch (cause) {
+    case trace::WaitCause::kEmpty:
+      return "empty";
+    case trace::WaitCause::kFull:
+      return "full";
+    case trace::WaitCause::kIo:
+      return "io";
+    case trace::WaitCause::kDevice:
+      return "device";
+    case trace::WaitCause::kLock:
+      return "lock";
+    case trace::WaitCause::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+constexpr const char* WordFor(trace::CopyDirection direction) {
+  switch (direction) {
+    case trace::CopyDirection::kDeviceToHost:
+      return "d2h";
+    case trace::CopyDirection::kDeviceToDevice:
+      return "d2d";
+    case trace::CopyDirection::kHostToDevice:
+      break;
+  }
+  return "h2d";
+}
+
+constexpr const char* WordFor(trace::CopyMemory memory) {
+  switch (memory) {
+    case trace::CopyMemory::kPinned:
+      return "pinned";
+    case trace::CopyMemory::kPageable:
+      return "pageable";
+    case trace::CopyMemory::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace stallscope::exporting
+
+#endif  // STALLSCOPE_ANALYZER_EXPORT_WORDS_H_

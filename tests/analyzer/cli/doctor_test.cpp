@@ -1,0 +1,54 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/support/program.h"
+
+using stallscope::test::ProgramResult;
+using stallscope::test::RunStallscope;
+
+TEST_SUITE("fast") {
+  TEST_CASE("doctor prints a table of at most 100 columns") {
+    const ProgramResult result = RunStallscope({"doctor"});
+    CHECK(result.exit_code == 0);
+    CHECK(result.err.empty());
+    CHECK(result.out.find("clock") != std::string::npos);
+    CHECK(result.out.find("no CUDA module in this build") != std::string::npos);
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) {
+      CHECK_MESSAGE(line.size() <= 100, line);
+      CHECK_MESSAGE((line.empty() || line.back() != ' '), line);
+    }
+  }
+
+  TEST_CASE("doctor's JSON has the checks and the counters") {
+    const ProgramResult result = RunStallscope({"doctor", "--format", "json"});
+    CHECK(result.exit_code == 0);
+    const auto report = nlohmann::json::parse(result.out, nullptr, false);
+    REQUIRE_FALSE(report.is_discarded());
+    CHECK(report["schema"] == "stallscope.doctor/1");
+    for (const auto& check : report["checks"]) {
+      const std::string state = check["state"];
+      CHECK((state == "ok" || state == "missing" || state == "limited"));
+      CHECK_FALSE(check["name"].get<std::string>().empty());
+      CHECK_FALSE(check["detail"].get<std::string>().empty());
+      CHECK(check["advice"].is_string());
+    }
+    bool found = false;
+    for (const auto& counter : report["counters"]) {
+      CHECK(counter["present"].get<bool>() == counter["reason"].get<std::string>().empty());
+      found = found || (counter["name"] == "memory.rss" && counter["unit"] == "bytes" &&
+                        counter["kind"] == "gauge" && counter["present"] == true);
+    }
+    CHECK(found);
+  }
+
+  TEST_CASE("doctor takes no other format") {
+    const ProgramResult result = RunStallscope({"doctor", "--format", "xml"});
+    CHECK(result.exit_code == 2);
+    CHECK(result.out.empty());
+    CHECK(result.err.find("xml") != std::string::npos);
+  }
+}
