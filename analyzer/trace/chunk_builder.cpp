@@ -142,7 +142,7 @@ void Encode(const std::vector<Row>& rows, int number, wire::Chunk& chunk) {
   }
 }
 
-void Encode(Names from, wire::Chunk& chunk, wire::Names* (wire::Chunk::*names_of)()) {
+void Encode(Names&& from, wire::Chunk& chunk, wire::Names* (wire::Chunk::*names_of)()) {
   if (from.empty()) return;
   wire::Names& to = *(chunk.*names_of)();
   for (auto& [id, name] : from) {
