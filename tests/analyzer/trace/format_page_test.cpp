@@ -94,9 +94,9 @@ TEST_SUITE("fast") {
     REQUIRE(chunk.spans.size() == 1);
     SpanColumns spans;
     REQUIRE(AppendSpans(chunk.spans[0], {0, 1}, spans));
-    CHECK(spans.start_ns == std::vector<int64_t>{1'000, 1'300, 1'390});
-    CHECK(spans.duration == std::vector<uint32_t>{300, 100, 2});
-    CHECK(spans.item == std::vector<uint64_t>{7, ItemId::None().value, 5});
+    CHECK(spans.start_ns == Column<int64_t>{1'000, 1'300, 1'390});
+    CHECK(spans.duration == Column<uint32_t>{300, 100, 2});
+    CHECK(spans.item == Column<uint64_t>{7, ItemId::None().value, 5});
     CHECK(spans.cpu_ns == std::vector<uint64_t>{250, 0, 0});
     CHECK(chunk.rows.samples ==
           std::vector<Sample>{{1'200, 100.0, CounterId{0}}, {1'150, -1.0, CounterId::None()}});
