@@ -158,7 +158,8 @@ TEST_SUITE("fast") {
     CHECK(filed.out.empty());
     CHECK(ReadWholeFile(dir / "r.csv", 1 << 20).value() == direct.out);
 
-    const auto steps = RunStallscope({"export", dir / "r.sst", "--format", "csv", "--what", "steps"});
+    const auto steps =
+        RunStallscope({"export", dir / "r.sst", "--format", "csv", "--what", "steps"});
     CHECK(steps.out.find("step,start_ns,end_ns") == 0);
 
     const auto chrome = RunStallscope({"export", dir / "r.sst", "--format", "chrome"});
@@ -173,13 +174,14 @@ TEST_SUITE("fast") {
   TEST_CASE("a reader that leaves early is no failure, a full disk is one") {
     ScratchDir dir;
     WriteRun(dir / "r.sst");
-    const std::string command = test::BuildDir() + "/bin/stallscope export --format csv " + dir.path() +
-                                "/r.sst";
+    const std::string command =
+        test::BuildDir() + "/bin/stallscope export --format csv " + dir.path() + "/r.sst";
     CHECK(RunProgram({"bash", "-c", "set -o pipefail; " + command + " | true"}).err.empty());
     const auto full = RunProgram({"bash", "-c", command + " > /dev/full"});
     CHECK(full.exit_code == 5);
     CHECK(OneLine(full.err));
-    const auto device = RunStallscope({"export", "--format", "csv", dir / "r.sst", "-o", "/dev/null"});
+    const auto device =
+        RunStallscope({"export", "--format", "csv", dir / "r.sst", "-o", "/dev/null"});
     CHECK(device.exit_code == 0);
     CHECK(std::filesystem::is_character_file("/dev/null"));
   }
@@ -201,11 +203,11 @@ TEST_SUITE("fast") {
     }
     CHECK(tried > 0);
     // What bash offers after "stallscope info --format ".
-    const auto offered = RunProgram(
-        {"bash", "-c",
-         "source " + (dir / "bash") +
-             "; COMP_WORDS=(stallscope info --format ''); COMP_CWORD=3; _stallscope; "
-             "echo ${COMPREPLY[@]}"});
+    const auto offered =
+        RunProgram({"bash", "-c",
+                    "source " + (dir / "bash") +
+                        "; COMP_WORDS=(stallscope info --format ''); COMP_CWORD=3; _stallscope; "
+                        "echo ${COMPREPLY[@]}"});
     CHECK(offered.out == "text json\n");
   }
 
