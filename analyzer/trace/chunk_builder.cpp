@@ -11,10 +11,11 @@ namespace {
 // What Grow() takes for a message or a string is no less than this, so that a full chunk has fewer
 // than kMaxMessagesInPayload of them.
 constexpr size_t kPartBytes = 16;
-static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTallies < kMaxMessagesInPayload);
+static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTalliesInSeal <
+              kMaxMessagesInPayload);
 constexpr size_t kTallyBytes = 42;
 // Past a builder that is not full yet, one more call and the spans that were not measured fit in.
-static_assert(kFullPayload + kMaxTallies * kTallyBytes + kMaxNameBytes +
+static_assert(kFullPayload + kMaxTalliesInSeal * kTallyBytes + kMaxNameBytes +
                   ChunkBuilder::kSpansBetweenMeasures * 58 <
               kMaxPayload);
 
@@ -330,14 +331,14 @@ void ChunkBuilder::Define(const CounterInfo& counter) {
 void ChunkBuilder::SetSeal(const Seal& seal) {
   Seal& cut = seal_.emplace(seal);
   Cut(cut.first_error, kMaxNameBytes);
-  if (cut.tallies.size() > kMaxTallies) {
+  if (cut.tallies.size() > kMaxTalliesInSeal) {
     Tally rest;
-    for (size_t i = kMaxTallies - 1; i < cut.tallies.size(); ++i) {
+    for (size_t i = kMaxTalliesInSeal - 1; i < cut.tallies.size(); ++i) {
       rest.emitted += cut.tallies[i].emitted;
       rest.stored += cut.tallies[i].stored;
       rest.dropped += cut.tallies[i].dropped;
     }
-    cut.tallies.resize(kMaxTallies - 1);
+    cut.tallies.resize(kMaxTalliesInSeal - 1);
     cut.tallies.push_back(rest);
   }
   Grow(cut.tallies.size() * kTallyBytes + cut.first_error.size() + 32);
