@@ -82,6 +82,50 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("names from a file cannot steer the terminal or break a line") {
+    ScratchDir dir;
+    test::TraceBuilder trace;
+    trace.run.name = "evil\x1b[2J\nname";
+    trace.Stage("\xff\xfe");
+    trace.Thread("tab\tand \xc2\x9b");
+    trace.run.warnings = {"two\nlines \x1b[31m"};
+    trace.Seal(3);
+    trace.Write(dir / "r.sst");
+    const auto result = RunStallscope({"info", dir / "r.sst"});
+    CHECK(result.exit_code == 0);
+    for (const std::string& text : {result.out, result.err}) {
+      CHECK(text.find_first_of("\x1b\t\x7f") == std::string::npos);
+      CHECK(text.find("\xc2\x9b") == std::string::npos);
+    }
+    CHECK(result.out.find("evil?[2J?name\n") != std::string::npos);
+    CHECK(OneLine(result.err));
+    const auto json = RunStallscope({"info", "--format", "json", dir / "r.sst"});
+    CHECK(nlohmann::json::parse(json.out)["stages"][0]["name"] == "\ufffd\ufffd");
+  }
+
+  TEST_CASE("colours appear on a terminal, and not where NO_COLOR is set") {
+    if (!Have("script")) return test::Skip("script, which gives a terminal, is not installed");
+    ScratchDir dir;
+    WriteRun(dir / "r.sst");
+    const std::string command = test::BuildDir() + "/bin/stallscope info " + dir.path() + "/r.sst";
+    const auto on_terminal = [&](const std::string& no_color) {
+      return RunProgram({"script", "-qec", command, "/dev/null"}, {no_color, "TERM=xterm"}).out;
+    };
+    CHECK(on_terminal("NO_COLOR=").find("\x1b[") != std::string::npos);
+    CHECK(on_terminal("NO_COLOR=1").find("\x1b[") == std::string::npos);
+  }
+
+  TEST_CASE("a link given with -o stays a link") {
+    ScratchDir dir;
+    WriteRun(dir / "r.sst");
+    std::ofstream(dir / "real.csv") << "old";
+    std::filesystem::create_symlink("real.csv", dir / "link");
+    CHECK(RunStallscope({"export", dir / "r.sst", "--format", "csv", "-o", dir / "link"})
+              .exit_code == 0);
+    CHECK(std::filesystem::is_symlink(dir / "link"));
+    CHECK(ReadWholeFile(dir / "real.csv", 1 << 20).value().find("track,") == 0);
+  }
+
   TEST_CASE("a damaged trace is a warning that names the offset, and what is left is shown") {
     ScratchDir dir;
     const auto offsets = WriteRun(dir / "r.sst");
@@ -132,7 +176,8 @@ TEST_SUITE("fast") {
     check({"export", "a.sst"}, "--format");
     check({"export", "a.sst", "--format", "csv", "--what", "span"}, "spans");
     check({"completion", "tcsh"}, "bash");
-    check({"doctor", "--format"}, "--format");
+    check({"doctor", "--format"}, "--format needs a value");
+    CHECK(RunStallscope({"zzzzzzzzzzzz"}).err.find("did you mean") == std::string::npos);
   }
 
   TEST_CASE("help and version go to stdout and end with 0") {
