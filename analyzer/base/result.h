@@ -98,6 +98,7 @@ using Status = Result<void>;
     if (!stallscope_status.ok()) return std::move(stallscope_status).error(); \
   } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 // STALLSCOPE_ASSIGN_OR_RETURN(auto file, Open(path));
 #define STALLSCOPE_ASSIGN_OR_RETURN(target, expression)                                      \
   STALLSCOPE_ASSIGN_OR_RETURN_INNER(STALLSCOPE_CONCAT(stallscope_result_, __LINE__), target, \
@@ -106,5 +107,6 @@ using Status = Result<void>;
   auto result = (expression);                                         \
   if (!result.ok()) return std::move(result).error();                 \
   target = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // STALLSCOPE_ANALYZER_BASE_RESULT_H_

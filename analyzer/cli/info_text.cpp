@@ -74,11 +74,19 @@ std::string Queues(const model::Run& run, bool colors) {
 std::string Tracks(const model::Run& run, bool colors) {
   constexpr size_t kShown = 40;
   if (run.tracks.empty()) return "";
+  // A device's track has copies and kernels, which count as spans.
+  std::vector<uint64_t> spans;
+  for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (copy.track.known()) ++spans[copy.track.value];
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.track.known()) ++spans[kernel.track.value];
+  }
   Rows rows{{"track", "stage", "spans", "dropped"}};
   for (size_t i = 0; i < std::min(run.tracks.size(), kShown); ++i) {
     const model::Track& track = run.tracks[i];
-    rows.push_back({track.info.name, std::string(run.NameOf(track.info.stage)),
-                    Grouped(track.spans.size()),
+    rows.push_back({track.info.name, std::string(run.NameOf(track.info.stage)), Grouped(spans[i]),
                     track.tally ? Grouped(track.tally->dropped) : "not known"});
   }
   std::string text = Heading("Tracks", colors) + Table(rows, {2, 3});

@@ -71,6 +71,18 @@ std::string ReadableNs(int64_t ns) {
   return fmt::format("{:.3f} s", value / 1e9);
 }
 
+std::string Printable(std::string_view text) {
+  std::string clean(text);
+  for (size_t i = 0; i < clean.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(clean[i]);
+    // U+0080 to U+009F, which some terminals obey, are 0xc2 and one of these.
+    const bool high = byte >= 0x80 && byte < 0xa0 && i > 0 && clean[i - 1] == '\xc2';
+    if (byte < 0x20 || byte == 0x7f) clean[i] = '?';
+    if (high) clean[i] = '\xbf';  // U+00BF, a question mark upside down
+  }
+  return clean;
+}
+
 std::string Table(const std::vector<std::vector<std::string>>& rows,
                   const std::vector<size_t>& right, size_t width) {
   std::vector<size_t> widths;
@@ -95,7 +107,7 @@ std::string Table(const std::vector<std::vector<std::string>>& rows,
   for (const auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = CutTo(row[i], widths[i]);
+      const std::string cell = CutTo(Printable(row[i]), widths[i]);
       const std::string pad(widths[i] - std::min(widths[i], Width(cell)), ' ');
       const bool to_right = std::find(right.begin(), right.end(), i) != right.end();
       line += std::string(kApart, ' ') + (to_right ? pad + cell : cell + pad);

@@ -22,8 +22,12 @@ std::string ReadableBytes(uint64_t bytes);
 // 1.234 s, 17.5 ms, 312 ns.
 std::string ReadableNs(int64_t ns);
 
-// Rows of cells as aligned columns, two spaces apart, cut to `width`. The first row is the head.
-// Numbers stand to the right: `right` names those columns.
+// Control characters replaced: names come from files, and must neither steer a terminal nor break a
+// line.
+std::string Printable(std::string_view text);
+
+// Rows of printable cells as aligned columns, two spaces apart, cut to `width`. The first row is
+// the head. Numbers stand to the right: `right` names those columns.
 std::string Table(const std::vector<std::vector<std::string>>& rows,
                   const std::vector<size_t>& right, size_t width = 100);
 

@@ -1,6 +1,7 @@
 #include "analyzer/cli/usage.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "analyzer/spec/nearest.h"
 
@@ -36,9 +37,12 @@ std::string Stranger(const CLI::App& app) {
   return "";
 }
 
+// Nothing where even the nearest shares so little that it was hardly meant.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = Nearest(word, known);
-  return nearest.empty() ? "" : "did you mean " + Quoted(nearest) + "?";
+  const std::string start = word.substr(0, 64);
+  const bool near = EditDistance(start, nearest) <= std::max<size_t>(2, start.size() / 2);
+  return nearest.empty() || !near ? "" : "did you mean " + Quoted(nearest) + "?";
 }
 
 }  // namespace
@@ -70,6 +74,10 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
             option ? "there is no option " + Quoted(stranger)
                    : Quoted(stranger) + " is one argument too many",
             where, hint.empty() ? see : hint};
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string what = error.what();
+    return {ErrorKind::kUsage, what.substr(0, what.find(':')) + " needs a value", where, see};
   }
   return {ErrorKind::kUsage, error.what(), where, see};
 }

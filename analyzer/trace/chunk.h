@@ -119,7 +119,7 @@ class ChunkBuilder {
   void Define(const QueueInfo& queue);
   void Define(const TrackInfo& track);
   void Define(const CounterInfo& counter);
-  // Tallies past kMaxTallies are added up in one of no track, so that the sums stay right.
+  // Tallies past kMaxTalliesInSeal are added up in one of no track, so that the sums stay right.
   void SetSeal(const Seal& seal);
 
   bool Empty() const { return size_ == 0 && span_count_ == 0; }

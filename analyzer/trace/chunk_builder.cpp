@@ -11,10 +11,11 @@ namespace {
 // What Grow() takes for a message or a string is no less than this, so that a full chunk has fewer
 // than kMaxMessagesInPayload of them.
 constexpr size_t kPartBytes = 16;
-static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTallies < kMaxMessagesInPayload);
+static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTalliesInSeal <
+              kMaxMessagesInPayload);
 constexpr size_t kTallyBytes = 42;
 // Past a builder that is not full yet, one more call and the spans that were not measured fit in.
-static_assert(kFullPayload + kMaxTallies * kTallyBytes + kMaxNameBytes +
+static_assert(kFullPayload + kMaxTalliesInSeal * kTallyBytes + kMaxNameBytes +
                   ChunkBuilder::kSpansBetweenMeasures * 58 <
               kMaxPayload);
 
@@ -142,7 +143,9 @@ void Encode(const std::vector<Row>& rows, int number, wire::Chunk& chunk) {
   }
 }
 
-void Encode(Names from, wire::Names& to) {
+void Encode(Names&& from, wire::Chunk& chunk, wire::Names* (wire::Chunk::*names_of)()) {
+  if (from.empty()) return;
+  wire::Names& to = *(chunk.*names_of)();
   for (auto& [id, name] : from) {
     to.add_id(id);
     to.add_name(std::move(name));
@@ -328,14 +331,14 @@ void ChunkBuilder::Define(const CounterInfo& counter) {
 void ChunkBuilder::SetSeal(const Seal& seal) {
   Seal& cut = seal_.emplace(seal);
   Cut(cut.first_error, kMaxNameBytes);
-  if (cut.tallies.size() > kMaxTallies) {
+  if (cut.tallies.size() > kMaxTalliesInSeal) {
     Tally rest;
-    for (size_t i = kMaxTallies - 1; i < cut.tallies.size(); ++i) {
+    for (size_t i = kMaxTalliesInSeal - 1; i < cut.tallies.size(); ++i) {
       rest.emitted += cut.tallies[i].emitted;
       rest.stored += cut.tallies[i].stored;
       rest.dropped += cut.tallies[i].dropped;
     }
-    cut.tallies.resize(kMaxTallies - 1);
+    cut.tallies.resize(kMaxTalliesInSeal - 1);
     cut.tallies.push_back(rest);
   }
   Grow(cut.tallies.size() * kTallyBytes + cut.first_error.size() + 32);
@@ -348,12 +351,13 @@ std::string ChunkBuilder::Finish(const Anchor& anchor) {
   clock.set_monotonic_ns(anchor.monotonic_ns);
   clock.set_realtime_ns(anchor.realtime_ns);
 
-  Encode(stages_.Take(), *chunk.mutable_stage_names());
-  Encode(queues_.Take(), *chunk.mutable_queue_names());
-  Encode(tracks_.Take(), *chunk.mutable_track_names());
-  Encode(counters_.Take(), *chunk.mutable_counter_names());
-  Encode(strings_.Take(), *chunk.mutable_strings());
+  Encode(stages_.Take(), chunk, &wire::Chunk::mutable_stage_names);
+  Encode(queues_.Take(), chunk, &wire::Chunk::mutable_queue_names);
+  Encode(tracks_.Take(), chunk, &wire::Chunk::mutable_track_names);
+  Encode(counters_.Take(), chunk, &wire::Chunk::mutable_counter_names);
+  Encode(strings_.Take(), chunk, &wire::Chunk::mutable_strings);
   Encode(definitions_, *chunk.mutable_definitions());
+  if (chunk.definitions().ByteSizeLong() == 0) chunk.clear_definitions();
   definitions_ = {};
   for (const SpanClass& c : classes_) {
     wire::SpanClass& to = *chunk.add_span_classes();

@@ -22,9 +22,8 @@ constexpr size_t kMaxTracks = 65'536;
 constexpr size_t kMaxCounters = 16'384;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxSpanClasses = 65'535;
-constexpr size_t kMaxTalliesInSeal = 8'192;  // more go into further seal frames
+constexpr size_t kMaxTalliesInSeal = 4'096;  // more go into further seal frames
 
-constexpr size_t kMaxTallies = 4'096;    // in one seal
 constexpr size_t kMaxArguments = 1'024;  // of the command line; as many warnings
 constexpr size_t kMaxListBytes = 64 << 10;
 

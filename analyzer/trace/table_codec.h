@@ -24,15 +24,15 @@ namespace stallscope::trace {
 enum class Coding { kPlain, kDelta };
 
 template <auto Member, Coding kHow>
-struct Column {
+struct TableColumn {
   static constexpr auto kMember = Member;
   static constexpr Coding kCoding = kHow;
 };
 
 template <auto Member>
-using Plain = Column<Member, Coding::kPlain>;
+using Plain = TableColumn<Member, Coding::kPlain>;
 template <auto Member>
-using Delta = Column<Member, Coding::kDelta>;
+using Delta = TableColumn<Member, Coding::kDelta>;
 
 template <class Row>
 struct Columns;

@@ -9,6 +9,8 @@ function(stallscope_test)
   string(REPLACE "/" "_" target "test_${arg_NAME}")
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE stallscope_options stallscope_test_support)
+  # What is tested is optimised; the tests themselves need not be, and compile in half the time.
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0>)
   foreach(link IN LISTS arg_LINKS)
     stallscope_room_target("${link}" linked)
     target_link_libraries(${target} PRIVATE ${linked})

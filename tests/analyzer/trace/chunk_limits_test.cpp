@@ -206,7 +206,7 @@ TEST_SUITE("fast") {
     const Result<Chunk> chunk = DecodeChunk(builder.Finish({}));
     REQUIRE(chunk.ok());
     const std::vector<Tally>& tallies = chunk.value().seal->tallies;
-    REQUIRE(tallies.size() == kMaxTallies);
+    REQUIRE(tallies.size() == kMaxTalliesInSeal);
     CHECK(tallies[100] == seal.tallies[100]);
     CHECK_FALSE(tallies.back().track.known());
     Tally sum;

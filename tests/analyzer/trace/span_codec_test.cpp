@@ -178,8 +178,8 @@ TEST_SUITE("fast") {
     REQUIRE(AppendSpans(Encode(kThree), kClasses, spans));
     REQUIRE(AppendSpans(Encode(plain), kClasses, spans));
     spans.PadOptional();
-    CHECK(spans.bytes == Column<uint64_t>{0, 0, 0, 10, 0, 1'000, 0, 0, 0});
-    CHECK(spans.cpu_ns == Column<uint64_t>{0, 0, 0, 0, 4, 9, 0, 0, 0});
+    CHECK(spans.bytes == std::vector<uint64_t>{0, 0, 0, 10, 0, 1'000, 0, 0, 0});
+    CHECK(spans.cpu_ns == std::vector<uint64_t>{0, 0, 0, 0, 4, 9, 0, 0, 0});
     CHECK(spans.waker == std::vector<uint32_t>{0, 0, 0, 0, 3, 1, 0, 0, 0});
   }
 
@@ -192,8 +192,8 @@ TEST_SUITE("fast") {
     encoder.AddWaker(TrackId{2});
     SpanColumns spans;
     REQUIRE(AppendSpans(encoder.Take(), kClasses, spans));
-    CHECK(spans.bytes == Column<uint64_t>{5});
-    CHECK(spans.cpu_ns == Column<uint64_t>{6});
+    CHECK(spans.bytes == std::vector<uint64_t>{5});
+    CHECK(spans.cpu_ns == std::vector<uint64_t>{6});
     CHECK(spans.waker == std::vector<uint32_t>{2});
   }
 
