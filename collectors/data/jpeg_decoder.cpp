@@ -116,11 +116,10 @@ ScanPlan PlanScan(const jpeg_decompress_struct& jpeg, const std::optional<Rect>&
   return plan;
 }
 
-// Decodes the plan's part into `to`. False after an error.
-bool Scan(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
+// Decodes the plan's part into `to`. An error jumps out of it: nothing here may own anything.
+void ScanLines(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
   jpeg_decompress_struct& jpeg = session.jpeg;
   const auto stride = static_cast<size_t>(plan.crop.width) * 3;
-  if (setjmp(session.jump) != 0) return false;
   jpeg_start_decompress(&jpeg);
   JDIMENSION x = plan.band_x;
   JDIMENSION width = plan.band_width;
@@ -142,6 +141,12 @@ bool Scan(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
   // Finishing reads on to the end of the image, so that a file cut off behind the last line's
   // data is found; for a crop that would be the work that it saves.
   if (jpeg.output_scanline == jpeg.output_height) jpeg_finish_decompress(&jpeg);
+}
+
+// False after an error.
+bool Scan(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
+  if (setjmp(session.jump) != 0) return false;
+  ScanLines(session, plan, to);
   return true;
 }
 

@@ -54,10 +54,8 @@ Status Resizer::Resize(const Tensor& image, const Rect& from, int height, int wi
   }
   libyuv::RGB24ToARGB(PixelAt(image, from.x, from.y), static_cast<int>(image.shape()[1]) * 3,
                       source_.data(), from.width * 4, from.width, from.height);
-  const bool halves = from.width > 2 * width || from.height > 2 * height;
   if (libyuv::ARGBScale(source_.data(), from.width * 4, from.width, from.height, scaled_.data(),
-                        width * 4, width, height,
-                        halves ? libyuv::kFilterBox : libyuv::kFilterBilinear) != 0) {
+                        width * 4, width, height, libyuv::kFilterBilinear) != 0) {
     return NoMemory();
   }
   libyuv::ARGBToRGB24(scaled_.data(), width * 4, into.data(), width * 3, width, height);

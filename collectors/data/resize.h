@@ -19,8 +19,9 @@ namespace stallscope::data {
 
 class Resizer {
  public:
-  // The part `from` of `image`, scaled to height x width: bilinear where it grows or shrinks
-  // little, box where it shrinks to less than half. `into` must be another tensor.
+  // The part `from` of `image`, scaled to height x width: bilinear, also where it shrinks to less
+  // than half, as tf.image.resize does. (The library's box filter samples the left upper corner of
+  // each box instead of averaging it, unless the factor is even.) `into` must be another tensor.
   Status Resize(const Tensor& image, const Rect& from, int height, int width, Tensor& into);
 
  private:

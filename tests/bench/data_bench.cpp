@@ -217,7 +217,7 @@ void DecodeCsvRow(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(data::DecodeCsvImage(text, image).value());
   }
-  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * text.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(text.size()));
 }
 BENCHMARK(DecodeCsvRow)->Unit(benchmark::kMicrosecond);
 

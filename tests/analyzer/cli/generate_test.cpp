@@ -35,8 +35,8 @@ std::set<std::string> NamesIn(const std::string& folder) {
 TEST_SUITE("fast") {
   TEST_CASE("generate writes its files and the manifest, and says one line") {
     ScratchDir dir;
-    const ProgramResult made = Generate(dir / "set", {"--images", "6", "--size", "32x24",
-                                                      "--classes", "2", "--shards", "2"});
+    const ProgramResult made = Generate(
+        dir / "set", {"--images", "6", "--size", "32x24", "--classes", "2", "--shards", "2"});
     CHECK(made.exit_code == 0);
     CHECK(made.err.empty());
     CHECK(made.out.find("6 images of 2 classes in 2 files") != std::string::npos);
@@ -56,10 +56,14 @@ TEST_SUITE("fast") {
 
   TEST_CASE("generate: wrong values are exit code 2, a folder that cannot be made 5") {
     ScratchDir dir;
-    for (const std::vector<std::string>& wrong :
-         {std::vector<std::string>{"--images", "0"}, {"--images", "-1"}, {"--size", "500"},
-          {"--size", "0x10"}, {"--size", "10x10x"}, {"--classes", "0"}, {"--shards", "0"},
-          {"--format", "tar"}}) {
+    for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--images", "0"},
+                                                  {"--images", "-1"},
+                                                  {"--size", "500"},
+                                                  {"--size", "0x10"},
+                                                  {"--size", "10x10x"},
+                                                  {"--classes", "0"},
+                                                  {"--shards", "0"},
+                                                  {"--format", "tar"}}) {
       const ProgramResult refused = Generate(dir / "set", wrong);
       CHECK(refused.exit_code == 2);
       CHECK_FALSE(refused.err.empty());

@@ -120,8 +120,9 @@ TEST_SUITE("fast") {
     WriteRun(dir / "r.sst");
     std::ofstream(dir / "real.csv") << "old";
     std::filesystem::create_symlink("real.csv", dir / "link");
-    CHECK(RunStallscope({"export", dir / "r.sst", "--format", "csv", "-o", dir / "link"})
-              .exit_code == 0);
+    CHECK(
+        RunStallscope({"export", dir / "r.sst", "--format", "csv", "-o", dir / "link"}).exit_code ==
+        0);
     CHECK(std::filesystem::is_symlink(dir / "link"));
     CHECK(ReadWholeFile(dir / "real.csv", 1 << 20).value().find("track,") == 0);
   }
