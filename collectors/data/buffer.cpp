@@ -10,11 +10,13 @@
 namespace stallscope::data {
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
+    : memory_(other.memory_),
+      data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       capacity_(std::exchange(other.capacity_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(memory_, other.memory_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(capacity_, other.capacity_);
@@ -31,7 +33,15 @@ Buffer& Buffer::operator=(const Buffer& other) {
   return *this;
 }
 
-Buffer::~Buffer() { std::free(data_); }
+Buffer::~Buffer() { Release(); }
+
+void Buffer::Release() {
+  if (memory_ == nullptr) {
+    std::free(data_);
+  } else if (data_ != nullptr) {
+    memory_->Free(data_, capacity_);
+  }
+}
 
 // Exactly what is asked for, rounded up to the alignment: doubling is Append's business, and an
 // image's buffer should not hold twice the image.
@@ -40,10 +50,12 @@ bool Buffer::Grow(size_t capacity) {
     return false;
   }
   const size_t rounded = (capacity + kAlignment - 1) / kAlignment * kAlignment;
-  auto* fresh = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded));
+  auto* fresh = memory_ == nullptr
+                    ? static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded))
+                    : memory_->Allocate(rounded);
   if (fresh == nullptr) return false;
   if (size_ > 0) std::memcpy(fresh, data_, size_);
-  std::free(data_);
+  Release();
   data_ = fresh;
   capacity_ = rounded;
   return true;
@@ -66,7 +78,7 @@ void Buffer::Append(ByteView bytes) {
   const size_t needed = size_ + bytes.size();
   if (needed > capacity_) {
     // The old block must live until its own bytes have been copied out of it.
-    Buffer grown;
+    Buffer grown(memory_);
     if (!grown.Grow(std::max(needed, capacity_ * 2))) throw std::bad_alloc();
     if (size_ > 0) std::memcpy(grown.data_, data_, size_);
     std::memcpy(grown.data_ + size_, bytes.data(), bytes.size());

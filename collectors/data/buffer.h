@@ -23,11 +23,22 @@ inline std::string_view AsText(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Where a buffer's bytes come from if not from the heap: a device's pinned memory. Any thread.
+class BufferMemory {
+ public:
+  virtual ~BufferMemory() = default;
+  // On a 64-byte boundary; null where there is none left.
+  virtual uint8_t* Allocate(size_t bytes) noexcept = 0;
+  virtual void Free(uint8_t* block, size_t bytes) noexcept = 0;
+};
+
 class Buffer {
  public:
   static constexpr size_t kAlignment = 64;
 
   Buffer() = default;
+  // `memory` must outlive the buffer; null is the heap. Copies of it lie in the heap.
+  explicit Buffer(BufferMemory* memory) : memory_(memory) {}
   explicit Buffer(size_t size) { Resize(size); }
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -53,7 +64,9 @@ class Buffer {
 
  private:
   [[nodiscard]] bool Grow(size_t capacity);
+  void Release();
 
+  BufferMemory* memory_ = nullptr;
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

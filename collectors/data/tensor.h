@@ -59,6 +59,7 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(DType dtype, const Shape& shape) { Reset(dtype, shape); }
+  explicit Tensor(BufferMemory* memory) : buffer_(memory) {}
 
   // Another dtype and shape; the bytes are whatever was there. Keeps the memory where it fits.
   void Reset(DType dtype, const Shape& shape);
@@ -67,6 +68,7 @@ class Tensor {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   size_t bytes() const { return buffer_.size(); }
+  size_t capacity() const { return buffer_.capacity(); }  // in bytes
   uint8_t* data() { return buffer_.data(); }
   const uint8_t* data() const { return buffer_.data(); }
   ByteView view() const { return buffer_.view(); }

@@ -1,0 +1,64 @@
+// One sample on its way through the pipeline, or a batch of them.
+//
+// Both are one type, so that a stage which only holds and hands on (prefetch, shuffle, cache,
+// repeat) need not know which it has. An element owns its bytes and is moved from stage to stage;
+// whoever has it may change it.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/ids.h"
+#include "collectors/data/tensor.h"
+
+namespace stallscope::pipeline {
+
+// What an element is across runs, threads and rewrites: everything random about it is drawn from
+// this and the seed.
+struct ElementId {
+  uint32_t file = 0;  // its place among the source's files
+  uint32_t epoch = 0;
+  uint64_t record = 0;  // its place in the file
+  bool operator==(const ElementId&) const = default;
+};
+
+// How much of an element has been understood so far.
+enum class Content : uint8_t {
+  kRecord,   // a serialised tf.train.Example, or any other record of a TFRecord file
+  kEncoded,  // an image file's bytes: JPEG or PNG
+  kRow,      // a line of CSV
+  kTensor,   // values
+};
+
+// What a batch has beside its tensor, an entry a sample, in the order of the tensor's rows.
+struct BatchMembers {
+  std::vector<ElementId> ids;
+  std::vector<int64_t> labels;
+  int64_t last = 0;  // the sample that came last
+};
+
+struct Element {
+  ItemId item;   // in the trace
+  ElementId id;  // of a batch that of its first sample
+  Content content = Content::kTensor;
+  // Of a batch the first dimension counts the samples. What is not decoded is uint8 of one
+  // dimension, its bytes.
+  data::Tensor value;
+  int64_t label = 0;
+  data::Tensor one_hot;  // float32; empty unless the op one_hot made it
+  // Where it came from, for errors; shared by all elements of the file.
+  std::shared_ptr<const std::string> file;
+  uint64_t offset = 0;
+  Ticks completed = 0;  // when the last stage that worked on it was done
+  std::unique_ptr<BatchMembers> batch;  // null for a single sample
+
+  int64_t samples() const { return batch ? static_cast<int64_t>(batch->ids.size()) : 1; }
+};
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_

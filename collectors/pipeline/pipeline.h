@@ -1,0 +1,88 @@
+// The input pipeline that a spec describes, running.
+//
+// Stages pull: the trainer asks the last one, which asks the one before it. A stage without
+// parallelism works in the thread that asks; parallel ones, and prefetch, have threads of their
+// own and a bounded queue. So a spec without either runs as one thread, as tf.data does.
+//
+// Next() belongs to one thread at a time; Cancel() may come from any. An error in any worker is
+// what Next() gives as soon as the elements before it are taken; every later call gives it again.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/spec/ops.h"
+#include "analyzer/spec/spec.h"
+#include "collectors/data/buffer.h"
+#include "collectors/pipeline/element.h"
+#include "collectors/recorder/recorder.h"
+
+namespace stallscope::pipeline {
+
+// An op with what its randomness is drawn from beside the seed and the element: rewrites move ops
+// about, and the draw must not change with the place.
+struct OpInstance {
+  OpCall call;
+  uint64_t salt = 0;
+};
+
+// A map that the spec puts on the device: the pipeline leaves its ops to the trainer, which runs
+// them on each batch when it has been copied.
+struct DeviceMap {
+  StageId stage;
+  std::string name;
+  std::vector<OpInstance> ops;
+};
+
+struct PipelineOptions {
+  recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
+  // Where batches lie: a device's pinned memory. Null: ordinary memory. Must outlive every batch.
+  data::BufferMemory* batch_memory = nullptr;
+  bool digest = false;
+};
+
+struct PipelineStats {
+  uint64_t elements = 0;  // that the source gave
+  uint64_t skipped = 0;   // bad ones, with on_error: skip
+  uint64_t skipped_bytes = 0;
+  std::string first_skipped;        // the error of the first of them
+  std::vector<std::string> notes;   // what a user should know, once each
+};
+
+class Pipeline {
+ public:
+  // Opens the files and starts the threads.
+  static Result<std::unique_ptr<Pipeline>> Build(const Spec& spec, const PipelineOptions& options);
+  ~Pipeline();  // cancels and joins
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // The next batch (or element, where the spec has no batch); nothing when the data has ended.
+  Result<std::optional<Element>> Next();
+  // Gives a batch's memory back, so that the next ones need not fault in fresh pages.
+  void Recycle(Element&& batch);
+  // Ends every wait and every later Next() with an error. Any thread.
+  void Cancel();
+
+  const std::vector<DeviceMap>& device_maps() const;
+  // What the stages became after rewrites, as JSON.
+  const std::string& graph_json() const;
+  const std::string& data_fingerprint() const;
+  // XXH3-128 over every batch that Next() gave; empty where it was not asked for.
+  std::string Digest() const;
+  PipelineStats stats() const;
+
+ private:
+  struct Parts;
+  explicit Pipeline(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
