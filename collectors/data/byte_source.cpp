@@ -33,6 +33,7 @@ class FileSource final : public ByteSource {
 
   Result<size_t> Read(uint8_t* into, size_t size) override {
     const bool timed = static_cast<bool>(options_.on_read);
+    const int64_t blocked = timed ? ReadOptions::BlockedClock() : 0;
     const Ticks begin = timed ? NowTicks() : 0;
     if (options_.throttle != nullptr) {
       size = std::min<size_t>(size, options_.throttle->ReadSize());
@@ -45,7 +46,10 @@ class FileSource final : public ByteSource {
     if (options_.throttle != nullptr && got > 0) {
       options_.throttle->Take(static_cast<uint64_t>(got));
     }
-    if (timed) options_.on_read(begin, NowTicks(), static_cast<uint64_t>(got));
+    if (timed) {
+      options_.on_read(begin, NowTicks(), static_cast<uint64_t>(got),
+                       ReadOptions::BlockedClock() - blocked);
+    }
     return static_cast<size_t>(got);
   }
 

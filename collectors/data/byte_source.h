@@ -24,8 +24,11 @@ struct ReadOptions {
   size_t block_bytes = size_t{256} << 10;
   std::shared_ptr<TokenBucket> throttle;  // may be null
   // Called after each read(2) of the file with when it began (the throttle's sleep included), when
-  // it ended and how many bytes came: the pipeline's io waits. May be empty.
-  std::function<void(Ticks begin, Ticks end, uint64_t bytes)> on_read;
+  // it ended, how many bytes came and how long the thread was off the CPU meanwhile: a copy out of
+  // the page cache is no wait, a disk is. May be empty.
+  std::function<void(Ticks begin, Ticks end, uint64_t bytes, int64_t blocked_ns)> on_read;
+  // Clocks for on_read: wall time less CPU time.
+  static int64_t BlockedClock() { return MonotonicNs() - ThreadCpuNs(); }
 };
 
 class ByteSource {

@@ -218,6 +218,7 @@ Status Hdf5ImageReader::Read(int64_t first, int64_t count, Tensor& images,
   if (count == 0) return {};
   const size_t values = static_cast<size_t>(count * height_ * width_);
   uint8_t* into = channels_ == 3 ? images.data() : images.data() + 2 * values;
+  const int64_t blocked = ReadOptions::BlockedClock();
   const Ticks begin = NowTicks();
   bool done;
   Error error;
@@ -233,7 +234,8 @@ Status Hdf5ImageReader::Read(int64_t first, int64_t count, Tensor& images,
   if (!done) return error;
   const uint64_t bytes = values * static_cast<uint64_t>(channels_);
   if (options_.throttle != nullptr) options_.throttle->Take(bytes);
-  if (options_.on_read) options_.on_read(begin, NowTicks(), bytes);
+  if (options_.on_read)
+    options_.on_read(begin, NowTicks(), bytes, ReadOptions::BlockedClock() - blocked);
   if (channels_ == 1) SpreadGray(images.data(), values);
   return {};
 }

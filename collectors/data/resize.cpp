@@ -18,22 +18,21 @@ Error NotAnImage(const Tensor& tensor) {
       "", "height x width x 3 of uint8 is: decode first"};
 }
 
-Status CheckImage(const Tensor& tensor, const Rect& from) {
-  const Shape& shape = tensor.shape();
-  if (tensor.dtype() != DType::kUint8 || shape.rank() != 3 || shape[2] != 3) {
-    return NotAnImage(tensor);
-  }
-  if (!Contains(static_cast<int>(shape[1]), static_cast<int>(shape[0]), from)) {
-    return Error{ErrorKind::kRun,
-                 fmt::format("the crop {}x{} at {},{} does not lie in the image of {}x{}",
-                             from.width, from.height, from.x, from.y, shape[1], shape[0]),
-                 "", "crop less, or resize first"};
-  }
-  return {};
+Status CheckRect(const Shape& shape, const Rect& from) {
+  if (Contains(static_cast<int>(shape[1]), static_cast<int>(shape[0]), from)) return {};
+  return Error{ErrorKind::kRun,
+               fmt::format("the crop {}x{} at {},{} does not lie in the image of {}x{}", from.width,
+                           from.height, from.x, from.y, shape[1], shape[0]),
+               "", "crop less, or resize first"};
+}
+
+size_t PixelBytes(const Tensor& image) {
+  return static_cast<size_t>(image.shape()[2]) * SizeOf(image.dtype());
 }
 
 const uint8_t* PixelAt(const Tensor& image, int x, int y) {
-  return image.data() + (static_cast<int64_t>(y) * image.shape()[1] + x) * 3;
+  return image.data() +
+         static_cast<size_t>(static_cast<int64_t>(y) * image.shape()[1] + x) * PixelBytes(image);
 }
 
 Error NoMemory() { return Error{ErrorKind::kRun, "no memory for the image", "", ""}; }
@@ -41,7 +40,11 @@ Error NoMemory() { return Error{ErrorKind::kRun, "no memory for the image", "", 
 }  // namespace
 
 Status Resizer::Resize(const Tensor& image, const Rect& from, int height, int width, Tensor& into) {
-  STALLSCOPE_RETURN_IF_ERROR(CheckImage(image, from));
+  const Shape& shape = image.shape();
+  if (image.dtype() != DType::kUint8 || shape.rank() != 3 || shape[2] != 3) {
+    return NotAnImage(image);
+  }
+  STALLSCOPE_RETURN_IF_ERROR(CheckRect(shape, from));
   const ImageLimits limits;
   STALLSCOPE_RETURN_IF_ERROR(CheckImageSize("the resized image",
                                             static_cast<uint32_t>(std::max(width, 0)),
@@ -63,9 +66,10 @@ Status Resizer::Resize(const Tensor& image, const Rect& from, int height, int wi
 }
 
 Status Crop(const Tensor& image, const Rect& from, Tensor& into) {
-  STALLSCOPE_RETURN_IF_ERROR(CheckImage(image, from));
-  if (!into.TryReset(DType::kUint8, {from.height, from.width, 3})) return NoMemory();
-  const auto stride = static_cast<size_t>(from.width) * 3;
+  if (image.shape().rank() != 3) return NotAnImage(image);
+  STALLSCOPE_RETURN_IF_ERROR(CheckRect(image.shape(), from));
+  if (!into.TryReset(image.dtype(), {from.height, from.width, image.shape()[2]})) return NoMemory();
+  const size_t stride = static_cast<size_t>(from.width) * PixelBytes(image);
   for (int y = 0; y < from.height; ++y) {
     std::memcpy(into.data() + static_cast<size_t>(y) * stride, PixelAt(image, from.x, from.y + y),
                 stride);
@@ -73,22 +77,41 @@ Status Crop(const Tensor& image, const Rect& from, Tensor& into) {
   return {};
 }
 
+namespace {
+
+// A pixel's bytes as one value, so that a swap of two is a few instructions.
+template <size_t kBytes>
+void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
+  using Pixel = std::array<uint8_t, kBytes>;
+  auto* line = reinterpret_cast<Pixel*>(data);
+  for (int64_t y = 0; y < height; ++y, line += width) std::reverse(line, line + width);
+}
+
+}  // namespace
+
 Status Mirror(Tensor& image) {
   const Shape& shape = image.shape();
-  if (image.dtype() != DType::kUint8 || shape.rank() != 3 || shape[2] != 3) {
-    return NotAnImage(image);
-  }
+  if (shape.rank() != 3) return NotAnImage(image);
   // libyuv has no mirror in place, and this one is a fraction of a resize.
-  for (int64_t y = 0; y < shape[0]; ++y) {
-    uint8_t* left = image.data() + y * shape[1] * 3;
-    uint8_t* right = left + (shape[1] - 1) * 3;
-    for (; left < right; left += 3, right -= 3) {
-      std::swap(left[0], right[0]);
-      std::swap(left[1], right[1]);
-      std::swap(left[2], right[2]);
-    }
+  switch (PixelBytes(image)) {
+    case 1:
+      MirrorLines<1>(image.data(), shape[0], shape[1]);
+      return {};
+    case 3:
+      MirrorLines<3>(image.data(), shape[0], shape[1]);
+      return {};
+    case 4:
+      MirrorLines<4>(image.data(), shape[0], shape[1]);
+      return {};
+    case 6:
+      MirrorLines<6>(image.data(), shape[0], shape[1]);
+      return {};
+    case 12:
+      MirrorLines<12>(image.data(), shape[0], shape[1]);
+      return {};
+    default:
+      return NotAnImage(image);
   }
-  return {};
 }
 
 NormalizeBy NormalizeBy::MeanAndDeviation(const std::array<float, 3>& mean,
@@ -105,15 +128,8 @@ NormalizeBy ImageNetNormalization() {
   return NormalizeBy::MeanAndDeviation({0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f});
 }
 
-Status Normalize(const Tensor& image, const NormalizeBy& by, Tensor& into) {
-  const Shape& shape = image.shape();
-  if (image.dtype() != DType::kUint8 || shape.rank() == 0 || shape[shape.rank() - 1] != 3) {
-    return NotAnImage(image);
-  }
-  if (!into.TryReset(DType::kFloat32, shape)) return NoMemory();
-  const uint8_t* from = image.data();
-  float* to = into.Values<float>().data();
-  const size_t values = image.bytes();
+template <class T>
+void NormalizeValues(const T* from, size_t count, const NormalizeBy& by, float* to) {
   // Twelve at a time: four pixels, so that the channels' constants lie the same way in each piece
   // and the compiler makes vectors of them.
   std::array<float, 12> scale;
@@ -123,13 +139,33 @@ Status Normalize(const Tensor& image, const NormalizeBy& by, Tensor& into) {
     offset[i] = by.offset[i % 3];
   }
   size_t at = 0;
-  for (; at + 12 <= values; at += 12) {
+  for (; at + 12 <= count; at += 12) {
     for (size_t i = 0; i < 12; ++i) {
       to[at + i] = static_cast<float>(from[at + i]) * scale[i] + offset[i];
     }
   }
-  for (; at < values; ++at) {
+  for (; at < count; ++at) {
     to[at] = static_cast<float>(from[at]) * by.scale[at % 3] + by.offset[at % 3];
+  }
+}
+
+template void NormalizeValues(const uint8_t*, size_t, const NormalizeBy&, float*);
+template void NormalizeValues(const float*, size_t, const NormalizeBy&, float*);
+
+Status Normalize(const Tensor& image, const NormalizeBy& by, Tensor& into) {
+  const Shape& shape = image.shape();
+  const bool bytes = image.dtype() == DType::kUint8;
+  if ((!bytes && image.dtype() != DType::kFloat32) || shape.rank() == 0 ||
+      shape[shape.rank() - 1] != 3) {
+    return NotAnImage(image);
+  }
+  if (!into.TryReset(DType::kFloat32, shape)) return NoMemory();
+  const auto count = static_cast<size_t>(shape.Elements());
+  float* to = into.Values<float>().data();
+  if (bytes) {
+    NormalizeValues(image.data(), count, by, to);
+  } else {
+    NormalizeValues(image.Values<float>().data(), count, by, to);
   }
   return {};
 }

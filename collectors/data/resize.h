@@ -1,8 +1,8 @@
 // Crop, resize, mirror and normalise images, by libyuv: 10,000 images/s of 224x224 on a core, where
 // a plain loop does 1,300.
 //
-// Images are height x width x 3 of uint8, as the decoders give them. The library scales pixels of
-// four bytes; the images in between lie in the object, which is one reason to reuse it.
+// What is resized is height x width x 3 of uint8, as the decoders give it. The library scales
+// pixels of four bytes; the images in between lie in the object, which is one reason to reuse it.
 // One object a thread.
 #ifndef STALLSCOPE_COLLECTORS_DATA_RESIZE_H_
 #define STALLSCOPE_COLLECTORS_DATA_RESIZE_H_
@@ -29,10 +29,10 @@ class Resizer {
   Buffer scaled_;
 };
 
-// The part as it is.
+// The part as it is. Any dtype and number of channels.
 Status Crop(const Tensor& image, const Rect& from, Tensor& into);
 
-// Left to right, in place.
+// Left to right, in place. Any dtype and number of channels.
 Status Mirror(Tensor& image);
 
 // (value / 255 - mean) / deviation of each channel, as float32 of the same shape. `scale` and
@@ -45,8 +45,12 @@ struct NormalizeBy {
 };
 // ImageNet's usual figures.
 NormalizeBy ImageNetNormalization();
-// `image` may have any rank; its last dimension is 3. `into` must be another tensor.
+// `image`, of uint8 or float32, may have any rank; its last dimension is 3. `into` must be another
+// tensor.
 Status Normalize(const Tensor& image, const NormalizeBy& by, Tensor& into);
+// The same for values in memory, `count` of them from the first channel on. T: uint8_t or float.
+template <class T>
+void NormalizeValues(const T* from, size_t count, const NormalizeBy& by, float* to);
 
 }  // namespace stallscope::data
 

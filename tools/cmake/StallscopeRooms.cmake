@@ -15,6 +15,7 @@ set(STALLSCOPE_ROOM_TABLE
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
+  "collectors/pipeline|collectors/recorder collectors/data analyzer/spec|xxhash json"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

@@ -261,7 +261,7 @@ TEST_SUITE("fast") {
     stallscope::Ticks last = 0;
     ReadOptions options;
     options.throttle = std::make_shared<stallscope::data::TokenBucket>(50'000'000);
-    options.on_read = [&](stallscope::Ticks begin, stallscope::Ticks end, uint64_t size) {
+    options.on_read = [&](stallscope::Ticks begin, stallscope::Ticks end, uint64_t size, int64_t) {
       CHECK(begin >= last);
       CHECK(end >= begin);
       last = end;

@@ -1,0 +1,36 @@
+#include "collectors/pipeline/cancel.h"
+
+#include <chrono>
+
+namespace stallscope::pipeline {
+
+void CancelToken::Cancel() {
+  std::vector<std::function<void()>> listeners;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_.store(true, std::memory_order_release);
+    listeners.swap(listeners_);
+  }
+  wake_.notify_all();
+  for (const auto& wake : listeners) wake();
+}
+
+bool CancelToken::SleepFor(int64_t ns) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return cancelled(); });
+}
+
+void CancelToken::OnCancel(std::function<void()> wake) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!cancelled()) {
+      listeners_.push_back(std::move(wake));
+      return;
+    }
+  }
+  wake();
+}
+
+Error CancelledError() { return Error{ErrorKind::kRun, "the pipeline was cancelled", "", ""}; }
+
+}  // namespace stallscope::pipeline

@@ -1,0 +1,18 @@
+// An element as bytes, for caches and snapshots on disk: a header, the values, and of a batch its
+// members. Any thread.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_
+
+#include "analyzer/base/result.h"
+#include "collectors/data/buffer.h"
+#include "collectors/pipeline/stage.h"
+
+namespace stallscope::pipeline {
+
+// Replaces what `into` holds.
+void EncodeElement(const Element& element, data::Buffer& into);
+Result<Element> DecodeElement(data::ByteView bytes, StageContext& context);
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_

@@ -1,0 +1,38 @@
+// Inside this room: the ops by the file that has them. Each gives null where the call is not one of
+// its own.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
+
+#include "collectors/data/image_limits.h"
+#include "collectors/pipeline/op.h"
+#include "collectors/pipeline/random.h"
+
+namespace stallscope::pipeline {
+
+// parse_example, decode_jpeg, decode_png, decode_csv. `next` is the op behind it or null: a
+// decode_jpeg with crop decodes only what that keeps, and then does its work too (`took_next`).
+OpPtr MakeDecodeOp(const OpInstance& call, const OpInstance* next, const FeatureKeys& keys,
+                   bool& took_next);
+// resize, crop, random_resized_crop, flip
+OpPtr MakeGeometryOp(const OpInstance& call);
+// normalize, cast, one_hot, color_jitter
+OpPtr MakeValueOp(const OpInstance& call);
+// busy, sleep
+OpPtr MakeCostOp(const OpInstance& call);
+
+// Which part of a picture an element's crop takes, and to which side it is resized (0: not at all).
+struct CropPlan {
+  OpInstance call;  // crop or random_resized_crop
+  int64_t side() const { return call.call.Integer("size"); }
+  bool resizes() const { return call.call.name() == "random_resized_crop"; }
+  Result<data::Rect> Of(const ElementId& id, uint64_t seed, int width, int height) const;
+};
+bool IsCrop(const OpInstance& call);
+
+// The image's bytes in a record or a file, as far as it has been understood; a view into the
+// element. Sets the label where the record has one.
+Result<data::ByteView> EncodedImage(Element& element, const FeatureKeys& keys, OpWorker& worker);
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_

@@ -1,0 +1,103 @@
+#include "collectors/pipeline/order_stages.h"
+
+#include <algorithm>
+
+#include "collectors/pipeline/random.h"
+#include "collectors/recorder/track.h"
+
+namespace stallscope::pipeline {
+
+Result<std::optional<Element>> ShardStage::Next() {
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
+    if (!element.has_value() || seen_++ % spec_.count == spec_.index) return element;
+    context_.Recycle(std::move(*element));
+  }
+}
+
+void ShardStage::Restart(uint32_t epoch) {
+  seen_ = 0;
+  input_->Restart(epoch);
+}
+
+Result<std::optional<Element>> FilterStage::Next() {
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
+    if (!element.has_value()) return element;
+    meter_.Begin();
+    auto keeps = predicate_->Keeps(*element, worker_);
+    meter_.End(stage_, element->item, 0);
+    if (!keeps.ok()) {
+      if (context_.token.cancelled()) return CancelledError();
+      Error error = Located(std::move(keeps).error(), *element);
+      if (!context_.skip_errors) return error;
+      context_.ledger.Skip(error, element->value.bytes());
+    } else if (keeps.value()) {
+      return element;
+    }
+    context_.Recycle(std::move(*element));
+  }
+}
+
+void FilterStage::Restart(uint32_t epoch) {
+  predicate_->Restart();
+  input_->Restart(epoch);
+}
+
+Result<std::optional<Element>> ShuffleStage::Next() {
+  recorder::Track* const track = recorder::CurrentTrack();
+  while (!ended_ && elements_.size() < static_cast<size_t>(spec_.buffer_size)) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
+    if (!element.has_value()) {
+      ended_ = true;
+      break;
+    }
+    elements_.push_back(std::move(*element));
+    if (track != nullptr) {
+      track->Push(buffer_, elements_.back().item, static_cast<uint32_t>(elements_.size()),
+                  NowTicks());
+    }
+  }
+  if (elements_.empty()) return std::optional<Element>();
+  const uint64_t drawn =
+      Random(context_.seed, salt_, epoch_, draws_++).Below(elements_.size());
+  std::swap(elements_[drawn], elements_.back());
+  Element element = std::move(elements_.back());
+  elements_.pop_back();
+  if (track != nullptr) {
+    track->Pop(buffer_, element.item, static_cast<uint32_t>(elements_.size()), NowTicks());
+  }
+  return std::optional<Element>(std::move(element));
+}
+
+void ShuffleStage::Restart(uint32_t epoch) {
+  epoch_ = epoch;
+  draws_ = 0;
+  ended_ = false;
+  input_->Restart(epoch);
+}
+
+Result<std::optional<Element>> RepeatStage::Next() {
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
+    if (element.has_value()) {
+      any_ = true;
+      return element;
+    }
+    // A pass without an element would be followed by others for ever.
+    if (!any_ || pass_ + 1 == spec_.count) return element;
+    ++pass_;
+    any_ = false;
+    input_->Restart(first_epoch_ + static_cast<uint32_t>(pass_));
+  }
+}
+
+// The passes of one repeat within another are epochs of their own.
+void RepeatStage::Restart(uint32_t epoch) {
+  pass_ = 0;
+  any_ = false;
+  first_epoch_ = epoch * static_cast<uint32_t>(std::max<int64_t>(spec_.count, 1));
+  input_->Restart(first_epoch_);
+}
+
+}  // namespace stallscope::pipeline

@@ -1,0 +1,83 @@
+// Stages that only choose what comes when: shard, filter, shuffle, repeat. They work in the thread
+// that asks.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "collectors/pipeline/op.h"
+#include "collectors/pipeline/runner.h"
+
+namespace stallscope::pipeline {
+
+// Every count-th element, from the index-th on.
+class ShardStage final : public ChainedStage {
+ public:
+  ShardStage(StagePtr input, ShardSpec spec, StageContext& context)
+      : ChainedStage(std::move(input), context), spec_(spec) {}
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  const ShardSpec spec_;
+  int64_t seen_ = 0;
+};
+
+class FilterStage final : public ChainedStage {
+ public:
+  FilterStage(StagePtr input, std::unique_ptr<Predicate> predicate, StageId stage,
+              StageContext& context)
+      : ChainedStage(std::move(input), context),
+        predicate_(std::move(predicate)),
+        stage_(stage),
+        worker_(context) {}
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  const std::unique_ptr<Predicate> predicate_;
+  const StageId stage_;
+  OpWorker worker_;
+  WorkMeter meter_;
+};
+
+// Keeps `buffer_size` elements and gives one of them by chance. Every epoch has another order; the
+// same seed has the same.
+class ShuffleStage final : public ChainedStage {
+ public:
+  ShuffleStage(StagePtr input, ShuffleSpec spec, uint64_t salt, QueueId buffer,
+               StageContext& context)
+      : ChainedStage(std::move(input), context), spec_(spec), salt_(salt), buffer_(buffer) {}
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  const ShuffleSpec spec_;
+  const uint64_t salt_;
+  const QueueId buffer_;
+  std::vector<Element> elements_;
+  uint32_t epoch_ = 0;
+  uint64_t draws_ = 0;
+  bool ended_ = false;
+};
+
+class RepeatStage final : public ChainedStage {
+ public:
+  RepeatStage(StagePtr input, RepeatSpec spec, StageContext& context)
+      : ChainedStage(std::move(input), context), spec_(spec) {}
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  const RepeatSpec spec_;
+  int64_t pass_ = 0;
+  uint32_t first_epoch_ = 0;
+  bool any_ = false;  // this pass gave an element
+};
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_

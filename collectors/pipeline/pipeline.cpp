@@ -1,0 +1,103 @@
+#include "collectors/pipeline/pipeline.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "collectors/pipeline/builder.h"
+#include "collectors/pipeline/digest.h"
+
+namespace stallscope::pipeline {
+
+// Destroyed from the last member to the first: tuner, stages, then what they share.
+struct Pipeline::Parts {
+  StageContext context;
+  Graph graph;
+  std::string graph_json;
+  std::string fingerprint;
+  std::optional<pipeline::Digest> digest;
+  std::optional<Error> error;  // that ended it
+  std::atomic<uint64_t> delivered{0};
+  StagePtr last;
+  std::unique_ptr<Tuner> tuner;
+};
+
+Pipeline::Pipeline(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Pipeline::~Pipeline() {
+  parts_->tuner.reset();
+  parts_->context.token.Cancel();
+}
+
+Result<std::unique_ptr<Pipeline>> Pipeline::Build(const Spec& spec,
+                                                  const PipelineOptions& options) {
+  auto parts = std::make_unique<Parts>();
+  STALLSCOPE_ASSIGN_OR_RETURN(parts->graph, Lower(spec));
+  Rewrite(spec.rewrites, parts->graph);
+  parts->graph_json = GraphJson(parts->graph);
+  if (options.digest) parts->digest.emplace(parts->graph.ordered());
+  StageContext& context = parts->context;
+  context.seed = static_cast<uint64_t>(spec.seed);
+  context.skip_errors = parts->graph.skip_errors;
+  context.recorder = options.recorder;
+  context.batches = std::make_unique<TensorPool>(options.batch_memory);
+  STALLSCOPE_ASSIGN_OR_RETURN(SourceFiles files, FindFiles(parts->graph.source()));
+  parts->fingerprint = files.fingerprint;
+  const int64_t cores = spec.budget.cores > 0
+                            ? spec.budget.cores
+                            : std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  Builder builder(parts->graph, std::move(files), context.seed, cores, context);
+  STALLSCOPE_ASSIGN_OR_RETURN(parts->last, builder.Build());
+  std::vector<Tunable> tunables = builder.TakeTunables();
+  if (!tunables.empty()) {
+    const TunerLimits limits{cores, static_cast<uint64_t>(spec.budget.memory_bytes)};
+    parts->tuner = std::make_unique<Tuner>(
+        std::move(tunables), limits, context,
+        [&delivered = parts->delivered] { return delivered.load(std::memory_order_relaxed); });
+  }
+  return std::unique_ptr<Pipeline>(new Pipeline(std::move(parts)));
+}
+
+Result<std::optional<Element>> Pipeline::Next() {
+  if (parts_->error.has_value()) return *parts_->error;
+  auto next = parts_->last->Next();
+  if (!next.ok()) {
+    parts_->error = next.error();
+    // The others need not go on working for nothing.
+    parts_->context.token.Cancel();
+    return next;
+  }
+  if (next.value().has_value()) {
+    parts_->delivered.fetch_add(static_cast<uint64_t>(next.value()->samples()),
+                                std::memory_order_relaxed);
+    if (parts_->digest.has_value()) parts_->digest->Add(*next.value());
+  }
+  return next;
+}
+
+void Pipeline::Recycle(Element&& batch) { parts_->context.Recycle(std::move(batch)); }
+
+void Pipeline::Cancel() { parts_->context.token.Cancel(); }
+
+const std::vector<DeviceMap>& Pipeline::device_maps() const { return parts_->graph.device_maps; }
+
+const std::string& Pipeline::graph_json() const { return parts_->graph_json; }
+
+const std::string& Pipeline::data_fingerprint() const { return parts_->fingerprint; }
+
+std::string Pipeline::Digest() const {
+  return parts_->digest.has_value() ? parts_->digest->Hex() : "";
+}
+
+PipelineStats Pipeline::stats() const {
+  const StageContext& context = parts_->context;
+  PipelineStats stats;
+  stats.elements = context.source_elements.load(std::memory_order_relaxed);
+  stats.skipped = context.ledger.skipped();
+  stats.skipped_bytes = context.ledger.skipped_bytes();
+  stats.first_skipped = context.ledger.first_skipped();
+  stats.notes = context.ledger.notes();
+  return stats;
+}
+
+}  // namespace stallscope::pipeline

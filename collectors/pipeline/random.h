@@ -1,0 +1,52 @@
+// Random numbers that depend on the seed, a purpose and an element, and on nothing else: not on the
+// thread, not on what was drawn before. A value; each use makes its own.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "collectors/pipeline/element.h"
+
+namespace stallscope::pipeline {
+
+class Random {
+ public:
+  Random(uint64_t seed, uint64_t salt, uint64_t a, uint64_t b = 0)
+      : state_(Mix(Mix(Mix(seed ^ Mix(salt)) ^ a) ^ b)) {}
+  Random(uint64_t seed, uint64_t salt, const ElementId& id)
+      : Random(seed, salt, (uint64_t{id.file} << 32) | id.epoch, id.record) {}
+
+  uint64_t Next() { return Mix(state_ += 0x9e3779b97f4a7c15); }
+  // In [0, 1).
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+  double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+  // In [0, bound), bound > 0. Off by at most bound / 2^64 of even.
+  uint64_t Below(uint64_t bound) {
+    return static_cast<uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
+  }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+
+  // The finaliser of splitmix64.
+  static uint64_t Mix(uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+
+  uint64_t state_;
+};
+
+// A salt out of a name and a number: of a stage, and of an op's place in it.
+inline uint64_t Salt(std::string_view name, uint64_t number) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash + number * 0x9e3779b97f4a7c15;
+}
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_

@@ -1,0 +1,247 @@
+#include "collectors/pipeline/reader.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "collectors/data/csv_reader.h"
+#include "collectors/data/file_kind.h"
+#include "collectors/data/hdf5_images.h"
+#include "collectors/data/jpeg_header.h"
+#include "collectors/data/origin.h"
+#include "collectors/data/png.h"
+#include "collectors/data/raw_tensors.h"
+#include "collectors/data/tfrecord_reader.h"
+#include "collectors/recorder/track.h"
+
+namespace stallscope::pipeline {
+namespace {
+
+data::ReadOptions OptionsOf(const ReaderShared& shared) {
+  data::ReadOptions options;
+  options.throttle = shared.throttle;
+  if (shared.context->recorder == nullptr) return options;
+  options.on_read = [](Ticks begin, Ticks end, uint64_t, int64_t blocked_ns) {
+    // Less is the scheduler's noise.
+    constexpr int64_t kShortestNs = 20'000;
+    recorder::Track* const track = recorder::CurrentTrack();
+    if (track != nullptr && blocked_ns >= kShortestNs) {
+      track->Wait(trace::WaitCause::kIo, QueueId::None(), begin, end);
+    }
+  };
+  return options;
+}
+
+// Copies the bytes into the element's value, out of the pool.
+Status Fill(Element& element, data::ByteView bytes, Content content, StageContext& context) {
+  auto tensor = context.elements.Take(data::DType::kUint8, {static_cast<int64_t>(bytes.size())});
+  if (!tensor.has_value()) {
+    return Error{ErrorKind::kRun, fmt::format("no memory for a record of {} bytes", bytes.size()),
+                 "", "use smaller records or buffers"};
+  }
+  if (!bytes.empty()) std::memcpy(tensor->data(), bytes.data(), bytes.size());
+  element.value = std::move(*tensor);
+  element.content = content;
+  return {};
+}
+
+class RecordReader final : public Reader {
+ public:
+  RecordReader(data::TfRecordReader reader, StageContext& context)
+      : reader_(std::move(reader)), context_(context) {}
+  Result<bool> Next(Element& element) override {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto record, reader_.Next());
+    if (!record.has_value()) return false;
+    element.id.record = record->index;
+    element.offset = record->offset;
+    STALLSCOPE_RETURN_IF_ERROR(Fill(element, record->payload, Content::kRecord, context_));
+    return true;
+  }
+  bool can_continue() const override { return reader_.can_continue(); }
+  uint64_t lost_bytes() const override { return reader_.lost().bytes; }
+
+ private:
+  data::TfRecordReader reader_;
+  StageContext& context_;
+};
+
+class RowReader final : public Reader {
+ public:
+  RowReader(data::CsvReader reader, StageContext& context)
+      : reader_(std::move(reader)), context_(context) {}
+  Result<bool> Next(Element& element) override {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto row, reader_.Next());
+    if (!row.has_value()) return false;
+    element.id.record = row->index;
+    element.offset = row->offset;
+    STALLSCOPE_RETURN_IF_ERROR(Fill(element, data::AsBytes(row->text), Content::kRow, context_));
+    return true;
+  }
+  bool can_continue() const override { return reader_.can_continue(); }
+
+ private:
+  data::CsvReader reader_;
+  StageContext& context_;
+};
+
+class TensorReader final : public Reader {
+ public:
+  TensorReader(data::RawTensorReader reader, StageContext& context)
+      : reader_(std::move(reader)), context_(context) {}
+  Result<bool> Next(Element& element) override {
+    if (auto tensor = context_.elements.Take(reader_.dtype(), reader_.shape());
+        tensor.has_value()) {
+      element.value = std::move(*tensor);
+    }
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto record, reader_.Next(element.value));
+    if (!record.has_value()) return false;
+    element.content = Content::kTensor;
+    element.label = record->label;
+    element.id.record = record->index;
+    element.offset = record->offset;
+    return true;
+  }
+
+ private:
+  data::RawTensorReader reader_;
+  StageContext& context_;
+};
+
+class ArrayReader final : public Reader {
+ public:
+  explicit ArrayReader(data::Hdf5ImageReader reader, StageContext& context)
+      : reader_(std::move(reader)), context_(context) {}
+  Result<bool> Next(Element& element) override {
+    if (next_ == reader_.count()) return false;
+    const int64_t record = next_++;
+    if (auto tensor = context_.elements.Take(data::DType::kUint8,
+                                             {1, reader_.height(), reader_.width(), 3});
+        tensor.has_value()) {
+      element.value = std::move(*tensor);
+    }
+    STALLSCOPE_RETURN_IF_ERROR(reader_.Read(record, 1, element.value, labels_));
+    element.value.Reset(data::DType::kUint8, {reader_.height(), reader_.width(), 3});
+    element.content = Content::kTensor;
+    element.label = labels_.front();
+    element.id.record = static_cast<uint64_t>(record);
+    element.offset = element.id.record * element.value.bytes();
+    return true;
+  }
+
+ private:
+  data::Hdf5ImageReader reader_;
+  StageContext& context_;
+  std::vector<int64_t> labels_;
+  int64_t next_ = 0;
+};
+
+// A file that is one element.
+class ImageReader final : public Reader {
+ public:
+  ImageReader(std::unique_ptr<data::ByteSource> source, int64_t label, StageContext& context)
+      : source_(std::move(source)), label_(label), context_(context) {}
+
+  Result<bool> Next(Element& element) override {
+    if (done_) return false;
+    done_ = true;
+    auto size = source_->TotalBytes().value_or(0);
+    // A byte more than there should be, so that a file which grew is read to its end too.
+    auto tensor = context_.elements.Take(data::DType::kUint8, {static_cast<int64_t>(size) + 1});
+    size_t filled = 0;
+    while (tensor.has_value()) {
+      STALLSCOPE_ASSIGN_OR_RETURN(
+          const size_t got,
+          source_->Read(tensor->data() + filled, tensor->bytes() - filled));
+      filled += got;
+      if (got == 0) break;
+      if (filled < tensor->bytes()) continue;
+      auto larger = context_.elements.Take(data::DType::kUint8,
+                                           {static_cast<int64_t>(tensor->bytes()) * 2});
+      if (larger.has_value()) std::memcpy(larger->data(), tensor->data(), filled);
+      context_.elements.Give(std::move(*tensor));
+      tensor = std::move(larger);
+    }
+    if (!tensor.has_value()) return Error{ErrorKind::kRun, "no memory for the file", "", ""};
+    tensor->Reset(data::DType::kUint8, {static_cast<int64_t>(filled)});
+    element.value = std::move(*tensor);
+    element.content = Content::kEncoded;
+    element.label = label_;
+    element.id.record = 0;
+    element.offset = 0;
+    if (data::LooksLikeJpeg(element.value.view()) || data::LooksLikePng(element.value.view())) {
+      return true;
+    }
+    return Error{ErrorKind::kRun,
+                 fmt::format("{} is no image", data::Name(data::KindOf(element.value.view()))),
+                 source_->name(), "take it out of the folder, or set on_error to skip"};
+  }
+
+ private:
+  const std::unique_ptr<data::ByteSource> source_;
+  const int64_t label_;
+  StageContext& context_;
+  bool done_ = false;
+};
+
+template <class Made, class Open>
+Result<std::unique_ptr<Reader>> Make(const ReaderShared& shared, Open open) {
+  auto reader = open();
+  if (!reader.ok()) return data::AsRunError(std::move(reader).error());
+  return std::unique_ptr<Reader>(
+      std::make_unique<Made>(std::move(reader).value(), *shared.context));
+}
+
+data::FileKind KindFor(SourceFormat format) {
+  switch (format) {
+    case SourceFormat::kTfrecord: return data::FileKind::kTfRecord;
+    case SourceFormat::kCsv: return data::FileKind::kText;
+    case SourceFormat::kHdf5: return data::FileKind::kHdf5;
+    case SourceFormat::kRaw: return data::FileKind::kRawTensors;
+    case SourceFormat::kImages:
+    case SourceFormat::kSerial:
+    case SourceFormat::kSynthetic: return data::FileKind::kUnknown;
+  }
+  return data::FileKind::kUnknown;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> OpenReader(const ReaderShared& shared, size_t index) {
+  const std::string& path = *shared.files.paths[index];
+  const data::ReadOptions options = OptionsOf(shared);
+  data::FileKind kind = KindFor(shared.spec.format);
+  if (kind != data::FileKind::kUnknown) {
+    Status expected = data::ExpectKind(path, kind);
+    if (!expected.ok()) return data::AsRunError(std::move(expected).error());
+  } else if (shared.spec.format == SourceFormat::kSerial) {
+    // A generator in Python reads whatever it is given.
+    auto look = data::LookAt(path);
+    if (!look.ok()) return data::AsRunError(std::move(look).error());
+    kind = look.value().kind;
+  }
+  switch (kind) {
+    case data::FileKind::kTfRecord:
+      return Make<RecordReader>(shared, [&] { return data::TfRecordReader::Open(path, options); });
+    case data::FileKind::kText:
+      return Make<RowReader>(shared, [&] { return data::CsvReader::Open(path, options); });
+    case data::FileKind::kRawTensors:
+      return Make<TensorReader>(shared, [&] { return data::RawTensorReader::Open(path, options); });
+    case data::FileKind::kHdf5: {
+      data::Hdf5Names names;
+      const auto& keys = shared.spec.features;
+      if (const auto at = keys.find("image"); at != keys.end()) names.images = at->second;
+      if (const auto at = keys.find("label"); at != keys.end()) names.labels = at->second;
+      return Make<ArrayReader>(
+          shared, [&] { return data::Hdf5ImageReader::Open(path, names, options); });
+    }
+    default: break;
+  }
+  auto source = data::OpenFileSource(path, options);
+  if (!source.ok()) return data::AsRunError(std::move(source).error());
+  const int64_t label = index < shared.files.labels.size() ? shared.files.labels[index] : 0;
+  return std::unique_ptr<Reader>(
+      std::make_unique<ImageReader>(std::move(source).value(), label, *shared.context));
+}
+
+}  // namespace stallscope::pipeline

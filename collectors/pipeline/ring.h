@@ -1,0 +1,148 @@
+// A bounded queue of tickets, for many that push and one that pops.
+//
+// Each push has a ticket, and items are popped in the order of the tickets. Where order is to be
+// kept a worker draws its ticket together with its input; where not, just before it pushes. So one
+// queue serves both, and the only difference is when the ticket is drawn. Without a lock: two busy
+// threads hand over in some tens of nanoseconds.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_RING_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_RING_H_
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/ids.h"
+#include "collectors/pipeline/cancel.h"
+#include "collectors/pipeline/parking.h"
+#include "collectors/recorder/track.h"
+
+namespace stallscope::pipeline {
+
+template <class T>
+class Ring {
+ public:
+  // Never holds more than `limit` items, which may change later up to `most`. `queue` names it in
+  // waits. The token must outlive it.
+  Ring(QueueId queue, uint64_t most, uint64_t limit, CancelToken& token)
+      : queue_(queue),
+        most_(std::max<uint64_t>(most, 1)),
+        mask_(std::bit_ceil(most_) - 1),
+        token_(token),
+        cells_(new Cell[mask_ + 1]) {
+    SetLimit(limit);
+    for (uint64_t i = 0; i <= mask_; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
+    token_.OnCancel([this] {
+      room_.Wake();
+      items_.Wake();
+    });
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  // Each ticket must be pushed exactly once.
+  uint64_t DrawTicket() { return tickets_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Waits for room. False where the pipeline was cancelled. `published` is called with the depth
+  // just before the item can be popped.
+  template <class Published>
+  bool Push(uint64_t ticket, T&& item, Published published) {
+    const auto room = [&] {
+      return ticket < popped_.load(std::memory_order_acquire) +
+                          limit_.load(std::memory_order_relaxed) ||
+             token_.cancelled();
+    };
+    if (!room()) Blocked(room_, trace::WaitCause::kFull, room, popper_);
+    if (token_.cancelled()) return false;
+    Cell& cell = cells_[ticket & mask_];
+    cell.item = std::move(item);
+    if (const recorder::Track* track = recorder::CurrentTrack(); track != nullptr) {
+      cell.pusher = track->id().value;
+    }
+    pushed_.fetch_add(1, std::memory_order_relaxed);
+    published(depth());
+    cell.turn.store(ticket + 1, std::memory_order_release);
+    items_.Wake();
+    return true;
+  }
+
+  // Waits for the next ticket's item. False where the pipeline was cancelled.
+  bool Pop(T& item) {
+    const uint64_t position = popped_.load(std::memory_order_relaxed);
+    Cell& cell = cells_[position & mask_];
+    const auto filled = [&] {
+      return cell.turn.load(std::memory_order_acquire) == position + 1 || token_.cancelled();
+    };
+    if (!filled()) Blocked(items_, trace::WaitCause::kEmpty, filled, cell.pusher);
+    if (cell.turn.load(std::memory_order_acquire) != position + 1) return false;
+    item = std::move(cell.item);
+    if (const recorder::Track* track = recorder::CurrentTrack(); track != nullptr) {
+      popper_.store(track->id().value, std::memory_order_relaxed);
+    }
+    cell.turn.store(position + mask_ + 1, std::memory_order_relaxed);
+    popped_.store(position + 1, std::memory_order_release);
+    // Not for every item: who waits for room goes on when there is some for more than one.
+    const uint64_t limit = limit_.load(std::memory_order_relaxed);
+    if (limit - std::min(limit, depth()) >= std::max<uint64_t>(limit / 4, 1)) room_.Wake();
+    return true;
+  }
+
+  // What was pushed and not popped, at some moment during the call.
+  uint64_t depth() const {
+    const uint64_t popped = popped_.load(std::memory_order_relaxed);
+    const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
+    return pushed > popped ? pushed - popped : 0;
+  }
+  uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  uint64_t most() const { return most_; }
+  void SetLimit(uint64_t limit) {
+    limit_.store(std::clamp<uint64_t>(limit, 1, most_), std::memory_order_relaxed);
+    room_.Wake();
+  }
+  QueueId queue() const { return queue_; }
+  // How often the one that pops found nothing, and those that push no room: for the tuner.
+  uint64_t times_empty() const { return times_empty_.load(std::memory_order_relaxed); }
+  uint64_t times_full() const { return times_full_.load(std::memory_order_relaxed); }
+
+ private:
+  struct alignas(64) Cell {
+    std::atomic<uint64_t> turn{0};  // ticket + 1 once it is filled
+    std::atomic<uint32_t> pusher{TrackId::None().value};
+    T item{};
+  };
+
+  template <class Ready>
+  void Blocked(Parking& parking, trace::WaitCause cause, Ready ready,
+               const std::atomic<uint32_t>& waker) {
+    (cause == trace::WaitCause::kEmpty ? times_empty_ : times_full_)
+        .fetch_add(1, std::memory_order_relaxed);
+    recorder::Track* track = recorder::CurrentTrack();
+    const Ticks start = track != nullptr ? NowTicks() : 0;
+    parking.Wait(ready);
+    if (track == nullptr) return;
+    track->Wait(cause, queue_, start, NowTicks(),
+                TrackId{waker.load(std::memory_order_relaxed)});
+  }
+
+  const QueueId queue_;
+  const uint64_t most_;
+  const uint64_t mask_;
+  CancelToken& token_;
+  const std::unique_ptr<Cell[]> cells_;
+  alignas(64) std::atomic<uint64_t> tickets_{0};
+  std::atomic<uint64_t> pushed_{0};
+  std::atomic<uint64_t> times_full_{0};
+  alignas(64) std::atomic<uint64_t> popped_{0};
+  std::atomic<uint32_t> popper_{TrackId::None().value};
+  std::atomic<uint64_t> times_empty_{0};
+  alignas(64) std::atomic<uint64_t> limit_{1};
+  Parking room_;
+  Parking items_;
+};
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_RING_H_

@@ -1,0 +1,45 @@
+// Memory of elements that are gone, for the next ones.
+//
+// The first touch of a page costs 2.4 us: an image of 600 KB in fresh memory 0.35 ms, a third of
+// its decoding. What is given back is kept, in classes of size, as long as the pool lives; so the
+// pool never holds more than was once in use at the same time. Any thread.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_TENSOR_POOL_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_TENSOR_POOL_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "collectors/data/tensor.h"
+
+namespace stallscope::pipeline {
+
+class TensorPool {
+ public:
+  explicit TensorPool(data::BufferMemory* memory = nullptr) : memory_(memory) {}
+
+  // Of that dtype and shape; its bytes are whatever was there. Nothing where no memory is left.
+  std::optional<data::Tensor> Take(data::DType dtype, const data::Shape& shape);
+  // A tensor of another pool's memory must not come here.
+  void Give(data::Tensor&& tensor);
+
+  // Of all tensors that the pool made, given back or not.
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr size_t kClasses = 256;
+  static size_t ClassOf(uint64_t bytes);
+  static uint64_t BytesOf(size_t size_class);
+
+  data::BufferMemory* const memory_;
+  std::mutex mutex_;
+  std::array<std::vector<data::Tensor>, kClasses> free_;
+  std::atomic<uint64_t> bytes_{0};
+};
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_TENSOR_POOL_H_

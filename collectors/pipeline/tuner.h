@@ -1,0 +1,115 @@
+// Chooses what the spec leaves to "auto", while the pipeline runs.
+//
+// Every tenth of a second it looks at what limits: of the stages whose workers are busy nearly all
+// the time while the one behind them waits, the busiest gets one worker more, as long as there are
+// cores. Where that does not pay within half a second it is taken back, and the stage is settled. A
+// buffer that was both empty and full in one look is too small for its bursts, and doubles. Each
+// change is recorded; what was chosen in the end, and when, is told in the notes.
+#ifndef STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
+#define STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collectors/pipeline/stage.h"
+
+namespace stallscope::pipeline {
+
+// What a tunable stage has done since the start.
+struct StageLoad {
+  uint64_t busy_ticks = 0;
+  uint64_t times_empty = 0;  // the stage behind it found nothing
+  uint64_t times_full = 0;
+};
+
+struct Tunable {
+  std::string path;  // "decode.parallelism"
+  int64_t value = 1;
+  int64_t most = 1;
+  bool buffer = false;  // doubles; else it is a number of workers
+  std::function<void(int64_t)> set;
+  std::function<StageLoad()> load;
+};
+
+struct TunerLimits {
+  int64_t cores = 1;
+  uint64_t memory_bytes = 0;  // 0: no limit
+};
+
+// The decisions, apart from threads and clocks: what a test needs.
+class TunerPolicy {
+ public:
+  TunerPolicy(std::vector<Tunable> tunables, TunerLimits limits);
+
+  struct Look {
+    double seconds = 0;  // since the start
+    uint64_t ticks = 0;
+    uint64_t elements = 0;  // delivered
+    uint64_t memory_bytes = 0;
+  };
+  struct Change {
+    std::string path;
+    int64_t old_value = 0;
+    int64_t new_value = 0;
+  };
+  // At most one change a look.
+  std::optional<Change> Step(const Look& look);
+
+  bool settled() const;
+  // "auto set decode.parallelism to 2 after 0.7 s"
+  std::vector<std::string> Notes() const;
+
+ private:
+  struct State {
+    Tunable tunable;
+    StageLoad last;
+    StageLoad now;
+    bool settled = false;
+    double changed_at = 0;
+    double busy(uint64_t ticks) const;
+  };
+  struct Trial {
+    size_t state = 0;
+    int64_t old_value = 0;
+    double rate_before = 0;
+    double began = 0;
+    uint64_t elements = 0;
+  };
+  std::optional<Change> Judge(const Look& look);
+  std::optional<Change> Set(State& state, int64_t value, const Look& look);
+  std::optional<Change> Grow(const Look& look, uint64_t ticks);
+  bool MemoryLeft(const Look& look) const;
+
+  std::vector<State> states_;
+  const TunerLimits limits_;
+  std::optional<Look> last_;
+  std::optional<Trial> trial_;
+  double rate_ = 0;  // elements a second, of the last looks
+};
+
+// Runs a policy every tenth of a second until it is destroyed.
+class Tuner {
+ public:
+  Tuner(std::vector<Tunable> tunables, TunerLimits limits, StageContext& context,
+        std::function<uint64_t()> elements);
+  ~Tuner();
+  Tuner(const Tuner&) = delete;
+  Tuner& operator=(const Tuner&) = delete;
+
+ private:
+  void Run();
+
+  TunerPolicy policy_;
+  StageContext& context_;
+  const std::function<uint64_t()> elements_;
+  CancelToken stop_;
+  std::thread thread_;
+};
+
+}  // namespace stallscope::pipeline
+
+#endif  // STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
