@@ -1,11 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
 #include "collectors/data/generate.h"
@@ -17,27 +17,6 @@ struct GenerateArguments {
   data::GenerateOptions options;
   std::string format = "tfrecord";
   std::string size = "500x375";
-};
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// Ctrl-C and a polite kill end the command cleanly while one of these lives.
-class InterruptGuard {
- public:
-  InterruptGuard()
-      : old_interrupt_(std::signal(SIGINT, &Note)), old_terminate_(std::signal(SIGTERM, &Note)) {}
-  ~InterruptGuard() {
-    std::signal(SIGINT, old_interrupt_);
-    std::signal(SIGTERM, old_terminate_);
-  }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  using Handler = void (*)(int);
-  static void Note(int) { interrupted = 1; }
-  Handler old_interrupt_;
-  Handler old_terminate_;
 };
 
 // "500x375".
@@ -61,7 +40,7 @@ int RunGenerate(const GenerateArguments& arguments) {
     Progress progress("images", options.images);
     return data::Generate(options, [&](const data::GenerateProgress& at) {
       progress.Show(at.done);
-      return interrupted == 0;
+      return !Interrupted();
     });
   }();
   if (!made.ok()) return Fail(made.error());

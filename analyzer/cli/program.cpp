@@ -15,6 +15,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   app->require_subcommand(1);
   app->get_formatter()->column_width(34);
   AddGenerate(*app, exit_code);
+  AddRecord(*app, exit_code);
   AddInfo(*app, exit_code);
   AddExport(*app, exit_code);
   AddDoctor(*app, exit_code);

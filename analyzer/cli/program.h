@@ -20,6 +20,7 @@ int Fail(const Error& error);
 void AddInfo(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);
+void AddRecord(CLI::App& app, int& exit_code);
 void AddCompletion(CLI::App& app, int& exit_code);
 void AddMan(CLI::App& app, int& exit_code);
 

@@ -27,7 +27,7 @@ std::string TimeLeft(double seconds) {
 
 Progress::Progress(std::string unit, int64_t total)
     : unit_(std::move(unit)),
-      total_(std::max<int64_t>(total, 1)),
+      total_(total),
       terminal_(isatty(STDERR_FILENO) != 0),
       begin_ns_(MonotonicNs()),
       shown_ns_(begin_ns_) {}
@@ -38,20 +38,25 @@ Progress::~Progress() {
 
 std::string Progress::Line(int64_t done, double seconds) const {
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
+  if (total_ <= 0) return fmt::format("{} {}, {:.1f}/s", done, unit_, rate);
   const double left = static_cast<double>(total_ - done) / std::max(rate, 1e-9);
-  return fmt::format("{} of {} {}, {:.0f}/s, {} left", done, total_, unit_, rate, TimeLeft(left));
+  return fmt::format("{} of {} {}, {:.1f}/s, {} left", done, total_, unit_, rate, TimeLeft(left));
 }
 
-void Progress::Show(int64_t done) {
+void Progress::Show(int64_t done, const std::function<std::string()>& more) {
   const int64_t now = MonotonicNs();
   if (now - shown_ns_ < (terminal_ ? kDrawEveryNs : kLineEveryNs)) return;
   shown_ns_ = now;
-  const std::string line = Line(done, Seconds(Ns(now - begin_ns_)));
+  std::string line = Line(done, Seconds(Ns(now - begin_ns_)));
+  if (const std::string rest = more(); !rest.empty()) line += "; " + rest;
   if (!terminal_) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;
   }
-  const auto full = static_cast<size_t>(done * kBarWidth / total_);
+  const auto full =
+      total_ <= 0 ? size_t{0}
+                  : static_cast<size_t>(std::clamp<int64_t>(done * kBarWidth / total_, 0,
+                                                            kBarWidth));
   std::fprintf(stderr, "\r\x1b[K[%s%s] %s", std::string(full, '#').c_str(),
                std::string(kBarWidth - full, '.').c_str(), line.c_str());
   std::fflush(stderr);

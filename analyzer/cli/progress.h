@@ -5,18 +5,23 @@
 #define STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace stallscope::cli {
 
 class Progress {
  public:
-  // `unit` names what is counted: "images".
+  // `unit` names what is counted: "images". A total of 0 is not known.
   Progress(std::string unit, int64_t total);
   ~Progress();  // leaves the line clean
 
   // As often as you like: it draws at most ten times a second, and prints a line every 5 s.
-  void Show(int64_t done);
+  void Show(int64_t done) {
+    Show(done, [] { return std::string(); });
+  }
+  // The same with more to say, which is asked for only when it is shown.
+  void Show(int64_t done, const std::function<std::string()>& more);
 
  private:
   std::string Line(int64_t done, double seconds) const;

@@ -97,6 +97,9 @@ PipelineStats Pipeline::stats() const {
   stats.skipped_bytes = context.ledger.skipped_bytes();
   stats.first_skipped = context.ledger.first_skipped();
   stats.notes = context.ledger.notes();
+  if (parts_->tuner != nullptr) {
+    for (std::string& note : parts_->tuner->Notes()) stats.notes.push_back(std::move(note));
+  }
   return stats;
 }
 

@@ -117,13 +117,19 @@ Tuner::Tuner(std::vector<Tunable> tunables, TunerLimits limits, StageContext& co
              std::function<uint64_t()> elements)
     : policy_(std::move(tunables), limits),
       context_(context),
-      elements_(std::move(elements)),
-      thread_(&Tuner::Run, this) {}
+      elements_(std::move(elements)) {
+  notes_ = policy_.Notes();
+  thread_ = std::thread(&Tuner::Run, this);
+}
 
 Tuner::~Tuner() {
   stop_.Cancel();
   thread_.join();
-  for (const std::string& note : policy_.Notes()) context_.ledger.Note(note);
+}
+
+std::vector<std::string> Tuner::Notes() const {
+  const std::lock_guard lock(mutex_);
+  return notes_;
 }
 
 void Tuner::Run() {
@@ -133,7 +139,12 @@ void Tuner::Run() {
         static_cast<double>(MonotonicNs() - start) / kNsPerSecond, NowTicks(), elements_(),
         context_.elements.bytes() + context_.batches->bytes()};
     const auto change = policy_.Step(look);
-    if (change.has_value() && context_.recorder != nullptr) {
+    if (!change.has_value()) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      notes_ = policy_.Notes();
+    }
+    if (context_.recorder != nullptr) {
       context_.recorder->Knob(change->path, std::to_string(change->old_value),
                               std::to_string(change->new_value));
     }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -100,9 +101,13 @@ class Tuner {
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
+  std::vector<std::string> Notes() const;  // any thread
+
  private:
   void Run();
 
+  mutable std::mutex mutex_;
+  std::vector<std::string> notes_;
   TunerPolicy policy_;
   StageContext& context_;
   const std::function<uint64_t()> elements_;

@@ -1,0 +1,197 @@
+#include "collectors/capture/capture.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "analyzer/spec/spec_json.h"
+#include "collectors/pipeline/batch_ops.h"
+#include "collectors/system/host.h"
+#include "collectors/system/sampler.h"
+
+namespace stallscope::capture {
+namespace {
+
+trace::RunInfo RunInfoOf(const Spec& spec, const CaptureOptions& options) {
+  trace::RunInfo run;
+  run.name = spec.name;
+  run.tool = options.tool;
+  run.command_line = options.command_line;
+  run.spec_json = WriteSpec(spec, JsonLayout::kOneLine);
+  run.seed = static_cast<uint64_t>(spec.seed);
+  run.host = system::ReadHost();
+  run.process = static_cast<uint64_t>(getpid());
+  return run;
+}
+
+trainer::DeviceOps DeviceOpsOf(pipeline::BatchOps& ops) {
+  trainer::DeviceOps device_ops;
+  device_ops.form_after = [](const pipeline::OpInstance& op,
+                             const trainer::BatchForm& in) -> Result<trainer::BatchForm> {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto form,
+                                pipeline::BatchOps::FormAfter(op, {in.dtype, in.sample}));
+    return trainer::BatchForm{in.samples, form.sample, form.dtype};
+  };
+  device_ops.run = [&ops](const pipeline::OpInstance& op,
+                          const std::vector<pipeline::ElementId>& ids, const data::Tensor& in,
+                          data::Tensor& out) { return ops.Run(op, ids, in, out); };
+  return device_ops;
+}
+
+// Asks until it is told to stop the run, or goes.
+class StopWatch {
+ public:
+  StopWatch(const std::function<bool()>& requested, std::function<void()> stop)
+      : requested_(requested), stop_(std::move(stop)) {
+    if (requested_) thread_ = std::thread(&StopWatch::Watch, this);
+  }
+  ~StopWatch() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+ private:
+  void Watch() {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, std::chrono::milliseconds(50), [this] { return done_; })) {
+      if (!requested_()) continue;
+      lock.unlock();
+      stop_();
+      return;
+    }
+  }
+
+  const std::function<bool()>& requested_;
+  const std::function<void()> stop_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+// Everything of a run between the recorder's start and its stop. Members go in reverse order: the
+// pipeline's batches lie in the devices' memory.
+class Session {
+ public:
+  Session(const Spec& spec, const CaptureOptions& options, recorder::Recorder* recorder)
+      : spec_(spec),
+        options_(options),
+        recorder_(recorder),
+        ops_(static_cast<uint64_t>(spec.seed)) {}
+
+  // What can fail before the first step.
+  Status Prepare();
+  Result<trainer::TrainResult> Run();
+  void Finish(CaptureResult& result) const;
+
+ private:
+  const Spec& spec_;
+  const CaptureOptions& options_;
+  recorder::Recorder* const recorder_;
+  pipeline::BatchOps ops_;
+  std::unique_ptr<trainer::Devices> devices_;
+  std::unique_ptr<pipeline::Pipeline> pipeline_;
+  std::unique_ptr<trainer::Trainer> trainer_;
+  std::unique_ptr<system::SystemSampler> sampler_;
+};
+
+Status Session::Prepare() {
+  STALLSCOPE_ASSIGN_OR_RETURN(devices_, trainer::Devices::Make(spec_.trainer, recorder_));
+  pipeline::PipelineOptions options;
+  options.recorder = recorder_;
+  options.batch_memory = spec_.transfer.pinned ? devices_->pinned() : nullptr;
+  options.digest = options_.digest;
+  STALLSCOPE_ASSIGN_OR_RETURN(pipeline_, pipeline::Pipeline::Build(spec_, options));
+  trainer::TrainerOptions training;
+  training.next = [this] { return pipeline_->Next(); };
+  training.recycle = [this](pipeline::Element&& batch) { pipeline_->Recycle(std::move(batch)); };
+  training.recorder = recorder_;
+  training.device_maps = pipeline_->device_maps();
+  training.device_ops = DeviceOpsOf(ops_);
+  training.on_progress = options_.on_progress;
+  STALLSCOPE_ASSIGN_OR_RETURN(trainer_,
+                              trainer::Trainer::Make(spec_, *devices_, std::move(training)));
+  if (recorder_ == nullptr) return {};
+  recorder_->UpdateRun([&](trace::RunInfo& run) {
+    run.graph_json = pipeline_->graph_json();
+    run.data_fingerprint = pipeline_->data_fingerprint();
+    run.device = devices_->info();
+  });
+  STALLSCOPE_ASSIGN_OR_RETURN(sampler_, system::SystemSampler::Start(*recorder_));
+  return {};
+}
+
+Result<trainer::TrainResult> Session::Run() {
+  const StopWatch watch(options_.stop_requested, [this] {
+    trainer_->RequestStop();
+    pipeline_->Cancel();
+  });
+  return trainer_->Run();
+}
+
+void Session::Finish(CaptureResult& result) const {
+  if (sampler_ != nullptr) sampler_->Stop();
+  result.device = devices_->info();
+  result.digest = pipeline_->Digest();
+  result.pipeline = pipeline_->stats();
+  if (recorder_ == nullptr) return;
+  recorder_->UpdateRun([&](trace::RunInfo& run) {
+    run.digest = result.digest;
+    if (result.pipeline.skipped > 0) {
+      run.warnings.push_back(fmt::format("{} bad elements of {} bytes were left out; the first: {}",
+                                         result.pipeline.skipped, result.pipeline.skipped_bytes,
+                                         result.pipeline.first_skipped));
+    }
+  });
+}
+
+}  // namespace
+
+Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
+  std::unique_ptr<recorder::Recorder> recorder;
+  if (!options.output.empty()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        recorder, recorder::Recorder::Start(options.output, RunInfoOf(spec, options)));
+  }
+  CaptureResult result;
+  auto session = std::make_unique<Session>(spec, options, recorder.get());
+  Status prepared = session->Prepare();
+  if (!prepared.ok()) {
+    session.reset();
+    if (recorder != nullptr) {
+      recorder->Stop();
+      unlink(options.output.c_str());
+    }
+    return std::move(prepared).error();
+  }
+  auto trained = session->Run();
+  session->Finish(result);
+  if (!trained.ok() && recorder != nullptr) {
+    recorder->UpdateRun([&](trace::RunInfo& run) {
+      run.warnings.push_back("the run failed: " + trained.error().Line());
+    });
+  }
+  // Its threads end before the recording does, so that nothing of them is lost.
+  session.reset();
+  if (recorder != nullptr) result.trace = recorder->Stop();
+  if (!trained.ok()) return std::move(trained).error();
+  result.training = std::move(trained).value();
+  if (!result.trace.first_error.empty()) {
+    return Error{ErrorKind::kRun, "the trace is not whole: " + result.trace.first_error,
+                 options.output, "free some space and record again"};
+  }
+  return result;
+}
+
+}  // namespace stallscope::capture

@@ -1,0 +1,41 @@
+// Runs pipelines of specs in JSON, and tells what came out.
+#ifndef STALLSCOPE_TESTS_COLLECTORS_PIPELINE_PIPELINE_RUNS_H_
+#define STALLSCOPE_TESTS_COLLECTORS_PIPELINE_PIPELINE_RUNS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "collectors/data/manifest.h"
+#include "collectors/pipeline/pipeline.h"
+
+namespace stallscope::test {
+
+struct Delivered {
+  std::vector<pipeline::ElementId> ids;  // of all samples in order
+  std::vector<int64_t> labels;
+  std::vector<std::string> shapes;  // of the batches
+  std::vector<std::vector<uint8_t>> values;  // of the batches
+  std::string digest;
+  std::string graph;
+  pipeline::PipelineStats stats;
+  std::optional<Error> error;  // that ended it
+
+  // "0:3@1" is record 3 of file 0 in epoch 1.
+  std::string Ids() const;
+};
+
+// Everything that the stages give, at most `batches` of it. `stages` and `more` are JSON: the list
+// of stages without its brackets, and further members of the spec.
+Delivered RunStages(const std::string& stages, const std::string& more = "",
+                    int64_t batches = 1'000'000, recorder::Recorder* recorder = nullptr);
+
+// Makes a data set of small pictures, and gives the glob that names it.
+std::string MakeData(const std::string& folder, data::DataFormat format, int images = 24,
+                     int shards = 3, int width = 64, int height = 48);
+
+}  // namespace stallscope::test
+
+#endif  // STALLSCOPE_TESTS_COLLECTORS_PIPELINE_PIPELINE_RUNS_H_
