@@ -15,6 +15,7 @@ set(STALLSCOPE_ROOM_TABLE
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
+  "collectors/device|collectors/recorder|blas"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)
