@@ -82,9 +82,9 @@ class Graph {
 
 struct CopyRequest {
   trace::CopyDirection direction = trace::CopyDirection::kHostToDevice;
-  Address device = 0;          // the destination, or the source of kDeviceToHost
-  void* host = nullptr;        // only read in kHostToDevice
-  Address device_source = 0;   // of kDeviceToDevice
+  Address device = 0;         // the destination, or the source of kDeviceToHost
+  void* host = nullptr;       // only read in kHostToDevice
+  Address device_source = 0;  // of kDeviceToDevice
   size_t bytes = 0;
   ItemId batch;
 };
@@ -155,8 +155,8 @@ struct Options {
   uint32_t index = 0;                      // which of several, in the trace
   uint64_t memory_bytes = 0;               // 0: the machine's; emulated: no limit
   size_t queue_depth = 1024;               // launches that a stream holds
-  int host_threads = 1;                    // of the host's GEMM: pipeline and trainer share the cores
-  std::string emulated_name;               // what it stands for; "emulated: " goes before it
+  int host_threads = 1;       // of the host's GEMM: pipeline and trainer share the cores
+  std::string emulated_name;  // what it stands for; "emulated: " goes before it
   EmulatedTiming emulated;
   DeviceClock* clock = nullptr;  // of an emulated device; null: the machine's
 };

@@ -2,7 +2,6 @@
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_DEVICE_CLOCK_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_DEVICE_CLOCK_H_
 
-
 #include "analyzer/base/clock.h"
 
 namespace stallscope::device {

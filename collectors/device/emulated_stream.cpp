@@ -9,8 +9,7 @@ namespace stallscope::device {
 
 EmulatedStream::EmulatedStream(EmulatedDevice& device, const std::string& name,
                                trace::TrackKind kind)
-    : device_(device),
-      recorder_(device.options().recorder, name, kind, device.options().index) {}
+    : device_(device), recorder_(device.options().recorder, name, kind, device.options().index) {}
 
 EmulatedStream::~EmulatedStream() {
   device_.clock().WaitUntil(free_);
@@ -72,8 +71,7 @@ void EmulatedStream::Enqueue(const Launch& launch, ItemId batch, uint64_t correl
                              uint64_t graph, Ticks enqueued) {
   const auto engine =
       launch.kernel == Kernel::kAllReduce ? EmulatedDevice::kNoEngine : EmulatedDevice::kCompute;
-  const auto slot =
-      device_.Reserve(engine, std::max(enqueued, free_), device_.KernelTicks(launch));
+  const auto slot = device_.Reserve(engine, std::max(enqueued, free_), device_.KernelTicks(launch));
   free_ = slot.end;
   Pending pending;
   pending.what = std::string(launch.name());

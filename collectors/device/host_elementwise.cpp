@@ -41,8 +41,7 @@ inline float Gelu(float x) { return 0.5f * x * (1.0f + Tanh(kRoot * (x + kCube *
 
 inline float GeluSlope(float x) {
   const float t = Tanh(kRoot * (x + kCube * x * x * x));
-  return 0.5f * (1.0f + t) +
-         0.5f * x * (1.0f - t * t) * kRoot * (1.0f + 3.0f * kCube * x * x);
+  return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * kRoot * (1.0f + 3.0f * kCube * x * x);
 }
 
 // An operand's values [start, start + count), widened where they are narrow. `period`: how often
@@ -99,8 +98,9 @@ void RunSteps(const Launch& launch, const std::vector<FusedStep>& steps) {
       Round(step.type, result, count);
       if (step.out < 0) continue;
       const Operand& out = launch.out[static_cast<size_t>(step.out)];
-      FromFloats(out.type, result, count,
-                 static_cast<uint8_t*>(Pointer(out)) + static_cast<size_t>(start) * SizeOf(out.type));
+      FromFloats(
+          out.type, result, count,
+          static_cast<uint8_t*>(Pointer(out)) + static_cast<size_t>(start) * SizeOf(out.type));
     }
   }
 }

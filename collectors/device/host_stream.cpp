@@ -162,8 +162,8 @@ void HostStream::DoCopy(const Work& work, const CopyRequest& request) {
   if (request.direction == CopyDirection::kDeviceToDevice) {
     std::memcpy(device, reinterpret_cast<const void*>(request.device_source), request.bytes);
   } else {
-    memory = device_.IsPinned(request.host, request.bytes) ? CopyMemory::kPinned
-                                                           : CopyMemory::kPageable;
+    memory =
+        device_.IsPinned(request.host, request.bytes) ? CopyMemory::kPinned : CopyMemory::kPageable;
     const bool in = request.direction == CopyDirection::kHostToDevice;
     std::memcpy(in ? device : request.host, in ? request.host : device, request.bytes);
   }

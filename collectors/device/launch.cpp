@@ -25,13 +25,28 @@ std::string_view Name(Type type) {
 }
 
 std::string_view Name(Kernel kernel) {
-  constexpr std::array<std::string_view, 22> kNames = {
-      "gemm",       "add_bias", "gelu",         "gelu_backward",
-      "add",        "cast",     "fused",        "sum_rows",
-      "transpose",  "patches",  "convert",      "mean_pool",
-      "mean_pool_backward",     "softmax_cross_entropy",
-      "zero",       "begin_step", "check_finite", "sgd",
-      "adam",       "update_scale", "all_reduce", "image_op"};
+  constexpr std::array<std::string_view, 22> kNames = {"gemm",
+                                                       "add_bias",
+                                                       "gelu",
+                                                       "gelu_backward",
+                                                       "add",
+                                                       "cast",
+                                                       "fused",
+                                                       "sum_rows",
+                                                       "transpose",
+                                                       "patches",
+                                                       "convert",
+                                                       "mean_pool",
+                                                       "mean_pool_backward",
+                                                       "softmax_cross_entropy",
+                                                       "zero",
+                                                       "begin_step",
+                                                       "check_finite",
+                                                       "sgd",
+                                                       "adam",
+                                                       "update_scale",
+                                                       "all_reduce",
+                                                       "image_op"};
   static_assert(kNames.size() == static_cast<size_t>(Kernel::kImageOp) + 1);
   return kNames[static_cast<size_t>(kernel)];
 }

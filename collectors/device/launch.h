@@ -52,7 +52,8 @@ enum class Kernel : uint8_t {
   kConvert,           // x: out = x * f0 + f1
   kMeanPool,          // x [i0,i1,i2]: out [i0,i2]
   kMeanPoolBackward,  // gradient [i0,i2]: out [i0,i1,i2]
-  // logits [i0,i1], labels; out: the logits' gradient of the mean over i2 samples, times the state's
+  // logits [i0,i1], labels; out: the logits' gradient of the mean over i2 samples, times the
+  // state's
   // loss scale. Loss (the sum over i0 samples / i2) and correct answers go to the state.
   kSoftmaxCrossEntropy,
   kZero,         // out = 0

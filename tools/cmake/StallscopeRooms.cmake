@@ -16,6 +16,7 @@ set(STALLSCOPE_ROOM_TABLE
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
   "collectors/device|collectors/recorder|blas"
+  "collectors/trainer|analyzer/spec collectors/data collectors/device collectors/recorder|"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

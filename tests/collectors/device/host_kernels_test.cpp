@@ -30,8 +30,7 @@ std::vector<float> RandomValues(test::Random& random, size_t count) {
 
 struct Host {
   std::unique_ptr<device::Device> on = test::MakeTestDevice(device::Kind::kHost);
-  std::unique_ptr<device::Stream> stream =
-      Must(on->NewStream("s", trace::TrackKind::kStream));
+  std::unique_ptr<device::Stream> stream = Must(on->NewStream("s", trace::TrackKind::kStream));
 
   OnDevice With(const std::vector<float>& values, Type type = Type::kFloat32) {
     OnDevice made(*on, static_cast<int64_t>(values.size()), type);
@@ -89,7 +88,9 @@ TEST_SUITE("fast") {
           gemm.in = {da.operand, db.operand};
           gemm.ints = {ta, tb, m, n, k};
           gemm.floats = {2, 0};
-          const float within = type == Type::kFloat32 ? 1e-5f : type == Type::kFloat16 ? 0.02f : 0.2f;
+          const float within = type == Type::kFloat32   ? 1e-5f
+                               : type == Type::kFloat16 ? 0.02f
+                                                        : 0.2f;
           CHECK(Near(host.Run(gemm, m * n, type), want, within));
         }
       }
