@@ -54,9 +54,9 @@ void Progress::Show(int64_t done, const std::function<std::string()>& more) {
     return;
   }
   const auto full =
-      total_ <= 0 ? size_t{0}
-                  : static_cast<size_t>(std::clamp<int64_t>(done * kBarWidth / total_, 0,
-                                                            kBarWidth));
+      total_ <= 0
+          ? size_t{0}
+          : static_cast<size_t>(std::clamp<int64_t>(done * kBarWidth / total_, 0, kBarWidth));
   std::fprintf(stderr, "\r\x1b[K[%s%s] %s", std::string(full, '#').c_str(),
                std::string(kBarWidth - full, '.').c_str(), line.c_str());
   std::fflush(stderr);

@@ -77,8 +77,8 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   line("speed", Speed(training.last));
   if (training.last.loss.has_value()) line("learned", Learned(training.last).substr(2));
   if (training.skipped_steps > 0) {
-    line("skipped", fmt::format("{} steps, whose scaled gradients overflowed",
-                                training.skipped_steps));
+    line("skipped",
+         fmt::format("{} steps, whose scaled gradients overflowed", training.skipped_steps));
   }
   if (result.pipeline.skipped > 0) {
     line("left out", fmt::format("{} bad elements; the first: {}", result.pipeline.skipped,
@@ -86,9 +86,8 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   }
   if (!result.digest.empty()) line("digest", result.digest);
   for (const std::string& note : result.pipeline.notes) line("note", note);
-  line("trace", fmt::format("{}, {} events, {} dropped, {}", arguments.output,
-                            result.trace.stored, result.trace.dropped,
-                            ReadableBytes(result.trace.bytes)));
+  line("trace", fmt::format("{}, {} events, {} dropped, {}", arguments.output, result.trace.stored,
+                            result.trace.dropped, ReadableBytes(result.trace.bytes)));
 }
 
 int RunRecord(const RecordArguments& arguments) {

@@ -1,8 +1,8 @@
 // One recording: a spec in, a trace out.
 //
 // Starts the recorder, the samplers, the devices, the pipeline and the trainer, runs to the spec's
-// last step, to the end of the data or to a stop, and seals the trace. What goes wrong on the way is
-// the result, and is told in the trace too; a run that never began leaves no file.
+// last step, to the end of the data or to a stop, and seals the trace. What goes wrong on the way
+// is the result, and is told in the trace too; a run that never began leaves no file.
 #ifndef STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 #define STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 
@@ -22,8 +22,8 @@ namespace stallscope::capture {
 struct CaptureOptions {
   std::string output;  // the trace; empty: nothing is recorded
   bool digest = false;
-  std::string tool;                       // "stallscope 0.1.0"
-  std::vector<std::string> command_line;  // for the trace
+  std::string tool;                                           // "stallscope 0.1.0"
+  std::vector<std::string> command_line;                      // for the trace
   std::function<void(const trainer::Progress&)> on_progress;  // after each step; may be empty
   // Asked 20 times a second by a thread of its own; true ends the run cleanly. May be empty.
   std::function<bool()> stop_requested;

@@ -88,13 +88,22 @@ void Loop(const uint8_t* from, uint8_t* to, int64_t count) {
 template <class Visit>
 bool WithType(DType dtype, Visit visit) {
   switch (dtype) {
-    case DType::kUint8: visit(Uint8Type()); return true;
-    case DType::kFloat16: visit(HalfType()); return true;
-    case DType::kBfloat16: visit(BfloatType()); return true;
-    case DType::kFloat32: visit(FloatType()); return true;
+    case DType::kUint8:
+      visit(Uint8Type());
+      return true;
+    case DType::kFloat16:
+      visit(HalfType());
+      return true;
+    case DType::kBfloat16:
+      visit(BfloatType());
+      return true;
+    case DType::kFloat32:
+      visit(FloatType());
+      return true;
     case DType::kInt32:
     case DType::kInt64:
-    case DType::kFloat64: return false;
+    case DType::kFloat64:
+      return false;
   }
   return false;
 }
@@ -109,9 +118,8 @@ bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_
   }
   bool known = false;
   WithType(from_dtype, [&](auto source) {
-    known = WithType(to_dtype, [&](auto target) {
-      Loop<decltype(source), decltype(target)>(from, to, count);
-    });
+    known = WithType(
+        to_dtype, [&](auto target) { Loop<decltype(source), decltype(target)>(from, to, count); });
   });
   return known;
 }

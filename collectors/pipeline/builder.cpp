@@ -42,7 +42,6 @@ Builder::Names Builder::Define(const std::string& name, std::string_view kind, u
   Names names;
   if (context_.recorder == nullptr) return names;
   if (capacity > 0) names.queue = context_.recorder->DefineQueue({{}, name, capacity, false});
-  if (workers > 0) names.lock = context_.recorder->DefineQueue({{}, name + ".input", 1, true});
   trace::StageInfo stage;
   stage.name = name;
   stage.kind = kind;
@@ -53,6 +52,11 @@ Builder::Names Builder::Define(const std::string& name, std::string_view kind, u
   names.stage = context_.recorder->DefineStage(std::move(stage));
   last_ = names.stage;
   return names;
+}
+
+QueueId Builder::DefineInputLock(const std::string& name) {
+  if (context_.recorder == nullptr) return QueueId::None();
+  return context_.recorder->DefineQueue({{}, name + ".input", 1, true});
 }
 
 std::string Builder::StoreKey(size_t node) const {
@@ -80,18 +84,18 @@ Result<StagePtr> Builder::Build() {
   const size_t first = FirstNode();
   // What a store makes needless is named all the same: the reports show it as idle.
   for (size_t node = 0; node < first; ++node) {
-    Define(graph_.nodes[node].stage.name, KindWord(graph_.nodes[node].stage), 0, true, 0);
+    Define(graph_.nodes[node].stage.name, KindWord(graph_.nodes[node].stage), 1, true, 0);
   }
   if (first > 0) {
-    context_.ledger.Note("'" + graph_.nodes[first].stage.name + "' has what an earlier run stored in " +
-                         StorePath(first));
+    context_.ledger.Note("'" + graph_.nodes[first].stage.name +
+                         "' has what an earlier run stored in " + StorePath(first));
   }
   StagePtr last;
   for (size_t node = first; node < graph_.nodes.size(); ++node) {
     STALLSCOPE_ASSIGN_OR_RETURN(last, Make(node, std::move(last)));
   }
   for (DeviceMap& map : graph_.device_maps) {
-    map.stage = Define(map.name, "map", 0, true, 0).stage;
+    map.stage = Define(map.name, "map", 1, true, 0).stage;
   }
   return last;
 }
@@ -112,11 +116,11 @@ Result<StagePtr> Builder::Make(size_t node, StagePtr input) {
     return MakeShuffle(made, std::move(input));
   }
   if (const auto* shard = std::get_if<ShardSpec>(&made.stage.kind)) {
-    Define(name, "shard", 0, true, 0);
+    Define(name, "shard", 1, true, 0);
     return StagePtr(std::make_unique<ShardStage>(std::move(input), *shard, context_));
   }
   if (const auto* repeat = std::get_if<RepeatSpec>(&made.stage.kind)) {
-    Define(name, "repeat", 0, true, 0);
+    Define(name, "repeat", 1, true, 0);
     return StagePtr(std::make_unique<RepeatStage>(std::move(input), *repeat, context_));
   }
   return MakeStore(node, std::move(input));
@@ -128,18 +132,18 @@ Result<StagePtr> Builder::MakeSource(const Node& node) {
   const bool serial = source.format == SourceFormat::kSerial;
   const bool files = !shared_->files.paths.empty();
   if (source.cycle_length.automatic) {
-    source.cycle_length = {std::min<int64_t>(static_cast<int64_t>(shared_->files.paths.size()),
-                                             MostWorkers(cores_)),
-                           false};
+    source.cycle_length = {
+        std::min<int64_t>(static_cast<int64_t>(shared_->files.paths.size()), MostWorkers(cores_)),
+        false};
     context_.ledger.Note("auto set " + name + ".cycle_length to " +
                          std::to_string(source.cycle_length.value));
   }
   const bool workers = HasWorkers(source.parallelism) && !serial;
   if (!files) {
     const auto elements = static_cast<uint64_t>(source.elements);
-    const uint32_t count = workers ? Count(source.parallelism) : (serial ? 1 : 0);
-    const Names names = Define(name, "source", count, source.deterministic || !workers,
-                               workers ? std::max<uint64_t>(count, 1) : 0);
+    const uint32_t count = workers ? Count(source.parallelism) : 1;
+    const Names names =
+        Define(name, "source", count, source.deterministic || !workers, workers ? count : 0);
     auto runner = std::make_unique<SyntheticRunner>(source, names.stage, context_);
     auto counting = std::make_unique<CountingSource>(elements, context_);
     if (!workers) {
@@ -150,15 +154,15 @@ Result<StagePtr> Builder::MakeSource(const Node& node) {
                        source.deterministic);
   }
   if (!workers) {
-    const Names names = Define(name, "source", serial ? 1 : 0, true, 0);
+    const Names names = Define(name, "source", 1, true, 0);
     return StagePtr(
         std::make_unique<InlineSource>(shared_, SourceOptions{name, names.stage, names.queue}));
   }
   const auto cycle = static_cast<uint64_t>(source.cycle_length.value);
   const Names names =
       Define(name, "source", Count(source.parallelism), source.deterministic, cycle);
-  auto stage = std::make_unique<ParallelSource>(
-      shared_, SourceOptions{name, names.stage, names.queue});
+  auto stage =
+      std::make_unique<ParallelSource>(shared_, SourceOptions{name, names.stage, names.queue});
   if (source.parallelism.automatic) {
     ParallelSource* const tuned = stage.get();
     tunables_.push_back({name + ".parallelism", 1,
@@ -176,25 +180,25 @@ StagePtr Builder::MakeWorkers(const std::string& name, Names names, StagePtr inp
   options.name = name;
   options.stage = names.stage;
   options.queue = names.queue;
-  options.input_lock = names.lock;
+  options.input_lock = DefineInputLock(name);
   options.parallelism = parallelism.value;
   options.queue_limit = static_cast<uint64_t>(parallelism.value);
-  options.queue_most = static_cast<uint64_t>(
-      parallelism.automatic ? MostWorkers(cores_) : parallelism.value);
+  options.queue_most =
+      static_cast<uint64_t>(parallelism.automatic ? MostWorkers(cores_) : parallelism.value);
   options.ordered = ordered;
   auto stage = std::make_unique<WorkerStage>(std::move(input), std::move(runner),
                                              std::move(options), context_);
   if (parallelism.automatic) {
     WorkerStage* const tuned = stage.get();
-    tunables_.push_back({name + ".parallelism", parallelism.value, MostWorkers(cores_), false,
-                         [tuned](int64_t value) {
-                           tuned->SetQueueLimit(static_cast<uint64_t>(value));
-                           tuned->SetParallelism(value);
-                         },
-                         [tuned] {
-                           return StageLoad{tuned->busy_ticks(), tuned->times_empty(),
-                                            tuned->times_full()};
-                         }});
+    tunables_.push_back(
+        {name + ".parallelism", parallelism.value, MostWorkers(cores_), false,
+         [tuned](int64_t value) {
+           tuned->SetQueueLimit(static_cast<uint64_t>(value));
+           tuned->SetParallelism(value);
+         },
+         [tuned] {
+           return StageLoad{tuned->busy_ticks(), tuned->times_empty(), tuned->times_full()};
+         }});
   }
   return stage;
 }
@@ -207,8 +211,8 @@ Result<std::vector<MapPart>> Builder::MakeParts(const Node& node, uint32_t worke
     MapPart part;
     STALLSCOPE_ASSIGN_OR_RETURN(part.ops, MakeOps(piece.ops, graph_.source().features));
     // The last piece of a map is the stage that has the queue; its caller defines it.
-    const bool last = &piece == &node.pieces.back() &&
-                      std::holds_alternative<MapSpec>(node.stage.kind);
+    const bool last =
+        &piece == &node.pieces.back() && std::holds_alternative<MapSpec>(node.stage.kind);
     if (!last) part.stage = Define(piece.name, "map", workers, ordered, 0).stage;
     parts.push_back(std::move(part));
   }
@@ -218,10 +222,11 @@ Result<std::vector<MapPart>> Builder::MakeParts(const Node& node, uint32_t worke
 Result<StagePtr> Builder::MakeMap(const Node& node, StagePtr input) {
   const auto& map = std::get<MapSpec>(node.stage.kind);
   const bool workers = HasWorkers(map.parallelism);
-  const uint32_t count = workers ? Count(map.parallelism) : 0;
+  const uint32_t count = Count(map.parallelism);
   STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, count));
   const std::string& name = node.pieces.back().name;
-  const Names names = Define(name, "map", count, map.deterministic || !workers, count);
+  const Names names =
+      Define(name, "map", count, map.deterministic || !workers, workers ? count : 0);
   parts.back().stage = names.stage;
   auto runner = std::make_unique<MapRunner>(std::move(parts), context_);
   if (!workers) {
@@ -234,23 +239,23 @@ Result<StagePtr> Builder::MakeMap(const Node& node, StagePtr input) {
 Result<StagePtr> Builder::MakeBatch(const Node& node, StagePtr input) {
   const auto& batch = std::get<BatchSpec>(node.stage.kind);
   const bool workers = HasWorkers(batch.parallelism);
-  const uint32_t count = workers ? Count(batch.parallelism) : 0;
+  const uint32_t count = Count(batch.parallelism);
   STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, count));
-  const Names names = Define(node.stage.name, "batch", count, true, count);
+  const Names names = Define(node.stage.name, "batch", count, true, workers ? count : 0);
   auto runner = std::make_unique<BatchRunner>(
       BatchOptions{names.stage, batch.size, batch.drop_remainder, batch.pad}, std::move(parts),
       context_);
   if (!workers) {
     return StagePtr(std::make_unique<InlineStage>(std::move(input), std::move(runner), context_));
   }
-  return MakeWorkers(node.stage.name, names, std::move(input), std::move(runner),
-                     batch.parallelism, true);
+  return MakeWorkers(node.stage.name, names, std::move(input), std::move(runner), batch.parallelism,
+                     true);
 }
 
 StagePtr Builder::MakePrefetch(const Node& node, StagePtr input) {
   const Knob& buffer = std::get<PrefetchSpec>(node.stage.kind).buffer_size;
   if (!buffer.automatic && buffer.value == 0) {
-    Define(node.stage.name, "prefetch", 0, true, 0);
+    Define(node.stage.name, "prefetch", 1, true, 0);
     return input;
   }
   const Names names =
@@ -259,28 +264,27 @@ StagePtr Builder::MakePrefetch(const Node& node, StagePtr input) {
   options.name = node.stage.name;
   options.stage = names.stage;
   options.queue = names.queue;
-  options.input_lock = names.lock;
+  options.input_lock = DefineInputLock(node.stage.name);
   options.queue_limit = static_cast<uint64_t>(buffer.value);
   options.queue_most = static_cast<uint64_t>(buffer.automatic ? kMostBuffer : buffer.value);
   auto stage = std::make_unique<WorkerStage>(std::move(input), std::make_unique<IdentityRunner>(),
                                              std::move(options), context_);
   if (buffer.automatic) {
     WorkerStage* const tuned = stage.get();
-    tunables_.push_back({node.stage.name + ".buffer_size", buffer.value, kMostBuffer, true,
-                         [tuned](int64_t value) {
-                           tuned->SetQueueLimit(static_cast<uint64_t>(value));
-                         },
-                         [tuned] {
-                           return StageLoad{0, tuned->times_empty(), tuned->times_full()};
-                         }});
+    tunables_.push_back(
+        {node.stage.name + ".buffer_size", buffer.value, kMostBuffer, true,
+         [tuned](int64_t value) { tuned->SetQueueLimit(static_cast<uint64_t>(value)); },
+         [tuned] {
+           return StageLoad{0, tuned->times_empty(), tuned->times_full()};
+         }});
   }
   return stage;
 }
 
 StagePtr Builder::MakeShuffle(const Node& node, StagePtr input) {
   const auto& shuffle = std::get<ShuffleSpec>(node.stage.kind);
-  const Names names = Define(node.stage.name, "shuffle", 0, true,
-                             static_cast<uint64_t>(shuffle.buffer_size));
+  const Names names =
+      Define(node.stage.name, "shuffle", 1, true, static_cast<uint64_t>(shuffle.buffer_size));
   return std::make_unique<ShuffleStage>(std::move(input), shuffle, Salt(node.stage.name, 0),
                                         names.queue, context_);
 }
@@ -289,18 +293,18 @@ Result<StagePtr> Builder::MakeFilter(const Node& node, StagePtr input) {
   const auto& filter = std::get<FilterSpec>(node.stage.kind);
   STALLSCOPE_ASSIGN_OR_RETURN(OpCall call, ParseOp(filter.op));
   STALLSCOPE_ASSIGN_OR_RETURN(
-      auto predicate, MakePredicate({std::move(call), Salt(node.stage.name, 0)},
-                                    graph_.source().features));
-  const Names names = Define(node.stage.name, "filter", 0, true, 0);
-  return StagePtr(std::make_unique<FilterStage>(std::move(input), std::move(predicate),
-                                                names.stage, context_));
+      auto predicate,
+      MakePredicate({std::move(call), Salt(node.stage.name, 0)}, graph_.source().features));
+  const Names names = Define(node.stage.name, "filter", 1, true, 0);
+  return StagePtr(
+      std::make_unique<FilterStage>(std::move(input), std::move(predicate), names.stage, context_));
 }
 
 Result<StagePtr> Builder::MakeStore(size_t node, StagePtr input) {
   const StageSpec& stage = graph_.nodes[node].stage;
   CacheOptions options;
   options.name = stage.name;
-  options.stage = Define(stage.name, KindWord(stage), 0, true, 0).stage;
+  options.stage = Define(stage.name, KindWord(stage), 1, true, 0).stage;
   std::unique_ptr<ElementStore> store;
   const auto* const cache = std::get_if<CacheSpec>(&stage.kind);
   if (cache != nullptr) options.max_bytes = static_cast<uint64_t>(cache->max_bytes);

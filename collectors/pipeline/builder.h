@@ -27,7 +27,6 @@ class Builder {
   struct Names {
     StageId stage;
     QueueId queue;
-    QueueId lock;
   };
 
   Result<StagePtr> Make(size_t node, StagePtr input);
@@ -44,6 +43,7 @@ class Builder {
   // Defines a stage behind the one defined last. Without a capacity it has no queue.
   Names Define(const std::string& name, std::string_view kind, uint32_t workers, bool ordered,
                uint64_t capacity);
+  QueueId DefineInputLock(const std::string& name);
   // The ops of a node's pieces; all pieces but the last are defined as stages without a queue.
   Result<std::vector<MapPart>> MakeParts(const Node& node, uint32_t workers);
   // Where the store of the last snapshot or cache that is complete begins; 0 where none is.

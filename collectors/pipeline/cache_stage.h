@@ -17,7 +17,7 @@ namespace stallscope::pipeline {
 struct CacheOptions {
   std::string name;
   StageId stage;
-  uint64_t max_bytes = 0;  // 0: no limit
+  uint64_t max_bytes = 0;                    // 0: no limit
   std::shared_ptr<const std::string> place;  // for errors about elements out of the store
 };
 

@@ -64,8 +64,7 @@ void Digest::AddSamples(const Element& batch) {
   for (size_t i = 0; i < samples; ++i) {
     Words words;
     words.Add(batch.batch != nullptr ? batch.batch->ids[i] : batch.id);
-    words.Add(static_cast<uint64_t>(batch.batch != nullptr ? batch.batch->labels[i]
-                                                           : batch.label));
+    words.Add(static_cast<uint64_t>(batch.batch != nullptr ? batch.batch->labels[i] : batch.label));
     words.Add(static_cast<uint64_t>(batch.value.dtype()));
     words.Add(batch.batch != nullptr ? batch.value.shape().dims().subspan(1)
                                      : batch.value.shape().dims());

@@ -150,8 +150,9 @@ Result<std::string> ScratchPath() {
                      "/stallscope-cache-XXXXXX";
   const int fd = mkstemp(path.data());
   if (fd < 0) {
-    return Error{ErrorKind::kRun, std::string("cannot make a scratch file: ") + std::strerror(errno),
-                 path, "set TMPDIR to a folder with room, or give the cache a path"};
+    return Error{ErrorKind::kRun,
+                 std::string("cannot make a scratch file: ") + std::strerror(errno), path,
+                 "set TMPDIR to a folder with room, or give the cache a path"};
   }
   close(fd);
   return path;

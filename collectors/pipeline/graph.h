@@ -41,8 +41,8 @@ Result<Graph> Lower(const Spec& spec);
 // All rewrites that the spec asks for, in a fixed order.
 void Rewrite(const RewritesSpec& rewrites, Graph& graph);
 
-// One of the rewrites; true where it changed something. None changes what comes out: not an element,
-// not a bit, not the order.
+// One of the rewrites; true where it changed something. None changes what comes out: not an
+// element, not a bit, not the order.
 bool FuseMaps(Graph& graph);
 bool JoinMapAndBatch(Graph& graph);
 bool FoldConstants(Graph& graph);

@@ -37,8 +37,7 @@ Result<Element> TakeRow(const Element& batch, int64_t index, OpWorker& worker) {
   row.file = batch.file;
   STALLSCOPE_ASSIGN_OR_RETURN(
       row.value, worker.NewTensor(batch.value.dtype(), data::Shape::Of(shape.dims().subspan(1))));
-  std::memcpy(row.value.data(),
-              batch.value.data() + static_cast<size_t>(index) * row.value.bytes(),
+  std::memcpy(row.value.data(), batch.value.data() + static_cast<size_t>(index) * row.value.bytes(),
               row.value.bytes());
   return row;
 }
@@ -64,8 +63,8 @@ Result<bool> Op::ApplyInto(const Element&, OpWorker&, ValuePlace&) const { retur
 
 Error Located(Error error, const Element& element) {
   if (element.file == nullptr) return data::AsRunError(std::move(error));
-  return data::AsRunError(data::Locate(
-      std::move(error), {*element.file, element.offset, element.id.record}));
+  return data::AsRunError(
+      data::Locate(std::move(error), {*element.file, element.offset, element.id.record}));
 }
 
 }  // namespace stallscope::pipeline

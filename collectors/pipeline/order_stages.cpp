@@ -59,8 +59,7 @@ Result<std::optional<Element>> ShuffleStage::Next() {
     }
   }
   if (elements_.empty()) return std::optional<Element>();
-  const uint64_t drawn =
-      Random(context_.seed, salt_, epoch_, draws_++).Below(elements_.size());
+  const uint64_t drawn = Random(context_.seed, salt_, epoch_, draws_++).Below(elements_.size());
   std::swap(elements_[drawn], elements_.back());
   Element element = std::move(elements_.back());
   elements_.pop_back();

@@ -125,8 +125,8 @@ void ParallelSource::FillLane(Lane& lane, std::unique_lock<std::mutex>& lock) {
     }
     if (track != nullptr) last_reader_ = track->id();
     ready_.notify_one();
-    go_on = !lane.ended && lane.ready.size() < lane_capacity_ &&
-            !shared_->context->token.cancelled();
+    go_on =
+        !lane.ended && lane.ready.size() < lane_capacity_ && !shared_->context->token.cancelled();
   }
   lane.taken = false;
 }
@@ -134,7 +134,6 @@ void ParallelSource::FillLane(Lane& lane, std::unique_lock<std::mutex>& lock) {
 Result<ParallelSource::Lane*> ParallelSource::LaneToTake(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (shared_->context->token.cancelled()) return CancelledError();
-    bool alive = false;
     bool replaced = false;
     // Once round, and the place where it began again: that may only have used up its turn.
     for (size_t i = 0; i <= cycle_.size(); ++i) {
@@ -145,16 +144,17 @@ Result<ParallelSource::Lane*> ParallelSource::LaneToTake(std::unique_lock<std::m
           lane = NextFile();
           replaced = replaced || lane != nullptr;
         } else if (shared_->spec.deterministic) {
-          alive = true;
           break;
         }
       }
-      alive = alive || lane != nullptr;
       turn_ = (turn_ + 1) % cycle_.size();
       taken_ = 0;
     }
-    if (!alive) return static_cast<Lane*>(nullptr);
     if (replaced) continue;
+    if (std::all_of(cycle_.begin(), cycle_.end(),
+                    [](const auto& lane) { return lane == nullptr; })) {
+      return static_cast<Lane*>(nullptr);
+    }
     times_empty_.fetch_add(1, std::memory_order_relaxed);
     recorder::WaitScope wait(trace::WaitCause::kEmpty, options_.queue);
     ready_.wait(lock);

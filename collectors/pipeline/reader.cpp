@@ -115,8 +115,8 @@ class ArrayReader final : public Reader {
   Result<bool> Next(Element& element) override {
     if (next_ == reader_.count()) return false;
     const int64_t record = next_++;
-    if (auto tensor = context_.elements.Take(data::DType::kUint8,
-                                             {1, reader_.height(), reader_.width(), 3});
+    if (auto tensor =
+            context_.elements.Take(data::DType::kUint8, {1, reader_.height(), reader_.width(), 3});
         tensor.has_value()) {
       element.value = std::move(*tensor);
     }
@@ -150,14 +150,13 @@ class ImageReader final : public Reader {
     auto tensor = context_.elements.Take(data::DType::kUint8, {static_cast<int64_t>(size) + 1});
     size_t filled = 0;
     while (tensor.has_value()) {
-      STALLSCOPE_ASSIGN_OR_RETURN(
-          const size_t got,
-          source_->Read(tensor->data() + filled, tensor->bytes() - filled));
+      STALLSCOPE_ASSIGN_OR_RETURN(const size_t got,
+                                  source_->Read(tensor->data() + filled, tensor->bytes() - filled));
       filled += got;
       if (got == 0) break;
       if (filled < tensor->bytes()) continue;
-      auto larger = context_.elements.Take(data::DType::kUint8,
-                                           {static_cast<int64_t>(tensor->bytes()) * 2});
+      auto larger =
+          context_.elements.Take(data::DType::kUint8, {static_cast<int64_t>(tensor->bytes()) * 2});
       if (larger.has_value()) std::memcpy(larger->data(), tensor->data(), filled);
       context_.elements.Give(std::move(*tensor));
       tensor = std::move(larger);
@@ -194,13 +193,18 @@ Result<std::unique_ptr<Reader>> Make(const ReaderShared& shared, Open open) {
 
 data::FileKind KindFor(SourceFormat format) {
   switch (format) {
-    case SourceFormat::kTfrecord: return data::FileKind::kTfRecord;
-    case SourceFormat::kCsv: return data::FileKind::kText;
-    case SourceFormat::kHdf5: return data::FileKind::kHdf5;
-    case SourceFormat::kRaw: return data::FileKind::kRawTensors;
+    case SourceFormat::kTfrecord:
+      return data::FileKind::kTfRecord;
+    case SourceFormat::kCsv:
+      return data::FileKind::kText;
+    case SourceFormat::kHdf5:
+      return data::FileKind::kHdf5;
+    case SourceFormat::kRaw:
+      return data::FileKind::kRawTensors;
     case SourceFormat::kImages:
     case SourceFormat::kSerial:
-    case SourceFormat::kSynthetic: return data::FileKind::kUnknown;
+    case SourceFormat::kSynthetic:
+      return data::FileKind::kUnknown;
   }
   return data::FileKind::kUnknown;
 }
@@ -232,10 +236,11 @@ Result<std::unique_ptr<Reader>> OpenReader(const ReaderShared& shared, size_t in
       const auto& keys = shared.spec.features;
       if (const auto at = keys.find("image"); at != keys.end()) names.images = at->second;
       if (const auto at = keys.find("label"); at != keys.end()) names.labels = at->second;
-      return Make<ArrayReader>(
-          shared, [&] { return data::Hdf5ImageReader::Open(path, names, options); });
+      return Make<ArrayReader>(shared,
+                               [&] { return data::Hdf5ImageReader::Open(path, names, options); });
     }
-    default: break;
+    default:
+      break;
   }
   auto source = data::OpenFileSource(path, options);
   if (!source.ok()) return data::AsRunError(std::move(source).error());

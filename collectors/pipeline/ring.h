@@ -51,8 +51,8 @@ class Ring {
   template <class Published>
   bool Push(uint64_t ticket, T&& item, Published published) {
     const auto room = [&] {
-      return ticket < popped_.load(std::memory_order_acquire) +
-                          limit_.load(std::memory_order_relaxed) ||
+      return ticket <
+                 popped_.load(std::memory_order_acquire) + limit_.load(std::memory_order_relaxed) ||
              token_.cancelled();
     };
     if (!room()) Blocked(room_, trace::WaitCause::kFull, room, popper_);
@@ -123,8 +123,7 @@ class Ring {
     const Ticks start = track != nullptr ? NowTicks() : 0;
     parking.Wait(ready);
     if (track == nullptr) return;
-    track->Wait(cause, queue_, start, NowTicks(),
-                TrackId{waker.load(std::memory_order_relaxed)});
+    track->Wait(cause, queue_, start, NowTicks(), TrackId{waker.load(std::memory_order_relaxed)});
   }
 
   const QueueId queue_;

@@ -93,8 +93,7 @@ Status BatchRunner::AddSample(Element& sample, BatchAssembler& assembler,
   STALLSCOPE_RETURN_IF_ERROR(RunParts(parts_, sample, worker, may_place));
   bool placed = false;
   if (may_place) {
-    STALLSCOPE_ASSIGN_OR_RETURN(placed,
-                                last.ops.back()->ApplyInto(sample, worker.ops, assembler));
+    STALLSCOPE_ASSIGN_OR_RETURN(placed, last.ops.back()->ApplyInto(sample, worker.ops, assembler));
     if (!placed) STALLSCOPE_RETURN_IF_ERROR(last.ops.back()->Apply(sample, worker.ops));
     worker.meters[parts_.size() - 1].End(last.stage, sample.item, 0);
   }

@@ -21,7 +21,7 @@ Result<std::string> Fingerprint(const SourceFiles& files) {
   constexpr size_t kLookedInto = 256;
   constexpr uint64_t kEdge = 4096;
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> owned(XXH3_createState(),
-                                                                             &XXH3_freeState);
+                                                                              &XXH3_freeState);
   XXH3_state_t* const state = owned.get();
   XXH3_128bits_reset(state);
   const size_t every = (files.paths.size() + kLookedInto - 1) / kLookedInto;

@@ -29,8 +29,8 @@ void InlineSource::Restart(uint32_t epoch) {
   turn_ = 0;
   taken_ = 0;
   cycle_.clear();
-  cycle_.resize(std::min(static_cast<size_t>(shared_->spec.cycle_length.value),
-                         shared_->files.paths.size()));
+  cycle_.resize(
+      std::min(static_cast<size_t>(shared_->spec.cycle_length.value), shared_->files.paths.size()));
   for (auto& stream : cycle_) {
     stream = std::make_unique<FileStream>(*shared_, options_.stage, next_file_++, epoch_);
   }

@@ -90,8 +90,8 @@ std::optional<TunerPolicy::Change> TunerPolicy::Step(const Look& look) {
   }
   const std::optional<Look> before = std::exchange(last_, look);
   if (!before.has_value() || look.seconds <= before->seconds) return std::nullopt;
-  const double rate = static_cast<double>(look.elements - before->elements) /
-                      (look.seconds - before->seconds);
+  const double rate =
+      static_cast<double>(look.elements - before->elements) / (look.seconds - before->seconds);
   rate_ = rate_ == 0 ? rate : 0.7 * rate_ + 0.3 * rate;
   if (trial_.has_value()) return Judge(look);
   // Nothing has been delivered yet: a pipeline that fills up says nothing about its speed.
@@ -115,9 +115,7 @@ std::vector<std::string> TunerPolicy::Notes() const {
 
 Tuner::Tuner(std::vector<Tunable> tunables, TunerLimits limits, StageContext& context,
              std::function<uint64_t()> elements)
-    : policy_(std::move(tunables), limits),
-      context_(context),
-      elements_(std::move(elements)) {
+    : policy_(std::move(tunables), limits), context_(context), elements_(std::move(elements)) {
   notes_ = policy_.Notes();
   thread_ = std::thread(&Tuner::Run, this);
 }
@@ -135,9 +133,9 @@ std::vector<std::string> Tuner::Notes() const {
 void Tuner::Run() {
   const int64_t start = MonotonicNs();
   do {
-    const TunerPolicy::Look look{
-        static_cast<double>(MonotonicNs() - start) / kNsPerSecond, NowTicks(), elements_(),
-        context_.elements.bytes() + context_.batches->bytes()};
+    const TunerPolicy::Look look{static_cast<double>(MonotonicNs() - start) / kNsPerSecond,
+                                 NowTicks(), elements_(),
+                                 context_.elements.bytes() + context_.batches->bytes()};
     const auto change = policy_.Step(look);
     if (!change.has_value()) continue;
     {

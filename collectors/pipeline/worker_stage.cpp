@@ -40,8 +40,8 @@ void WorkerStage::SetParallelism(int64_t parallelism) {
 }
 
 void WorkerStage::Work(int64_t index) {
-  const recorder::ThreadScope scope(context_.recorder,
-                                    options_.name + "/" + std::to_string(index), options_.stage);
+  const recorder::ThreadScope scope(context_.recorder, options_.name + "/" + std::to_string(index),
+                                    options_.stage);
   RunnerWorker worker(context_);
   std::vector<Element> job;
   uint64_t ticket = 0;
@@ -74,9 +74,7 @@ bool WorkerStage::TakeJob(int64_t index, std::vector<Element>& job, uint64_t& ti
     const recorder::WaitScope wait(trace::WaitCause::kLock, options_.input_lock);
     lock.lock();
   }
-  const auto may_go = [&] {
-    return context_.token.cancelled() || (!ended_ && index < target_);
-  };
+  const auto may_go = [&] { return context_.token.cancelled() || (!ended_ && index < target_); };
   turn_.wait(lock, may_go);
   if (context_.token.cancelled()) return false;
   ++at_work_;
@@ -118,9 +116,12 @@ Result<std::optional<Element>> WorkerStage::Next() {
       case Outcome::Kind::kElement:
         RecordPop(outcome.element);
         return std::optional<Element>(std::move(outcome.element));
-      case Outcome::Kind::kLeftOut: break;
-      case Outcome::Kind::kError: return std::move(*outcome.error);
-      case Outcome::Kind::kEnd: return std::optional<Element>();
+      case Outcome::Kind::kLeftOut:
+        break;
+      case Outcome::Kind::kError:
+        return std::move(*outcome.error);
+      case Outcome::Kind::kEnd:
+        return std::optional<Element>();
     }
   }
 }

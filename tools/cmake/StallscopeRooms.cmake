@@ -11,11 +11,14 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/export|analyzer/model|"
-  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export collectors/recorder collectors/system collectors/data|cli11 json"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export collectors/recorder collectors/system collectors/data collectors/capture|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
   "collectors/pipeline|collectors/recorder collectors/data analyzer/spec|xxhash json"
+  "collectors/device|collectors/recorder|blas"
+  "collectors/trainer|collectors/pipeline collectors/device|"
+  "collectors/capture|collectors/trainer collectors/system|"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

@@ -34,7 +34,7 @@ class Sleep final : public Op {
   explicit Sleep(const OpInstance& call) : call_(call) {}
   Status Apply(Element& element, OpWorker& worker) const override {
     return worker.context.token.SleepFor(NsOf(call_, element.samples())) ? Status()
-                                                                        : Status(CancelledError());
+                                                                         : Status(CancelledError());
   }
   Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
     return Apply(batch, worker);

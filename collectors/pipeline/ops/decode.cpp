@@ -42,8 +42,8 @@ Error NoImageFeature(const data::ExampleView& example, const FeatureKeys& keys) 
 }
 
 Error WrongContent(const Element& element, std::string_view op, std::string_view wanted) {
-  constexpr std::array<std::string_view, 4> kNames = {"a record", "an image file",
-                                                      "a line of CSV", "values"};
+  constexpr std::array<std::string_view, 4> kNames = {"a record", "an image file", "a line of CSV",
+                                                      "values"};
   return Error{ErrorKind::kRun,
                fmt::format("{} needs {}, and this is {}", op, wanted,
                            kNames[static_cast<size_t>(element.content)]),
@@ -86,18 +86,16 @@ class DecodeImage final : public Op {
       return WrongContent(element, name_, "a record or an image file");
     }
     STALLSCOPE_ASSIGN_OR_RETURN(const data::ByteView image, EncodedImage(element, keys_, worker));
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        data::Tensor pixels,
-        data::LooksLikePng(image) ? Png(element, image, worker) : Jpeg(element, image, worker));
+    STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor pixels, data::LooksLikePng(image)
+                                                         ? Png(element, image, worker)
+                                                         : Jpeg(element, image, worker));
     if (crop_.has_value() && crop_->resizes()) {
       const int side = static_cast<int>(crop_->side());
       STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor square,
                                   worker.NewTensor(data::DType::kUint8, {side, side, 3}));
-      STALLSCOPE_RETURN_IF_ERROR(
-          worker.resizer.Resize(pixels,
-                                {0, 0, static_cast<int>(pixels.shape()[1]),
-                                 static_cast<int>(pixels.shape()[0])},
-                                side, side, square));
+      STALLSCOPE_RETURN_IF_ERROR(worker.resizer.Resize(
+          pixels, {0, 0, static_cast<int>(pixels.shape()[1]), static_cast<int>(pixels.shape()[0])},
+          side, side, square));
       worker.context.elements.Give(std::move(pixels));
       pixels = std::move(square);
     }
@@ -138,15 +136,14 @@ class DecodeImage final : public Op {
     const data::ImageLimits limits;
     STALLSCOPE_RETURN_IF_ERROR(
         data::CheckImageSize("the PNG", header.width, header.height, limits));
-    STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor pixels,
-                                worker.NewTensor(data::DType::kUint8,
-                                                 {header.height, header.width, 3}));
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        data::Tensor pixels,
+        worker.NewTensor(data::DType::kUint8, {header.height, header.width, 3}));
     STALLSCOPE_RETURN_IF_ERROR(data::DecodePng(image, limits, pixels));
     if (!crop_.has_value()) return pixels;
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        const data::Rect part,
-        crop_->Of(element.id, worker.context.seed, static_cast<int>(header.width),
-                  static_cast<int>(header.height)));
+    STALLSCOPE_ASSIGN_OR_RETURN(const data::Rect part, crop_->Of(element.id, worker.context.seed,
+                                                                 static_cast<int>(header.width),
+                                                                 static_cast<int>(header.height)));
     STALLSCOPE_ASSIGN_OR_RETURN(
         data::Tensor cut, worker.NewTensor(data::DType::kUint8, {part.height, part.width, 3}));
     STALLSCOPE_RETURN_IF_ERROR(data::Crop(pixels, part, cut));

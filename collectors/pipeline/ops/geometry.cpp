@@ -49,8 +49,8 @@ class Resize final : public Op {
     STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor square,
                                 worker.NewTensor(data::DType::kUint8, {side_, side_, 3}));
     STALLSCOPE_RETURN_IF_ERROR(worker.resizer.Resize(
-        element.value, {0, 0, static_cast<int>(shape[1]), static_cast<int>(shape[0])}, side_,
-        side_, square));
+        element.value, {0, 0, static_cast<int>(shape[1]), static_cast<int>(shape[0])}, side_, side_,
+        square));
     worker.Replace(element, std::move(square));
     return {};
   }
@@ -70,8 +70,8 @@ class CropOp final : public Op {
         const data::Rect part, plan_.Of(element.id, worker.context.seed, static_cast<int>(shape[1]),
                                         static_cast<int>(shape[0])));
     const auto side = static_cast<int>(plan_.side());
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        data::Tensor made, worker.NewTensor(element.value.dtype(), {side, side, shape[2]}));
+    STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor made,
+                                worker.NewTensor(element.value.dtype(), {side, side, shape[2]}));
     STALLSCOPE_RETURN_IF_ERROR(plan_.resizes()
                                    ? worker.resizer.Resize(element.value, part, side, side, made)
                                    : data::Crop(element.value, part, made));
@@ -115,7 +115,8 @@ Result<data::Rect> CropPlan::Of(const ElementId& id, uint64_t seed, int width, i
 
 OpPtr MakeGeometryOp(const OpInstance& call) {
   const std::string_view name = call.call.name();
-  if (name == "resize") return std::make_unique<Resize>(static_cast<int>(call.call.Integer("size")));
+  if (name == "resize")
+    return std::make_unique<Resize>(static_cast<int>(call.call.Integer("size")));
   if (IsCrop(call)) return std::make_unique<CropOp>(CropPlan{call});
   if (name == "flip") return std::make_unique<Flip>(call.salt);
   return nullptr;

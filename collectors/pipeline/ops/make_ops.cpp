@@ -19,7 +19,8 @@ Result<std::vector<OpPtr>> MakeOps(std::span<const OpInstance> calls, const Feat
     if (op == nullptr) op = MakeValueOp(calls[i]);
     if (op == nullptr) op = MakeCostOp(calls[i]);
     if (op == nullptr) {
-      return Error{ErrorKind::kUsage, fmt::format("'{}' cannot stand in a map", calls[i].call.name()),
+      return Error{ErrorKind::kUsage,
+                   fmt::format("'{}' cannot stand in a map", calls[i].call.name()),
                    calls[i].call.Text(), "put it into a filter"};
     }
     ops.push_back(std::move(op));

@@ -22,8 +22,8 @@ class NormalizeOp final : public Op {
  public:
   Status Apply(Element& element, OpWorker& worker) const override {
     STALLSCOPE_RETURN_IF_ERROR(CheckIsTensor(element, "normalize"));
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        data::Tensor normal, worker.NewTensor(data::DType::kFloat32, element.value.shape()));
+    STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor normal,
+                                worker.NewTensor(data::DType::kFloat32, element.value.shape()));
     STALLSCOPE_RETURN_IF_ERROR(data::Normalize(element.value, by_, normal));
     worker.Replace(element, std::move(normal));
     return {};
@@ -176,9 +176,7 @@ class ColorJitter final : public Op {
 
  private:
   static constexpr int kOne = 1024;
-  static int Factor(Random& random) {
-    return static_cast<int>(random.Uniform(0.6, 1.4) * kOne);
-  }
+  static int Factor(Random& random) { return static_cast<int>(random.Uniform(0.6, 1.4) * kOne); }
   static uint8_t Clamp(int value) { return static_cast<uint8_t>(std::clamp(value, 0, 255)); }
   static int Gray(const uint8_t* pixel) {
     return (pixel[0] * 77 + pixel[1] * 150 + pixel[2] * 29) >> 8;

@@ -27,8 +27,8 @@ bool OneSizeBefore(const Graph& graph, size_t node, size_t ops_of_last) {
     for (size_t p = 0; p < pieces.size(); ++p) {
       const bool last = i == node && p + 1 == pieces.size();
       const size_t count = last ? ops_of_last : pieces[p].ops.size();
-      if (std::any_of(pieces[p].ops.begin(),
-                      pieces[p].ops.begin() + static_cast<ptrdiff_t>(count), MakesOneSize)) {
+      if (std::any_of(pieces[p].ops.begin(), pieces[p].ops.begin() + static_cast<ptrdiff_t>(count),
+                      MakesOneSize)) {
         return true;
       }
     }

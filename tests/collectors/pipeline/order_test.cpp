@@ -23,7 +23,8 @@ std::string WriteRecords(const ScratchDir& dir, std::initializer_list<int> count
   for (const int count : counts) {
     auto writer = data::TfRecordWriter::Create(dir / ("f" + std::to_string(file)));
     for (int i = 0; i < count; ++i) {
-      const std::string text = {'f', static_cast<char>('0' + file), 'r', static_cast<char>('0' + i)};
+      const std::string text = {'f', static_cast<char>('0' + file), 'r',
+                                static_cast<char>('0' + i)};
       REQUIRE(writer.value().Write(data::AsBytes(text)).ok());
     }
     REQUIRE(writer.value().Finish().ok());
@@ -38,9 +39,9 @@ std::string Source(const std::string& glob, const std::string& more = "") {
 }
 
 constexpr const char* kPreprocess =
-    R"(, {"name": "decode", "map": {"ops": ["decode_jpeg", "random_resized_crop(16)"], "parallelism": %P}},
+    R"~(, {"name": "decode", "map": {"ops": ["decode_jpeg", "random_resized_crop(16)"], "parallelism": %P}},
        {"name": "augment", "map": {"ops": ["flip", "color_jitter", "normalize"], "parallelism": %P}},
-       {"name": "batch", "batch": {"size": 5}}, {"name": "prefetch", "prefetch": {"buffer_size": 2}})";
+       {"name": "batch", "batch": {"size": 5}}, {"name": "prefetch", "prefetch": {"buffer_size": 2}})~";
 
 std::string Preprocess(const std::string& parallelism, const std::string& more = "") {
   std::string text = kPreprocess;
@@ -72,8 +73,8 @@ TEST_SUITE("fast") {
   TEST_CASE("without order every element comes all the same, once") {
     ScratchDir dir;
     const std::string glob = WriteRecords(dir, {9, 1, 7, 4});
-    const Delivered free = RunStages(
-        Source(glob, R"("cycle_length": 3, "parallelism": 3, "deterministic": false)"));
+    const Delivered free =
+        RunStages(Source(glob, R"("cycle_length": 3, "parallelism": 3, "deterministic": false)"));
     const Delivered ordered = RunStages(Source(glob));
     CHECK(free.ids.size() == 21);
     const auto sorted = [](const Delivered& run) {
@@ -123,13 +124,13 @@ TEST_SUITE("fast") {
     for (auto [format, name, decode] :
          {std::tuple{data::DataFormat::kTfRecord, "tfrecord", R"("decode_jpeg")"},
           {data::DataFormat::kCsv, "csv", R"("decode_csv")"},
-          {data::DataFormat::kHdf5, "hdf5", R"("busy(0)")"}}) {
+          {data::DataFormat::kHdf5, "hdf5", R"~("busy(0)")~"}}) {
       CAPTURE(name);
       const std::string glob = MakeData(dir / name, format, 6, 1);
-      const Delivered run = RunStages(
-          R"({"name": "read", "source": {"format": ")" + std::string(name) + R"(", "files": [")" +
-          glob + R"("]}}, {"name": "decode", "map": {"ops": [)" + decode +
-          R"(]}}, {"name": "batch", "batch": {"size": 6}})");
+      const Delivered run =
+          RunStages(R"({"name": "read", "source": {"format": ")" + std::string(name) +
+                    R"(", "files": [")" + glob + R"("]}}, {"name": "decode", "map": {"ops": [)" +
+                    decode + R"(]}}, {"name": "batch", "batch": {"size": 6}})");
       REQUIRE(!run.error.has_value());
       CHECK(run.shapes == std::vector<std::string>{"6x48x64x3"});
       if (labels.empty()) labels = run.labels;
@@ -157,7 +158,8 @@ TEST_SUITE("fast") {
     CHECK(RunStages(source + R"(, {"name": "s", "shard": {"count": 2, "index": 1}})").Ids() ==
           "0:1@0 0:3@0");
     const Delivered shuffled = RunStages(
-        source + R"(, {"name": "s", "shuffle": {"buffer_size": 5}}, {"name": "r", "repeat": {"count": 2}})");
+        source +
+        R"(, {"name": "s", "shuffle": {"buffer_size": 5}}, {"name": "r", "repeat": {"count": 2}})");
     REQUIRE(shuffled.ids.size() == 10);
     std::set<uint64_t> first;
     std::set<uint64_t> second;
@@ -174,22 +176,27 @@ TEST_SUITE("fast") {
     CHECK(RunStages(source + R"(, {"name": "s", "shuffle": {"buffer_size": 1}})").Ids() ==
           RunStages(source).Ids());
     // Batches cross epochs where the repeat stands before them.
-    CHECK(RunStages(source + R"(, {"name": "r", "repeat": {"count": 2}}, {"name": "b", "batch": {"size": 4}})")
-              .shapes == std::vector<std::string>{"4x8", "4x8", "2x8"});
-    CHECK(RunStages(source + R"(, {"name": "b", "batch": {"size": 4, "drop_remainder": true}}, {"name": "r", "repeat": {"count": 2}})")
-              .shapes == std::vector<std::string>{"4x8", "4x8"});
+    CHECK(
+        RunStages(source +
+                  R"(, {"name": "r", "repeat": {"count": 2}}, {"name": "b", "batch": {"size": 4}})")
+            .shapes == std::vector<std::string>{"4x8", "4x8", "2x8"});
+    CHECK(
+        RunStages(
+            source +
+            R"(, {"name": "b", "batch": {"size": 4, "drop_remainder": true}}, {"name": "r", "repeat": {"count": 2}})")
+            .shapes == std::vector<std::string>{"4x8", "4x8"});
   }
 
   TEST_CASE("filters keep what they say") {
     const std::string source =
         R"({"name": "read", "source": {"format": "synthetic", "elements": 20, "bytes": 8}})";
-    CHECK(RunStages(source + R"(, {"name": "f", "filter": {"op": "keep_one_in(6)"}})").Ids() ==
+    CHECK(RunStages(source + R"~(, {"name": "f", "filter": {"op": "keep_one_in(6)"}})~").Ids() ==
           "0:0@0 0:6@0 0:12@0 0:18@0");
-    CHECK(RunStages(source + R"(, {"name": "f", "filter": {"op": "label_below(2)"}})").Ids() ==
+    CHECK(RunStages(source + R"~(, {"name": "f", "filter": {"op": "label_below(2)"}})~").Ids() ==
           "0:0@0 0:1@0 0:10@0 0:11@0");
-    CHECK(RunStages(source + R"(, {"name": "f", "filter": {"op": "min_bytes(9)"}})").ids.empty());
+    CHECK(RunStages(source + R"~(, {"name": "f", "filter": {"op": "min_bytes(9)"}})~").ids.empty());
     const Delivered half =
-        RunStages(source + R"(, {"name": "f", "filter": {"op": "keep_fraction(0.5)"}})");
+        RunStages(source + R"~(, {"name": "f", "filter": {"op": "keep_fraction(0.5)"}})~");
     CHECK(half.ids.size() > 3);
     CHECK(half.ids.size() < 17);
   }

@@ -43,8 +43,7 @@ Delivered RunStages(const std::string& stages, const std::string& more, int64_t 
     if (batch.batch != nullptr) {
       const pipeline::BatchMembers& members = *batch.batch;
       delivered.ids.insert(delivered.ids.end(), members.ids.begin(), members.ids.end());
-      delivered.labels.insert(delivered.labels.end(), members.labels.begin(),
-                              members.labels.end());
+      delivered.labels.insert(delivered.labels.end(), members.labels.begin(), members.labels.end());
     } else {
       delivered.ids.push_back(batch.id);
       delivered.labels.push_back(batch.label);

@@ -16,7 +16,7 @@ namespace stallscope::test {
 struct Delivered {
   std::vector<pipeline::ElementId> ids;  // of all samples in order
   std::vector<int64_t> labels;
-  std::vector<std::string> shapes;  // of the batches
+  std::vector<std::string> shapes;           // of the batches
   std::vector<std::vector<uint8_t>> values;  // of the batches
   std::string digest;
   std::string graph;

@@ -13,7 +13,7 @@ using test::ScratchDir;
 namespace {
 
 constexpr const char* kStages =
-    R"({"name": "read", "source": {"format": "tfrecord", "files": ["%F"]}},
+    R"~({"name": "read", "source": {"format": "tfrecord", "files": ["%F"]}},
        {"name": "decode", "map": {"ops": ["decode_jpeg"], "parallelism": 2}},
        {"name": "shuffle", "shuffle": {"buffer_size": 7}},
        {"name": "cut", "map": {"ops": ["random_resized_crop(20)", "cast(float32)"]}},
@@ -21,7 +21,7 @@ constexpr const char* kStages =
        {"name": "augment", "map": {"ops": ["cast(float32)", "flip", "crop(16)", "cast(float32)", "normalize"]}},
        {"name": "label", "map": {"ops": ["one_hot(3)"]}},
        {"name": "batch", "batch": {"size": 5}},
-       {"name": "again", "repeat": {"count": 2}})";
+       {"name": "again", "repeat": {"count": 2}})~";
 
 std::string Stages(const std::string& glob) {
   std::string text = kStages;
@@ -63,11 +63,10 @@ TEST_SUITE("fast") {
     const std::string glob =
         MakeData(dir / "d", data::DataFormat::kTfRecord, 24, 3, /*width=*/150, /*height=*/110);
     const auto run = [&](const std::string& crop, const std::string& rewrites) {
-      return RunStages(
-          R"({"name": "read", "source": {"format": "tfrecord", "files": [")" + glob +
-              R"("]}}, {"name": "decode", "map": {"ops": ["decode_jpeg", ")" + crop +
-              R"("]}}, {"name": "batch", "batch": {"size": 8}})",
-          rewrites);
+      return RunStages(R"({"name": "read", "source": {"format": "tfrecord", "files": [")" + glob +
+                           R"("]}}, {"name": "decode", "map": {"ops": ["decode_jpeg", ")" + crop +
+                           R"("]}}, {"name": "batch", "batch": {"size": 8}})",
+                       rewrites);
     };
     for (const char* crop : {"random_resized_crop(32)", "crop(50)"}) {
       CAPTURE(crop);
@@ -92,9 +91,9 @@ TEST_SUITE("fast") {
       return run.graph;
     };
     const std::string free =
-        R"({"name": "m", "map": {"ops": ["busy(0)"], "parallelism": 2, "deterministic": false}}, {"name": "b", "batch": {"size": 2}})";
+        R"~({"name": "m", "map": {"ops": ["busy(0)"], "parallelism": 2, "deterministic": false}}, {"name": "b", "batch": {"size": 2}})~";
     const std::string kept =
-        R"({"name": "m", "map": {"ops": ["busy(0)"], "parallelism": 2}}, {"name": "b", "batch": {"size": 2}})";
+        R"~({"name": "m", "map": {"ops": ["busy(0)"], "parallelism": 2}}, {"name": "b", "batch": {"size": 2}})~";
     CHECK(graph("", free, "map_and_batch").find("\"rewrites\":[]") != std::string::npos);
     CHECK(graph(R"(, "on_error": "skip")", kept, "map_and_batch").find("\"rewrites\":[]") !=
           std::string::npos);
@@ -102,10 +101,10 @@ TEST_SUITE("fast") {
           std::string::npos);
     // Nothing before the cast makes one size of all.
     const std::string ragged =
-        R"({"name": "m", "map": {"ops": ["cast(float32)"]}}, {"name": "b", "batch": {"size": 2}})";
+        R"~({"name": "m", "map": {"ops": ["cast(float32)"]}}, {"name": "b", "batch": {"size": 2}})~";
     CHECK(graph("", ragged, "vectorise").find("\"rewrites\":[]") != std::string::npos);
     const std::string one_of_each =
-        R"({"name": "m", "map": {"ops": ["busy(0)"], "deterministic": false}}, {"name": "n", "map": {"ops": ["busy(0)"]}})";
+        R"~({"name": "m", "map": {"ops": ["busy(0)"], "deterministic": false}}, {"name": "n", "map": {"ops": ["busy(0)"]}})~";
     CHECK(graph("", one_of_each, "map_fusion").find("\"rewrites\":[]") != std::string::npos);
   }
 }

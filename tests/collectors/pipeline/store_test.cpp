@@ -17,7 +17,7 @@ namespace {
 
 std::string Stages(const std::string& glob, const std::string& store) {
   return R"({"name": "read", "source": {"format": "tfrecord", "files": [")" + glob +
-         R"("]}}, {"name": "decode", "map": {"ops": ["decode_jpeg", "resize(16)"]}})" + store +
+         R"~("]}}, {"name": "decode", "map": {"ops": ["decode_jpeg", "resize(16)"]}})~" + store +
          R"(, {"name": "augment", "map": {"ops": ["flip"]}}, {"name": "batch", "batch": {"size": 8}},
             {"name": "again", "repeat": {"count": 3}})";
 }
@@ -25,7 +25,7 @@ std::string Stages(const std::string& glob, const std::string& store) {
 size_t FilesIn(const std::string& folder) {
   size_t count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    count += entry.is_regular_file() ? 1 : 0;
+    if (entry.is_regular_file()) ++count;
   }
   return count;
 }
@@ -54,16 +54,15 @@ TEST_SUITE("fast") {
         R"({"name": "read", "source": {"format": "synthetic", "elements": 10, "bytes": 3}},
            {"name": "batch", "batch": {"size": 4}}, {"name": "cache", "cache": {"where": "disk"}},
            {"name": "again", "repeat": {"count": 2}})");
-    CHECK(batches.shapes ==
-          std::vector<std::string>{"4x3", "4x3", "2x3", "4x3", "4x3", "2x3"});
+    CHECK(batches.shapes == std::vector<std::string>{"4x3", "4x3", "2x3", "4x3", "4x3", "2x3"});
     CHECK(batches.ids.back().epoch == 1);
   }
 
   TEST_CASE("a cache that is full says what to do") {
     ScratchDir dir;
     const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
-    const Delivered full = RunStages(
-        Stages(glob, R"(, {"name": "cache", "cache": {"max_bytes": 4000}})"));
+    const Delivered full =
+        RunStages(Stages(glob, R"(, {"name": "cache", "cache": {"max_bytes": 4000}})"));
     REQUIRE(full.error.has_value());
     CHECK(full.error->kind == ErrorKind::kRun);
     CHECK(full.error->Line() ==
@@ -87,7 +86,7 @@ TEST_SUITE("fast") {
     CHECK(reading.stats.elements == 0);
     // Knobs of speed do not matter, ops do.
     std::string faster = Stages(glob, store);
-    faster.replace(faster.find(R"("resize(16)"])"), 13, R"("resize(16)"], "parallelism": 2)");
+    faster.replace(faster.find(R"~("resize(16)"])~"), 13, R"~("resize(16)"], "parallelism": 2)~");
     CHECK(RunStages(faster).stats.elements == 0);
     std::string other = Stages(glob, store);
     other.replace(other.find("resize(16)"), 10, "resize(17)");

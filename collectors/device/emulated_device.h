@@ -1,0 +1,67 @@
+// A device's timing without its arithmetic. Inside this room.
+//
+// When each piece of work begins and ends is computed as it is enqueued, on a timeline of its own:
+// begin = the latest of (enqueued, the stream's last end, its engine's last end, the events waited
+// for). Waits sleep until such a time; that they wake late moves nothing on the timeline, so errors
+// do not add up.
+#ifndef STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
+#define STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "collectors/device/device.h"
+#include "collectors/device/device_clock.h"
+#include "collectors/device/device_memory.h"
+
+namespace stallscope::device {
+
+class EmulatedDevice : public Device {
+ public:
+  explicit EmulatedDevice(const Options& options);
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+  Result<Block> Allocate(size_t bytes) override;
+  MemoryUse memory() const override { return memory_.use(); }
+  uint8_t* AllocatePinned(size_t bytes) noexcept override { return pinned_.Allocate(bytes); }
+  void FreePinned(uint8_t* block, size_t) noexcept override { pinned_.Free(block); }
+  Result<std::unique_ptr<Stream>> NewStream(const std::string& name,
+                                            trace::TrackKind kind) override;
+
+  // For the streams. What an engine is busy with excludes others, whatever their stream.
+  enum Engine { kCompute, kToDevice, kToHost, kNoEngine };
+  struct Slot {
+    Ticks start;
+    Ticks end;
+  };
+  Slot Reserve(Engine engine, Ticks earliest, Ticks duration);
+  Ticks CopyTicks(const CopyRequest& request, bool pinned) const;
+  Ticks KernelTicks(const Launch& launch) const;
+  Ticks LaunchTicks() const { return launch_ticks_; }
+  bool IsPinned(const void* host, size_t bytes) const { return pinned_.Contains(host, bytes); }
+  uint64_t NextCorrelation() { return correlation_.fetch_add(1) + 1; }
+  DeviceClock& clock() { return *clock_; }
+  const Options& options() const { return options_; }
+
+ private:
+  void Free(Address address, size_t bytes) noexcept override;
+
+  const Options options_;
+  std::unique_ptr<DeviceClock> own_clock_;
+  DeviceClock* clock_;
+  Ticks launch_ticks_ = 0;
+  Capabilities capabilities_;
+  DeviceMemory memory_;
+  PinnedMemory pinned_;
+  std::atomic<uint64_t> correlation_{0};
+  std::atomic<Address> next_address_{4096};
+
+  std::mutex mutex_;
+  std::array<Ticks, 3> engine_free_{};
+};
+
+}  // namespace stallscope::device
+
+#endif  // STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_

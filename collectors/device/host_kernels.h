@@ -1,0 +1,56 @@
+// The kernels on the CPU. Inside this room.
+//
+// Operands of float32 are used where they lie; narrower ones are widened into scratch memory first,
+// and results rounded once, as a GPU's mixed-precision kernels do.
+#ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
+#define STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "collectors/device/launch.h"
+
+namespace stallscope::device {
+
+inline void* Pointer(const Operand& operand) { return reinterpret_cast<void*>(operand.address); }
+inline float* Floats(const Operand& operand) { return static_cast<float*>(Pointer(operand)); }
+
+// Scratch of one stream; its thread's.
+class HostKernels {
+ public:
+  // Operands must have been checked: see CheckLaunch.
+  Status Run(const Launch& launch);
+
+ private:
+  // The operand's values as floats: where they lie, or in scratch[slot].
+  const float* Read(const Operand& operand, size_t slot);
+  // Where to put the results before Store rounds them.
+  float* Target(const Operand& operand);
+  void Store(const Operand& operand);
+
+  void Gemm(const Launch& launch);
+  void SumRows(const Launch& launch);
+  void Transpose(const Launch& launch);
+  void Patches(const Launch& launch);
+  void Convert(const Launch& launch);
+  void MeanPool(const Launch& launch);
+  void MeanPoolBackward(const Launch& launch);
+  Status SoftmaxCrossEntropy(const Launch& launch);
+  void AllReduce(const Launch& launch);
+
+  std::vector<float> scratch_[3];
+  std::vector<float> result_;
+};
+
+// Elementwise kernels, alone or fused: the same code, so that the bits are the same.
+void RunElementwise(const Launch& launch);
+// Optimizers and the loss scale.
+void RunOptimizer(const Launch& launch);
+
+// Whether the operands are as many and as large as the kernel needs; kUsage.
+Status CheckLaunch(const Launch& launch);
+
+}  // namespace stallscope::device
+
+#endif  // STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_

@@ -1,0 +1,124 @@
+// What a device is asked to run: one of a closed list of kernels, with plain data. A backend
+// implements each, or says that it has no arithmetic; nothing else about a model reaches a device.
+//
+// A launch refers to device memory by address and owns none of it. Values; any thread.
+#ifndef STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_
+#define STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope::device {
+
+enum class Type : uint8_t { kUint8, kInt32, kFloat16, kBfloat16, kFloat32 };
+size_t SizeOf(Type type);
+std::string_view Name(Type type);  // "float16"
+
+// Of device memory. Only the device may follow it.
+using Address = uint64_t;
+
+struct Operand {
+  Address address = 0;
+  int64_t elements = 0;
+  Type type = Type::kFloat32;
+  size_t bytes() const { return static_cast<size_t>(elements) * SizeOf(type); }
+  bool operator==(const Operand&) const = default;
+};
+
+// Matrices are row-major and dense. Arithmetic is done in float32, whatever the operands' types; a
+// result is rounded once, when it is stored. `i`: Launch::ints, `f`: Launch::floats.
+enum class Kernel : uint8_t {
+  // out[m,n] = f0 a*b + f1 out; a is m x k, or k x m where i0 is 1; b is k x n, or n x k where i1
+  // is 1. i: a and b transposed?, m, n, k
+  kGemm,
+  // Elementwise: out has as many elements as the first input.
+  kAddBias,       // x, bias: out[r,c] = x[r,c] + bias[c]
+  kGelu,          // x
+  kGeluBackward,  // x, gradient
+  kAdd,           // x, y
+  kCast,          // x
+  kFused,         // several of the above in one pass: see FusedStep
+  kSumRows,       // x [i0,i1]: out[c] = the sum over rows
+  kTranspose,     // x [i0,i1,i2]: out [i0,i2,i1]
+  // images [i0,i1,i2,i3], side i4: out [i0 * patches, i4*i4*i3], each value * f0 + f1. Rows and
+  // columns that fill no patch are left out.
+  kPatches,
+  kConvert,           // x: out = x * f0 + f1
+  kMeanPool,          // x [i0,i1,i2]: out [i0,i2]
+  kMeanPoolBackward,  // gradient [i0,i2]: out [i0,i1,i2]
+  // logits [i0,i1], labels; out: the logits' gradient of the mean over i2 samples, times the
+  // state's
+  // loss scale. Loss (the sum over i0 samples / i2) and correct answers go to the state.
+  kSoftmaxCrossEntropy,
+  kZero,         // out = 0
+  kBeginStep,    // state: a new step
+  kCheckFinite,  // gradients, state: the step is skipped where one is infinite or not a number
+  // gradients, state; out: weights (float32), then momentum (kSgd) or both moments (kAdam). f:
+  // learning rate, momentum (kSgd) or both decays and epsilon (kAdam). Does nothing in a step that
+  // is skipped.
+  kSgd,
+  kAdam,
+  kUpdateScale,  // state: halves the loss scale after a skipped step, doubles after i0 good ones
+  kAllReduce,    // the replicas' gradients: out = their sum
+  kImageOp,      // see Launch::on_host
+};
+std::string_view Name(Kernel kernel);  // "gemm"
+
+// The state that steps share: float32 values on the device, so that a captured graph need not be
+// changed from step to step.
+enum State : size_t {
+  kLossScale = 0,
+  kFinite,     // 1; 0: the step is skipped
+  kGoodSteps,  // since the scale changed
+  kLoss,
+  kCorrect,
+  kAdamSteps,
+  kStateValues = 16,
+};
+
+// One step of kFused. `a` and `b`: 0.. are the launch's inputs, -1, -2.. the results of the first,
+// second.. step; `b` counts where the kernel takes two. `out`: which of the launch's outputs takes
+// it; -1: none. Each result is rounded to `type`, so that a fused chain gives the same bits.
+struct FusedStep {
+  Kernel kernel = Kernel::kAdd;
+  int a = 0;
+  int b = 0;
+  int out = -1;
+  Type type = Type::kFloat32;
+  bool operator==(const FusedStep&) const = default;
+};
+
+// Which part of a training step's work a launch is: an emulated device knows what a step takes, and
+// gives it [from, to) of that. of = 0: no part of it.
+struct StepPart {
+  int64_t samples = 0;
+  uint64_t from = 0;
+  uint64_t to = 0;
+  uint64_t of = 0;
+};
+
+struct Launch {
+  Kernel kernel = Kernel::kAdd;
+  std::vector<Operand> in;
+  std::vector<Operand> out;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<FusedStep> fused;
+  StepPart part;
+  // kImageOp: the op as the spec writes it, and how a backend that computes on the host does it.
+  std::string image_op;
+  std::function<Status()> on_host;
+
+  // As the trace has it: the kernel's name, or the image op's.
+  std::string_view name() const { return kernel == Kernel::kImageOp ? image_op : Name(kernel); }
+};
+
+}  // namespace stallscope::device
+
+#endif  // STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_

@@ -1,0 +1,114 @@
+#include "collectors/trainer/batch_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "collectors/device/narrow_float.h"
+
+namespace stallscope::trainer {
+
+using data::DType;
+
+BatchForm FormOf(const data::Tensor& tensor, int64_t samples, bool batched) {
+  BatchForm form;
+  form.samples = samples;
+  form.dtype = tensor.dtype();
+  form.sample = batched && tensor.shape().rank() > 0
+                    ? data::Shape::Of(tensor.shape().dims().subspan(1))
+                    : tensor.shape();
+  return form;
+}
+
+std::optional<device::Type> DeviceType(DType dtype) {
+  switch (dtype) {
+    case DType::kUint8:
+      return device::Type::kUint8;
+    case DType::kInt32:
+      return device::Type::kInt32;
+    case DType::kFloat16:
+      return device::Type::kFloat16;
+    case DType::kBfloat16:
+      return device::Type::kBfloat16;
+    case DType::kFloat32:
+      return device::Type::kFloat32;
+    case DType::kInt64:
+    case DType::kFloat64:
+      break;
+  }
+  return std::nullopt;
+}
+
+DType ToDType(TransferDtype dtype) {
+  switch (dtype) {
+    case TransferDtype::kUint8:
+      return DType::kUint8;
+    case TransferDtype::kFloat16:
+      return DType::kFloat16;
+    case TransferDtype::kFloat32:
+      break;
+  }
+  return DType::kFloat32;
+}
+
+Result<DType> TransferType(DType from, TransferDtype to) {
+  if (to == TransferDtype::kUint8 && from != DType::kUint8) {
+    return Error{ErrorKind::kUsage,
+                 fmt::format("the batch is {} and would lose its values as uint8", Name(from)),
+                 "transfer.dtype",
+                 "put the normalize and cast into a map with \"on\": \"device\", or set "
+                 "transfer.dtype to float32"};
+  }
+  return ToDType(to);
+}
+
+namespace {
+
+template <class Value>
+void Widen(const data::Tensor& from, size_t first, size_t count, float* into) {
+  const auto values = from.Values<Value>().subspan(first, count);
+  std::transform(values.begin(), values.end(), into, [](Value v) { return static_cast<float>(v); });
+}
+
+void WidenPart(const data::Tensor& from, size_t first, size_t count, float* into) {
+  if (from.dtype() == DType::kInt64) return Widen<int64_t>(from, first, count, into);
+  if (from.dtype() == DType::kFloat64) return Widen<double>(from, first, count, into);
+  device::ToFloats(*DeviceType(from.dtype()), from.data() + first * data::SizeOf(from.dtype()),
+                   static_cast<int64_t>(count), into);
+}
+
+}  // namespace
+
+void ConvertValues(const data::Tensor& from, DType to, uint8_t* into) {
+  // Through a block that stays in the cache.
+  std::array<float, 2048> block;
+  const size_t values = from.bytes() / data::SizeOf(from.dtype());
+  for (size_t first = 0; first < values; first += block.size()) {
+    const size_t count = std::min(block.size(), values - first);
+    WidenPart(from, first, count, block.data());
+    device::FromFloats(*DeviceType(to), block.data(), static_cast<int64_t>(count),
+                       into + first * data::SizeOf(to));
+  }
+}
+
+Status CheckForm(const BatchForm& form, const ModelSpec& model) {
+  if (model.kind == ModelKind::kMlp) return {};
+  const data::Shape& s = form.sample;
+  if (s.rank() != 3 || s[2] != 3) {
+    return Error{ErrorKind::kUsage,
+                 fmt::format("the mixer takes images (height x width x 3), and a sample of this "
+                             "batch is {} of {}",
+                             s.ToString(), Name(form.dtype)),
+                 "trainer.model.kind", "decode and resize the images, or use the model 'mlp'"};
+  }
+  if (s[0] < model.patch || s[1] < model.patch) {
+    return Error{
+        ErrorKind::kUsage,
+        fmt::format("images of {}x{} have no patch of {}x{}", s[0], s[1], model.patch, model.patch),
+        "trainer.model.patch", "make the patch smaller or the images larger"};
+  }
+  return {};
+}
+
+}  // namespace stallscope::trainer

@@ -1,0 +1,64 @@
+#include "collectors/trainer/devices.h"
+
+#include <utility>
+
+namespace stallscope::trainer {
+namespace {
+
+device::Kind KindOf(TrainerDevice kind) {
+  switch (kind) {
+    case TrainerDevice::kEmulated:
+      return device::Kind::kEmulated;
+    case TrainerDevice::kCuda:
+      return device::Kind::kCuda;
+    case TrainerDevice::kHost:
+      break;
+  }
+  return device::Kind::kHost;
+}
+
+device::Options OptionsOf(const EmulatedSpec& emulated) {
+  device::Options options;
+  const EmulatedSpec figures = Resolved(emulated);
+  if (emulated.preset != EmulatedPreset::kNone) options.emulated_name = ToWord(emulated.preset);
+  options.emulated = {figures.compute_us_per_batch, figures.compute_us_per_sample,
+                      figures.h2d_gbps_pinned,      figures.h2d_gbps_pageable,
+                      figures.h2d_latency_us,       figures.launch_us};
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
+                                               recorder::Recorder* recorder,
+                                               device::DeviceClock* clock) {
+  const StrategyKind strategy = trainer.strategy.kind;
+  if (strategy == StrategyKind::kMultiWorker || strategy == StrategyKind::kParameterServer) {
+    return Error{
+        ErrorKind::kUsage,
+        "'" + std::string(ToWord(strategy)) + "' needs several processes, and a run here is one",
+        "trainer.strategy.kind", "use 'single', or 'mirrored' for several replicas"};
+  }
+  device::Options options = OptionsOf(trainer.emulated);
+  options.recorder = recorder;
+  options.clock = clock;
+  auto made = std::make_unique<Devices>();
+  for (int64_t i = 0; i < trainer.strategy.replicas; ++i) {
+    options.index = static_cast<uint32_t>(i);
+    STALLSCOPE_ASSIGN_OR_RETURN(auto one, device::MakeDevice(KindOf(trainer.device), options));
+    made->devices_.push_back(std::move(one));
+  }
+  made->pinned_ = std::make_unique<PinnedBuffers>(made->at(0));
+  return made;
+}
+
+trace::DeviceInfo Devices::info() const {
+  const device::Capabilities& can = devices_[0]->capabilities();
+  trace::DeviceInfo info;
+  info.kind = device::Name(can.kind);
+  info.name = can.name;
+  info.memory_bytes = can.memory_bytes;
+  return info;
+}
+
+}  // namespace stallscope::trainer

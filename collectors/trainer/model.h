@@ -1,0 +1,34 @@
+// The models, as plans of a step for one shape of batch.
+//
+//   mixer  patches -> linear -> depth x (MLP over the patches, MLP over the channels, each with a
+//          residual) -> mean -> linear. Tokens are mixed through width / 2 and channels through
+//          4 x width hidden values, as in the paper (Tolstikhin 2021); without its layer norms,
+//          which a few blocks do without: the residual branches start small instead.
+//   mlp    a sample's values -> depth x (linear, gelu) -> linear
+//
+// Both end in softmax and cross-entropy, the mean over the batch.
+#ifndef STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_
+#define STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_
+
+#include <cstdint>
+
+#include "analyzer/spec/spec.h"
+#include "collectors/trainer/batch_form.h"
+#include "collectors/trainer/plan.h"
+
+namespace stallscope::trainer {
+
+// The type that activations and gradients have; weights are kept in float32 whatever it is.
+device::Type ComputeType(Precision precision);
+
+// `form`: this replica's samples, checked by CheckForm; of 0 samples the gradients are 0.
+// `whole_batch`: the samples of all replicas, over which the loss is the mean. `pixels`: values are
+// 0 to 255 and become -2 to 2; others are taken as they are.
+Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_batch, bool pixels);
+
+// For BuildPlan: appends the optimizer's ops.
+void AddUpdate(const TrainerSpec& trainer, Plan& plan);
+
+}  // namespace stallscope::trainer
+
+#endif  // STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_

@@ -1,0 +1,38 @@
+#include "collectors/trainer/parameters.h"
+
+namespace stallscope::trainer {
+namespace {
+
+// splitmix64
+uint64_t Mix(uint64_t z) {
+  z += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// Of mean 0 and deviation 1, nearly normal: the sum of four uniform numbers, which is the same on
+// every machine, as logarithms and cosines are not.
+float Draw(uint64_t bits) {
+  float sum = -2;
+  for (int i = 0; i < 4; ++i) {
+    sum += static_cast<float>(bits >> (16 * i) & 0xffff) / 65536.0f;
+  }
+  return sum * 1.7320508f;
+}
+
+}  // namespace
+
+std::vector<float> InitialWeights(const Plan& plan, uint64_t seed) {
+  std::vector<float> arena(static_cast<size_t>(plan.parameter_elements));
+  for (const Parameter& parameter : plan.parameters) {
+    if (parameter.deviation == 0) continue;
+    for (int64_t i = 0; i < parameter.elements; ++i) {
+      const auto at = static_cast<size_t>(parameter.offset + i);
+      arena[at] = parameter.deviation * Draw(Mix(Mix(seed) + at));
+    }
+  }
+  return arena;
+}
+
+}  // namespace stallscope::trainer

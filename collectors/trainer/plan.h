@@ -1,0 +1,82 @@
+// What a training step does, as a list of kernels over named tensors, before any of it has an
+// address. Passes make it shorter (plan_passes.h); a Program puts it on a device.
+//
+// Every activation is written by one op only. Plain data.
+#ifndef STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
+#define STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectors/device/launch.h"
+
+namespace stallscope::trainer {
+
+using TensorId = int32_t;
+
+// Where a tensor lives. Weights, gradients and the rest of a parameter's values have the same
+// offset in arenas of their own, so that the optimizer is one kernel over all of them.
+enum class Role : uint8_t {
+  kActivation,
+  kImages,  // the batch, as it was copied or as the device's maps left it
+  kLabels,
+  kWeights,
+  kGradients,
+  kReduced,  // the sum of the replicas' gradients; of one replica its gradients
+  kMoment1,
+  kMoment2,
+  kState,
+};
+
+struct PlanTensor {
+  std::string name;
+  Role role = Role::kActivation;
+  device::Type type = device::Type::kFloat32;
+  int64_t elements = 0;
+  int64_t offset = 0;  // in its arena, in elements
+};
+
+struct PlanOp {
+  device::Kernel kernel = device::Kernel::kAdd;
+  std::vector<TensorId> in;
+  std::vector<TensorId> out;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<device::FusedStep> fused;
+};
+
+// A parameter of the model and what it is before the first step.
+struct Parameter {
+  std::string name;
+  int64_t offset = 0;
+  int64_t elements = 0;
+  float deviation = 0;  // of the normal distribution that it is drawn from; 0: it is 0
+};
+
+struct Plan {
+  std::vector<PlanTensor> tensors;
+  std::vector<PlanOp> compute;  // from the batch to the gradients
+  std::vector<PlanOp> update;   // from the gradients to the new weights
+  std::vector<Parameter> parameters;
+  int64_t parameter_elements = 0;  // of an arena
+  int64_t samples = 0;
+
+  TensorId Add(PlanTensor tensor) {
+    tensors.push_back(std::move(tensor));
+    return static_cast<TensorId>(tensors.size() - 1);
+  }
+  const PlanTensor& at(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
+};
+
+bool IsElementwise(device::Kernel kernel);
+// Multiplications and additions; of kernels other than gemm one for each value that they write.
+uint64_t Flops(const Plan& plan, const PlanOp& op);
+uint64_t Flops(const Plan& plan);
+// Of the activations that some op writes or reads, each on a 64-byte boundary.
+uint64_t ActivationBytes(const Plan& plan);
+
+}  // namespace stallscope::trainer
+
+#endif  // STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_

@@ -1,0 +1,137 @@
+#include "collectors/trainer/plan_passes.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace stallscope::trainer {
+namespace {
+
+using device::FusedStep;
+using device::Kernel;
+
+// Ops may be merged that only write activations, which nobody else writes.
+bool WritesActivationsOnly(const Plan& plan, const PlanOp& op) {
+  const auto plain = [&](TensorId id) { return plan.at(id).role == Role::kActivation; };
+  const auto state = [&](TensorId id) { return plan.at(id).role == Role::kState; };
+  return !op.out.empty() && std::all_of(op.out.begin(), op.out.end(), plain) &&
+         std::none_of(op.in.begin(), op.in.end(), state);
+}
+
+// A run of elementwise ops as it becomes one.
+class Chain {
+ public:
+  Chain(const Plan& plan, const std::vector<size_t>& readers) : plan_(plan), readers_(readers) {}
+
+  bool Takes(const PlanOp& op) const {
+    if (!IsElementwise(op.kernel) || !WritesActivationsOnly(plan_, op)) return false;
+    if (ops_.empty()) return true;
+    return plan_.at(op.out[0]).elements == plan_.at(ops_[0].out[0]).elements &&
+           std::any_of(op.in.begin(), op.in.end(), [&](TensorId in) { return StepOf(in) >= 0; });
+  }
+  void Add(PlanOp op) { ops_.push_back(std::move(op)); }
+
+  // The op that does them all; says how many that saves.
+  size_t MoveTo(std::vector<PlanOp>& into) {
+    const size_t saved = ops_.empty() ? 0 : ops_.size() - 1;
+    if (ops_.size() == 1) into.push_back(std::move(ops_[0]));
+    if (ops_.size() > 1) into.push_back(Fused());
+    ops_.clear();
+    return saved;
+  }
+
+ private:
+  int StepOf(TensorId id) const {
+    for (size_t k = 0; k < ops_.size(); ++k) {
+      if (ops_[k].out[0] == id) return static_cast<int>(k);
+    }
+    return -1;
+  }
+  int SourceOf(TensorId id, PlanOp& fused) const {
+    if (const int step = StepOf(id); step >= 0) return -1 - step;
+    auto found = std::find(fused.in.begin(), fused.in.end(), id);
+    if (found == fused.in.end()) found = fused.in.insert(fused.in.end(), id);
+    return static_cast<int>(found - fused.in.begin());
+  }
+  PlanOp Fused() const {
+    PlanOp fused;
+    fused.kernel = Kernel::kFused;
+    for (const PlanOp& op : ops_) {
+      FusedStep step;
+      step.kernel = op.kernel;
+      step.type = plan_.at(op.out[0]).type;
+      step.a = SourceOf(op.in[0], fused);
+      if (op.in.size() > 1) step.b = SourceOf(op.in[1], fused);
+      size_t inside = 0;
+      for (const PlanOp& other : ops_) {
+        inside += static_cast<size_t>(std::count(other.in.begin(), other.in.end(), op.out[0]));
+      }
+      if (readers_[static_cast<size_t>(op.out[0])] > inside || &op == &ops_.back()) {
+        step.out = static_cast<int>(fused.out.size());
+        fused.out.push_back(op.out[0]);
+      }
+      fused.fused.push_back(step);
+    }
+    return fused;
+  }
+
+  const Plan& plan_;
+  const std::vector<size_t>& readers_;
+  std::vector<PlanOp> ops_;
+};
+
+}  // namespace
+
+size_t RemoveDuplicates(Plan& plan) {
+  std::vector<TensorId> instead(plan.tensors.size());
+  for (size_t i = 0; i < instead.size(); ++i) instead[i] = static_cast<TensorId>(i);
+  std::map<std::tuple<Kernel, std::vector<TensorId>, std::vector<device::Type>,
+                      std::vector<int64_t>, std::vector<float>>,
+           std::vector<TensorId>>
+      known;
+  std::vector<PlanOp> kept;
+  for (PlanOp& op : plan.compute) {
+    for (TensorId& in : op.in) in = instead[static_cast<size_t>(in)];
+    if (WritesActivationsOnly(plan, op)) {
+      std::vector<device::Type> types;
+      for (const TensorId out : op.out) types.push_back(plan.at(out).type);
+      const auto [same, added] =
+          known.try_emplace({op.kernel, op.in, types, op.ints, op.floats}, op.out);
+      if (!added) {
+        for (size_t i = 0; i < op.out.size(); ++i) {
+          instead[static_cast<size_t>(op.out[i])] = same->second[i];
+        }
+        continue;
+      }
+    }
+    kept.push_back(std::move(op));
+  }
+  const size_t removed = plan.compute.size() - kept.size();
+  plan.compute = std::move(kept);
+  return removed;
+}
+
+size_t FuseElementwise(Plan& plan) {
+  std::vector<size_t> readers(plan.tensors.size());
+  for (const PlanOp& op : plan.compute) {
+    for (const TensorId in : op.in) ++readers[static_cast<size_t>(in)];
+  }
+  std::vector<PlanOp> kept;
+  Chain chain(plan, readers);
+  size_t saved = 0;
+  for (PlanOp& op : plan.compute) {
+    if (!chain.Takes(op)) saved += chain.MoveTo(kept);
+    if (chain.Takes(op)) {
+      chain.Add(std::move(op));
+    } else {
+      kept.push_back(std::move(op));
+    }
+  }
+  saved += chain.MoveTo(kept);
+  plan.compute = std::move(kept);
+  return saved;
+}
+
+}  // namespace stallscope::trainer

@@ -1,0 +1,201 @@
+#include "collectors/trainer/replica.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "collectors/trainer/model.h"
+#include "collectors/trainer/parameters.h"
+#include "collectors/trainer/plan_passes.h"
+
+namespace stallscope::trainer {
+
+Status Replica::Open() {
+  STALLSCOPE_ASSIGN_OR_RETURN(stream_,
+                              device_.NewStream("device " + std::to_string(index_) + " compute",
+                                                trace::TrackKind::kStream));
+  return {};
+}
+
+Status Replica::Upload(device::Address to, const float* values, size_t count) {
+  device::CopyRequest copy;
+  copy.device = to;
+  copy.host = const_cast<float*>(values);  // only read
+  copy.bytes = count * sizeof(float);
+  STALLSCOPE_RETURN_IF_ERROR(stream_->Copy(copy));
+  return stream_->Synchronize();
+}
+
+Status Replica::AllocateModel(const Plan& plan) {
+  const auto all = static_cast<size_t>(plan.parameter_elements);
+  const size_t narrow = all * device::SizeOf(ComputeType(trainer_.precision));
+  const bool adam = trainer_.optimizer.kind == OptimizerKind::kAdam;
+  const size_t wide = all * sizeof(float);
+  model_bytes_ = wide * (adam ? 3 : 2) + narrow * (replicas_ > 1 ? 2 : 1) +
+                 device::kStateValues * sizeof(float);
+  if (!device_.capabilities().computes) return {};
+  const auto allocate = [&](device::Block& block, size_t bytes) -> Status {
+    STALLSCOPE_ASSIGN_OR_RETURN(block, device_.Allocate(bytes));
+    return {};
+  };
+  STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.weights, wide));
+  STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.gradients, narrow));
+  if (replicas_ > 1) STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.reduced, narrow));
+  STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.moment1, wide));
+  if (adam) STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.moment2, wide));
+  STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.state, device::kStateValues * sizeof(float)));
+
+  const std::vector<float> weights = InitialWeights(plan, seed_);
+  STALLSCOPE_RETURN_IF_ERROR(Upload(memory_.weights.address(), weights.data(), all));
+  const std::vector<float> zeros(all);
+  STALLSCOPE_RETURN_IF_ERROR(Upload(memory_.moment1.address(), zeros.data(), all));
+  if (adam) STALLSCOPE_RETURN_IF_ERROR(Upload(memory_.moment2.address(), zeros.data(), all));
+  // Between the parameters there is room that nothing writes and the optimizer reads.
+  STALLSCOPE_RETURN_IF_ERROR(
+      Upload(memory_.gradients.address(), zeros.data(), narrow / sizeof(float)));
+  std::vector<float> state(device::kStateValues);
+  const bool mixed = ComputeType(trainer_.precision) != device::Type::kFloat32;
+  state[device::kLossScale] = mixed ? static_cast<float>(trainer_.loss_scale.initial) : 1;
+  state[device::kFinite] = 1;
+  return Upload(memory_.state.address(), state.data(), state.size());
+}
+
+Status Replica::GrowActivations(uint64_t bytes) {
+  if (!device_.capabilities().computes || bytes <= activations_.bytes()) return {};
+  STALLSCOPE_RETURN_IF_ERROR(stream_->Synchronize());
+  programs_.clear();  // their addresses are gone
+  activations_ = device::Block();
+  STALLSCOPE_ASSIGN_OR_RETURN(activations_, device_.Allocate(bytes));
+  return {};
+}
+
+Result<std::shared_ptr<const device::Graph>> Replica::CaptureList(
+    const std::vector<const std::vector<device::Launch>*>& lists) {
+  STALLSCOPE_RETURN_IF_ERROR(stream_->BeginCapture());
+  for (const auto* list : lists) {
+    for (const device::Launch& launch : *list) {
+      STALLSCOPE_RETURN_IF_ERROR(stream_->Run(launch, ItemId::None()));
+    }
+  }
+  ++captures_;
+  return stream_->EndCapture();
+}
+
+Status Replica::Capture(Program& program) {
+  if (replicas_ == 1) {
+    STALLSCOPE_ASSIGN_OR_RETURN(program.compute_graph,
+                                CaptureList({&program.compute, &program.update}));
+    return {};
+  }
+  // The gradients' sum lies between, and waits for the other replicas.
+  STALLSCOPE_ASSIGN_OR_RETURN(program.compute_graph, CaptureList({&program.compute}));
+  STALLSCOPE_ASSIGN_OR_RETURN(program.update_graph, CaptureList({&program.update}));
+  return {};
+}
+
+Status Replica::FindProgram(const BatchForm& form, const LoadedShard& shard,
+                            const LoadedBatch& batch, device::Address images, bool pixels) {
+  const auto dims = form.sample.dims();
+  const Key key{form.samples, {dims.begin(), dims.end()}, form.dtype, images, batch.samples,
+                pixels};
+  if (const auto known = programs_.find(key); known != programs_.end()) {
+    program_ = &known->second;
+    return {};
+  }
+  Plan plan = BuildPlan(trainer_, form, batch.samples, pixels);
+  RemoveDuplicates(plan);
+  if (trainer_.fuse) FuseElementwise(plan);
+  if (model_bytes_ == 0) STALLSCOPE_RETURN_IF_ERROR(AllocateModel(plan));
+  STALLSCOPE_RETURN_IF_ERROR(GrowActivations(ActivationBytes(plan)));
+  Addresses at;
+  at.activations = activations_.address();
+  at.images = images;
+  at.labels = shard.labels;
+  at.weights = memory_.weights.address();
+  at.gradients = memory_.gradients.address();
+  at.reduced = replicas_ > 1 ? memory_.reduced.address() : at.gradients;
+  at.moment1 = memory_.moment1.address();
+  at.moment2 = memory_.moment2.address();
+  at.state = memory_.state.address();
+  Program program = Bind(plan, at);
+  if (trainer_.graph == GraphMode::kCaptured) STALLSCOPE_RETURN_IF_ERROR(Capture(program));
+  program_ = &programs_.emplace(key, std::move(program)).first->second;
+  return {};
+}
+
+Status Replica::RunList(const std::vector<device::Launch>& list,
+                        const std::shared_ptr<const device::Graph>& graph, ItemId batch) {
+  if (graph != nullptr) {
+    ++launches_;
+    return stream_->Run(graph, batch);
+  }
+  launches_ += list.size();
+  for (const device::Launch& launch : list) {
+    STALLSCOPE_RETURN_IF_ERROR(stream_->Run(launch, batch));
+  }
+  return {};
+}
+
+Status Replica::Compute(const LoadedBatch& batch, const std::vector<pipeline::DeviceMap>& maps,
+                        const DeviceOps& ops) {
+  const LoadedShard& shard = batch.shards[index_];
+  launches_ = 0;
+  for (const auto& copied : shard.copied) STALLSCOPE_RETURN_IF_ERROR(stream_->Wait(copied));
+  BatchForm form = shard.form;
+  device::Address images = shard.images;
+  STALLSCOPE_RETURN_IF_ERROR(RunMaps(batch, maps, ops, form, images));
+  if (device_.capabilities().computes) {
+    STALLSCOPE_RETURN_IF_ERROR(CheckForm(form, trainer_.model));
+  } else {
+    form = EmulatedForm(form, trainer_.model);
+  }
+  // Pixels that were widened for the link are pixels still; what a map made of them is not.
+  const bool pixels = form.dtype == data::DType::kUint8 || (maps.empty() && batch.pixels);
+  STALLSCOPE_RETURN_IF_ERROR(FindProgram(form, shard, batch, images, pixels));
+  return RunList(program_->compute, program_->compute_graph, batch.batch.item);
+}
+
+Status Replica::AllReduce(const std::vector<std::unique_ptr<Replica>>& all, ItemId batch) {
+  if (all.size() == 1) return {};
+  const device::Type type = ComputeType(trainer_.precision);
+  const auto elements = static_cast<int64_t>(
+      (model_bytes_ - device::kStateValues * sizeof(float)) /
+      (sizeof(float) * (trainer_.optimizer.kind == OptimizerKind::kAdam ? 3 : 2) +
+       2 * device::SizeOf(type)));
+  device::Launch reduce;
+  reduce.kernel = device::Kernel::kAllReduce;
+  for (const auto& replica : all) {
+    reduce.in.push_back({replica->memory_.gradients.address(), elements, type});
+  }
+  reduce.out = {{memory_.reduced.address(), elements, type}};
+  ++launches_;
+  return stream_->Run(reduce, batch);
+}
+
+Status Replica::Update(ItemId batch) {
+  // A captured step of one replica has done it.
+  if (program_->compute_graph != nullptr && program_->update_graph == nullptr) return {};
+  return RunList(program_->update, program_->update_graph, batch);
+}
+
+Status Replica::ReadState(float* into, ItemId batch) {
+  if (!device_.capabilities().computes) return {};
+  device::CopyRequest copy;
+  copy.direction = trace::CopyDirection::kDeviceToHost;
+  copy.device = memory_.state.address();
+  copy.host = into;
+  copy.bytes = device::kStateValues * sizeof(float);
+  copy.batch = batch;
+  return stream_->Copy(copy);
+}
+
+BatchForm EmulatedForm(const BatchForm& form, const ModelSpec& model) {
+  if (CheckForm(form, model).ok() && model.kind == ModelKind::kMixer) return form;
+  // One patch a sample: the figures are the device's time whatever the model does.
+  BatchForm instead = form;
+  instead.sample = {model.patch, model.patch, 3};
+  instead.dtype = data::DType::kUint8;
+  return instead;
+}
+
+}  // namespace stallscope::trainer

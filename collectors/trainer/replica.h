@@ -1,0 +1,95 @@
+// One copy of the model on one device: its memory, its compute stream, its programs. Inside this
+// room; belongs to the trainer's thread.
+#ifndef STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_
+#define STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analyzer/spec/spec.h"
+#include "collectors/device/device.h"
+#include "collectors/trainer/loader.h"
+#include "collectors/trainer/program.h"
+
+namespace stallscope::trainer {
+
+class Replica {
+ public:
+  Replica(device::Device& device, const TrainerSpec& trainer, uint64_t seed, size_t replicas,
+          size_t index)
+      : device_(device), trainer_(trainer), seed_(seed), replicas_(replicas), index_(index) {}
+  Status Open();
+  // Waits for what was enqueued. Before the memory goes that it uses: this replica's, the others'
+  // (their gradients), and the batches'.
+  void CloseStream() { stream_.reset(); }
+
+  // Enqueues a step's work: the maps of the device, then forward and backward pass.
+  Status Compute(const LoadedBatch& batch, const std::vector<pipeline::DeviceMap>& maps,
+                 const DeviceOps& ops);
+  // Enqueues the sum of all replicas' gradients, for several of them.
+  Status AllReduce(const std::vector<std::unique_ptr<Replica>>& all, ItemId batch);
+  Status Update(ItemId batch);
+  // Enqueues the copy of the step's state into `into`, which is pinned; nothing where the device
+  // does not compute.
+  Status ReadState(float* into, ItemId batch);
+  device::Stream& stream() { return *stream_; }
+
+  uint64_t flops() const { return program_ == nullptr ? 0 : program_->flops; }
+  size_t launches() const { return launches_; }  // of the last step, on the host's side
+  uint64_t captures() const { return captures_; }
+  // What the model takes, also on a device that keeps no memory.
+  uint64_t model_bytes() const { return model_bytes_; }
+
+ private:
+  // A batch's shape, its slot's address, the samples of all replicas.
+  using Key =
+      std::tuple<int64_t, std::vector<int64_t>, data::DType, device::Address, int64_t, bool>;
+  struct Memory {
+    device::Block weights, gradients, reduced, moment1, moment2, state;
+  };
+
+  Status AllocateModel(const Plan& plan);
+  Status GrowActivations(uint64_t bytes);
+  Status FindProgram(const BatchForm& form, const LoadedShard& shard, const LoadedBatch& batch,
+                     device::Address images, bool pixels);
+  Status Capture(Program& program);
+  Result<std::shared_ptr<const device::Graph>> CaptureList(
+      const std::vector<const std::vector<device::Launch>*>& lists);
+  Status RunList(const std::vector<device::Launch>& list,
+                 const std::shared_ptr<const device::Graph>& graph, ItemId batch);
+  Status Upload(device::Address to, const float* values, size_t count);
+  // Runs the maps; `form` and `images` become what they leave.
+  Status RunMaps(const LoadedBatch& batch, const std::vector<pipeline::DeviceMap>& maps,
+                 const DeviceOps& ops, BatchForm& form, device::Address& images);
+  Status RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op, const DeviceOps& ops,
+               BatchForm& form, device::Address& images);
+  Result<device::Address> MapBuffer(size_t bytes);
+
+  device::Device& device_;
+  const TrainerSpec& trainer_;
+  const uint64_t seed_;
+  const size_t replicas_;
+  const size_t index_;
+  std::unique_ptr<device::Stream> stream_;
+  Memory memory_;
+  device::Block activations_;
+  std::vector<device::Block> map_buffers_;
+  size_t next_map_buffer_ = 0;
+  std::map<Key, Program> programs_;
+  Program* program_ = nullptr;
+  size_t launches_ = 0;
+  uint64_t captures_ = 0;
+  uint64_t model_bytes_ = 0;
+};
+
+// What a model that takes no such batch learns from on a device that computes nothing.
+BatchForm EmulatedForm(const BatchForm& form, const ModelSpec& model);
+
+}  // namespace stallscope::trainer
+
+#endif  // STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_

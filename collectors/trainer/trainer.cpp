@@ -1,0 +1,295 @@
+#include "collectors/trainer/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "analyzer/base/clock.h"
+#include "collectors/recorder/track.h"
+#include "collectors/trainer/feed.h"
+#include "collectors/trainer/replica.h"
+#include "collectors/trainer/step_stats.h"
+
+namespace stallscope::trainer {
+namespace {
+
+// The state that a step leaves, read back into pinned memory.
+class StateBuffer {
+ public:
+  explicit StateBuffer(device::Device& device) : device_(device) {
+    auto* block = device.AllocatePinned(kBytes);
+    values_ = reinterpret_cast<float*>(block);
+  }
+  StateBuffer(const StateBuffer&) = delete;
+  StateBuffer& operator=(const StateBuffer&) = delete;
+  ~StateBuffer() { device_.FreePinned(reinterpret_cast<uint8_t*>(values_), kBytes); }
+  float* values() { return values_; }
+
+ private:
+  static constexpr size_t kBytes = device::kStateValues * sizeof(float);
+  device::Device& device_;
+  float* values_;
+};
+
+}  // namespace
+
+class Trainer::Loop {
+ public:
+  explicit Loop(Trainer& trainer)
+      : spec_(trainer.spec_),
+        devices_(trainer.devices_),
+        options_(trainer.options_),
+        stop_(trainer.stop_),
+        in_flight_allowed_(spec_.transfer.overlap ? 1 : 0) {
+    clock_map_.Add(ReadClockAnchor());
+  }
+  ~Loop();
+
+  Result<TrainResult> Run();
+
+ private:
+  struct Step {
+    LoadedBatch batch;
+    trace::Step row;
+    std::vector<std::shared_ptr<device::Event>> done;
+    std::vector<std::unique_ptr<StateBuffer>> states;
+  };
+
+  void DefineStage();
+  Status Open();
+  Status Issue(LoadedBatch&& batch);
+  Status EnqueueStep(Step& step);
+  Status FinishOldest();
+  void Account(const Step& step);
+  // Why the loop ends before the next step; nothing: it goes on.
+  Result<std::optional<Ended>> Next();
+  TrainResult Finished(Ended ended) const;
+
+  const Spec& spec_;
+  Devices& devices_;
+  const TrainerOptions& options_;
+  const std::atomic<bool>& stop_;
+  const size_t in_flight_allowed_;
+  ClockMap clock_map_;
+  StageId stage_;
+  std::unique_ptr<Feed> feed_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<std::shared_ptr<device::Event>> reduced_;  // of the last step
+  std::deque<Step> in_flight_;
+  std::vector<std::vector<std::unique_ptr<StateBuffer>>> spare_states_;
+  uint64_t issued_ = 0;
+  int64_t largest_batch_ = 0;
+  uint64_t flops_ = 0;
+  uint64_t launches_ = 0;
+  StepStats stats_;
+};
+
+// An error may leave steps on the devices: all their streams end before the memory that one of
+// them may use.
+Trainer::Loop::~Loop() {
+  for (const auto& replica : replicas_) replica->CloseStream();
+  feed_.reset();
+  replicas_.clear();
+}
+
+void Trainer::Loop::DefineStage() {
+  if (options_.recorder == nullptr) return;
+  trace::StageInfo stage;
+  stage.name = "trainer";
+  stage.kind = "trainer";
+  stage.workers = 1;
+  stage.ordered = true;
+  stage_ = options_.recorder->DefineStage(stage);
+}
+
+Status Trainer::Loop::Open() {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    auto replica = std::make_unique<Replica>(devices_.at(i), spec_.trainer,
+                                             static_cast<uint64_t>(spec_.seed), devices_.size(), i);
+    STALLSCOPE_RETURN_IF_ERROR(replica->Open());
+    replicas_.push_back(std::move(replica));
+  }
+  feed_ = std::make_unique<Feed>(devices_, spec_, options_, stage_, in_flight_allowed_);
+  return feed_->Open();
+}
+
+Status Trainer::Loop::EnqueueStep(Step& step) {
+  const ItemId batch = step.batch.batch.item;
+  for (const auto& replica : replicas_) {
+    // The last step's gradients are read by all until its sum is done.
+    for (const auto& event : reduced_) STALLSCOPE_RETURN_IF_ERROR(replica->stream().Wait(event));
+    STALLSCOPE_RETURN_IF_ERROR(
+        replica->Compute(step.batch, options_.device_maps, options_.device_ops));
+  }
+  if (replicas_.size() > 1) {
+    std::vector<std::shared_ptr<device::Event>> computed;
+    for (const auto& replica : replicas_) {
+      STALLSCOPE_ASSIGN_OR_RETURN(auto event, replica->stream().Record());
+      computed.push_back(std::move(event));
+    }
+    reduced_.clear();
+    for (const auto& replica : replicas_) {
+      for (const auto& event : computed) STALLSCOPE_RETURN_IF_ERROR(replica->stream().Wait(event));
+      STALLSCOPE_RETURN_IF_ERROR(replica->AllReduce(replicas_, batch));
+      STALLSCOPE_ASSIGN_OR_RETURN(auto event, replica->stream().Record());
+      reduced_.push_back(std::move(event));
+    }
+  }
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    STALLSCOPE_RETURN_IF_ERROR(replicas_[i]->Update(batch));
+    STALLSCOPE_RETURN_IF_ERROR(replicas_[i]->ReadState(step.states[i]->values(), batch));
+    STALLSCOPE_ASSIGN_OR_RETURN(auto event, replicas_[i]->stream().Record());
+    step.done.push_back(std::move(event));
+  }
+  return {};
+}
+
+Status Trainer::Loop::Issue(LoadedBatch&& batch) {
+  Step step;
+  step.batch = std::move(batch);
+  if (!spare_states_.empty()) {
+    step.states = std::move(spare_states_.back());
+    spare_states_.pop_back();
+  }
+  for (size_t i = step.states.size(); i < devices_.size(); ++i) {
+    step.states.push_back(std::make_unique<StateBuffer>(devices_.at(i)));
+    if (step.states.back()->values() == nullptr) {
+      return Error{ErrorKind::kRun, "no pinned memory left", "trainer", ""};
+    }
+  }
+  step.row.index = issued_++;
+  step.row.batch = step.batch.batch.item;
+  step.row.samples = static_cast<uint32_t>(step.batch.samples);
+  step.row.requested_ns = static_cast<int64_t>(step.batch.requested);
+  step.row.received_ns = static_cast<int64_t>(step.batch.received);
+  // In flight before anything of it is: what it holds must outlive the work, also after an error.
+  in_flight_.push_back(std::move(step));
+  Step& mine = in_flight_.back();
+  {
+    const recorder::SpanScope span(stage_, mine.row.batch);
+    STALLSCOPE_RETURN_IF_ERROR(EnqueueStep(mine));
+  }
+  mine.row.issued_ns = static_cast<int64_t>(NowTicks());
+  if (mine.batch.samples >= largest_batch_) {
+    largest_batch_ = mine.batch.samples;
+    flops_ = launches_ = 0;
+    for (const auto& replica : replicas_) {
+      flops_ += replica->flops();
+      launches_ += replica->launches();
+    }
+  }
+  return {};
+}
+
+Status Trainer::Loop::FinishOldest() {
+  Step& step = in_flight_.front();
+  Ticks done = 0;
+  {
+    const recorder::WaitScope wait(trace::WaitCause::kDevice, QueueId::None());
+    for (const auto& event : step.done) {
+      STALLSCOPE_RETURN_IF_ERROR(event->Wait());
+      done = std::max(done, event->time());
+    }
+  }
+  step.row.device_done_ns = static_cast<int64_t>(done);
+  Account(step);
+  feed_->Release(std::move(step.batch));
+  spare_states_.push_back(std::move(step.states));
+  in_flight_.pop_front();
+  if (options_.on_progress) options_.on_progress(stats_.progress());
+  return {};
+}
+
+void Trainer::Loop::Account(const Step& step) {
+  StepStats::Learned learned;
+  const bool computes = devices_.at(0).capabilities().computes;
+  trace::Step row = step.row;
+  if (computes) {
+    for (const auto& state : step.states) {
+      learned.loss += static_cast<double>(state->values()[device::kLoss]);
+      learned.correct += static_cast<int64_t>(state->values()[device::kCorrect]);
+    }
+    learned.skipped = step.states[0]->values()[device::kFinite] == 0;
+    row.loss_scale_skipped = learned.skipped ? 1 : 0;
+  }
+  if (auto* track = recorder::CurrentTrack(); track != nullptr) track->Step(row);
+  clock_map_.Add(ReadClockAnchor());
+  const auto ns = [&](int64_t ticks) { return clock_map_.ToNs(static_cast<Ticks>(ticks)); };
+  stats_.Add(step.batch.samples, ns(row.requested_ns), ns(row.received_ns), ns(row.device_done_ns),
+             computes ? &learned : nullptr);
+}
+
+Result<std::optional<Ended>> Trainer::Loop::Next() {
+  if (stop_.load()) return std::optional(Ended::kStopped);
+  const auto most = static_cast<uint64_t>(spec_.trainer.steps);
+  if (most != 0 && issued_ == most) return std::optional(Ended::kSteps);
+  auto batch = feed_->Next();
+  if (!batch.ok()) {
+    if (stop_.load()) return std::optional(Ended::kStopped);
+    return std::move(batch).error();
+  }
+  if (!batch.value()) return std::optional(Ended::kData);
+  STALLSCOPE_RETURN_IF_ERROR(Issue(std::move(*std::move(batch).value())));
+  return std::optional<Ended>();
+}
+
+TrainResult Trainer::Loop::Finished(Ended ended) const {
+  TrainResult result;
+  result.last = stats_.progress();
+  result.skipped_steps = stats_.skipped();
+  result.ended = ended;
+  switch (ended) {
+    case Ended::kSteps:
+      result.why = fmt::format("all {} steps are done", result.last.steps);
+      break;
+    case Ended::kData:
+      result.why = fmt::format("the data ended after {} steps", result.last.steps);
+      break;
+    case Ended::kStopped:
+      result.why = fmt::format("stopped after {} steps", result.last.steps);
+  }
+  result.flops_per_step = flops_;
+  result.launches_per_step = launches_;
+  for (const auto& replica : replicas_) {
+    result.captures += replica->captures();
+    result.model_bytes = std::max(result.model_bytes, replica->model_bytes());
+  }
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    result.device_peak_bytes = std::max(result.device_peak_bytes, devices_.at(i).memory().peak);
+  }
+  return result;
+}
+
+Result<TrainResult> Trainer::Loop::Run() {
+  DefineStage();
+  const recorder::ThreadScope scope(options_.recorder, "trainer", stage_);
+  STALLSCOPE_RETURN_IF_ERROR(Open());
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto ended, Next());
+    const size_t allowed = ended ? 0 : in_flight_allowed_;
+    while (in_flight_.size() > allowed) STALLSCOPE_RETURN_IF_ERROR(FinishOldest());
+    if (ended) return Finished(*ended);
+  }
+}
+
+Trainer::Trainer(const Spec& spec, Devices& devices, TrainerOptions options)
+    : spec_(spec), devices_(devices), options_(std::move(options)) {}
+
+Trainer::~Trainer() = default;
+
+Result<std::unique_ptr<Trainer>> Trainer::Make(const Spec& spec, Devices& devices,
+                                               TrainerOptions options) {
+  if (!options.next) {
+    return Error{ErrorKind::kUsage, "a trainer without a source of batches", "trainer", ""};
+  }
+  return std::unique_ptr<Trainer>(new Trainer(spec, devices, std::move(options)));
+}
+
+Result<TrainResult> Trainer::Run() {
+  Loop loop(*this);
+  return loop.Run();
+}
+
+}  // namespace stallscope::trainer

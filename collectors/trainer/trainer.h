@@ -1,0 +1,96 @@
+// The step loop: asks for a batch, takes it to the device, lets the device learn from it, records
+// what took how long.
+//
+//   auto devices = Devices::Make(spec.trainer, recorder);
+//   ... build the pipeline, with devices->pinned() as its batch memory where transfer.pinned is set
+//   auto trainer = Trainer::Make(spec, *devices, options);
+//   auto result = trainer->Run();
+//
+// Run() belongs to one thread, which is the trainer's in the trace; RequestStop() may come from
+// any, and from a signal handler. Without overlap a step is done before the next batch is asked
+// for; with it one step is still on the device meanwhile, so that the next batch is fetched and
+// copied while this one is computed. With prefetch_to_device a thread of its own keeps batches on
+// the device.
+#ifndef STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
+#define STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/spec/spec.h"
+#include "collectors/pipeline/element.h"
+#include "collectors/recorder/recorder.h"
+#include "collectors/trainer/device_ops.h"
+#include "collectors/trainer/devices.h"
+
+namespace stallscope::trainer {
+
+struct Progress {
+  uint64_t steps = 0;
+  uint64_t samples = 0;
+  std::optional<double> loss;      // none where the device computes nothing
+  std::optional<double> accuracy;  // of the last 50 steps
+  double samples_per_s = 0;
+  double input_stall = 0;  // the share of time in which the trainer waited for a batch
+};
+
+struct TrainerOptions {
+  // Pipeline::Next(), or any other; nothing: the data has ended. Called by one thread at a time.
+  std::function<Result<std::optional<pipeline::Element>>()> next;
+  // Pipeline::Recycle(); may be empty. By the thread that calls `next`, or by Run()'s.
+  std::function<void(pipeline::Element&&)> recycle;
+  recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
+  std::vector<pipeline::DeviceMap> device_maps;
+  DeviceOps device_ops;
+  std::function<void(const Progress&)> on_progress;  // after each step, on Run()'s thread
+};
+
+enum class Ended : uint8_t { kSteps, kData, kStopped };
+
+struct TrainResult {
+  Progress last;
+  uint64_t skipped_steps = 0;  // by the loss scale
+  Ended ended = Ended::kSteps;
+  std::string why;  // a line for the user
+  // Of a step with a full batch, all replicas together.
+  uint64_t flops_per_step = 0;
+  uint64_t launches_per_step = 0;
+  uint64_t captures = 0;           // of graphs
+  uint64_t device_peak_bytes = 0;  // of the fullest device
+  uint64_t model_bytes = 0;        // weights, gradients, optimizer; also of an emulated device
+};
+
+class Trainer {
+ public:
+  // `devices` must outlive it.
+  static Result<std::unique_ptr<Trainer>> Make(const Spec& spec, Devices& devices,
+                                               TrainerOptions options);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Once.
+  Result<TrainResult> Run();
+  // Ends the run after the steps that are on the device. Whoever calls it also ends a `next` that
+  // blocks (Pipeline::Cancel); its error then counts as the end.
+  void RequestStop() { stop_.store(true); }
+
+ private:
+  class Loop;
+  Trainer(const Spec& spec, Devices& devices, TrainerOptions options);
+
+  const Spec spec_;
+  Devices& devices_;
+  const TrainerOptions options_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace stallscope::trainer
+
+#endif  // STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_

@@ -1,0 +1,134 @@
+// `stallscope record` as a user runs it.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/paths.h"
+#include "tests/support/program.h"
+
+using stallscope::test::ProgramResult;
+using stallscope::test::RunStallscope;
+using stallscope::test::ScratchDir;
+
+namespace {
+
+bool OneLine(const std::string& text) {
+  return !text.empty() && text.find('\n') == text.size() - 1;
+}
+
+constexpr const char* kSynthetic = R"~({"name": "small", "seed": 3, "stages": [
+  {"name": "read", "source": {"format": "synthetic", "elements": %E, "bytes": 96}},
+  {"name": "work", "map": {"ops": ["busy(20)"], "parallelism": 2}},
+  {"name": "batch", "batch": {"size": 4, "drop_remainder": true}},
+  {"name": "ready", "prefetch": {"buffer_size": 2}}],
+  "trainer": {"device": "emulated", "steps": 20, "emulated": {"compute_us_per_batch": 100}}})~";
+
+std::string WriteSpec(const ScratchDir& dir, const std::string& elements = "1000") {
+  std::string text = kSynthetic;
+  text.replace(text.find("%E"), 2, elements);
+  std::ofstream(dir / "spec.json") << text;
+  return dir / "spec.json";
+}
+
+nlohmann::json Info(const std::string& trace) {
+  const ProgramResult info = RunStallscope({"info", trace, "--format", "json"});
+  CHECK(info.exit_code == 0);
+  return nlohmann::json::parse(info.out);
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("record writes a sealed trace, and says what ran and on what") {
+    ScratchDir dir;
+    const ProgramResult run =
+        RunStallscope({"record", WriteSpec(dir), "-o", dir / "r.sst", "--digest"});
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("20, 80 samples") != std::string::npos);
+    CHECK(run.out.find("emulated") != std::string::npos);
+    const auto info = Info(dir / "r.sst");
+    CHECK(info["steps"] == 20);
+    CHECK(info["dropped"] == 0);
+    CHECK(info["damaged_bytes"] == 0);
+    CHECK(info["digest"].get<std::string>().size() == 32);
+    CHECK(run.out.find(info["digest"].get<std::string>()) != std::string::npos);
+    // The same data, whatever the knobs of speed.
+    CHECK(RunStallscope({"record", dir / "spec.json", "-o", dir / "s.sst", "--digest", "--quiet",
+                         "--set", "work.parallelism=1", "--set", "ready.buffer_size=5"})
+              .out.empty());
+    CHECK(Info(dir / "s.sst")["digest"] == info["digest"]);
+    CHECK(RunStallscope({"record", dir / "spec.json", "-o", dir / "t.sst", "--quiet"}).exit_code ==
+          0);
+    CHECK(Info(dir / "t.sst")["digest"].is_null());
+  }
+
+  TEST_CASE("data that ends before the steps ends the run cleanly, and it is said") {
+    ScratchDir dir;
+    const ProgramResult run =
+        RunStallscope({"record", WriteSpec(dir, "10"), "-o", dir / "r.sst", "--steps", "50"});
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("data") != std::string::npos);
+    CHECK(Info(dir / "r.sst")["steps"] == 2);
+  }
+
+  TEST_CASE("what cannot run has its exit code and one line, and leaves no trace behind") {
+    ScratchDir dir;
+    const std::string spec = WriteSpec(dir);
+    const auto check = [&](std::vector<std::string> arguments, int exit_code,
+                           const std::string& says) {
+      CAPTURE(says);
+      arguments.insert(arguments.begin(), "record");
+      arguments.insert(arguments.end(), {"-o", dir / "r.sst"});
+      const ProgramResult run = RunStallscope(arguments);
+      CHECK(run.exit_code == exit_code);
+      CHECK(OneLine(run.err));
+      CHECK(run.err.find(says) != std::string::npos);
+      CHECK_FALSE(std::filesystem::exists(dir / "r.sst"));
+    };
+    check({dir / "no.json"}, 3, "no.json");
+    check({spec, "--set", "work.paralelism=2"}, 2, "parallelism");
+    check({spec, "--set", "work.parallelism=0"}, 2, "work.parallelism");
+    check({spec, "--device", "gpu"}, 2, "--device");
+    check({spec, "--device", "cuda"}, 5, "cuda");
+    std::ofstream(dir / "files.json")
+        << R"({"stages": [{"name": "read", "source": {"format": "tfrecord", "files": ["/no/such/*"]}}]})";
+    check({dir / "files.json"}, 5, "/no/such/*");
+  }
+
+  TEST_CASE("a run that fails on the way seals its trace, and both tell the error") {
+    ScratchDir dir;
+    std::ofstream(dir / "bad.json") << R"~({"stages": [
+      {"name": "read", "source": {"format": "synthetic", "bytes": 8}},
+      {"name": "decode", "map": {"ops": ["one_hot(3)"]}}, {"name": "batch", "batch": {"size": 2}}],
+      "trainer": {"device": "emulated"}})~";
+    const ProgramResult run = RunStallscope({"record", dir / "bad.json", "-o", dir / "r.sst"});
+    CHECK(run.exit_code == 5);
+    CHECK(run.err.find("label 4 is none of 3 classes") == std::string::npos);
+    CHECK(run.err.find("label 3 is none of 3 classes") != std::string::npos);
+    const ProgramResult info = RunStallscope({"info", dir / "r.sst"});
+    CHECK(info.exit_code == 0);
+    CHECK((info.out + info.err).find("label 3 is none of 3 classes") != std::string::npos);
+  }
+
+  TEST_CASE("every shipped spec is read, and those without files run") {
+    size_t run_here = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(stallscope::test::SourceDir() + "/sample_traces/specs")) {
+      CAPTURE(entry.path());
+      ScratchDir dir;
+      std::ifstream text(entry.path());
+      const auto spec = nlohmann::json::parse(text);
+      CHECK(spec["name"] == entry.path().stem().string());
+      const bool files = spec["stages"][0]["source"].contains("files");
+      const ProgramResult run = RunStallscope(
+          {"record", entry.path(), "-o", dir / "r.sst", "--steps", "2", "--quiet"});
+      CHECK(run.exit_code == (files ? 5 : 0));
+      if (!files) ++run_here;
+    }
+    CHECK(run_here >= 8);
+  }
+}

@@ -1,0 +1,69 @@
+// What recording costs the pipeline of the demo at full load: runs of one spec, recorded and not,
+// in turn (A B B A ...), so that a machine that drifts hits both sides alike.
+//
+//   capture_overhead SPEC.json TRACE PAIRS [PATH=VALUE...]
+//
+// prints one line of JSON a run: whether it was recorded, its samples, seconds and CPU seconds.
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/spec_json.h"
+#include "collectors/capture/capture.h"
+
+namespace {
+
+using namespace stallscope;
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+bool RunOnce(const Spec& spec, const std::string& trace) {
+  capture::CaptureOptions options;
+  options.output = trace;
+  const double cpu = CpuSeconds();
+  const int64_t start = MonotonicNs();
+  const auto result = capture::Capture(spec, options);
+  const double seconds = static_cast<double>(MonotonicNs() - start) * 1e-9;
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.error().Line().c_str());
+    return false;
+  }
+  std::printf("{\"recorded\": %s, \"samples\": %llu, \"seconds\": %.6f, \"cpu_seconds\": %.6f}\n",
+              trace.empty() ? "false" : "true",
+              static_cast<unsigned long long>(result.value().training.last.samples), seconds,
+              CpuSeconds() - cpu);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: capture_overhead SPEC.json TRACE PAIRS [PATH=VALUE...]\n");
+    return 2;
+  }
+  auto spec = ReadSpecFile(argv[1]);
+  if (spec.ok()) spec = ApplySettings(std::move(spec).value(), {argv + 4, argv + argc});
+  if (!spec.ok()) {
+    std::fprintf(stderr, "%s\n", spec.error().Line().c_str());
+    return 2;
+  }
+  for (int pair = 0; pair < std::atoi(argv[3]); ++pair) {
+    for (const bool recorded : {pair % 2 == 0, pair % 2 != 0}) {
+      if (!RunOnce(spec.value(), recorded ? argv[2] : "")) return 5;
+    }
+  }
+  return 0;
+}

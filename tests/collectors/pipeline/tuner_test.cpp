@@ -1,0 +1,97 @@
+// The decisions of the tuner on a simulated pipeline, without threads or clocks.
+#include "collectors/pipeline/tuner.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+
+using namespace stallscope::pipeline;
+
+namespace {
+
+// A map of 1 ms an element in front of a trainer: as many elements as workers and cores allow.
+struct Simulated {
+  int64_t cores;
+  int64_t workers = 1;
+  double elements = 0;
+  double busy = 0;
+  uint64_t empty = 0;
+  double demand = 1e9;  // elements a second that the trainer could take
+
+  std::vector<Tunable> Tunables() {
+    Tunable tunable;
+    tunable.path = "map.parallelism";
+    tunable.most = 16;
+    tunable.set = [this](int64_t value) { workers = value; };
+    tunable.load = [this] { return StageLoad{static_cast<uint64_t>(busy), empty, 0}; };
+    return {tunable};
+  }
+  void Pass(double seconds) {
+    const double capacity = 1000.0 * static_cast<double>(std::min(workers, cores));
+    const double rate = std::min(capacity, demand);
+    elements += rate * seconds;
+    // More workers than cores are all on their way all the time.
+    busy += seconds * 1e9 *
+            (rate < capacity ? rate / 1000.0 : static_cast<double>(workers));
+    if (rate == capacity) ++empty;
+  }
+};
+
+int64_t Settle(Simulated& machine, TunerLimits limits, int looks) {
+  TunerPolicy policy(machine.Tunables(), limits);
+  for (int i = 0; i < looks; ++i) {
+    policy.Step({i * 0.1, static_cast<uint64_t>(i) * 100'000'000,
+                 static_cast<uint64_t>(machine.elements), 0});
+    machine.Pass(0.1);
+  }
+  return machine.workers;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("workers grow up to the cores, and what does not pay is taken back") {
+    Simulated four{4};
+    CHECK(Settle(four, {.cores = 4}, 200) == 4);
+    Simulated one{1};
+    CHECK(Settle(one, {.cores = 4}, 200) == 1);
+  }
+
+  TEST_CASE("a stage that keeps up is left alone") {
+    Simulated machine{4};
+    machine.demand = 700;
+    CHECK(Settle(machine, {.cores = 4}, 100) == 1);
+  }
+
+  TEST_CASE("no more workers than the budget has cores, and one") {
+    Simulated machine{16};
+    CHECK(Settle(machine, {.cores = 3}, 400) <= 4);
+  }
+
+  TEST_CASE("a buffer that is both empty and full doubles, while there is memory") {
+    int64_t size = 1;
+    uint64_t looks = 0;
+    Tunable buffer;
+    buffer.path = "prefetch.buffer_size";
+    buffer.most = 64;
+    buffer.buffer = true;
+    buffer.set = [&](int64_t value) { size = value; };
+    buffer.load = [&] {
+      ++looks;
+      return StageLoad{0, looks, size < 8 ? looks : 0};
+    };
+    TunerPolicy policy({buffer}, {.cores = 2, .memory_bytes = 1000});
+    for (int i = 1; i < 20; ++i) {
+      policy.Step({i * 0.1, static_cast<uint64_t>(i), static_cast<uint64_t>(i), 10});
+    }
+    CHECK(size == 8);
+    CHECK(policy.Notes().front().find("auto set prefetch.buffer_size to 8") == 0);
+    size = 1;
+    TunerPolicy poor({buffer}, {.cores = 2, .memory_bytes = 1000});
+    for (int i = 1; i < 20; ++i) {
+      poor.Step({i * 0.1, static_cast<uint64_t>(i), static_cast<uint64_t>(i), 1000});
+    }
+    CHECK(size == 1);
+  }
+}

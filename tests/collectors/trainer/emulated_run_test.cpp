@@ -1,0 +1,190 @@
+// The step loop on an emulated device; a clock that moves only when somebody waits makes its times
+// exact.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/collectors/device/devices.h"
+#include "tests/collectors/recorder/recorded_trace.h"
+#include "tests/collectors/trainer/training.h"
+#include "tests/support/paths.h"
+
+namespace stallscope {
+namespace {
+
+using test::Must;
+using test::Train;
+using trainer::Ended;
+
+// Copies of 10,000 bytes take 5 us, steps of 10 samples 100 us.
+Spec EmulatedSpecOf() {
+  Spec spec = test::SmallSpec();
+  spec.trainer.device = TrainerDevice::kEmulated;
+  spec.trainer.emulated.compute_us_per_batch = 20;
+  spec.trainer.emulated.compute_us_per_sample = 8;
+  spec.trainer.emulated.h2d_gbps_pageable = 2.5;
+  spec.trainer.emulated.h2d_gbps_pinned = 2.5;
+  spec.trainer.emulated.h2d_latency_us = 1;
+  return spec;
+}
+
+Ticks TimeOf(const Spec& spec, int batches) {
+  test::TestClock clock;
+  const Ticks start = clock.Now();
+  const auto trained = Train(spec, test::Bytes(batches, 10, 1000), nullptr, &clock);
+  CHECK(Must(trained.result).last.steps == static_cast<uint64_t>(batches));
+  return clock.Now() - start;
+}
+
+TEST_SUITE("fast") {
+  TEST_CASE("a run takes any batch, needs no labels, ends with its data and says so") {
+    test::TestClock clock;
+    const auto trained = Train(EmulatedSpecOf(), test::Bytes(7, 10, 1000), nullptr, &clock);
+    const auto result = Must(trained.result);
+    CHECK(result.ended == Ended::kData);
+    CHECK(result.why == "the data ended after 7 steps");
+    CHECK(result.last.steps == 7);
+    CHECK(result.last.samples == 70);
+    CHECK_FALSE(result.last.loss.has_value());
+    CHECK_FALSE(result.last.accuracy.has_value());
+    CHECK(result.flops_per_step > 0);
+    CHECK(result.model_bytes > 0);
+  }
+
+  TEST_CASE("a step takes its copy and its time, whatever the model and however it is launched") {
+    Spec spec = EmulatedSpecOf();
+    CHECK(TimeOf(spec, 10) == 10 * 105'000);
+    spec.trainer.model.depth = 7;
+    spec.trainer.fuse = true;
+    CHECK(TimeOf(spec, 10) == 10 * 105'000);
+    spec.trainer.graph = GraphMode::kCaptured;
+    CHECK(TimeOf(spec, 10) == 10 * 105'000);
+    spec.trainer.precision = Precision::kFp16;
+    CHECK(TimeOf(spec, 10) == 10 * 105'000);
+  }
+
+  TEST_CASE("with overlap and pinned memory only the first copy shows") {
+    Spec spec = EmulatedSpecOf();
+    spec.transfer.overlap = true;
+    // A pageable copy keeps the host, which still issues the next step in time.
+    CHECK(TimeOf(spec, 10) == 5'000 + 10 * 100'000);
+    spec.trainer.emulated.compute_us_per_batch = 0;
+    spec.trainer.emulated.compute_us_per_sample = 0;
+    CHECK(TimeOf(spec, 10) == 10 * 5'000);
+  }
+
+  TEST_CASE("launches cost what they are, a captured step one") {
+    Spec spec = EmulatedSpecOf();
+    spec.trainer.emulated.compute_us_per_batch = 0;
+    spec.trainer.emulated.compute_us_per_sample = 0;
+    spec.trainer.emulated.launch_us = 10;
+    const auto launches = [&] {
+      test::TestClock clock;
+      return Must(Train(spec, test::Bytes(1, 10, 1000), nullptr, &clock).result).launches_per_step;
+    };
+    const auto eager = launches();
+    CHECK(eager > 30);
+    CHECK(TimeOf(spec, 3) == 3 * (5'000 + 10'000 * eager));
+    spec.trainer.fuse = true;
+    CHECK(launches() < eager);
+    spec.trainer.graph = GraphMode::kCaptured;
+    CHECK(launches() == 1);
+    CHECK(TimeOf(spec, 3) == 3 * (5'000 + 10'000));
+  }
+
+  TEST_CASE("a run ends at its steps, where it is told to stop, and with its pipeline's error") {
+    Spec spec = EmulatedSpecOf();
+    spec.trainer.steps = 4;
+    for (const int64_t prefetch : {0, 3}) {
+      spec.transfer.prefetch_to_device = prefetch;
+      test::TestClock clock;
+      const auto result = Must(Train(spec, test::Bytes(100, 10, 10), nullptr, &clock).result);
+      CHECK(result.ended == Ended::kSteps);
+      CHECK(result.last.steps == 4);
+      CHECK(Must(Train(spec, test::Bytes(2, 10, 10), nullptr, &clock).result).ended ==
+            Ended::kData);
+
+      const auto broken = Train(
+          spec,
+          [source = test::Bytes(2, 10, 10)]() -> Result<std::optional<pipeline::Element>> {
+            auto batch = source();
+            if (batch.value()) return batch;
+            return Error{ErrorKind::kRun, "a torn record", "a.tfrecord", ""};
+          },
+          nullptr, &clock);
+      REQUIRE_FALSE(broken.result.ok());
+      CHECK(broken.result.error().Line() == "a.tfrecord: a torn record");
+    }
+  }
+
+  TEST_CASE("another thread may stop a run, whose last steps are finished") {
+    Spec spec = EmulatedSpecOf();
+    spec.transfer.overlap = true;
+    test::TestClock clock;
+    const auto devices = Must(trainer::Devices::Make(spec.trainer, nullptr, &clock));
+    trainer::Trainer* running = nullptr;
+    trainer::TrainerOptions options;
+    options.next = test::Bytes(1000, 10, 10);
+    options.on_progress = [&](const trainer::Progress& progress) {
+      if (progress.steps == 3) running->RequestStop();
+    };
+    const auto made = Must(trainer::Trainer::Make(spec, *devices, options));
+    running = made.get();
+    const auto result = Must(made->Run());
+    CHECK(result.ended == Ended::kStopped);
+    CHECK(result.last.steps == 4);  // one was under way
+    CHECK(result.why == "stopped after 4 steps");
+  }
+
+  TEST_CASE("strategies of several processes are refused, and say what they need") {
+    Spec spec = EmulatedSpecOf();
+    for (const auto kind : {StrategyKind::kMultiWorker, StrategyKind::kParameterServer}) {
+      spec.trainer.strategy.kind = kind;
+      const auto trained = Train(spec, test::Bytes(1, 1, 1));
+      REQUIRE_FALSE(trained.result.ok());
+      CHECK(trained.result.error().kind == ErrorKind::kUsage);
+      CHECK(trained.result.error().Line().find("needs several processes") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("steps, copies, kernels and waits are in the trace, with the reduction of replicas") {
+    const test::ScratchDir dir;
+    const auto recorder = Must(recorder::Recorder::Start(dir / "run.sst", {}));
+    Spec spec = EmulatedSpecOf();
+    spec.trainer.emulated.compute_us_per_batch = 300;
+    spec.trainer.strategy = {StrategyKind::kMirrored, 2};
+    spec.transfer.prefetch_to_device = 2;
+    Must(Train(spec, test::Bytes(5, 10, 100), recorder.get()).result);
+    CHECK(recorder->Stop().dropped == 0);
+    const auto trace = test::ReadTrace(dir / "run.sst");
+    REQUIRE(trace.rows.steps.size() == 5);
+    uint64_t index = 0;
+    for (const trace::Step& step : trace.rows.steps) {
+      CHECK(step.index == index++);
+      CHECK(step.samples == 10);
+      CHECK(step.batch == ItemId{step.index});
+      CHECK(step.requested_ns <= step.received_ns);
+      CHECK(step.received_ns <= step.issued_ns);
+    }
+    CHECK(trace.rows.copies.size() == 10);  // a batch's two halves
+    std::multiset<std::string> names;
+    for (const auto& kernel : trace.rows.kernels) names.insert(trace.strings.at(kernel.name.value));
+    CHECK(names.count("all_reduce") == 10);
+    CHECK(names.count("gemm") > 50);
+    bool waited = false;
+    for (const auto& [track, spans] : trace.spans) {
+      for (const auto& span : spans) {
+        waited = waited || (span.span_class.kind == trace::SpanKind::kWait &&
+                            span.span_class.cause == trace::WaitCause::kDevice);
+      }
+    }
+    CHECK(waited);
+    size_t pops = 0;
+    for (const auto& event : trace.rows.queue_events) pops += event.op == trace::QueueOp::kPop;
+    CHECK(pops == 5);
+  }
+}
+
+}  // namespace
+}  // namespace stallscope
