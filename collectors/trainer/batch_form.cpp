@@ -103,10 +103,10 @@ Status CheckForm(const BatchForm& form, const ModelSpec& model) {
                  "trainer.model.kind", "decode and resize the images, or use the model 'mlp'"};
   }
   if (s[0] < model.patch || s[1] < model.patch) {
-    return Error{ErrorKind::kUsage,
-                 fmt::format("images of {}x{} have no patch of {}x{}", s[0], s[1], model.patch,
-                             model.patch),
-                 "trainer.model.patch", "make the patch smaller or the images larger"};
+    return Error{
+        ErrorKind::kUsage,
+        fmt::format("images of {}x{} have no patch of {}x{}", s[0], s[1], model.patch, model.patch),
+        "trainer.model.patch", "make the patch smaller or the images larger"};
   }
   return {};
 }

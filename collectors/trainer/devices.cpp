@@ -34,10 +34,10 @@ Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
                                                device::DeviceClock* clock) {
   const StrategyKind strategy = trainer.strategy.kind;
   if (strategy == StrategyKind::kMultiWorker || strategy == StrategyKind::kParameterServer) {
-    return Error{ErrorKind::kUsage,
-                 "'" + std::string(ToWord(strategy)) +
-                     "' needs several processes, and a run here is one",
-                 "trainer.strategy.kind", "use 'single', or 'mirrored' for several replicas"};
+    return Error{
+        ErrorKind::kUsage,
+        "'" + std::string(ToWord(strategy)) + "' needs several processes, and a run here is one",
+        "trainer.strategy.kind", "use 'single', or 'mirrored' for several replicas"};
   }
   device::Options options = OptionsOf(trainer.emulated);
   options.recorder = recorder;

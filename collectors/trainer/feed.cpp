@@ -88,9 +88,7 @@ void Feed::Release(LoadedBatch&& batch) {
 // False: there is nobody left to load for.
 bool Feed::WaitForSlot(size_t& slot) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto may = [&] {
-    return stop_ || (!free_slots_.empty() && ready_.size() < prefetch_);
-  };
+  const auto may = [&] { return stop_ || (!free_slots_.empty() && ready_.size() < prefetch_); };
   if (!may()) {
     const recorder::WaitScope wait(trace::WaitCause::kFull, queue_);
     slots_changed_.wait(lock, may);

@@ -170,8 +170,7 @@ TensorId Builder::ForwardBlock(Block& block, TensorId x, int64_t tokens) {
 TensorId Builder::BackwardBlock(const Block& block, TensorId gradient, int64_t tokens) {
   const TensorId between = Sum(Backward(block.channels, block.between, gradient), gradient);
   const TensorId turned = Transpose(block.in, tokens, model_.width);
-  const TensorId mixed =
-      Backward(block.tokens, turned, Transpose(between, tokens, model_.width));
+  const TensorId mixed = Backward(block.tokens, turned, Transpose(between, tokens, model_.width));
   return Sum(Transpose(mixed, model_.width, tokens), between);
 }
 
@@ -264,9 +263,9 @@ Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_
   if (form.samples == 0) {
     const TensorId state =
         plan.Add({"state", Role::kState, Type::kFloat32, device::kStateValues, 0});
-    const TensorId gradients = plan.Add({"gradients", Role::kGradients,
-                                         ComputeType(trainer.precision), plan.parameter_elements,
-                                         0});
+    const TensorId gradients =
+        plan.Add({"gradients", Role::kGradients, ComputeType(trainer.precision),
+                  plan.parameter_elements, 0});
     plan.compute.push_back({Kernel::kBeginStep, {state}, {}, {}, {}, {}});
     plan.compute.push_back({Kernel::kZero, {}, {gradients}, {}, {}, {}});
   }

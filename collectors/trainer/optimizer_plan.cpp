@@ -9,8 +9,7 @@ void AddUpdate(const TrainerSpec& trainer, Plan& plan) {
   const int64_t all = plan.parameter_elements;
   const Type type = ComputeType(trainer.precision);
   const TensorId gradients = plan.Add({"all gradients", Role::kReduced, type, all, 0});
-  const TensorId state =
-      plan.Add({"state", Role::kState, Type::kFloat32, device::kStateValues, 0});
+  const TensorId state = plan.Add({"state", Role::kState, Type::kFloat32, device::kStateValues, 0});
   const TensorId weights = plan.Add({"all weights", Role::kWeights, Type::kFloat32, all, 0});
   const TensorId moment1 = plan.Add({"moment 1", Role::kMoment1, Type::kFloat32, all, 0});
   const auto rate = static_cast<float>(trainer.optimizer.learning_rate);

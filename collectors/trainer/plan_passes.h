@@ -13,8 +13,8 @@ namespace stallscope::trainer {
 // passes for narrow weights), and leaves this to find out.
 size_t RemoveDuplicates(Plan& plan);
 
-// Makes neighbouring elementwise ops, of which each takes the result of one before it, one pass over
-// the values. Results that nothing else reads are never stored. Says how many ops it saved.
+// Makes neighbouring elementwise ops, of which each takes the result of one before it, one pass
+// over the values. Results that nothing else reads are never stored. Says how many ops it saved.
 size_t FuseElementwise(Plan& plan);
 
 }  // namespace stallscope::trainer

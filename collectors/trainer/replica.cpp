@@ -11,9 +11,9 @@
 namespace stallscope::trainer {
 
 Status Replica::Open() {
-  STALLSCOPE_ASSIGN_OR_RETURN(
-      stream_, device_.NewStream("device " + std::to_string(index_) + " compute",
-                                 trace::TrackKind::kStream));
+  STALLSCOPE_ASSIGN_OR_RETURN(stream_,
+                              device_.NewStream("device " + std::to_string(index_) + " compute",
+                                                trace::TrackKind::kStream));
   return {};
 }
 

@@ -47,8 +47,8 @@ class Replica {
 
  private:
   // A batch's shape, its slot's address, the samples of all replicas.
-  using Key = std::tuple<int64_t, std::vector<int64_t>, data::DType, device::Address, int64_t,
-                         bool>;
+  using Key =
+      std::tuple<int64_t, std::vector<int64_t>, data::DType, device::Address, int64_t, bool>;
   struct Memory {
     device::Block weights, gradients, reduced, moment1, moment2, state;
   };

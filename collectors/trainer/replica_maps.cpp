@@ -20,8 +20,8 @@ Status RunOnHost(const DeviceOps& ops, const pipeline::OpInstance& op,
   data::Tensor after;
   STALLSCOPE_RETURN_IF_ERROR(ops.run(op, ids, before, after));
   if (after.dtype() != to.dtype || after.shape() != whole(to)) {
-    return Error{ErrorKind::kRun, "gave " + after.shape().ToString() + " where it said " +
-                                      whole(to).ToString(),
+    return Error{ErrorKind::kRun,
+                 "gave " + after.shape().ToString() + " where it said " + whole(to).ToString(),
                  op.call.Text(), ""};
   }
   std::memcpy(reinterpret_cast<void*>(out), after.data(), after.bytes());

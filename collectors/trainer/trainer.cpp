@@ -106,9 +106,8 @@ void Trainer::Loop::DefineStage() {
 
 Status Trainer::Loop::Open() {
   for (size_t i = 0; i < devices_.size(); ++i) {
-    auto replica =
-        std::make_unique<Replica>(devices_.at(i), spec_.trainer,
-                                  static_cast<uint64_t>(spec_.seed), devices_.size(), i);
+    auto replica = std::make_unique<Replica>(devices_.at(i), spec_.trainer,
+                                             static_cast<uint64_t>(spec_.seed), devices_.size(), i);
     STALLSCOPE_RETURN_IF_ERROR(replica->Open());
     replicas_.push_back(std::move(replica));
   }

@@ -6,10 +6,11 @@
 //   auto trainer = Trainer::Make(spec, *devices, options);
 //   auto result = trainer->Run();
 //
-// Run() belongs to one thread, which is the trainer's in the trace; RequestStop() may come from any,
-// and from a signal handler. Without overlap a step is done before the next batch is asked for; with
-// it one step is still on the device meanwhile, so that the next batch is fetched and copied while
-// this one is computed. With prefetch_to_device a thread of its own keeps batches on the device.
+// Run() belongs to one thread, which is the trainer's in the trace; RequestStop() may come from
+// any, and from a signal handler. Without overlap a step is done before the next batch is asked
+// for; with it one step is still on the device meanwhile, so that the next batch is fetched and
+// copied while this one is computed. With prefetch_to_device a thread of its own keeps batches on
+// the device.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
 
@@ -60,9 +61,9 @@ struct TrainResult {
   // Of a step with a full batch, all replicas together.
   uint64_t flops_per_step = 0;
   uint64_t launches_per_step = 0;
-  uint64_t captures = 0;            // of graphs
-  uint64_t device_peak_bytes = 0;   // of the fullest device
-  uint64_t model_bytes = 0;         // weights, gradients, optimizer; also of an emulated device
+  uint64_t captures = 0;           // of graphs
+  uint64_t device_peak_bytes = 0;  // of the fullest device
+  uint64_t model_bytes = 0;        // weights, gradients, optimizer; also of an emulated device
 };
 
 class Trainer {

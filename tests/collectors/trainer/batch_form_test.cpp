@@ -41,8 +41,7 @@ TEST_SUITE("fast") {
     CHECK(CheckForm({8, {32, 32, 3}, DType::kUint8}, model).ok());
     const auto flat = CheckForm({8, {1000}, DType::kUint8}, model);
     REQUIRE_FALSE(flat.ok());
-    CHECK(flat.error().Line().find("a sample of this batch is 1000 of uint8") !=
-          std::string::npos);
+    CHECK(flat.error().Line().find("a sample of this batch is 1000 of uint8") != std::string::npos);
     CHECK_FALSE(CheckForm({8, {8, 32, 3}, DType::kUint8}, model).ok());
     model.kind = ModelKind::kMlp;
     CHECK(CheckForm({8, {1000}, DType::kUint8}, model).ok());

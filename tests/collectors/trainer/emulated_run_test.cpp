@@ -105,12 +105,14 @@ TEST_SUITE("fast") {
       CHECK(Must(Train(spec, test::Bytes(2, 10, 10), nullptr, &clock).result).ended ==
             Ended::kData);
 
-      const auto broken = Train(spec, [source = test::Bytes(2, 10, 10)]()
-                                    -> Result<std::optional<pipeline::Element>> {
-        auto batch = source();
-        if (batch.value()) return batch;
-        return Error{ErrorKind::kRun, "a torn record", "a.tfrecord", ""};
-      }, nullptr, &clock);
+      const auto broken = Train(
+          spec,
+          [source = test::Bytes(2, 10, 10)]() -> Result<std::optional<pipeline::Element>> {
+            auto batch = source();
+            if (batch.value()) return batch;
+            return Error{ErrorKind::kRun, "a torn record", "a.tfrecord", ""};
+          },
+          nullptr, &clock);
       REQUIRE_FALSE(broken.result.ok());
       CHECK(broken.result.error().Line() == "a.tfrecord: a torn record");
     }

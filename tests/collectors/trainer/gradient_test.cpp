@@ -62,8 +62,7 @@ class Pass {
   std::unique_ptr<device::Device> on_ = test::MakeTestDevice(device::Kind::kHost);
   OnDevice images_, labels_, weights_, gradients_, state_;
   device::Block activations_;
-  std::unique_ptr<device::Stream> stream_ =
-      Must(on_->NewStream("s", trace::TrackKind::kStream));
+  std::unique_ptr<device::Stream> stream_ = Must(on_->NewStream("s", trace::TrackKind::kStream));
   Program program_;
 };
 

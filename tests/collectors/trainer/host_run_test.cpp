@@ -61,7 +61,8 @@ TEST_SUITE("fast") {
     spec.trainer.precision = Precision::kFp16;
     const auto half = Losses(spec);
     CHECK(half != full);
-    for (size_t i = 0; i < full.size(); ++i) CHECK(half[i] == doctest::Approx(full[i]).epsilon(0.02));
+    for (size_t i = 0; i < full.size(); ++i)
+      CHECK(half[i] == doctest::Approx(full[i]).epsilon(0.02));
   }
 
   TEST_CASE("mirrored replicas learn what one learns") {
@@ -134,9 +135,7 @@ TEST_SUITE("fast") {
     Spec spec = SmallSpec();
     const auto plain = Losses(spec);
     // An op that halves the image, and one that doubles it again: together none.
-    const auto op = [](const char* text) {
-      return pipeline::OpInstance{Must(ParseOp(text)), 0};
-    };
+    const auto op = [](const char* text) { return pipeline::OpInstance{Must(ParseOp(text)), 0}; };
     const auto with_maps = [&](trainer::TrainerOptions& options) {
       options.device_maps = {{StageId::None(), "augment", {op("resize(6)"), op("resize(12)")}}};
       options.device_ops.form_after = [](const pipeline::OpInstance& of,

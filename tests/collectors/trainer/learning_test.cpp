@@ -34,8 +34,7 @@ class Pictures {
     options.classes = kClasses;
     options.shards = 1;
     const auto manifest = Must(data::Generate(options));
-    auto reader =
-        Must(data::Hdf5ImageReader::Open(options.folder + "/" + manifest.files[0].name));
+    auto reader = Must(data::Hdf5ImageReader::Open(options.folder + "/" + manifest.files[0].name));
     Must(reader.Read(0, kImages, images_, labels_));
   }
 
