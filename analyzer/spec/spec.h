@@ -36,7 +36,16 @@ enum class TransferDtype { kUint8, kFloat16, kFloat32 };
 enum class ModelKind { kMixer, kMlp };
 enum class OptimizerKind { kSgd, kAdam };
 enum class StrategyKind { kSingle, kMirrored, kMultiWorker, kParameterServer };
-enum class EmulatedPreset { kNone, kT4, kV100, kA100, kH100 };
+// A model's training step on an accelerator, by published figures; see Resolved.
+enum class EmulatedPreset {
+  kNone,
+  kResnet50A100,
+  kResnet50H100,
+  kUnet3dA100,
+  kUnet3dH100,
+  kCosmoflowA100,
+  kCosmoflowH100
+};
 enum class TrainerDevice { kHost, kEmulated, kCuda };
 enum class Precision { kFp32, kTf32, kFp16, kBf16 };
 enum class GraphMode { kEager, kCaptured };

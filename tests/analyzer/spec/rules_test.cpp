@@ -121,9 +121,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("an emulated device has a preset or figures") {
-    CHECK(WhyNot(WithTrainer(R"("emulated": {"preset": "a100"})")) == "read");
+    CHECK(WhyNot(WithTrainer(R"("emulated": {"preset": "resnet50_a100"})")) == "read");
     CHECK(WhyNot(WithTrainer(R"("emulated": {"launch_us": 4})")) == "read");
-    CHECK(Says(WhyNot(WithTrainer(R"("emulated": {"preset": "a100", "launch_us": 4})")),
+    CHECK(Says(WhyNot(WithTrainer(R"("emulated": {"preset": "resnet50_a100", "launch_us": 4})")),
                "a preset and figures are both given"));
   }
 

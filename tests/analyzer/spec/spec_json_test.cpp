@@ -130,7 +130,8 @@ TEST_SUITE("fast") {
     CHECK(ToWord(StrategyKind::kMultiWorker) == "multi_worker");
     CHECK(ToWord(StrategyKind::kParameterServer) == "parameter_server");
     CHECK(ToWord(EmulatedPreset::kNone) == "none");
-    CHECK(ToWord(EmulatedPreset::kH100) == "h100");
+    CHECK(ToWord(EmulatedPreset::kResnet50A100) == "resnet50_a100");
+    CHECK(ToWord(EmulatedPreset::kCosmoflowH100) == "cosmoflow_h100");
     CHECK(ToWord(TrainerDevice::kHost) == "host");
     CHECK(ToWord(TrainerDevice::kEmulated) == "emulated");
     CHECK(ToWord(TrainerDevice::kCuda) == "cuda");
@@ -150,13 +151,25 @@ TEST_SUITE("fast") {
     stallscope::EmulatedSpec emulated;
     emulated.launch_us = 3;
     CHECK(Resolved(emulated) == emulated);
-    for (auto preset : {stallscope::EmulatedPreset::kT4, stallscope::EmulatedPreset::kV100,
-                        stallscope::EmulatedPreset::kA100, stallscope::EmulatedPreset::kH100}) {
-      const auto figures = Resolved(stallscope::EmulatedSpec{.preset = preset});
-      CHECK(figures.preset == stallscope::EmulatedPreset::kNone);
+    const auto resolved = [](stallscope::EmulatedPreset preset) {
+      return Resolved(stallscope::EmulatedSpec{.preset = preset});
+    };
+    using enum stallscope::EmulatedPreset;
+    for (const auto preset :
+         {kResnet50A100, kResnet50H100, kUnet3dA100, kUnet3dH100, kCosmoflowA100, kCosmoflowH100}) {
+      const auto figures = resolved(preset);
+      CHECK(figures.preset == kNone);
+      CHECK(figures.compute_us_per_batch == 0);
       CHECK(figures.compute_us_per_sample > 0);
       CHECK(figures.h2d_gbps_pinned > figures.h2d_gbps_pageable);
     }
+    // As they are published: seconds for a batch.
+    CHECK(resolved(kResnet50H100).compute_us_per_sample * 400 == doctest::Approx(224e3));
+    CHECK(resolved(kResnet50A100).compute_us_per_sample * 400 == doctest::Approx(435e3));
+    CHECK(resolved(kUnet3dH100).compute_us_per_sample * 7 == doctest::Approx(323e3));
+    CHECK(resolved(kUnet3dA100).compute_us_per_sample * 7 == doctest::Approx(636e3));
+    CHECK(resolved(kCosmoflowH100).compute_us_per_sample == doctest::Approx(3500));
+    CHECK(resolved(kCosmoflowA100).compute_us_per_sample == doctest::Approx(5510));
   }
 
   TEST_CASE("a file that is missing is a missing input, one that is too large a bad spec") {
