@@ -50,9 +50,8 @@ bool Buffer::Grow(size_t capacity) {
     return false;
   }
   const size_t rounded = (capacity + kAlignment - 1) / kAlignment * kAlignment;
-  auto* fresh = memory_ == nullptr
-                    ? static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded))
-                    : memory_->Allocate(rounded);
+  auto* fresh = memory_ == nullptr ? static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded))
+                                   : memory_->Allocate(rounded);
   if (fresh == nullptr) return false;
   if (size_ > 0) std::memcpy(fresh, data_, size_);
   Release();

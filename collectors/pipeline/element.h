@@ -53,7 +53,7 @@ struct Element {
   // Where it came from, for errors; shared by all elements of the file.
   std::shared_ptr<const std::string> file;
   uint64_t offset = 0;
-  Ticks completed = 0;  // when the last stage that worked on it was done
+  Ticks completed = 0;                  // when the last stage that worked on it was done
   std::unique_ptr<BatchMembers> batch;  // null for a single sample
 
   int64_t samples() const { return batch ? static_cast<int64_t>(batch->ids.size()) : 1; }

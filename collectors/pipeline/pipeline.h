@@ -50,8 +50,8 @@ struct PipelineStats {
   uint64_t elements = 0;  // that the source gave
   uint64_t skipped = 0;   // bad ones, with on_error: skip
   uint64_t skipped_bytes = 0;
-  std::string first_skipped;        // the error of the first of them
-  std::vector<std::string> notes;   // what a user should know, once each
+  std::string first_skipped;       // the error of the first of them
+  std::vector<std::string> notes;  // what a user should know, once each
 };
 
 class Pipeline {
