@@ -59,7 +59,9 @@ Status ChromeWriter::WriteSteps() {
   const std::vector<model::StepInterval> intervals = model::StepIntervals(run_);
   std::map<uint32_t, std::vector<size_t>> of_rank;
   for (size_t i = 0; i < intervals.size(); ++i) of_rank[run_.RankOfStep(i)].push_back(i);
-  for (const auto& [rank, steps] : of_rank) {
+  for (const auto& ranked : of_rank) {
+    // Lambdas of clang 14 cannot take a structured binding.
+    const std::vector<size_t>& steps = ranked.second;
     const auto emit = [&](size_t i, ThreadNumbers thread) {
       const model::StepInterval& interval = intervals[steps[i]];
       const trace::Step& step = run_.rows.steps[steps[i]];
@@ -70,7 +72,7 @@ Status ChromeWriter::WriteSteps() {
       return events_.Close();
     };
     STALLSCOPE_RETURN_IF_ERROR(events_.Deal(
-        events_.HostProcess(rank), "steps", steps.size(),
+        events_.HostProcess(ranked.first), "steps", steps.size(),
         [&](size_t i) { return intervals[steps[i]].start_ns; },
         [&](size_t i) { return intervals[steps[i]].end_ns; }, emit));
   }

@@ -61,7 +61,7 @@ void TryImage(std::string_view row) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const data::ByteView bytes(data, size);
   const Seen seen = ReadAll(bytes, 4096);
-  STALLSCOPE_EXPECT(seen == ReadAll(bytes, 1 << 20));
+  STALLSCOPE_EXPECT(seen == ReadAll(bytes, 1 << 16));
   if (size < (1 << 14)) {
     for (const std::string& row : seen.rows) TryImage(row);
     TryImage(data::AsText(bytes));

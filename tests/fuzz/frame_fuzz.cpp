@@ -1,4 +1,5 @@
-// Any file: opened, read to its end, rewound and read again.
+// Any file: opened, read to its end, rewound and passed through again. Frames that were whole once
+// are not decoded twice: that would halve how many inputs a second sees.
 #include <cstdint>
 #include <string_view>
 
@@ -33,9 +34,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   STALLSCOPE_EXPECT(end <= size);
   STALLSCOPE_EXPECT(in_ranges == damage.bytes || damage.ranges.size() == trace::Damage::kMaxRanges);
+  const uint64_t frames = reader.frames();
+  const uint64_t end_offset = reader.offset();
   reader.Rewind();
-  const test::EverythingRead again = test::ReadEverything(reader);
-  STALLSCOPE_EXPECT(again.chunks == all.chunks && again.sum == all.sum);
-  STALLSCOPE_EXPECT(reader.damage().bytes == damage.bytes);
+  for (;;) {
+    const auto frame = reader.NextFrame();
+    STALLSCOPE_EXPECT(frame.ok());
+    if (!frame.value()) break;
+  }
+  STALLSCOPE_EXPECT(reader.frames() == frames && reader.offset() == end_offset);
+  STALLSCOPE_EXPECT(reader.damage().cut_at == damage.cut_at);
+  STALLSCOPE_EXPECT(reader.damage().missing_frames == damage.missing_frames);
+  STALLSCOPE_EXPECT(reader.damage().bytes <= damage.bytes);
   return 0;
 }

@@ -39,9 +39,11 @@ int Run(const example::Options& options) {
   // Ctrl-C ends the run early; the trace is sealed all the same.
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   const int64_t end = stallscope::MonotonicNs() + static_cast<int64_t>(options.seconds * 1e9);
-  const example::Outcome outcome = example::RunPipeline(options, recorder.get(), [end] {
-    return interrupted != 0 || stallscope::MonotonicNs() >= end;
-  });
+  const example::Outcome outcome =
+      example::RunPipeline(options, recorder.get(), [&, asked = uint64_t{0}]() mutable {
+        return interrupted != 0 || stallscope::MonotonicNs() >= end ||
+               (options.items != 0 && asked++ == options.items);
+      });
 
   const double seconds = outcome.seconds > 0 ? outcome.seconds : 1;
   std::printf("%llu items in %.2f s: %.0f items/s, %.1f MB/s, %llu steps, loss %.3f\n",

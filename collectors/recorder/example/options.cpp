@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <charconv>
+#include <cstdint>
 #include <string_view>
 
 namespace example {
@@ -16,6 +17,7 @@ bool ParseNumber(std::string_view text, Number low, Number high, Number& number)
 bool SetOption(std::string_view name, std::string_view value, Options& options) {
   if (name == "-o") return !(options.output = value).empty();
   if (name == "--seconds") return ParseNumber(value, 0.0, 1e6, options.seconds);
+  if (name == "--items") return ParseNumber(value, uint64_t{1}, UINT64_MAX, options.items);
   if (name == "--block")
     return ParseNumber(value, size_t{16}, size_t{1} << 30, options.block_bytes);
   if (name == "--batch") return ParseNumber(value, size_t{1}, size_t{1} << 20, options.batch_size);
@@ -23,8 +25,8 @@ bool SetOption(std::string_view name, std::string_view value, Options& options) 
 }
 
 bool TakesValue(std::string_view name) {
-  return name == "-o" || name == "--seconds" || name == "--block" || name == "--batch" ||
-         name == "--workers";
+  return name == "-o" || name == "--seconds" || name == "--items" || name == "--block" ||
+         name == "--batch" || name == "--workers";
 }
 
 }  // namespace
@@ -34,6 +36,7 @@ const char* const kUsage =
     "Trains on words: reads blocks of the files (or makes some), tokenizes them, trains.\n"
     "  -o RUN.sst     the trace (example.sst)\n"
     "  --seconds N    how long (3)\n"
+    "  --items N      ends before where so many elements were read\n"
     "  --no-record    the same work without a recorder\n"
     "  --block BYTES  bytes of text in an element (65536)\n"
     "  --batch N      elements in a batch (32)\n"

@@ -3,6 +3,7 @@
 #define EXAMPLE_OPTIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Options {
   bool record = true;
   bool help = false;
   double seconds = 3;
+  uint64_t items = 0;  // that are read at most; 0 for no limit
   size_t block_bytes = size_t{64} << 10;
   size_t batch_size = 32;
   size_t workers = 2;

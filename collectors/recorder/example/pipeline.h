@@ -20,8 +20,8 @@ struct Outcome {
   std::string error;
 };
 
-// Trains until `stop` says so or a file cannot be read. Records what happens where `recorder` is
-// not null.
+// Trains until `stop`, which is asked before each element, says so or a file cannot be read.
+// Records what happens where `recorder` is not null.
 Outcome RunPipeline(const Options& options, stallscope::recorder::Recorder* recorder,
                     const std::function<bool()>& stop);
 
