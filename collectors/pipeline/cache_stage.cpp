@@ -16,6 +16,7 @@ Result<std::optional<Element>> CacheStage::Fill() {
   STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
   if (!element.has_value()) {
     STALLSCOPE_RETURN_IF_ERROR(store_->Seal());
+    at_end_ = true;
     return element;
   }
   meter_.Begin();
@@ -35,11 +36,15 @@ Result<std::optional<Element>> CacheStage::Fill() {
 
 Result<std::optional<Element>> CacheStage::Next() {
   STALLSCOPE_RETURN_IF_ERROR(rewound_);
+  if (at_end_) return std::optional<Element>();
   if (!store_->sealed()) return Fill();
   if (context_.token.cancelled()) return CancelledError();
   meter_.Begin();
   STALLSCOPE_ASSIGN_OR_RETURN(auto element, store_->Next());
-  if (!element.has_value()) return element;
+  if (!element.has_value()) {
+    at_end_ = true;
+    return element;
+  }
   element->item = context_.NewItem();
   element->id.epoch = epoch_;
   if (element->batch != nullptr) {
@@ -56,6 +61,7 @@ Result<std::optional<Element>> CacheStage::Next() {
 // restart comes only at the end.
 void CacheStage::Restart(uint32_t epoch) {
   epoch_ = epoch;
+  at_end_ = false;
   if (store_->sealed()) {
     rewound_ = store_->Rewind();
   } else {

@@ -43,6 +43,7 @@ class CacheStage final : public Stage {
   StageContext& context_;
   uint32_t epoch_ = 0;
   uint64_t elements_ = 0;
+  bool at_end_ = false;
   Status rewound_;
   WorkMeter meter_;
 };

@@ -59,7 +59,7 @@ struct StageContext {
 class Stage {
  public:
   virtual ~Stage() = default;
-  // The next element; nothing at the end of the epoch.
+  // The next element; nothing at the end of the epoch, however often it is asked again.
   virtual Result<std::optional<Element>> Next() = 0;
   // Begins another epoch of everything up to here. Only after Next() gave nothing, or before the
   // first Next().

@@ -51,6 +51,8 @@ std::optional<TunerPolicy::Change> TunerPolicy::Judge(const Look& look) {
   const double rate = static_cast<double>(look.elements - trial_->elements) /
                       std::max(look.seconds - trial_->began, 1e-9);
   const Trial trial = *std::exchange(trial_, std::nullopt);
+  // What the next trial is measured against; the average still remembers what was before this one.
+  rate_ = rate;
   if (rate >= trial.rate_before * kWorthwhile && MemoryLeft(look)) return std::nullopt;
   state.settled = true;
   return Set(state, trial.old_value, look);

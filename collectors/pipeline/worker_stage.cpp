@@ -109,7 +109,7 @@ void WorkerStage::Finish(uint64_t ticket, Outcome&& outcome) {
 }
 
 Result<std::optional<Element>> WorkerStage::Next() {
-  for (;;) {
+  while (!at_end_) {
     Outcome outcome;
     if (!ring_.Pop(outcome)) return CancelledError();
     switch (outcome.kind) {
@@ -121,9 +121,11 @@ Result<std::optional<Element>> WorkerStage::Next() {
       case Outcome::Kind::kError:
         return std::move(*outcome.error);
       case Outcome::Kind::kEnd:
-        return std::optional<Element>();
+        at_end_ = true;
+        break;
     }
   }
+  return std::optional<Element>();
 }
 
 void WorkerStage::RecordPop(const Element& element) {
@@ -146,6 +148,7 @@ void WorkerStage::Restart(uint32_t epoch) {
     input_->Restart(epoch);
     ended_ = false;
     end_pushed_ = false;
+    at_end_ = false;
   }
   turn_.notify_all();
 }

@@ -80,7 +80,8 @@ class WorkerStage final : public ChainedStage {
 
   std::atomic<uint64_t> busy_ticks_{0};
   std::atomic<uint64_t> jobs_{0};
-  Ticks released_ = 0;  // when the element popped last could leave; Next()'s own
+  bool at_end_ = false;  // the end was popped; Next()'s own
+  Ticks released_ = 0;   // when the element popped last could leave; Next()'s own
 };
 
 }  // namespace stallscope::pipeline

@@ -86,7 +86,8 @@ void Gemms(benchmark::State& state) {
   Step step(false);
   const auto gemms = step.Gemms();
   for (auto _ : state) step.Run(gemms);
-  state.counters["flops"] = benchmark::Counter(Flops(gemms), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["flops"] =
+      benchmark::Counter(Flops(gemms), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void BareGemms(benchmark::State& state) {
@@ -106,7 +107,8 @@ void BareGemms(benchmark::State& state) {
                   values(g.out[0]), n);
     }
   }
-  state.counters["flops"] = benchmark::Counter(Flops(gemms), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["flops"] =
+      benchmark::Counter(Flops(gemms), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void WholeStep(benchmark::State& state) {

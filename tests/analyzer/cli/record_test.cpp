@@ -116,16 +116,16 @@ TEST_SUITE("fast") {
 
   TEST_CASE("every shipped spec is read, and those without files run") {
     size_t run_here = 0;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(stallscope::test::SourceDir() + "/sample_traces/specs")) {
+    for (const auto& entry : std::filesystem::directory_iterator(stallscope::test::SourceDir() +
+                                                                 "/sample_traces/specs")) {
       CAPTURE(entry.path());
       ScratchDir dir;
       std::ifstream text(entry.path());
       const auto spec = nlohmann::json::parse(text);
       CHECK(spec["name"] == entry.path().stem().string());
       const bool files = spec["stages"][0]["source"].contains("files");
-      const ProgramResult run = RunStallscope(
-          {"record", entry.path(), "-o", dir / "r.sst", "--steps", "2", "--quiet"});
+      const ProgramResult run =
+          RunStallscope({"record", entry.path(), "-o", dir / "r.sst", "--steps", "2", "--quiet"});
       CHECK(run.exit_code == (files ? 5 : 0));
       if (!files) ++run_here;
     }

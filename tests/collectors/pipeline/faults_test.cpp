@@ -1,8 +1,8 @@
 // Bad data, missing files, and pipelines that are given up.
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -73,7 +73,8 @@ TEST_SUITE("fast") {
     CHECK(skipped.stats.first_skipped.find("record 1") != std::string::npos);
   }
 
-  TEST_CASE("an image that cannot be decoded names its record, and skip leaves it out and counts it") {
+  TEST_CASE(
+      "an image that cannot be decoded names its record, and skip leaves it out and counts it") {
     ScratchDir dir;
     WriteGarbageImages(dir / "f", 0);
     const Delivered failed = RunStages(Stages("tfrecord", dir / "f", ""));
@@ -162,11 +163,12 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("cancelling ends a pipeline that waits, wherever it waits") {
-    for (const char* stages :
-         {R"({"name": "read", "source": {"format": "serial", "sleep_us": 50000000}})",
-          R"~({"name": "read", "source": {"format": "synthetic"}}, {"name": "m", "map": {"ops": ["sleep(50000000)"], "parallelism": 3}})~",
-          R"~({"name": "read", "source": {"format": "synthetic"}}, {"name": "m", "map": {"ops": ["busy(50000000)"]}}, {"name": "p", "prefetch": {"buffer_size": 2}})~",
-          R"({"name": "read", "source": {"format": "synthetic", "parallelism": 2, "sleep_us": 50000000}}, {"name": "b", "batch": {"size": 8, "parallelism": 2}}, {"name": "p", "prefetch": {"buffer_size": "auto"}})"}) {
+    for (
+        const char* stages :
+        {R"({"name": "read", "source": {"format": "serial", "sleep_us": 50000000}})",
+         R"~({"name": "read", "source": {"format": "synthetic"}}, {"name": "m", "map": {"ops": ["sleep(50000000)"], "parallelism": 3}})~",
+         R"~({"name": "read", "source": {"format": "synthetic"}}, {"name": "m", "map": {"ops": ["busy(50000000)"]}}, {"name": "p", "prefetch": {"buffer_size": 2}})~",
+         R"({"name": "read", "source": {"format": "synthetic", "parallelism": 2, "sleep_us": 50000000}}, {"name": "b", "batch": {"size": 8, "parallelism": 2}}, {"name": "p", "prefetch": {"buffer_size": "auto"}})"}) {
       CAPTURE(stages);
       const auto spec = ReadSpec("{\"stages\": [" + std::string(stages) + "]}", "test");
       REQUIRE(spec.ok());
@@ -195,11 +197,21 @@ void StartAndGiveUp(std::mt19937& random) {
     const std::string n = std::to_string(1 + draw(4));
     std::string stage;
     switch (draw(8)) {
-      case 0: stage = R"("shuffle": {"buffer_size": )" + n + "}}"; break;
-      case 1: stage = R"("prefetch": {"buffer_size": )" + (draw(2) ? n : "\"auto\"") + "}}"; break;
-      case 2: stage = R"("repeat": {"count": )" + n + "}}"; break;
-      case 3: stage = R"("cache": {}})"; break;
-      case 4: stage = "\"filter\": {\"op\": \"keep_one_in(" + n + ")\"}}"; break;
+      case 0:
+        stage = R"("shuffle": {"buffer_size": )" + n + "}}";
+        break;
+      case 1:
+        stage = R"("prefetch": {"buffer_size": )" + (draw(2) ? n : "\"auto\"") + "}}";
+        break;
+      case 2:
+        stage = R"("repeat": {"count": )" + n + "}}";
+        break;
+      case 3:
+        stage = R"("cache": {}})";
+        break;
+      case 4:
+        stage = "\"filter\": {\"op\": \"keep_one_in(" + n + ")\"}}";
+        break;
       case 5:
         if (batched) continue;
         batched = true;

@@ -124,9 +124,9 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a cache tells what it kept and what it gave") {
     ScratchDir dir;
-    const Recorded recorded = Record(
-        dir / "r.sst",
-        R"({"name": "read", "source": {"format": "synthetic", "elements": 5, "bytes": 9}},
+    const Recorded recorded =
+        Record(dir / "r.sst",
+               R"({"name": "read", "source": {"format": "synthetic", "elements": 5, "bytes": 9}},
            {"name": "keep", "cache": {}}, {"name": "again", "repeat": {"count": 3}})");
     std::map<trace::CacheOp, int> counts;
     for (const trace::CacheEvent& event : recorded.trace.rows.cache_events) {

@@ -32,8 +32,7 @@ struct Simulated {
     const double rate = std::min(capacity, demand);
     elements += rate * seconds;
     // More workers than cores are all on their way all the time.
-    busy += seconds * 1e9 *
-            (rate < capacity ? rate / 1000.0 : static_cast<double>(workers));
+    busy += seconds * 1e9 * (rate < capacity ? rate / 1000.0 : static_cast<double>(workers));
     if (rate == capacity) ++empty;
   }
 };
