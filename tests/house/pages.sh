@@ -54,6 +54,7 @@ done
 # The marked commands see the checkout, with this build in the place of build/release.
 mkdir -p "$scratch/checkout/build"
 ln -s "$STALLSCOPE_BUILD" "$scratch/checkout/build/release"
+ln -s "$PWD/sample_traces" "$scratch/checkout/sample_traces"
 for page in "${pages[@]}"; do
   blocks sh 1 "$page" >"$scratch/commands"
   (cd "$scratch/checkout" && bash -euo pipefail "$scratch/commands" >"$scratch/log" 2>&1) || {

@@ -105,8 +105,10 @@ TEST_SUITE("fast") {
     Tensor floats(DType::kFloat32, {10, 10, 3});
     CHECK(resizer.Resize(floats, {0, 0, 10, 10}, 4, 4, into).error().what ==
           "a float32 tensor of 10x10x3 is no image");
-    CHECK_FALSE(Mirror(floats).ok());
-    CHECK_FALSE(Normalize(floats, ImageNetNormalization(), into).ok());
+    Tensor row(DType::kUint8, {10});
+    CHECK_FALSE(Mirror(row).ok());
+    CHECK_FALSE(Normalize(Tensor(DType::kUint8, {10, 10, 4}), ImageNetNormalization(), into).ok());
+    CHECK_FALSE(Normalize(Tensor(DType::kInt64, {10, 3}), ImageNetNormalization(), into).ok());
     CHECK_FALSE(Crop(Tensor(DType::kUint8, {10, 10}), {0, 0, 1, 1}, into).ok());
   }
 }
