@@ -1,0 +1,219 @@
+// Where the time of a run went, exactly: each instant of each device in one category, each instant
+// of a stall on one stage and cause. METHOD.md has the formulas and a worked example.
+//
+// What the trace cannot support is nothing (an empty optional) and named in `limits`; nothing here
+// is guessed. Sums are kept to the nanosecond: the breakdown adds up to the window, the blame to
+// the breakdown's input stall. Plain data; the same for any number of threads.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribution/category.h"
+#include "analyzer/base/math.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::attribution {
+
+// What is analysed. Warm-up steps lie before it.
+struct Window {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  size_t first_step = 0;  // into Run::rows.steps
+  size_t steps = 0;       // counted ones, from first_step on
+  size_t warmup_steps = 0;
+  int64_t ns() const { return end_ns - start_ns; }
+};
+
+// A stretch of a device's time in one category.
+struct Slice {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  Category category = Category::kOther;
+};
+
+// One device's window: its slices follow each other without a hole.
+struct DeviceTimeline {
+  uint32_t rank = 0;
+  uint32_t device = 0;
+  std::vector<Slice> slices;
+};
+
+// One counted step, or where there are none the window.
+struct StepShare {
+  uint64_t index = 0;
+  uint32_t rank = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  uint32_t samples = 0;
+  PerCategory<int64_t> ns{};  // the mean of the rank's devices, remainders to the first; adds up
+};
+
+struct CategoryTotal {
+  int64_t ns = 0;
+  double fraction = 0;
+  double low = 0;  // of the fraction, 95 %
+  double high = 0;
+};
+
+struct Blame {
+  StageId stage;
+  Cause cause = Cause::kUnknown;
+  int64_t ns = 0;
+  double fraction = 0;  // of the window
+};
+
+// A step's longest wait for one element.
+struct Straggler {
+  uint64_t step = 0;
+  int64_t stall_ns = 0;    // of the step
+  int64_t element_ns = 0;  // of these while this element was on its way
+  int64_t start_ns = 0;
+  StageId stage;  // where it spent most of them
+  Cause cause = Cause::kUnknown;
+  ItemId element;
+  trace::StringId file;
+  uint64_t record = 0;
+};
+
+struct Quantiles {
+  double mean = 0;
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double variation = 0;  // standard deviation / mean
+};
+
+struct QueueUse {
+  QueueId queue;
+  uint64_t capacity = 0;
+  std::optional<double> mean;   // depth over time
+  std::optional<double> empty;  // fractions of the window
+  std::optional<double> full;
+};
+
+// What a stage did in the window. Times of a stage whose work was not recorded are nothing.
+struct StageUse {
+  StageId stage;
+  uint32_t workers = 1;  // the most at a time, where the tuner changed them
+  bool ordered = true;
+  bool serial = false;          // cannot be parallelised as it is
+  bool own_threads = false;     // else it runs in the thread that asks
+  uint64_t elements = 0;        // work spans that lie in the window
+  double items_per_sample = 0;  // of those, for each sample that was trained on
+  Quantiles service_ns;         // wall time of one
+  int64_t busy_ns = 0;          // of all, cut to the window
+  int64_t cpu_ns = 0;           // thereof on the CPU; where it was sampled, by the sample's share
+  int64_t io_ns = 0;            // thereof in a read
+  int64_t blocked_ns = 0;       // thereof off the CPU for no recorded cause
+  int64_t contention_ns = 0;    // thereof runnable without a core
+  int64_t lock_ns = 0;
+  double utilization = 0;  // busy / (workers x window)
+  double starved = 0;      // of the workers' time: waiting for input
+  double blocked = 0;      // of the workers' time: waiting for room
+  uint64_t bytes = 0;
+  // By the utilisation law, in samples a second at the trainer; nothing where it did no work.
+  std::optional<double> capacity_samples_per_s;
+  std::optional<QueueUse> queue;
+};
+
+struct CopyUse {
+  trace::CopyDirection direction = trace::CopyDirection::kHostToDevice;
+  trace::CopyMemory memory = trace::CopyMemory::kUnknown;
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  int64_t ns = 0;
+};
+
+// Of the whole trace, warm-up included.
+struct DeviceUse {
+  uint32_t rank = 0;
+  uint32_t device = 0;
+  std::string name;
+  int64_t busy_ns = 0;  // the union of kernels and copies
+  uint64_t kernels = 0;
+  int64_t kernel_ns = 0;  // their union
+  std::vector<CopyUse> copies;
+};
+
+// In the window.
+struct KernelUse {
+  trace::StringId name;
+  uint64_t count = 0;
+  int64_t ns = 0;
+  double fraction = 0;  // of all kernels' time
+  bool communication = false;
+};
+
+// Device time without a kernel or copy, by what the host was doing meanwhile; of all devices.
+struct DeviceIdle {
+  int64_t ns = 0;
+  int64_t launch_ns = 0;
+  int64_t input_ns = 0;
+  int64_t sync_ns = 0;  // the host waits for the device while the device waits for the host
+  int64_t other_ns = 0;
+  double launch_queue_mean = 0;  // kernels enqueued and not yet started
+  uint64_t launches = 0;         // a graph is one
+};
+
+struct CpuUse {
+  double cores = 0;                        // that the run could use: affinity and quota
+  std::optional<double> process_busy;      // cores' worth of CPU that the process used
+  std::optional<double> run_wait;          // cores' worth of threads that were ready and had none
+  std::optional<double> throttled;         // fraction of the window that the cgroup was stopped
+  std::optional<double> steal;             // fraction of all cores' time
+  std::optional<double> read_bytes_per_s;  // that were asked for
+  std::optional<double> disk_bytes_per_s;  // that came from the disk
+};
+
+struct MemoryUse {
+  std::optional<uint64_t> peak_rss_bytes;
+  std::optional<uint64_t> available_bytes;  // the least that the machine had
+  uint64_t limit_bytes = 0;                 // the cgroup's, or the machine's; 0 unknown
+  struct Held {
+    StageId stage;
+    uint64_t bytes = 0;  // at the most that its queue, buffer or cache held
+  };
+  std::vector<Held> stages;
+};
+
+struct Throughput {
+  double samples_per_s = 0;
+  double low = 0;  // 95 %
+  double high = 0;
+};
+
+// Blame and capacity, side by side.
+struct CrossCheck {
+  StageId by_capacity;  // the stage with the least capacity
+  bool agrees = true;
+  std::string text;  // why not
+};
+
+struct Attribution {
+  Window window;
+  std::vector<DeviceTimeline> timelines;  // at least one, sorted by rank and device
+  std::vector<StepShare> steps;
+  PerCategory<std::optional<CategoryTotal>> breakdown;
+  std::vector<Blame> blame;           // largest first
+  std::vector<Straggler> stragglers;  // largest first, at most 10
+  std::vector<StageUse> stages;       // by id
+  std::vector<DeviceUse> devices;
+  std::vector<KernelUse> kernels;  // largest first
+  DeviceIdle idle;
+  CpuUse cpu;
+  MemoryUse memory;
+  std::optional<Throughput> throughput;
+  std::optional<Quantiles> step_ns;
+  CrossCheck cross_check;
+  std::vector<std::string> limits;  // what this trace cannot show
+};
+
+Attribution Attribute(const model::Run& run, unsigned threads = 2);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_

@@ -1,0 +1,90 @@
+// One rule's conclusion, and what to do about it. Plain data.
+#ifndef STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_
+#define STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/spec/patch.h"
+
+namespace stallscope::findings {
+
+enum class Severity : uint8_t { kInfo, kLow, kMedium, kHigh };
+std::string_view WordFor(Severity severity);
+
+// Something in the trace that a viewer can jump to.
+struct Evidence {
+  enum class Kind : uint8_t { kSpans, kQueue, kCounter, kStep, kKernel, kCopy };
+  Kind kind = Kind::kSpans;
+  StageId stage;
+  TrackId track;
+  QueueId queue;
+  CounterId counter;
+  ItemId item;
+  std::optional<uint64_t> step;
+  int64_t start_ns = 0;  // both 0: the whole window
+  int64_t end_ns = 0;
+  std::string text;  // "decode: 2 workers busy 98 % of the time"
+};
+
+// A factor on the throughput: 1.8 is 80 % more.
+struct Gain {
+  double predicted = 1;
+  double low = 1;  // 90 %
+  double high = 1;
+  std::optional<double> measured;  // by a replay
+};
+
+// The same change in the user's own framework; empty where it has none.
+struct Code {
+  std::string tf_data;
+  std::string pytorch;
+  std::string dali;
+  std::string grain;
+};
+
+struct Recommendation {
+  std::string text;  // "set decode.parallelism to 2"
+  Patch patch;       // empty: no knob
+  std::optional<Gain> gain;
+  std::string unpriced;                 // why there is no gain, and what to record to have one
+  std::optional<int64_t> memory_bytes;  // that it costs; negative where it frees some
+  Code code;
+};
+
+struct Finding {
+  std::string id;  // "map-parallelism"
+  Severity severity = Severity::kInfo;
+  StageId stage;     // None: of the whole run
+  double share = 0;  // of step time that it is about
+  std::string text;
+  std::vector<Evidence> evidence;
+  std::optional<Recommendation> recommendation;
+};
+
+enum class Bound : uint8_t {
+  kInput,
+  kTransfer,
+  kCompute,
+  kLaunch,
+  kCommunication,
+  kBalanced,
+  kInconclusive
+};
+std::string_view WordFor(Bound bound);
+
+struct Verdict {
+  Bound bound = Bound::kInconclusive;
+  StageId stage;                            // of an input-bound run
+  std::optional<attribution::Cause> cause;  // likewise
+  double confidence = 0;                    // 0 to 1
+  std::vector<std::string> doubts;          // why it is not 1
+  std::string text;  // "input-bound: decode (cpu)", "balanced", "inconclusive"
+};
+
+}  // namespace stallscope::findings
+
+#endif  // STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_

@@ -1,0 +1,143 @@
+// All that a report says, in plain values and words: what every writer writes and every budget
+// asks. Made once from a run and what was found in it; holds no ids and no references into the run.
+//
+// The JSON writer's field names are those of schema stallscope.report/1. An empty optional is null
+// there, and `limits` says why.
+#ifndef STALLSCOPE_ANALYZER_REPORT_REPORT_H_
+#define STALLSCOPE_ANALYZER_REPORT_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/timeline/timeline.h"
+
+namespace stallscope::report {
+
+struct Trust {
+  bool complete = false;
+  uint64_t spans = 0;
+  uint64_t dropped = 0;
+  uint64_t damaged_bytes = 0;
+  std::vector<std::string> warnings;
+  std::vector<std::string> limits;
+};
+
+struct BlameRow {
+  std::string stage;
+  attribution::Cause cause = attribution::Cause::kUnknown;
+  int64_t ns = 0;
+  double fraction = 0;
+};
+
+struct QueueRow {
+  uint64_t capacity = 0;
+  std::optional<double> mean;
+  std::optional<double> empty;
+  std::optional<double> full;
+};
+
+struct StageRow {
+  std::string name;
+  std::string kind;
+  std::vector<std::string> inputs;
+  uint32_t parallelism = 1;
+  uint64_t elements = 0;
+  std::optional<attribution::Quantiles> service_ms;
+  std::optional<double> utilization;
+  std::optional<double> capacity_samples_per_s;
+  std::optional<double> starved;
+  std::optional<double> blocked;
+  std::optional<double> cpu_s;
+  uint64_t bytes = 0;
+  std::optional<QueueRow> queue;
+};
+
+struct KernelRow {
+  std::string name;
+  uint64_t count = 0;
+  int64_t ns = 0;
+  double fraction = 0;
+};
+
+struct EvidenceRow {
+  std::string kind;  // "spans", "queue", "counter", "step", "kernel", "copy"
+  std::string name;  // of the stage, queue, counter or track
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  std::optional<uint64_t> step;
+  std::string text;
+};
+
+struct FindingRow {
+  std::string id;
+  findings::Severity severity = findings::Severity::kInfo;
+  std::string stage;  // empty: of the whole run
+  double share = 0;
+  std::string text;
+  std::vector<EvidenceRow> evidence;
+  std::optional<findings::Recommendation> recommendation;
+};
+
+struct VerdictRow {
+  findings::Bound bound = findings::Bound::kInconclusive;
+  std::string stage;  // empty: none
+  std::optional<attribution::Cause> cause;
+  double confidence = 0;
+  std::vector<std::string> doubts;
+  std::string text;
+};
+
+struct MemoryRow {
+  std::optional<uint64_t> peak_rss_bytes;
+  std::optional<uint64_t> device_peak_bytes;
+  std::vector<std::pair<std::string, uint64_t>> stages;  // name, bytes
+  uint64_t limit_bytes = 0;
+};
+
+// What fills the step histogram and the picture of the run.
+struct Pictures {
+  std::vector<double> step_ms;
+  std::vector<timeline::Lane> lanes;  // the device's categories, then the stages
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct Report {
+  std::string name;
+  std::string trace;  // the path as it was given; of several ranks the first
+  std::string format;
+  std::string digest;  // empty: none
+  trace::HostInfo host;
+  trace::DeviceInfo device;
+  std::string spec_json;  // empty: none
+  Trust trust;
+  int64_t window_start_ns = 0;
+  int64_t window_end_ns = 0;
+  uint64_t steps = 0;
+  uint64_t warmup_steps = 0;
+  std::optional<attribution::Throughput> throughput;
+  std::optional<attribution::Quantiles> step_ms;
+  attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;
+  std::vector<BlameRow> blame;
+  std::vector<StageRow> stages;
+  std::vector<attribution::DeviceUse> devices;
+  std::vector<KernelRow> kernels;
+  attribution::DeviceIdle idle;
+  attribution::CpuUse cpu;
+  MemoryRow memory;
+  std::vector<std::string> stragglers;  // "step 217 waited 41 ms for element 13911, ..."
+  VerdictRow verdict;
+  std::vector<FindingRow> findings;
+  Pictures pictures;
+};
+
+Report MakeReport(const model::Run& run, const attribution::Attribution& attribution,
+                  const findings::Verdict& verdict, std::vector<findings::Finding> findings);
+
+}  // namespace stallscope::report
+
+#endif  // STALLSCOPE_ANALYZER_REPORT_REPORT_H_

@@ -1,0 +1,42 @@
+// Level of detail: what a lane of intervals looks like when it is drawn into so many columns.
+//
+// Exact: the busy fraction of a column is the part of its time that intervals cover, whatever
+// their number, so that a million spans of a microsecond never look like one long one, nor like
+// none. Any thread.
+#ifndef STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
+#define STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/run.h"
+
+namespace stallscope::timeline {
+
+// One row of a picture. `busy[layer][column]` is 0 to 1; the layers of a column add up to at
+// most 1.
+struct Lane {
+  std::string name;
+  std::vector<std::string> layers;
+  std::vector<std::vector<float>> busy;
+};
+
+struct Interval {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// The part of each of `columns` equal columns of `range` that is covered. Intervals may come in any
+// order and overlap: what is covered twice counts once.
+std::vector<float> BusyFractions(std::vector<Interval> intervals, model::TimeRange range,
+                                 size_t columns);
+
+// A stage's lane: of its workers' time in each column what is work, waiting for input, waiting for
+// room, and other waits. Layers "work", "empty", "full", "wait".
+Lane StageLane(const model::Run& run, StageId stage, model::TimeRange range, size_t columns);
+
+}  // namespace stallscope::timeline
+
+#endif  // STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
