@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <utility>
 
 namespace stallscope::data {
+namespace {
+
+// No machine has it: a length that came out of a file is refused before anybody is asked.
+constexpr size_t kMostBytes = size_t{1} << 39;
+
+}  // namespace
 
 Buffer::Buffer(Buffer&& other) noexcept
     : memory_(other.memory_),
@@ -46,9 +51,7 @@ void Buffer::Release() {
 // Exactly what is asked for, rounded up to the alignment: doubling is Append's business, and an
 // image's buffer should not hold twice the image.
 bool Buffer::Grow(size_t capacity) {
-  if (capacity > static_cast<size_t>(std::numeric_limits<ptrdiff_t>::max()) - kAlignment) {
-    return false;
-  }
+  if (capacity > kMostBytes) return false;
   const size_t rounded = (capacity + kAlignment - 1) / kAlignment * kAlignment;
   auto* fresh = memory_ == nullptr ? static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded))
                                    : memory_->Allocate(rounded);

@@ -70,7 +70,8 @@ TEST_SUITE("fast") {
   TEST_CASE("a damaged tensor costs its record, a cut the rest") {
     std::string bytes = ThreeTensors();
     bytes[128 + 192 + 64] ^= 1;
-    auto reader = ReaderOf(bytes.substr(0, bytes.size() - 1));
+    const std::string short_of_one = bytes.substr(0, bytes.size() - 1);
+    auto reader = ReaderOf(short_of_one);
     REQUIRE(reader.ok());
     Tensor tensor;
     CHECK(reader.value().Next(tensor).ok());

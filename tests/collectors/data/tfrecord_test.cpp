@@ -68,6 +68,8 @@ std::string HeaderOf(uint64_t length) {
   return header.append(reinterpret_cast<const char*>(&crc), sizeof crc);
 }
 
+// The bytes must outlive the reader.
+TfRecordReader ReaderOf(std::string&& bytes) = delete;
 TfRecordReader ReaderOf(const std::string& bytes) {
   auto reader = TfRecordReader::Over(OpenMemorySource("m.tfrecord", AsBytes(bytes)));
   REQUIRE(reader.ok());
@@ -168,7 +170,8 @@ TEST_SUITE("fast") {
     const std::string first = OneRecord("first");
     const std::string bytes = first + OneRecord(std::string(200, 'x'));
     for (size_t size = 0; size <= bytes.size(); ++size) {
-      auto reader = ReaderOf(bytes.substr(0, size));
+      const std::string cut = bytes.substr(0, size);
+      auto reader = ReaderOf(cut);
       auto record = reader.Next();
       int records = 0;
       while (record.ok() && record.value().has_value()) {
@@ -182,7 +185,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a length that the file cannot hold costs no memory") {
-    auto reader = ReaderOf(OneRecord("good") + HeaderOf(uint64_t{1} << 62) + "short");
+    const std::string bytes = OneRecord("good") + HeaderOf(uint64_t{1} << 62) + "short";
+    auto reader = ReaderOf(bytes);
     CHECK(reader.Next().ok());
     const auto bad = reader.Next();
     REQUIRE_FALSE(bad.ok());
@@ -201,7 +205,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a file of another kind is told at its first record") {
-    auto reader = ReaderOf("label,pixel0\n1,2\n3,4\n");
+    const std::string bytes = "label,pixel0\n1,2\n3,4\n";
+    auto reader = ReaderOf(bytes);
     const auto bad = reader.Next();
     REQUIRE_FALSE(bad.ok());
     CHECK(bad.error().hint == "is this a TFRecord file?");
@@ -239,8 +244,9 @@ TEST_SUITE("fast") {
     ScratchDir dir;
     WriteAll(dir / "a", {"one", "two"}, Compression::kGzip);
     WriteAll(dir / "b", {"three"}, Compression::kGzip);
-    auto reader =
-        ReaderOf(ReadWholeFile(dir / "a", kGiB).value() + ReadWholeFile(dir / "b", kGiB).value());
+    const std::string bytes =
+        ReadWholeFile(dir / "a", kGiB).value() + ReadWholeFile(dir / "b", kGiB).value();
+    auto reader = ReaderOf(bytes);
     CHECK(AsText(reader.Next().value()->payload) == "one");
     CHECK(AsText(reader.Next().value()->payload) == "two");
     CHECK(AsText(reader.Next().value()->payload) == "three");
@@ -249,7 +255,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a length that reads as a zlib header is still a length") {
     // 0x0178 = 376 bytes: the first two bytes of the file are those of a zlib stream.
-    auto reader = ReaderOf(OneRecord(std::string(376, 'z')));
+    const std::string bytes = OneRecord(std::string(376, 'z'));
+    auto reader = ReaderOf(bytes);
     CHECK_FALSE(reader.compressed());
     CHECK(reader.Next().value()->payload.size() == 376);
   }

@@ -81,7 +81,9 @@ TEST_SUITE("fast") {
   TEST_CASE("the mixer learns the generator's pictures") {
     CHECK(AccuracyOf(LearningSpec()) >= 0.95);
   }
+}
 
+TEST_SUITE("slow") {
   TEST_CASE("it learns them with momentum and in float16 with a loss scale too") {
     Spec spec = LearningSpec();
     spec.trainer.optimizer = {OptimizerKind::kSgd, 0.03, 0.9};
