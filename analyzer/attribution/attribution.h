@@ -22,8 +22,9 @@ namespace stallscope::attribution {
 struct Window {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  size_t first_step = 0;  // into Run::rows.steps
-  size_t steps = 0;       // counted ones, from first_step on
+  size_t first_row = 0;  // of the counted steps in Run::rows.steps, which go to its end
+  size_t rows = 0;       // counted ones: one a step and rank
+  size_t steps = 0;
   size_t warmup_steps = 0;
   int64_t ns() const { return end_ns - start_ns; }
 };
@@ -101,7 +102,7 @@ struct StageUse {
   uint32_t workers = 1;  // the most at a time, where the tuner changed them
   bool ordered = true;
   bool serial = false;          // cannot be parallelised as it is
-  bool own_threads = false;     // else it runs in the thread that asks
+  StageId runs_in;              // the stage whose threads do its work; None: the trainer's own
   uint64_t elements = 0;        // work spans that lie in the window
   double items_per_sample = 0;  // of those, for each sample that was trained on
   Quantiles service_ns;         // wall time of one

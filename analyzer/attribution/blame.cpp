@@ -1,0 +1,212 @@
+#include "analyzer/attribution/blame.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "analyzer/attribution/burst.h"
+#include "analyzer/attribution/parallel.h"
+
+namespace stallscope::attribution {
+namespace {
+
+constexpr size_t kPiece = 64;  // steps that a thread takes at a time
+constexpr size_t kMostStragglers = 10;
+
+// The stalls of one counted step on one device.
+struct Stall {
+  size_t row = 0;           // of Run::rows.steps
+  size_t counted_step = 0;  // within its rank
+  Intervals pieces;
+};
+
+std::vector<Stall> StallsOf(const model::Run& run, const Window& window,
+                            const DeviceTimeline& timeline) {
+  std::vector<Stall> stalls;
+  size_t slice = 0;
+  size_t counted = 0;
+  const std::vector<Slice>& slices = timeline.slices;
+  for (size_t row = window.first_row; row < window.first_row + window.rows; ++row) {
+    if (run.RankOfStep(row) != timeline.rank) continue;
+    const trace::Step& step = run.rows.steps[row];
+    Stall stall{row, counted++, {}};
+    while (slice > 0 && slices[slice - 1].end_ns > step.requested_ns) --slice;
+    while (slice < slices.size() && slices[slice].end_ns <= step.requested_ns) ++slice;
+    for (size_t s = slice; s < slices.size() && slices[s].start_ns < step.received_ns; ++s) {
+      if (slices[s].category != Category::kInputStall) continue;
+      const Interval part{std::max(slices[s].start_ns, step.requested_ns),
+                          std::min(slices[s].end_ns, step.received_ns)};
+      if (part.ns() > 0) stall.pieces.push_back(part);
+    }
+    if (!stall.pieces.empty()) stalls.push_back(std::move(stall));
+  }
+  return stalls;
+}
+
+class Blamer {
+ public:
+  Blamer(const BlameInput& input, const std::vector<std::vector<Stall>>& stalls, unsigned threads)
+      : input_(input),
+        walk_(input.run, input.views, input.split),
+        bursts_(input.run, input.partition, input.totals, input.buckets),
+        paths_(input.run, input.views, RowsOf(stalls), threads) {}
+
+  Shares Explain(const Stall& stall) const {
+    const trace::Step& step = input_.run.rows.steps[stall.row];
+    const std::vector<ItemPaths::Node> path = paths_.Of(step.batch);
+    Shares raw;
+    for (const Interval& piece : stall.pieces) {
+      walk_.ExplainStall(path, step.track, piece, raw);
+    }
+    return raw;
+  }
+
+  // The cause as it is reported.
+  Cause Relabelled(const Shares::Share& share, bool only_bursts) const {
+    const Cause cause = share.cause;
+    // A larger buffer gives way neither to order nor to a lock.
+    if (only_bursts && cause != Cause::kOrder && cause != Cause::kLock &&
+        cause != Cause::kUnknown) {
+      return Cause::kBuffer;
+    }
+    const bool serial = share.stage.known() && input_.serial[share.stage.value];
+    if (serial && cause != Cause::kIo && cause != Cause::kCpuContention &&
+        cause != Cause::kUnknown) {
+      return Cause::kSerial;
+    }
+    return cause;
+  }
+  bool OnlyBursts(const Stall& stall) const { return bursts_.OnlyBursts(stall.counted_step); }
+
+ private:
+  static std::vector<size_t> RowsOf(const std::vector<std::vector<Stall>>& stalls) {
+    std::vector<size_t> rows;
+    for (const auto& device : stalls) {
+      for (const Stall& stall : device) rows.push_back(stall.row);
+    }
+    return rows;
+  }
+
+  const BlameInput& input_;
+  const StallWalk walk_;
+  const Bursts bursts_;
+  const ItemPaths paths_;
+};
+
+// A step that waited much longer than most, for one element.
+std::optional<Straggler> StragglerOf(const model::Run& run, const Stall& stall,
+                                     const Shares& shares) {
+  const auto heaviest = shares.Heaviest();
+  const int64_t ns = Length(stall.pieces);
+  if (!heaviest.has_value() || heaviest->ns * 2 < ns) return std::nullopt;
+  Straggler straggler;
+  straggler.step = run.rows.steps[stall.row].index;
+  straggler.stall_ns = ns;
+  straggler.element_ns = heaviest->ns;
+  straggler.start_ns = stall.pieces.front().start_ns;
+  straggler.stage = heaviest->stage;
+  straggler.element = heaviest->item;
+  int64_t most = 0;
+  for (const Shares::Share& share : shares.shares()) {
+    if (share.stage != heaviest->stage || share.ns <= most) continue;
+    most = share.ns;
+    straggler.cause = share.cause;
+  }
+  return straggler;
+}
+
+void NameStragglers(const model::Run& run, std::vector<Straggler>& stragglers) {
+  for (Straggler& straggler : stragglers) {
+    for (const trace::Element& element : run.rows.elements) {
+      if (element.item != straggler.element) continue;
+      straggler.file = element.file;
+      straggler.record = element.record;
+      break;
+    }
+  }
+}
+
+// At least three times the median of the stalls that there were, and of all steps' means a tenth.
+void KeepTheWorst(const Window& window, std::vector<int64_t> stalls,
+                  std::vector<Straggler>& stragglers) {
+  if (stalls.empty() || window.rows == 0) {
+    stragglers.clear();
+    return;
+  }
+  // Steps without a stall count as well.
+  stalls.resize(std::max(stalls.size(), window.rows));
+  const auto middle = stalls.begin() + static_cast<std::ptrdiff_t>(stalls.size() / 2);
+  std::nth_element(stalls.begin(), middle, stalls.end());
+  const int64_t least = std::max(*middle * 3, window.ns() / static_cast<int64_t>(window.rows) / 10);
+  stragglers.erase(std::remove_if(stragglers.begin(), stragglers.end(),
+                                  [&](const Straggler& s) { return s.stall_ns < least; }),
+                   stragglers.end());
+  std::sort(stragglers.begin(), stragglers.end(), [](const Straggler& a, const Straggler& b) {
+    return a.stall_ns != b.stall_ns ? a.stall_ns > b.stall_ns : a.step < b.step;
+  });
+  if (stragglers.size() > kMostStragglers) stragglers.resize(kMostStragglers);
+}
+
+}  // namespace
+
+StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
+  StallBlame result;
+  std::vector<std::vector<Stall>> stalls;
+  for (const DeviceTimeline& timeline : input.partition.timelines) {
+    stalls.push_back(StallsOf(input.run, input.window, timeline));
+  }
+  const Blamer blamer(input, stalls, threads);
+
+  std::mutex mutex;
+  std::map<std::pair<StageId, Cause>, int64_t> sums;
+  std::vector<int64_t> lengths;
+  for (const std::vector<Stall>& device : stalls) {
+    for (const Stall& stall : device) lengths.push_back(Length(stall.pieces));
+    ForEachParallel(device.size() / kPiece + 1, threads, [&](size_t piece) {
+      std::map<std::pair<StageId, Cause>, int64_t> mine;
+      std::vector<Straggler> stragglers;
+      const size_t end = std::min(device.size(), (piece + 1) * kPiece);
+      for (size_t i = piece * kPiece; i < end; ++i) {
+        const Shares shares = blamer.Explain(device[i]);
+        const bool only_bursts = blamer.OnlyBursts(device[i]);
+        for (const Shares::Share& share : shares.shares()) {
+          mine[{share.stage, blamer.Relabelled(share, only_bursts)}] += share.ns;
+        }
+        if (auto straggler = StragglerOf(input.run, device[i], shares)) {
+          stragglers.push_back(*straggler);
+        }
+      }
+      const std::lock_guard lock(mutex);
+      for (const auto& [key, ns] : mine) sums[key] += ns;
+      result.stragglers.insert(result.stragglers.end(), stragglers.begin(), stragglers.end());
+    });
+  }
+  KeepTheWorst(input.window, std::move(lengths), result.stragglers);
+  NameStragglers(input.run, result.stragglers);
+
+  // The devices' mean, as the breakdown is; what rounding leaves goes to the first.
+  const auto devices = static_cast<int64_t>(input.partition.timelines.size());
+  int64_t left = input.partition.ns[At(Category::kInputStall)];
+  for (const auto& [key, ns] : sums) left -= ns / devices;
+  const auto window_ns = static_cast<double>(input.window.ns());
+  for (const auto& [key, ns] : sums) {
+    int64_t mean = ns / devices;
+    const bool rounded = ns % devices != 0 && left > 0;
+    mean += rounded ? 1 : 0;
+    left -= rounded ? 1 : 0;
+    if (mean == 0) continue;
+    result.blame.push_back({key.first, key.second, mean, static_cast<double>(mean) / window_ns});
+  }
+  if (left > 0 && result.blame.empty()) {
+    result.blame.push_back({StageId::None(), Cause::kUnknown, 0, 0});
+  }
+  if (left > 0) {
+    result.blame.front().ns += left;
+    result.blame.front().fraction = static_cast<double>(result.blame.front().ns) / window_ns;
+  }
+  std::stable_sort(result.blame.begin(), result.blame.end(),
+                   [](const Blame& a, const Blame& b) { return a.ns > b.ns; });
+  return result;
+}
+
+}  // namespace stallscope::attribution

@@ -1,0 +1,33 @@
+// Every nanosecond of input stall on a stage and a cause. Any thread.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_
+
+#include <vector>
+
+#include "analyzer/attribution/partition.h"
+#include "analyzer/attribution/span_pass.h"
+#include "analyzer/attribution/stall_walk.h"
+
+namespace stallscope::attribution {
+
+struct StallBlame {
+  std::vector<Blame> blame;  // adds up to the partition's input stall; largest first
+  std::vector<Straggler> stragglers;
+};
+
+// Everything that the blame is found from; all of it must outlive the call only.
+struct BlameInput {
+  const model::Run& run;
+  const Window& window;
+  const Partition& partition;
+  const std::vector<TrackView>& views;
+  const SpanTotals& totals;
+  const WorkSplit& split;
+  const StepBuckets& buckets;
+  const std::vector<bool>& serial;  // by stage
+};
+StallBlame BlameStalls(const BlameInput& input, unsigned threads);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_

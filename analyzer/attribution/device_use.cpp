@@ -1,0 +1,140 @@
+#include "analyzer/attribution/device_use.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace stallscope::attribution {
+namespace {
+
+constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
+                           std::numeric_limits<int64_t>::max() / 2};
+
+struct Gathered {
+  DeviceUse use;
+  Intervals kernels;
+  Intervals all;
+  std::map<std::pair<trace::CopyDirection, trace::CopyMemory>, CopyUse> copies;
+};
+
+}  // namespace
+
+std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
+  std::map<std::pair<uint32_t, uint32_t>, Gathered> devices;
+  const auto of = [&](TrackId id) -> Gathered& {
+    const model::Track& track = run.tracks[id.value];
+    return devices[{track.rank, track.info.device}];
+  };
+  for (const model::Track& track : run.tracks) {
+    if (track.info.kind == trace::TrackKind::kStream ||
+        track.info.kind == trace::TrackKind::kCopyEngine) {
+      of(track.info.id);
+    }
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (!kernel.track.known()) continue;
+    Gathered& device = of(kernel.track);
+    ++device.use.kernels;
+    device.kernels.push_back({kernel.start_ns, kernel.end_ns});
+  }
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (!copy.track.known()) continue;
+    Gathered& device = of(copy.track);
+    CopyUse& use = device.copies[{copy.direction, copy.memory}];
+    use.direction = copy.direction;
+    use.memory = copy.memory;
+    ++use.count;
+    use.bytes += copy.bytes;
+    use.ns += std::max<int64_t>(0, copy.end_ns - copy.start_ns);
+    device.all.push_back({copy.start_ns, copy.end_ns});
+  }
+  std::vector<DeviceUse> uses;
+  for (auto& [key, device] : devices) {
+    DeviceUse& use = device.use;
+    use.rank = key.first;
+    use.device = key.second;
+    use.name = run.info.device.name;
+    device.kernels = UnionWithin(std::move(device.kernels), kAlways);
+    use.kernel_ns = Length(device.kernels);
+    device.all.insert(device.all.end(), device.kernels.begin(), device.kernels.end());
+    use.busy_ns = Length(UnionWithin(std::move(device.all), kAlways));
+    for (const auto& [kind, copies] : device.copies) use.copies.push_back(copies);
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window) {
+  std::map<trace::StringId, KernelUse> by_name;
+  int64_t all = 0;
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    const int64_t ns =
+        std::min(kernel.end_ns, window.end_ns) - std::max(kernel.start_ns, window.start_ns);
+    if (ns < 0 || kernel.end_ns > window.end_ns || kernel.start_ns < window.start_ns) continue;
+    KernelUse& use = by_name[kernel.name];
+    use.name = kernel.name;
+    ++use.count;
+    use.ns += ns;
+    all += ns;
+  }
+  std::vector<KernelUse> uses;
+  for (auto& [name, use] : by_name) {
+    use.fraction = all > 0 ? static_cast<double>(use.ns) / static_cast<double>(all) : 0;
+    use.communication = IsCommunication(run.Text(name));
+    uses.push_back(use);
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const KernelUse& a, const KernelUse& b) { return a.ns > b.ns; });
+  return uses;
+}
+
+DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Partition& partition) {
+  DeviceIdle idle;
+  for (const DeviceTimeline& timeline : partition.timelines) {
+    for (const Slice& slice : timeline.slices) {
+      const int64_t ns = slice.end_ns - slice.start_ns;
+      switch (slice.category) {
+        case Category::kCompute:
+        case Category::kCommunication:
+        case Category::kTransfer:
+          continue;
+        case Category::kLaunch:
+          idle.launch_ns += ns;
+          break;
+        case Category::kInputStall:
+          idle.input_ns += ns;
+          break;
+        case Category::kSync:
+          idle.sync_ns += ns;
+          break;
+        case Category::kOther:
+          idle.other_ns += ns;
+          break;
+      }
+      idle.ns += ns;
+    }
+  }
+  std::set<std::pair<uint32_t, uint64_t>> launches;  // a graph's kernels share a correlation
+  int64_t queued = 0;
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.start_ns < window.start_ns || kernel.end_ns > window.end_ns) continue;
+    if (kernel.graph != 0) {
+      launches.insert({kernel.track.value, kernel.correlation});
+    } else {
+      ++idle.launches;
+    }
+    if (kernel.enqueued_ns != 0) {
+      queued += std::max<int64_t>(0, kernel.start_ns - kernel.enqueued_ns);
+    }
+  }
+  idle.launches += launches.size();
+  if (window.ns() > 0) {
+    idle.launch_queue_mean = static_cast<double>(queued) / static_cast<double>(window.ns());
+  }
+  return idle;
+}
+
+}  // namespace stallscope::attribution

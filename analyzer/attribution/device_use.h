@@ -1,0 +1,19 @@
+// What the devices did: copies, kernels, and what they waited for. Any thread.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_
+
+#include <vector>
+
+#include "analyzer/attribution/partition.h"
+
+namespace stallscope::attribution {
+
+// Of the whole trace.
+std::vector<DeviceUse> UseOfDevices(const model::Run& run);
+// Of the window, largest first.
+std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window);
+DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Partition& partition);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_

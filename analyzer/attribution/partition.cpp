@@ -1,0 +1,244 @@
+#include "analyzer/attribution/partition.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace stallscope::attribution {
+namespace {
+
+using DeviceKey = std::pair<uint32_t, uint32_t>;  // rank, device
+
+Interval Range(const Window& window) { return {window.start_ns, window.end_ns}; }
+
+bool IsDeviceTrack(const model::Track& track) {
+  return track.info.kind == trace::TrackKind::kStream ||
+         track.info.kind == trace::TrackKind::kCopyEngine;
+}
+
+std::map<DeviceKey, Activity> DeviceActivities(const model::Run& run) {
+  std::map<DeviceKey, Activity> devices;
+  for (const model::Track& track : run.tracks) {
+    if (IsDeviceTrack(track)) devices[{track.rank, track.info.device}];
+  }
+  return devices;
+}
+
+void AddKernels(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
+  std::vector<bool> communication(run.strings.size());
+  for (size_t i = 0; i < run.strings.size(); ++i)
+    communication[i] = IsCommunication(run.strings[i]);
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (!kernel.track.known()) continue;
+    const model::Track& track = run.tracks[kernel.track.value];
+    Activity& activity = devices[{track.rank, track.info.device}];
+    const bool moves = kernel.name.known() && communication[kernel.name.value];
+    activity[At(moves ? Category::kCommunication : Category::kCompute)].push_back(
+        {kernel.start_ns, kernel.end_ns});
+    // Enqueued, and nothing runs: the launch is on its way, or a reduction waits for its peers.
+    if (kernel.enqueued_ns != 0) {
+      activity[At(moves ? Category::kCommunication : Category::kLaunch)].push_back(
+          {kernel.enqueued_ns, kernel.start_ns});
+    }
+  }
+}
+
+void AddCopies(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (!copy.track.known()) continue;
+    const model::Track& track = run.tracks[copy.track.value];
+    devices[{track.rank, track.info.device}][At(Category::kTransfer)].push_back(
+        {copy.start_ns, copy.end_ns});
+  }
+}
+
+// What a rank's host did, which is the same for all of its devices.
+void AddHost(const model::Run& run, std::map<DeviceKey, Activity>& devices, bool device_tracks) {
+  std::map<uint32_t, Activity> hosts;
+  for (size_t i = 0; i < run.rows.steps.size(); ++i) {
+    const trace::Step& step = run.rows.steps[i];
+    Activity& host = hosts[run.RankOfStep(i)];
+    host[At(Category::kInputStall)].push_back({step.requested_ns, step.received_ns});
+    if (!device_tracks) {
+      // The trainer computes itself.
+      host[At(Category::kCompute)].push_back({step.received_ns, step.device_done_ns});
+      continue;
+    }
+    host[At(Category::kLaunch)].push_back({step.received_ns, step.issued_ns});
+    host[At(Category::kSync)].push_back({step.issued_ns, step.device_done_ns});
+  }
+  for (auto& [key, activity] : devices) {
+    const auto host = hosts.find(key.first);
+    if (host == hosts.end()) continue;
+    for (size_t c = 0; c < kCategories; ++c) {
+      activity[c].insert(activity[c].end(), host->second[c].begin(), host->second[c].end());
+    }
+  }
+}
+
+void Add(const Slice& slice, Interval range, PerCategory<int64_t>& ns) {
+  const int64_t start = std::max(slice.start_ns, range.start_ns);
+  const int64_t end = std::min(slice.end_ns, range.end_ns);
+  if (start < end) ns[At(slice.category)] += end - start;
+}
+
+std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
+                                  const std::vector<model::StepInterval>& intervals,
+                                  const std::vector<DeviceTimeline>& timelines) {
+  if (intervals.empty()) {
+    StepShare all;
+    all.start_ns = window.start_ns;
+    all.end_ns = window.end_ns;
+    PerCategory<int64_t> sum{};
+    for (const DeviceTimeline& timeline : timelines) {
+      for (const Slice& slice : timeline.slices) Add(slice, Range(window), sum);
+    }
+    all.ns = MeanOf(sum, static_cast<int64_t>(timelines.size()));
+    return {all};
+  }
+  std::vector<StepShare> steps;
+  steps.reserve(window.rows);
+  std::vector<size_t> next(timelines.size());  // the slice where each timeline's next step begins
+  for (size_t row = window.first_row; row < intervals.size(); ++row) {
+    StepShare step;
+    step.index = intervals[row].index;
+    step.rank = run.RankOfStep(row);
+    step.start_ns = intervals[row].start_ns;
+    step.end_ns = intervals[row].end_ns;
+    step.samples = run.rows.steps[row].samples;
+    PerCategory<int64_t> sum{};
+    int64_t devices = 0;
+    for (size_t t = 0; t < timelines.size(); ++t) {
+      if (timelines[t].rank != step.rank) continue;
+      ++devices;
+      const std::vector<Slice>& slices = timelines[t].slices;
+      // Times that run backwards are rare, but a step may then begin before the last one's.
+      while (next[t] > 0 && slices[next[t] - 1].end_ns > step.start_ns) --next[t];
+      while (next[t] < slices.size() && slices[next[t]].end_ns <= step.start_ns) ++next[t];
+      for (size_t s = next[t]; s < slices.size() && slices[s].start_ns < step.end_ns; ++s) {
+        Add(slices[s], {step.start_ns, step.end_ns}, sum);
+      }
+    }
+    if (devices > 0) step.ns = MeanOf(sum, devices);
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partition) {
+  partition.known.fill(true);
+  const auto limit = [&](Category category, const char* why) {
+    partition.known[At(category)] = false;
+    partition.limits.push_back(std::string(WordFor(category)) + ": " + why);
+  };
+  if (run.rows.steps.empty()) {
+    partition.limits.push_back(
+        "no steps are recorded: the whole recording is analysed as one stretch of time");
+    limit(Category::kInputStall, "without steps nothing says when the trainer waited for a batch");
+  }
+  if (!device_tracks) {
+    limit(Category::kTransfer, "no device track is recorded");
+    limit(Category::kLaunch, "no device track is recorded");
+    if (!run.rows.steps.empty()) {
+      partition.limits.push_back(
+          "no device track is recorded: what the trainer does between receiving a batch and the "
+          "step's end counts as compute");
+    } else {
+      limit(Category::kCompute, "neither steps nor a device track are recorded");
+    }
+  }
+  const bool copies = !run.rows.copies.empty();
+  if (device_tracks && !copies && run.format != "sst") {
+    limit(Category::kTransfer, "this file holds no copies");
+  }
+}
+
+}  // namespace
+
+bool IsCommunication(std::string_view kernel) {
+  std::string name;
+  for (const char c : kernel) {
+    if (c != '_' && c != '-')
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  constexpr std::array<std::string_view, 8> kWords = {
+      "nccl",          "rccl",     "allreduce",   "allgather",
+      "reducescatter", "alltoall", "mscclkernel", "collectivepermute"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+std::vector<Slice> Sweep(Activity activity, Interval window) {
+  for (Intervals& intervals : activity) intervals = UnionWithin(std::move(intervals), window);
+  std::array<size_t, kCategories> next{};
+  std::vector<Slice> slices;
+  int64_t now = window.start_ns;
+  while (now < window.end_ns) {
+    Category category = Category::kOther;
+    int64_t until = window.end_ns;
+    for (size_t c = 0; c < kCategories; ++c) {
+      const Intervals& mine = activity[c];
+      while (next[c] < mine.size() && mine[next[c]].end_ns <= now) ++next[c];
+      if (next[c] == mine.size()) continue;
+      if (mine[next[c]].start_ns > now) {
+        until = std::min(until, mine[next[c]].start_ns);
+        continue;
+      }
+      until = std::min(until, mine[next[c]].end_ns);
+      category = static_cast<Category>(c);
+      break;  // what ranks lower does not matter while this lasts
+    }
+    if (!slices.empty() && slices.back().category == category) {
+      slices.back().end_ns = until;
+    } else {
+      slices.push_back({now, until, category});
+    }
+    now = until;
+  }
+  return slices;
+}
+
+PerCategory<int64_t> MeanOf(const PerCategory<int64_t>& sum, int64_t devices) {
+  PerCategory<int64_t> mean{};
+  int64_t left = 0;
+  for (size_t c = 0; c < kCategories; ++c) {
+    mean[c] = sum[c] / devices;
+    left += sum[c] % devices;
+  }
+  for (size_t c = 0; c < kCategories && left >= devices; ++c) {
+    if (sum[c] % devices == 0) continue;
+    ++mean[c];
+    left -= devices;
+  }
+  return mean;
+}
+
+Partition PartitionWindow(const model::Run& run, const Window& window,
+                          const std::vector<model::StepInterval>& intervals) {
+  std::map<DeviceKey, Activity> devices = DeviceActivities(run);
+  const bool device_tracks = !devices.empty();
+  if (!device_tracks) {
+    for (size_t i = 0; i < run.rows.steps.size(); ++i) devices[{run.RankOfStep(i), 0}];
+    if (devices.empty()) devices[{run.info.rank, 0}];
+  }
+  AddKernels(run, devices);
+  AddCopies(run, devices);
+  AddHost(run, devices, device_tracks);
+
+  Partition partition;
+  PerCategory<int64_t> sum{};
+  for (auto& [key, activity] : devices) {
+    DeviceTimeline timeline{key.first, key.second, Sweep(std::move(activity), Range(window))};
+    for (const Slice& slice : timeline.slices) Add(slice, Range(window), sum);
+    partition.timelines.push_back(std::move(timeline));
+  }
+  partition.ns = MeanOf(sum, static_cast<int64_t>(partition.timelines.size()));
+  partition.steps = ShareSteps(run, window, intervals, partition.timelines);
+  SayWhatIsKnown(run, device_tracks, partition);
+  return partition;
+}
+
+}  // namespace stallscope::attribution

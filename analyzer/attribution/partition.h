@@ -1,0 +1,39 @@
+// The step partition: each instant of each device in exactly one category. Any thread.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_PARTITION_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_PARTITION_H_
+
+#include <string_view>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/intervals.h"
+
+namespace stallscope::attribution {
+
+// A kernel that moves data between devices: a reduction, whatever library's.
+bool IsCommunication(std::string_view kernel);
+
+// What a device and its host were doing; a table a category, each in any order and overlapping.
+using Activity = PerCategory<Intervals>;
+
+// The window's instants, each in the first category that is active; kOther where none is.
+std::vector<Slice> Sweep(Activity activity, Interval window);
+
+struct Partition {
+  std::vector<DeviceTimeline> timelines;
+  std::vector<StepShare> steps;
+  PerCategory<int64_t> ns{};  // the devices' mean; adds up to the window
+  PerCategory<bool> known{};  // false: the trace cannot tell
+  std::vector<std::string> limits;
+};
+
+Partition PartitionWindow(const model::Run& run, const Window& window,
+                          const std::vector<model::StepInterval>& intervals);
+
+// The mean of whole numbers that add up to `devices` times the same sum: rounded down, and what
+// that leaves given to the first that lost some.
+PerCategory<int64_t> MeanOf(const PerCategory<int64_t>& sum, int64_t devices);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_PARTITION_H_

@@ -1,0 +1,186 @@
+#include "analyzer/attribution/span_pass.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include "analyzer/attribution/parallel.h"
+
+namespace stallscope::attribution {
+namespace {
+
+constexpr size_t kMostBuckets = 16384;
+
+class Pass {
+ public:
+  Pass(const TrackView& view, const Window& window, const StepBuckets& buckets)
+      : view_(view), spans_(view.track().spans), window_(window), buckets_(buckets) {}
+
+  TrackUse use;
+  std::map<StageId, StageWork> work;
+
+  void Run() {
+    for (size_t i = 0; i < spans_.size(); ++i) {
+      const Interval at = view_.At(i);
+      const int64_t inside = TakeChildren(at);
+      const trace::SpanClass& what = view_.ClassOf(i);
+      if (at.end_ns > window_.start_ns && at.start_ns < window_.end_ns) {
+        if (what.kind == trace::SpanKind::kWork) {
+          AddWork(i, what.stage, at, inside);
+        } else {
+          AddWait(i, what, at);
+        }
+      }
+      if (view_.Final(i)) {
+        open_.clear();
+      } else {
+        open_.push_back({at.start_ns, Cut(at)});
+      }
+      covered_ns_ += Cut(at) - inside;
+      first_ns_ = std::min(first_ns_, at.start_ns);
+      last_ns_ = std::max(last_ns_, at.end_ns);
+    }
+    if (spans_.size() == 0) return;
+    use.gap_ns = std::max<int64_t>(0, Cut({first_ns_, last_ns_}) - covered_ns_);
+  }
+
+ private:
+  struct Stage {
+    TrackStage* use = nullptr;
+    StageWork* work = nullptr;
+  };
+  struct Open {
+    int64_t start_ns;
+    int64_t cut_ns;
+  };
+
+  int64_t Cut(Interval at) const {
+    return std::max<int64_t>(
+        0, std::min(at.end_ns, window_.end_ns) - std::max(at.start_ns, window_.start_ns));
+  }
+
+  // The time of the spans that lie inside this one; it stands for them from now on.
+  int64_t TakeChildren(Interval at) {
+    int64_t inside = 0;
+    while (!open_.empty() && open_.back().start_ns >= at.start_ns) {
+      inside += open_.back().cut_ns;
+      open_.pop_back();
+    }
+    return inside;
+  }
+
+  const Stage& Of(StageId id) {
+    if (last_.use == nullptr || last_id_ != id) {
+      last_id_ = id;
+      last_ = {&use.stages[id], &work[id]};
+      last_.work->busy_by_bucket.resize(buckets_.size());
+    }
+    return last_;
+  }
+
+  void AddBusy(const Stage& stage, int64_t end_ns, int64_t ns) {
+    if (buckets_.size() == 0) return;
+    bucket_ = buckets_.Find(end_ns, bucket_);
+    stage.work->busy_by_bucket[std::min(bucket_, buckets_.size() - 1)] += ns;
+  }
+
+  void AddWork(size_t i, StageId id, Interval at, int64_t inside) {
+    const Stage& stage = Of(id);
+    const int64_t own = std::max<int64_t>(0, Cut(at) - inside);
+    stage.use->own_ns += own;
+    AddBusy(stage, at.end_ns, own);
+    if (at.end_ns > window_.end_ns) return;
+    stage.work->service.Add(at.ns());
+    if (!spans_.bytes.empty()) stage.work->bytes += spans_.bytes[i];
+    if (spans_.cpu_ns.empty() || spans_.cpu_ns[i] == 0 || at.start_ns < window_.start_ns) return;
+    stage.use->measured_ns += own;
+    stage.use->measured_cpu_ns +=
+        static_cast<int64_t>(std::min(spans_.cpu_ns[i], static_cast<uint64_t>(own)));
+  }
+
+  void AddWait(size_t i, const trace::SpanClass& what, Interval at) {
+    const int64_t ns = Cut(at);
+    switch (what.cause) {
+      case trace::WaitCause::kEmpty:
+        use.empty_ns += ns;
+        return;
+      case trace::WaitCause::kFull:
+        use.full_ns += ns;
+        return;
+      case trace::WaitCause::kIo:
+      case trace::WaitCause::kLock: {
+        const Stage& stage = Of(view_.StageOf(i));
+        (what.cause == trace::WaitCause::kIo ? stage.use->io_ns : stage.use->lock_ns) += ns;
+        // Waiting for one's turn is no work; a read is what the stage is there for.
+        if (what.cause == trace::WaitCause::kIo) AddBusy(stage, at.end_ns, ns);
+        return;
+      }
+      case trace::WaitCause::kUnknown:
+      case trace::WaitCause::kDevice:
+        return;
+    }
+  }
+
+  const TrackView& view_;
+  const trace::SpanColumns& spans_;
+  const Window& window_;
+  const StepBuckets& buckets_;
+  std::vector<Open> open_;  // spans that a later one may enclose
+  StageId last_id_;
+  Stage last_;
+  size_t bucket_ = 0;
+  int64_t covered_ns_ = 0;
+  int64_t first_ns_ = std::numeric_limits<int64_t>::max();
+  int64_t last_ns_ = std::numeric_limits<int64_t>::min();
+};
+
+}  // namespace
+
+StepBuckets::StepBuckets(const std::vector<StepShare>& steps) {
+  std::vector<int64_t> step_ends;
+  for (const StepShare& step : steps) {
+    if (step.rank == steps.front().rank) step_ends.push_back(step.end_ns);
+  }
+  steps_per_bucket_ = step_ends.size() / kMostBuckets + 1;
+  for (size_t i = 0; i < step_ends.size(); i += steps_per_bucket_) {
+    const size_t last = std::min(i + steps_per_bucket_, step_ends.size()) - 1;
+    ends_.push_back(ends_.empty() ? step_ends[last] : std::max(ends_.back(), step_ends[last]));
+  }
+}
+
+size_t StepBuckets::Find(int64_t time_ns, size_t hint) const {
+  size_t bucket = std::min(hint, ends_.size());
+  while (bucket < ends_.size() && ends_[bucket] <= time_ns) ++bucket;
+  while (bucket > 0 && ends_[bucket - 1] > time_ns) --bucket;
+  return bucket;
+}
+
+void StageWork::Merge(const StageWork& other) {
+  bytes += other.bytes;
+  service.Merge(other.service);
+  busy_by_bucket.resize(std::max(busy_by_bucket.size(), other.busy_by_bucket.size()));
+  for (size_t i = 0; i < other.busy_by_bucket.size(); ++i) {
+    busy_by_bucket[i] += other.busy_by_bucket[i];
+  }
+}
+
+// Threads come and go by the thousand: what is large is added up as soon as a track is done. Only
+// whole numbers are, so the order does not matter.
+SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& window,
+                         const StepBuckets& buckets, unsigned threads) {
+  SpanTotals totals;
+  totals.tracks.resize(views.size());
+  std::mutex mutex;
+  ForEachParallel(views.size(), threads, [&](size_t i) {
+    Pass pass(views[i], window, buckets);
+    pass.Run();
+    totals.tracks[i] = std::move(pass.use);
+    const std::lock_guard lock(mutex);
+    for (const auto& [stage, work] : pass.work) {
+      totals.work[{views[i].track().info.stage, stage}].Merge(work);
+    }
+  });
+  return totals;
+}
+
+}  // namespace stallscope::attribution

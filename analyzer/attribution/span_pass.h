@@ -1,0 +1,68 @@
+// One pass over all spans: what each stage did, on each track and in each step. Any thread.
+//
+// Times here are a span's own: what other spans inside it cover is theirs. All of them are cut to
+// the window.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_SPAN_PASS_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_SPAN_PASS_H_
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/attribution/histogram.h"
+#include "analyzer/attribution/track_view.h"
+
+namespace stallscope::attribution {
+
+// The counted steps of the lowest rank in buckets of one step each, of more where they are very
+// many: busy times over them tell bursts from lasting need.
+class StepBuckets {
+ public:
+  explicit StepBuckets(const std::vector<StepShare>& steps);
+  size_t size() const { return ends_.size(); }
+  size_t steps_per_bucket() const { return steps_per_bucket_; }
+  // The first bucket that ends after `time_ns`, looked for from `hint` on.
+  size_t Find(int64_t time_ns, size_t hint) const;
+  size_t OfStep(size_t counted_step) const { return counted_step / steps_per_bucket_; }
+
+ private:
+  size_t steps_per_bucket_ = 1;
+  std::vector<int64_t> ends_;
+};
+
+// What one track did for one stage.
+struct TrackStage {
+  int64_t own_ns = 0;  // work without what is inside it
+  int64_t io_ns = 0;   // waits inside its work
+  int64_t lock_ns = 0;
+  int64_t measured_ns = 0;  // own time of the spans whose CPU time was taken
+  int64_t measured_cpu_ns = 0;
+};
+
+struct TrackUse {
+  std::map<StageId, TrackStage> stages;  // None among them
+  int64_t empty_ns = 0;
+  int64_t full_ns = 0;
+  int64_t gap_ns = 0;  // between its first and last span without any
+};
+
+// What a stage did in one stage's threads.
+struct StageWork {
+  uint64_t bytes = 0;
+  DurationHistogram service;            // of the spans that end in the window
+  std::vector<int64_t> busy_by_bucket;  // own time and reads
+  void Merge(const StageWork& other);
+};
+
+struct SpanTotals {
+  std::vector<TrackUse> tracks;
+  // By the stage that the threads belong to, and the stage that the work was for.
+  std::map<std::pair<StageId, StageId>, StageWork> work;
+};
+
+SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& window,
+                         const StepBuckets& buckets, unsigned threads);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_SPAN_PASS_H_

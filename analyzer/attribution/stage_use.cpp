@@ -1,0 +1,231 @@
+#include "analyzer/attribution/stage_use.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "analyzer/attribution/merge_runs.h"
+#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/units.h"
+#include "analyzer/spec/spec_json.h"
+
+namespace stallscope::attribution {
+namespace {
+
+// Of a stage's threads, those that did anything; and how long they waited.
+struct Threads {
+  size_t count = 0;
+  int64_t empty_ns = 0;
+  int64_t full_ns = 0;
+};
+
+std::map<StageId, Threads> ThreadsByStage(const std::vector<TrackView>& views,
+                                          const SpanTotals& totals) {
+  std::map<StageId, Threads> threads;
+  for (size_t t = 0; t < views.size(); ++t) {
+    const model::Track& track = views[t].track();
+    if (track.info.kind != trace::TrackKind::kThread || track.spans.size() == 0) continue;
+    Threads& mine = threads[track.info.stage];
+    ++mine.count;
+    mine.empty_ns += totals.tracks[t].empty_ns;
+    mine.full_ns += totals.tracks[t].full_ns;
+  }
+  return threads;
+}
+
+// The stage in whose threads most of a stage's work was done.
+std::map<StageId, StageId> Owners(const SpanTotals& totals) {
+  std::map<StageId, std::pair<uint64_t, StageId>> most;
+  for (const auto& [key, work] : totals.work) {
+    auto& best = most[key.second];
+    if (work.service.count() >= best.first) best = {work.service.count(), key.first};
+  }
+  std::map<StageId, StageId> owners;
+  for (const auto& [stage, best] : most) owners[stage] = best.second;
+  return owners;
+}
+
+uint32_t MostWorkers(const model::Run& run, const trace::StageInfo& stage) {
+  uint32_t workers = std::max<uint32_t>(stage.workers, 1);
+  const std::string path = stage.name + ".parallelism";
+  for (const trace::KnobChange& change : run.rows.knobs) {
+    if (run.Text(change.path) != path) continue;
+    const std::string value(run.Text(change.new_value));
+    workers = std::max<uint32_t>(workers, static_cast<uint32_t>(std::atoi(value.c_str())));
+  }
+  return workers;
+}
+
+// By the utilisation law: workers / demand, of which the CPU's part has only so many cores, and a
+// part of which was spent waiting for one.
+std::optional<double> Capacity(const StageUse& use, uint64_t samples, double cores) {
+  if (samples == 0 || use.busy_ns <= 0) return std::nullopt;
+  const double demand =
+      static_cast<double>(use.busy_ns - use.contention_ns) / static_cast<double>(samples);
+  const double cpu = static_cast<double>(use.cpu_ns) / static_cast<double>(samples);
+  if (demand <= 0) return std::nullopt;
+  double capacity = use.workers / demand;
+  if (cpu > 0 && cores > 0) capacity = std::min(capacity, cores / cpu);
+  return capacity * static_cast<double>(kNsPerSecond);
+}
+
+}  // namespace
+
+std::vector<bool> SerialStages(const model::Run& run) {
+  constexpr std::array<std::string_view, 7> kKinds = {"serial", "shuffle", "filter",  "shard",
+                                                      "repeat", "cache",   "snapshot"};
+  std::set<std::string> sources;
+  const Result<Spec> spec = ReadSpec(run.info.spec_json, "the trace");
+  if (spec.ok()) {
+    for (const StageSpec& stage : spec.value().stages) {
+      const auto* const source = std::get_if<SourceSpec>(&stage.kind);
+      if (source != nullptr && source->format == SourceFormat::kSerial) sources.insert(stage.name);
+    }
+  }
+  std::vector<bool> serial(run.stages.size());
+  for (size_t i = 0; i < run.stages.size(); ++i) {
+    const trace::StageInfo& stage = run.stages[i];
+    serial[i] = std::find(kKinds.begin(), kKinds.end(), stage.kind) != kKinds.end() ||
+                sources.count(stage.name) != 0;
+  }
+  return serial;
+}
+
+std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
+                                  const std::vector<TrackView>& views, const SpanTotals& totals,
+                                  const WorkSplit& split, const std::vector<bool>& serial,
+                                  uint64_t samples, double cores) {
+  const auto threads = ThreadsByStage(views, totals);
+  const auto owners = Owners(totals);
+  std::map<StageId, StageWork> work;
+  for (const auto& [key, part] : totals.work) work[key.second].Merge(part);
+
+  std::vector<StageUse> uses(run.stages.size());
+  for (size_t i = 0; i < run.stages.size(); ++i) {
+    const trace::StageInfo& stage = run.stages[i];
+    StageUse& use = uses[i];
+    use.stage = stage.id;
+    use.workers = MostWorkers(run, stage);
+    use.ordered = stage.ordered;
+    use.serial = serial[i];
+    const auto owner = owners.find(stage.id);
+    if (owner != owners.end()) use.runs_in = owner->second;
+    const auto mine = work.find(stage.id);
+    if (mine != work.end()) {
+      use.elements = mine->second.service.count();
+      use.service_ns = mine->second.service.Summary();
+      use.bytes = mine->second.bytes;
+    }
+    if (samples > 0) {
+      use.items_per_sample = static_cast<double>(use.elements) / static_cast<double>(samples);
+    }
+    for (const TrackUse& track : totals.tracks) {
+      const auto part = track.stages.find(stage.id);
+      if (part == track.stages.end()) continue;
+      use.busy_ns += part->second.own_ns + part->second.io_ns;
+      use.io_ns += part->second.io_ns;
+      use.lock_ns += part->second.lock_ns;
+    }
+    const Split parts = split.OfStage(stage.id);
+    use.cpu_ns = parts.cpu_ns;
+    use.blocked_ns = parts.blocked_ns;
+    use.contention_ns = parts.contention_ns;
+    use.capacity_samples_per_s = Capacity(use, samples, cores);
+    const auto time = static_cast<double>(window.ns()) * use.workers;
+    if (time > 0) use.utilization = std::min(1.0, static_cast<double>(use.busy_ns) / time);
+    const auto own = threads.find(stage.id);
+    if (own == threads.end() || window.ns() == 0) continue;
+    const double whole = static_cast<double>(window.ns()) *
+                         static_cast<double>(std::min<size_t>(own->second.count, use.workers));
+    use.starved = std::min(1.0, static_cast<double>(own->second.empty_ns) / whole);
+    use.blocked = std::min(1.0, static_cast<double>(own->second.full_ns) / whole);
+  }
+  return uses;
+}
+
+std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, unsigned threads) {
+  struct Depth {
+    int64_t time_ns;
+    uint32_t depth;
+  };
+  std::vector<std::vector<Depth>> depths(run.queues.size());
+  for (const trace::QueueEvent& event : run.rows.queue_events) {
+    if (event.queue.known()) depths[event.queue.value].push_back({event.time_ns, event.depth});
+  }
+  std::vector<QueueUse> uses(run.queues.size());
+  ForEachParallel(run.queues.size(), threads, [&](size_t q) {
+    QueueUse& use = uses[q];
+    use.queue = QueueId{static_cast<uint32_t>(q)};
+    use.capacity = run.queues[q].info.capacity;
+    std::vector<Depth>& series = depths[q];
+    if (series.empty() || window.ns() <= 0) return;
+    MergeRuns(series, [](const Depth& a, const Depth& b) { return a.time_ns < b.time_ns; });
+    double area = 0;
+    int64_t empty = 0;
+    int64_t full = 0;
+    int64_t seen = 0;
+    for (size_t i = 0; i < series.size(); ++i) {
+      const int64_t until = i + 1 < series.size() ? series[i + 1].time_ns : window.end_ns;
+      const int64_t ns =
+          std::min(until, window.end_ns) - std::max(series[i].time_ns, window.start_ns);
+      if (ns <= 0) continue;
+      seen += ns;
+      area += static_cast<double>(series[i].depth) * static_cast<double>(ns);
+      if (series[i].depth == 0) empty += ns;
+      if (use.capacity > 0 && series[i].depth >= use.capacity) full += ns;
+    }
+    if (seen == 0) return;
+    const auto whole = static_cast<double>(seen);
+    use.mean = area / whole;
+    use.empty = static_cast<double>(empty) / whole;
+    if (use.capacity > 0) use.full = static_cast<double>(full) / whole;
+  });
+  return uses;
+}
+
+CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUse>& stages,
+                                const std::vector<Blame>& blame) {
+  CrossCheck check;
+  // What the threads of a stage need for a sample, and which of their stages needs most.
+  struct Group {
+    double need = 0;
+    StageId most;
+    double most_need = 0;
+  };
+  std::map<StageId, Group> groups;
+  const auto is_trainer = [&](StageId id) {
+    return id.known() && run.stages[id.value].kind == "trainer";
+  };
+  for (const StageUse& use : stages) {
+    if (!use.capacity_samples_per_s.has_value() || is_trainer(use.stage)) continue;
+    Group& group = groups[use.runs_in];
+    const double need = 1 / *use.capacity_samples_per_s;
+    group.need += need;
+    if (need > group.most_need) {
+      group.most_need = need;
+      group.most = use.stage;
+    }
+  }
+  const Group* slowest = nullptr;
+  for (const auto& [owner, group] : groups) {
+    if (slowest == nullptr || group.need > slowest->need) slowest = &group;
+  }
+  if (slowest == nullptr) return check;
+  check.by_capacity = slowest->most;
+  std::map<StageId, int64_t> blamed;
+  for (const Blame& part : blame) blamed[part.stage] += part.ns;
+  const auto top = std::max_element(blamed.begin(), blamed.end(), [](const auto& a, const auto& b) {
+    return a.second < b.second;
+  });
+  if (top == blamed.end() || top->first == check.by_capacity) return check;
+  check.agrees = false;
+  check.text = fmt::format("the stalls are blamed on '{}', but by its capacity '{}' is the slowest",
+                           run.NameOf(top->first), run.NameOf(check.by_capacity));
+  return check;
+}
+
+}  // namespace stallscope::attribution

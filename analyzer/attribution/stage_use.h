@@ -1,0 +1,31 @@
+// What each stage did, and what it could have done. Any thread.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_
+
+#include <vector>
+
+#include "analyzer/attribution/span_pass.h"
+#include "analyzer/attribution/work_split.h"
+
+namespace stallscope::attribution {
+
+// By stage: it cannot be parallelised as it is, by its kind or by its source's format.
+std::vector<bool> SerialStages(const model::Run& run);
+
+// `cores`: what the run could use. `samples`: that were trained on in the window.
+std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
+                                  const std::vector<TrackView>& views, const SpanTotals& totals,
+                                  const WorkSplit& split, const std::vector<bool>& serial,
+                                  uint64_t samples, double cores);
+
+// Depth over time of each queue in the window, by queue.
+std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, unsigned threads);
+
+// The stage with the least capacity, or where threads are shared by several the one that needs
+// most of the threads with the least; compared with the stage that is blamed most.
+CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUse>& stages,
+                                const std::vector<Blame>& blame);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_

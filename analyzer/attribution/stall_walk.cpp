@@ -1,0 +1,315 @@
+#include "analyzer/attribution/stall_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stallscope::attribution {
+namespace {
+
+// A chain of threads that wait for each other is as long as the pipeline at most; a longer one goes
+// in circles.
+constexpr int kMostLinks = 24;
+
+bool IsWork(const TrackView& view, size_t span) {
+  return view.ClassOf(span).kind == trace::SpanKind::kWork;
+}
+
+}  // namespace
+
+void Shares::Add(StageId stage, Cause cause, int64_t ns) {
+  if (ns == 0) return;
+  for (Share& share : shares_) {
+    if (share.stage == stage && share.cause == cause) {
+      share.ns += ns;
+      return;
+    }
+  }
+  shares_.push_back({stage, cause, ns});
+}
+
+void Shares::AddItem(ItemId item, StageId stage, int64_t ns) {
+  if (!item.known()) return;
+  if (!items_.empty() && items_.back().item == item && items_.back().stage == stage) {
+    items_.back().ns += ns;
+  } else {
+    items_.push_back({item, stage, ns});
+  }
+}
+
+void Shares::AddMean(const Shares& other, int64_t count) {
+  std::vector<Share> sorted = other.shares_;
+  std::sort(sorted.begin(), sorted.end(), [](const Share& a, const Share& b) {
+    return std::pair(a.stage, a.cause) < std::pair(b.stage, b.cause);
+  });
+  int64_t left = 0;
+  for (const Share& share : sorted) left += share.ns % count;
+  for (const Share& share : sorted) {
+    int64_t mean = share.ns / count;
+    if (share.ns % count != 0 && left >= count) {
+      ++mean;
+      left -= count;
+    }
+    Add(share.stage, share.cause, mean);
+  }
+  for (const Item& item : other.items_) AddItem(item.item, item.stage, item.ns / count);
+}
+
+std::optional<Shares::Item> Shares::Heaviest() const {
+  std::vector<Item> items = items_;
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    return std::pair(a.item, a.stage) < std::pair(b.item, b.stage);
+  });
+  std::optional<Item> most;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0 && items[i].item == items[i - 1].item && items[i].stage == items[i - 1].stage) {
+      items[i].ns += items[i - 1].ns;
+    }
+    if (!most.has_value() || items[i].ns > most->ns) most = items[i];
+  }
+  return most;
+}
+
+StallWalk::StallWalk(const model::Run& run, const std::vector<TrackView>& views,
+                     const WorkSplit& split)
+    : run_(run), views_(views), split_(split) {
+  for (const model::Track& track : run.tracks) {
+    if (track.info.kind == trace::TrackKind::kThread) {
+      tracks_[track.info.stage].push_back(track.info.id);
+    }
+  }
+}
+
+const std::vector<TrackId>& StallWalk::TracksOf(StageId stage) const {
+  static const std::vector<TrackId> kNone;
+  const auto tracks = tracks_.find(stage);
+  return tracks == tracks_.end() || !stage.known() ? kNone : tracks->second;
+}
+
+// Backwards along the path: the work on the element itself, and between two pieces of it whatever
+// kept the thread that took it next.
+void StallWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting,
+                             Interval stall, Shares& shares) const {
+  TrackId next = waiting;
+  int64_t until = stall.end_ns;
+  for (size_t i = path.size(); i-- > 0 && until > stall.start_ns;) {
+    const ItemPaths::Node& node = path[i];
+    if (node.at.start_ns >= until) continue;
+    const int64_t end = std::min(node.at.end_ns, until);
+    const Interval gap{std::max(end, stall.start_ns), until};
+    if (next.known()) {
+      Explain(next, gap, 0, shares);
+    } else {
+      Explain(node.track, gap, 0, shares);
+    }
+    const Interval work{std::max(node.at.start_ns, stall.start_ns), end};
+    Explain(node.track, work, 0, shares);
+    until = std::max(std::min(node.at.start_ns, until), stall.start_ns);
+    next = node.track;
+  }
+  const Interval before{stall.start_ns, until};
+  if (before.ns() <= 0) return;
+  if (next.known()) {
+    Explain(next, before, 0, shares);
+  } else {
+    shares.Add(StageId::None(), Cause::kUnknown, before.ns());
+  }
+}
+
+void StallWalk::Explain(TrackId track, Interval range, int depth, Shares& shares) const {
+  if (range.ns() <= 0) return;
+  const TrackView& view = views_[track.value];
+  view.Walk(
+      range,
+      [&](size_t span, Interval part) {
+        if (IsWork(view, span)) {
+          ExplainWork(view, span, part, shares);
+        } else if (depth >= kMostLinks) {
+          shares.Add(view.StageOf(span), Cause::kUnknown, part.ns());
+        } else {
+          ExplainWait(view, span, part, depth, shares);
+        }
+      },
+      [&](size_t after, Interval part) { ExplainGap(view, after, part, shares); });
+}
+
+void StallWalk::ExplainWork(const TrackView& view, size_t span, Interval part,
+                            Shares& shares) const {
+  const StageId stage = view.ClassOf(span).stage;
+  const Split split = split_.Of(view, span, part.ns());
+  shares.Add(stage, Cause::kCpu, split.cpu_ns);
+  shares.Add(stage, Cause::kCpuContention, split.contention_ns);
+  shares.Add(stage, Cause::kBlocked, split.blocked_ns);
+  shares.Add(stage, Cause::kUnknown, split.unknown_ns);
+  shares.AddItem(ItemId{view.track().spans.item[span]}, stage, part.ns());
+}
+
+void StallWalk::ExplainWait(const TrackView& view, size_t span, Interval part, int depth,
+                            Shares& shares) const {
+  const trace::SpanClass& wait = view.ClassOf(span);
+  const StageId stage = view.StageOf(span);
+  switch (wait.cause) {
+    case trace::WaitCause::kEmpty:
+      return ExplainEmpty(view, span, part, depth, shares);
+    case trace::WaitCause::kLock:
+      return ExplainTurn(view, wait.queue, part, depth, shares);
+    case trace::WaitCause::kIo:
+      return shares.Add(stage, Cause::kIo, part.ns());
+    case trace::WaitCause::kFull: {
+      // Nobody asks for less while the trainer waits: a full queue is one whose head is missing.
+      const bool ordered =
+          stage.known() && run_.stages[stage.value].ordered && run_.stages[stage.value].workers > 1;
+      return shares.Add(stage, ordered ? Cause::kOrder : Cause::kUnknown, part.ns());
+    }
+    case trace::WaitCause::kDevice:
+      return shares.Add(stage, Cause::kBlocked, part.ns());
+    case trace::WaitCause::kUnknown:
+      break;
+  }
+  shares.Add(stage, Cause::kUnknown, part.ns());
+}
+
+void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, int depth,
+                             Shares& shares) const {
+  const QueueId queue = view.ClassOf(span).queue;
+  const StageId producer = queue.known() ? run_.queues[queue.value].producer : StageId::None();
+  const std::vector<uint32_t>& wakers = view.track().spans.waker;
+  const TrackId self = view.track().info.id;
+  const TrackId waker =
+      wakers.empty() || wakers[span] == 0 ? TrackId::None() : TrackId{wakers[span] - 1};
+  if (!waker.known() || waker == self) {
+    if (producer.known() && !TracksOf(producer).empty()) {
+      return ExplainWorkers(producer, part, depth + 1, shares);
+    }
+    return shares.Add(producer.known() ? producer : view.StageOf(span), Cause::kUnknown, part.ns());
+  }
+  Intervals rest = {part};
+  for (const Interval& held : HeldByOrder(producer, waker, part)) {
+    shares.Add(producer, Cause::kOrder, held.ns());
+    rest = Subtract(rest, held);
+  }
+  for (const Interval& piece : rest) Explain(waker, piece, depth + 1, shares);
+}
+
+Intervals StallWalk::HeldByOrder(StageId stage, TrackId head, Interval part) const {
+  const std::vector<TrackId>& workers = TracksOf(stage);
+  if (!stage.known() || !run_.stages[stage.value].ordered || workers.size() < 2) return {};
+  // +1 where a worker begins to wait for room, -1 where it ends.
+  std::vector<std::pair<int64_t, int>> changes;
+  size_t others = 0;
+  for (const TrackId worker : workers) {
+    if (worker == head) continue;
+    ++others;
+    const TrackView& view = views_[worker.value];
+    view.Walk(
+        part,
+        [&](size_t span, Interval piece) {
+          const trace::SpanClass& what = view.ClassOf(span);
+          if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kFull) return;
+          changes.emplace_back(piece.start_ns, 1);
+          changes.emplace_back(piece.end_ns, -1);
+        },
+        [](size_t, Interval) {});
+  }
+  std::sort(changes.begin(), changes.end());
+  Intervals held;
+  size_t blocked = 0;
+  int64_t since = 0;
+  for (const auto& [time, change] : changes) {
+    if (blocked > 0 && blocked * 2 >= others && since < time) held.push_back({since, time});
+    blocked += static_cast<size_t>(change);
+    since = time;
+  }
+  return held;
+}
+
+// Another worker of the same stage has its turn: what that one does then is what is waited for.
+void StallWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
+                            Shares& shares) const {
+  const StageId stage = view.track().info.stage;
+  Intervals open = {part};
+  for (const TrackId worker : TracksOf(stage)) {
+    if (worker == view.track().info.id || open.empty()) continue;
+    const TrackView& other = views_[worker.value];
+    Intervals has_turn;
+    for (const Interval& piece : open) {
+      other.Walk(
+          piece,
+          [&](size_t span, Interval at) {
+            const trace::SpanClass& what = other.ClassOf(span);
+            const bool pulls =
+                what.kind == trace::SpanKind::kWork
+                    ? what.stage != stage
+                    : what.cause == trace::WaitCause::kEmpty ||
+                          (what.cause == trace::WaitCause::kIo && other.StageOf(span) != stage) ||
+                          (what.cause == trace::WaitCause::kLock && what.queue != lock);
+            if (pulls) has_turn.push_back(at);
+          },
+          [](size_t, Interval) {});
+    }
+    for (const Interval& at : has_turn) {
+      Explain(worker, at, depth + 1, shares);
+      open = Subtract(open, at);
+    }
+  }
+  for (const Interval& rest : open) shares.Add(stage, Cause::kLock, rest.ns());
+}
+
+// Without knowing who brought it: equal shares over the workers at work, at each instant; where
+// none works, what all of them wait for.
+void StallWalk::ExplainWorkers(StageId stage, Interval part, int depth, Shares& shares) const {
+  const std::vector<TrackId>& workers = TracksOf(stage);
+  std::vector<int64_t> bounds = {part.start_ns, part.end_ns};
+  std::vector<Intervals> at_work(workers.size());
+  for (size_t w = 0; w < workers.size(); ++w) {
+    const TrackView& view = views_[workers[w].value];
+    view.Walk(
+        part,
+        [&](size_t span, Interval at) {
+          if (!IsWork(view, span)) return;
+          at_work[w].push_back(at);
+          bounds.push_back(at.start_ns);
+          bounds.push_back(at.end_ns);
+        },
+        [](size_t, Interval) {});
+  }
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  std::vector<size_t> next(workers.size());
+  for (Intervals& intervals : at_work) {
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  }
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    const Interval piece{bounds[i], bounds[i + 1]};
+    std::vector<TrackId> busy;
+    for (size_t w = 0; w < workers.size(); ++w) {
+      while (next[w] < at_work[w].size() && at_work[w][next[w]].end_ns <= piece.start_ns) ++next[w];
+      if (next[w] < at_work[w].size() && at_work[w][next[w]].start_ns <= piece.start_ns) {
+        busy.push_back(workers[w]);
+      }
+    }
+    // All of them wait for the same: one tells for all.
+    if (busy.empty()) busy.push_back(workers.front());
+    Shares all;
+    for (const TrackId worker : busy) Explain(worker, piece, depth, all);
+    shares.AddMean(all, static_cast<int64_t>(busy.size()));
+  }
+}
+
+// Nothing is recorded: handing on what the span before it made, unless events were lost then.
+void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part,
+                           Shares& shares) const {
+  StageId stage = view.track().info.stage;
+  if (after > 0 && IsWork(view, after - 1)) stage = view.ClassOf(after - 1).stage;
+  int64_t lost = view.track().spans.size() > 0 ? 0 : part.ns();
+  for (const trace::Gap& gap : run_.GapsOf(view.track().info.id)) {
+    lost += Length(Intersect({part}, {gap.from_ns, gap.to_ns}));
+  }
+  lost = std::min(lost, part.ns());
+  shares.Add(stage, Cause::kUnknown, lost);
+  const Split split = split_.OfGap(view, part.ns() - lost);
+  shares.Add(stage, Cause::kCpu, split.cpu_ns);
+  shares.Add(stage, Cause::kCpuContention, split.contention_ns);
+}
+
+}  // namespace stallscope::attribution

@@ -1,0 +1,78 @@
+// What a thread was waiting for, followed from thread to thread. METHOD.md has the rules.
+//
+// Explain() shares an interval out over stages and causes, exactly. A thread that works is
+// explained by its work; one that waits for an element by the thread that brought it; one that
+// waits for its turn by the one whose turn it was. Any thread.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_STALL_WALK_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_STALL_WALK_H_
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analyzer/attribution/item_paths.h"
+#include "analyzer/attribution/track_view.h"
+#include "analyzer/attribution/work_split.h"
+
+namespace stallscope::attribution {
+
+// Nanoseconds by stage and cause, of which there are few, and by the element that was worked on.
+class Shares {
+ public:
+  struct Share {
+    StageId stage;
+    Cause cause = Cause::kUnknown;
+    int64_t ns = 0;
+  };
+  struct Item {
+    ItemId item;
+    StageId stage;
+    int64_t ns = 0;
+  };
+
+  void Add(StageId stage, Cause cause, int64_t ns);
+  void AddItem(ItemId item, StageId stage, int64_t ns);
+  // All of `other` divided by `count`, remainders to the lowest stages and causes.
+  void AddMean(const Shares& other, int64_t count);
+  const std::vector<Share>& shares() const { return shares_; }
+  // The element and stage with the most.
+  std::optional<Item> Heaviest() const;
+
+ private:
+  std::vector<Share> shares_;
+  std::vector<Item> items_;
+};
+
+class StallWalk {
+ public:
+  StallWalk(const model::Run& run, const std::vector<TrackView>& views, const WorkSplit& split);
+
+  // `path` is the awaited batch's way (item_paths.h); `waiting` the track that waited for it.
+  void ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting, Interval stall,
+                    Shares& shares) const;
+
+ private:
+  void Explain(TrackId track, Interval range, int depth, Shares& shares) const;
+  void ExplainWork(const TrackView& view, size_t span, Interval part, Shares& shares) const;
+  void ExplainWait(const TrackView& view, size_t span, Interval part, int depth,
+                   Shares& shares) const;
+  void ExplainEmpty(const TrackView& view, size_t span, Interval part, int depth,
+                    Shares& shares) const;
+  void ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
+                   Shares& shares) const;
+  void ExplainWorkers(StageId stage, Interval part, int depth, Shares& shares) const;
+  // Where order keeps at least half of the stage's other workers from going on.
+  Intervals HeldByOrder(StageId stage, TrackId head, Interval part) const;
+  void ExplainGap(const TrackView& view, size_t after, Interval part, Shares& shares) const;
+  const std::vector<TrackId>& TracksOf(StageId stage) const;
+
+  const model::Run& run_;
+  const std::vector<TrackView>& views_;
+  const WorkSplit& split_;
+  std::map<StageId, std::vector<TrackId>> tracks_;
+};
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_STALL_WALK_H_

@@ -1,0 +1,24 @@
+// The window's figures with their intervals. Any thread.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_
+
+#include <optional>
+#include <vector>
+
+#include "analyzer/attribution/partition.h"
+#include "analyzer/base/math.h"
+
+namespace stallscope::attribution {
+
+// sum(over) / sum(of) with its 95 % interval: the jackknife over at most 20 blocks of neighbouring
+// steps, because neighbouring steps are alike.
+stallscope::Interval RatioInterval(const std::vector<double>& over, const std::vector<double>& of);
+
+PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
+                                                    const Window& window);
+std::optional<Throughput> ThroughputOf(const Partition& partition, const Window& window);
+std::optional<Quantiles> StepTimes(const Partition& partition);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_

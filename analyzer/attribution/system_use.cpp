@@ -1,0 +1,73 @@
+#include "analyzer/attribution/system_use.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/base/units.h"
+
+namespace stallscope::attribution {
+
+CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters) {
+  CpuUse use;
+  const trace::HostInfo& host = run.info.host;
+  use.cores = host.cores_allowed > 0 ? host.cores_allowed : host.cores_online;
+  if (host.cgroup_cores > 0) {
+    use.cores = use.cores > 0 ? std::min(use.cores, host.cgroup_cores) : host.cgroup_cores;
+  }
+  const uint32_t rank = run.info.rank;
+  const auto user = counters.Rate("process.cpu_user", rank);
+  const auto system = counters.Rate("process.cpu_system", rank);
+  if (user.has_value() && system.has_value()) use.process_busy = *user + *system;
+  use.run_wait = counters.Rate("process.run_wait", rank);
+  use.throttled = counters.Rate("cgroup.throttled", rank);
+  use.steal = counters.Rate("cpu.steal", rank);
+  if (use.steal.has_value() && host.cores_online > 0) *use.steal /= host.cores_online;
+  const auto per_second = [&](std::string_view name) {
+    auto rate = counters.Rate(name, rank);
+    if (rate.has_value()) *rate *= static_cast<double>(kNsPerSecond);
+    return rate;
+  };
+  use.read_bytes_per_s = per_second("io.requested");
+  use.disk_bytes_per_s = per_second("io.from_disk");
+  return use;
+}
+
+MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
+                      const std::vector<StageUse>& stages) {
+  MemoryUse use;
+  auto peak = counters.Most("memory.peak");
+  const auto rss = counters.Most("memory.rss");
+  if (rss.has_value() && (!peak.has_value() || *rss > *peak)) peak = rss;
+  if (peak.has_value()) use.peak_rss_bytes = static_cast<uint64_t>(*peak);
+  if (const auto available = counters.Least("memory.available")) {
+    use.available_bytes = static_cast<uint64_t>(*available);
+  }
+  const trace::HostInfo& host = run.info.host;
+  use.limit_bytes = host.memory_limit_bytes > 0 ? host.memory_limit_bytes : host.memory_bytes;
+
+  // A cache holds what it was filled with in one epoch.
+  std::map<StageId, std::map<uint32_t, uint64_t>> filled;
+  for (const trace::CacheEvent& event : run.rows.cache_events) {
+    if (event.op == trace::CacheOp::kFill) filled[event.stage][event.epoch] += event.bytes;
+  }
+  for (const auto& [stage, epochs] : filled) {
+    uint64_t most = 0;
+    for (const auto& [epoch, bytes] : epochs) most = std::max(most, bytes);
+    if (stage.known()) use.stages.push_back({stage, most});
+  }
+  // A queue holds what came from the stage before: its depth times an element's bytes.
+  for (const StageUse& stage : stages) {
+    if (!stage.queue.has_value() || stage.queue->capacity == 0) continue;
+    const StageUse* from = &stage;
+    for (size_t links = 0; from->bytes == 0 && links < stages.size(); ++links) {
+      const auto& inputs = run.stages[from->stage.value].inputs;
+      if (inputs.empty() || !inputs.front().known()) break;
+      from = &stages[inputs.front().value];
+    }
+    if (from->bytes == 0 || from->elements == 0) continue;
+    use.stages.push_back({stage.stage, stage.queue->capacity * (from->bytes / from->elements)});
+  }
+  return use;
+}
+
+}  // namespace stallscope::attribution

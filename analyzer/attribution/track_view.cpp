@@ -1,0 +1,57 @@
+#include "analyzer/attribution/track_view.h"
+
+#include <limits>
+#include <optional>
+
+#include "analyzer/attribution/parallel.h"
+
+namespace stallscope::attribution {
+
+TrackView::TrackView(const model::Run& run, const model::Track& track)
+    : run_(&run), track_(&track), final_(track.spans.size()) {
+  int64_t first_start_after = std::numeric_limits<int64_t>::max();
+  for (size_t i = track.spans.size(); i-- > 0;) {
+    final_[i] = first_start_after >= track.spans.EndNs(i);
+    first_start_after = std::min(first_start_after, track.spans.start_ns[i]);
+  }
+}
+
+size_t TrackView::FirstEndingAfter(int64_t time_ns) const {
+  size_t low = 0;
+  size_t high = track_->spans.size();
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (track_->spans.EndNs(middle) > time_ns) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+StageId TrackView::StageOf(size_t span) const {
+  const trace::SpanClass& mine = ClassOf(span);
+  if (mine.kind == trace::SpanKind::kWork) return mine.stage;
+  const int64_t start = track_->spans.start_ns[span];
+  for (size_t i = span; !final_[i] && i + 1 < track_->spans.size();) {
+    ++i;
+    const trace::SpanClass& outer = ClassOf(i);
+    if (outer.kind == trace::SpanKind::kWork && track_->spans.start_ns[i] <= start) {
+      return outer.stage;
+    }
+  }
+  return mine.stage.known() ? mine.stage : track_->info.stage;
+}
+
+std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads) {
+  std::vector<std::optional<TrackView>> made(run.tracks.size());
+  ForEachParallel(run.tracks.size(), threads,
+                  [&](size_t i) { made[i].emplace(run, run.tracks[i]); });
+  std::vector<TrackView> views;
+  views.reserve(made.size());
+  for (auto& view : made) views.push_back(std::move(*view));
+  return views;
+}
+
+}  // namespace stallscope::attribution

@@ -1,0 +1,81 @@
+// A track's spans by time: which span is innermost at an instant, without sorting anything.
+//
+// Spans of a track stand in the order of their ends, so one that encloses others comes after them.
+// One bit a span says where nothing later begins before its end: there whatever was seen is final.
+// Any thread once it is made.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "analyzer/attribution/intervals.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::attribution {
+
+class TrackView {
+ public:
+  TrackView(const model::Run& run, const model::Track& track);
+
+  const model::Track& track() const { return *track_; }
+  const trace::SpanClass& ClassOf(size_t span) const { return run_->ClassOf(*track_, span); }
+  // No span after this one begins before its end.
+  bool Final(size_t span) const { return final_[span]; }
+  Interval At(size_t span) const {
+    return {track_->spans.start_ns[span], track_->spans.EndNs(span)};
+  }
+  // The first span that ends after `time_ns`.
+  size_t FirstEndingAfter(int64_t time_ns) const;
+  // The stage that a span stands for: of a wait inside some work that work's, else the track's.
+  StageId StageOf(size_t span) const;
+
+  // Calls span(index, part) for the parts of `range` in which a span is innermost, and gap(next,
+  // part) for those that no span covers, with the index of the span after them. Parts come in no
+  // particular order; they add up to the range.
+  template <class Span, class Gap>
+  void Walk(Interval range, Span&& span, Gap&& gap) const;
+
+ private:
+  const model::Run* run_;
+  const model::Track* track_;
+  std::vector<bool> final_;
+};
+
+template <class Span, class Gap>
+void TrackView::Walk(Interval range, Span&& span, Gap&& gap) const {
+  if (range.start_ns >= range.end_ns) return;
+  Intervals open = {range};
+  const size_t count = track_->spans.size();
+  for (size_t i = FirstEndingAfter(range.start_ns); i < count && !open.empty(); ++i) {
+    const Interval at = At(i);
+    if (open.size() == 1 && final_[i]) {  // nearly always: nothing is nested
+      Interval& rest = open.front();
+      const Interval part{std::max(at.start_ns, rest.start_ns), std::min(at.end_ns, rest.end_ns)};
+      if (part.ns() > 0) span(i, part);
+      const int64_t covered = std::max(part.start_ns, part.end_ns);
+      const Interval before{rest.start_ns,
+                            std::min(std::max(part.start_ns, rest.start_ns), rest.end_ns)};
+      if (before.ns() > 0) gap(i, before);
+      rest.start_ns = std::max(rest.start_ns, covered);
+      if (rest.ns() <= 0) return;
+      continue;
+    }
+    if (at.start_ns < range.end_ns && at.ns() > 0) {
+      for (const Interval& part : Intersect(open, at)) span(i, part);
+      open = Subtract(open, at);
+    }
+    if (!final_[i]) continue;
+    if (at.end_ns >= range.end_ns) break;
+    size_t closed = 0;
+    while (closed < open.size() && open[closed].end_ns <= at.end_ns) gap(i, open[closed++]);
+    open.erase(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(closed));
+  }
+  for (const Interval& part : open) gap(FirstEndingAfter(part.start_ns), part);
+}
+
+std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads);
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_

@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "analyzer/findings/findings.h"
+
+namespace stallscope::findings {
+namespace {
+
+using attribution::Attribution;
+using attribution::Category;
+using attribution::CategoryTotal;
+using attribution::Cause;
+
+// Of step time; all from the method that METHOD.md describes.
+constexpr double kComputeBound = 0.90;
+constexpr double kMostlyCompute = 0.60;
+constexpr double kWorthNaming = 0.05;
+constexpr double kClearlyFirst = 1.25;
+constexpr size_t kLeastSteps = 3;
+constexpr size_t kManySteps = 20;
+// More lost than this, and what is left may say something else than the whole did.
+constexpr double kBearableLoss = 0.10;
+
+struct Candidate {
+  Bound bound;
+  Category category;
+  double fraction = 0;
+  double low = 0;
+};
+
+double Fraction(const Attribution& attribution, Category category) {
+  const auto& total = attribution.breakdown[attribution::At(category)];
+  return total.has_value() ? total->fraction : 0;
+}
+
+// The four that may name a bound, largest first.
+std::array<Candidate, 4> Candidates(const Attribution& attribution) {
+  std::array<Candidate, 4> candidates = {{{Bound::kInput, Category::kInputStall},
+                                          {Bound::kTransfer, Category::kTransfer},
+                                          {Bound::kLaunch, Category::kLaunch},
+                                          {Bound::kCommunication, Category::kCommunication}}};
+  for (Candidate& candidate : candidates) {
+    const auto& total = attribution.breakdown[attribution::At(candidate.category)];
+    if (!total.has_value()) continue;
+    candidate.fraction = total->fraction;
+    candidate.low = total->low;
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.fraction > b.fraction; });
+  return candidates;
+}
+
+// What part of the run's steps or of the trainer's time is missing.
+double Lost(const model::Run& run, const Attribution& attribution) {
+  const auto& steps = run.rows.steps;
+  double lost = 0;
+  if (steps.size() > 1) {
+    uint64_t seen = 1;
+    for (size_t i = 1; i < steps.size(); ++i) {
+      if (steps[i].index != steps[i - 1].index) ++seen;
+    }
+    const double span = static_cast<double>(steps.back().index - steps.front().index) + 1;
+    lost = 1 - static_cast<double>(seen) / span;
+  }
+  const auto window = static_cast<double>(attribution.window.ns());
+  if (!steps.empty() && steps.front().track.known() && window > 0) {
+    double missing = 0;
+    for (const trace::Gap& gap : run.GapsOf(steps.front().track)) {
+      const int64_t ns = std::min(gap.to_ns, attribution.window.end_ns) -
+                         std::max(gap.from_ns, attribution.window.start_ns);
+      missing += static_cast<double>(std::max<int64_t>(ns, 0));
+    }
+    lost = std::max(lost, missing / window);
+  }
+  return lost;
+}
+
+Bound BoundOf(const Attribution& attribution, const std::array<Candidate, 4>& candidates) {
+  const double compute = Fraction(attribution, Category::kCompute);
+  if (compute >= kComputeBound) return Bound::kCompute;
+  const Candidate& first = candidates[0];
+  if (first.fraction >= kWorthNaming && first.fraction >= kClearlyFirst * candidates[1].fraction) {
+    return first.bound;
+  }
+  if (compute >= kMostlyCompute && first.fraction < kWorthNaming) return Bound::kCompute;
+  return Bound::kBalanced;
+}
+
+void Doubt(double factor, std::string why, Verdict& verdict) {
+  verdict.confidence *= factor;
+  verdict.doubts.push_back(std::move(why));
+}
+
+// How near the run is to another bound.
+void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4>& candidates,
+                   Verdict& verdict) {
+  const double compute = Fraction(attribution, Category::kCompute);
+  const Candidate& first = candidates[0];
+  const Candidate& second = candidates[1];
+  switch (verdict.bound) {
+    case Bound::kCompute:
+      if (compute < kComputeBound + 0.02 && first.fraction >= kWorthNaming) {
+        Doubt(0.8, fmt::format("compute covers {:.1f} % of step time, just enough", 100 * compute),
+              verdict);
+      }
+      return;
+    case Bound::kBalanced:
+      if (first.fraction >= kWorthNaming && first.fraction >= 1.15 * second.fraction) {
+        Doubt(0.8, "one category is nearly large enough to be named", verdict);
+      }
+      return;
+    case Bound::kInconclusive:
+      return;
+    case Bound::kInput:
+    case Bound::kTransfer:
+    case Bound::kLaunch:
+    case Bound::kCommunication:
+      break;
+  }
+  if (first.low < kWorthNaming) {
+    Doubt(0.7,
+          fmt::format("{} may be less than {:.0f} % of step time",
+                      attribution::WordFor(first.category), 100 * kWorthNaming),
+          verdict);
+  }
+  if (first.fraction < 1.5 * second.fraction) {
+    Doubt(0.8,
+          fmt::format("{} is nearly as large as {}", attribution::WordFor(second.category),
+                      attribution::WordFor(first.category)),
+          verdict);
+  }
+  if (compute > kComputeBound - 0.02) {
+    Doubt(0.8, fmt::format("compute covers {:.1f} % of step time", 100 * compute), verdict);
+  }
+}
+
+// The stage with the most blame, and what kept it most.
+void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
+  std::map<StageId, int64_t> stages;
+  std::map<std::pair<StageId, Cause>, int64_t> causes;
+  int64_t all = 0;
+  for (const attribution::Blame& blame : attribution.blame) {
+    stages[blame.stage] += blame.ns;
+    causes[{blame.stage, blame.cause}] += blame.ns;
+    all += blame.ns;
+  }
+  if (all == 0) return;
+  int64_t most = -1;
+  int64_t second = 0;
+  for (const auto& [stage, ns] : stages) {
+    if (ns > most) {
+      second = std::max<int64_t>(most, 0);
+      most = ns;
+      verdict.stage = stage;
+    } else {
+      second = std::max(second, ns);
+    }
+  }
+  int64_t most_cause = -1;
+  for (const auto& [key, ns] : causes) {
+    if (key.first != verdict.stage || ns <= most_cause) continue;
+    most_cause = ns;
+    verdict.cause = key.second;
+  }
+  const auto share = [](int64_t part, int64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
+  if (share(second, most) > 0.75) {
+    Doubt(0.6, "another stage is blamed nearly as much", verdict);
+  } else if (share(second, most) > 0.5) {
+    Doubt(0.85, "another stage is blamed more than half as much", verdict);
+  }
+  if (share(most_cause, most) < 0.5) {
+    Doubt(
+        0.85,
+        fmt::format("no cause explains half of what '{}' is blamed for", run.NameOf(verdict.stage)),
+        verdict);
+  }
+  if (verdict.cause == Cause::kUnknown) {
+    Doubt(0.7, "the trace does not tell what kept the stage", verdict);
+  }
+  if (!attribution.cross_check.agrees) Doubt(0.7, attribution.cross_check.text, verdict);
+}
+
+std::string TextOf(const model::Run& run, const Verdict& verdict) {
+  const std::string bound(WordFor(verdict.bound));
+  if (verdict.bound == Bound::kBalanced || verdict.bound == Bound::kInconclusive) return bound;
+  if (!verdict.cause.has_value()) return bound + "-bound";
+  const std::string_view stage =
+      verdict.stage.known() ? run.NameOf(verdict.stage) : std::string_view("unknown stage");
+  return fmt::format("{}-bound: {} ({})", bound, stage, attribution::WordFor(*verdict.cause));
+}
+
+}  // namespace
+
+Verdict Judge(const model::Run& run, const Attribution& attribution) {
+  Verdict verdict;
+  const size_t steps = attribution.window.steps + attribution.window.warmup_steps;
+  const double lost = Lost(run, attribution);
+  if (steps < kLeastSteps || attribution.window.ns() <= 0) {
+    verdict.doubts.push_back(fmt::format("{} steps are too few to judge by", steps));
+  } else if (lost > kBearableLoss) {
+    verdict.doubts.push_back(fmt::format("{:.0f} % of the run is missing", 100 * lost));
+  } else {
+    const auto candidates = Candidates(attribution);
+    verdict.confidence = 1;
+    verdict.bound = BoundOf(attribution, candidates);
+    DoubtTheBound(attribution, candidates, verdict);
+    if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
+    if (steps < kManySteps) {
+      Doubt(0.5 + 0.5 * static_cast<double>(steps) / kManySteps,
+            fmt::format("only {} steps are recorded", steps), verdict);
+    }
+    if (lost > 0)
+      Doubt(1 - lost, fmt::format("{:.1f} % of the run is missing", 100 * lost), verdict);
+    if (attribution.cpu.steal.value_or(0) > 0.05) {
+      Doubt(0.8, "other machines took more than 5 % of the cores' time", verdict);
+    }
+  }
+  verdict.text = TextOf(run, verdict);
+  return verdict;
+}
+
+}  // namespace stallscope::findings
