@@ -74,7 +74,11 @@ class Ring {
     const auto filled = [&] {
       return cell.turn.load(std::memory_order_acquire) == position + 1 || token_.cancelled();
     };
-    if (!filled()) Blocked(items_, trace::WaitCause::kEmpty, filled, cell.pusher);
+    if (!filled()) {
+      // The one that is waited for may sleep itself: with room, but none for more than one.
+      room_.Wake();
+      Blocked(items_, trace::WaitCause::kEmpty, filled, cell.pusher);
+    }
     if (cell.turn.load(std::memory_order_acquire) != position + 1) return false;
     item = std::move(cell.item);
     if (const recorder::Track* track = recorder::CurrentTrack(); track != nullptr) {
