@@ -11,6 +11,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/attribution|analyzer/model|"
+  "analyzer/compare|analyzer/attribution analyzer/spec|"
   "analyzer/export|analyzer/model|"
   "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export collectors/recorder collectors/system collectors/data collectors/capture|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
