@@ -12,6 +12,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
   "analyzer/findings|analyzer/attribution analyzer/spec|"
+  "analyzer/compare|analyzer/attribution analyzer/spec|"
   "analyzer/export|analyzer/attribution|"
   "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export collectors/recorder collectors/system collectors/data collectors/capture|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
