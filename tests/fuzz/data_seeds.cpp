@@ -92,19 +92,19 @@ void Images(const std::string& folder) {
 
 void Elements(const std::string& folder) {
   pipeline::Element element;
-  element.value.Reset(DType::kUint8, {2, 3, 3});
+  element.value.Reset(data::DType::kUint8, {2, 3, 3});
   std::fill_n(element.value.data(), element.value.bytes(), uint8_t{7});
   data::Buffer bytes;
   EncodeElement(element, bytes);
   Put(folder + "/image", data::AsText(bytes));
   element.content = pipeline::Content::kRecord;
-  element.value.Reset(DType::kUint8, {0});
+  element.value.Reset(data::DType::kUint8, {0});
   EncodeElement(element, bytes);
   Put(folder + "/empty", data::AsText(bytes));
   element.content = pipeline::Content::kTensor;
-  element.value.Reset(DType::kFloat32, {2, 3});
+  element.value.Reset(data::DType::kFloat32, {2, 3});
   std::fill_n(element.value.data(), element.value.bytes(), uint8_t{0});
-  element.one_hot.Reset(DType::kFloat32, {2, 4});
+  element.one_hot.Reset(data::DType::kFloat32, {2, 4});
   std::fill_n(element.one_hot.data(), element.one_hot.bytes(), uint8_t{0});
   element.batch = std::make_unique<pipeline::BatchMembers>();
   element.batch->ids.resize(2);
@@ -112,7 +112,7 @@ void Elements(const std::string& folder) {
   EncodeElement(element, bytes);
   Put(folder + "/batch", data::AsText(bytes));
   // A batch of two whose values are one number: refused.
-  element.value.Reset(DType::kFloat32, data::Shape{});
+  element.value.Reset(data::DType::kFloat32, data::Shape{});
   std::fill_n(element.value.data(), element.value.bytes(), uint8_t{0});
   EncodeElement(element, bytes);
   Put(folder + "/scalar_batch", data::AsText(bytes));
