@@ -111,8 +111,9 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a corrupt record ends the run, or is left out and told") {
     ScratchDir dir;
-    CHECK(RunStallscope({"generate", dir / "d", "--images", "8", "--size", "32x24", "--shards", "1"})
-              .exit_code == 0);
+    CHECK(
+        RunStallscope({"generate", dir / "d", "--images", "8", "--size", "32x24", "--shards", "1"})
+            .exit_code == 0);
     FlipBitInSecondRecord(OnlyRecordFile(dir / "d"));
     CheckFails(Record(SpecOf(dir, "tfrecord", "d/*.tfrecord", "decode_jpeg"), dir / "r.sst"),
                {".tfrecord", "offset ", "record 1", "on_error"});
@@ -129,9 +130,10 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a JPEG that claims 65535 x 65535 pixels costs an error, not memory") {
     ScratchDir dir;
-    const std::string head("\xff\xd8\xff\xc0\x00\x11\x08\xff\xff\xff\xff\x03\x01\x22\x00\x02\x11\x01"
-                           "\x03\x11\x01\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00",
-                           35);
+    const std::string head(
+        "\xff\xd8\xff\xc0\x00\x11\x08\xff\xff\xff\xff\x03\x01\x22\x00\x02\x11\x01"
+        "\x03\x11\x01\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00",
+        35);
     Write(dir / "images/a/huge.jpg", head + std::string(500, '\x55') + "\xff\xd9");
     CheckFails(Record(SpecOf(dir, "images", "images", "decode_jpeg"), dir / "r.sst"),
                {"huge.jpg", "65535"});
@@ -145,9 +147,9 @@ TEST_SUITE("fast") {
     CheckFails(Record(EndlessSpec(dir), dir.path()), {dir.path(), "name a file, not a folder"});
     // A limit on the size of files stands for a full disk: the run ends, and its beginning is kept.
     const ProgramResult full = RunProgram(
-        {"bash", "-c", "ulimit -f 256; exec \"$@\"", "bash",
-         BuildDir() + "/bin/stallscope", "record", EndlessSpec(dir), "-o", dir / "r.sst", "--quiet",
-         "--set", "trainer.emulated.compute_us_per_batch=0", "--steps", "20000"});
+        {"bash", "-c", "ulimit -f 256; exec \"$@\"", "bash", BuildDir() + "/bin/stallscope",
+         "record", EndlessSpec(dir), "-o", dir / "r.sst", "--quiet", "--set",
+         "trainer.emulated.compute_us_per_batch=0", "--steps", "20000"});
     CheckFails(full, {dir / "r.sst", "File too large"});
     CHECK(Info(dir / "r.sst")["steps"] > 0);
   }
@@ -155,7 +157,8 @@ TEST_SUITE("fast") {
   TEST_CASE("what is no file of ours is never removed") {
     ScratchDir dir;
     fs::create_symlink("/dev/null", dir / "null");
-    CheckFails(Record(SpecOf(dir, "tfrecord", "no.tfrecord", "decode_jpeg"), dir / "null"), {"no."});
+    CheckFails(Record(SpecOf(dir, "tfrecord", "no.tfrecord", "decode_jpeg"), dir / "null"),
+               {"no."});
     CHECK(fs::is_symlink(dir / "null"));
   }
 

@@ -29,11 +29,18 @@ double FigureBefore(const std::string& text, const std::string& unit) {
 // `stallscope record` of a shipped spec in the folder that has its data.
 ProgramResult Record(const ScratchDir& dir, const std::string& name, int steps,
                      const std::vector<std::string>& settings = {}) {
-  std::vector<std::string> arguments = {
-      "bash", "-c", "cd \"$1\"; shift; exec \"$@\"", "bash", dir.path(),
-      BuildDir() + "/bin/stallscope", "record",
-      SourceDir() + "/sample_traces/specs/" + name + ".json", "-o", dir / (name + ".sst"),
-      "--steps", std::to_string(steps)};
+  std::vector<std::string> arguments = {"bash",
+                                        "-c",
+                                        "cd \"$1\"; shift; exec \"$@\"",
+                                        "bash",
+                                        dir.path(),
+                                        BuildDir() + "/bin/stallscope",
+                                        "record",
+                                        SourceDir() + "/sample_traces/specs/" + name + ".json",
+                                        "-o",
+                                        dir / (name + ".sst"),
+                                        "--steps",
+                                        std::to_string(steps)};
   for (const std::string& setting : settings) {
     arguments.push_back("--set");
     arguments.push_back(setting);
@@ -103,8 +110,9 @@ TEST_SUITE("slow") {
 
   TEST_CASE("the training run on generated pictures reaches 95% in less than a minute") {
     ScratchDir dir;
-    REQUIRE(RunStallscope({"generate", dir / "data", "--images", "512", "--size", "96x96"})
-                .exit_code == 0);
+    REQUIRE(
+        RunStallscope({"generate", dir / "data", "--images", "512", "--size", "96x96"}).exit_code ==
+        0);
     const ProgramResult run = Record(dir, "train", 300);
     CAPTURE(run.out);
     const size_t learned = run.out.find("accuracy ");

@@ -66,8 +66,8 @@ TEST_SUITE("fast") {
         REQUIRE(data::EncodePng(pictures.pixels[i], png).ok());
         const std::string folder = dir / ("png/" + std::to_string(pictures.labels[i]));
         std::filesystem::create_directories(folder);
-        REQUIRE(WriteFileAtomically(folder + "/" + std::to_string(i) + ".png", data::AsText(png))
-                    .ok());
+        REQUIRE(
+            WriteFileAtomically(folder + "/" + std::to_string(i) + ".png", data::AsText(png)).ok());
       }
     }
     const Delivered raw = Run(Stages("raw", dir / "p.raw", R"~("busy(0)")~"));
@@ -89,7 +89,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a serial source reads files of any kind, one after the other") {
     ScratchDir dir;
-    const std::string records = MakeData(dir / "t", data::DataFormat::kTfRecord, kImages, 2, 32, 24);
+    const std::string records =
+        MakeData(dir / "t", data::DataFormat::kTfRecord, kImages, 2, 32, 24);
     const Delivered direct = Run(Stages("tfrecord", records, R"("decode_jpeg")"));
     const Delivered serial = Run(Stages("serial", records, R"("decode_jpeg")"));
     CHECK(serial.digest == direct.digest);
@@ -105,12 +106,12 @@ TEST_SUITE("fast") {
     ScratchDir dir;
     const std::string glob = MakeData(dir / "h", data::DataFormat::kHdf5, kImages, 3, 32, 24);
     const Delivered one = Run(Stages("hdf5", glob, R"~("busy(0)")~", R"(, "cycle_length": 3)"));
-    const Delivered three = Run(Stages("hdf5", glob, R"~("busy(0)")~",
-                                       R"(, "cycle_length": 3, "parallelism": 3)"));
+    const Delivered three =
+        Run(Stages("hdf5", glob, R"~("busy(0)")~", R"(, "cycle_length": 3, "parallelism": 3)"));
     CHECK(one.shapes == std::vector<std::string>{"6x24x32x3"});
     CHECK(three.digest == one.digest);
-    const Delivered other = RunStages(Stages("hdf5", glob, R"~("busy(0)")~",
-                                             R"(, "features": {"image": "nothing"})"));
+    const Delivered other =
+        RunStages(Stages("hdf5", glob, R"~("busy(0)")~", R"(, "features": {"image": "nothing"})"));
     REQUIRE(other.error.has_value());
     CHECK(other.error->kind == ErrorKind::kRun);
     CHECK(other.error->Line().find("nothing") != std::string::npos);
