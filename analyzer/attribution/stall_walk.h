@@ -62,6 +62,7 @@ class StallWalk {
   void ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
                    Shares& shares) const;
   void ExplainWorkers(StageId stage, Interval part, int depth, Shares& shares) const;
+  void ExplainHead(StageId stage, TrackId head, Interval part, int depth, Shares& shares) const;
   // Where order keeps at least half of the stage's other workers from going on.
   Intervals HeldByOrder(StageId stage, TrackId head, Interval part) const;
   void ExplainGap(const TrackView& view, size_t after, Interval part, Shares& shares) const;
