@@ -1,4 +1,7 @@
 #include "analyzer/attribution/attribution.h"
+
+#include <utility>
+
 #include "analyzer/attribution/blame.h"
 #include "analyzer/attribution/device_use.h"
 #include "analyzer/attribution/partition.h"
@@ -72,6 +75,13 @@ Attribution Attribute(const model::Run& run, unsigned threads) {
   result.timelines = std::move(partition.timelines);
   result.steps = std::move(partition.steps);
   return result;
+}
+
+StepPartition PartitionSteps(const model::Run& run) {
+  const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
+  if (intervals.empty()) return {};
+  Partition partition = PartitionWindow(run, WindowAfter(0, run, intervals), intervals);
+  return {std::move(partition.steps), partition.known};
 }
 
 }  // namespace stallscope::attribution

@@ -215,6 +215,13 @@ struct Attribution {
 
 Attribution Attribute(const model::Run& run, unsigned threads = 2);
 
+// The partition alone, of every step: the warm-up's too. In the order of Run::rows.steps.
+struct StepPartition {
+  std::vector<StepShare> steps;
+  PerCategory<bool> known{};
+};
+StepPartition PartitionSteps(const model::Run& run);
+
 }  // namespace stallscope::attribution
 
 #endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_

@@ -9,12 +9,16 @@ namespace {
 constexpr size_t kBatches = 64;
 constexpr double kMargin = 1.05;
 
-void Accumulate(std::vector<double>& values) {
-  for (size_t i = 1; i < values.size(); ++i) values[i] += values[i - 1];
-}
-
-double Between(const std::vector<double>& sums, size_t first, size_t last) {
-  return sums[last] - (first == 0 ? 0 : sums[first - 1]);
+// Around a bucket, each weighted by how near it is: with equal weights a period's burst more or
+// less within the reach would decide.
+double Around(const std::vector<double>& values, size_t at, size_t reach) {
+  const auto whole = static_cast<double>(reach + 1);
+  double sum = 0;
+  for (size_t i = at - std::min(at, reach); i < values.size() && i <= at + reach; ++i) {
+    const auto distance = static_cast<double>(i > at ? i - at : at - i);
+    sum += values[i] * (1 - distance / whole);
+  }
+  return sum;
 }
 
 uint32_t WorkersOf(const model::Run& run, StageId stage) {
@@ -55,21 +59,18 @@ Bursts::Bursts(const model::Run& run, const Partition& partition, const SpanTota
   for (auto* needs : {&groups, &stages}) {
     for (auto& [stage, need] : *needs) needs_ns_.push_back(std::move(need));
   }
-  Accumulate(demand_ns_);
-  for (std::vector<double>& need : needs_ns_) Accumulate(need);
 }
 
 bool Bursts::OnlyBursts(size_t counted_step) const {
   if (demand_ns_.empty() || needs_ns_.empty()) return false;
   const size_t reach = std::max<size_t>(kBatches / buckets_.steps_per_bucket(), 1);
-  const size_t at = std::min(buckets_.OfStep(counted_step), demand_ns_.size() - 1);
-  const size_t first = at - std::min(at, reach);
-  const size_t last = std::min(at + reach, demand_ns_.size() - 1);
+  // Not beyond the ends, where only one side would count.
+  const size_t last = demand_ns_.size() - 1;
+  size_t at = std::min(buckets_.OfStep(counted_step), last);
+  at = last < 2 * reach ? last / 2 : std::clamp(at, reach, last - reach);
   double most = 0;
-  for (const std::vector<double>& need : needs_ns_) {
-    most = std::max(most, Between(need, first, last));
-  }
-  return most > 0 && Between(demand_ns_, first, last) >= kMargin * most;
+  for (const std::vector<double>& need : needs_ns_) most = std::max(most, Around(need, at, reach));
+  return most > 0 && Around(demand_ns_, at, reach) >= kMargin * most;
 }
 
 }  // namespace stallscope::attribution

@@ -102,7 +102,7 @@ void StallWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId w
       Explain(node.track, gap, 0, shares);
     }
     const Interval work{std::max(node.at.start_ns, stall.start_ns), end};
-    Explain(node.track, work, 0, shares);
+    ExplainHead(views_[node.track.value].ClassOf(node.span).stage, node.track, work, 0, shares);
     until = std::max(std::min(node.at.start_ns, until), stall.start_ns);
     next = node.track;
   }
@@ -181,12 +181,19 @@ void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, 
     if (!workers.empty()) return ExplainWorkers(workers, part, depth + 1, shares);
     return shares.Add(producer.known() ? producer : view.StageOf(span), Cause::kUnknown, part.ns());
   }
+  ExplainHead(producer, waker, part, depth + 1, shares);
+}
+
+// What everybody behind it waits for: the element whose turn it is, in a worker of `stage`.
+void StallWalk::ExplainHead(StageId stage, TrackId head, Interval part, int depth,
+                            Shares& shares) const {
+  if (part.ns() <= 0) return;
   Intervals rest = {part};
-  for (const Interval& held : HeldByOrder(producer, views_[waker.value], part)) {
-    shares.Add(producer, Cause::kOrder, held.ns());
+  for (const Interval& held : HeldByOrder(stage, views_[head.value], part)) {
+    shares.Add(stage, Cause::kOrder, held.ns());
     rest = Subtract(rest, held);
   }
-  for (const Interval& piece : rest) Explain(waker, piece, depth + 1, shares);
+  for (const Interval& piece : rest) Explain(head, piece, depth, shares);
 }
 
 Intervals StallWalk::HeldByOrder(StageId stage, const TrackView& head, Interval part) const {
@@ -204,6 +211,7 @@ Intervals StallWalk::HeldByOrder(StageId stage, const TrackView& head, Interval 
         [&](size_t span, Interval piece) {
           const trace::SpanClass& what = view.ClassOf(span);
           if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kFull) return;
+          if (what.queue != run_.stages[stage.value].queue) return;
           changes.emplace_back(piece.start_ns, 1);
           changes.emplace_back(piece.end_ns, -1);
         },

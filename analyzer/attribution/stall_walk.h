@@ -63,6 +63,7 @@ class StallWalk {
                    Shares& shares) const;
   void ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
                       Shares& shares) const;
+  void ExplainHead(StageId stage, TrackId head, Interval part, int depth, Shares& shares) const;
   // Where order keeps at least half of the stage's other workers from going on.
   Intervals HeldByOrder(StageId stage, const TrackView& head, Interval part) const;
   void ExplainGap(const TrackView& view, size_t after, Interval part, Shares& shares) const;

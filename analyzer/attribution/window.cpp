@@ -48,7 +48,8 @@ size_t WarmupSteps(const std::vector<int64_t>& durations_ns) {
   return std::min(warmup, steps - kLeastSteps);
 }
 
-Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals) {
+Window WindowAfter(size_t warmup_steps, const model::Run& run,
+                   const std::vector<model::StepInterval>& intervals) {
   Window window;
   if (intervals.empty()) {
     const model::TimeRange whole = model::WindowOf(run);
@@ -56,7 +57,7 @@ Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval
     window.end_ns = std::max(whole.start_ns, whole.end_ns);
     return window;
   }
-  window.warmup_steps = WarmupSteps(Durations(intervals));
+  window.warmup_steps = warmup_steps;
   size_t left_out = 0;
   while (window.first_row < intervals.size()) {
     const size_t row = window.first_row;
@@ -75,6 +76,10 @@ Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval
     window.end_ns = std::max(window.end_ns, intervals[row].end_ns);
   }
   return window;
+}
+
+Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals) {
+  return WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
 }
 
 }  // namespace stallscope::attribution

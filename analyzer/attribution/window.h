@@ -14,7 +14,9 @@ namespace stallscope::attribution {
 // steps stay.
 size_t WarmupSteps(const std::vector<int64_t>& durations_ns);
 
-// Without steps the whole run.
+// The window that leaves out so many steps. Without steps it is the whole run.
+Window WindowAfter(size_t warmup_steps, const model::Run& run,
+                   const std::vector<model::StepInterval>& intervals);
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals);
 
 }  // namespace stallscope::attribution

@@ -81,8 +81,9 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
          fmt::format("{} steps, whose scaled gradients overflowed", training.skipped_steps));
   }
   if (result.pipeline.skipped > 0) {
-    line("left out", fmt::format("{} bad elements; the first: {}", result.pipeline.skipped,
-                                 result.pipeline.first_skipped));
+    line("left out",
+         fmt::format("{} bad element{}; the first: {}", result.pipeline.skipped,
+                     result.pipeline.skipped == 1 ? "" : "s", result.pipeline.first_skipped));
   }
   if (!result.digest.empty()) line("digest", result.digest);
   for (const std::string& note : result.pipeline.notes) line("note", note);

@@ -1,5 +1,8 @@
 #include "analyzer/export/records.h"
 
+#include <utility>
+
+#include "analyzer/attribution/attribution.h"
 #include "analyzer/export/words.h"
 
 namespace stallscope::exporting {
@@ -92,12 +95,23 @@ Status WriteSpanRecords(const model::Run& run, RecordWriter& writer) {
 }
 
 Status WriteStepRecords(const model::Run& run, RecordWriter& writer) {
-  writer.Begin({"step", "start_ns", "end_ns"});
-  for (const model::StepInterval& step : model::StepIntervals(run)) {
+  std::vector<std::string> columns = {"step", "start_ns", "end_ns"};
+  for (const attribution::Category category : attribution::kReportOrder) {
+    columns.push_back(std::string(attribution::WordFor(category)) + "_ns");
+  }
+  writer.Begin(std::move(columns));
+  const attribution::StepPartition partition = attribution::PartitionSteps(run);
+  for (const attribution::StepShare& step : partition.steps) {
     writer.Uint(step.index);
     writer.Int(step.start_ns);
     writer.Int(step.end_ns);
-    // A partition's columns, <category>_ns each, belong here and into Begin().
+    for (const attribution::Category category : attribution::kReportOrder) {
+      if (partition.known[attribution::At(category)]) {
+        writer.Int(step.ns[attribution::At(category)]);
+      } else {
+        writer.Unknown();
+      }
+    }
     STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
   }
   return {};

@@ -10,7 +10,7 @@ namespace stallscope::exporting {
 
 // Spans track by track, then copies, then kernels.
 Status WriteSpanRecords(const model::Run& run, RecordWriter& writer);
-// One a step: step,start_ns,end_ns, then whatever a partition of the steps adds.
+// One a step: step,start_ns,end_ns, then <category>_ns for each category of the breakdown.
 Status WriteStepRecords(const model::Run& run, RecordWriter& writer);
 // One a value: sampled counters, then the depth of a queue after each push and pop.
 Status WriteCounterRecords(const model::Run& run, RecordWriter& writer);

@@ -130,6 +130,21 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 10, decode cpu 50, read cpu 10, read io 30");
   }
 
+  TEST_CASE("path: order while half of the other workers wait for room behind the element") {
+    const auto scene = [](bool ordered, bool own_queue) {
+      PathScene s;
+      s.run.stages[s.decode.value].ordered = ordered;
+      s.Work(s.worker, s.decode, 0, 100, {.item = 7, .cpu = 100});
+      s.Wait(s.other, WaitCause::kFull, own_queue ? s.queue : s.read_queue, 20, 70);
+      s.Batch(kBatch, 7);
+      s.Stall(s.worker, kBatch);
+      return s.Blamed();
+    };
+    CHECK(scene(true, true) == "decode cpu 50, decode order 50");
+    CHECK(scene(true, false) == "decode cpu 100");  // room in another stage's queue
+    CHECK(scene(false, true) == "decode cpu 100");
+  }
+
   TEST_CASE("path: an element that two threads worked on at once") {
     PathScene s;
     s.Work(s.worker, s.decode, 0, 80, {.item = 7, .cpu = 80});

@@ -48,6 +48,18 @@ void CheckPartition(const Attribution& a) {
   }
 }
 
+void CheckAllSteps(const model::Run& run) {
+  const StepPartition all = PartitionSteps(run);
+  REQUIRE(all.steps.size() == run.rows.steps.size());
+  for (size_t i = 0; i < all.steps.size(); ++i) {
+    const StepShare& step = all.steps[i];
+    REQUIRE(step.index == run.rows.steps[i].index);
+    int64_t share = 0;
+    for (const int64_t ns : step.ns) share += ns;
+    REQUIRE(share == step.end_ns - step.start_ns);
+  }
+}
+
 void CheckBlame(const model::Run& run, const Attribution& a) {
   const auto& stall = a.breakdown[At(Category::kInputStall)];
   int64_t sum = 0;
@@ -103,6 +115,7 @@ void CheckRandomRuns(uint64_t seed, int count) {
     CheckPartition(attribution);
     CheckBlame(run, attribution);
     CheckUse(run, attribution);
+    CheckAllSteps(run);
   }
 }
 

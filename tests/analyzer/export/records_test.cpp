@@ -14,6 +14,10 @@ using stallscope::test::TraceBuilder;
 
 namespace {
 
+const std::string kStepColumns =
+    "step,start_ns,end_ns,compute_ns,transfer_ns,communication_ns,launch_ns,input_stall_ns,sync_ns,"
+    "other_ns\r\n";
+
 std::vector<nlohmann::json> Lines(const std::string& text) {
   std::vector<nlohmann::json> lines;
   std::istringstream in(text);
@@ -65,10 +69,20 @@ TEST_SUITE("fast") {
     trace.Step(1, 2'000, 2'900);
     const model::Run run = Loaded(trace);
     CHECK(Exported(run, Format::kCsv, What::kSteps) ==
-          "step,start_ns,end_ns\r\n0,1000,2000\r\n1,2000,2900\r\n");
-    CHECK(Exported(run, Format::kJsonl, What::kSteps) ==
-          "{\"step\":0,\"start_ns\":1000,\"end_ns\":2000}\n"
-          "{\"step\":1,\"start_ns\":2000,\"end_ns\":2900}\n");
+          kStepColumns + "0,1000,2000,600,,0,,300,0,100\r\n1,2000,2900,600,,0,,300,0,0\r\n");
+    const auto lines = Lines(Exported(run, Format::kJsonl, What::kSteps));
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[1]["step"] == 1);
+    CHECK(lines[1]["start_ns"] == 2000);
+    CHECK(lines[1]["end_ns"] == 2900);
+    // There is no device track that could tell.
+    CHECK(lines[1]["transfer_ns"].is_null());
+    int64_t sum = 0;
+    for (const char* known :
+         {"compute_ns", "communication_ns", "input_stall_ns", "sync_ns", "other_ns"}) {
+      sum += lines[1][known].get<int64_t>();
+    }
+    CHECK(sum == 900);
   }
 
   TEST_CASE("counters are samples and the depths of queues") {
@@ -90,7 +104,7 @@ TEST_SUITE("fast") {
   TEST_CASE("an empty run is a header line, or nothing") {
     TraceBuilder trace;
     const model::Run run = Loaded(trace);
-    CHECK(Exported(run, Format::kCsv, What::kSteps) == "step,start_ns,end_ns\r\n");
+    CHECK(Exported(run, Format::kCsv, What::kSteps) == kStepColumns);
     CHECK(Exported(run, Format::kJsonl, What::kSteps).empty());
   }
 }
