@@ -5,6 +5,7 @@
 #include "analyzer/attribution/blame.h"
 #include "analyzer/attribution/device_use.h"
 #include "analyzer/attribution/partition.h"
+#include "analyzer/attribution/queue_use.h"
 #include "analyzer/attribution/stage_use.h"
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/system_use.h"

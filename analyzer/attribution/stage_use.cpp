@@ -9,8 +9,6 @@
 #include <set>
 #include <string_view>
 
-#include "analyzer/attribution/merge_runs.h"
-#include "analyzer/attribution/parallel.h"
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
 
@@ -147,46 +145,6 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
     use.starved = std::min(1.0, static_cast<double>(own->second.empty_ns) / whole);
     use.blocked = std::min(1.0, static_cast<double>(own->second.full_ns) / whole);
   }
-  return uses;
-}
-
-std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, unsigned threads) {
-  struct Depth {
-    int64_t time_ns;
-    uint32_t depth;
-  };
-  std::vector<std::vector<Depth>> depths(run.queues.size());
-  for (const trace::QueueEvent& event : run.rows.queue_events) {
-    if (event.queue.known()) depths[event.queue.value].push_back({event.time_ns, event.depth});
-  }
-  std::vector<QueueUse> uses(run.queues.size());
-  ForEachParallel(run.queues.size(), threads, [&](size_t q) {
-    QueueUse& use = uses[q];
-    use.queue = QueueId{static_cast<uint32_t>(q)};
-    use.capacity = run.queues[q].info.capacity;
-    std::vector<Depth>& series = depths[q];
-    if (series.empty() || window.ns() <= 0) return;
-    MergeRuns(series, [](const Depth& a, const Depth& b) { return a.time_ns < b.time_ns; });
-    double area = 0;
-    int64_t empty = 0;
-    int64_t full = 0;
-    int64_t seen = 0;
-    for (size_t i = 0; i < series.size(); ++i) {
-      const int64_t until = i + 1 < series.size() ? series[i + 1].time_ns : window.end_ns;
-      const int64_t ns =
-          std::min(until, window.end_ns) - std::max(series[i].time_ns, window.start_ns);
-      if (ns <= 0) continue;
-      seen += ns;
-      area += static_cast<double>(series[i].depth) * static_cast<double>(ns);
-      if (series[i].depth == 0) empty += ns;
-      if (use.capacity > 0 && series[i].depth >= use.capacity) full += ns;
-    }
-    if (seen == 0) return;
-    const auto whole = static_cast<double>(seen);
-    use.mean = area / whole;
-    use.empty = static_cast<double>(empty) / whole;
-    if (use.capacity > 0) use.full = static_cast<double>(full) / whole;
-  });
   return uses;
 }
 

@@ -18,9 +18,6 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
                                   const WorkSplit& split, const std::vector<bool>& serial,
                                   uint64_t samples, double cores);
 
-// Depth over time of each queue in the window, by queue.
-std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, unsigned threads);
-
 // The stage with the least capacity, or where threads are shared by several the one that needs
 // most of the threads with the least; compared with the stage that is blamed most.
 CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUse>& stages,

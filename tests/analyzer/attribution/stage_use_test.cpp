@@ -2,14 +2,18 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/analyzer/attribution/run_builder.h"
+#include "tests/support/random.h"
 
 using namespace stallscope;
 using namespace stallscope::attribution;
 using doctest::Approx;
+using test::Random;
 using test::RunBuilder;
 using trace::WaitCause;
 
@@ -197,6 +201,47 @@ TEST_SUITE("fast") {
     CHECK(*use.mean == Approx((2 * 100 + 4 * 50 + 0 * 50 + 1 * 100) / 300.0));
     CHECK(*use.empty == Approx(50 / 300.0));
     CHECK(*use.full == Approx(50 / 300.0));
+  }
+
+  TEST_CASE("a queue's depth over time, of very many events and of threads far out of step") {
+    Random random(13);
+    for (const size_t apart : {1000u, 100'000u}) {  // events between two threads in the file
+      RunBuilder b;
+      const StageId decode = b.Stage("decode");
+      const QueueId queue = b.Queue("decode", 4, decode);
+      std::vector<std::pair<int64_t, uint32_t>> events;
+      for (int64_t t = 0; t < 300'000; ++t) {
+        events.emplace_back(t / 2 * 2, static_cast<uint32_t>(random.Below(6)));
+      }
+      // Even ones first, then odd ones, a stretch after the other.
+      std::vector<std::pair<int64_t, uint32_t>> in_file;
+      for (size_t from = 0; from < events.size(); from += 2 * apart) {
+        for (const size_t odd : {0u, 1u}) {
+          for (size_t i = from + odd; i < std::min(events.size(), from + 2 * apart); i += 2) {
+            b.Push(queue, events[i].first, events[i].second);
+            in_file.push_back(events[i]);
+          }
+        }
+      }
+      b.Step({.index = 0, .requested = 100, .received = 100, .issued = 100, .done = 290'001});
+      std::stable_sort(in_file.begin(), in_file.end(),
+                       [](const auto& x, const auto& y) { return x.first < y.first; });
+      double area = 0;
+      double empty = 0;
+      double full = 0;
+      for (size_t i = 0; i < in_file.size(); ++i) {
+        const int64_t until = i + 1 < in_file.size() ? in_file[i + 1].first : 290'001;
+        const auto ns = static_cast<double>(std::max<int64_t>(
+            0, std::min<int64_t>(until, 290'001) - std::max<int64_t>(in_file[i].first, 100)));
+        area += ns * in_file[i].second;
+        empty += in_file[i].second == 0 ? ns : 0;
+        full += in_file[i].second >= 4 ? ns : 0;
+      }
+      const QueueUse use = *Attribute(b.Take()).stages.at(0).queue;
+      CHECK(*use.mean == Approx(area / 289'901).epsilon(1e-12));
+      CHECK(*use.empty == Approx(empty / 289'901).epsilon(1e-12));
+      CHECK(*use.full == Approx(full / 289'901).epsilon(1e-12));
+    }
   }
 
   TEST_CASE("a queue without events or without a capacity claims nothing") {
