@@ -76,13 +76,17 @@ class Pass {
     return inside;
   }
 
-  const Stage& Of(StageId id) {
-    if (last_.use == nullptr || last_id_ != id) {
-      last_id_ = id;
-      last_ = {&use.stages[id], &work[id]};
-      last_.work->busy_by_bucket.resize(buckets_.size());
+  // A thread does the work of several stages in turn: a look into the map at each span would be a
+  // fifth of the whole pass.
+  Stage& Of(StageId id) {
+    const size_t at = id.known() ? size_t{id.value} + 1 : 0;
+    if (at >= stages_.size()) stages_.resize(at + 1);
+    Stage& stage = stages_[at];
+    if (stage.use == nullptr) {
+      stage = {&use.stages[id], &work[id]};
+      stage.work->busy_by_bucket.resize(buckets_.size());
     }
-    return last_;
+    return stage;
   }
 
   void AddBusy(const Stage& stage, int64_t end_ns, int64_t ns) {
@@ -134,9 +138,8 @@ class Pass {
   const trace::SpanColumns& spans_;
   const Window& window_;
   const StepBuckets& buckets_;
-  std::vector<Open> open_;  // spans that a later one may enclose
-  StageId last_id_;
-  Stage last_;
+  std::vector<Open> open_;     // spans that a later one may enclose
+  std::vector<Stage> stages_;  // by number + 1, None first
   size_t bucket_ = 0;
   int64_t covered_ns_ = 0;
   int64_t first_ns_ = std::numeric_limits<int64_t>::max();

@@ -1,11 +1,17 @@
 #include "analyzer/attribution/track_view.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "analyzer/attribution/parallel.h"
 
 namespace stallscope::attribution {
+namespace {
+
+constexpr size_t kBlock = 64;
+
+}  // namespace
 
 TrackView::TrackView(const model::Run& run, const model::Track& track)
     : run_(&run), track_(&track), final_(track.spans.size()) {
@@ -14,11 +20,16 @@ TrackView::TrackView(const model::Run& run, const model::Track& track)
     final_[i] = first_start_after >= track.spans.EndNs(i);
     first_start_after = std::min(first_start_after, track.spans.start_ns[i]);
   }
+  block_ends_.reserve(track.spans.size() / kBlock);
+  for (size_t last = kBlock - 1; last < track.spans.size(); last += kBlock) {
+    block_ends_.push_back(track.spans.EndNs(last));
+  }
 }
 
 size_t TrackView::FirstEndingAfter(int64_t time_ns) const {
-  size_t low = 0;
-  size_t high = track_->spans.size();
+  const auto block = std::upper_bound(block_ends_.begin(), block_ends_.end(), time_ns);
+  size_t low = static_cast<size_t>(block - block_ends_.begin()) * kBlock;
+  size_t high = std::min(low + kBlock, track_->spans.size());
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (track_->spans.EndNs(middle) > time_ns) {

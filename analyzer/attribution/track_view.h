@@ -40,6 +40,7 @@ class TrackView {
   const model::Run* run_;
   const model::Track* track_;
   std::vector<bool> final_;
+  std::vector<int64_t> block_ends_;  // of the last span of each block: an index that stays in cache
 };
 
 template <class Span, class Gap>
