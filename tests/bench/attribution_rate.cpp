@@ -1,7 +1,8 @@
 // From a trace file to the answer: how long, how much memory.
 //
-//   attribution_rate write SPANS FILE     a trace as our own pipeline records it
-//   attribution_rate read FILE [THREADS]  load it, attribute it, print what that took
+//   attribution_rate write SPANS FILE [spans]  a trace as our own pipeline records it; with `spans`
+//                                              without what it says of queues and elements
+//   attribution_rate read FILE [THREADS]       load it, attribute it, print what that took
 //
 // Two programs in one, because the writer's memory would count as the reader's peak.
 #include <sys/resource.h>
@@ -63,7 +64,8 @@ class Maker {
     for (uint32_t t = 0; t < tracks_.size(); ++t) tracks_[t].id = TrackId{t};
   }
 
-  void Write(uint64_t spans) {
+  void Write(uint64_t spans, bool spans_only) {
+    spans_only_ = spans_only;
     Define();
     for (uint64_t batch = 0; batch * kSpansOfBatch < spans; ++batch) {
       Batch(batch);
@@ -88,6 +90,10 @@ class Maker {
     TrackId id;
     int64_t free_at = 1'000'000;
     std::vector<Span> spans;
+    std::vector<QueueEvent> queue_events;
+    std::vector<Element> elements;
+    std::vector<Lineage> lineage;
+    std::vector<Release> releases;
   };
 
   static TraceWriter Open(const std::string& path) {
@@ -183,10 +189,10 @@ class Maker {
   void Queue(uint32_t queue, uint64_t item, uint32_t from, uint32_t to, int64_t pushed,
              int64_t popped) {
     const auto depth = static_cast<uint32_t>(random_() % 16);
-    builder_.Add(
-        QueueEvent{pushed, ItemId{item}, QueueId{queue}, TrackId{from}, depth + 1, QueueOp::kPush});
-    builder_.Add(
-        QueueEvent{popped, ItemId{item}, QueueId{queue}, TrackId{to}, depth, QueueOp::kPop});
+    tracks_[from].queue_events.push_back(
+        {pushed, ItemId{item}, QueueId{queue}, TrackId{from}, depth + 1, QueueOp::kPush});
+    tracks_[to].queue_events.push_back(
+        {popped, ItemId{item}, QueueId{queue}, TrackId{to}, depth, QueueOp::kPop});
   }
 
   void Batch(uint64_t batch) {
@@ -219,14 +225,15 @@ class Maker {
       Queue(kShuffle, e, reader, decoder, at, pulled);
       Queue(kDecode, e, decoder, augmenter, decoded, done);
       Queue(kAugment, e, augmenter, Batcher(), done, done + 500);
-      builder_.Add(Element{item, e, e * 110'000, 110'000, StringId{0}, 0});
-      builder_.Add(Lineage{item, batch_id, StageId{kBatch}});
-      if (e % 2 == 0) builder_.Add(Release{decoded - 50, decoded, item, StageId{kDecode}});
+      tracks_[reader].elements.push_back({item, e, e * 110'000, 110'000, StringId{0}, 0});
+      tracks_[Batcher()].lineage.push_back({item, batch_id, StageId{kBatch}});
+      if (e % 2 == 0) {
+        tracks_[augmenter].releases.push_back({decoded - 50, decoded, item, StageId{kDecode}});
+      }
       if (done > last) {
         last = done;
         last_item = item;
       }
-      if (builder_.Full()) Append(FrameType::kChunk);
     }
     const int64_t made = Work(Batcher(), kBatch, last, Around(60'000), batch_id, WaitCause::kEmpty,
                               kAugment, Augmenter(last_item.value));
@@ -262,6 +269,16 @@ class Maker {
     now_ = device;
   }
 
+  template <class Row>
+  void FlushRows(std::vector<Row>& rows) {
+    for (const Row& row : rows) {
+      if (spans_only_) break;
+      if (builder_.Full()) Append(FrameType::kChunk);
+      builder_.Add(row);
+    }
+    rows.clear();
+  }
+
   void Flush() {
     for (Thread& thread : tracks_) {
       for (const Span& s : thread.spans) {
@@ -271,6 +288,10 @@ class Maker {
         builder_.AddWaker(s.waker);
       }
       thread.spans.clear();
+      FlushRows(thread.queue_events);
+      FlushRows(thread.elements);
+      FlushRows(thread.lineage);
+      FlushRows(thread.releases);
     }
     for (uint32_t c = 0; c < 2 * kWorkers; ++c) {
       const double part = c % 2 == 0 ? 0.7 : 0.05;
@@ -286,6 +307,7 @@ class Maker {
   std::vector<Thread> tracks_;
   int64_t device_free_ = 0;
   int64_t now_ = 0;
+  bool spans_only_ = false;
 };
 
 double PeakMib() {
@@ -335,13 +357,13 @@ int Read(const std::string& path, unsigned threads) {
 
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "write" && argc == 4) {
-    Maker(argv[3]).Write(std::strtoull(argv[2], nullptr, 10));
+  if (command == "write" && argc >= 4) {
+    Maker(argv[3]).Write(std::strtoull(argv[2], nullptr, 10), argc > 4);
     return 0;
   }
   if (command == "read" && argc >= 3) {
     return Read(argv[2], argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 2);
   }
-  std::fprintf(stderr, "usage: attribution_rate write SPANS FILE | read FILE [THREADS]\n");
+  std::fprintf(stderr, "usage: attribution_rate write SPANS FILE [spans] | read FILE [THREADS]\n");
   return 2;
 }
