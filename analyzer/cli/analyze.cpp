@@ -102,8 +102,7 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   if (budget.has_value()) {
     STALLSCOPE_ASSIGN_OR_RETURN(const auto comparison, AgainstBase(arguments, analysed));
     STALLSCOPE_ASSIGN_OR_RETURN(
-        report.budget,
-        report::CheckBudget(*budget, report, comparison ? &*comparison : nullptr));
+        report.budget, report::CheckBudget(*budget, report, comparison ? &*comparison : nullptr));
     switch (report::GateOf(report.budget)) {
       case report::Gate::kHeld:
         break;
@@ -114,10 +113,9 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
         exit_code = inconclusive_fails ? kExitInconclusive : 0;
     }
   }
-  STALLSCOPE_RETURN_IF_ERROR(
-      WriteReports(outputs, [&](const std::string& format, bool colors) {
-        return Write(report, format, colors, inconclusive_fails);
-      }));
+  STALLSCOPE_RETURN_IF_ERROR(WriteReports(outputs, [&](const std::string& format, bool colors) {
+    return Write(report, format, colors, inconclusive_fails);
+  }));
   return exit_code;
 }
 

@@ -53,10 +53,9 @@ Result<int> RunCompare(const CompareArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto now, Summaries(arguments.now));
   const compare::Comparison comparison = compare::Compare(base, now);
   const bool inconclusive_fails = arguments.inconclusive == "fail";
-  STALLSCOPE_RETURN_IF_ERROR(
-      WriteReports(outputs, [&](const std::string& format, bool colors) {
-        return Write(comparison, format, colors, inconclusive_fails);
-      }));
+  STALLSCOPE_RETURN_IF_ERROR(WriteReports(outputs, [&](const std::string& format, bool colors) {
+    return Write(comparison, format, colors, inconclusive_fails);
+  }));
   switch (comparison.answer) {
     case compare::Answer::kSlower:
       return kExitFailed;
@@ -73,8 +72,8 @@ Result<int> RunCompare(const CompareArguments& arguments) {
 
 void AddCompare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = app.add_subcommand(
-      "compare", "Say whether a change made runs faster or slower, and where");
+  CLI::App* command =
+      app.add_subcommand("compare", "Say whether a change made runs faster or slower, and where");
   command->add_option("--base", arguments->base, "Runs before the change")->required();
   command->add_option("--new", arguments->now, "Runs after it")->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);

@@ -120,9 +120,9 @@ bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes) 
 
 const attribution::StageUse* UseOf(const Case& c, StageId stage) {
   const auto& stages = c.attribution.stages;
-  const auto at =
-      std::find_if(stages.begin(), stages.end(),
-                   [&](const attribution::StageUse& use) { return use.stage == stage; });
+  const auto at = std::find_if(stages.begin(), stages.end(), [&](const attribution::StageUse& use) {
+    return use.stage == stage;
+  });
   return at == stages.end() ? nullptr : &*at;
 }
 

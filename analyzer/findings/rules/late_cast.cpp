@@ -15,7 +15,8 @@ bool MovesOnly(const OpCall& op) { return op.name() == "flip" || op.name() == "c
 std::string EarlyPair(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
-    if (Widens(ops[i]) && MovesOnly(ops[i + 1])) return ops[i].Text() + " before " + ops[i + 1].Text();
+    if (Widens(ops[i]) && MovesOnly(ops[i + 1]))
+      return ops[i].Text() + " before " + ops[i + 1].Text();
   }
   return "";
 }

@@ -73,8 +73,8 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{} works in the trainer's thread", NameOf(c, last)));
   draft.words.value = std::to_string(kFirstPrefetch);
-  Recommend(draft, fmt::format("prepare {} batches ahead", kFirstPrefetch),
-            FirstPrefetch(c, last), Ahead(kFirstPrefetch));
+  Recommend(draft, fmt::format("prepare {} batches ahead", kFirstPrefetch), FirstPrefetch(c, last),
+            Ahead(kFirstPrefetch));
   SetMemory(c, kFirstPrefetch, draft);
   drafts.push_back(std::move(draft));
 }

@@ -21,9 +21,8 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans, fmt::format("{}: every element of the data", source));
   draft.words.value = std::to_string(info.world_size);
   Patch patch;
-  patch.changes.emplace_back(
-      InsertChange{{FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}},
-                   Place::After(source)});
+  patch.changes.emplace_back(InsertChange{
+      {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
   RecommendUnpriced(draft, "give each rank its shard of the files, directly behind the source",
                     std::move(patch),
                     "it changes what an epoch is, not how fast a rank reads: it is about every "

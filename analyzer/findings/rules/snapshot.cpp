@@ -30,8 +30,7 @@ void Snapshot(const Case& c, const Load*, std::vector<Draft>& drafts) {
                       fmt::format("{} of step time is preprocessing whose result is the same in "
                                   "every run ({})",
                                   Percent(share), store->names));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: no random op up to here", NameOf(c, last)));
+  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: no random op up to here", NameOf(c, last)));
   Patch patch = StoreBehind(*c.spec, store->prefix,
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
   const std::string text = fmt::format(

@@ -17,8 +17,7 @@ bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   if (ops.empty() || !IsPerValue(ops.back())) return false;
   const attribution::StageUse* use = UseOf(c, stage);
   if (use == nullptr || use->elements == 0) return false;
-  return std::all_of(ops.begin(), ops.end(), IsPerValue) ||
-         use->service_ns.mean < kCheapServiceNs;
+  return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
 }
 
 // The batch would fail on elements of unequal size.

@@ -20,8 +20,7 @@ void CheapMaps(CaseBuilder& b) {
 std::vector<Scenario> MapScenarios() {
   return {
       {"map-parallelism", "two workers, busy all the time",
-       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); },
-       "the tuner sets them",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the tuner sets them",
        [](CaseBuilder& b) { b.SpecOf<MapSpec>("decode").parallelism = Knob::Auto(); }},
       {"map-parallelism", "more workers than cores, of work that sleeps",
        [](CaseBuilder& b) {
@@ -34,8 +33,7 @@ std::vector<Scenario> MapScenarios() {
          b.UseOf("decode").cpu_ns = b.UseOf("decode").busy_ns;
        }},
       {"order", "finished elements are held back",
-       [](CaseBuilder& b) { b.Stall("decode", Cause::kOrder, 0.2); },
-       "they are few",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kOrder, 0.2); }, "they are few",
        [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
       {"autotune", "two maps that are both too slow",
        [](CaseBuilder& b) {
