@@ -194,9 +194,10 @@ TEST_SUITE("fast") {
           "decode unknown 20");
   }
 
-  TEST_CASE("buffer: a lasting lack on 65 batches' distance does not spoil a burst, 64 does") {
-    // Step k computes 100; the stage works 10 for each but 100,000 for the last. Only steps from
-    // which the last lies 65 away or more could have been kept up with.
+  TEST_CASE("buffer: a lasting lack far away does not spoil a burst, a near one does") {
+    // Step k computes 100; the stage works 10 for each but 100,000 for the last, which counts by
+    // 1 - distance / 65: 10 x 65 + 99,990 x weight against 6,500 / 1.05. From 62 steps away on the
+    // stage could have kept up.
     test::RunBuilder b;
     const StageId decode = b.Stage("decode");
     const StageId train = b.Stage("trainer", "trainer", 1, true, {decode});
@@ -204,7 +205,7 @@ TEST_SUITE("fast") {
     const TrackId worker = b.Thread("decode/0", decode);
     const TrackId trainer = b.Thread("trainer", train);
     int64_t now = 0;
-    constexpr uint64_t kSteps = 100;
+    constexpr uint64_t kSteps = 300;
     for (uint64_t k = 0; k < kSteps; ++k) {
       const int64_t work = k + 1 == kSteps ? 100'000 : 10;
       b.Work(worker, decode, now, now + work, {.cpu = static_cast<uint64_t>(work)});
@@ -218,9 +219,9 @@ TEST_SUITE("fast") {
               .track = trainer});
       now = done;
     }
-    // The last step is 99: step 34 lies 65 before it, step 35 lies 64. Of a warm-up nothing is
-    // seen: all steps but the last are alike.
+    // Step 237 lies 62 before the last one. Of a warm-up nothing is seen: all steps but the last
+    // are alike.
     const model::Run run = b.Take();
-    CHECK(test::BlameText(run, Attribute(run)) == "decode buffer 350, decode cpu 100640");
+    CHECK(test::BlameText(run, Attribute(run)) == "decode buffer 2380, decode cpu 100610");
   }
 }
