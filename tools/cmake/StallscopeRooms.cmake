@@ -10,6 +10,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/trace||protobuf isal"
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
+  "analyzer/timeline|analyzer/model|"
   "analyzer/export|analyzer/model|"
   "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export collectors/recorder collectors/system collectors/data collectors/capture|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
