@@ -109,8 +109,8 @@ double StepSeconds(const Load& load) {
 
 double ServiceWithoutContention(const attribution::StageUse& use) {
   if (use.elements == 0 || use.busy_ns <= 0) return use.service_ns.mean * kNs;
-  const double kept = 1 - std::min(1.0, static_cast<double>(use.contention_ns) /
-                                            static_cast<double>(use.busy_ns));
+  const double kept =
+      1 - std::min(1.0, static_cast<double>(use.contention_ns) / static_cast<double>(use.busy_ns));
   return use.service_ns.mean * kNs * kept;
 }
 
@@ -167,8 +167,7 @@ Anchors Anchored(const Load& before, const Load& after) {
   Anchors anchors;
   anchors.as_factor = (after.batch / after_s) / (before.batch / law_s);
   const double rest = std::max(0.0, measured_s - law_s) * after.batch / before.batch;
-  anchors.as_time =
-      (after.batch / (after_s + rest)) / (before.batch / std::max(law_s, measured_s));
+  anchors.as_time = (after.batch / (after_s + rest)) / (before.batch / std::max(law_s, measured_s));
   return anchors;
 }
 

@@ -39,10 +39,10 @@ struct StageLoad {
 };
 
 struct Load {
-  std::vector<StageLoad> stages;  // from the source to the trainer
-  double cores = 0;               // 0: not known
-  double other_cpu_s = 0;         // burned outside of the stages, for one sample
-  double batch = 1;               // samples of a step
+  std::vector<StageLoad> stages;                 // from the source to the trainer
+  double cores = 0;                              // 0: not known
+  double other_cpu_s = 0;                        // burned outside of the stages, for one sample
+  double batch = 1;                              // samples of a step
   attribution::PerCategory<double> exposed_s{};  // of a step; no input stall
   double held_s = 0;            // of a step: batches that were finished but not in order yet
   double device_variation = 0;  // of what the exposed times add up to

@@ -44,7 +44,8 @@ bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
 }
 
 double GainFor(const Finding& finding) {
-  const bool priced = finding.recommendation.has_value() && finding.recommendation->gain.has_value();
+  const bool priced =
+      finding.recommendation.has_value() && finding.recommendation->gain.has_value();
   return priced ? finding.recommendation->gain->predicted : 0;
 }
 

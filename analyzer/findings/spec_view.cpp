@@ -76,9 +76,7 @@ bool IsRandom(const MapSpec& map) {
   return std::any_of(ops.begin(), ops.end(), [](const OpCall& op) { return op.op->random; });
 }
 
-bool IsDecode(const OpCall& op) {
-  return op.name() == "decode_jpeg" || op.name() == "decode_png";
-}
+bool IsDecode(const OpCall& op) { return op.name() == "decode_jpeg" || op.name() == "decode_png"; }
 
 bool Decodes(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);

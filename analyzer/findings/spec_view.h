@@ -57,10 +57,10 @@ std::string FreshName(const Spec& spec, const std::string& base);
 // last map may be of that kind only in part. A shuffle or a repeat on the way must move behind the
 // store: it would freeze the order, or never see an epoch's end.
 struct StablePrefix {
-  size_t last = 0;    // index of its last stage
-  size_t ops = 0;     // of that stage, where only some of its ops belong to it
-  bool whole = true;  // all of it does
-  bool maps = false;  // there is work in it besides reading
+  size_t last = 0;                  // index of its last stage
+  size_t ops = 0;                   // of that stage, where only some of its ops belong to it
+  bool whole = true;                // all of it does
+  bool maps = false;                // there is work in it besides reading
   std::vector<std::string> behind;  // stages that move, in their order
 };
 StablePrefix StablePrefixOf(const Spec& spec);

@@ -12,8 +12,8 @@ namespace stallscope::findings {
 
 struct StoreCase {
   StablePrefix prefix;
-  double share = 0;         // of step time that is blamed on its stages
-  std::string names;        // "read, decode"
+  double share = 0;          // of step time that is blamed on its stages
+  std::string names;         // "read, decode"
   double element_bytes = 0;  // of what would be stored; 0: the run does not tell
   uint64_t elements = 0;     // of an epoch; likewise
 };

@@ -10,7 +10,8 @@
 
 namespace stallscope::findings {
 
-// --- Shares of step time --------------------------------------------------------------------------
+// --- Shares of step time
+// --------------------------------------------------------------------------
 
 // Published (the TensorFlow profiler's input-pipeline analyzer): a run is moderately input-bound
 // from 5 % of step time on, highly from 20 % on. PyTorch's profiler recommends a change where its
@@ -27,7 +28,8 @@ constexpr double kFullDeviceUse = 0.90;
 // a loss; the verdict has no word for it, so only a large share is worth a line.
 constexpr double kSyncShare = kHighShare;
 
-// --- Workers and buffers --------------------------------------------------------------------------
+// --- Workers and buffers
+// --------------------------------------------------------------------------
 
 // Workers to propose beyond what the demand needs: a service time's mean is not its 90th
 // percentile.
@@ -45,7 +47,8 @@ constexpr double kCoresBurned = 0.90;
 // Of the window that the cgroup stopped the program, or of the cores that the hypervisor took.
 constexpr double kThrottled = 0.05;
 
-// --- Elements -------------------------------------------------------------------------------------
+// --- Elements
+// -------------------------------------------------------------------------------------
 
 // Handing an element from thread to thread costs some 20 to 40 ns where nobody sleeps and 32 us a
 // wake where somebody does: below 50 us of work an element, the handing over is what is paid for.
@@ -67,14 +70,16 @@ constexpr int64_t kFewestShuffledBatches = 2;
 // Buffers below this are nobody's problem.
 constexpr uint64_t kLargeBufferBytes = uint64_t{256} << 20;
 
-// --- Memory ---------------------------------------------------------------------------------------
+// --- Memory
+// ---------------------------------------------------------------------------------------
 
 // The kernel reclaims from some 90 % of a limit on, and an epoch's end or a checkpoint needs more
 // than a step.
 constexpr double kMemoryRisk = 0.85;
 constexpr double kMemoryDanger = 0.95;
 
-// --- Stragglers -----------------------------------------------------------------------------------
+// --- Stragglers
+// -----------------------------------------------------------------------------------
 
 // A step's wait for one element is worth naming where it is longer than the median step; what is
 // shorter is a burst, and the prefetch's business.
@@ -89,7 +94,8 @@ constexpr double kSlowRank = 1.10;
 // A first step of more than ten medians is compilation, warm caches and filling buffers.
 constexpr double kWarmUpSteps = 10;
 
-// --- Device ---------------------------------------------------------------------------------------
+// --- Device
+// ---------------------------------------------------------------------------------------
 
 // Kernels shorter than this end before the next can be launched (5 to 10 us a launch).
 constexpr double kShortKernelNs = 10'000;
@@ -98,7 +104,8 @@ constexpr double kSkippedSteps = 0.01;
 // Batches of another size than the usual one: every one more than an epoch's last.
 constexpr double kOddBatches = 0.01;
 
-// --- Pricing --------------------------------------------------------------------------------------
+// --- Pricing
+// --------------------------------------------------------------------------------------
 
 // Of a gain's logarithm: what the law leaves out (caches, memory bandwidth, clock rates). The
 // models of tf.data's authors were within a tenth on the pipelines that they measured.

@@ -44,8 +44,8 @@ Effect Tuned(const std::vector<StageId>& stages) {
               if (stage == nullptr) continue;
               const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
               stage->own_threads = true;
-              stage->workers = std::clamp(needed, stage->workers,
-                                          std::max(stage->workers, 2 * load.cores));
+              stage->workers =
+                  std::clamp(needed, stage->workers, std::max(stage->workers, 2 * load.cores));
               stage->places = std::max(stage->places, stage->workers);
             }
           },
@@ -66,9 +66,9 @@ void Autotune(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     names += (names.empty() ? "" : ", ") + NameOf(c, id);
     patch.changes.emplace_back(SetTo(NameOf(c, id) + ".parallelism", Knob::Auto()));
   }
-  Draft draft = About("autotune", c, StageId::None(), share,
-                      fmt::format("{} stages are each too slow for the trainer: {}", slow.size(),
-                                  names));
+  Draft draft =
+      About("autotune", c, StageId::None(), share,
+            fmt::format("{} stages are each too slow for the trainer: {}", slow.size(), names));
   for (StageId id : slow) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: up to {:.0f} samples/s, and the trainer could take {:.0f}", NameOf(c, id),

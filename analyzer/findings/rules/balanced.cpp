@@ -14,15 +14,14 @@ void Balanced(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const bool several = Worth(c, Category::kInputStall) || Worth(c, Category::kTransfer) ||
                        Worth(c, Category::kLaunch) || Worth(c, Category::kCommunication);
   const char* what = several ? "no single thing bounds this run" : "nothing is worth changing";
-  Draft draft = About("balanced", c, StageId::None(), 0,
-                      fmt::format("{}: compute {}, input stall {}, transfer "
-                                  "{}, launch {}, communication {} of step time",
-                                  what,
-                                  Percent(Share(c, Category::kCompute)),
-                                  Percent(Share(c, Category::kInputStall)),
-                                  Percent(Share(c, Category::kTransfer)),
-                                  Percent(Share(c, Category::kLaunch)),
-                                  Percent(Share(c, Category::kCommunication))));
+  Draft draft =
+      About("balanced", c, StageId::None(), 0,
+            fmt::format(
+                "{}: compute {}, input stall {}, transfer "
+                "{}, launch {}, communication {} of step time",
+                what, Percent(Share(c, Category::kCompute)),
+                Percent(Share(c, Category::kInputStall)), Percent(Share(c, Category::kTransfer)),
+                Percent(Share(c, Category::kLaunch)), Percent(Share(c, Category::kCommunication))));
   draft.finding.severity = Severity::kInfo;
   drafts.push_back(std::move(draft));
 }

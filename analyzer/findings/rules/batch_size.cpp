@@ -32,16 +32,14 @@ void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   }
   const auto* spec = As<BatchSpec>(c, batch);
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
-  Draft draft = About("batch-size", c, batch, share,
-                      fmt::format("{} of step time is spent once a step, for {} samples",
-                                  Percent(share), now));
+  Draft draft = About(
+      "batch-size", c, batch, share,
+      fmt::format("{} of step time is spent once a step, for {} samples", Percent(share), now));
   Show(draft, Evidence::Kind::kStep,
-       fmt::format("launch {}, communication {} of step time",
-                   Percent(Share(c, Category::kLaunch)),
+       fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
                    Percent(Share(c, Category::kCommunication))));
   draft.words.value = std::to_string(2 * now);
-  Recommend(draft,
-            fmt::format("make batches of {}, and scale the learning rate along", 2 * now),
+  Recommend(draft, fmt::format("make batches of {}, and scale the learning rate along", 2 * now),
             spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
             WithLargerBatch(batch, 2, {2.0, 1.95, 1.8}));
   const double bytes = BytesOfBatch(c);

@@ -34,10 +34,10 @@ void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
                       fmt::format("{} of step time is work that every epoch repeats ({})",
                                   Percent(store->share), store->names));
   Show(draft, Evidence::Kind::kSpans,
-       bytes.has_value() ? fmt::format("an epoch is {} elements, {} at this place",
-                                       store->elements, Size(*bytes))
-                         : std::string("the run was shorter than an epoch, or does not tell the "
-                                       "size of an element at this place"));
+       bytes.has_value()
+           ? fmt::format("an epoch is {} elements, {} at this place", store->elements, Size(*bytes))
+           : std::string("the run was shorter than an epoch, or does not tell the "
+                         "size of an element at this place"));
   CacheSpec cache;
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
   if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);

@@ -38,9 +38,9 @@ void CopyOverlap(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.spec.has_value() && c.spec->transfer.overlap) return;
   const CopiesToDevice copies = CopiesOf(c);
   const double share = Share(c, Category::kTransfer);
-  Draft draft = About("copy-overlap", c, StageId::None(), share,
-                      fmt::format("{} of step time the device does nothing but receive a copy",
-                                  Percent(share)));
+  Draft draft = About(
+      "copy-overlap", c, StageId::None(), share,
+      fmt::format("{} of step time the device does nothing but receive a copy", Percent(share)));
   Show(draft, Evidence::Kind::kCopy,
        fmt::format("{} copies to the device, none beside a kernel's work", copies.count));
   Patch patch;

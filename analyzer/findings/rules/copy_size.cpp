@@ -19,9 +19,10 @@ void CopySize(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double a_step = static_cast<double>(copies.count) / static_cast<double>(steps);
   if (each >= static_cast<double>(kSmallCopyBytes) || a_step < kManyCopies) return;
   const double share = Share(c, Category::kTransfer);
-  Draft draft = About("copy-size", c, StageId::None(), share,
-                      fmt::format("{:.0f} copies a step of {} each: their latency is what they cost",
-                                  a_step, Size(each)));
+  Draft draft =
+      About("copy-size", c, StageId::None(), share,
+            fmt::format("{:.0f} copies a step of {} each: their latency is what they cost", a_step,
+                        Size(each)));
   Show(draft, Evidence::Kind::kCopy, fmt::format("{} copies to the device", copies.count));
   const double one = kManyCopies / a_step / 4;
   Recommend(draft, "put a batch's arrays into one buffer, and copy that", {},

@@ -28,16 +28,17 @@ void DecodeCrop(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
-    const double share = Blamed(c, stage.id);
+    const double share = BlamedForWork(c, stage.id);
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::string pair = CropBehindDecode(*map);
     if (pair.empty()) continue;
-    Draft draft = About("decode-crop", c, stage.id, share,
-                        fmt::format("{} decodes whole pictures to keep a crop of each ({})",
-                                    stage.name, pair));
+    Draft draft = About(
+        "decode-crop", c, stage.id, share,
+        fmt::format("{} decodes whole pictures to keep a crop of each ({})", stage.name, pair));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time waits for it", stage.name, Percent(share)));
-    // 1,180 whole pictures a second, 1,510 by the region of a random crop, 1,830 by a centre of 224.
+    // 1,180 whole pictures a second, 1,510 by the region of a random crop, 1,830 by a centre of
+    // 224.
     Recommend(draft, "decode no more than the crop keeps",
               Setting("rewrites.crop_aware_decode", true),
               WithTimeTimes(stage.id, {0.92, 0.82, 0.65}));

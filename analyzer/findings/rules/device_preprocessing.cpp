@@ -45,12 +45,13 @@ void DevicePreprocessing(const Case& c, const Load*, std::vector<Draft>& drafts)
   for (size_t i = tail->first; i < ops.size(); ++i) {
     moved += (moved.empty() ? "" : ", ") + ops[i].Text();
   }
-  Draft draft = About("device-preprocessing", c, id, share,
-                      fmt::format("{} of step time waits for the cores that do {}, while the "
-                                  "device computes {} of it",
-                                  Percent(share), stage.name,
-                                  Percent(Share(c, Category::kCompute))));
-  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: {} can run on the device", stage.name, moved));
+  Draft draft =
+      About("device-preprocessing", c, id, share,
+            fmt::format("{} of step time waits for the cores that do {}, while the "
+                        "device computes {} of it",
+                        Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} can run on the device", stage.name, moved));
   const std::string text = fmt::format("do {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
   if (tail->first == 0) {

@@ -39,9 +39,9 @@ void IdleDevice(const Case& c, const Load*, std::vector<Draft>& drafts) {
   });
   if (idle == 0 || most == 0) return;
   const double share = static_cast<double>(idle) / static_cast<double>(devices.size());
-  Draft draft = About("idle-device", c, StageId::None(), share,
-                      fmt::format("{} of {} devices take no part in training", idle,
-                                  devices.size()));
+  Draft draft =
+      About("idle-device", c, StageId::None(), share,
+            fmt::format("{} of {} devices take no part in training", idle, devices.size()));
   for (const auto& device : devices) {
     Show(draft, Evidence::Kind::kKernel,
          fmt::format("device {}: busy {}", device.device,

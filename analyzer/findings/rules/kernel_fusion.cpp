@@ -21,10 +21,10 @@ void KernelFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   if (count == 0 || static_cast<double>(ns) / static_cast<double>(count) > kShortKernelNs) return;
   const double share = Share(c, Category::kLaunch);
-  Draft draft = About("kernel-fusion", c, StageId::None(), share,
-                      fmt::format("{} of step time is launching, and a kernel takes {} in the mean",
-                                  Percent(share),
-                                  Duration(static_cast<double>(ns) / static_cast<double>(count))));
+  Draft draft = About(
+      "kernel-fusion", c, StageId::None(), share,
+      fmt::format("{} of step time is launching, and a kernel takes {} in the mean", Percent(share),
+                  Duration(static_cast<double>(ns) / static_cast<double>(count))));
   Show(draft, Evidence::Kind::kKernel, fmt::format("{} kernels", count));
   Recommend(draft, "make one kernel of neighbouring ones",
             c.spec.has_value() ? Setting("trainer.fuse", true) : Patch(),

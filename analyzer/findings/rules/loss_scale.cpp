@@ -28,9 +28,9 @@ void LossScale(const Case& c, const Load*, std::vector<Draft>& drafts) {
   } else {
     draft.words.value = "1024";
   }
-  RecommendUnpriced(draft, "begin with a lower loss scale, or compute in bfloat16, which needs none",
-                    std::move(patch), "it is about steps that count, not about their speed",
-                    Aim::kQuality);
+  RecommendUnpriced(
+      draft, "begin with a lower loss scale, or compute in bfloat16, which needs none",
+      std::move(patch), "it is about steps that count, not about their speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

@@ -15,9 +15,9 @@ void MixedPrecision(const Case& c, const Load*, std::vector<Draft>& drafts) {
   // An emulated device takes its time whatever it computes, and a host's cores have no half floats.
   if (!ComputesReally(c) || (now != Precision::kFp32 && now != Precision::kTf32)) return;
   const double share = Share(c, Category::kCompute);
-  Draft draft = About("mixed-precision", c, StageId::None(), share,
-                      fmt::format("the device computes {} of the time, in {}", Percent(share),
-                                  ToWord(now)));
+  Draft draft =
+      About("mixed-precision", c, StageId::None(), share,
+            fmt::format("the device computes {} of the time, in {}", Percent(share), ToWord(now)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, fmt::format("trainer.precision: {}", ToWord(now)));
   RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32",

@@ -41,8 +41,7 @@ void Order(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(share), stage.name));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: finished elements held{}", stage.name, LongestHold(c, stage.id)));
-    const bool knob =
-        As<MapSpec>(c, stage.id) != nullptr || As<SourceSpec>(c, stage.id) != nullptr;
+    const bool knob = As<MapSpec>(c, stage.id) != nullptr || As<SourceSpec>(c, stage.id) != nullptr;
     Recommend(draft, fmt::format("let {} hand elements on as they are finished", stage.name),
               knob ? Setting(stage.name + ".deterministic", false) : Patch(),
               NotHeld(share / BlamedOn(c, Cause::kOrder)));

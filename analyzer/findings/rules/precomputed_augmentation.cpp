@@ -27,16 +27,15 @@ bool StoreBehindStage(const Spec& spec, size_t stage) {
 void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   const StageId id = StageNamed(c, stage.name);
   if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
-  const double share = Blamed(c, id);
-  Draft draft = About("precomputed-augmentation", c, id, share,
-                      fmt::format("{} of step time is random augmentation in {}", Percent(share),
-                                  stage.name));
+  const double share = BlamedForWork(c, id);
+  Draft draft = About(
+      "precomputed-augmentation", c, id, share,
+      fmt::format("{} of step time is random augmentation in {}", Percent(share), stage.name));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} of step time", stage.name, Percent(share)));
   Patch patch;
-  patch.changes.emplace_back(
-      InsertChange{{FreshName(*c.spec, "augmented"), SnapshotSpec{"augmented"}},
-                   Place::After(stage.name)});
+  patch.changes.emplace_back(InsertChange{
+      {FreshName(*c.spec, "augmented"), SnapshotSpec{"augmented"}}, Place::After(stage.name)});
   RecommendUnpriced(draft,
                     fmt::format("write augmented elements to disk ahead of training, several "
                                 "variants of each: with one, every epoch sees the same pictures, "
@@ -60,11 +59,9 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans, fmt::format("{}: random ops", spec.stages[map].name));
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::Before(spec.stages[map].name)});
-  RecommendUnpriced(draft,
-                    fmt::format("move {} before {}, unless that is meant", name,
-                                spec.stages[map].name),
-                    std::move(patch), "it is about what the model sees, not about speed",
-                    Aim::kQuality);
+  RecommendUnpriced(
+      draft, fmt::format("move {} before {}, unless that is meant", name, spec.stages[map].name),
+      std::move(patch), "it is about what the model sees, not about speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

@@ -32,8 +32,8 @@ void SerialSource(const Case& c, const Load* load, std::vector<Draft>& drafts) {
         "split {} into {} that can be read at the same time, one for each part of the data",
         stage.name, readers);
     // What makes its elements up has a parallel twin; what reads files does not say their format.
-    const bool twin = source != nullptr && source->format == SourceFormat::kSerial &&
-                      source->files.empty();
+    const bool twin =
+        source != nullptr && source->format == SourceFormat::kSerial && source->files.empty();
     Patch patch;
     if (twin) {
       patch = Setting(stage.name + ".format", "synthetic");

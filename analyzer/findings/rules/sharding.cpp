@@ -21,9 +21,8 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans, fmt::format("{}: every element of the data", source));
   draft.words.value = std::to_string(info.world_size);
   Patch patch;
-  patch.changes.emplace_back(
-      InsertChange{{FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}},
-                   Place::After(source)});
+  patch.changes.emplace_back(InsertChange{
+      {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
   RecommendUnpriced(draft, "give each rank its shard of the files, directly behind the source",
                     std::move(patch),
                     "it changes what an epoch is, not how fast a rank reads: it is about every "
@@ -53,7 +52,7 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   if (shard >= spec.stages.size() || map > shard) return;
   const int64_t count = std::get<ShardSpec>(spec.stages[shard].kind).count;
   double share = 0;
-  for (size_t i = 0; i < shard; ++i) share += Blamed(c, StageNamed(c, spec.stages[i].name));
+  for (size_t i = 0; i < shard; ++i) share += BlamedForWork(c, StageNamed(c, spec.stages[i].name));
   if (count < 2 || share < kModerateShare) return;
   const std::string& name = spec.stages[shard].name;
   Draft draft = About("sharding", c, StageNamed(c, name), share,

@@ -33,9 +33,8 @@ std::map<uint32_t, double> OwnNs(const Case& c) {
 void SlowRank(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::map<uint32_t, double> own = OwnNs(c);
   if (own.size() < 2 || c.verdict.bound == Bound::kInconclusive) return;
-  const auto slowest = std::max_element(own.begin(), own.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto slowest = std::max_element(
+      own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   std::vector<double> others;
   for (const auto& [rank, ns] : own) {
     if (rank != slowest->first) others.push_back(ns);

@@ -13,7 +13,7 @@ namespace {
 double ShareOfMaps(const Case& c, const StablePrefix& prefix) {
   double share = 0;
   for (size_t i = 1; i <= prefix.last; ++i) {
-    share += Blamed(c, StageNamed(c, c.spec->stages[i].name));
+    share += BlamedForWork(c, StageNamed(c, c.spec->stages[i].name));
   }
   return share;
 }
@@ -30,8 +30,7 @@ void Snapshot(const Case& c, const Load*, std::vector<Draft>& drafts) {
                       fmt::format("{} of step time is preprocessing whose result is the same in "
                                   "every run ({})",
                                   Percent(share), store->names));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: no random op up to here", NameOf(c, last)));
+  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: no random op up to here", NameOf(c, last)));
   Patch patch = StoreBehind(*c.spec, store->prefix,
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
   const std::string text = fmt::format(

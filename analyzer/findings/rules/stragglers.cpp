@@ -13,9 +13,9 @@ std::string Origin(const Case& c, const attribution::Straggler& straggler) {
   if (straggler.file == trace::StringId::None()) return "";
   const std::optional<size_t> shard = ShardOf(c, straggler.file);
   const std::string_view file = c.run.Text(straggler.file);
-  return shard.has_value() ? fmt::format(", read from shard {} ({}, record {})", *shard, file,
-                                         straggler.record)
-                           : fmt::format(", read from {}", file);
+  return shard.has_value()
+             ? fmt::format(", read from shard {} ({}, record {})", *shard, file, straggler.record)
+             : fmt::format(", read from {}", file);
 }
 
 Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {

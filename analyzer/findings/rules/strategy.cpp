@@ -12,9 +12,9 @@ using attribution::Category;
 void Strategy(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kCommunication)) return;
   const double share = Share(c, Category::kCommunication);
-  Draft draft = About("strategy", c, StageId::None(), share,
-                      fmt::format("{} of step time is communication that no computing hides",
-                                  Percent(share)));
+  Draft draft = About(
+      "strategy", c, StageId::None(), share,
+      fmt::format("{} of step time is communication that no computing hides", Percent(share)));
   for (const auto& kernel : c.attribution.kernels) {
     if (!kernel.communication) continue;
     Show(draft, Evidence::Kind::kKernel,

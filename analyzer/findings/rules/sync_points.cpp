@@ -22,7 +22,8 @@ void SyncPoints(const Case& c, const Load*, std::vector<Draft>& drafts) {
        fmt::format("{} of idle device time behind a synchronisation",
                    Duration(static_cast<double>(c.attribution.idle.sync_ns))));
   const bool knob = c.spec.has_value() && !c.spec->transfer.overlap;
-  Recommend(draft, "read the loss every many steps, and issue the next step before this one is done",
+  Recommend(draft,
+            "read the loss every many steps, and issue the next step before this one is done",
             knob ? Setting("transfer.overlap", true) : Patch(),
             WithExposedTimes(Category::kSync, {0.7, 0.4, 0.1}));
   drafts.push_back(std::move(draft));

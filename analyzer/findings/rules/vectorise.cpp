@@ -17,8 +17,7 @@ bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   if (ops.empty() || !IsPerValue(ops.back())) return false;
   const attribution::StageUse* use = UseOf(c, stage);
   if (use == nullptr || use->elements == 0) return false;
-  return std::all_of(ops.begin(), ops.end(), IsPerValue) ||
-         use->service_ns.mean < kCheapServiceNs;
+  return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
 }
 
 // The batch would fail on elements of unequal size.
@@ -44,7 +43,7 @@ void Vectorise(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto* map = As<MapSpec>(before);
   const StageId id = StageNamed(c, before.name);
   if (map == nullptr || map->on == MapOn::kDevice || !OneSize(spec, batch - 1)) return;
-  const double share = Blamed(c, id);
+  const double share = BlamedForWork(c, id);
   if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
   Draft draft = About("vectorise", c, id, share,
                       fmt::format("{} works element by element on what a whole batch could be "

@@ -17,7 +17,8 @@ TEST_SUITE("fast") {
   TEST_CASE("each line of advice is a rule's") {
     std::set<std::string_view> ids;
     for (const RuleEntry& entry : AllRules()) ids.insert(entry.id);
-    for (const auto table : {advice::TfData(), advice::Pytorch(), advice::Dali(), advice::Grain()}) {
+    for (const auto table :
+         {advice::TfData(), advice::Pytorch(), advice::Dali(), advice::Grain()}) {
       std::set<std::string_view> seen;
       for (const Line& line : table) {
         CAPTURE(line.id);

@@ -187,7 +187,8 @@ void CaseBuilder::Spend(Category category, double share, findings::Bound bound) 
 void CaseBuilder::Stall(std::string_view name, Cause cause, double share) {
   Spend(Category::kInputStall, share, findings::Bound::kInput);
   const StageId stage = IdOf(name);
-  attribution.blame.push_back({stage, cause, static_cast<int64_t>(share * kSteps * kStepNs), share});
+  attribution.blame.push_back(
+      {stage, cause, static_cast<int64_t>(share * kSteps * kStepNs), share});
   verdict.stage = stage;
   verdict.cause = cause;
   if (cause == Cause::kOrder || cause == Cause::kBuffer) return;

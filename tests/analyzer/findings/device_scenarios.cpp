@@ -25,24 +25,21 @@ void LaunchBound(CaseBuilder& b) {
 
 std::vector<Scenario> DeviceScenarios() {
   return {
-      {"pinned-memory", "copies from pageable memory", TransferBound,
-       "they are pinned",
+      {"pinned-memory", "copies from pageable memory", TransferBound, "they are pinned",
        [](CaseBuilder& b) {
          b.spec.transfer.pinned = true;
-         for (auto& copy : b.attribution.devices[0].copies) copy.memory = trace::CopyMemory::kPinned;
+         for (auto& copy : b.attribution.devices[0].copies)
+           copy.memory = trace::CopyMemory::kPinned;
        }},
       {"copy-overlap", "the device waits for its copies", TransferBound,
-       "they run beside computing",
-       [](CaseBuilder& b) { b.spec.transfer.overlap = true; }},
+       "they run beside computing", [](CaseBuilder& b) { b.spec.transfer.overlap = true; }},
       {"copy-size", "twenty small copies a step",
        [](CaseBuilder& b) {
          b.Spend(Category::kTransfer, 0.3, Bound::kTransfer);
          b.CopyBatches(trace::CopyMemory::kPinned, 4'000, 20);
        },
-       "they are large",
-       [](CaseBuilder& b) { b.attribution.devices[0].copies[0].bytes *= 100; }},
-      {"narrow-dtype", "bytes that are widened for the link", TransferBound,
-       "bytes cross it",
+       "they are large", [](CaseBuilder& b) { b.attribution.devices[0].copies[0].bytes *= 100; }},
+      {"narrow-dtype", "bytes that are widened for the link", TransferBound, "bytes cross it",
        [](CaseBuilder& b) { b.spec.transfer.dtype = TransferDtype::kUint8; }},
       {"narrow-dtype", "floats that were bytes",
        [](CaseBuilder& b) {
@@ -60,22 +57,18 @@ std::vector<Scenario> DeviceScenarios() {
          b.TakeStagesFromSpec();
          b.Stall("norm", Cause::kCpu, 0.6);
        },
-       "the device is a core itself",
-       [](CaseBuilder& b) { b.run.info.device.kind = "host"; }},
+       "the device is a core itself", [](CaseBuilder& b) { b.run.info.device.kind = "host"; }},
       {"device-preprocessing", "the end of a map",
        [](CaseBuilder& b) { b.Stall("augment", Cause::kCpuContention, 0.6); },
        "the device has no room",
        [](CaseBuilder& b) {
          b.attribution.breakdown[attribution::At(Category::kCompute)]->fraction = 0.6;
        }},
-      {"captured-graph", "kernels are launched one by one", LaunchBound,
-       "the graph is captured",
+      {"captured-graph", "kernels are launched one by one", LaunchBound, "the graph is captured",
        [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kCaptured; }},
-      {"kernel-fusion", "kernels of five microseconds", LaunchBound,
-       "they are long",
+      {"kernel-fusion", "kernels of five microseconds", LaunchBound, "they are long",
        [](CaseBuilder& b) { b.attribution.kernels[0].count = 1000; }},
-      {"batch-size", "launches for few samples", LaunchBound,
-       "the device computes",
+      {"batch-size", "launches for few samples", LaunchBound, "the device computes",
        [](CaseBuilder& b) {
          b.attribution.breakdown[attribution::At(Category::kLaunch)]->fraction = 0.04;
        }},
@@ -88,12 +81,10 @@ std::vector<Scenario> DeviceScenarios() {
            b.run.rows.batches.push_back(batch);
          }
        },
-       "nothing is captured",
-       [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kEager; }},
+       "nothing is captured", [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kEager; }},
       {"mixed-precision", "computing in float32",
        [](CaseBuilder& b) { b.spec.trainer.precision = Precision::kFp32; },
-       "the device is emulated",
-       [](CaseBuilder& b) { b.run.info.device.kind = "emulated"; }},
+       "the device is emulated", [](CaseBuilder& b) { b.run.info.device.kind = "emulated"; }},
       {"loss-scale", "one step in ten is thrown away",
        [](CaseBuilder& b) {
          b.spec.trainer.precision = Precision::kFp16;

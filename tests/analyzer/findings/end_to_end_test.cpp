@@ -168,8 +168,8 @@ TEST_SUITE("fast") {
     // 8 cores feed 8 workers: 2 ms a batch, and the device takes 2 ms.
     CHECK(gain->predicted > 2.5);
     CHECK(gain->predicted < 4.2);
-    const auto changed = stallscope::Apply(
-        stallscope::ReadSpec(kSpec, "spec").value(), finding->recommendation->patch);
+    const auto changed = stallscope::Apply(stallscope::ReadSpec(kSpec, "spec").value(),
+                                           finding->recommendation->patch);
     CHECK(changed.ok());
   }
 

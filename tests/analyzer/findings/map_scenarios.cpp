@@ -10,9 +10,8 @@ void CheapMaps(CaseBuilder& b) {
   b.StageSpecOf("decode").kind = MapSpec{.ops = {"busy(2)"}, .parallelism = {2, false}};
   b.StageSpecOf("augment").kind = MapSpec{.ops = {"busy(3)"}, .parallelism = {2, false}};
   b.Stall("augment", Cause::kCpu, 0.3);
-  // 40 us of work, of which handing over is a part.
   b.UseOf("decode").service_ns.mean = 10'000;
-  b.UseOf("augment").service_ns.mean = 624'000;
+  b.UseOf("augment").service_ns.mean = 30'000;
 }
 
 }  // namespace
@@ -20,8 +19,7 @@ void CheapMaps(CaseBuilder& b) {
 std::vector<Scenario> MapScenarios() {
   return {
       {"map-parallelism", "two workers, busy all the time",
-       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); },
-       "the tuner sets them",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the tuner sets them",
        [](CaseBuilder& b) { b.SpecOf<MapSpec>("decode").parallelism = Knob::Auto(); }},
       {"map-parallelism", "more workers than cores, of work that sleeps",
        [](CaseBuilder& b) {
@@ -34,8 +32,7 @@ std::vector<Scenario> MapScenarios() {
          b.UseOf("decode").cpu_ns = b.UseOf("decode").busy_ns;
        }},
       {"order", "finished elements are held back",
-       [](CaseBuilder& b) { b.Stall("decode", Cause::kOrder, 0.2); },
-       "they are few",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kOrder, 0.2); }, "they are few",
        [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
       {"autotune", "two maps that are both too slow",
        [](CaseBuilder& b) {

@@ -37,14 +37,12 @@ std::vector<Scenario> ReadScenarios() {
          for (auto& element : b.run.rows.elements) element.file = {0};
        }},
       {"parallel-reads", "two readers that sleep",
-       [](CaseBuilder& b) { b.Stall("read", Cause::kBlocked, 0.4); },
-       "the disk gives no more",
+       [](CaseBuilder& b) { b.Stall("read", Cause::kBlocked, 0.4); }, "the disk gives no more",
        [](CaseBuilder& b) {
          b.SpecOf<SourceSpec>("read").throttle_bytes_per_s = 1'000'000;
          b.attribution.cpu.read_bytes_per_s = 980'000;
        }},
-      {"sharding", "two ranks read everything",
-       [](CaseBuilder& b) { b.run.info.world_size = 2; },
+      {"sharding", "two ranks read everything", [](CaseBuilder& b) { b.run.info.world_size = 2; },
        "each reads its shard",
        [](CaseBuilder& b) {
          b.spec.stages.insert(b.spec.stages.begin() + 1, {"shard", ShardSpec{2, 0}});
@@ -66,11 +64,9 @@ std::vector<Scenario> ReadScenarios() {
          b.UseOf("read").serial = true;
          b.Stall("read", Cause::kSerial, 0.5);
        },
-       "it is fast enough",
-       [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
+       "it is fast enough", [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
       {"shuffle-buffer", "fewer elements than two batches",
-       [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40; },
-       "two batches",
+       [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40; }, "two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 64; }},
       {"shuffle-place", "decoded pictures in the buffer",
        [](CaseBuilder& b) {
@@ -79,8 +75,7 @@ std::vector<Scenario> ReadScenarios() {
          b.ReadElements(100, 2, 100'000);
          b.attribution.memory.stages.push_back({b.IdOf("shuffle"), 600'000'000});
        },
-       "it is small",
-       [](CaseBuilder& b) { b.attribution.memory.stages[0].bytes = 20'000'000; }},
+       "it is small", [](CaseBuilder& b) { b.attribution.memory.stages[0].bytes = 20'000'000; }},
   };
 }
 

@@ -73,8 +73,7 @@ std::vector<Scenario> RunScenarios() {
          }
        }},
       {"warm-up", "a first step of half a second",
-       [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -500'000'000; },
-       "of two steps",
+       [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -500'000'000; }, "of two steps",
        [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -10'000'000; }},
       {"cpu-limit", "all cores are burned",
        [](CaseBuilder& b) {
@@ -82,24 +81,20 @@ std::vector<Scenario> RunScenarios() {
          b.attribution.cpu.process_busy = 1.95;
          b.Stall("decode", Cause::kCpuContention, 0.4);
        },
-       "one is free",
-       [](CaseBuilder& b) { b.attribution.cpu.process_busy = 1.0; }},
-      {"compute-bound", "the device computes",
-       [](CaseBuilder&) {}, "it waits",
+       "one is free", [](CaseBuilder& b) { b.attribution.cpu.process_busy = 1.0; }},
+      {"compute-bound", "the device computes", [](CaseBuilder&) {}, "it waits",
        [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.2); }},
-      {"balanced", "nothing stands out",
-       [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; }, "something does",
-       [](CaseBuilder& b) { b.verdict.bound = Bound::kInput; }},
-      {"inconclusive", "two steps",
-       [](CaseBuilder& b) { b.verdict.bound = Bound::kInconclusive; }, "enough of them",
-       [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; }},
+      {"balanced", "nothing stands out", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; },
+       "something does", [](CaseBuilder& b) { b.verdict.bound = Bound::kInput; }},
+      {"inconclusive", "two steps", [](CaseBuilder& b) { b.verdict.bound = Bound::kInconclusive; },
+       "enough of them", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; }},
   };
 }
 
 std::vector<Scenario> AllScenarios() {
   std::vector<Scenario> all;
-  for (auto& some : {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(),
-                     RunScenarios()}) {
+  for (auto& some :
+       {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(), RunScenarios()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -26,8 +26,7 @@ std::vector<Scenario> StoreScenarios() {
          AddRepeat(b, 0);
          b.Stall("decode", Cause::kCpu, 0.5);
        },
-       "there is one epoch only",
-       [](CaseBuilder& b) { b.SpecOf<RepeatSpec>("repeat").count = 1; }},
+       "there is one epoch only", [](CaseBuilder& b) { b.SpecOf<RepeatSpec>("repeat").count = 1; }},
       {"cache", "every epoch reads again",
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("decode").ops = {"flip"};
@@ -45,18 +44,17 @@ std::vector<Scenario> StoreScenarios() {
          b.Stall("decode", Cause::kCpu, 0.5);
        },
        "what it decodes is random",
-       [](CaseBuilder& b) { b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "flip"}; }},
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "flip"};
+       }},
       {"snapshot", "decoding that never changes",
-       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); },
-       "the time goes into reading",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the time goes into reading",
        [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("read"); }},
       {"precomputed-augmentation", "augmenting is what takes the time",
-       [](CaseBuilder& b) { b.Stall("augment", Cause::kCpu, 0.5); },
-       "it is not random",
+       [](CaseBuilder& b) { b.Stall("augment", Cause::kCpu, 0.5); }, "it is not random",
        [](CaseBuilder& b) { b.SpecOf<MapSpec>("augment").ops = {"resize(224)"}; }},
       {"precomputed-augmentation", "a cache behind random work",
-       [](CaseBuilder& b) { AddCacheBefore(b, 4); },
-       "it stands before",
+       [](CaseBuilder& b) { AddCacheBefore(b, 4); }, "it stands before",
        [](CaseBuilder& b) {
          std::swap(b.spec.stages[3], b.spec.stages[4]);
          b.TakeStagesFromSpec();
@@ -81,8 +79,7 @@ std::vector<Scenario> StoreScenarios() {
          decode.service_ns.mean = 0.8 * CaseBuilder::kStepNs * decode.workers / CaseBuilder::kBatch;
          decode.service_ns.variation = 8;
        },
-       "they are rare",
-       [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
+       "they are rare", [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
   };
 }
 
