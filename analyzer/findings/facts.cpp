@@ -110,6 +110,10 @@ double BlamedOn(const Case& c, Cause cause) {
   return share;
 }
 
+double BlamedForWork(const Case& c, StageId stage) {
+  return Blamed(c, stage) - Blamed(c, stage, {Cause::kOrder, Cause::kBuffer});
+}
+
 bool Worth(const Case& c, Category category) {
   return Share(c, category) >= BarFor(c.verdict.bound);
 }
@@ -205,6 +209,15 @@ double BytesOfElement(const Case& c) {
   return bytes / static_cast<double>(elements.size());
 }
 
+double BytesOfSample(const Case& c) {
+  for (const auto& use : c.attribution.stages) {
+    if (RoleOf(c, use.stage) != StageRole::kBatch || use.elements == 0) continue;
+    return static_cast<double>(use.bytes) / static_cast<double>(use.elements) *
+           use.items_per_sample;
+  }
+  return 0;
+}
+
 double BytesOfBatch(const Case& c) {
   double bytes = 0;
   std::set<ItemId> batches;
@@ -224,6 +237,10 @@ uint64_t FreeMemory(const Case& c) {
     free = memory.available_bytes.has_value() ? std::min(free, left) : left;
   }
   return free;
+}
+
+std::string Counted(int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 std::string Percent(double share) {

@@ -17,6 +17,8 @@ double Share(const Case& c, attribution::Category category);
 double Blamed(const Case& c, StageId stage);
 double Blamed(const Case& c, StageId stage, std::initializer_list<attribution::Cause> causes);
 double BlamedOn(const Case& c, attribution::Cause cause);
+// The part that less work in the stage would shorten: neither kept order nor a burst.
+double BlamedForWork(const Case& c, StageId stage);
 
 // Whether time in this category is worth a change: there is enough of it, and the verdict does not
 // say that the run is bound by something that no such change would help.
@@ -62,11 +64,15 @@ uint64_t ElementsOfEpoch(const Case& c);
 bool HasSeveralEpochs(const Case& c);
 // Mean bytes of an element as its source read it; 0 where unknown.
 double BytesOfElement(const Case& c);
+// Mean bytes of a sample in a batch; 0 where unknown.
+double BytesOfSample(const Case& c);
 // Mean bytes of a batch on its way to one device; 0 where no copy was recorded.
 double BytesOfBatch(const Case& c);
 // What the program could still take without running out; 0 where unknown.
 uint64_t FreeMemory(const Case& c);
 
+// "1 worker", "2 workers".
+std::string Counted(int64_t count, std::string_view one, std::string_view many);
 // "12 %", "4.1 ms", "1.3 GB".
 std::string Percent(double share);
 std::string Duration(double ns);

@@ -11,16 +11,6 @@ bool HasStore(const Spec& spec) {
          FirstOf<SnapshotSpec>(spec) < spec.stages.size();
 }
 
-// Of a sample as the batch has it.
-double BytesInBatch(const Case& c) {
-  for (const auto& use : c.attribution.stages) {
-    if (RoleOf(c, use.stage) != StageRole::kBatch || use.elements == 0) continue;
-    return static_cast<double>(use.bytes) / static_cast<double>(use.elements) *
-           use.items_per_sample;
-  }
-  return 0;
-}
-
 // What a store behind the prefix would keep of an element. A decoded picture's size is known where
 // it was brought to the batch's; ops behind may have made it wider since, so that this is the most.
 double StoredBytes(const Case& c, const StablePrefix& prefix) {
@@ -37,7 +27,7 @@ double StoredBytes(const Case& c, const StablePrefix& prefix) {
     }
   }
   if (!decoded) return BytesOfElement(c);
-  return sized ? BytesInBatch(c) : 0;
+  return sized ? BytesOfSample(c) : 0;
 }
 
 }  // namespace
@@ -49,7 +39,7 @@ std::optional<StoreCase> StoreCaseOf(const Case& c) {
   store.prefix = StablePrefixOf(*c.spec);
   for (size_t i = 0; i <= store.prefix.last; ++i) {
     const StageId id = StageNamed(c, c.spec->stages[i].name);
-    const double share = Blamed(c, id);
+    const double share = BlamedForWork(c, id);
     if (share > 0) store.names += (store.names.empty() ? "" : ", ") + NameOf(c, id);
     store.share += share;
   }

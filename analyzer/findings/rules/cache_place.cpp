@@ -33,7 +33,7 @@ void CachePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const size_t map = StableMapBehind(spec, cache);
   if (map >= spec.stages.size()) return;
   const StageId id = StageNamed(c, spec.stages[map].name);
-  const double share = Blamed(c, id);
+  const double share = BlamedForWork(c, id);
   if (share < kModerateShare) return;
   const std::string& name = spec.stages[cache].name;
   Draft draft = About("cache-place", c, id, share,

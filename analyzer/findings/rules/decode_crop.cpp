@@ -28,7 +28,7 @@ void DecodeCrop(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
-    const double share = Blamed(c, stage.id);
+    const double share = BlamedForWork(c, stage.id);
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::string pair = CropBehindDecode(*map);
     if (pair.empty()) continue;

@@ -56,7 +56,7 @@ void DecodeScaled(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double bytes = BytesOfElement(c);
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
-    const double share = Blamed(c, stage.id);
+    const double share = BlamedForWork(c, stage.id);
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::optional<Scaling> scaling = ScalingOf(*map, bytes);
     if (!scaling.has_value()) continue;

@@ -29,13 +29,14 @@ void LateCast(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
-    if (map == nullptr || Blamed(c, id) < kModerateShare) continue;
+    if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::string pair = EarlyPair(*map);
     if (pair.empty()) continue;
-    Draft draft = About("late-cast", c, id, Blamed(c, id),
+    Draft draft = About("late-cast", c, id, BlamedForWork(c, id),
                         fmt::format("{} does {}: it moves four times the bytes", stage.name, pair));
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time waits for it", stage.name, Percent(Blamed(c, id))));
+    Show(
+        draft, Evidence::Kind::kSpans,
+        fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
     const auto ops = static_cast<double>(map->ops.size());
     Recommend(draft, "make values wide last", Setting("rewrites.narrow_dtype_late_cast", true),
               WithTimeTimes(id, {1 - 0.2 / ops, 1 - 0.5 / ops, 1 - 1 / ops}));

@@ -46,8 +46,8 @@ void MapFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (!Fusible(c, stages[i], stages[i + 1])) continue;
     const StageId first = StageNamed(c, stages[i].name);
     const StageId second = StageNamed(c, stages[i + 1].name);
-    const double share = Blamed(c, first) + Blamed(c, second);
-    if (share < kModerateShare || (!Cheap(c, first) && !Cheap(c, second))) continue;
+    const double share = BlamedForWork(c, first) + BlamedForWork(c, second);
+    if (share < kModerateShare || !Cheap(c, first) || !Cheap(c, second)) continue;
     Draft draft = About("map-fusion", c, second, share,
                         fmt::format("{} and {} hand each element over between their threads for "
                                     "little work",

@@ -58,8 +58,8 @@ void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) 
     if (source != nullptr && (source->parallelism.automatic || Throttled(c, *source))) continue;
     const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
     Draft draft = About("parallel-reads", c, stage.id, share,
-                        fmt::format("{} of step time waits for {}, which reads with {} worker{}",
-                                    Percent(share), stage.name, now, now == 1 ? "" : "s"));
+                        fmt::format("{} of step time waits for {}, which reads with {}",
+                                    Percent(share), stage.name, Counted(now, "worker", "workers")));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: busy {} of the time, {} an element", stage.name,
                      Percent(use->utilization), Duration(use->service_ns.mean)));
@@ -67,6 +67,8 @@ void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) 
     Recommend(draft, fmt::format("read with {} workers from as many files at a time", readers),
               source != nullptr ? Readers(stage.name, *source, readers) : Patch(),
               WithWorkers(stage.id, readers));
+    const double bytes = 2 * BytesOfElement(c) * static_cast<double>(readers - now);
+    if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
     drafts.push_back(std::move(draft));
   }
 }

@@ -27,7 +27,7 @@ bool StoreBehindStage(const Spec& spec, size_t stage) {
 void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   const StageId id = StageNamed(c, stage.name);
   if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
-  const double share = Blamed(c, id);
+  const double share = BlamedForWork(c, id);
   Draft draft = About(
       "precomputed-augmentation", c, id, share,
       fmt::format("{} of step time is random augmentation in {}", Percent(share), stage.name));

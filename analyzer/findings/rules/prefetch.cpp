@@ -66,10 +66,11 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
   const double share = Share(c, attribution::Category::kInputStall);
-  Draft draft = About("prefetch", c, last, share,
-                      fmt::format("{} begins a batch when the trainer asks for it, and the trainer "
-                                  "waits {} of its time",
-                                  NameOf(c, last), Percent(share)));
+  Draft draft =
+      About("prefetch", c, last, share,
+            fmt::format("no batch is prepared ahead: the trainer asks for one and waits, {} "
+                        "of its time",
+                        Percent(share)));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{} works in the trainer's thread", NameOf(c, last)));
   draft.words.value = std::to_string(kFirstPrefetch);
@@ -90,10 +91,11 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     const int64_t deeper = std::min(kMostPrefetch, std::max<int64_t>(2 * kFirstPrefetch, 4 * now));
     if (deeper <= now) continue;
     Draft draft = About("prefetch", c, stage.id, share,
-                        fmt::format("{} of step time is bursts that {} batches in {} do not cover; "
+                        fmt::format("{} of step time is bursts that {} in {} cannot cover; "
                                     "in the mean the input is fast enough",
-                                    Percent(share), now, stage.name));
-    Show(draft, Evidence::Kind::kQueue, fmt::format("{}: {} places", stage.name, now));
+                                    Percent(share), Counted(now, "batch", "batches"), stage.name));
+    Show(draft, Evidence::Kind::kQueue,
+         fmt::format("{}: {}", stage.name, Counted(now, "place", "places")));
     draft.words.value = std::to_string(deeper);
     Recommend(draft, fmt::format("let {} hold {} batches", stage.name, deeper),
               Setting(stage.name + ".buffer_size", deeper), Deeper(stage.id, deeper));

@@ -32,7 +32,7 @@ double ShareOfFormat(const Case& c, StageId source) {
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
     if (map == nullptr || map->ops.empty() || !map->ops.front().starts_with("decode_csv")) continue;
-    share += Blamed(c, stage.id);
+    share += BlamedForWork(c, stage.id);
   }
   return share;
 }
@@ -47,9 +47,9 @@ void RecordFormat(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::string why = Slowness(c, *source);
     const double share = ShareOfFormat(c, stage.id);
     if (why.empty() || share < kModerateShare) continue;
-    Draft draft =
-        About("record-format", c, stage.id, share,
-              fmt::format("reading {} costs {} of step time: {}", stage.name, Percent(share), why));
+    Draft draft = About("record-format", c, stage.id, share,
+                        fmt::format("{} of step time goes into the format that {} reads: {}",
+                                    Percent(share), stage.name, why));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: format {}", stage.name, ToWord(source->format)));
     RecommendUnpriced(draft, "write the data into TFRecord files of 100 MB and more, once", {},

@@ -37,13 +37,14 @@ void RedundantWork(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
-    if (map == nullptr || Blamed(c, id) < kModerateShare) continue;
+    if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::string pair = IdlePair(*map);
     if (pair.empty()) continue;
-    Draft draft = About("redundant-work", c, id, Blamed(c, id),
+    Draft draft = About("redundant-work", c, id, BlamedForWork(c, id),
                         fmt::format("{} does {}, of which one is enough", stage.name, pair));
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time waits for it", stage.name, Percent(Blamed(c, id))));
+    Show(
+        draft, Evidence::Kind::kSpans,
+        fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
     // A pass over the values; how large a part of the map it is, the run does not tell.
     const auto ops = static_cast<double>(map->ops.size());
     Recommend(draft, "leave out what is done anyway", Setting("rewrites.constant_folding", true),

@@ -52,7 +52,7 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   if (shard >= spec.stages.size() || map > shard) return;
   const int64_t count = std::get<ShardSpec>(spec.stages[shard].kind).count;
   double share = 0;
-  for (size_t i = 0; i < shard; ++i) share += Blamed(c, StageNamed(c, spec.stages[i].name));
+  for (size_t i = 0; i < shard; ++i) share += BlamedForWork(c, StageNamed(c, spec.stages[i].name));
   if (count < 2 || share < kModerateShare) return;
   const std::string& name = spec.stages[shard].name;
   Draft draft = About("sharding", c, StageNamed(c, name), share,

@@ -13,7 +13,7 @@ namespace {
 double ShareOfMaps(const Case& c, const StablePrefix& prefix) {
   double share = 0;
   for (size_t i = 1; i <= prefix.last; ++i) {
-    share += Blamed(c, StageNamed(c, c.spec->stages[i].name));
+    share += BlamedForWork(c, StageNamed(c, c.spec->stages[i].name));
   }
   return share;
 }

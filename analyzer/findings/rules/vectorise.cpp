@@ -43,7 +43,7 @@ void Vectorise(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto* map = As<MapSpec>(before);
   const StageId id = StageNamed(c, before.name);
   if (map == nullptr || map->on == MapOn::kDevice || !OneSize(spec, batch - 1)) return;
-  const double share = Blamed(c, id);
+  const double share = BlamedForWork(c, id);
   if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
   Draft draft = About("vectorise", c, id, share,
                       fmt::format("{} works element by element on what a whole batch could be "

@@ -10,9 +10,8 @@ void CheapMaps(CaseBuilder& b) {
   b.StageSpecOf("decode").kind = MapSpec{.ops = {"busy(2)"}, .parallelism = {2, false}};
   b.StageSpecOf("augment").kind = MapSpec{.ops = {"busy(3)"}, .parallelism = {2, false}};
   b.Stall("augment", Cause::kCpu, 0.3);
-  // 40 us of work, of which handing over is a part.
   b.UseOf("decode").service_ns.mean = 10'000;
-  b.UseOf("augment").service_ns.mean = 624'000;
+  b.UseOf("augment").service_ns.mean = 30'000;
 }
 
 }  // namespace
