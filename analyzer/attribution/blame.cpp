@@ -13,34 +13,48 @@ namespace {
 constexpr size_t kPiece = 64;  // steps that a thread takes at a time
 constexpr size_t kMostStragglers = 10;
 
-// The stalls of one counted step on one device.
+// The stalls of one step on one device.
 struct Stall {
   size_t row = 0;           // of Run::rows.steps
-  size_t counted_step = 0;  // within its rank
+  size_t counted_step = 0;  // within its rank; of a warm-up step the first
   Intervals pieces;
 };
 
+// Warm-up steps among them: a rank's last one may reach into the window. Where requests overlap, as
+// only a clock that runs backwards makes them, the first step has the time, so that none is
+// explained twice.
 std::vector<Stall> StallsOf(const model::Run& run, const Window& window,
                             const DeviceTimeline& timeline) {
   std::vector<Stall> stalls;
   size_t slice = 0;
   size_t counted = 0;
+  int64_t explained_until = window.start_ns;
   const std::vector<Slice>& slices = timeline.slices;
-  for (size_t row = window.first_row; row < window.first_row + window.rows; ++row) {
+  for (size_t row = 0; row < window.first_row + window.rows; ++row) {
     if (run.RankOfStep(row) != timeline.rank) continue;
     const trace::Step& step = run.rows.steps[row];
-    Stall stall{row, counted++, {}};
-    while (slice > 0 && slices[slice - 1].end_ns > step.requested_ns) --slice;
-    while (slice < slices.size() && slices[slice].end_ns <= step.requested_ns) ++slice;
-    for (size_t s = slice; s < slices.size() && slices[s].start_ns < step.received_ns; ++s) {
+    Stall stall{row, row < window.first_row ? 0 : counted++, {}};
+    const Interval asked{std::max(step.requested_ns, explained_until), step.received_ns};
+    explained_until = std::max(explained_until, step.received_ns);
+    if (asked.ns() <= 0) continue;
+    while (slice < slices.size() && slices[slice].end_ns <= asked.start_ns) ++slice;
+    for (size_t s = slice; s < slices.size() && slices[s].start_ns < asked.end_ns; ++s) {
       if (slices[s].category != Category::kInputStall) continue;
-      const Interval part{std::max(slices[s].start_ns, step.requested_ns),
-                          std::min(slices[s].end_ns, step.received_ns)};
+      const Interval part{std::max(slices[s].start_ns, asked.start_ns),
+                          std::min(slices[s].end_ns, asked.end_ns)};
       if (part.ns() > 0) stall.pieces.push_back(part);
     }
     if (!stall.pieces.empty()) stalls.push_back(std::move(stall));
   }
   return stalls;
+}
+
+int64_t StallNs(const DeviceTimeline& timeline) {
+  int64_t ns = 0;
+  for (const Slice& slice : timeline.slices) {
+    if (slice.category == Category::kInputStall) ns += slice.end_ns - slice.start_ns;
+  }
+  return ns;
 }
 
 class Blamer {
@@ -160,8 +174,14 @@ StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
   std::mutex mutex;
   std::map<std::pair<StageId, Cause>, int64_t> sums;
   std::vector<int64_t> lengths;
-  for (const std::vector<Stall>& device : stalls) {
-    for (const Stall& stall : device) lengths.push_back(Length(stall.pieces));
+  for (size_t d = 0; d < stalls.size(); ++d) {
+    const std::vector<Stall>& device = stalls[d];
+    int64_t unexplained = StallNs(input.partition.timelines[d]);
+    for (const Stall& stall : device) {
+      lengths.push_back(Length(stall.pieces));
+      unexplained -= lengths.back();
+    }
+    if (unexplained > 0) sums[{StageId::None(), Cause::kUnknown}] += unexplained;
     ForEachParallel(device.size() / kPiece + 1, threads, [&](size_t piece) {
       std::map<std::pair<StageId, Cause>, int64_t> mine;
       std::vector<Straggler> stragglers;
@@ -184,7 +204,7 @@ StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
   KeepTheWorst(input.window, std::move(lengths), result.stragglers);
   NameStragglers(input.run, result.stragglers);
 
-  // The devices' mean, as the breakdown is; what rounding leaves goes to the first.
+  // The devices' mean, as the breakdown is; what rounding leaves goes to the first that lost some.
   const auto devices = static_cast<int64_t>(input.partition.timelines.size());
   int64_t left = input.partition.ns[At(Category::kInputStall)];
   for (const auto& [key, ns] : sums) left -= ns / devices;
@@ -196,13 +216,6 @@ StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
     left -= rounded ? 1 : 0;
     if (mean == 0) continue;
     result.blame.push_back({key.first, key.second, mean, static_cast<double>(mean) / window_ns});
-  }
-  if (left > 0 && result.blame.empty()) {
-    result.blame.push_back({StageId::None(), Cause::kUnknown, 0, 0});
-  }
-  if (left > 0) {
-    result.blame.front().ns += left;
-    result.blame.front().fraction = static_cast<double>(result.blame.front().ns) / window_ns;
   }
   std::stable_sort(result.blame.begin(), result.blame.end(),
                    [](const Blame& a, const Blame& b) { return a.ns > b.ns; });

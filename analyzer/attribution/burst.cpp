@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace stallscope::attribution {
 namespace {
@@ -9,12 +10,21 @@ namespace {
 constexpr size_t kBatches = 64;
 constexpr double kMargin = 1.05;
 
-void Accumulate(std::vector<double>& values) {
-  for (size_t i = 1; i < values.size(); ++i) values[i] += values[i - 1];
+// Around a bucket, each weighted by how near it is: with equal weights a burst more or less at the
+// reach's end would decide. Beyond the run's ends it is mirrored.
+double Around(const std::vector<double>& values, size_t at, size_t reach) {
+  const size_t last = values.size() - 1;
+  double sum = values[at];
+  for (size_t distance = 1; distance <= reach; ++distance) {
+    const double before = values[distance <= at ? at - distance : distance - at];
+    const double after = values[at + distance <= last ? at + distance : 2 * last - at - distance];
+    sum += (before + after) * (1 - static_cast<double>(distance) / static_cast<double>(reach + 1));
+  }
+  return sum;
 }
 
-double Between(const std::vector<double>& sums, size_t first, size_t last) {
-  return sums[last] - (first == 0 ? 0 : sums[first - 1]);
+double All(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 uint32_t WorkersOf(const model::Run& run, StageId stage) {
@@ -55,21 +65,20 @@ Bursts::Bursts(const model::Run& run, const Partition& partition, const SpanTota
   for (auto* needs : {&groups, &stages}) {
     for (auto& [stage, need] : *needs) needs_ns_.push_back(std::move(need));
   }
-  Accumulate(demand_ns_);
-  for (std::vector<double>& need : needs_ns_) Accumulate(need);
 }
 
 bool Bursts::OnlyBursts(size_t counted_step) const {
   if (demand_ns_.empty() || needs_ns_.empty()) return false;
   const size_t reach = std::max<size_t>(kBatches / buckets_.steps_per_bucket(), 1);
   const size_t at = std::min(buckets_.OfStep(counted_step), demand_ns_.size() - 1);
-  const size_t first = at - std::min(at, reach);
-  const size_t last = std::min(at + reach, demand_ns_.size() - 1);
+  // A run that is shorter than the reach counts as a whole.
+  const bool whole = demand_ns_.size() < 2 * reach + 1;
+  const auto sum = [&](const std::vector<double>& values) {
+    return whole ? All(values) : Around(values, at, reach);
+  };
   double most = 0;
-  for (const std::vector<double>& need : needs_ns_) {
-    most = std::max(most, Between(need, first, last));
-  }
-  return most > 0 && Between(demand_ns_, first, last) >= kMargin * most;
+  for (const std::vector<double>& need : needs_ns_) most = std::max(most, sum(need));
+  return most > 0 && sum(demand_ns_) >= kMargin * most;
 }
 
 }  // namespace stallscope::attribution

@@ -20,7 +20,7 @@ class Bursts {
   bool OnlyBursts(size_t counted_step) const;
 
  private:
-  // Sums over the buckets up to and with each.
+  // By bucket.
   std::vector<double> demand_ns_;              // step time without input stall
   std::vector<std::vector<double>> needs_ns_;  // a group of threads or a stage: work / workers
   const StepBuckets& buckets_;

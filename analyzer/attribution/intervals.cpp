@@ -34,6 +34,7 @@ int64_t Length(const Intervals& set) {
 }
 
 Intervals Subtract(const Intervals& from, Interval what) {
+  if (what.ns() <= 0) return from;
   Intervals rest;
   for (const Interval& interval : from) {
     const int64_t before = std::min(interval.end_ns, what.start_ns);

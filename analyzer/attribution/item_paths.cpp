@@ -84,8 +84,10 @@ std::vector<ItemPaths::Node> ItemPaths::Of(ItemId batch) const {
     const auto nodes = work_.find(item.value);
     if (nodes != work_.end()) path.insert(path.end(), nodes->second.begin(), nodes->second.end());
   }
+  // By end: from the end backwards the next piece is then always the one that lasts longest, and
+  // between two of them nobody worked on it. By start, what is nested would hide what is around it.
   std::stable_sort(path.begin(), path.end(), [](const Node& a, const Node& b) {
-    return std::pair(a.at.start_ns, a.at.end_ns) < std::pair(b.at.start_ns, b.at.end_ns);
+    return std::pair(a.at.end_ns, a.at.start_ns) < std::pair(b.at.end_ns, b.at.start_ns);
   });
   return path;
 }

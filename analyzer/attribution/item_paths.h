@@ -24,7 +24,7 @@ class ItemPaths {
   ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
             const std::vector<size_t>& step_rows, unsigned threads);
 
-  // The work on the batch's last-arriving element and then on the batch, by start. Empty where the
+  // The work on the batch's last-arriving element and then on the batch, by end. Empty where the
   // trace does not have it.
   std::vector<Node> Of(ItemId batch) const;
 

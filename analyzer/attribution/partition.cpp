@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -56,13 +57,14 @@ void AddCopies(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
 }
 
 // What a rank's host did, which is the same for all of its devices.
-void AddHost(const model::Run& run, std::map<DeviceKey, Activity>& devices, bool device_tracks) {
+void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
+             std::map<DeviceKey, Activity>& devices) {
   std::map<uint32_t, Activity> hosts;
   for (size_t i = 0; i < run.rows.steps.size(); ++i) {
     const trace::Step& step = run.rows.steps[i];
     Activity& host = hosts[run.RankOfStep(i)];
     host[At(Category::kInputStall)].push_back({step.requested_ns, step.received_ns});
-    if (!device_tracks) {
+    if (with_devices.count(run.RankOfStep(i)) == 0) {
       // The trainer computes itself.
       host[At(Category::kCompute)].push_back({step.received_ns, step.device_done_ns});
       continue;
@@ -220,13 +222,16 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
                           const std::vector<model::StepInterval>& intervals) {
   std::map<DeviceKey, Activity> devices = DeviceActivities(run);
   const bool device_tracks = !devices.empty();
-  if (!device_tracks) {
-    for (size_t i = 0; i < run.rows.steps.size(); ++i) devices[{run.RankOfStep(i), 0}];
-    if (devices.empty()) devices[{run.info.rank, 0}];
+  std::set<uint32_t> with_devices;  // ranks
+  for (const auto& [key, activity] : devices) with_devices.insert(key.first);
+  // Every step's time has a device to be shared out on.
+  for (size_t i = 0; i < run.rows.steps.size(); ++i) {
+    if (with_devices.count(run.RankOfStep(i)) == 0) devices[{run.RankOfStep(i), 0}];
   }
+  if (devices.empty()) devices[{run.info.rank, 0}];
   AddKernels(run, devices);
   AddCopies(run, devices);
-  AddHost(run, devices, device_tracks);
+  AddHost(run, with_devices, devices);
 
   Partition partition;
   PerCategory<int64_t> sum{};

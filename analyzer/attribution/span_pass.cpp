@@ -22,7 +22,7 @@ class Pass {
   void Run() {
     for (size_t i = 0; i < spans_.size(); ++i) {
       const Interval at = view_.At(i);
-      const int64_t inside = TakeChildren(at);
+      const Inside inside = TakeChildren(at);
       const trace::SpanClass& what = view_.ClassOf(i);
       if (at.end_ns > window_.start_ns && at.start_ns < window_.end_ns) {
         if (what.kind == trace::SpanKind::kWork) {
@@ -34,9 +34,10 @@ class Pass {
       if (view_.Final(i)) {
         open_.clear();
       } else {
-        open_.push_back({at.start_ns, Cut(at)});
+        const bool waits = what.kind == trace::SpanKind::kWait;
+        open_.push_back({at.start_ns, Cut(at), waits ? Cut(at) : inside.waits_ns});
       }
-      covered_ns_ += Cut(at) - inside;
+      covered_ns_ += Cut(at) - inside.ns;
       first_ns_ = std::min(first_ns_, at.start_ns);
       last_ns_ = std::max(last_ns_, at.end_ns);
     }
@@ -52,6 +53,11 @@ class Pass {
   struct Open {
     int64_t start_ns;
     int64_t cut_ns;
+    int64_t waits_ns;
+  };
+  struct Inside {
+    int64_t ns = 0;
+    int64_t waits_ns = 0;  // thereof, also where they lie inside other work
   };
 
   int64_t Cut(Interval at) const {
@@ -60,10 +66,11 @@ class Pass {
   }
 
   // The time of the spans that lie inside this one; it stands for them from now on.
-  int64_t TakeChildren(Interval at) {
-    int64_t inside = 0;
+  Inside TakeChildren(Interval at) {
+    Inside inside;
     while (!open_.empty() && open_.back().start_ns >= at.start_ns) {
-      inside += open_.back().cut_ns;
+      inside.ns += open_.back().cut_ns;
+      inside.waits_ns += open_.back().waits_ns;
       open_.pop_back();
     }
     return inside;
@@ -84,18 +91,20 @@ class Pass {
     stage.work->busy_by_bucket[std::min(bucket_, buckets_.size() - 1)] += ns;
   }
 
-  void AddWork(size_t i, StageId id, Interval at, int64_t inside) {
+  void AddWork(size_t i, StageId id, Interval at, const Inside& inside) {
     const Stage& stage = Of(id);
-    const int64_t own = std::max<int64_t>(0, Cut(at) - inside);
+    const int64_t own = std::max<int64_t>(0, Cut(at) - inside.ns);
     stage.use->own_ns += own;
     AddBusy(stage, at.end_ns, own);
     if (at.end_ns > window_.end_ns) return;
     stage.work->service.Add(at.ns());
     if (!spans_.bytes.empty()) stage.work->bytes += spans_.bytes[i];
     if (spans_.cpu_ns.empty() || spans_.cpu_ns[i] == 0 || at.start_ns < window_.start_ns) return;
-    stage.use->measured_ns += own;
+    // The thread's clock went on during the work inside, too.
+    const int64_t measured = std::max<int64_t>(0, Cut(at) - inside.waits_ns);
+    stage.use->measured_ns += measured;
     stage.use->measured_cpu_ns +=
-        static_cast<int64_t>(std::min(spans_.cpu_ns[i], static_cast<uint64_t>(own)));
+        static_cast<int64_t>(std::min(spans_.cpu_ns[i], static_cast<uint64_t>(measured)));
   }
 
   void AddWait(size_t i, const trace::SpanClass& what, Interval at) {

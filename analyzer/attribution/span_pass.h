@@ -35,7 +35,7 @@ struct TrackStage {
   int64_t own_ns = 0;  // work without what is inside it
   int64_t io_ns = 0;   // waits inside its work
   int64_t lock_ns = 0;
-  int64_t measured_ns = 0;  // own time of the spans whose CPU time was taken
+  int64_t measured_ns = 0;  // of the spans whose CPU time was taken, without the waits inside
   int64_t measured_cpu_ns = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 #include <string_view>
@@ -54,8 +55,10 @@ uint32_t MostWorkers(const model::Run& run, const trace::StageInfo& stage) {
   const std::string path = stage.name + ".parallelism";
   for (const trace::KnobChange& change : run.rows.knobs) {
     if (run.Text(change.path) != path) continue;
-    const std::string value(run.Text(change.new_value));
-    workers = std::max<uint32_t>(workers, static_cast<uint32_t>(std::atoi(value.c_str())));
+    const std::string_view value = run.Text(change.new_value);
+    uint32_t number = 0;  // stays where the value is none, or too large for one
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    workers = std::max(workers, number);
   }
   return workers;
 }

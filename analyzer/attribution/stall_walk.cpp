@@ -74,14 +74,14 @@ StallWalk::StallWalk(const model::Run& run, const std::vector<TrackView>& views,
     : run_(run), views_(views), split_(split) {
   for (const model::Track& track : run.tracks) {
     if (track.info.kind == trace::TrackKind::kThread) {
-      tracks_[track.info.stage].push_back(track.info.id);
+      tracks_[{track.info.stage, track.rank}].push_back(track.info.id);
     }
   }
 }
 
-const std::vector<TrackId>& StallWalk::TracksOf(StageId stage) const {
+const std::vector<TrackId>& StallWalk::TracksOf(StageId stage, const TrackView& view) const {
   static const std::vector<TrackId> kNone;
-  const auto tracks = tracks_.find(stage);
+  const auto tracks = tracks_.find({stage, view.track().rank});
   return tracks == tracks_.end() || !stage.known() ? kNone : tracks->second;
 }
 
@@ -102,7 +102,7 @@ void StallWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId w
       Explain(node.track, gap, 0, shares);
     }
     const Interval work{std::max(node.at.start_ns, stall.start_ns), end};
-    Explain(node.track, work, 0, shares);
+    ExplainHead(views_[node.track.value].ClassOf(node.span).stage, node.track, work, 0, shares);
     until = std::max(std::min(node.at.start_ns, until), stall.start_ns);
     next = node.track;
   }
@@ -177,27 +177,33 @@ void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, 
   const TrackId waker =
       wakers.empty() || wakers[span] == 0 ? TrackId::None() : TrackId{wakers[span] - 1};
   if (!waker.known() || waker == self) {
-    if (producer.known() && !TracksOf(producer).empty()) {
-      return ExplainWorkers(producer, part, depth + 1, shares);
-    }
+    const std::vector<TrackId>& workers = TracksOf(producer, view);
+    if (!workers.empty()) return ExplainWorkers(workers, part, depth + 1, shares);
     return shares.Add(producer.known() ? producer : view.StageOf(span), Cause::kUnknown, part.ns());
   }
-  Intervals rest = {part};
-  for (const Interval& held : HeldByOrder(producer, waker, part)) {
-    shares.Add(producer, Cause::kOrder, held.ns());
-    rest = Subtract(rest, held);
-  }
-  for (const Interval& piece : rest) Explain(waker, piece, depth + 1, shares);
+  ExplainHead(producer, waker, part, depth + 1, shares);
 }
 
-Intervals StallWalk::HeldByOrder(StageId stage, TrackId head, Interval part) const {
-  const std::vector<TrackId>& workers = TracksOf(stage);
+// What everybody behind it waits for: the element whose turn it is, in a worker of `stage`.
+void StallWalk::ExplainHead(StageId stage, TrackId head, Interval part, int depth,
+                            Shares& shares) const {
+  if (part.ns() <= 0) return;
+  Intervals rest = {part};
+  for (const Interval& held : HeldByOrder(stage, views_[head.value], part)) {
+    shares.Add(stage, Cause::kOrder, held.ns());
+    rest = Subtract(rest, held);
+  }
+  for (const Interval& piece : rest) Explain(head, piece, depth, shares);
+}
+
+Intervals StallWalk::HeldByOrder(StageId stage, const TrackView& head, Interval part) const {
+  const std::vector<TrackId>& workers = TracksOf(stage, head);
   if (!stage.known() || !run_.stages[stage.value].ordered || workers.size() < 2) return {};
   // +1 where a worker begins to wait for room, -1 where it ends.
   std::vector<std::pair<int64_t, int>> changes;
   size_t others = 0;
   for (const TrackId worker : workers) {
-    if (worker == head) continue;
+    if (worker == head.track().info.id) continue;
     ++others;
     const TrackView& view = views_[worker.value];
     view.Walk(
@@ -205,6 +211,7 @@ Intervals StallWalk::HeldByOrder(StageId stage, TrackId head, Interval part) con
         [&](size_t span, Interval piece) {
           const trace::SpanClass& what = view.ClassOf(span);
           if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kFull) return;
+          if (what.queue != run_.stages[stage.value].queue) return;
           changes.emplace_back(piece.start_ns, 1);
           changes.emplace_back(piece.end_ns, -1);
         },
@@ -227,7 +234,7 @@ void StallWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, 
                             Shares& shares) const {
   const StageId stage = view.track().info.stage;
   Intervals open = {part};
-  for (const TrackId worker : TracksOf(stage)) {
+  for (const TrackId worker : TracksOf(stage, view)) {
     if (worker == view.track().info.id || open.empty()) continue;
     const TrackView& other = views_[worker.value];
     Intervals has_turn;
@@ -256,8 +263,8 @@ void StallWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, 
 
 // Without knowing who brought it: equal shares over the workers at work, at each instant; where
 // none works, what all of them wait for.
-void StallWalk::ExplainWorkers(StageId stage, Interval part, int depth, Shares& shares) const {
-  const std::vector<TrackId>& workers = TracksOf(stage);
+void StallWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
+                               Shares& shares) const {
   std::vector<int64_t> bounds = {part.start_ns, part.end_ns};
   std::vector<Intervals> at_work(workers.size());
   for (size_t w = 0; w < workers.size(); ++w) {
@@ -301,11 +308,14 @@ void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part,
                            Shares& shares) const {
   StageId stage = view.track().info.stage;
   if (after > 0 && IsWork(view, after - 1)) stage = view.ClassOf(after - 1).stage;
-  int64_t lost = view.track().spans.size() > 0 ? 0 : part.ns();
-  for (const trace::Gap& gap : run_.GapsOf(view.track().info.id)) {
-    lost += Length(Intersect({part}, {gap.from_ns, gap.to_ns}));
+  int64_t lost = part.ns();
+  if (view.track().spans.size() > 0) {
+    Intervals gaps;
+    for (const trace::Gap& gap : run_.GapsOf(view.track().info.id)) {
+      gaps.push_back({gap.from_ns, gap.to_ns});
+    }
+    lost = Length(UnionWithin(std::move(gaps), part));
   }
-  lost = std::min(lost, part.ns());
   shares.Add(stage, Cause::kUnknown, lost);
   const Split split = split_.OfGap(view, part.ns() - lost);
   shares.Add(stage, Cause::kCpu, split.cpu_ns);

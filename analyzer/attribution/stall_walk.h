@@ -61,16 +61,20 @@ class StallWalk {
                     Shares& shares) const;
   void ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
                    Shares& shares) const;
-  void ExplainWorkers(StageId stage, Interval part, int depth, Shares& shares) const;
+  void ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
+                      Shares& shares) const;
+  void ExplainHead(StageId stage, TrackId head, Interval part, int depth, Shares& shares) const;
   // Where order keeps at least half of the stage's other workers from going on.
-  Intervals HeldByOrder(StageId stage, TrackId head, Interval part) const;
+  Intervals HeldByOrder(StageId stage, const TrackView& head, Interval part) const;
   void ExplainGap(const TrackView& view, size_t after, Interval part, Shares& shares) const;
-  const std::vector<TrackId>& TracksOf(StageId stage) const;
+  // The threads of a stage that work for the same rank as this track: another rank's never bring
+  // what this one waits for.
+  const std::vector<TrackId>& TracksOf(StageId stage, const TrackView& view) const;
 
   const model::Run& run_;
   const std::vector<TrackView>& views_;
   const WorkSplit& split_;
-  std::map<StageId, std::vector<TrackId>> tracks_;
+  std::map<std::pair<StageId, uint32_t>, std::vector<TrackId>> tracks_;  // by stage and rank
 };
 
 }  // namespace stallscope::attribution

@@ -2,10 +2,21 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "analyzer/base/units.h"
 
 namespace stallscope::attribution {
+namespace {
+
+// A file may claim any number: what is none of bytes is not known.
+std::optional<uint64_t> Bytes(std::optional<double> value) {
+  constexpr double kMost = 9e18;
+  if (!value.has_value() || !(*value >= 0 && *value < kMost)) return std::nullopt;
+  return static_cast<uint64_t>(*value);
+}
+
+}  // namespace
 
 CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters) {
   CpuUse use;
@@ -35,13 +46,9 @@ CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters) {
 MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
                       const std::vector<StageUse>& stages) {
   MemoryUse use;
-  auto peak = counters.Most("memory.peak");
-  const auto rss = counters.Most("memory.rss");
-  if (rss.has_value() && (!peak.has_value() || *rss > *peak)) peak = rss;
-  if (peak.has_value()) use.peak_rss_bytes = static_cast<uint64_t>(*peak);
-  if (const auto available = counters.Least("memory.available")) {
-    use.available_bytes = static_cast<uint64_t>(*available);
-  }
+  use.peak_rss_bytes =
+      std::max(Bytes(counters.Most("memory.peak")), Bytes(counters.Most("memory.rss")));
+  use.available_bytes = Bytes(counters.Least("memory.available"));
   const trace::HostInfo& host = run.info.host;
   use.limit_bytes = host.memory_limit_bytes > 0 ? host.memory_limit_bytes : host.memory_bytes;
 

@@ -56,7 +56,10 @@ void TrackView::Walk(Interval range, Span&& span, Gap&& gap) const {
       const int64_t covered = std::max(part.start_ns, part.end_ns);
       const Interval before{rest.start_ns,
                             std::min(std::max(part.start_ns, rest.start_ns), rest.end_ns)};
-      if (before.ns() > 0) gap(i, before);
+      if (before.ns() > 0) {
+        // What was nested in this span comes before it in the table, and after the gap in time.
+        gap(i > 0 && !final_[i - 1] ? FirstEndingAfter(before.start_ns) : i, before);
+      }
       rest.start_ns = std::max(rest.start_ns, covered);
       if (rest.ns() <= 0) return;
       continue;
@@ -68,7 +71,9 @@ void TrackView::Walk(Interval range, Span&& span, Gap&& gap) const {
     if (!final_[i]) continue;
     if (at.end_ns >= range.end_ns) break;
     size_t closed = 0;
-    while (closed < open.size() && open[closed].end_ns <= at.end_ns) gap(i, open[closed++]);
+    for (; closed < open.size() && open[closed].end_ns <= at.end_ns; ++closed) {
+      gap(FirstEndingAfter(open[closed].start_ns), open[closed]);
+    }
     open.erase(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(closed));
   }
   for (const Interval& part : open) gap(FirstEndingAfter(part.start_ns), part);

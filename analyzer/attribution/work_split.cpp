@@ -77,13 +77,16 @@ Split WorkSplit::Of(const TrackView& view, size_t span, int64_t ns) const {
   const TrackId track = view.track().info.id;
   std::optional<double> fraction;
   if (!spans.cpu_ns.empty() && spans.cpu_ns[span] != 0) {
-    // Waits inside are told apart by themselves.
+    // Waits inside are told apart by themselves; the outermost one holds those inside it.
     const Interval at = view.At(span);
     int64_t own = at.ns();
+    int64_t outer_start = at.end_ns;
     for (size_t i = span; i-- > 0 && spans.EndNs(i) > at.start_ns;) {
-      if (spans.start_ns[i] >= at.start_ns && view.ClassOf(i).kind == trace::SpanKind::kWait) {
-        own -= spans.DurationNs(i);
-      }
+      const Interval inner = view.At(i);
+      if (inner.start_ns < at.start_ns || inner.end_ns > outer_start) continue;
+      if (view.ClassOf(i).kind != trace::SpanKind::kWait) continue;
+      own -= inner.ns();
+      outer_start = inner.start_ns;
     }
     if (own > 0) {
       fraction = std::min(1.0, static_cast<double>(spans.cpu_ns[span]) / static_cast<double>(own));

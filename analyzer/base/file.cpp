@@ -1,6 +1,7 @@
 #include "analyzer/base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +23,10 @@ std::string HintFor(int error) {
     case EPERM:
     case EROFS:
       return "check the permissions of the file and its folder";
+    case EFBIG:
+      return "raise the limit on the size of files (ulimit -f), or write to another file system";
     case ENOENT:
+    case ENOTDIR:
       return "check the path";
     case EISDIR:
       return "name a file, not a folder";
@@ -51,8 +55,21 @@ FileOps& FileOps::Kernel() {
 }
 
 Result<AppendFile> AppendFile::Create(const std::string& path, FileOps& ops) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot create the file", errno);
+  struct stat about;
+  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return AppendFile(fd, path, ops);
+  // Two that write one file would leave neither's. Where the file system has no locks, nobody asks.
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(fd);
+    return Error{ErrorKind::kRun, "another run is writing this file", path,
+                 "wait for it to end, or name another file"};
+  }
+  if (ftruncate(fd, 0) != 0) {
+    const int error = errno;
+    close(fd);
+    return SystemError(ErrorKind::kRun, path, "cannot empty the file", error);
+  }
   return AppendFile(fd, path, ops);
 }
 

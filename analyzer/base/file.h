@@ -31,7 +31,7 @@ class FileOps {
 // had put behind it is cut off again.
 class AppendFile {
  public:
-  // Creates or empties the file. `ops` must outlive the object.
+  // Creates or empties the file; kRun while another object has it. `ops` must outlive the object.
   static Result<AppendFile> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
   AppendFile(AppendFile&& other) noexcept;
   AppendFile& operator=(AppendFile&& other) noexcept;

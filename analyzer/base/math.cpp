@@ -5,10 +5,9 @@
 #include <cmath>
 
 namespace stallscope {
-namespace {
 
-// Two-sided 95% quantiles of Student's t by degrees of freedom; past the table the normal one with
-// its first correction, which is within 0.1% there.
+// By degrees of freedom; past the table the normal quantile with its first correction, which is
+// within 0.1% there.
 double StudentT95(size_t freedom) {
   constexpr std::array<double, 30> kTable = {
       12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -19,8 +18,6 @@ double StudentT95(size_t freedom) {
   constexpr double kNormal = 1.959964;
   return kNormal + (kNormal * kNormal * kNormal + kNormal) / (4 * static_cast<double>(freedom));
 }
-
-}  // namespace
 
 double Quantile(std::span<const double> sorted, double q) {
   if (sorted.empty()) return 0;

@@ -2,6 +2,7 @@
 #ifndef STALLSCOPE_ANALYZER_BASE_MATH_H_
 #define STALLSCOPE_ANALYZER_BASE_MATH_H_
 
+#include <cstddef>
 #include <span>
 
 namespace stallscope {
@@ -9,6 +10,10 @@ namespace stallscope {
 // The q-quantile (0..1) with linear interpolation between the closest ranks, as numpy's default
 // has it. `sorted` must be in ascending order; 0 where it is empty.
 double Quantile(std::span<const double> sorted, double q);
+
+// What a 95% interval by Student's t reaches to either side, in standard errors; 0 without a degree
+// of freedom.
+double StudentT95(size_t freedom);
 
 struct Interval {
   double mean = 0;

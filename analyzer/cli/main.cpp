@@ -10,6 +10,8 @@
 int main(int argc, char** argv) {
   // A reader that goes away early (head, a pager) is a failed write, not a death by signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // So is a file that grows past its limit.
+  std::signal(SIGXFSZ, SIG_IGN);
   int exit_code = 0;
   try {
     const auto app = stallscope::cli::MakeProgram(exit_code);

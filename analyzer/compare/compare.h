@@ -1,13 +1,17 @@
 // Base against new, one or several runs a side. Any thread; the answer depends on nothing but the
-// runs: the resampling has a fixed seed.
+// runs: the resampling has a fixed seed. METHOD.md has the statistics, with a worked example.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_
 #define STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/model/run.h"
 #include "analyzer/spec/patch.h"
 
 namespace stallscope::compare {
@@ -25,52 +29,58 @@ struct RunSummary {
   attribution::PerCategory<std::optional<double>> ms_per_step;  // means
   struct Stage {
     std::string name;
-    double service_ms = 0;  // mean
-    double busy_ms_per_step = 0;
+    std::optional<double> service_ms;  // mean; nothing where its work was not recorded
+    std::optional<double> busy_ms_per_step;
     std::optional<double> capacity_samples_per_s;
+    bool operator==(const Stage&) const = default;
   };
   std::vector<Stage> stages;
   std::string spec_json;
   std::string digest;
   bool complete = true;
-  uint32_t cores_allowed = 0;
+  double cores_allowed = 0;  // by affinity and quota; 0 where unknown
   std::string host;
   std::string device_kind;
+  std::string device_name;
 };
 RunSummary Summarise(const model::Run& run, const attribution::Attribution& attribution);
 
-// A ratio new / base with its interval.
+// A side's value is the geometric mean of its runs' (where one of them is 0, the mean); `ratio` is
+// new / base.
 struct Change {
   double base = 0;
   double now = 0;
-  double ratio = 1;
-  double low = 1;
+  double ratio = 1;  // 0 where base is 0 and new is not: there is none
+  double low = 1;    // 95 %; the ratio once more where `bounded` is false
   double high = 1;
+  bool bounded = false;
+  bool HasRatio() const { return base > 0 || now == 0; }
 };
 
 struct StageChange {
   std::string name;
   std::optional<Change> service_ms;  // empty where a side has no such stage
   std::optional<Change> busy_ms_per_step;
+  std::optional<Change> capacity_samples_per_s;
 };
 
 struct Comparison {
   size_t base_runs = 0;
   size_t new_runs = 0;
   Answer answer = Answer::kInconclusive;
-  std::string text;               // "7.9 % faster (6.1 to 9.8 %), by 5 runs a side"
-  std::string method;             // "mann-whitney" or "block bootstrap"
-  std::optional<double> p_value;  // of the test on runs
-  std::optional<Change> throughput;
+  std::string text;    // "7.9 % faster (6.1 to 9.8 %), by 5 runs a side, Mann-Whitney p = 0.008"
+  std::string method;  // "mann-whitney", "block bootstrap", "same runs" or "none"
+  std::optional<double> p_value;     // of the test on runs
+  std::optional<Change> throughput;  // samples a second
   std::optional<Change> step_mean_ms;
   std::optional<Change> step_p50_ms;
   std::optional<Change> step_p95_ms;
   std::optional<Change> step_p99_ms;
   attribution::PerCategory<std::optional<Change>> ms_per_step;
-  std::vector<StageChange> stages;
+  std::vector<StageChange> stages;    // base's in their order, then those that are new
   std::optional<Patch> spec_change;   // nothing where a side has no spec, or sides differ inside
   bool same_data = true;              // digests, where both sides have one
-  std::vector<std::string> warnings;  // other hosts, cores, devices; lost data
+  std::vector<std::string> warnings;  // other hosts, cores, devices, data; lost data; odd runs
 };
 
 // Both sides need at least one run.

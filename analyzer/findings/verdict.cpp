@@ -53,29 +53,40 @@ std::array<Candidate, 4> Candidates(const Attribution& attribution) {
   return candidates;
 }
 
-// What part of the run's steps or of the trainer's time is missing.
+double Part(uint64_t lost, uint64_t all) {
+  return all == 0 ? 0 : std::min(1.0, static_cast<double>(lost) / static_cast<double>(all));
+}
+
+// Of the time of the trainer's thread.
+double LostOfTrainer(const model::Run& run, const attribution::Window& window) {
+  const auto& steps = run.rows.steps;
+  if (steps.empty() || !steps.front().track.known() || window.ns() <= 0) return 0;
+  int64_t missing = 0;
+  int64_t until = window.start_ns;
+  for (const trace::Gap& gap : run.GapsOf(steps.front().track)) {  // by time, may overlap
+    const int64_t end = std::min(gap.to_ns, window.end_ns);
+    missing += std::max<int64_t>(0, end - std::max(gap.from_ns, until));
+    until = std::max(until, end);
+  }
+  return static_cast<double>(missing) / static_cast<double>(window.ns());
+}
+
+// What part of the run is missing: of its steps, of the trainer's time, of the file's frames or of
+// the recorder's events, whichever is worst.
 double Lost(const model::Run& run, const Attribution& attribution) {
   const auto& steps = run.rows.steps;
-  double lost = 0;
+  double lost = LostOfTrainer(run, attribution.window);
   if (steps.size() > 1) {
     uint64_t seen = 1;
     for (size_t i = 1; i < steps.size(); ++i) {
       if (steps[i].index != steps[i - 1].index) ++seen;
     }
     const double span = static_cast<double>(steps.back().index - steps.front().index) + 1;
-    lost = 1 - static_cast<double>(seen) / span;
+    lost = std::max(lost, 1 - static_cast<double>(seen) / span);
   }
-  const auto window = static_cast<double>(attribution.window.ns());
-  if (!steps.empty() && steps.front().track.known() && window > 0) {
-    double missing = 0;
-    for (const trace::Gap& gap : run.GapsOf(steps.front().track)) {
-      const int64_t ns = std::min(gap.to_ns, attribution.window.end_ns) -
-                         std::max(gap.from_ns, attribution.window.start_ns);
-      missing += static_cast<double>(std::max<int64_t>(ns, 0));
-    }
-    lost = std::max(lost, missing / window);
-  }
-  return lost;
+  const model::DataQuality& quality = run.quality;
+  lost = std::max(lost, Part(quality.missing_frames, quality.frames + quality.missing_frames));
+  return std::max(lost, Part(quality.dropped, quality.emitted.value_or(0)));
 }
 
 Bound BoundOf(const Attribution& attribution, const std::array<Candidate, 4>& candidates) {

@@ -17,7 +17,10 @@ constexpr std::array kDecodeJpeg = {
 constexpr std::array kSide = {OpParameter{"size", Type::kInteger, 1, kLargestSide, "", ""}};
 constexpr std::array kCast = {OpParameter{"dtype", Type::kWord, 0, 0, "uint8 float16 float32", ""}};
 constexpr std::array kClasses = {OpParameter{"classes", Type::kInteger, 1, 1'000'000, "", ""}};
-constexpr std::array kMicroseconds = {OpParameter{"us", Type::kNumber, 0, kLongestUs, "", ""}};
+constexpr std::array kCost = {
+    OpParameter{"us", Type::kNumber, 0, kLongestUs, "", ""},
+    OpParameter{"every", Type::kInteger, 1, 1e12, "", "1"},
+};
 constexpr std::array kEvery = {OpParameter{"n", Type::kInteger, 1, 1e12, "", ""}};
 constexpr std::array kProbability = {OpParameter{"p", Type::kNumber, 0, 1, "", ""}};
 constexpr std::array kBytes = {OpParameter{"bytes", Type::kInteger, 0, 1e12, "", ""}};
@@ -42,10 +45,11 @@ constexpr std::array kOps = {
            "to mean 0 and deviation 1, as float32"},
     OpInfo{"cast", OpRole::kMap, true, false, kCast, "to another type"},
     OpInfo{"one_hot", OpRole::kMap, true, false, kClasses, "the label to a vector of so many"},
-    OpInfo{"busy", OpRole::kEither, false, false, kMicroseconds,
-           "burns CPU for so many microseconds an element"},
-    OpInfo{"sleep", OpRole::kEither, false, false, kMicroseconds,
-           "waits for so many microseconds an element, without burning"},
+    OpInfo{"busy", OpRole::kEither, false, false, kCost,
+           "burns CPU for so many microseconds an element; every: for one element in so many only"},
+    OpInfo{"sleep", OpRole::kEither, false, false, kCost,
+           "waits for so many microseconds an element, without burning; every: for one element in "
+           "so many only"},
     OpInfo{"keep_one_in", OpRole::kFilter, false, false, kEvery,
            "keeps the first of every n elements"},
     OpInfo{"keep_fraction", OpRole::kFilter, false, true, kProbability,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -43,20 +44,20 @@ trainer::DeviceOps DeviceOpsOf(pipeline::BatchOps& ops) {
   return device_ops;
 }
 
-// Asks until it is told to stop the run, or goes.
+// Looks 20 times a second whether the run must end, and ends it once.
 class StopWatch {
  public:
-  StopWatch(const std::function<bool()>& requested, std::function<void()> stop)
-      : requested_(requested), stop_(std::move(stop)) {
-    if (requested_) thread_ = std::thread(&StopWatch::Watch, this);
-  }
+  StopWatch(std::function<bool()> must_stop, std::function<void()> stop)
+      : must_stop_(std::move(must_stop)),
+        stop_(std::move(stop)),
+        thread_(&StopWatch::Watch, this) {}
   ~StopWatch() {
     {
       const std::lock_guard lock(mutex_);
       done_ = true;
     }
     wake_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
@@ -65,19 +66,18 @@ class StopWatch {
   void Watch() {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, std::chrono::milliseconds(50), [this] { return done_; })) {
-      if (!requested_()) continue;
       lock.unlock();
-      stop_();
-      return;
+      if (must_stop_()) return stop_();
+      lock.lock();
     }
   }
 
-  const std::function<bool()>& requested_;
+  const std::function<bool()> must_stop_;
   const std::function<void()> stop_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;
-  std::thread thread_;
+  std::thread thread_;  // last: it uses the others
 };
 
 // Everything of a run between the recorder's start and its stop. Members go in reverse order: the
@@ -133,7 +133,12 @@ Status Session::Prepare() {
 }
 
 Result<trainer::TrainResult> Session::Run() {
-  const StopWatch watch(options_.stop_requested, [this] {
+  const auto must_stop = [this, looks = 0]() mutable {
+    if (options_.stop_requested && options_.stop_requested()) return true;
+    // Nobody needs the rest of a run whose trace has a hole; not at every look, because it writes.
+    return recorder_ != nullptr && ++looks % 20 == 0 && !recorder_->Flush().ok();
+  };
+  const StopWatch watch(must_stop, [this] {
     trainer_->RequestStop();
     pipeline_->Cancel();
   });
@@ -149,11 +154,19 @@ void Session::Finish(CaptureResult& result) const {
   recorder_->UpdateRun([&](trace::RunInfo& run) {
     run.digest = result.digest;
     if (result.pipeline.skipped > 0) {
-      run.warnings.push_back(fmt::format("{} bad elements of {} bytes were left out; the first: {}",
+      run.warnings.push_back(fmt::format("bad elements left out: {}, of {} bytes; the first: {}",
                                          result.pipeline.skipped, result.pipeline.skipped_bytes,
                                          result.pipeline.first_skipped));
     }
   });
+}
+
+// Never what is more than a file: the user may have named /dev/null, or a link.
+void RemoveTrace(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) {
+    unlink(path.c_str());
+  }
 }
 
 }  // namespace
@@ -171,7 +184,7 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
     session.reset();
     if (recorder != nullptr) {
       recorder->Stop();
-      unlink(options.output.c_str());
+      RemoveTrace(options.output);
     }
     return std::move(prepared).error();
   }
@@ -188,8 +201,8 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
   if (!trained.ok()) return std::move(trained).error();
   result.training = std::move(trained).value();
   if (!result.trace.first_error.empty()) {
-    return Error{ErrorKind::kRun, "the trace is not whole: " + result.trace.first_error,
-                 options.output, "free some space and record again"};
+    // It names the file, and what to do.
+    return Error{ErrorKind::kRun, "the trace is not whole: " + result.trace.first_error, "", ""};
   }
   return result;
 }

@@ -77,6 +77,13 @@ struct FloatType {
   static float Store(float value) { return value; }
 };
 
+// What can only be read: no op or link has a use for writing it.
+template <class Value>
+struct WideType {
+  using Stored = Value;
+  static float Load(Value value) { return static_cast<float>(value); }
+};
+
 template <class From, class To>
 void Loop(const uint8_t* from, uint8_t* to, int64_t count) {
   const auto* source = reinterpret_cast<const typename From::Stored*>(from);
@@ -86,7 +93,7 @@ void Loop(const uint8_t* from, uint8_t* to, int64_t count) {
 
 // Calls visit with the type that stands for the dtype.
 template <class Visit>
-bool WithType(DType dtype, Visit visit) {
+bool WithTarget(DType dtype, Visit visit) {
   switch (dtype) {
     case DType::kUint8:
       visit(Uint8Type());
@@ -108,6 +115,23 @@ bool WithType(DType dtype, Visit visit) {
   return false;
 }
 
+template <class Visit>
+bool WithSource(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kInt32:
+      visit(WideType<int32_t>());
+      return true;
+    case DType::kInt64:
+      visit(WideType<int64_t>());
+      return true;
+    case DType::kFloat64:
+      visit(WideType<double>());
+      return true;
+    default:
+      return WithTarget(dtype, visit);
+  }
+}
+
 }  // namespace
 
 bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_t* to,
@@ -117,8 +141,8 @@ bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_
     return true;
   }
   bool known = false;
-  WithType(from_dtype, [&](auto source) {
-    known = WithType(
+  WithSource(from_dtype, [&](auto source) {
+    known = WithTarget(
         to_dtype, [&](auto target) { Loop<decltype(source), decltype(target)>(from, to, count); });
   });
   return known;
@@ -131,7 +155,7 @@ Status Convert(const Tensor& from, DType dtype, Tensor& into) {
   if (!ConvertValues(from.dtype(), from.data(), dtype, into.data(), from.shape().Elements())) {
     return Error{ErrorKind::kRun,
                  fmt::format("{} cannot be cast to {}", Name(from.dtype()), Name(dtype)), "",
-                 "uint8, float16, bfloat16 and float32 can"};
+                 "to uint8, float16, bfloat16 and float32 it can"};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// From one dtype to another: uint8, float16, bfloat16, float32. Any thread.
+// From any dtype to uint8, float16, bfloat16 or float32. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DATA_CONVERT_H_
 #define STALLSCOPE_COLLECTORS_DATA_CONVERT_H_
 

@@ -116,6 +116,17 @@ ScanPlan PlanScan(const jpeg_decompress_struct& jpeg, const std::optional<Rect>&
   return plan;
 }
 
+// Lines that go straight to where they stay, as many at a time as the library has.
+void ScanDirect(jpeg_decompress_struct& jpeg, JDIMENSION end, size_t stride, uint8_t* to) {
+  constexpr JDIMENSION kLines = 8;
+  JSAMPROW lines[kLines];
+  while (jpeg.output_scanline < end) {
+    const JDIMENSION wanted = std::min(kLines, end - jpeg.output_scanline);
+    for (JDIMENSION i = 0; i < wanted; ++i) lines[i] = to + i * stride;
+    to += jpeg_read_scanlines(&jpeg, lines, wanted) * stride;
+  }
+}
+
 // Decodes the plan's part into `to`. An error jumps out of it: nothing here may own anything.
 void ScanLines(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
   jpeg_decompress_struct& jpeg = session.jpeg;
@@ -127,13 +138,14 @@ void ScanLines(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
   const auto skip = static_cast<size_t>(static_cast<unsigned>(plan.crop.x) - x);
   if (plan.crop.y > 0) jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(plan.crop.y));
   const auto end = static_cast<JDIMENSION>(plan.crop.y + plan.crop.height);
+  if (plan.direct) ScanDirect(jpeg, end, stride, to);
   while (jpeg.output_scanline < end) {
-    JSAMPROW line = plan.direct ? to : session.row.data();
+    JSAMPROW line = session.row.data();
     if (jpeg_read_scanlines(&jpeg, &line, 1) != 1) continue;
     if (jpeg.out_color_space == JCS_CMYK) {
       InkToRgb(session.row.data() + skip * 4, static_cast<size_t>(plan.crop.width),
                jpeg.saw_Adobe_marker != 0, to);
-    } else if (!plan.direct) {
+    } else {
       std::memcpy(to, session.row.data() + skip * 3, stride);
     }
     to += stride;

@@ -79,6 +79,19 @@ Status Crop(const Tensor& image, const Rect& from, Tensor& into) {
 
 namespace {
 
+// The library mirrors from one place to another only: each line by way of this one, which stays in
+// the innermost cache.
+constexpr int kMirrorPixels = 4096;
+
+void MirrorRgbLines(uint8_t* data, int height, int width) {
+  std::array<uint8_t, size_t{kMirrorPixels} * 3> line;
+  const auto bytes = static_cast<size_t>(width) * 3;
+  for (int y = 0; y < height; ++y, data += bytes) {
+    libyuv::RGB24Mirror(data, width * 3, line.data(), width * 3, width, 1);
+    std::memcpy(data, line.data(), bytes);
+  }
+}
+
 // A pixel's bytes as one value, so that a swap of two is a few instructions.
 template <size_t kBytes>
 void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
@@ -92,12 +105,15 @@ void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
 Status Mirror(Tensor& image) {
   const Shape& shape = image.shape();
   if (shape.rank() != 3) return NotAnImage(image);
-  // libyuv has no mirror in place, and this one is a fraction of a resize.
   switch (PixelBytes(image)) {
     case 1:
       MirrorLines<1>(image.data(), shape[0], shape[1]);
       return {};
     case 3:
+      if (shape[1] <= kMirrorPixels && image.dtype() == DType::kUint8) {
+        MirrorRgbLines(image.data(), static_cast<int>(shape[0]), static_cast<int>(shape[1]));
+        return {};
+      }
       MirrorLines<3>(image.data(), shape[0], shape[1]);
       return {};
     case 4:

@@ -149,6 +149,7 @@ struct EmulatedTiming {
 };
 
 class DeviceClock;
+class PinnedMemory;
 
 struct Options {
   recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
@@ -158,6 +159,8 @@ struct Options {
   int host_threads = 1;       // of the host's GEMM: pipeline and trainer share the cores
   std::string emulated_name;  // what it stands for; "emulated: " goes before it
   EmulatedTiming emulated;
+  // What the devices of a run share, so that what one has pinned is pinned for all; null: its own.
+  std::shared_ptr<PinnedMemory> pinned;
   DeviceClock* clock = nullptr;  // of an emulated device; null: the machine's
 };
 

@@ -12,7 +12,8 @@ EmulatedDevice::EmulatedDevice(const Options& options)
       own_clock_(options.clock == nullptr ? std::make_unique<MachineClock>() : nullptr),
       clock_(options.clock == nullptr ? own_clock_.get() : options.clock),
       launch_ticks_(clock_->ToTicks(options.emulated.launch_us * 1e3)),
-      memory_("emulated device", options.memory_bytes) {
+      memory_("emulated device", options.memory_bytes),
+      pinned_(options.pinned ? options.pinned : std::make_shared<PinnedMemory>()) {
   capabilities_.kind = Kind::kEmulated;
   capabilities_.name =
       options.emulated_name.empty() ? "emulated" : "emulated: " + options.emulated_name;

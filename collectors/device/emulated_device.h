@@ -15,6 +15,7 @@
 #include "collectors/device/device.h"
 #include "collectors/device/device_clock.h"
 #include "collectors/device/device_memory.h"
+#include "collectors/device/pinned_memory.h"
 
 namespace stallscope::device {
 
@@ -25,8 +26,8 @@ class EmulatedDevice : public Device {
   const Capabilities& capabilities() const override { return capabilities_; }
   Result<Block> Allocate(size_t bytes) override;
   MemoryUse memory() const override { return memory_.use(); }
-  uint8_t* AllocatePinned(size_t bytes) noexcept override { return pinned_.Allocate(bytes); }
-  void FreePinned(uint8_t* block, size_t) noexcept override { pinned_.Free(block); }
+  uint8_t* AllocatePinned(size_t bytes) noexcept override { return pinned_->Allocate(bytes); }
+  void FreePinned(uint8_t* block, size_t) noexcept override { pinned_->Free(block); }
   Result<std::unique_ptr<Stream>> NewStream(const std::string& name,
                                             trace::TrackKind kind) override;
 
@@ -40,7 +41,7 @@ class EmulatedDevice : public Device {
   Ticks CopyTicks(const CopyRequest& request, bool pinned) const;
   Ticks KernelTicks(const Launch& launch) const;
   Ticks LaunchTicks() const { return launch_ticks_; }
-  bool IsPinned(const void* host, size_t bytes) const { return pinned_.Contains(host, bytes); }
+  bool IsPinned(const void* host, size_t bytes) const { return pinned_->Contains(host, bytes); }
   uint64_t NextCorrelation() { return correlation_.fetch_add(1) + 1; }
   DeviceClock& clock() { return *clock_; }
   const Options& options() const { return options_; }
@@ -54,7 +55,7 @@ class EmulatedDevice : public Device {
   Ticks launch_ticks_ = 0;
   Capabilities capabilities_;
   DeviceMemory memory_;
-  PinnedMemory pinned_;
+  const std::shared_ptr<PinnedMemory> pinned_;
   std::atomic<uint64_t> correlation_{0};
   std::atomic<Address> next_address_{4096};
 

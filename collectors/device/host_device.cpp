@@ -23,7 +23,8 @@ uint64_t MachineMemory() {
 
 HostDevice::HostDevice(const Options& options)
     : options_(options),
-      memory_("host device", options.memory_bytes != 0 ? options.memory_bytes : MachineMemory()) {
+      memory_("host device", options.memory_bytes != 0 ? options.memory_bytes : MachineMemory()),
+      pinned_(options.pinned ? options.pinned : std::make_shared<PinnedMemory>()) {
   capabilities_.kind = Kind::kHost;
   capabilities_.name = "host CPU";
   capabilities_.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : MachineMemory();

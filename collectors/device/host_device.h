@@ -9,6 +9,7 @@
 
 #include "collectors/device/device.h"
 #include "collectors/device/device_memory.h"
+#include "collectors/device/pinned_memory.h"
 
 namespace stallscope::device {
 
@@ -19,8 +20,8 @@ class HostDevice : public Device {
   const Capabilities& capabilities() const override { return capabilities_; }
   Result<Block> Allocate(size_t bytes) override;
   MemoryUse memory() const override { return memory_.use(); }
-  uint8_t* AllocatePinned(size_t bytes) noexcept override { return pinned_.Allocate(bytes); }
-  void FreePinned(uint8_t* block, size_t) noexcept override { pinned_.Free(block); }
+  uint8_t* AllocatePinned(size_t bytes) noexcept override { return pinned_->Allocate(bytes); }
+  void FreePinned(uint8_t* block, size_t) noexcept override { pinned_->Free(block); }
   Result<std::unique_ptr<Stream>> NewStream(const std::string& name,
                                             trace::TrackKind kind) override;
 
@@ -28,7 +29,7 @@ class HostDevice : public Device {
   void Fail(Error error);
   Status failure() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  bool IsPinned(const void* host, size_t bytes) const { return pinned_.Contains(host, bytes); }
+  bool IsPinned(const void* host, size_t bytes) const { return pinned_->Contains(host, bytes); }
   uint64_t NextCorrelation() { return correlation_.fetch_add(1) + 1; }
   const Options& options() const { return options_; }
 
@@ -38,7 +39,7 @@ class HostDevice : public Device {
   const Options options_;
   Capabilities capabilities_;
   DeviceMemory memory_;
-  PinnedMemory pinned_;
+  const std::shared_ptr<PinnedMemory> pinned_;
   std::atomic<uint64_t> correlation_{0};
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;

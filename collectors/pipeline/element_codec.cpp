@@ -67,6 +67,11 @@ class Cursor {
   bool ok_ = true;
 };
 
+// Whoever takes a batch apart counts on a row for each sample.
+bool HasRows(const data::Tensor& tensor, uint32_t samples) {
+  return tensor.shape().rank() > 0 && tensor.shape()[0] == samples;
+}
+
 }  // namespace
 
 void EncodeElement(const Element& element, data::Buffer& into) {
@@ -108,6 +113,8 @@ Result<Element> DecodeElement(data::ByteView bytes, StageContext& context) {
   constexpr size_t kMemberBytes = 20;
   if (!cursor.ok() || cursor.left() != samples * kMemberBytes) return damaged;
   if (samples == 0) return element;
+  if (!HasRows(element.value, samples)) return damaged;
+  if (element.one_hot.bytes() > 0 && !HasRows(element.one_hot, samples)) return damaged;
   element.batch = std::make_unique<BatchMembers>();
   for (uint32_t i = 0; i < samples; ++i) {
     ElementId id;

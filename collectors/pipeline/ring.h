@@ -46,15 +46,11 @@ class Ring {
   // Each ticket must be pushed exactly once.
   uint64_t DrawTicket() { return tickets_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Waits for room. False where the pipeline was cancelled. `published` is called with the depth
-  // just before the item can be popped.
+  // Waits for room. False where the pipeline was cancelled. `published` is called just before the
+  // item can be popped, when depth() counts it already.
   template <class Published>
   bool Push(uint64_t ticket, T&& item, Published published) {
-    const auto room = [&] {
-      return ticket <
-                 popped_.load(std::memory_order_acquire) + limit_.load(std::memory_order_relaxed) ||
-             token_.cancelled();
-    };
+    const auto room = [&] { return HasRoom(ticket) || token_.cancelled(); };
     if (!room()) Blocked(room_, trace::WaitCause::kFull, room, popper_);
     if (token_.cancelled()) return false;
     Cell& cell = cells_[ticket & mask_];
@@ -63,7 +59,9 @@ class Ring {
       cell.pusher = track->id().value;
     }
     pushed_.fetch_add(1, std::memory_order_relaxed);
-    published(depth());
+    // The one that pops had it last: it comes here while the rest is done.
+    __builtin_prefetch(&cells_[(ticket + 2) & mask_], 1);
+    published();
     cell.turn.store(ticket + 1, std::memory_order_release);
     items_.Wake();
     return true;
@@ -76,7 +74,11 @@ class Ring {
     const auto filled = [&] {
       return cell.turn.load(std::memory_order_acquire) == position + 1 || token_.cancelled();
     };
-    if (!filled()) Blocked(items_, trace::WaitCause::kEmpty, filled, cell.pusher);
+    if (!filled()) {
+      // The one that is waited for may sleep itself: with room, but none for more than one.
+      room_.Wake();
+      Blocked(items_, trace::WaitCause::kEmpty, filled, cell.pusher);
+    }
     if (cell.turn.load(std::memory_order_acquire) != position + 1) return false;
     item = std::move(cell.item);
     if (const recorder::Track* track = recorder::CurrentTrack(); track != nullptr) {
@@ -84,9 +86,7 @@ class Ring {
     }
     cell.turn.store(position + mask_ + 1, std::memory_order_relaxed);
     popped_.store(position + 1, std::memory_order_release);
-    // Not for every item: who waits for room goes on when there is some for more than one.
-    const uint64_t limit = limit_.load(std::memory_order_relaxed);
-    if (limit - std::min(limit, depth()) >= std::max<uint64_t>(limit / 4, 1)) room_.Wake();
+    if (room_.HasSleepers()) WakeForRoom();
     return true;
   }
 
@@ -114,6 +114,22 @@ class Ring {
     T item{};
   };
 
+  // Looks at what the one that pops writes only where it seems to be full: each such look takes a
+  // cache line away from it.
+  bool HasRoom(uint64_t ticket) {
+    const uint64_t limit = limit_.load(std::memory_order_relaxed);
+    if (ticket < seen_popped_.load(std::memory_order_acquire) + limit) return true;
+    const uint64_t popped = popped_.load(std::memory_order_acquire);
+    seen_popped_.store(popped, std::memory_order_release);
+    return ticket < popped + limit;
+  }
+
+  // Not for every item: who waits for room goes on when there is some for more than one.
+  void WakeForRoom() {
+    const uint64_t limit = limit_.load(std::memory_order_relaxed);
+    if (limit - std::min(limit, depth()) >= std::max<uint64_t>(limit / 4, 1)) room_.Wake();
+  }
+
   template <class Ready>
   void Blocked(Parking& parking, trace::WaitCause cause, Ready ready,
                const std::atomic<uint32_t>& waker) {
@@ -131,15 +147,17 @@ class Ring {
   const uint64_t mask_;
   CancelToken& token_;
   const std::unique_ptr<Cell[]> cells_;
+  std::atomic<uint64_t> limit_{1};
+  // A line for each side: what those that push write, and what the one that pops does.
   alignas(64) std::atomic<uint64_t> tickets_{0};
   std::atomic<uint64_t> pushed_{0};
+  std::atomic<uint64_t> seen_popped_{0};  // at most popped_
   std::atomic<uint64_t> times_full_{0};
   alignas(64) std::atomic<uint64_t> popped_{0};
   std::atomic<uint32_t> popper_{TrackId::None().value};
   std::atomic<uint64_t> times_empty_{0};
-  alignas(64) std::atomic<uint64_t> limit_{1};
-  Parking room_;
-  Parking items_;
+  alignas(64) Parking room_;   // asked by the one that pops
+  alignas(64) Parking items_;  // by those that push
 };
 
 }  // namespace stallscope::pipeline

@@ -34,9 +34,6 @@ class InlineSource final : public Stage {
   void Restart(uint32_t epoch) override;
 
  private:
-  // Pays what a serial source of known cost costs.
-  Status Pay();
-
   const std::shared_ptr<const ReaderShared> shared_;
   const SourceOptions options_;
   uint32_t epoch_ = 0;

@@ -97,14 +97,14 @@ void WorkerStage::Finish(uint64_t ticket, Outcome&& outcome) {
     const ItemId item = outcome.element.item;
     recorder::Track* const track =
         outcome.kind == Outcome::Kind::kElement ? recorder::CurrentTrack() : nullptr;
-    ring_.Push(ticket, std::move(outcome), [&](uint64_t depth) {
+    ring_.Push(ticket, std::move(outcome), [&] {
       if (track == nullptr) return;
-      track->Push(options_.queue, item, static_cast<uint32_t>(depth), NowTicks());
+      track->Push(options_.queue, item, static_cast<uint32_t>(ring_.depth()), NowTicks());
     });
   }
   // No job is taken once the input has ended, so the last one that is done knows that it is.
   if (at_work_.fetch_sub(1) == 1 && !options_.ordered && ended_ && !end_pushed_.exchange(true)) {
-    ring_.Push(ring_.DrawTicket(), Outcome(), [](uint64_t) {});
+    ring_.Push(ring_.DrawTicket(), Outcome(), [] {});
   }
 }
 

@@ -24,7 +24,7 @@ Status Recording::Begin() {
     WriteNewDefinitions();
     WriteChunk();
     if (!first_error_.empty()) {
-      return Error{ErrorKind::kRun, first_error_, "", "free some space or write to another disk"};
+      return Error{ErrorKind::kRun, first_error_, "", ""};  // it says where, and what to do
     }
   }
   flusher_ = std::thread([this] { FlusherLoop(); });

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
-#include "collectors/device/narrow_float.h"
-
 namespace stallscope::trainer {
 
 using data::DType;
@@ -61,35 +56,6 @@ Result<DType> TransferType(DType from, TransferDtype to) {
                  "transfer.dtype to float32"};
   }
   return ToDType(to);
-}
-
-namespace {
-
-template <class Value>
-void Widen(const data::Tensor& from, size_t first, size_t count, float* into) {
-  const auto values = from.Values<Value>().subspan(first, count);
-  std::transform(values.begin(), values.end(), into, [](Value v) { return static_cast<float>(v); });
-}
-
-void WidenPart(const data::Tensor& from, size_t first, size_t count, float* into) {
-  if (from.dtype() == DType::kInt64) return Widen<int64_t>(from, first, count, into);
-  if (from.dtype() == DType::kFloat64) return Widen<double>(from, first, count, into);
-  device::ToFloats(*DeviceType(from.dtype()), from.data() + first * data::SizeOf(from.dtype()),
-                   static_cast<int64_t>(count), into);
-}
-
-}  // namespace
-
-void ConvertValues(const data::Tensor& from, DType to, uint8_t* into) {
-  // Through a block that stays in the cache.
-  std::array<float, 2048> block;
-  const size_t values = from.bytes() / data::SizeOf(from.dtype());
-  for (size_t first = 0; first < values; first += block.size()) {
-    const size_t count = std::min(block.size(), values - first);
-    WidenPart(from, first, count, block.data());
-    device::FromFloats(*DeviceType(to), block.data(), static_cast<int64_t>(count),
-                       into + first * data::SizeOf(to));
-  }
 }
 
 Status CheckForm(const BatchForm& form, const ModelSpec& model) {

@@ -32,9 +32,6 @@ data::DType ToDType(TransferDtype dtype);
 // What goes over the link for a batch of `from`. kUsage where that would lose values.
 Result<data::DType> TransferType(data::DType from, TransferDtype to);
 
-// Converts values: widens, or rounds to the nearest.
-void ConvertValues(const data::Tensor& from, data::DType to, uint8_t* into);
-
 // Whether `model` can learn from it; kUsage with what to do.
 Status CheckForm(const BatchForm& form, const ModelSpec& model);
 

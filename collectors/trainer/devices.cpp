@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "collectors/device/pinned_memory.h"
+
 namespace stallscope::trainer {
 namespace {
 
@@ -42,6 +44,7 @@ Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
   device::Options options = OptionsOf(trainer.emulated);
   options.recorder = recorder;
   options.clock = clock;
+  options.pinned = std::make_shared<device::PinnedMemory>();
   auto made = std::make_unique<Devices>();
   for (int64_t i = 0; i < trainer.strategy.replicas; ++i) {
     options.index = static_cast<uint32_t>(i);

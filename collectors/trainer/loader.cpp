@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectors/data/convert.h"
 #include "collectors/recorder/track.h"
 
 namespace stallscope::trainer {
@@ -54,7 +55,9 @@ const uint8_t* Loader::Converted(const pipeline::Element& batch, data::DType to,
   if (batch.value.dtype() == to) return batch.value.data();
   const recorder::SpanScope span(stage_, batch.item);
   slot.converted.Reset(to, batch.value.shape());
-  ConvertValues(batch.value, to, slot.converted.data());
+  // Of every dtype to those of a link there is one.
+  data::ConvertValues(batch.value.dtype(), batch.value.data(), to, slot.converted.data(),
+                      batch.value.shape().Elements());
   return slot.converted.data();
 }
 

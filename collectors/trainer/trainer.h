@@ -37,7 +37,7 @@ struct Progress {
   std::optional<double> loss;      // none where the device computes nothing
   std::optional<double> accuracy;  // of the last 50 steps
   double samples_per_s = 0;
-  double input_stall = 0;  // the share of time in which the trainer waited for a batch
+  double input_stall = 0;  // the share of time in which the device idled for want of a batch
 };
 
 struct TrainerOptions {

@@ -1,8 +1,10 @@
-// Writes the first corpus of the targets of collectors/data:
+// Writes the first corpus of the targets of collectors/data and collectors/pipeline:
 //
 //   build/dev/fuzz/data_seeds tests/fuzz/corpus
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "analyzer/base/file.h"
@@ -11,6 +13,7 @@
 #include "collectors/data/png.h"
 #include "collectors/data/raw_tensors.h"
 #include "collectors/data/tfrecord_writer.h"
+#include "collectors/pipeline/element_codec.h"
 #include "tests/collectors/data/jpeg_samples.h"
 
 namespace {
@@ -87,6 +90,34 @@ void Images(const std::string& folder) {
   Put(folder + "/picture.png", data::AsText(png));
 }
 
+void Elements(const std::string& folder) {
+  pipeline::Element element;
+  element.value.Reset(data::DType::kUint8, {2, 3, 3});
+  std::fill_n(element.value.data(), element.value.bytes(), uint8_t{7});
+  data::Buffer bytes;
+  EncodeElement(element, bytes);
+  Put(folder + "/image", data::AsText(bytes));
+  element.content = pipeline::Content::kRecord;
+  element.value.Reset(data::DType::kUint8, {0});
+  EncodeElement(element, bytes);
+  Put(folder + "/empty", data::AsText(bytes));
+  element.content = pipeline::Content::kTensor;
+  element.value.Reset(data::DType::kFloat32, {2, 3});
+  std::fill_n(element.value.data(), element.value.bytes(), uint8_t{0});
+  element.one_hot.Reset(data::DType::kFloat32, {2, 4});
+  std::fill_n(element.one_hot.data(), element.one_hot.bytes(), uint8_t{0});
+  element.batch = std::make_unique<pipeline::BatchMembers>();
+  element.batch->ids.resize(2);
+  element.batch->labels = {1, 3};
+  EncodeElement(element, bytes);
+  Put(folder + "/batch", data::AsText(bytes));
+  // A batch of two whose values are one number: refused.
+  element.value.Reset(data::DType::kFloat32, data::Shape{});
+  std::fill_n(element.value.data(), element.value.bytes(), uint8_t{0});
+  EncodeElement(element, bytes);
+  Put(folder + "/scalar_batch", data::AsText(bytes));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -95,4 +126,5 @@ int main(int argc, char** argv) {
   Examples(folder + "/example");
   Rows(folder + "/csv");
   Images(folder + "/jpeg");
+  Elements(folder + "/element");
 }

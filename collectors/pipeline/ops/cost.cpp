@@ -1,4 +1,7 @@
-// Ops of known cost: busy burns CPU, sleep waits.
+// Ops of known cost: busy burns CPU, sleep waits. With `every` only the last of so many records
+// of a file costs anything, in each epoch the same ones: stragglers whose place is known.
+#include <algorithm>
+
 #include "analyzer/base/clock.h"
 #include "collectors/pipeline/ops/make.h"
 #include "collectors/recorder/track.h"
@@ -6,7 +9,15 @@
 namespace stallscope::pipeline {
 namespace {
 
-int64_t NsOf(const OpInstance& call, int64_t samples) {
+int64_t NsOf(const OpInstance& call, const Element& element) {
+  const auto every = static_cast<uint64_t>(call.call.Integer("every"));
+  const auto costs = [every](const ElementId& id) { return (id.record + 1) % every == 0; };
+  int64_t samples = 0;
+  if (element.batch == nullptr) {
+    samples = costs(element.id) ? 1 : 0;
+  } else {
+    samples = std::count_if(element.batch->ids.begin(), element.batch->ids.end(), costs);
+  }
   return static_cast<int64_t>(call.call.Number("us") * 1000 * static_cast<double>(samples));
 }
 
@@ -15,7 +26,7 @@ class Busy final : public Op {
  public:
   explicit Busy(const OpInstance& call) : call_(call) {}
   Status Apply(Element& element, OpWorker& worker) const override {
-    const int64_t end = ThreadCpuNs() + NsOf(call_, element.samples());
+    const int64_t end = ThreadCpuNs() + NsOf(call_, element);
     while (ThreadCpuNs() < end) {
       if (worker.context.token.cancelled()) return CancelledError();
     }
@@ -33,8 +44,8 @@ class Sleep final : public Op {
  public:
   explicit Sleep(const OpInstance& call) : call_(call) {}
   Status Apply(Element& element, OpWorker& worker) const override {
-    return worker.context.token.SleepFor(NsOf(call_, element.samples())) ? Status()
-                                                                         : Status(CancelledError());
+    return worker.context.token.SleepFor(NsOf(call_, element)) ? Status()
+                                                               : Status(CancelledError());
   }
   Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
     return Apply(batch, worker);

@@ -62,8 +62,10 @@ class LabelBelow final : public Predicate {
 class KeepAll final : public Predicate {
  public:
   explicit KeepAll(OpPtr op) : op_(std::move(op)) {}
-  Result<bool> Keeps(const Element&, OpWorker& worker) override {
+  Result<bool> Keeps(const Element& element, OpWorker& worker) override {
     Element one;
+    one.id = element.id;
+    if (element.batch != nullptr) one.batch = std::make_unique<BatchMembers>(*element.batch);
     STALLSCOPE_RETURN_IF_ERROR(op_->Apply(one, worker));
     return true;
   }

@@ -18,6 +18,25 @@ using stallscope::test::FaultyDisk;
 using stallscope::test::ScratchDir;
 
 TEST_SUITE("fast") {
+  TEST_CASE("a file that is being written is nobody else's, and keeps what it has") {
+    ScratchDir dir;
+    {
+      auto first = AppendFile::Create(dir / "f");
+      REQUIRE(first.ok());
+      REQUIRE(first.value().Append("first").ok());
+      const auto second = AppendFile::Create(dir / "f");
+      REQUIRE_FALSE(second.ok());
+      CHECK(second.error().Line() ==
+            (dir / "f") +
+                ": another run is writing this file; wait for it to end, or name another "
+                "file");
+      CHECK(ReadWholeFile(dir / "f", 100).value() == "first");
+    }
+    CHECK(AppendFile::Create(dir / "f").ok());
+    CHECK(ReadWholeFile(dir / "f", 100).value().empty());
+    CHECK(AppendFile::Create("/dev/null").ok());
+  }
+
   TEST_CASE("short and interrupted writes are finished") {
     for (auto fault : {FaultyDisk::Fault::kShort, FaultyDisk::Fault::kInterrupted}) {
       ScratchDir dir;

@@ -78,6 +78,8 @@ TEST_SUITE("fast") {
     CHECK(Canonical("decode_jpeg(6/8)") == "decode_jpeg(scale=3/4)");
     CHECK(Canonical("decode_jpeg(crop=true)") == "decode_jpeg(crop=true)");
     CHECK(Canonical("sleep(1.50)") == "sleep(1.5)");
+    CHECK(Canonical("sleep(5, every=1)") == "sleep(5)");
+    CHECK(Canonical("sleep(5, 64)") == "sleep(5, every=64)");
   }
 
   TEST_CASE("a scale is whole eighths up to 1") {
@@ -126,6 +128,7 @@ TEST_SUITE("fast") {
     CHECK(WhyNotOp("busy(-1)") != "read");
     CHECK(WhyNotOp("busy(nan)") != "read");
     CHECK(WhyNotOp("busy(inf)") != "read");
+    CHECK(WhyNotOp("busy(1, every=0)") != "read");
     CHECK(WhyNotOp("decode_jpeg(crop=yes)") != "read");
     CHECK(WhyNotOp("keep_fraction(1.5)") != "read");
     CHECK(WhyNotOp("keep_fraction(0.5)") == "read");

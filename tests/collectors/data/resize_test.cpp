@@ -65,13 +65,17 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a mirrored image is mirrored back by mirroring it") {
-    for (int width : {1, 2, 7, 8}) {
+    for (int width : {1, 2, 7, 8, 31, 32, 33, 500, 4096, 4097}) {
       const Tensor image = SmoothPicture(width, 5);
       Tensor mirrored = image;
       REQUIRE(Mirror(mirrored).ok());
-      for (int c = 0; c < 3; ++c) {
-        CHECK(mirrored.data()[c] == image.data()[(width - 1) * 3 + c]);
+      bool right = true;
+      for (int x = 0; x < width; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          right = right && mirrored.data()[x * 3 + c] == image.data()[(width - 1 - x) * 3 + c];
+        }
       }
+      CHECK(right);
       REQUIRE(Mirror(mirrored).ok());
       CHECK(AsText(mirrored.view()) == AsText(image.view()));
     }

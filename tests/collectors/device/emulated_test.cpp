@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "collectors/device/pinned_memory.h"
 #include "tests/collectors/device/devices.h"
 
 namespace stallscope {
@@ -74,6 +75,36 @@ TEST_SUITE("fast") {
     CHECK(device.Done(*stream) == 16'000);
     CHECK(device.clock.Now() == device.start + 16'000);
     device.on->FreePinned(pinned, 10'000);
+  }
+
+  TEST_CASE("what one device of a run has pinned is pinned for all of them, and only that") {
+    const auto shared = std::make_shared<device::PinnedMemory>();
+    device::Options options;
+    options.pinned = shared;
+    test::TestClock clock;
+    options.clock = &clock;
+    options.emulated = {.gbps_pinned = 10, .gbps_pageable = 2, .latency_us = 5};
+    const auto owner = test::MakeTestDevice(device::Kind::kEmulated, options);
+    options.index = 1;
+    const auto other = test::MakeTestDevice(device::Kind::kEmulated, options);
+    const auto stream = Must(other->NewStream("copy", trace::TrackKind::kCopyEngine));
+    const auto time_of = [&](uint8_t* host) {
+      const Ticks start = clock.Now();
+      Must(stream->Copy(Bytes(10'000, host)));
+      Must(stream->Synchronize());
+      return clock.Now() - start;
+    };
+    uint8_t* pinned = owner->AllocatePinned(10'000);
+    CHECK(time_of(pinned) == 6'000);
+    std::vector<uint8_t> pageable(10'000);
+    CHECK(time_of(pageable.data()) == 10'000);
+    owner->FreePinned(pinned, 10'000);
+    // Devices of another run know nothing of it.
+    options.pinned = nullptr;
+    const auto alone = test::MakeTestDevice(device::Kind::kEmulated, options);
+    uint8_t* foreign = alone->AllocatePinned(10'000);
+    CHECK(time_of(foreign) == 10'000);
+    alone->FreePinned(foreign, 10'000);
   }
 
   TEST_CASE("copy streams share an engine, each direction has one, and kernels run beside them") {

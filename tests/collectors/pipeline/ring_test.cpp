@@ -15,7 +15,7 @@ using pipeline::Ring;
 using pipeline::TensorPool;
 
 namespace {
-constexpr auto kNothing = [](uint64_t) {};
+constexpr auto kNothing = [] {};
 }
 
 TEST_SUITE("fast") {
@@ -44,7 +44,8 @@ TEST_SUITE("fast") {
     for (int p = 0; p < kProducers; ++p) {
       producers.emplace_back([&, p] {
         for (int i = 0; i < kEach; ++i) {
-          ring.Push(ring.DrawTicket(), p * kEach + i, [&](uint64_t depth) {
+          ring.Push(ring.DrawTicket(), p * kEach + i, [&] {
+            const uint64_t depth = ring.depth();
             uint64_t seen = deepest.load();
             while (depth > seen && !deepest.compare_exchange_weak(seen, depth)) {
             }

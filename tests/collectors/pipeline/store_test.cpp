@@ -1,9 +1,12 @@
 // Caches and snapshots.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "analyzer/base/file.h"
+#include "collectors/pipeline/element_codec.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
 #include "tests/support/paths.h"
 
@@ -96,6 +99,29 @@ TEST_SUITE("fast") {
     std::filesystem::remove_all(dir / "d");
     MakeData(dir / "d", data::DataFormat::kTfRecord, 25);
     CHECK(RunStages(Stages(glob, store)).stats.elements == 25);
+  }
+
+  TEST_CASE("a stored batch without a row for each sample is refused") {
+    pipeline::StageContext context;
+    context.batches = std::make_unique<pipeline::TensorPool>();
+    const auto stored = [&](const data::Shape& shape, const data::Shape& one_hot) {
+      pipeline::Element batch;
+      batch.value.Reset(data::DType::kUint8, shape);
+      batch.one_hot.Reset(data::DType::kFloat32, one_hot);
+      std::fill_n(batch.one_hot.data(), batch.one_hot.bytes(), uint8_t{0});
+      std::fill_n(batch.value.data(), batch.value.bytes(), uint8_t{1});
+      batch.batch = std::make_unique<pipeline::BatchMembers>();
+      batch.batch->ids.resize(2);
+      batch.batch->labels = {4, 5};
+      data::Buffer bytes;
+      pipeline::EncodeElement(batch, bytes);
+      return pipeline::DecodeElement(bytes, context).ok();
+    };
+    CHECK(stored({2, 3}, {0}));
+    CHECK(stored({2}, {2, 3}));
+    CHECK_FALSE(stored({3, 2}, {0}));
+    CHECK_FALSE(stored({}, {0}));
+    CHECK_FALSE(stored({2, 3}, {1, 3}));
   }
 
   TEST_CASE("a run that ends early leaves no snapshot, and a damaged one is an error") {

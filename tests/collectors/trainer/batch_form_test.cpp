@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "collectors/device/narrow_float.h"
-
 namespace stallscope {
 namespace {
 
@@ -21,19 +19,6 @@ TEST_SUITE("fast") {
       CHECK(lossy.error().kind == ErrorKind::kUsage);
       CHECK(lossy.error().Line().find("\"on\": \"device\"") != std::string::npos);
     }
-  }
-
-  TEST_CASE("values are widened and rounded") {
-    data::Tensor bytes(DType::kUint8, {5000});
-    for (size_t i = 0; i < 5000; ++i) bytes.data()[i] = static_cast<uint8_t>(i);
-    data::Tensor halves(DType::kFloat16, {5000});
-    ConvertValues(bytes, DType::kFloat16, halves.data());
-    CHECK(device::FromFloat16(halves.Values<uint16_t>()[4999]) == 4999 % 256);
-    data::Tensor wide(DType::kInt64, {3000});
-    for (size_t i = 0; i < 3000; ++i) wide.Values<int64_t>()[i] = static_cast<int64_t>(i) - 5;
-    data::Tensor floats(DType::kFloat32, {3000});
-    ConvertValues(wide, DType::kFloat32, floats.data());
-    CHECK(floats.Values<float>()[2999] == 2994);
   }
 
   TEST_CASE("a model says what it takes") {

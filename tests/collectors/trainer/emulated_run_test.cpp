@@ -148,6 +148,30 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("pinned batches are pinned for every replica, pageable ones for none") {
+    Spec spec = EmulatedSpecOf();
+    spec.trainer.strategy = {StrategyKind::kMirrored, 3};
+    spec.trainer.emulated.h2d_gbps_pinned = 10;
+    for (const bool pinned : {true, false}) {
+      const test::ScratchDir dir;
+      const auto recorder = Must(recorder::Recorder::Start(dir / "run.sst", {}));
+      test::TestClock clock;
+      const auto devices = Must(trainer::Devices::Make(spec.trainer, recorder.get(), &clock));
+      trainer::TrainerOptions options;
+      options.recorder = recorder.get();
+      options.next = test::Bytes(2, 12, 1000, pinned ? devices->pinned() : nullptr);
+      options.recycle = [](pipeline::Element&&) {};
+      Must(Must(trainer::Trainer::Make(spec, *devices, options))->Run());
+      recorder->Stop();
+      const auto trace = test::ReadTrace(dir / "run.sst");
+      CHECK(trace.rows.copies.size() == 6);
+      for (const trace::Copy& copy : trace.rows.copies) {
+        CHECK(copy.memory == (pinned ? trace::CopyMemory::kPinned : trace::CopyMemory::kPageable));
+        CHECK(copy.bytes == 4000);
+      }
+    }
+  }
+
   TEST_CASE("steps, copies, kernels and waits are in the trace, with the reduction of replicas") {
     const test::ScratchDir dir;
     const auto recorder = Must(recorder::Recorder::Start(dir / "run.sst", {}));

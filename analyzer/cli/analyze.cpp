@@ -1,0 +1,145 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/program.h"
+#include "analyzer/cli/report_outputs.h"
+#include "analyzer/cli/trace_input.h"
+#include "analyzer/compare/compare.h"
+#include "analyzer/findings/findings.h"
+#include "analyzer/model/ranks.h"
+#include "analyzer/report/budget.h"
+#include "analyzer/report/html.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/junit.h"
+#include "analyzer/report/markdown.h"
+#include "analyzer/report/sarif.h"
+#include "analyzer/report/text.h"
+#include "analyzer/spec/spec_json.h"
+
+namespace stallscope::cli {
+namespace {
+
+struct AnalyzeArguments {
+  std::vector<std::string> traces;
+  std::vector<std::string> base;
+  std::string budget;
+  std::string inconclusive = "fail";
+  bool no_price = false;
+  std::unique_ptr<ReportOutputs> outputs;
+};
+
+// One run with what was found out about it.
+struct Analysed {
+  model::Run run;
+  attribution::Attribution attribution;
+};
+
+// Several traces are the ranks of one run.
+Result<Analysed> Analyse(const std::vector<std::string>& traces) {
+  std::vector<model::Run> ranks;
+  for (const std::string& trace : traces) {
+    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, OpenTrace(trace));
+    ranks.push_back(std::move(run));
+  }
+  Analysed analysed;
+  STALLSCOPE_ASSIGN_OR_RETURN(analysed.run, model::MergeRanks(std::move(ranks)));
+  analysed.attribution = attribution::Attribute(analysed.run);
+  return analysed;
+}
+
+report::Report ReportOn(const Analysed& analysed, bool price) {
+  const findings::Verdict verdict = findings::Judge(analysed.run, analysed.attribution);
+  findings::Case c{analysed.run, analysed.attribution, verdict, std::nullopt};
+  auto spec = ReadSpec(analysed.run.info.spec_json, analysed.run.path);
+  if (spec.ok()) c.spec = std::move(spec).value();
+  return report::MakeReport(analysed.run, analysed.attribution, verdict, findings::Find(c, price));
+}
+
+std::string Write(const report::Report& report, const std::string& format, bool colors,
+                  bool inconclusive_fails) {
+  if (format == "json") return report::WriteJson(report);
+  if (format == "markdown") return report::WriteMarkdown(report);
+  if (format == "html") return report::WriteHtml(report);
+  if (format == "junit") return report::WriteJunit(report, inconclusive_fails);
+  if (format == "sarif") return report::WriteSarif(report, {STALLSCOPE_VERSION, ""});
+  report::TextOptions options;
+  options.colors = colors;
+  return report::WriteText(report, options);
+}
+
+// Base against this run, for a budget that asks for it.
+Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
+                                                       const Analysed& now) {
+  if (arguments.base.empty()) return std::optional<compare::Comparison>();
+  std::vector<compare::RunSummary> base;
+  for (const std::string& trace : arguments.base) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse({trace}));
+    base.push_back(compare::Summarise(analysed.run, analysed.attribution));
+  }
+  return std::optional(compare::Compare(base, {compare::Summarise(now.run, now.attribution)}));
+}
+
+Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto outputs, arguments.outputs->Asked());
+  std::optional<report::Budget> budget;
+  if (!arguments.budget.empty()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(budget, report::ReadBudgetFile(arguments.budget));
+    if (budget->NeedsBase() && arguments.base.empty()) {
+      return Error{ErrorKind::kUsage, "a check of max_regression needs a run to compare with",
+                   arguments.budget, "give --base TRACE"};
+    }
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse(arguments.traces));
+  report::Report report = ReportOn(analysed, !arguments.no_price);
+  const bool inconclusive_fails = arguments.inconclusive == "fail";
+  int exit_code = 0;
+  if (budget.has_value()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto comparison, AgainstBase(arguments, analysed));
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        report.budget, report::CheckBudget(*budget, report, comparison ? &*comparison : nullptr));
+    switch (report::GateOf(report.budget)) {
+      case report::Gate::kHeld:
+        break;
+      case report::Gate::kFailed:
+        exit_code = kExitFailed;
+        break;
+      case report::Gate::kInconclusive:
+        exit_code = inconclusive_fails ? kExitInconclusive : 0;
+    }
+  }
+  STALLSCOPE_RETURN_IF_ERROR(WriteReports(outputs, [&](const std::string& format, bool colors) {
+    return Write(report, format, colors, inconclusive_fails);
+  }));
+  return exit_code;
+}
+
+}  // namespace
+
+void AddAnalyze(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<AnalyzeArguments>();
+  CLI::App* command = app.add_subcommand(
+      "analyze", "Say what bounds a run, where its stalls come from, and what to change");
+  command->add_option("TRACE", arguments->traces, "The trace; several are the ranks of one run")
+      ->required();
+  arguments->outputs = std::make_unique<ReportOutputs>(*command);
+  command->add_option("--budget", arguments->budget, "Checks that the run must hold (JSON)");
+  command->add_option("--base", arguments->base, "Runs that max_regression compares with");
+  command
+      ->add_option("--inconclusive", arguments->inconclusive,
+                   "What a check that cannot be decided counts as")
+      ->check(CLI::IsMember({"pass", "fail"}))
+      ->capture_default_str();
+  command->add_flag("--no-price", arguments->no_price, "Do not predict what changes would gain");
+  command->callback([arguments, &exit_code] {
+    const Result<int> done = RunAnalyze(*arguments);
+    exit_code = done.ok() ? done.value() : Fail(done.error());
+  });
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,91 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/program.h"
+#include "analyzer/cli/report_outputs.h"
+#include "analyzer/cli/trace_input.h"
+#include "analyzer/compare/compare.h"
+#include "analyzer/report/html.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/junit.h"
+#include "analyzer/report/markdown.h"
+#include "analyzer/report/sarif.h"
+#include "analyzer/report/text.h"
+
+namespace stallscope::cli {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> base;
+  std::vector<std::string> now;
+  std::string inconclusive = "fail";
+  std::unique_ptr<ReportOutputs> outputs;
+};
+
+Result<std::vector<compare::RunSummary>> Summaries(const std::vector<std::string>& traces) {
+  std::vector<compare::RunSummary> summaries;
+  for (const std::string& trace : traces) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const model::Run run, OpenTrace(trace));
+    summaries.push_back(compare::Summarise(run, attribution::Attribute(run)));
+  }
+  return summaries;
+}
+
+std::string Write(const compare::Comparison& comparison, const std::string& format, bool colors,
+                  bool inconclusive_fails) {
+  if (format == "json") return report::WriteJson(comparison);
+  if (format == "markdown") return report::WriteMarkdown(comparison);
+  if (format == "html") return report::WriteHtml(comparison);
+  if (format == "junit") return report::WriteJunit(comparison, inconclusive_fails);
+  if (format == "sarif") return report::WriteSarif(comparison, {STALLSCOPE_VERSION, ""});
+  report::TextOptions options;
+  options.colors = colors;
+  return report::WriteText(comparison, options);
+}
+
+Result<int> RunCompare(const CompareArguments& arguments) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto outputs, arguments.outputs->Asked());
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto base, Summaries(arguments.base));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto now, Summaries(arguments.now));
+  const compare::Comparison comparison = compare::Compare(base, now);
+  const bool inconclusive_fails = arguments.inconclusive == "fail";
+  STALLSCOPE_RETURN_IF_ERROR(WriteReports(outputs, [&](const std::string& format, bool colors) {
+    return Write(comparison, format, colors, inconclusive_fails);
+  }));
+  switch (comparison.answer) {
+    case compare::Answer::kSlower:
+      return kExitFailed;
+    case compare::Answer::kInconclusive:
+      return inconclusive_fails ? kExitInconclusive : 0;
+    case compare::Answer::kFaster:
+    case compare::Answer::kNoRealChange:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Say whether a change made runs faster or slower, and where");
+  command->add_option("--base", arguments->base, "Runs before the change")->required();
+  command->add_option("--new", arguments->now, "Runs after it")->required();
+  arguments->outputs = std::make_unique<ReportOutputs>(*command);
+  command
+      ->add_option("--inconclusive", arguments->inconclusive,
+                   "What a comparison that cannot be decided counts as")
+      ->check(CLI::IsMember({"pass", "fail"}))
+      ->capture_default_str();
+  command->callback([arguments, &exit_code] {
+    const Result<int> done = RunCompare(*arguments);
+    exit_code = done.ok() ? done.value() : Fail(done.error());
+  });
+}
+
+}  // namespace stallscope::cli

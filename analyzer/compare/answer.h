@@ -1,0 +1,47 @@
+// The one of four answers, and what it stands on. METHOD.md says why the rules are these.
+#ifndef STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_
+#define STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "analyzer/compare/compare.h"
+#include "analyzer/compare/rates.h"
+#include "analyzer/compare/run_interval.h"
+#include "analyzer/compare/step_interval.h"
+
+namespace stallscope::compare {
+
+// A side with fewer runs is judged by its steps.
+constexpr size_t kRunsForTest = 5;
+// The smallest effect worth naming: ratios from 1 - this to 1 + this are no real change.
+constexpr double kSmallestEffect = 0.02;
+// The rank test objects above it.
+constexpr double kRankLevel = 0.10;
+
+enum class Basis { kSameRuns, kRuns, kSteps, kNothing };
+
+struct Evidence {
+  Answer answer = Answer::kInconclusive;
+  Basis basis = Basis::kNothing;
+  std::optional<LogChange> rate;
+  std::optional<double> p_value;
+  size_t base_runs = 0;  // that the answer stands on
+  size_t now_runs = 0;
+  // With Basis::kSteps: of those runs.
+  std::vector<StepSeries> base_steps;
+  std::vector<StepSeries> now_steps;
+  std::array<Reach, kStatistics> reach{};
+};
+
+// `same_runs`: the sides hold the same recordings.
+Evidence FindAnswer(const RatedSides& sides, bool same_runs);
+
+Answer AnswerFromRuns(const LogChange& rate, double p_value);
+Answer AnswerFromSteps(const LogChange& rate);
+
+}  // namespace stallscope::compare
+
+#endif  // STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_

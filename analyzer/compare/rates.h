@@ -1,0 +1,31 @@
+// The runs as the statistics take them: a rate each, and the steps that it comes from.
+#ifndef STALLSCOPE_ANALYZER_COMPARE_RATES_H_
+#define STALLSCOPE_ANALYZER_COMPARE_RATES_H_
+
+#include <vector>
+
+#include "analyzer/compare/compare.h"
+#include "analyzer/compare/step_interval.h"
+
+namespace stallscope::compare {
+
+struct RatedRun {
+  double log_rate = 0;  // of samples, or steps, a second
+  StepSeries steps;     // may be empty
+};
+
+struct RatedSides {
+  // Steps are counted: a side does not know its samples.
+  bool by_steps = false;
+  std::vector<RatedRun> base;
+  std::vector<RatedRun> now;
+  // Traces without a rate in the unit of the others; they are in neither side.
+  std::vector<std::string> left_out;
+};
+RatedSides RateSides(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now);
+
+std::vector<double> LogRates(const std::vector<RatedRun>& runs);
+
+}  // namespace stallscope::compare
+
+#endif  // STALLSCOPE_ANALYZER_COMPARE_RATES_H_

@@ -1,0 +1,21 @@
+// Every figure of the two sides next to each other.
+#ifndef STALLSCOPE_ANALYZER_COMPARE_SIDE_BY_SIDE_H_
+#define STALLSCOPE_ANALYZER_COMPARE_SIDE_BY_SIDE_H_
+
+#include <vector>
+
+#include "analyzer/compare/answer.h"
+#include "analyzer/compare/compare.h"
+
+namespace stallscope::compare {
+
+// Of one value a run; bounded with two runs a side and no zeros. Neither side may be empty.
+Change ChangeOf(const std::vector<double>& base, const std::vector<double>& now);
+
+// Fills throughput, step times, breakdown and stages.
+void PutSideBySide(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now,
+                   const RatedSides& rated, const Evidence& evidence, Comparison& comparison);
+
+}  // namespace stallscope::compare
+
+#endif  // STALLSCOPE_ANALYZER_COMPARE_SIDE_BY_SIDE_H_

@@ -1,0 +1,52 @@
+// The change from one side to the other as the steps of its runs tell it: for fewer runs than a
+// test on runs needs.
+#ifndef STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_
+#define STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "analyzer/compare/run_interval.h"
+
+namespace stallscope::compare {
+
+// A run's steps in their order. `samples` are all 1 where steps are what is counted.
+struct StepSeries {
+  std::vector<double> ms;
+  std::vector<double> samples;
+};
+
+enum class Statistic { kRate, kMean, kP50, kP95, kP99 };
+constexpr size_t kStatistics = 5;
+
+// Samples per millisecond, or milliseconds; 0 without steps or time.
+double ValueOf(const StepSeries& run, Statistic statistic);
+
+// With fewer, a run's steps say nothing about how steps vary.
+constexpr size_t kFewestSteps = 3;
+
+// How far the mean of one more run lies from the truth, apart from what its steps sample: a
+// standard deviation of logarithms, with its degrees of freedom.
+struct RunSpread {
+  double deviation = 0;
+  size_t freedom = 0;
+};
+// From how runs of a side differ, where sides have several, and from how the quarters of a run do.
+RunSpread SpreadOf(const std::vector<StepSeries>& base, const std::vector<StepSeries>& now);
+
+// Block-bootstrap intervals, widened by `spread`. The changes of the statistics themselves are the
+// caller's: only how far the interval reaches below (<= 0) and above (>= 0) is said here.
+struct Reach {
+  double below = 0;
+  double above = 0;
+};
+// Every run needs kFewestSteps steps and some time, each side a run.
+std::array<Reach, kStatistics> StepReach(const std::vector<StepSeries>& base,
+                                         const std::vector<StepSeries>& now,
+                                         const RunSpread& spread);
+
+}  // namespace stallscope::compare
+
+#endif  // STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_

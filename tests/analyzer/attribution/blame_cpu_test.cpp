@@ -1,0 +1,227 @@
+// How work divides into cpu, cpu_contention, blocked and unknown, and what is renamed.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/analyzer/attribution/stall_scene.h"
+
+using namespace stallscope;
+using namespace stallscope::attribution;
+using test::StallScene;
+using trace::WaitCause;
+
+namespace {
+
+// A worker that works all the time, `cpu` of it on the CPU; ready without a core for `run_wait`.
+std::string Worked(uint64_t cpu, double run_wait = -1) {
+  StallScene s;
+  s.end = 1000;
+  const TrackId worker = s.Worker();
+  s.Work(worker, s.decode, 0, 1000, {.cpu = cpu});
+  if (run_wait >= 0) s.ThreadCounter(worker, "run_wait", 0, 1000, run_wait);
+  s.Stall(worker);
+  return s.Blamed();
+}
+
+// A stage of this kind whose thread reads, computes and is off the CPU.
+std::string OfKind(const std::string& kind, double run_wait = -1) {
+  StallScene s;
+  s.run.stages[s.decode.value].kind = kind;
+  const TrackId worker = s.Worker();
+  s.Wait(worker, WaitCause::kIo, QueueId::None(), 80, 100);
+  s.Work(worker, s.decode, 0, 100, {.cpu = 50});
+  if (run_wait >= 0) s.ThreadCounter(worker, "run_wait", 0, 100, run_wait);
+  s.Stall(worker);
+  return s.Blamed();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("work: off the CPU is blocked, less than 3 % of it is the clocks' noise") {
+    CHECK(Worked(1000) == "decode cpu 1000");
+    CHECK(Worked(1200) == "decode cpu 1000");  // min(1, c / w)
+    CHECK(Worked(400) == "decode blocked 600, decode cpu 400");
+    CHECK(Worked(971) == "decode cpu 1000");
+    CHECK(Worked(969) == "decode blocked 31, decode cpu 969");
+    CHECK(Worked(1) == "decode blocked 999, decode cpu 1");
+  }
+
+  TEST_CASE("work: ready without a core is contention, as far as the thread's counter goes") {
+    CHECK(Worked(400, 150) == "decode blocked 450, decode cpu 400, decode cpu_contention 150");
+    CHECK(Worked(400, 0) == "decode blocked 600, decode cpu 400");
+    CHECK(Worked(400, 600) == "decode cpu 400, decode cpu_contention 600");
+    CHECK(Worked(400, 5000) == "decode cpu 400, decode cpu_contention 600");
+    CHECK(Worked(1000, 500) == "decode cpu 1000");  // was never off it here
+  }
+
+  TEST_CASE("work: another thread's counter says nothing of this one") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    const TrackId other = s.Worker();
+    s.Work(worker, s.decode, 0, 100, {.cpu = 40});
+    s.Work(other, s.decode, 0, 100, {.cpu = 40});
+    s.ThreadCounter(other, "run_wait", 0, 100, 60);
+    s.Stall(worker);
+    CHECK(s.Blamed() == "decode blocked 60, decode cpu 40");
+  }
+
+  TEST_CASE("work: time without a record shares in the contention") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    s.Work(worker, s.decode, 0, 60, {.cpu = 30});
+    s.Work(worker, s.decode, 70, 100, {.cpu = 30});  // 10 between the two
+    s.ThreadCounter(worker, "run_wait", 0, 100, 20);
+    s.Stall(worker);
+    // Off the CPU or unrecorded: 30 + 10; ready half of it.
+    CHECK(s.Blamed() == "decode blocked 15, decode cpu 65, decode cpu_contention 20");
+  }
+
+  TEST_CASE("work: the waits inside are not its own time") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    s.Wait(worker, WaitCause::kIo, QueueId::None(), 0, 50);
+    s.Work(worker, s.decode, 0, 100, {.cpu = 25});  // of 50
+    s.Stall(worker);
+    CHECK(s.Blamed() == "decode blocked 25, decode cpu 25, decode io 50");
+  }
+
+  TEST_CASE("work: waits inside waits are taken off once") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    s.Wait(worker, WaitCause::kIo, QueueId::None(), 10, 40);
+    s.Wait(worker, WaitCause::kUnknown, QueueId::None(), 0, 50);
+    s.Work(worker, s.decode, 0, 100, {.cpu = 25});  // of 50
+    s.Stall(worker);
+    CHECK(s.Blamed() == "decode blocked 25, decode cpu 25, decode io 30, decode unknown 20");
+  }
+
+  TEST_CASE("work: a span without a CPU time is divided like the measured ones of its stage") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    const TrackId other = s.Worker();
+    s.Work(worker, s.decode, 0, 100);
+    s.Work(other, s.decode, 0, 40, {.cpu = 10});
+    s.Work(other, s.decode, 40, 100, {.cpu = 40});  // 50 of 100
+    s.Stall(worker);
+    CHECK(s.Blamed() == "decode blocked 50, decode cpu 50");
+
+    // Those of another stage tell nothing.
+    StallScene near;
+    const TrackId mine = near.Worker();
+    near.Work(mine, near.decode, 0, 100);
+    near.Work(near.Worker(), near.read, 0, 100, {.cpu = 50});
+    near.Stall(mine);
+    CHECK(near.Blamed() == "decode unknown 100");
+  }
+
+  TEST_CASE("work: a measured span's CPU time is that of the work inside, too") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    const TrackId other = s.Worker();
+    s.Work(worker, s.decode, 0, 100);
+    s.Work(other, s.read, 0, 50, {.cpu = 50});
+    s.Work(other, s.decode, 0, 100, {.cpu = 70});  // 70 of 100, reading included
+    s.Stall(worker);
+    CHECK(s.Blamed() == "decode blocked 30, decode cpu 70");
+  }
+
+  TEST_CASE("work: where a stage has no measured span the thread's CPU time tells") {
+    StallScene s;
+    const TrackId worker = s.Worker();
+    s.Work(worker, s.decode, 0, 80);
+    s.Wait(worker, WaitCause::kEmpty, s.read_queue, 80, 100);
+    s.ThreadCounter(worker, "on_cpu", 0, 100, 60);  // of 80 that it worked
+    s.Stall(worker);
+    CHECK(s.Blamed() == "decode blocked 20, decode cpu 60, read unknown 20");
+  }
+
+  TEST_CASE("work: without any CPU time it is unknown") {
+    CHECK(Worked(0) == "decode unknown 1000");
+  }
+
+  TEST_CASE("serial: stages that cannot be parallelised as they are") {
+    for (const char* const kind : {"shuffle", "filter", "shard", "repeat", "cache", "snapshot"}) {
+      CHECK_MESSAGE(OfKind(kind) == "decode io 20, decode serial 80", kind);
+    }
+    for (const char* const kind : {"map", "source", "batch", "prefetch", "interleave", ""}) {
+      CHECK_MESSAGE(OfKind(kind) == "decode blocked 30, decode cpu 50, decode io 20", kind);
+    }
+    // Contention stays what it is.
+    CHECK(OfKind("shuffle", 30) == "decode cpu_contention 30, decode io 20, decode serial 50");
+  }
+
+  TEST_CASE("serial: a source of one locked producer, by the spec") {
+    const auto scene = [](const std::string& format) {
+      StallScene s;
+      s.run.info.spec_json = R"({"name": "x", "stages": [{"name": "read", "source": {"format": ")" +
+                             format +
+                             R"(", "files": ["a"]}}, {"name": "batch", "batch": {"size": 2}}]})";
+      const TrackId worker = s.Thread("read/0", s.read);
+      s.Work(worker, s.read, 0, 100, {.cpu = 100});
+      s.Stall(worker);
+      return s.Blamed();
+    };
+    CHECK(scene("serial") == "read serial 100");
+    CHECK(scene("tfrecord") == "read cpu 100");
+  }
+
+  TEST_CASE("buffer: order, locks and the unknown stay what they are, io and cpu do not") {
+    // One step of 400, of which 100 are stall; the pipeline works 100 of it.
+    const auto scene = [](int64_t step) {
+      StallScene s;
+      const TrackId head = s.Worker();
+      const TrackId b = s.Worker();
+      s.Wait(head, WaitCause::kLock, s.turn, 0, 10);
+      s.Wait(head, WaitCause::kUnknown, QueueId::None(), 10, 30);
+      s.Wait(head, WaitCause::kIo, QueueId::None(), 30, 50);
+      s.Work(head, s.decode, 30, 100, {.cpu = 25});
+      s.Wait(b, WaitCause::kFull, s.queue, 80, 100);
+      s.Work(b, s.decode, 100, 100);
+      s.Wait(s.trainer, WaitCause::kEmpty, s.queue, 0, 100, {.waker = head});
+      s.Step({.index = 0,
+              .requested = 0,
+              .received = 100,
+              .issued = 100,
+              .done = step,
+              .track = s.trainer});
+      return s.Blamed();
+    };
+    // Work and reads: 70 on two workers are 35 a worker; 1.05 x 35 = 36.75.
+    CHECK(scene(137) == "decode buffer 50, decode lock 10, decode order 20, decode unknown 20");
+    CHECK(scene(136) ==
+          "decode blocked 15, decode cpu 15, decode io 20, decode lock 10, decode order 20, "
+          "decode unknown 20");
+  }
+
+  TEST_CASE("buffer: a lasting lack far away does not spoil a burst, a near one does") {
+    // Step k computes 100; the stage works 10 for each but 100,000 for the last, which counts by
+    // 1 - distance / 65: 10 x 65 + 99,990 x weight against 6,500 / 1.05. From 62 steps away on the
+    // stage could have kept up.
+    test::RunBuilder b;
+    const StageId decode = b.Stage("decode");
+    const StageId train = b.Stage("trainer", "trainer", 1, true, {decode});
+    const QueueId queue = b.Queue("decode", 4, decode);
+    const TrackId worker = b.Thread("decode/0", decode);
+    const TrackId trainer = b.Thread("trainer", train);
+    int64_t now = 0;
+    constexpr uint64_t kSteps = 300;
+    for (uint64_t k = 0; k < kSteps; ++k) {
+      const int64_t work = k + 1 == kSteps ? 100'000 : 10;
+      b.Work(worker, decode, now, now + work, {.cpu = static_cast<uint64_t>(work)});
+      b.Wait(trainer, WaitCause::kEmpty, queue, now, now + work, {.waker = worker});
+      const int64_t done = now + work + 100;
+      b.Step({.index = k,
+              .requested = now,
+              .received = now + work,
+              .issued = now + work,
+              .done = done,
+              .track = trainer});
+      now = done;
+    }
+    // Step 237 lies 62 before the last one. Of a warm-up nothing is seen: all steps but the last
+    // are alike.
+    const model::Run run = b.Take();
+    CHECK(test::BlameText(run, Attribute(run)) == "decode buffer 2380, decode cpu 100610");
+  }
+}

@@ -1,0 +1,309 @@
+#include "analyzer/attribution/stage_use.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/analyzer/attribution/run_builder.h"
+
+using namespace stallscope;
+using namespace stallscope::attribution;
+using doctest::Approx;
+using test::RunBuilder;
+using trace::WaitCause;
+
+namespace {
+
+// Steps of 100 ns from 0, one sample each, without stalls.
+void AddSteps(RunBuilder& b, uint64_t steps, uint32_t samples = 1) {
+  for (uint64_t k = 0; k < steps; ++k) {
+    const auto at = static_cast<int64_t>(100 * k);
+    b.Step({.index = k,
+            .requested = at,
+            .received = at,
+            .issued = at,
+            .done = at + 100,
+            .samples = samples});
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a stage's elements, service, bytes and utilisation") {
+    RunBuilder b;
+    const StageId decode = b.Stage("decode", "map", 2);
+    const TrackId one = b.Thread("decode/0", decode);
+    const TrackId two = b.Thread("decode/1", decode);
+    b.Work(one, decode, -50, 20, {.bytes = 10});  // 20 in the window, ends in it
+    b.Work(one, decode, 100, 160, {.bytes = 20});
+    b.Work(one, decode, 280, 340, {.bytes = 40});  // 20 in the window, ends after it
+    b.Work(two, decode, 0, 80, {.bytes = 80});
+    b.Work(two, decode, 400, 500, {.bytes = 160});  // after it
+    AddSteps(b, 3, 2);
+    const StageUse use = Attribute(b.Take()).stages.at(0);
+    CHECK(use.elements == 3);
+    CHECK(use.service_ns.mean == Approx((70 + 60 + 80) / 3.0));
+    CHECK(use.service_ns.p50 == 70);
+    CHECK(use.bytes == 110);
+    CHECK(use.busy_ns == 20 + 60 + 20 + 80);
+    CHECK(use.utilization == Approx(180 / 600.0));
+    CHECK(use.items_per_sample == Approx(0.5));
+    CHECK(use.workers == 2);
+    CHECK(use.runs_in == decode);
+    CHECK(use.ordered);
+    CHECK(!use.serial);
+  }
+
+  TEST_CASE("starved and blocked: of the workers' time, the waits for input and for room") {
+    RunBuilder b;
+    const StageId read = b.Stage("read", "source");
+    const StageId decode = b.Stage("decode", "map", 2, true, {read});
+    const QueueId in = b.Queue("read", 4, read);
+    const QueueId out = b.Queue("decode", 4, decode);
+    const TrackId one = b.Thread("decode/0", decode);
+    const TrackId two = b.Thread("decode/1", decode);
+    b.Wait(one, WaitCause::kEmpty, in, -100, 60);  // 60
+    b.Wait(one, WaitCause::kFull, out, 60, 100);   // 40
+    b.Wait(two, WaitCause::kEmpty, in, 100, 220);  // 120
+    b.Wait(two, WaitCause::kFull, out, 280, 500);  // 20
+    AddSteps(b, 3);
+    const Attribution a = Attribute(b.Take());
+    CHECK(a.stages[1].starved == Approx(180 / 600.0));
+    CHECK(a.stages[1].blocked == Approx(60 / 600.0));
+    CHECK(a.stages[0].starved == 0);
+    CHECK(a.stages[1].utilization == 0);
+    CHECK(!a.stages[1].capacity_samples_per_s.has_value());
+  }
+
+  TEST_CASE("io is busy time of the stage that reads, a lock is not") {
+    RunBuilder b;
+    const StageId read = b.Stage("read", "source");
+    const StageId decode = b.Stage("decode", "map", 1, true, {read});
+    const QueueId lock = b.Lock("lock");
+    const TrackId track = b.Thread("decode/0", decode);
+    b.Wait(track, WaitCause::kIo, QueueId::None(), 10, 50);
+    b.Work(track, read, 0, 60, {.cpu = 20});
+    b.Wait(track, WaitCause::kLock, lock, 70, 90);
+    b.Work(track, decode, 60, 200, {.cpu = 60});  // of 120 of its own
+    AddSteps(b, 3);
+    const Attribution a = Attribute(b.Take());
+    const StageUse& source = a.stages[0];
+    CHECK(source.busy_ns == 60);
+    CHECK(source.io_ns == 40);
+    CHECK(source.cpu_ns == 20);
+    CHECK(source.blocked_ns == 0);
+    CHECK(source.runs_in == decode);
+    const StageUse& map = a.stages[1];
+    CHECK(map.busy_ns == 120);
+    CHECK(map.lock_ns == 20);
+    CHECK(map.cpu_ns == 60);
+    CHECK(map.blocked_ns == 60);
+    CHECK(map.contention_ns == 0);
+    CHECK(map.io_ns == 0);
+  }
+
+  TEST_CASE("contention and the sampled CPU time go to the stage by its share") {
+    RunBuilder b;
+    const StageId decode = b.Stage("decode", "map", 1);
+    const TrackId track = b.Thread("decode/0", decode);
+    b.Work(track, decode, 0, 100, {.cpu = 40});
+    b.Work(track, decode, 100, 300);  // was not sampled: 40 % likewise
+    b.ThreadCounter(track, "run_wait", 0, 300, 90);
+    AddSteps(b, 3);
+    const StageUse use = Attribute(b.Take()).stages.at(0);
+    CHECK(use.cpu_ns == 120);
+    CHECK(use.contention_ns == 90);
+    CHECK(use.blocked_ns == 90);
+  }
+
+  TEST_CASE("capacity: workers / own work a sample, within the cores") {
+    const auto capacity = [](uint32_t workers, uint64_t cpu, double cores, double run_wait) {
+      RunBuilder b;
+      b.run.info.host.cores_online = 64;
+      b.run.info.host.cgroup_cores = cores;
+      const StageId decode = b.Stage("decode", "map", workers);
+      for (uint32_t w = 0; w < workers; ++w) {
+        const TrackId track = b.Thread("decode", decode);
+        b.Work(track, decode, 0, 200, {.cpu = cpu});
+        if (run_wait > 0) b.ThreadCounter(track, "run_wait", 0, 300, run_wait);
+      }
+      AddSteps(b, 3, 4);  // 12 samples
+      return *Attribute(b.Take()).stages.at(0).capacity_samples_per_s;
+    };
+    // One worker: 200 ns for 12 samples.
+    CHECK(capacity(1, 200, 0, 0) == Approx(12e9 / 200));
+    // Four: 800 ns of work by four at a time.
+    CHECK(capacity(4, 200, 0, 0) == Approx(12e9 / 200));
+    // On two cores 800 ns of CPU take 400.
+    CHECK(capacity(4, 200, 2, 0) == Approx(12e9 / 400));
+    // Of which only 100 each are CPU: 400 on two cores take 200, as the workers do.
+    CHECK(capacity(4, 100, 2, 0) == Approx(12e9 / 200));
+    CHECK(capacity(4, 100, 1, 0) == Approx(12e9 / 400));
+    // What it waited for a core is no need of its own.
+    CHECK(capacity(1, 100, 0, 50) == Approx(12e9 / 150));
+  }
+
+  TEST_CASE("cores: affinity, quota, or what is online") {
+    const auto cores = [](uint32_t online, uint32_t allowed, double cgroup) {
+      RunBuilder b;
+      b.run.info.host.cores_online = online;
+      b.run.info.host.cores_allowed = allowed;
+      b.run.info.host.cgroup_cores = cgroup;
+      return Attribute(b.Take()).cpu.cores;
+    };
+    CHECK(cores(8, 0, 0) == 8);
+    CHECK(cores(8, 4, 0) == 4);
+    CHECK(cores(8, 4, 2.5) == 2.5);
+    CHECK(cores(8, 4, 6) == 4);
+    CHECK(cores(0, 0, 1.5) == 1.5);
+    CHECK(cores(0, 0, 0) == 0);
+  }
+
+  TEST_CASE("workers: the most at a time, where the tuner changed them") {
+    const auto workers = [](const char* path, const char* value) {
+      RunBuilder b;
+      const StageId decode = b.Stage("decode", "map", 2);
+      b.Work(b.Thread("decode/0", decode), decode, 0, 10);
+      b.run.rows.knobs.push_back({5, b.Text(path), b.Text("2"), b.Text(value)});
+      AddSteps(b, 3);
+      return Attribute(b.Take()).stages.at(0).workers;
+    };
+    CHECK(workers("decode.parallelism", "6") == 6);
+    CHECK(workers("decode.parallelism", "1") == 2);
+    CHECK(workers("other.parallelism", "6") == 2);
+    CHECK(workers("decode.parallelism", "auto") == 2);
+    CHECK(workers("decode.parallelism", "-1") == 2);
+    CHECK(workers("decode.parallelism", "99999999999999999999") == 2);
+  }
+
+  TEST_CASE("a queue's depth over time, by whoever wrote it first") {
+    RunBuilder b;
+    const StageId decode = b.Stage("decode");
+    const QueueId queue = b.Queue("decode", 4, decode);
+    // Two tracks' events in the file one after the other: 0-100: 2, 100-150: 4, 150-200: 0,
+    // 200-300: 1.
+    b.Push(queue, -50, 2);
+    b.Push(queue, 150, 0);
+    b.Push(queue, 350, 4);
+    b.Push(queue, 100, 4);
+    b.Push(queue, 200, 1);
+    AddSteps(b, 3);
+    const Attribution a = Attribute(b.Take());
+    REQUIRE(a.stages[0].queue.has_value());
+    const QueueUse& use = *a.stages[0].queue;
+    CHECK(use.capacity == 4);
+    CHECK(*use.mean == Approx((2 * 100 + 4 * 50 + 0 * 50 + 1 * 100) / 300.0));
+    CHECK(*use.empty == Approx(50 / 300.0));
+    CHECK(*use.full == Approx(50 / 300.0));
+  }
+
+  TEST_CASE("a queue without events or without a capacity claims nothing") {
+    RunBuilder b;
+    const StageId read = b.Stage("read", "source");
+    const StageId decode = b.Stage("decode");
+    b.Queue("read", 4, read);
+    const QueueId unlimited = b.Queue("decode", 0, decode);
+    b.Push(unlimited, 0, 7);
+    AddSteps(b, 3);
+    const Attribution a = Attribute(b.Take());
+    REQUIRE(a.stages[0].queue.has_value());
+    CHECK(!a.stages[0].queue->mean.has_value());
+    CHECK(!a.stages[0].queue->empty.has_value());
+    CHECK(!a.stages[0].queue->full.has_value());
+    CHECK(*a.stages[1].queue->mean == 7);
+    CHECK(!a.stages[1].queue->full.has_value());
+  }
+
+  TEST_CASE("memory: caches by their largest epoch, queues by what an element weighs") {
+    RunBuilder b;
+    const StageId read = b.Stage("read", "source");
+    const StageId cache = b.Stage("cache", "cache", 1, true, {read});
+    const StageId prefetch = b.Stage("prefetch", "prefetch", 1, true, {cache});
+    b.Queue("prefetch", 3, prefetch);
+    b.Work(b.Thread("read/0", read), read, 0, 10, {.bytes = 500});
+    for (const auto& [epoch, bytes] :
+         {std::pair(0u, 100u), std::pair(0u, 50u), std::pair(1u, 120u)}) {
+      b.run.rows.cache_events.push_back({1, {}, bytes, cache, epoch, trace::CacheOp::kFill});
+    }
+    b.run.rows.cache_events.push_back({1, {}, 9999, cache, 0, trace::CacheOp::kHit});
+    b.run.info.host.memory_bytes = 1000;
+    b.run.info.host.memory_limit_bytes = 600;
+    const CounterId rss = b.Counter("memory.rss");
+    const CounterId peak = b.Counter("memory.peak");
+    b.Sample(rss, 10, 300);
+    b.Sample(rss, 20, 450);
+    b.Sample(peak, 20, 400);
+    AddSteps(b, 3);
+    const MemoryUse use = Attribute(b.Take()).memory;
+    REQUIRE(use.stages.size() == 2);
+    CHECK(use.stages[0].stage == cache);
+    CHECK(use.stages[0].bytes == 150);
+    CHECK(use.stages[1].stage == prefetch);
+    CHECK(use.stages[1].bytes == 1500);
+    CHECK(use.limit_bytes == 600);
+    CHECK(use.peak_rss_bytes == 450);
+  }
+
+  TEST_CASE("cpu: what the process used, waited, and what was taken from it") {
+    RunBuilder b;
+    b.run.info.host.cores_online = 4;
+    const auto counter = [&](const char* name, double per_ns) {
+      const CounterId id = b.Counter(name);
+      b.Sample(id, -100, 50);
+      b.Sample(id, 0, 50);
+      b.Sample(id, 300, 50 + 300 * per_ns);
+      b.Sample(id, 400, 50 + 999);  // after the window
+    };
+    counter("process.cpu_user", 1.5);
+    counter("process.cpu_system", 0.25);
+    counter("process.run_wait", 0.5);
+    counter("cgroup.throttled", 0.1);
+    counter("cpu.steal", 0.4);
+    counter("io.requested", 2);
+    AddSteps(b, 3);
+    const CpuUse use = Attribute(b.Take()).cpu;
+    CHECK(*use.process_busy == Approx(1.75));
+    CHECK(*use.run_wait == Approx(0.5));
+    CHECK(*use.throttled == Approx(0.1));
+    CHECK(*use.steal == Approx(0.1));
+    CHECK(*use.read_bytes_per_s == Approx(2e9));
+    CHECK(!use.disk_bytes_per_s.has_value());
+  }
+
+  TEST_CASE("the cross-check: the stage of least capacity against the one that is blamed most") {
+    const auto check = [](int64_t read_ns, int64_t decode_ns) {
+      RunBuilder b;
+      const StageId read = b.Stage("read", "source");
+      const StageId decode = b.Stage("decode", "map", 1, true, {read});
+      const StageId train = b.Stage("trainer", "trainer", 1, true, {decode});
+      const TrackId reader = b.Thread("read/0", read);
+      const TrackId worker = b.Thread("decode/0", decode);
+      const TrackId trainer = b.Thread("trainer", train);
+      const QueueId queue = b.Queue("decode", 1, decode);
+      for (uint64_t k = 0; k < 3; ++k) {
+        const auto at = static_cast<int64_t>(k * 200);
+        b.Work(reader, read, at, at + read_ns, {.cpu = static_cast<uint64_t>(read_ns)});
+        b.Work(worker, decode, at, at + decode_ns, {.cpu = static_cast<uint64_t>(decode_ns)});
+        b.Wait(trainer, WaitCause::kEmpty, queue, at, at + 100, {.waker = worker});
+        b.Work(trainer, train, at + 100, at + 200);
+        b.Step({.index = k,
+                .requested = at,
+                .received = at + 100,
+                .issued = at + 100,
+                .done = at + 200,
+                .track = trainer});
+      }
+      return Attribute(b.Take()).cross_check;
+    };
+    const CrossCheck same = check(50, 100);
+    CHECK(same.agrees);
+    CHECK(same.by_capacity == StageId{1});
+    const CrossCheck other = check(150, 100);
+    CHECK(!other.agrees);
+    CHECK(other.by_capacity == StageId{0});
+    CHECK(other.text.find("'decode'") != std::string::npos);
+    CHECK(other.text.find("'read'") != std::string::npos);
+  }
+}

@@ -1,0 +1,153 @@
+#include "analyzer/attribution/window.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/analyzer/attribution/run_builder.h"
+#include "tests/support/random.h"
+
+using namespace stallscope;
+using namespace stallscope::attribution;
+using test::Random;
+using test::RunBuilder;
+
+namespace {
+
+Window Chosen(const model::Run& run) { return ChooseWindow(run, model::StepIntervals(run)); }
+
+// One rank's steps of these durations, back to back from 0.
+void AddSteps(RunBuilder& b, const std::vector<int64_t>& durations, uint32_t rank = 0) {
+  int64_t now = 0;
+  for (size_t i = 0; i < durations.size(); ++i) {
+    const int64_t end = now + durations[i];
+    b.Step(
+        {.index = i, .requested = now, .received = now, .issued = now, .done = end, .rank = rank});
+    now = end;
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("warm-up: the first steps outside 1.5 times the median, either way") {
+    CHECK(WarmupSteps({}) == 0);
+    CHECK(WarmupSteps({300, 100, 100, 100, 100, 100, 100, 100}) == 1);
+    CHECK(WarmupSteps({300, 200, 100, 100, 100, 100, 100, 100}) == 2);
+    CHECK(WarmupSteps({40, 100, 100, 100, 100, 100, 100, 100}) == 1);
+    // Exactly 1.5 times is inside; a nanosecond more is not.
+    CHECK(WarmupSteps({150, 100, 100, 100, 100, 100, 100, 100}) == 0);
+    CHECK(WarmupSteps({151, 100, 100, 100, 100, 100, 100, 100}) == 1);
+    CHECK(WarmupSteps({100, 150, 150, 150, 150, 150, 150, 150}) == 0);
+    CHECK(WarmupSteps({99, 150, 150, 150, 150, 150, 150, 150}) == 1);
+    // Only those at the beginning.
+    CHECK(WarmupSteps({100, 300, 100, 100, 100, 100, 100, 100}) == 0);
+    CHECK(WarmupSteps({300, 100, 300, 100, 100, 100, 100, 100}) == 1);
+  }
+
+  TEST_CASE("warm-up: more than a quarter of the steps is a phase of the run") {
+    // Exactly a quarter is warm-up still.
+    CHECK(WarmupSteps({300, 300, 100, 100, 100, 100, 100, 100}) == 2);
+    CHECK(WarmupSteps({300, 300, 300, 100, 100, 100, 100, 100}) == 1);
+    CHECK(WarmupSteps({300, 300, 100, 100, 100, 100, 100}) == 1);
+  }
+
+  TEST_CASE("warm-up: at least three steps stay") {
+    CHECK(WarmupSteps({900}) == 0);
+    CHECK(WarmupSteps({900, 100}) == 0);
+    CHECK(WarmupSteps({900, 100, 100}) == 0);
+    CHECK(WarmupSteps({900, 100, 100, 100}) == 1);
+    Random random(9);
+    for (int i = 0; i < 3000; ++i) {
+      std::vector<int64_t> durations(random.Below(20));
+      for (int64_t& ns : durations) ns = static_cast<int64_t>(random.OfAnyLength(9));
+      const size_t warmup = WarmupSteps(durations);
+      if (durations.size() > 3) {
+        REQUIRE(durations.size() - warmup >= 3);
+      } else {
+        REQUIRE(warmup == 0);
+      }
+      REQUIRE((warmup <= 1 || 4 * warmup <= durations.size()));
+    }
+  }
+
+  TEST_CASE("the window reaches from the first counted step to the last one's device work") {
+    RunBuilder b;
+    AddSteps(b, {900, 100, 100, 100, 100});
+    b.run.info.start_ns = -500;
+    b.run.info.end_ns = 5000;
+    const Window window = Chosen(b.Take());
+    CHECK(window.start_ns == 900);
+    CHECK(window.end_ns == 1300);
+    CHECK(window.first_row == 1);
+    CHECK(window.rows == 4);
+    CHECK(window.steps == 4);
+    CHECK(window.warmup_steps == 1);
+  }
+
+  TEST_CASE("of several ranks a step is as long as the slowest rank's, and counts once") {
+    RunBuilder b;
+    AddSteps(b, {100, 100, 100, 100, 100, 100}, 0);
+    AddSteps(b, {900, 100, 100, 100, 100, 100}, 1);
+    const model::Run run = b.Take();
+    const Window window = Chosen(run);
+    CHECK(window.warmup_steps == 1);
+    CHECK(window.steps == 5);
+    CHECK(window.first_row == 2);
+    CHECK(window.rows == 10);
+    CHECK(window.start_ns == 100);  // rank 0's second step
+    CHECK(window.end_ns == 1400);   // rank 1's last
+  }
+
+  TEST_CASE("one step, no steps, steps missing from the middle") {
+    RunBuilder one;
+    AddSteps(one, {70});
+    Window window = Chosen(one.Take());
+    CHECK(window.steps == 1);
+    CHECK(window.warmup_steps == 0);
+    CHECK(window.ns() == 70);
+
+    RunBuilder none;
+    none.run.info.start_ns = 10;
+    none.run.info.end_ns = 60;
+    window = Chosen(none.Take());
+    CHECK(window.steps == 0);
+    CHECK(window.start_ns == 10);
+    CHECK(window.end_ns == 60);
+
+    CHECK(Chosen(RunBuilder().Take()).ns() == 0);
+
+    RunBuilder holes;
+    int64_t now = 0;
+    for (const uint64_t index : std::vector<uint64_t>{0, 1, 2, 6, 7, 8}) {
+      holes.Step(
+          {.index = index, .requested = now, .received = now, .issued = now, .done = now + 50});
+      now += index == 2 ? 400 : 100;
+    }
+    window = Chosen(holes.Take());
+    CHECK(window.steps == 6);
+    CHECK(window.start_ns == 0);
+    CHECK(window.end_ns == 850);
+  }
+
+  TEST_CASE("times that run backwards: the window holds all counted steps") {
+    RunBuilder b;
+    const std::vector<int64_t> requested = {500, 100, 300, 200, 400};
+    for (size_t i = 0; i < requested.size(); ++i) {
+      b.Step({.index = i,
+              .requested = requested[i],
+              .received = requested[i] - 20,
+              .issued = requested[i] - 50,
+              .done = requested[i] + 30});
+    }
+    const model::Run run = b.Take();
+    const Window window = Chosen(run);
+    const auto steps = model::StepIntervals(run);
+    CHECK(window.ns() >= 0);
+    for (size_t row = window.first_row; row < steps.size(); ++row) {
+      CHECK(steps[row].start_ns >= window.start_ns);
+      CHECK(steps[row].end_ns <= window.end_ns);
+    }
+  }
+}

@@ -1,0 +1,329 @@
+// What bounds a run, by DESIGN's words: each threshold from both sides.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/findings/findings.h"
+
+using namespace stallscope;
+using namespace stallscope::findings;
+using attribution::Attribution;
+using attribution::Category;
+using attribution::Cause;
+using doctest::Approx;
+
+namespace {
+
+struct Shares {
+  int64_t compute = 0;  // of 100,000
+  int64_t input = 0;
+  int64_t transfer = 0;
+  int64_t launch = 0;
+  int64_t communication = 0;
+};
+
+// What is judged: 100 steps of 1,000, of which nothing is lost, with narrow intervals.
+struct Facts {
+  model::Run run;
+  Attribution a;
+
+  explicit Facts(const Shares& shares, size_t steps = 100) {
+    a.window = {0, 100'000, 0, steps, steps, 0};
+    Set(Category::kCompute, shares.compute);
+    Set(Category::kInputStall, shares.input);
+    Set(Category::kTransfer, shares.transfer);
+    Set(Category::kLaunch, shares.launch);
+    Set(Category::kCommunication, shares.communication);
+    Set(Category::kSync, 0);
+    Set(Category::kOther, 100'000 - shares.compute - shares.input - shares.transfer -
+                              shares.launch - shares.communication);
+    for (const char* const name : {"read", "decode", "trainer"}) {
+      const StageId id{static_cast<uint32_t>(run.stages.size())};
+      run.stages.push_back({id, name, "map", {}, QueueId::None(), 1, true});
+    }
+    if (shares.input > 0) Blame(StageId{1}, Cause::kCpu, shares.input);
+    run.tracks.resize(2);
+    for (uint64_t k = 0; k < steps; ++k) {
+      run.rows.steps.push_back({k, 0, 0, 0, 0, {}, TrackId{1}, 1, 0});
+    }
+  }
+  void Set(Category category, int64_t ns) {
+    const double fraction = static_cast<double>(ns) / 100'000;
+    a.breakdown[attribution::At(category)] =
+        attribution::CategoryTotal{ns, fraction, fraction, fraction};
+  }
+  void Blame(StageId stage, Cause cause, int64_t ns) {
+    a.blame.push_back({stage, cause, ns, static_cast<double>(ns) / 100'000});
+  }
+  Verdict Judged() const { return Judge(run, a); }
+};
+
+std::string Text(const Shares& shares) { return Facts(shares).Judged().text; }
+
+bool Doubts(const Verdict& verdict, const std::string& words) {
+  return std::any_of(verdict.doubts.begin(), verdict.doubts.end(), [&](const std::string& doubt) {
+    return doubt.find(words) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("compute from 90 % on, whatever else there is") {
+    CHECK(Text({.compute = 90'000}) == "compute-bound");
+    CHECK(Text({.compute = 90'000, .input = 10'000}) == "compute-bound");
+    CHECK(Text({.compute = 89'999, .input = 10'001}) == "input-bound: decode (cpu)");
+    CHECK(Text({.compute = 100'000}) == "compute-bound");
+  }
+
+  TEST_CASE("the largest of the four names the bound from 5 % on") {
+    CHECK(Text({.compute = 50'000, .input = 5'000}) == "input-bound: decode (cpu)");
+    CHECK(Text({.compute = 50'000, .input = 4'999}) == "balanced");
+    CHECK(Text({.compute = 50'000, .transfer = 5'000}) == "transfer-bound");
+    CHECK(Text({.compute = 50'000, .transfer = 4'999}) == "balanced");
+    CHECK(Text({.compute = 50'000, .launch = 5'000}) == "launch-bound");
+    CHECK(Text({.compute = 50'000, .launch = 4'999}) == "balanced");
+    CHECK(Text({.compute = 50'000, .communication = 5'000}) == "communication-bound");
+    CHECK(Text({.compute = 50'000, .communication = 4'999}) == "balanced");
+    CHECK(Text({.compute = 80'000, .input = 5'000}) == "input-bound: decode (cpu)");
+  }
+
+  TEST_CASE("and from 1.25 times the next of the four on") {
+    CHECK(Text({.input = 25'000, .transfer = 20'000}) == "input-bound: decode (cpu)");
+    CHECK(Text({.input = 24'999, .transfer = 20'000}) == "balanced");
+    CHECK(Text({.input = 20'000, .launch = 25'000}) == "launch-bound");
+    CHECK(Text({.input = 20'000, .launch = 24'999}) == "balanced");
+    CHECK(Text({.transfer = 25'000, .communication = 20'000}) == "transfer-bound");
+    CHECK(Text({.transfer = 20'000, .communication = 25'000}) == "communication-bound");
+    // 1.25 times the next, not the sum of the others.
+    CHECK(Text({.input = 25'000, .transfer = 20'000, .launch = 20'000, .communication = 20'000}) ==
+          "input-bound: decode (cpu)");
+    // Large compute does not help where two are alike.
+    CHECK(Text({.compute = 70'000, .input = 10'000, .transfer = 10'000}) == "balanced");
+  }
+
+  TEST_CASE("else compute from 60 % on where each of the four is under 5 %") {
+    CHECK(Text({.compute = 60'000, .input = 4'999}) == "compute-bound");
+    CHECK(Text({.compute = 59'999, .input = 4'999}) == "balanced");
+    CHECK(Text({.compute = 60'000,
+                .input = 4'999,
+                .transfer = 4'999,
+                .launch = 4'999,
+                .communication = 4'999}) == "compute-bound");
+    CHECK(Text({.compute = 60'000, .input = 5'000, .transfer = 5'000}) == "balanced");
+  }
+
+  TEST_CASE("sync and other name nothing, what the trace cannot tell counts as none") {
+    Facts c({.compute = 10'000});
+    c.Set(Category::kSync, 90'000);
+    CHECK(c.Judged().text == "balanced");
+    c = Facts({.input = 30'000});
+    c.a.breakdown[attribution::At(Category::kTransfer)].reset();
+    c.a.breakdown[attribution::At(Category::kCommunication)].reset();
+    c.a.breakdown[attribution::At(Category::kCompute)].reset();
+    CHECK(c.Judged().text == "input-bound: decode (cpu)");
+  }
+
+  TEST_CASE("the verdict's fields, and the stage and cause that are blamed most") {
+    Facts c({.input = 50'000});
+    c.a.blame.clear();
+    c.Blame(StageId{0}, Cause::kIo, 20'000);     // read: 20
+    c.Blame(StageId{1}, Cause::kOrder, 14'000);  // decode: 30 in three
+    c.Blame(StageId{1}, Cause::kCpu, 13'000);
+    c.Blame(StageId{1}, Cause::kBlocked, 3'000);
+    const Verdict verdict = c.Judged();
+    CHECK(verdict.bound == Bound::kInput);
+    CHECK(verdict.stage == StageId{1});
+    CHECK(verdict.cause == Cause::kOrder);
+    CHECK(verdict.text == "input-bound: decode (order)");
+
+    const Verdict compute = Facts({.compute = 95'000, .input = 5'000}).Judged();
+    CHECK(compute.bound == Bound::kCompute);
+    CHECK(!compute.stage.known());
+    CHECK(!compute.cause.has_value());
+    CHECK(compute.confidence == 1);
+    CHECK(compute.doubts.empty());
+  }
+
+  TEST_CASE("the causes' words in the verdict") {
+    const std::vector<std::pair<Cause, const char*>> words = {
+        {Cause::kIo, "io"},           {Cause::kLock, "lock"},
+        {Cause::kBlocked, "blocked"}, {Cause::kCpuContention, "cpu_contention"},
+        {Cause::kOrder, "order"},     {Cause::kCpu, "cpu"},
+        {Cause::kSerial, "serial"},   {Cause::kBuffer, "buffer"},
+        {Cause::kUnknown, "unknown"}};
+    for (const auto& [cause, word] : words) {
+      Facts c({.input = 50'000});
+      c.a.blame.clear();
+      c.Blame(StageId{0}, cause, 50'000);
+      CHECK(c.Judged().text == std::string("input-bound: read (") + word + ")");
+    }
+  }
+
+  TEST_CASE("a stall of which no stage is known is not given a name") {
+    Facts c({.input = 50'000});
+    c.a.blame.clear();
+    c.Blame(StageId::None(), Cause::kUnknown, 50'000);
+    const Verdict verdict = c.Judged();
+    CHECK(verdict.bound == Bound::kInput);
+    CHECK(!verdict.stage.known());
+    CHECK(verdict.text.rfind("input-bound", 0) == 0);
+    CHECK(verdict.confidence < 1);
+  }
+
+  TEST_CASE("fewer than 3 steps are inconclusive, warm-up counted") {
+    CHECK(Facts({.compute = 100'000}, 0).Judged().text == "inconclusive");
+    CHECK(Facts({.compute = 100'000}, 1).Judged().text == "inconclusive");
+    Facts two({.compute = 100'000}, 2);
+    CHECK(two.Judged().text == "inconclusive");
+    CHECK(two.Judged().bound == Bound::kInconclusive);
+    CHECK(two.Judged().confidence == 0);
+    CHECK(Doubts(two.Judged(), "2 steps"));
+    two.a.window.warmup_steps = 1;
+    CHECK(two.Judged().text == "compute-bound");
+    CHECK(Facts({.compute = 100'000}, 3).Judged().text == "compute-bound");
+    Facts empty({.compute = 100'000});
+    empty.a.window.end_ns = 0;
+    CHECK(empty.Judged().text == "inconclusive");
+  }
+
+  TEST_CASE("fewer than 20 steps lower the confidence, the more the fewer") {
+    const auto confidence = [](size_t steps) {
+      return Facts({.compute = 100'000}, steps).Judged().confidence;
+    };
+    CHECK(confidence(20) == 1);
+    CHECK(confidence(19) < 1);
+    CHECK(confidence(10) < confidence(19));
+    CHECK(confidence(3) < confidence(10));
+    CHECK(confidence(3) > 0);
+    CHECK(Doubts(Facts({.compute = 100'000}, 19).Judged(), "19 steps"));
+    CHECK(Facts({.compute = 100'000}, 20).Judged().doubts.empty());
+  }
+
+  TEST_CASE("steps that are missing: a few lower the confidence, many leave nothing to say") {
+    const auto lost = [](size_t from, size_t count) {
+      Facts c({.compute = 100'000});
+      auto& steps = c.run.rows.steps;
+      const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
+      steps.erase(first, first + static_cast<std::ptrdiff_t>(count));
+      return c.Judged();
+    };
+    CHECK(lost(50, 5).text == "compute-bound");
+    CHECK(lost(50, 5).confidence == Approx(0.95));
+    CHECK(Doubts(lost(50, 5), "5.0 %"));
+    CHECK(lost(50, 10).text == "compute-bound");
+    CHECK(lost(50, 11).text == "inconclusive");
+    CHECK(lost(1, 98).text == "inconclusive");
+    // A run that begins late or ends early is a shorter run.
+    CHECK(lost(0, 50).confidence == 1);
+    CHECK(lost(50, 50).confidence == 1);
+  }
+
+  TEST_CASE("ranks' steps of one number are one step") {
+    Facts c({.compute = 100'000});
+    std::vector<trace::Step> twice;
+    for (const trace::Step& step : c.run.rows.steps) twice.insert(twice.end(), 2, step);
+    c.run.rows.steps = twice;
+    CHECK(c.Judged().confidence == 1);
+  }
+
+  TEST_CASE("the trainer's events that are missing") {
+    const auto lost = [](int64_t from, int64_t to, TrackId track) {
+      Facts c({.compute = 100'000});
+      c.run.rows.gaps.push_back({from, to, 1, track});
+      return c.Judged();
+    };
+    CHECK(lost(10'000, 15'000, TrackId{1}).confidence == Approx(0.95));
+    CHECK(lost(10'000, 20'001, TrackId{1}).text == "inconclusive");
+    CHECK(lost(-90'000, 0, TrackId{1}).confidence == 1);  // before the window
+    CHECK(lost(95'000, 500'000, TrackId{1}).confidence == Approx(0.95));
+    CHECK(lost(0, 100'000, TrackId{0}).text == "compute-bound");  // another thread's
+  }
+
+  TEST_CASE("gaps that overlap are lost once") {
+    Facts c({.compute = 100'000});
+    for (int i = 0; i < 3; ++i) c.run.rows.gaps.push_back({10'000, 15'000, 1, TrackId{1}});
+    CHECK(c.Judged().confidence == Approx(0.95));
+  }
+
+  TEST_CASE("what the file or the recorder lost") {
+    const auto judged = [](uint64_t frames, uint64_t missing, uint64_t emitted, uint64_t dropped) {
+      Facts c({.compute = 100'000});
+      c.run.quality.frames = frames;
+      c.run.quality.missing_frames = missing;
+      if (emitted > 0) c.run.quality.emitted = emitted;
+      c.run.quality.dropped = dropped;
+      return c.Judged();
+    };
+    CHECK(judged(100, 0, 1000, 0).confidence == 1);
+    CHECK(judged(95, 5, 0, 0).confidence == Approx(0.95));
+    CHECK(judged(50, 50, 0, 0).text == "inconclusive");
+    CHECK(judged(100, 0, 1000, 20).confidence == Approx(0.98));
+    CHECK(judged(100, 0, 1000, 200).text == "inconclusive");
+  }
+
+  TEST_CASE("doubts: near another bound") {
+    const Verdict clear = Facts({.compute = 20'000, .input = 60'000, .transfer = 10'000}).Judged();
+    CHECK(clear.confidence == 1);
+    CHECK(clear.doubts.empty());
+    const Verdict near = Facts({.input = 30'000, .transfer = 22'000}).Judged();
+    CHECK(near.bound == Bound::kInput);
+    CHECK(near.confidence < 1);
+    CHECK(Doubts(near, "transfer"));
+    Facts wide({.compute = 50'000, .input = 8'000});
+    wide.a.breakdown[attribution::At(Category::kInputStall)]->low = 0.04;
+    CHECK(wide.Judged().bound == Bound::kInput);
+    CHECK(Doubts(wide.Judged(), "input_stall may be less than 5 %"));
+    CHECK(Doubts(Facts({.compute = 90'500, .input = 9'500}).Judged(), "just enough"));
+    CHECK(Doubts(Facts({.compute = 89'500, .input = 10'500}).Judged(), "compute covers 89.5 %"));
+    CHECK(Doubts(Facts({.input = 24'000, .transfer = 20'000}).Judged(), "nearly large enough"));
+  }
+
+  TEST_CASE("doubts: blame that is shared, not understood or not what the capacities say") {
+    const auto judged = [](int64_t other, Cause cause) {
+      Facts c({.input = 50'000});
+      c.a.blame.clear();
+      c.Blame(StageId{1}, cause, 20'000);
+      c.Blame(StageId{0}, Cause::kIo, other);
+      return c.Judged();
+    };
+    CHECK(judged(10'000, Cause::kCpu).confidence == 1);
+    CHECK(judged(10'001, Cause::kCpu).confidence < 1);
+    CHECK(judged(15'001, Cause::kCpu).confidence < judged(10'001, Cause::kCpu).confidence);
+    CHECK(judged(0, Cause::kUnknown).confidence < 1);
+
+    Facts c({.input = 50'000});
+    c.a.cross_check = {StageId{0}, false, "by its capacity 'read' is the slowest"};
+    CHECK(c.Judged().confidence < 1);
+    CHECK(Doubts(c.Judged(), "'read'"));
+    c = Facts({.compute = 95'000});
+    c.a.cross_check = {StageId{0}, false, "by its capacity 'read' is the slowest"};
+    CHECK(c.Judged().confidence == 1);  // nobody is blamed
+  }
+
+  TEST_CASE("doubts: cores that other machines took") {
+    Facts c({.compute = 95'000});
+    c.a.cpu.steal = 0.05;
+    CHECK(c.Judged().confidence == 1);
+    c.a.cpu.steal = 0.06;
+    CHECK(c.Judged().confidence < 1);
+    CHECK(Doubts(c.Judged(), "other machines"));
+  }
+
+  TEST_CASE("confidence lies between 0 and 1, whatever comes together") {
+    Facts c({.compute = 89'000, .input = 6'000, .transfer = 4'700}, 4);
+    c.a.breakdown[attribution::At(Category::kInputStall)]->low = 0;
+    c.a.cpu.steal = 1;
+    c.a.cross_check.agrees = false;
+    c.a.blame = {{StageId{0}, Cause::kUnknown, 3'000, 0.03},
+                 {StageId{1}, Cause::kUnknown, 2'999, 0}};
+    const Verdict verdict = c.Judged();
+    CHECK(verdict.bound == Bound::kInput);
+    CHECK(verdict.confidence > 0);
+    CHECK(verdict.confidence < 0.2);
+    CHECK(verdict.doubts.size() >= 6);
+  }
+}
