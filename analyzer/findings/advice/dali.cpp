@@ -6,7 +6,6 @@
 namespace stallscope::findings::advice {
 namespace {
 
-// clang-format off: Python has line breaks of its own.
 constexpr std::array kLines = {
     Line{"record-format", R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features={
     "image": tfrec.FixedLenFeature((), tfrec.string, ""),
@@ -58,7 +57,6 @@ def pipe():
     Line{"decode-crop", R"py(images = fn.decoders.image_random_crop(jpegs, device="mixed")
 images = fn.resize(images, size=224))py"},
 };
-// clang-format on
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 namespace stallscope::findings::advice {
 namespace {
 
-// clang-format off: Python has line breaks of its own.
 constexpr std::array kLines = {
     Line{"record-format",
          R"py(writer = array_record_module.ArrayRecordWriter("data.array_record", "group_size:1")
@@ -48,7 +47,6 @@ def train_step(state, images, labels):
     Line{"sync-points", R"py(if step % 50 == 0:  # float() waits for the device
     print(float(loss)))py"},
 };
-// clang-format on
 
 }  // namespace
 

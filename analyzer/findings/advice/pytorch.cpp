@@ -6,7 +6,6 @@
 namespace stallscope::findings::advice {
 namespace {
 
-// clang-format off: Python has line breaks of its own.
 constexpr std::array kLines = {
     Line{
         "parallel-reads",
@@ -88,7 +87,6 @@ image.draft("RGB", (image.width // {value}, image.height // {value}))  # before 
     Line{"sync-points", R"py(if step % 50 == 0:  # .item() waits for the device
     print(loss.item()))py"},
 };
-// clang-format on
 
 }  // namespace
 

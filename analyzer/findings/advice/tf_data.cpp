@@ -6,7 +6,6 @@
 namespace stallscope::findings::advice {
 namespace {
 
-// clang-format off: Python has line breaks of its own.
 constexpr std::array kLines = {
     Line{"record-format",
          R"py(with tf.io.TFRecordWriter("data-00000.tfrecord") as writer:  # 100 MB and more a file
@@ -90,7 +89,6 @@ options.deterministic = False
 ds = ds.with_options(options))py"},
     Line{"sync-points", R"py(model.compile(optimizer, loss, steps_per_execution=50))py"},
 };
-// clang-format on
 
 }  // namespace
 
