@@ -35,6 +35,11 @@ class Columns {
   size_t columns_;
   std::vector<int64_t> partial_;  // nanoseconds of columns that are not wholly covered
   std::vector<int64_t> whole_;    // differences: how many intervals cover the column wholly
+  // The column that the interval before ended in: most of a million begin there, too, and then
+  // none of Add's divisions are needed.
+  size_t last_ = 0;
+  int64_t last_begin_ = 0;
+  int64_t last_end_ = 0;  // as last_begin_: none yet
 };
 
 }  // namespace stallscope::timeline

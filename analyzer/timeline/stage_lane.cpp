@@ -31,8 +31,9 @@ class Innermost {
       taken_.pop_back();
     }
     if (start_ns < free_until) emit(start_ns, free_until);
-    // The outline of everything since the earliest start stands for the spans inside.
-    if (!taken_.empty() && taken_.back().end_ns > start_ns) {
+    // The outline of everything since the earliest start stands for the spans inside. What touches
+    // is one, too: a thread that works and waits in turn is kept as a few long stretches.
+    if (!taken_.empty() && taken_.back().end_ns >= start_ns) {
       taken_.back().end_ns = std::max(taken_.back().end_ns, end_ns);
     } else if (start_ns < end_ns) {
       taken_.push_back({start_ns, end_ns});

@@ -38,14 +38,21 @@ void Columns::Add(int64_t start_ns, int64_t end_ns) {
   start_ns = std::max(start_ns, range_.start_ns);
   end_ns = std::min(end_ns, range_.end_ns);
   if (empty() || start_ns >= end_ns) return;
+  if (start_ns >= last_begin_ && end_ns <= last_end_) {
+    partial_[last_] += end_ns - start_ns;
+    return;
+  }
   const size_t first = ColumnOf(start_ns);
   const size_t last = ColumnOf(end_ns - 1);
+  last_ = last;
+  last_begin_ = BeginOf(last);
+  last_end_ = BeginOf(last + 1);
   if (first == last) {
     partial_[first] += end_ns - start_ns;
     return;
   }
   partial_[first] += BeginOf(first + 1) - start_ns;
-  partial_[last] += end_ns - BeginOf(last);
+  partial_[last] += end_ns - last_begin_;
   ++whole_[first + 1];
   --whole_[last];
 }
