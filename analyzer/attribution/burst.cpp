@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace stallscope::attribution {
 namespace {
@@ -9,16 +10,21 @@ namespace {
 constexpr size_t kBatches = 64;
 constexpr double kMargin = 1.05;
 
-// Around a bucket, each weighted by how near it is: with equal weights a period's burst more or
-// less within the reach would decide.
+// Around a bucket, each weighted by how near it is: with equal weights a burst more or less at the
+// reach's end would decide. Beyond the run's ends it is mirrored.
 double Around(const std::vector<double>& values, size_t at, size_t reach) {
-  const auto whole = static_cast<double>(reach + 1);
-  double sum = 0;
-  for (size_t i = at - std::min(at, reach); i < values.size() && i <= at + reach; ++i) {
-    const auto distance = static_cast<double>(i > at ? i - at : at - i);
-    sum += values[i] * (1 - distance / whole);
+  const size_t last = values.size() - 1;
+  double sum = values[at];
+  for (size_t distance = 1; distance <= reach; ++distance) {
+    const double before = values[distance <= at ? at - distance : distance - at];
+    const double after = values[at + distance <= last ? at + distance : 2 * last - at - distance];
+    sum += (before + after) * (1 - static_cast<double>(distance) / static_cast<double>(reach + 1));
   }
   return sum;
+}
+
+double All(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 uint32_t WorkersOf(const model::Run& run, StageId stage) {
@@ -64,13 +70,15 @@ Bursts::Bursts(const model::Run& run, const Partition& partition, const SpanTota
 bool Bursts::OnlyBursts(size_t counted_step) const {
   if (demand_ns_.empty() || needs_ns_.empty()) return false;
   const size_t reach = std::max<size_t>(kBatches / buckets_.steps_per_bucket(), 1);
-  // Not beyond the ends, where only one side would count.
-  const size_t last = demand_ns_.size() - 1;
-  size_t at = std::min(buckets_.OfStep(counted_step), last);
-  at = last < 2 * reach ? last / 2 : std::clamp(at, reach, last - reach);
+  const size_t at = std::min(buckets_.OfStep(counted_step), demand_ns_.size() - 1);
+  // A run that is shorter than the reach counts as a whole.
+  const bool whole = demand_ns_.size() < 2 * reach + 1;
+  const auto sum = [&](const std::vector<double>& values) {
+    return whole ? All(values) : Around(values, at, reach);
+  };
   double most = 0;
-  for (const std::vector<double>& need : needs_ns_) most = std::max(most, Around(need, at, reach));
-  return most > 0 && Around(demand_ns_, at, reach) >= kMargin * most;
+  for (const std::vector<double>& need : needs_ns_) most = std::max(most, sum(need));
+  return most > 0 && sum(demand_ns_) >= kMargin * most;
 }
 
 }  // namespace stallscope::attribution

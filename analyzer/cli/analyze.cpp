@@ -14,12 +14,7 @@
 #include "analyzer/findings/findings.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/report/budget.h"
-#include "analyzer/report/html.h"
-#include "analyzer/report/json.h"
-#include "analyzer/report/junit.h"
-#include "analyzer/report/markdown.h"
-#include "analyzer/report/sarif.h"
-#include "analyzer/report/text.h"
+#include "analyzer/report/report.h"
 #include "analyzer/spec/spec_json.h"
 
 namespace stallscope::cli {
@@ -61,18 +56,6 @@ report::Report ReportOn(const Analysed& analysed, bool price) {
   return report::MakeReport(analysed.run, analysed.attribution, verdict, findings::Find(c, price));
 }
 
-std::string Write(const report::Report& report, const std::string& format, bool colors,
-                  bool inconclusive_fails) {
-  if (format == "json") return report::WriteJson(report);
-  if (format == "markdown") return report::WriteMarkdown(report);
-  if (format == "html") return report::WriteHtml(report);
-  if (format == "junit") return report::WriteJunit(report, inconclusive_fails);
-  if (format == "sarif") return report::WriteSarif(report, {STALLSCOPE_VERSION, ""});
-  report::TextOptions options;
-  options.colors = colors;
-  return report::WriteText(report, options);
-}
-
 // Base against this run, for a budget that asks for it.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
                                                        const Analysed& now) {
@@ -100,10 +83,10 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   int exit_code = 0;
   if (budget.has_value()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const auto comparison, AgainstBase(arguments, analysed));
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        report.budget, report::CheckBudget(*budget, report, comparison ? &*comparison : nullptr));
-    switch (report::GateOf(report.budget)) {
+    STALLSCOPE_ASSIGN_OR_RETURN(report.against_base, AgainstBase(arguments, analysed));
+    const compare::Comparison* const base = report.against_base ? &*report.against_base : nullptr;
+    STALLSCOPE_ASSIGN_OR_RETURN(report.budget, report::CheckBudget(*budget, report, base));
+    switch (report::GateOf(*report.budget)) {
       case report::Gate::kHeld:
         break;
       case report::Gate::kFailed:
@@ -113,9 +96,10 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
         exit_code = inconclusive_fails ? kExitInconclusive : 0;
     }
   }
-  STALLSCOPE_RETURN_IF_ERROR(WriteReports(outputs, [&](const std::string& format, bool colors) {
-    return Write(report, format, colors, inconclusive_fails);
-  }));
+  STALLSCOPE_RETURN_IF_ERROR(WriteReports(
+      outputs, inconclusive_fails, [&](report::Form form, const report::FormOptions& options) {
+        return report::Write(report, form, options);
+      }));
   return exit_code;
 }
 

@@ -9,12 +9,6 @@
 #include "analyzer/cli/report_outputs.h"
 #include "analyzer/cli/trace_input.h"
 #include "analyzer/compare/compare.h"
-#include "analyzer/report/html.h"
-#include "analyzer/report/json.h"
-#include "analyzer/report/junit.h"
-#include "analyzer/report/markdown.h"
-#include "analyzer/report/sarif.h"
-#include "analyzer/report/text.h"
 
 namespace stallscope::cli {
 namespace {
@@ -35,27 +29,16 @@ Result<std::vector<compare::RunSummary>> Summaries(const std::vector<std::string
   return summaries;
 }
 
-std::string Write(const compare::Comparison& comparison, const std::string& format, bool colors,
-                  bool inconclusive_fails) {
-  if (format == "json") return report::WriteJson(comparison);
-  if (format == "markdown") return report::WriteMarkdown(comparison);
-  if (format == "html") return report::WriteHtml(comparison);
-  if (format == "junit") return report::WriteJunit(comparison, inconclusive_fails);
-  if (format == "sarif") return report::WriteSarif(comparison, {STALLSCOPE_VERSION, ""});
-  report::TextOptions options;
-  options.colors = colors;
-  return report::WriteText(comparison, options);
-}
-
 Result<int> RunCompare(const CompareArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto outputs, arguments.outputs->Asked());
   STALLSCOPE_ASSIGN_OR_RETURN(const auto base, Summaries(arguments.base));
   STALLSCOPE_ASSIGN_OR_RETURN(const auto now, Summaries(arguments.now));
   const compare::Comparison comparison = compare::Compare(base, now);
   const bool inconclusive_fails = arguments.inconclusive == "fail";
-  STALLSCOPE_RETURN_IF_ERROR(WriteReports(outputs, [&](const std::string& format, bool colors) {
-    return Write(comparison, format, colors, inconclusive_fails);
-  }));
+  STALLSCOPE_RETURN_IF_ERROR(WriteReports(
+      outputs, inconclusive_fails, [&](report::Form form, const report::FormOptions& options) {
+        return report::Write(comparison, form, options);
+      }));
   switch (comparison.answer) {
     case compare::Answer::kSlower:
       return kExitFailed;

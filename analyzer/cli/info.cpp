@@ -1,7 +1,5 @@
 #include "analyzer/cli/info.h"
 
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/output.h"
@@ -25,24 +23,6 @@ int RunInfo(const std::string& trace, const std::string& format) {
 }
 
 }  // namespace
-
-std::string TrustLine(const model::Run& run) {
-  const model::DataQuality& quality = run.quality;
-  const std::string spans = Grouped(model::CountSpans(run)) + " spans";
-  if (quality.Complete()) return "complete: " + spans + ", none dropped, no damage";
-  std::string line = "incomplete: " + spans + " read";
-  if (quality.dropped != 0) line += ", " + Grouped(quality.dropped) + " events dropped";
-  if (quality.damaged_bytes != 0) {
-    line += ", " + ReadableBytes(quality.damaged_bytes) + " damaged";
-  }
-  if (quality.missing_frames != 0) {
-    line += ", " + Grouped(quality.missing_frames) + " frames missing";
-  }
-  if (quality.left_out != 0) line += ", " + Grouped(quality.left_out) + " parts over the limits";
-  if (!quality.write_error.empty()) line += ", writing failed";
-  if (!quality.sealed) line += ", not sealed (still recording, or the recorder died)";
-  return line;
-}
 
 void AddInfo(CLI::App& app, int& exit_code) {
   CLI::App* command =

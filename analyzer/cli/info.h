@@ -8,9 +8,6 @@
 
 namespace stallscope::cli {
 
-// The line that every view of a run opens with: can it be believed?
-std::string TrustLine(const model::Run& run);
-
 std::string InfoText(const model::Run& run, bool colors);
 std::string InfoJson(const model::Run& run);
 

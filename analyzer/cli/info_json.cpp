@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/cli/info.h"
+#include "analyzer/report/trust.h"
 
 namespace stallscope::cli {
 namespace {
@@ -92,7 +93,7 @@ std::string InfoJson(const model::Run& run) {
       {"trace", run.path},
       {"format", run.format},
       {"version", run.format_version},
-      {"trust", TrustLine(run)},
+      {"trust", report::TrustLine(run)},
       {"complete", quality.Complete()},
       {"sealed", quality.sealed},
       {"spans", model::CountSpans(run)},

@@ -3,11 +3,18 @@
 #include <algorithm>
 
 #include "analyzer/cli/info.h"
-#include "analyzer/cli/terminal.h"
+#include "analyzer/report/layout.h"
+#include "analyzer/report/trust.h"
 
 namespace stallscope::cli {
 namespace {
 
+using report::Grouped;
+using report::Paint;
+using report::ReadableBytes;
+using report::ReadableNs;
+using report::Table;
+using report::Tone;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string Heading(const std::string& text, bool colors) {
@@ -113,7 +120,7 @@ std::string Counters(const model::Run& run, bool colors) {
 
 std::string InfoText(const model::Run& run, bool colors) {
   const bool complete = run.quality.Complete();
-  return Paint(TrustLine(run), complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" +
+  return Paint(report::TrustLine(run), complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" +
          RunFacts(run) + Stages(run, colors) + Queues(run, colors) + Tracks(run, colors) +
          Counters(run, colors);
 }

@@ -16,14 +16,16 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   app->get_formatter()->column_width(34);
   AddGenerate(*app, exit_code);
   AddRecord(*app, exit_code);
+  AddAnalyze(*app, exit_code);
+  AddCompare(*app, exit_code);
   AddInfo(*app, exit_code);
   AddExport(*app, exit_code);
   AddDoctor(*app, exit_code);
   AddCompletion(*app, exit_code);
   AddMan(*app, exit_code);
   app->footer(
-      "Exit codes: 0 done, 2 wrong usage, 3 an input is missing or cannot be read, "
-      "5 cannot run here.");
+      "Exit codes: 0 done, 1 a budget failed or a run is slower, 2 wrong usage, 3 an input is "
+      "missing or cannot be read, 4 inconclusive, 5 the run failed or cannot run here.");
   return app;
 }
 

@@ -17,6 +17,8 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code);
 int Fail(const Error& error);
 
 // Each command lies in the file of its name.
+void AddAnalyze(CLI::App& app, int& exit_code);
+void AddCompare(CLI::App& app, int& exit_code);
 void AddInfo(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);

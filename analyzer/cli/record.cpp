@@ -11,7 +11,7 @@
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
-#include "analyzer/cli/terminal.h"
+#include "analyzer/report/layout.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "collectors/capture/capture.h"
@@ -69,7 +69,7 @@ std::string Speed(const trainer::Progress& progress) {
 void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult& result) {
   const trainer::TrainResult& training = result.training;
   const auto line = [](const char* name, const std::string& text) {
-    std::printf("%-10s %s\n", name, Printable(text).c_str());
+    std::printf("%-10s %s\n", name, report::Printable(text).c_str());
   };
   line("steps", fmt::format("{}, {} samples{}", training.last.steps, training.last.samples,
                             training.why.empty() ? "" : "; " + training.why));
@@ -88,7 +88,7 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   if (!result.digest.empty()) line("digest", result.digest);
   for (const std::string& note : result.pipeline.notes) line("note", note);
   line("trace", fmt::format("{}, {} events, {} dropped, {}", arguments.output, result.trace.stored,
-                            result.trace.dropped, ReadableBytes(result.trace.bytes)));
+                            result.trace.dropped, report::ReadableBytes(result.trace.bytes)));
 }
 
 int RunRecord(const RecordArguments& arguments) {

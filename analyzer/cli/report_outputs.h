@@ -4,16 +4,16 @@
 
 #include <CLI/App.hpp>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/report/forms.h"
 
 namespace stallscope::cli {
 
 struct ReportOutput {
-  std::string format;
+  report::Form form = report::Form::kText;
   std::string path;  // empty: stdout
 };
 
@@ -34,10 +34,10 @@ class ReportOutputs {
   std::vector<std::string> paths_;
 };
 
-// Writes each form, made by `write(format, to a terminal)`. All of them are tried; the first error
-// is given back.
-Status WriteReports(const std::vector<ReportOutput>& outputs,
-                    const std::function<std::string(const std::string& format, bool colors)>& make);
+// Writes each form, made by `make`. All of them are tried; the first error is given back.
+Status WriteReports(
+    const std::vector<ReportOutput>& outputs, bool inconclusive_fails,
+    const std::function<std::string(report::Form form, const report::FormOptions& options)>& make);
 
 }  // namespace stallscope::cli
 

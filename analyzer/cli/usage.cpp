@@ -49,7 +49,7 @@ std::string DidYouMean(const std::string& word, const std::vector<std::string>& 
 
 std::string HelpText(const CLI::App& app) {
   const CLI::App* command = ParsedCommand(app);
-  return command != nullptr ? command->help("stallscope " + command->get_name()) : app.help();
+  return command != nullptr ? command->help("stallscope") : app.help();
 }
 
 Error UsageError(const CLI::App& app, const CLI::ParseError& error,

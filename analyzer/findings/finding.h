@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
@@ -46,7 +47,13 @@ struct Code {
   std::string grain;
 };
 
+// What a change is good for. One for speed whose interval holds 1.0 is not worth showing; one that
+// saves memory or makes the results better is, whatever its gain.
+enum class Aim : uint8_t { kSpeed, kMemory, kQuality };
+std::string_view WordFor(Aim aim);
+
 struct Recommendation {
+  Aim aim = Aim::kSpeed;
   std::string text;  // "set decode.parallelism to 2"
   Patch patch;       // empty: no knob
   std::optional<Gain> gain;

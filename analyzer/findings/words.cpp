@@ -9,6 +9,11 @@ std::string_view WordFor(Severity severity) {
   return kWords[static_cast<size_t>(severity)];
 }
 
+std::string_view WordFor(Aim aim) {
+  constexpr std::array<std::string_view, 3> kWords = {"speed", "memory", "quality"};
+  return kWords[static_cast<size_t>(aim)];
+}
+
 std::string_view WordFor(Bound bound) {
   constexpr std::array<std::string_view, 7> kWords = {
       "input", "transfer", "compute", "launch", "communication", "balanced", "inconclusive"};

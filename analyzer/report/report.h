@@ -9,15 +9,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/compare/compare.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/timeline/timeline.h"
 
 namespace stallscope::report {
 
 struct Trust {
+  std::string line;  // trust.h: "complete: 4,726 spans, none dropped, no damage"
   bool complete = false;
   uint64_t spans = 0;
   uint64_t dropped = 0;
@@ -95,10 +98,27 @@ struct MemoryRow {
   std::optional<uint64_t> peak_rss_bytes;
   std::optional<uint64_t> device_peak_bytes;
   std::vector<std::pair<std::string, uint64_t>> stages;  // name, bytes
-  uint64_t limit_bytes = 0;
+  std::optional<uint64_t> limit_bytes;
 };
 
-// What fills the step histogram and the picture of the run.
+enum class CheckLevel : uint8_t { kError, kWarn };
+enum class Outcome : uint8_t { kPass, kFail, kInconclusive };
+std::string_view WordFor(CheckLevel level);  // "error", "warn"
+std::string_view WordFor(Outcome outcome);   // "pass", "fail", "inconclusive"
+
+// What became of one check of a budget (budget.h).
+struct CheckRow {
+  std::string metric;
+  std::string limit;  // "at most 0.05"
+  CheckLevel level = CheckLevel::kError;
+  Outcome outcome = Outcome::kPass;
+  std::optional<double> value;  // nothing: the run has no such figure; of a regression the loss
+  std::optional<double> low;    // its interval, where it has one
+  std::optional<double> high;
+  std::string text;  // all of this in a sentence
+};
+
+// What fills the step histogram and the picture of the window.
 struct Pictures {
   std::vector<double> step_ms;
   std::vector<timeline::Lane> lanes;  // the device's categories, then the stages
@@ -133,8 +153,15 @@ struct Report {
   VerdictRow verdict;
   std::vector<FindingRow> findings;
   Pictures pictures;
+  std::optional<std::vector<CheckRow>> budget;      // nothing: none was given
+  std::optional<compare::Comparison> against_base;  // likewise
 };
 
+// Adds to trust.limits a line for each kind of figure that is null in the JSON and that no limit
+// names yet, so that no null goes unexplained. MakeReport has done it.
+void NameMissingFigures(Report& report);
+
+// The findings come in the order in which the report lists them.
 Report MakeReport(const model::Run& run, const attribution::Attribution& attribution,
                   const findings::Verdict& verdict, std::vector<findings::Finding> findings);
 

@@ -1,6 +1,6 @@
 // What is wrong at one place of a spec or patch, before it is known which file that came from.
 //
-// Private to the room. Checks on descriptors and on structs both speak of places as JsonPath; only
+// Checks on descriptors and on structs both speak of places as JsonPath; only
 // whoever has the text can turn one into a line and a column.
 #ifndef STALLSCOPE_ANALYZER_SPEC_FAULT_H_
 #define STALLSCOPE_ANALYZER_SPEC_FAULT_H_

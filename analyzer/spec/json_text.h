@@ -1,5 +1,5 @@
 // JSON text, strictly: no duplicate keys, no comments, nothing behind the end, bounded in size and
-// depth. Private to the room.
+// depth. Also for other rooms that read JSON of their own (a budget), which then fail the same way.
 #ifndef STALLSCOPE_ANALYZER_SPEC_JSON_TEXT_H_
 #define STALLSCOPE_ANALYZER_SPEC_JSON_TEXT_H_
 

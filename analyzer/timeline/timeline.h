@@ -16,7 +16,7 @@
 namespace stallscope::timeline {
 
 // One row of a picture. `busy[layer][column]` is 0 to 1; the layers of a column add up to at
-// most 1.
+// most 1 (float).
 struct Lane {
   std::string name;
   std::vector<std::string> layers;
@@ -29,13 +29,19 @@ struct Interval {
 };
 
 // The part of each of `columns` equal columns of `range` that is covered. Intervals may come in any
-// order and overlap: what is covered twice counts once.
+// order and overlap: what is covered twice counts once. Columns begin on whole nanoseconds; where
+// there are more columns than nanoseconds, all that lie in one show the same.
 std::vector<float> BusyFractions(std::vector<Interval> intervals, model::TimeRange range,
                                  size_t columns);
 
 // A stage's lane: of its workers' time in each column what is work, waiting for input, waiting for
-// room, and other waits. Layers "work", "empty", "full", "wait".
+// room, and other waits. Layers "work", "empty", "full", "wait". A span inside another counts for
+// itself: a read inside a map is "wait", not "work". A stage that runs in another's threads is
+// drawn as a part of their time. `stage` is one of the run's.
 Lane StageLane(const model::Run& run, StageId stage, model::TimeRange range, size_t columns);
+
+// All stages' lanes by id, for one walk over the spans.
+std::vector<Lane> StageLanes(const model::Run& run, model::TimeRange range, size_t columns);
 
 }  // namespace stallscope::timeline
 

@@ -1,0 +1,277 @@
+#include "analyzer/findings/capacity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::At;
+using attribution::Category;
+
+namespace {
+
+constexpr double kNs = 1e-9;
+// From a 95 % to a 90 % interval of a normal distribution.
+constexpr double k90Of95 = 1.645 / 1.960;
+// Steps are never so regular that a queue's length would not matter at all.
+constexpr double kLeastVariation = 0.05;
+constexpr double kMostExponent = 1e6;
+
+// Stages that share a thread: those that work where they are asked, and the one that asks.
+struct Group {
+  double inline_s = 0;  // for one sample, one at a time: they are asked under a lock
+  double own_s = 0;
+  double workers = 1;
+  double variation = 0;       // of one item of the stage that asks
+  double items = 1;           // likewise, for one sample
+  double places_batches = 0;  // of its queue
+
+  double SecondsPerSample() const {
+    return std::max(inline_s, (inline_s + own_s) / std::max(1.0, workers));
+  }
+};
+
+struct Grouped {
+  std::vector<Group> groups;
+  double trainer_s = 0;  // for one sample: what runs in the trainer's own thread
+};
+
+Grouped GroupsOf(const Load& load) {
+  Grouped grouped;
+  double inline_s = 0;
+  double pooled_s = 0;
+  for (const StageLoad& stage : load.stages) {
+    const double service_s = stage.items * stage.service_s;
+    if (!stage.own_threads) {
+      // Several workers: a rewrite put it into the pool of the stage behind.
+      (stage.workers > 1 ? pooled_s : inline_s) += service_s;
+      continue;
+    }
+    Group group;
+    group.inline_s = inline_s;
+    group.own_s = service_s + pooled_s;
+    group.workers = stage.workers;
+    group.variation = stage.variation;
+    group.items = stage.items;
+    if (stage.items > 0 && load.batch > 0) {
+      group.places_batches = stage.places / (stage.items * load.batch);
+    }
+    grouped.groups.push_back(group);
+    inline_s = 0;
+    pooled_s = 0;
+  }
+  grouped.trainer_s = inline_s + pooled_s;
+  return grouped;
+}
+
+double CpuSeconds(const Load& load) {
+  return std::accumulate(
+      load.stages.begin(), load.stages.end(), load.other_cpu_s,
+      [](double sum, const StageLoad& stage) { return sum + stage.items * stage.cpu_s; });
+}
+
+// Of a batch, whose items vary independently.
+double BatchVariation(const Group& group, double batch) {
+  const double items = std::max(1.0, group.items * batch);
+  return group.variation / std::sqrt(items);
+}
+
+double Exponent(double places, double consumer_variation, double producer_variation) {
+  const double cx = std::max(kLeastVariation, consumer_variation);
+  const double cy = std::max(kLeastVariation, producer_variation);
+  return std::min(kMostExponent, 1 + 2 * places / (cx * cx + cy * cy));
+}
+
+double StepSeconds(const Load& load) {
+  const Grouped grouped = GroupsOf(load);
+  const double x = load.ExposedS() + load.batch * grouped.trainer_s;
+  double wait_s = 0;
+  double places = 0;
+  // From the trainer upwards: what lies in the queues behind a group is all that hides its bursts.
+  for (size_t i = grouped.groups.size(); i-- > 0;) {
+    const Group& group = grouped.groups[i];
+    places += group.places_batches;
+    const double y = load.batch * group.SecondsPerSample();
+    if (y <= 0) continue;
+    const double exponent =
+        Exponent(places, load.device_variation, BatchVariation(group, load.batch));
+    wait_s = std::max(wait_s, ProbabilityEmpty(x, y, exponent) * y);
+  }
+  const double step_s = x + load.held_s + wait_s;
+  if (load.cores <= 0) return step_s;
+  return std::max(step_s, load.batch * CpuSeconds(load) / load.cores);
+}
+
+double ServiceWithoutContention(const attribution::StageUse& use) {
+  if (use.elements == 0 || use.busy_ns <= 0) return use.service_ns.mean * kNs;
+  const double kept =
+      1 - std::min(1.0, static_cast<double>(use.contention_ns) / static_cast<double>(use.busy_ns));
+  return use.service_ns.mean * kNs * kept;
+}
+
+StageLoad LoadOfStage(const Case& c, const attribution::StageUse& use) {
+  StageLoad stage;
+  stage.stage = use.stage;
+  stage.own_threads = HasOwnThreads(c, use.stage);
+  stage.workers = use.serial ? 1 : std::max(1u, use.workers);
+  stage.items = use.items_per_sample;
+  stage.service_s = ServiceWithoutContention(use);
+  if (use.elements > 0) {
+    stage.cpu_s = static_cast<double>(use.cpu_ns) * kNs / static_cast<double>(use.elements);
+  }
+  stage.variation = use.service_ns.variation;
+  if (use.queue.has_value()) stage.places = static_cast<double>(use.queue->capacity);
+  return stage;
+}
+
+// CPU that the process used and no stage did, for one sample: the trainer's own.
+double OtherCpu(const Case& c, double samples) {
+  const auto& a = c.attribution;
+  if (!a.cpu.process_busy.has_value() || samples <= 0) return 0;
+  double all_ns = *a.cpu.process_busy * static_cast<double>(a.window.ns());
+  for (const auto& use : a.stages) {
+    if (RoleOf(c, use.stage) != StageRole::kTrainer) all_ns -= static_cast<double>(use.cpu_ns);
+  }
+  return std::max(0.0, all_ns) * kNs / samples;
+}
+
+double DeviceVariation(const attribution::Attribution& a) {
+  double sum = 0;
+  double squares = 0;
+  for (const auto& step : a.steps) {
+    const double ns = static_cast<double>(step.end_ns - step.start_ns) -
+                      static_cast<double>(step.ns[At(Category::kInputStall)]);
+    sum += ns;
+    squares += ns * ns;
+  }
+  const auto n = static_cast<double>(a.steps.size());
+  const double mean = n > 0 ? sum / n : 0;
+  if (mean <= 0) return 0;
+  return std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
+}
+
+struct Anchors {
+  double as_time = 1;    // the unexplained time stays as it is
+  double as_factor = 1;  // the whole run is slower by a factor
+};
+
+Anchors Anchored(const Load& before, const Load& after) {
+  const double law_s = StepSeconds(before);
+  const double after_s = StepSeconds(after);
+  const double measured_s = before.batch / before.measured;
+  Anchors anchors;
+  anchors.as_factor = (after.batch / after_s) / (before.batch / law_s);
+  const double rest = std::max(0.0, measured_s - law_s) * after.batch / before.batch;
+  anchors.as_time = (after.batch / (after_s + rest)) / (before.batch / std::max(law_s, measured_s));
+  return anchors;
+}
+
+}  // namespace
+
+StageLoad* Load::Find(StageId stage) {
+  const auto at = std::find_if(stages.begin(), stages.end(),
+                               [&](const StageLoad& load) { return load.stage == stage; });
+  return at == stages.end() ? nullptr : &*at;
+}
+
+double Load::ExposedS() const { return std::accumulate(exposed_s.begin(), exposed_s.end(), 0.0); }
+
+double ProbabilityEmpty(double consumer, double producer, double exponent) {
+  if (producer <= 0) return 0;
+  if (consumer <= 0) return 1;
+  const double ratio = consumer / producer;
+  if (std::fabs(ratio - 1) < 1e-9) return 1 / exponent;
+  // (1 - r) / (1 - r^e) with r^e far beyond 1 would be inf in the denominator, which is right: 0.
+  return (1 - ratio) / (1 - std::pow(ratio, exponent));
+}
+
+double SamplesPerSecond(const Load& load) {
+  const double step_s = StepSeconds(load);
+  return step_s > 0 ? load.batch / step_s : 0;
+}
+
+double ProducerSamplesPerSecond(const Load& load) {
+  const Grouped grouped = GroupsOf(load);
+  double slowest_s = grouped.trainer_s;
+  for (const Group& group : grouped.groups) {
+    slowest_s = std::max(slowest_s, group.SecondsPerSample());
+  }
+  if (load.cores > 0) slowest_s = std::max(slowest_s, CpuSeconds(load) / load.cores);
+  return slowest_s > 0 ? 1 / slowest_s : std::numeric_limits<double>::infinity();
+}
+
+double ConsumerSamplesPerSecond(const Load& load) {
+  const double x = load.ExposedS();
+  return x > 0 ? load.batch / x : std::numeric_limits<double>::infinity();
+}
+
+std::optional<Load> LoadOf(const Case& c) {
+  const auto& a = c.attribution;
+  if (a.window.steps == 0 || a.steps.empty() || !a.throughput.has_value()) return std::nullopt;
+  if (a.throughput->samples_per_s <= 0) return std::nullopt;
+  double samples = 0;
+  for (const auto& step : a.steps) samples += step.samples;
+  if (samples <= 0) return std::nullopt;
+  const auto steps = static_cast<double>(a.steps.size());
+  Load load;
+  load.batch = samples / steps;
+  load.cores = a.cpu.cores;
+  load.other_cpu_s = OtherCpu(c, samples);
+  load.measured = a.throughput->samples_per_s;
+  load.spread =
+      k90Of95 * (a.throughput->high - a.throughput->low) / (2 * a.throughput->samples_per_s);
+  load.device_variation = DeviceVariation(a);
+  for (Category category : attribution::kReportOrder) {
+    const auto& total = a.breakdown[At(category)];
+    if (!total.has_value() || category == Category::kInputStall) continue;
+    load.exposed_s[At(category)] = total->fraction * load.batch / load.measured;
+  }
+  const double step_s = load.batch / load.measured;
+  load.held_s = BlamedOn(c, attribution::Cause::kOrder) * step_s;
+  for (StageId id : InOrder(c)) {
+    const attribution::StageUse* use = UseOf(c, id);
+    if (use == nullptr) continue;
+    StageLoad stage = LoadOfStage(c, *use);
+    // A prefetch works on nothing, and hands on what the stage before gives.
+    if (stage.items <= 0 && stage.own_threads && !load.stages.empty()) {
+      stage.items = load.stages.back().items;
+    }
+    if (stage.items > 0) load.stages.push_back(stage);
+  }
+  const bool stalls = Share(c, Category::kInputStall) >= kModerateShare;
+  load.input_explained = !stalls || !load.stages.empty();
+  return load;
+}
+
+std::optional<Gain> GainOf(const Load& before, const Effect& effect) {
+  const double law = SamplesPerSecond(before);
+  if (!before.input_explained || law <= 0 || before.measured <= 0) return std::nullopt;
+  const double off = std::max(law / before.measured, before.measured / law);
+  if (off > kLawUnusable) return std::nullopt;
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+  Gain gain;
+  for (size_t i = 0; i < effect.sizes.size(); ++i) {
+    Load after = before;
+    effect.apply(after, effect.sizes[i]);
+    const Anchors anchors = Anchored(before, after);
+    low = std::min({low, anchors.as_time, anchors.as_factor});
+    high = std::max({high, anchors.as_time, anchors.as_factor});
+    if (i == 1) gain.predicted = std::sqrt(anchors.as_time * anchors.as_factor);
+  }
+  // The measured throughput is one mean, the new run's another one.
+  const double noise = std::sqrt(2.0) * before.spread;
+  const auto stretched = [](double factor, double by) {
+    return std::exp(std::log(factor) * (factor > 1 ? 1 + by : 1 - by));
+  };
+  gain.low = stretched(low, -kLawError) * (1 - noise);
+  gain.high = stretched(high, kLawError) * (1 + noise);
+  return gain;
+}
+
+}  // namespace stallscope::findings

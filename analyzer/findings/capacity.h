@@ -1,0 +1,80 @@
+// What a change would bring, by the capacity law with finite queues. Private to the room.
+//
+// A Load is a run boiled down to seconds for one sample: what each stage's workers are busy for,
+// what of it burns a core, what the device adds. A rule's effect changes a copy, and the two are
+// compared. The producer's time for a batch is that of its slowest group of stages; the trainer
+// finds the buffer empty with the published probability of a consumer (x) and a producer (y) with n
+// places between them,
+//
+//   P(empty) = (1 - x/y) / (1 - (x/y)^(n+1)),  1/(n+1) where x = y,
+//
+// and then waits for one batch, so that a step takes x + P(empty) y. That formula assumes
+// exponential times: with less variation a place hides more, and the exponent grows as in a
+// diffusion (n+1 becomes 1 + 2n / (cx^2 + cy^2)). Cores limit what is burned, not the workers.
+//
+// The result is a factor, anchored to the measured throughput. What the law did not explain of the
+// run as it was makes the interval wider: once it is taken as time that stays, once as a factor.
+#ifndef STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
+#define STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "analyzer/findings/finding.h"
+#include "analyzer/findings/findings.h"
+
+namespace stallscope::findings {
+
+struct StageLoad {
+  StageId stage;
+  bool own_threads = false;  // else it works in the threads of the stage that asks
+  double workers = 1;
+  double items = 0;      // for one sample
+  double service_s = 0;  // of one item, without the time in which its worker had no core
+  double cpu_s = 0;      // of that on a core
+  double variation = 0;  // of one item's service
+  double places = 0;     // of its queue, in items
+};
+
+struct Load {
+  std::vector<StageLoad> stages;                 // from the source to the trainer
+  double cores = 0;                              // 0: not known
+  double other_cpu_s = 0;                        // burned outside of the stages, for one sample
+  double batch = 1;                              // samples of a step
+  attribution::PerCategory<double> exposed_s{};  // of a step; no input stall
+  double held_s = 0;            // of a step: batches that were finished but not in order yet
+  double device_variation = 0;  // of what the exposed times add up to
+  double measured = 0;          // samples a second
+  double spread = 0;            // half of its 90 % interval, as a part of it
+  bool input_explained = true;  // stages with service times were recorded, or there is no stall
+
+  StageLoad* Find(StageId stage);
+  double ExposedS() const;
+};
+
+// Nothing without steps.
+std::optional<Load> LoadOf(const Case& c);
+
+double ProbabilityEmpty(double consumer, double producer, double exponent);
+// By the law alone.
+double SamplesPerSecond(const Load& load);
+// What the stages could deliver with a trainer that never makes them wait, within the cores.
+double ProducerSamplesPerSecond(const Load& load);
+// Samples a second that the trainer would take if it never waited.
+double ConsumerSamplesPerSecond(const Load& load);
+
+// How a change acts on a load. `size` is what the rule must assume (a share of a stage's time, a
+// link's speed), from the least helpful to the most; a change that needs no assumption ignores it.
+struct Effect {
+  std::function<void(Load&, double size)> apply;
+  std::array<double, 3> sizes = {1, 1, 1};  // low, middle, high
+};
+
+// Nothing where the law does not fit the run well enough to price anything.
+std::optional<Gain> GainOf(const Load& before, const Effect& effect);
+
+}  // namespace stallscope::findings
+
+#endif  // STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_

@@ -1,0 +1,265 @@
+#include "analyzer/findings/facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::At;
+using attribution::Category;
+using attribution::Cause;
+
+namespace {
+
+struct RoleWord {
+  std::string_view word;  // in lower case, within the kind
+  StageRole role;
+};
+// The first that is found; "interleave" and "tfrecord" before "map", "shard" before "cache".
+constexpr std::array kRoleWords = {
+    RoleWord{"trainer", StageRole::kTrainer},   RoleWord{"serial", StageRole::kSource},
+    RoleWord{"source", StageRole::kSource},     RoleWord{"interleave", StageRole::kSource},
+    RoleWord{"tfrecord", StageRole::kSource},   RoleWord{"textline", StageRole::kSource},
+    RoleWord{"reader", StageRole::kSource},     RoleWord{"generator", StageRole::kSource},
+    RoleWord{"shuffle", StageRole::kShuffle},   RoleWord{"shard", StageRole::kShard},
+    RoleWord{"repeat", StageRole::kRepeat},     RoleWord{"filter", StageRole::kFilter},
+    RoleWord{"prefetch", StageRole::kPrefetch}, RoleWord{"batch", StageRole::kBatch},
+    RoleWord{"collate", StageRole::kBatch},     RoleWord{"map", StageRole::kMap},
+    RoleWord{"cache", StageRole::kCache},       RoleWord{"snapshot", StageRole::kCache},
+};
+
+// Depth first over the inputs, so that each stage comes behind what it reads. With a stack of its
+// own: a foreign trace's chain may be as long as it likes.
+void Visit(const model::Run& run, size_t from, std::vector<bool>& seen,
+           std::vector<StageId>& order) {
+  struct Open {
+    size_t stage;
+    size_t next_input;
+  };
+  std::vector<Open> open;
+  const auto enter = [&](size_t stage) {
+    if (stage >= run.stages.size() || seen[stage]) return;
+    seen[stage] = true;
+    open.push_back({stage, 0});
+  };
+  enter(from);
+  while (!open.empty()) {
+    const size_t stage = open.back().stage;
+    const auto& inputs = run.stages[stage].inputs;
+    if (open.back().next_input < inputs.size()) {
+      enter(inputs[open.back().next_input++].value);
+    } else {
+      order.push_back(run.stages[stage].id);
+      open.pop_back();
+    }
+  }
+}
+
+// From which share on a category is worth a change. In a balanced run a small one is what the
+// verdict says that it is, but two large ones that are alike are balanced too.
+double BarFor(Bound bound) {
+  switch (bound) {
+    case Bound::kInput:
+    case Bound::kTransfer:
+    case Bound::kLaunch:
+    case Bound::kCommunication:
+      return kModerateShare;
+    case Bound::kBalanced:
+      return kHighShare;
+    case Bound::kCompute:
+    case Bound::kInconclusive:
+      break;
+  }
+  return 2;
+}
+
+}  // namespace
+
+double Share(const Case& c, Category category) {
+  const auto& total = c.attribution.breakdown[At(category)];
+  return total.has_value() ? total->fraction : 0;
+}
+
+double Blamed(const Case& c, StageId stage) {
+  double share = 0;
+  for (const auto& blame : c.attribution.blame) {
+    if (blame.stage == stage) share += blame.fraction;
+  }
+  return share;
+}
+
+double Blamed(const Case& c, StageId stage, std::initializer_list<Cause> causes) {
+  double share = 0;
+  for (const auto& blame : c.attribution.blame) {
+    const bool asked = std::find(causes.begin(), causes.end(), blame.cause) != causes.end();
+    if (blame.stage == stage && asked) share += blame.fraction;
+  }
+  return share;
+}
+
+double BlamedOn(const Case& c, Cause cause) {
+  double share = 0;
+  for (const auto& blame : c.attribution.blame) {
+    if (blame.cause == cause) share += blame.fraction;
+  }
+  return share;
+}
+
+double BlamedForWork(const Case& c, StageId stage) {
+  return Blamed(c, stage) - Blamed(c, stage, {Cause::kOrder, Cause::kBuffer});
+}
+
+bool Worth(const Case& c, Category category) {
+  return Share(c, category) >= BarFor(c.verdict.bound);
+}
+
+bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes) {
+  return Worth(c, Category::kInputStall) && Blamed(c, stage, causes) >= kModerateShare;
+}
+
+const attribution::StageUse* UseOf(const Case& c, StageId stage) {
+  const auto& stages = c.attribution.stages;
+  const auto at = std::find_if(stages.begin(), stages.end(), [&](const attribution::StageUse& use) {
+    return use.stage == stage;
+  });
+  return at == stages.end() ? nullptr : &*at;
+}
+
+bool HasOwnThreads(const Case& c, StageId stage) {
+  if (!stage.known() || RoleOf(c, stage) == StageRole::kTrainer) return false;
+  const auto& uses = c.attribution.stages;
+  // A prefetch does no work of its own: only its threads tell of it.
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const auto& use) { return use.runs_in == stage; }) ||
+         std::any_of(c.run.tracks.begin(), c.run.tracks.end(), [&](const model::Track& track) {
+           return track.info.stage == stage && track.info.kind == trace::TrackKind::kThread;
+         });
+}
+
+StageId StageNamed(const Case& c, std::string_view name) {
+  for (const auto& stage : c.run.stages) {
+    if (stage.name == name) return stage.id;
+  }
+  return StageId::None();
+}
+
+std::vector<StageId> InOrder(const Case& c) {
+  std::vector<bool> seen(c.run.stages.size());
+  std::vector<StageId> order;
+  for (size_t i = 0; i < c.run.stages.size(); ++i) Visit(c.run, i, seen, order);
+  order.erase(
+      std::remove_if(order.begin(), order.end(),
+                     [&](StageId stage) { return RoleOf(c, stage) == StageRole::kTrainer; }),
+      order.end());
+  return order;
+}
+
+StageRole RoleOf(const Case& c, StageId stage) {
+  if (stage.value >= c.run.stages.size()) return StageRole::kOther;
+  std::string kind = c.run.stages[stage.value].kind;
+  std::transform(kind.begin(), kind.end(), kind.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  for (const RoleWord& known : kRoleWords) {
+    if (kind.find(known.word) != std::string::npos) return known.role;
+  }
+  return StageRole::kOther;
+}
+
+std::string NameOf(const Case& c, StageId stage) {
+  const std::string_view name = c.run.NameOf(stage);
+  return name.empty() ? "the input" : std::string(name);
+}
+
+bool HasAccelerator(const Case& c) {
+  return c.run.info.device.kind != "host" && !c.attribution.devices.empty();
+}
+
+bool ComputesReally(const Case& c) {
+  return HasAccelerator(c) && c.run.info.device.kind != "emulated";
+}
+
+double MedianStepNs(const Case& c) {
+  return c.attribution.step_ns.has_value() ? c.attribution.step_ns->p50 : 0;
+}
+
+uint64_t ElementsOfEpoch(const Case& c) {
+  // Only an epoch behind which another one began was seen whole.
+  if (!HasSeveralEpochs(c)) return 0;
+  const auto& elements = c.run.rows.elements;
+  return static_cast<uint64_t>(
+      std::count_if(elements.begin(), elements.end(), [](const auto& e) { return e.epoch == 0; }));
+}
+
+bool HasSeveralEpochs(const Case& c) {
+  const auto& elements = c.run.rows.elements;
+  return std::any_of(elements.begin(), elements.end(), [](const auto& e) { return e.epoch > 0; });
+}
+
+double BytesOfElement(const Case& c) {
+  const auto& elements = c.run.rows.elements;
+  if (elements.empty()) return 0;
+  double bytes = 0;
+  for (const auto& element : elements) bytes += static_cast<double>(element.bytes);
+  return bytes / static_cast<double>(elements.size());
+}
+
+double BytesOfSample(const Case& c) {
+  for (const auto& use : c.attribution.stages) {
+    if (RoleOf(c, use.stage) != StageRole::kBatch || use.elements == 0) continue;
+    return static_cast<double>(use.bytes) / static_cast<double>(use.elements) *
+           use.items_per_sample;
+  }
+  return 0;
+}
+
+double BytesOfBatch(const Case& c) {
+  double bytes = 0;
+  std::set<ItemId> batches;
+  for (const auto& copy : c.run.rows.copies) {
+    if (copy.direction != trace::CopyDirection::kHostToDevice || !copy.batch.known()) continue;
+    bytes += static_cast<double>(copy.bytes);
+    batches.insert(copy.batch);
+  }
+  return batches.empty() ? 0 : bytes / static_cast<double>(batches.size());
+}
+
+uint64_t FreeMemory(const Case& c) {
+  const auto& memory = c.attribution.memory;
+  uint64_t free = memory.available_bytes.value_or(0);
+  if (memory.limit_bytes > 0 && memory.peak_rss_bytes.has_value()) {
+    const uint64_t left = memory.limit_bytes - std::min(memory.limit_bytes, *memory.peak_rss_bytes);
+    free = memory.available_bytes.has_value() ? std::min(free, left) : left;
+  }
+  return free;
+}
+
+std::string Counted(int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string Percent(double share) {
+  return share < 0.1 ? fmt::format("{:.1f} %", share * 100) : fmt::format("{:.0f} %", share * 100);
+}
+
+std::string Duration(double ns) {
+  if (ns >= 1e9) return fmt::format("{:.1f} s", ns / 1e9);
+  if (ns >= 1e7) return fmt::format("{:.0f} ms", ns / 1e6);
+  if (ns >= 1e6) return fmt::format("{:.1f} ms", ns / 1e6);
+  if (ns >= 1e3) return fmt::format("{:.0f} us", ns / 1e3);
+  return fmt::format("{:.0f} ns", ns);
+}
+
+std::string Size(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.0f} MB", bytes / 1e6);
+  if (bytes >= 1e3) return fmt::format("{:.0f} KB", bytes / 1e3);
+  return fmt::format("{:.0f} bytes", bytes);
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,81 @@
+// Row 5: several stages are set too low by hand; the tuner finds all of them at once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+const Knob* Parallelism(const StageSpec& stage) {
+  if (const auto* map = As<MapSpec>(stage)) return &map->parallelism;
+  if (const auto* batch = As<BatchSpec>(stage)) return &batch->parallelism;
+  const auto* source = As<SourceSpec>(stage);
+  const bool readers = source != nullptr && source->format != SourceFormat::kSerial;
+  return readers ? &source->parallelism : nullptr;
+}
+
+// Stages that cannot keep up with the trainer by themselves, set by hand.
+std::vector<StageId> TooSlow(const Case& c, const Load& load) {
+  std::vector<StageId> slow;
+  const double wanted = ConsumerSamplesPerSecond(load);
+  for (const StageSpec& stage : c.spec->stages) {
+    const Knob* knob = Parallelism(stage);
+    const StageId id = StageNamed(c, stage.name);
+    const attribution::StageUse* use = UseOf(c, id);
+    if (knob == nullptr || knob->automatic || use == nullptr || use->serial) continue;
+    if (use->capacity_samples_per_s.value_or(wanted) < wanted) slow.push_back(id);
+  }
+  return slow;
+}
+
+// As many workers as keep up, for each of them; the law sees to the cores.
+Effect Tuned(const std::vector<StageId>& stages) {
+  return {[stages](Load& load, double size) {
+            const double wanted = std::min(ConsumerSamplesPerSecond(load),
+                                           load.measured * static_cast<double>(kMostWorkers));
+            for (StageId id : stages) {
+              StageLoad* stage = load.Find(id);
+              if (stage == nullptr) continue;
+              const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
+              stage->own_threads = true;
+              stage->workers =
+                  std::clamp(needed, stage->workers, std::max(stage->workers, 2 * load.cores));
+              stage->places = std::max(stage->places, stage->workers);
+            }
+          },
+          {0.8, 1.0, 1.2}};
+}
+
+}  // namespace
+
+void Autotune(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+  if (load == nullptr || !c.spec.has_value()) return;
+  if (!Worth(c, attribution::Category::kInputStall)) return;
+  const std::vector<StageId> slow = TooSlow(c, *load);
+  if (slow.size() < 2) return;
+  const double share = Share(c, attribution::Category::kInputStall);
+  std::string names;
+  Patch patch;
+  for (StageId id : slow) {
+    names += (names.empty() ? "" : ", ") + NameOf(c, id);
+    patch.changes.emplace_back(SetTo(NameOf(c, id) + ".parallelism", Knob::Auto()));
+  }
+  Draft draft =
+      About("autotune", c, StageId::None(), share,
+            fmt::format("{} stages are each too slow for the trainer: {}", slow.size(), names));
+  for (StageId id : slow) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: up to {:.0f} samples/s, and the trainer could take {:.0f}", NameOf(c, id),
+                     *UseOf(c, id)->capacity_samples_per_s, ConsumerSamplesPerSecond(*load)));
+  }
+  Recommend(draft, "let the tuner choose their workers", std::move(patch), Tuned(slow));
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

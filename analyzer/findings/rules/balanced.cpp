@@ -1,0 +1,29 @@
+// Nothing is worth changing, and that is worth saying; or several things alike are.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Category;
+
+void Balanced(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (c.verdict.bound != Bound::kBalanced || Share(c, Category::kSync) >= kSyncShare) return;
+  const bool several = Worth(c, Category::kInputStall) || Worth(c, Category::kTransfer) ||
+                       Worth(c, Category::kLaunch) || Worth(c, Category::kCommunication);
+  const char* what = several ? "no single thing bounds this run" : "nothing is worth changing";
+  Draft draft =
+      About("balanced", c, StageId::None(), 0,
+            fmt::format(
+                "{}: compute {}, input stall {}, transfer "
+                "{}, launch {}, communication {} of step time",
+                what, Percent(Share(c, Category::kCompute)),
+                Percent(Share(c, Category::kInputStall)), Percent(Share(c, Category::kTransfer)),
+                Percent(Share(c, Category::kLaunch)), Percent(Share(c, Category::kCommunication))));
+  draft.finding.severity = Severity::kInfo;
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,50 @@
+// Row 13: what each step costs once is paid for too few samples.
+#include <fmt/format.h>
+
+#include "analyzer/findings/device_time.h"
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Category;
+
+namespace {
+
+// Launches and reductions take as long for two samples as for one.
+double ShareOncePerStep(const Case& c) {
+  double share = 0;
+  if (Worth(c, Category::kLaunch)) share += Share(c, Category::kLaunch);
+  if (Worth(c, Category::kCommunication)) share += Share(c, Category::kCommunication);
+  return share;
+}
+
+}  // namespace
+
+void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+  const double share = ShareOncePerStep(c);
+  if (share < kModerateShare || load == nullptr) return;
+  StageId batch;
+  for (const auto& stage : c.run.stages) {
+    if (RoleOf(c, stage.id) == StageRole::kBatch) batch = stage.id;
+  }
+  const auto* spec = As<BatchSpec>(c, batch);
+  const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
+  Draft draft = About(
+      "batch-size", c, batch, share,
+      fmt::format("{} of step time is spent once a step, for {} samples", Percent(share), now));
+  Show(draft, Evidence::Kind::kStep,
+       fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
+                   Percent(Share(c, Category::kCommunication))));
+  draft.words.value = std::to_string(2 * now);
+  Recommend(draft, fmt::format("make batches of {}, and scale the learning rate along", 2 * now),
+            spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
+            WithLargerBatch(batch, 2, {2.0, 1.95, 1.8}));
+  const double bytes = BytesOfBatch(c);
+  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,58 @@
+// Row 8: every epoch does again what gives the same result, and the results fit into memory.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/stores.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+bool Repeats(const Case& c) {
+  const size_t at = FirstOf<RepeatSpec>(*c.spec);
+  if (at >= c.spec->stages.size()) return HasSeveralEpochs(c);
+  return std::get<RepeatSpec>(c.spec->stages[at].kind).count != 1;
+}
+
+// Nothing where the run does not tell.
+std::optional<double> BytesOf(const StoreCase& store) {
+  if (store.elements == 0 || store.element_bytes <= 0) return std::nullopt;
+  return static_cast<double>(store.elements) * store.element_bytes;
+}
+
+}  // namespace
+
+void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  const std::optional<StoreCase> store = StoreCaseOf(c);
+  if (!store.has_value() || !Repeats(c)) return;
+  const std::optional<double> bytes = BytesOf(*store);
+  const auto room = kCacheableMemory * static_cast<double>(FreeMemory(c));
+  const bool fits = !bytes.has_value() || *bytes <= room;
+  const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
+  Draft draft = About("cache", c, last, store->share,
+                      fmt::format("{} of step time is work that every epoch repeats ({})",
+                                  Percent(store->share), store->names));
+  Show(draft, Evidence::Kind::kSpans,
+       bytes.has_value()
+           ? fmt::format("an epoch is {} elements, {} at this place", store->elements, Size(*bytes))
+           : std::string("the run was shorter than an epoch, or does not tell the "
+                         "size of an element at this place"));
+  CacheSpec cache;
+  cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
+  if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);
+  // The last epochs' speed: the first one fills the cache. From a disk it costs what reading does.
+  const std::array<double, 3> left =
+      fits ? std::array<double, 3>{0.2, 0.05, 0.0} : std::array<double, 3>{2.0, 1.0, 0.5};
+  Recommend(draft,
+            fmt::format("cache in {} behind {}; faster from the second epoch on",
+                        ToWord(cache.where), NameOf(c, last)),
+            StoreBehind(*c.spec, store->prefix, {FreshName(*c.spec, "cache"), cache}),
+            Stored(c, *store, left));
+  if (fits && bytes.has_value()) {
+    draft.finding.recommendation->memory_bytes = static_cast<int64_t>(*bytes);
+  }
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,53 @@
+// Row 8: the cache stands before work that it could spare.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/workers.h"
+
+namespace stallscope::findings {
+namespace {
+
+// Directly behind the cache, the same in every epoch.
+size_t StableMapBehind(const Spec& spec, size_t cache) {
+  for (size_t i = cache + 1; i < spec.stages.size(); ++i) {
+    const auto* map = As<MapSpec>(spec.stages[i]);
+    if (map != nullptr) {
+      return !IsRandom(*map) && map->on == MapOn::kHost ? i : spec.stages.size();
+    }
+    // Behind a shuffle or a repeat the cache would freeze the order, or never fill.
+    if (As<PrefetchSpec>(spec.stages[i]) == nullptr) break;
+  }
+  return spec.stages.size();
+}
+
+}  // namespace
+
+void CachePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || !Worth(c, attribution::Category::kInputStall)) return;
+  const Spec& spec = *c.spec;
+  const size_t cache = FirstOf<CacheSpec>(spec);
+  if (cache >= spec.stages.size()) return;
+  const size_t map = StableMapBehind(spec, cache);
+  if (map >= spec.stages.size()) return;
+  const StageId id = StageNamed(c, spec.stages[map].name);
+  const double share = BlamedForWork(c, id);
+  if (share < kModerateShare) return;
+  const std::string& name = spec.stages[cache].name;
+  Draft draft = About("cache-place", c, id, share,
+                      fmt::format("{} of step time is work of {}, whose results are the same in "
+                                  "every epoch and which {} stands before",
+                                  Percent(share), spec.stages[map].name, name));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} of step time", spec.stages[map].name, Percent(share)));
+  Patch patch;
+  patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages[map].name)});
+  Recommend(draft,
+            fmt::format("cache behind {}; decoded elements take more room", spec.stages[map].name),
+            std::move(patch), WithTimeTimes(id, {0.1, 0.02, 0.0}));
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,42 @@
+// Row 18: the same launches in every step, one by one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/device_time.h"
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Category;
+
+namespace {
+
+bool Captured(const Case& c) {
+  if (c.spec.has_value()) return c.spec->trainer.graph == GraphMode::kCaptured;
+  const auto& kernels = c.run.rows.kernels;
+  return std::any_of(kernels.begin(), kernels.end(), [](const auto& k) { return k.graph != 0; });
+}
+
+}  // namespace
+
+void CapturedGraph(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!Worth(c, Category::kLaunch) || Captured(c)) return;
+  const double share = Share(c, Category::kLaunch);
+  const auto& idle = c.attribution.idle;
+  Draft draft = About("captured-graph", c, StageId::None(), share,
+                      fmt::format("{} of step time the device waits while the host launches its "
+                                  "kernels one by one",
+                                  Percent(share)));
+  Show(draft, Evidence::Kind::kKernel,
+       fmt::format("{} launches, {:.1f} kernels waiting in the mean", idle.launches,
+                   idle.launch_queue_mean));
+  Recommend(draft, "capture a step's launches once, and replay them",
+            c.spec.has_value() ? Setting("trainer.graph", "captured") : Patch(),
+            WithExposedTimes(Category::kLaunch, {0.4, 0.15, 0.03}));
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,64 @@
+// The input is fast enough: what bounds the run then, and that no change of the input would help.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Category;
+
+namespace {
+
+// Kernels that are named: past these the table says more.
+constexpr size_t kNamedKernels = 3;
+
+void ShowKernels(const Case& c, Draft& draft) {
+  for (const auto& kernel : c.attribution.kernels) {
+    if (draft.finding.evidence.size() >= kNamedKernels) break;
+    const double each = static_cast<double>(kernel.ns) / static_cast<double>(kernel.count);
+    Show(draft, Evidence::Kind::kKernel,
+         fmt::format("{}: {} of the kernels' time, {} times {}", c.run.Text(kernel.name),
+                     Percent(kernel.fraction), kernel.count, Duration(each)));
+  }
+}
+
+std::string WhatBounds(const Case& c) {
+  std::string text;
+  if (!c.attribution.kernels.empty()) {
+    const auto& first = c.attribution.kernels.front();
+    text += fmt::format("; the kernel {} alone has {} of it", c.run.Text(first.name),
+                        Percent(first.fraction));
+  }
+  if (c.attribution.idle.launch_queue_mean > 0) {
+    text += fmt::format("; {:.0f} kernels wait to start in the mean, so launching is not short",
+                        c.attribution.idle.launch_queue_mean);
+  }
+  if (c.spec.has_value()) {
+    text += fmt::format("; precision {}", ToWord(c.spec->trainer.precision));
+  }
+  return text;
+}
+
+}  // namespace
+
+void ComputeBound(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+  if (c.verdict.bound != Bound::kCompute) return;
+  const double share = Share(c, Category::kCompute);
+  Draft draft = About("compute-bound", c, StageId::None(), share,
+                      fmt::format("the device computes {} of step time: no change of the input "
+                                  "makes this run faster{}",
+                                  Percent(share), WhatBounds(c)));
+  draft.finding.severity = Severity::kInfo;
+  ShowKernels(c, draft);
+  if (load != nullptr) {
+    Show(draft, Evidence::Kind::kStep,
+         fmt::format("a step is {:.0f} samples; a larger batch uses a device better that is not "
+                     "full yet",
+                     load->batch));
+  }
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

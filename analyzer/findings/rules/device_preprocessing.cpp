@@ -1,0 +1,68 @@
+// Row 16: the host's cores are what is short, and the device could do the last ops of the maps.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::At;
+using attribution::Category;
+using attribution::Cause;
+
+namespace {
+
+// `part` of the map's time leaves the host; the device does it `size` times as fast as a core, and
+// its time is exposed.
+Effect OverThere(StageId stage, double part) {
+  return {[stage, part](Load& load, double size) {
+            StageLoad* use = load.Find(stage);
+            if (use == nullptr) return;
+            const double moved_s = part * use->service_s;
+            load.exposed_s[At(Category::kCompute)] += load.batch * use->items * moved_s / size;
+            use->service_s -= moved_s;
+            use->cpu_s *= 1 - part;
+          },
+          {10, 30, 100}};
+}
+
+}  // namespace
+
+void DevicePreprocessing(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || !HasAccelerator(c)) return;
+  // There must be room on the device.
+  if (Share(c, Category::kCompute) > kLowDeviceUse) return;
+  const std::optional<DeviceTail> tail = DeviceTailOf(*c.spec);
+  if (!tail.has_value()) return;
+  const StageSpec& stage = c.spec->stages[tail->stage];
+  const StageId id = StageNamed(c, stage.name);
+  if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
+  const double share = Blamed(c, id);
+  const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
+  std::string moved;
+  for (size_t i = tail->first; i < ops.size(); ++i) {
+    moved += (moved.empty() ? "" : ", ") + ops[i].Text();
+  }
+  Draft draft =
+      About("device-preprocessing", c, id, share,
+            fmt::format("{} of step time waits for the cores that do {}, while the "
+                        "device computes {} of it",
+                        Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} can run on the device", stage.name, moved));
+  const std::string text = fmt::format("do {} on the device", moved);
+  Patch patch = OnDevice(*c.spec, *tail);
+  if (tail->first == 0) {
+    Recommend(draft, text, std::move(patch), OverThere(id, 1));
+  } else {
+    RecommendUnpriced(draft, text, std::move(patch),
+                      fmt::format("the run does not tell how much of {} these ops are: replay it "
+                                  "with the change",
+                                  stage.name));
+  }
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,63 @@
+// Rows 13 and 18: batches of odd size, which a captured graph must be captured for anew.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+struct Sizes {
+  uint32_t usual = 0;
+  size_t odd = 0;  // batches
+  size_t all = 0;
+};
+
+Sizes SizesOf(const Case& c) {
+  std::map<uint32_t, size_t> counts;
+  Sizes sizes;
+  for (const auto& batch : c.run.rows.batches) ++counts[batch.size];
+  size_t most = 0;
+  for (const auto& [size, count] : counts) {
+    sizes.all += count;
+    if (count <= most) continue;
+    most = count;
+    sizes.usual = size;
+  }
+  sizes.odd = sizes.all - most;
+  return sizes;
+}
+
+}  // namespace
+
+void DropRemainder(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value()) return;
+  const size_t at = FirstOf<BatchSpec>(*c.spec);
+  if (at >= c.spec->stages.size()) return;
+  const auto& batch = std::get<BatchSpec>(c.spec->stages[at].kind);
+  const Sizes sizes = SizesOf(c);
+  const bool captured = c.spec->trainer.graph == GraphMode::kCaptured;
+  const bool many = static_cast<double>(sizes.odd) >= kOddBatches * static_cast<double>(sizes.all);
+  // The last of an epoch alone is harmless where nothing is captured.
+  if (batch.drop_remainder || sizes.odd < 2 || !(captured && many)) return;
+  const std::string& name = c.spec->stages[at].name;
+  const double share = static_cast<double>(sizes.odd) / static_cast<double>(sizes.all);
+  Draft draft = About("drop-remainder", c, StageNamed(c, name), share,
+                      fmt::format("{} of {} batches have another size than {}: the step's graph is "
+                                  "captured anew for each",
+                                  sizes.odd, sizes.all, sizes.usual));
+  draft.finding.severity = Severity::kLow;
+  Show(draft, Evidence::Kind::kStep, fmt::format("batches that are not of {}", sizes.usual));
+  draft.words.value = std::to_string(sizes.usual);
+  RecommendUnpriced(draft, "drop the remainder of an epoch, or repeat before the batch",
+                    Setting(name + ".drop_remainder", true),
+                    "the captures are not recorded apart: replay it with the change");
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,60 @@
+// Row 7: the batch copies what the map before it could have written in place.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Cause;
+
+namespace {
+
+// The batch's copying goes, and the map's workers do the rest of it.
+Effect Joined(StageId map, StageId batch) {
+  return {[map, batch](Load& load, double size) {
+            StageLoad* from = load.Find(map);
+            StageLoad* to = load.Find(batch);
+            if (from == nullptr || to == nullptr) return;
+            to->service_s *= size;
+            to->cpu_s *= size;
+            if (!to->own_threads && from->own_threads) {
+              from->service_s += from->items > 0 ? to->items * to->service_s / from->items : 0;
+              to->service_s = 0;
+            }
+          },
+          {0.6, 0.4, 0.2}};
+}
+
+}  // namespace
+
+void MapAndBatch(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || c.spec->rewrites.map_and_batch) return;
+  const auto& stages = c.spec->stages;
+  const size_t at = FirstOf<BatchSpec>(*c.spec);
+  if (at == 0 || at >= stages.size()) return;
+  const auto* map = As<MapSpec>(stages[at - 1]);
+  const StageId batch = StageNamed(c, stages[at].name);
+  if (map == nullptr || map->on == MapOn::kDevice || !map->deterministic) return;
+  if (!WorthAt(c, batch, {Cause::kCpu, Cause::kCpuContention, Cause::kUnknown})) return;
+  const double share = Blamed(c, batch);
+  Draft draft = About("map-and-batch", c, batch, share,
+                      fmt::format("{} of step time waits for {}, which copies what {} has just "
+                                  "written",
+                                  Percent(share), stages[at].name, stages[at - 1].name));
+  if (const attribution::StageUse* use = UseOf(c, batch)) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} a batch", stages[at].name, Duration(use->service_ns.mean)));
+  }
+  draft.words.value = std::to_string(std::get<BatchSpec>(stages[at].kind).size);
+  Recommend(draft, fmt::format("let {} write into the batch", stages[at - 1].name),
+            Setting("rewrites.map_and_batch", true),
+            Joined(StageNamed(c, stages[at - 1].name), batch));
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

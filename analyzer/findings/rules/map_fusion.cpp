@@ -1,0 +1,68 @@
+// Row 7: two maps in a row whose elements are so cheap that the handing over is what they cost.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+bool Cheap(const Case& c, StageId stage) {
+  const attribution::StageUse* use = UseOf(c, stage);
+  return use != nullptr && use->elements > 0 && use->service_ns.mean < kCheapServiceNs;
+}
+
+// The second of two maps that a fusion would take, with threads to hand over between.
+bool Fusible(const Case& c, const StageSpec& first, const StageSpec& second) {
+  const auto* a = As<MapSpec>(first);
+  const auto* b = As<MapSpec>(second);
+  if (a == nullptr || b == nullptr || a->on != MapOn::kHost || b->on != MapOn::kHost) return false;
+  if (a->deterministic != b->deterministic) return false;
+  return HasOwnThreads(c, StageNamed(c, first.name));
+}
+
+// The fused map gets the larger of the two pools: it needs the workers of both.
+Patch OneMap(const StageSpec& first, const StageSpec& second) {
+  Patch patch = Setting("rewrites.map_fusion", true);
+  const Knob& a = std::get<MapSpec>(first.kind).parallelism;
+  const Knob& b = std::get<MapSpec>(second.kind).parallelism;
+  if (!a.automatic && !b.automatic) {
+    patch.changes.emplace_back(SetTo(second.name + ".parallelism", a.value + b.value));
+  }
+  return patch;
+}
+
+}  // namespace
+
+void MapFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || c.spec->rewrites.map_fusion) return;
+  if (!Worth(c, attribution::Category::kInputStall)) return;
+  const auto& stages = c.spec->stages;
+  for (size_t i = 0; i + 1 < stages.size(); ++i) {
+    if (!Fusible(c, stages[i], stages[i + 1])) continue;
+    const StageId first = StageNamed(c, stages[i].name);
+    const StageId second = StageNamed(c, stages[i + 1].name);
+    const double share = BlamedForWork(c, first) + BlamedForWork(c, second);
+    if (share < kModerateShare || !Cheap(c, first) || !Cheap(c, second)) continue;
+    Draft draft = About("map-fusion", c, second, share,
+                        fmt::format("{} and {} hand each element over between their threads for "
+                                    "little work",
+                                    stages[i].name, stages[i + 1].name));
+    for (StageId id : {first, second}) {
+      Show(draft, Evidence::Kind::kSpans,
+           fmt::format("{}: {} an element", NameOf(c, id),
+                       Duration(UseOf(c, id) != nullptr ? UseOf(c, id)->service_ns.mean : 0)));
+    }
+    draft.words.value = stages[i].name;
+    RecommendUnpriced(draft, "make one map of both", OneMap(stages[i], stages[i + 1]),
+                      "what handing over costs is not recorded: replay it with the change");
+    drafts.push_back(std::move(draft));
+    return;
+  }
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,64 @@
+// Row 4: a map or a batch with too few workers.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/workers.h"
+
+namespace stallscope::findings {
+
+using attribution::Cause;
+
+namespace {
+
+bool Automatic(const Case& c, StageId stage) {
+  const auto* map = As<MapSpec>(c, stage);
+  const auto* batch = As<BatchSpec>(c, stage);
+  return (map != nullptr && map->parallelism.automatic) ||
+         (batch != nullptr && batch->parallelism.automatic);
+}
+
+// A worker has one in hand and one place in the queue behind it.
+void SetMemory(const Case& c, StageRole role, int64_t added, Draft& draft) {
+  const double each = role == StageRole::kBatch ? BytesOfBatch(c) : BytesOfSample(c);
+  const double bytes = 2 * each * static_cast<double>(added);
+  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
+void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const StageRole role = RoleOf(c, stage.id);
+    if (role != StageRole::kMap && role != StageRole::kBatch) continue;
+    const std::initializer_list<Cause> causes = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
+                                                 Cause::kUnknown};
+    if (!WorthAt(c, stage.id, causes) || Automatic(c, stage.id)) continue;
+    const attribution::StageUse* use = UseOf(c, stage.id);
+    const int64_t now = use != nullptr ? use->workers : 1;
+    const int64_t workers = WorkersFor(load, stage.id, now, kMostWorkers);
+    const double share = Blamed(c, stage.id, causes);
+    if ((use != nullptr && use->serial) || workers <= now) continue;
+    Draft draft = About("map-parallelism", c, stage.id, share,
+                        fmt::format("{} of step time waits for {}, which has {}", Percent(share),
+                                    stage.name, Counted(now, "worker", "workers")));
+    if (use != nullptr) {
+      Show(draft, Evidence::Kind::kSpans,
+           fmt::format("{}: {} busy {} of the time, {} {}", stage.name,
+                       Counted(now, "worker", "workers"), Percent(use->utilization),
+                       Duration(use->service_ns.mean),
+                       role == StageRole::kBatch ? "a batch" : "an element"));
+    }
+    draft.words.value = std::to_string(workers);
+    const bool knob = SpecOf(c, stage.id) != nullptr;
+    Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),
+              knob ? Setting(stage.name + ".parallelism", workers) : Patch(),
+              WithWorkers(stage.id, workers));
+    SetMemory(c, role, workers - now, draft);
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace stallscope::findings

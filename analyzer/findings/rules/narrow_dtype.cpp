@@ -1,0 +1,93 @@
+// Row 15: floats cross the link that were bytes a moment ago.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/device_time.h"
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Category;
+
+namespace {
+
+// A byte instead of four crosses; the copies' latency stays.
+constexpr std::array<double, 3> kLeftOfBytes = {0.4, 0.28, 0.25};
+constexpr std::array<double, 3> kLeftOfHalves = {0.65, 0.53, 0.5};
+
+struct Narrowing {
+  Patch patch;
+  std::string text;
+  std::array<double, 3> left = kLeftOfHalves;
+};
+
+// The first op that makes bytes wider, of the stages on the host; its stage, too.
+struct Widening {
+  size_t stage = 0;
+  size_t op = 0;
+};
+std::optional<Widening> WideningOf(const Spec& spec) {
+  for (size_t i = 0; i < spec.stages.size(); ++i) {
+    const auto* map = As<MapSpec>(spec.stages[i]);
+    if (map == nullptr || map->on == MapOn::kDevice) continue;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    const auto wide = std::find_if(ops.begin(), ops.end(), Widens);
+    if (wide != ops.end()) return Widening{i, static_cast<size_t>(wide - ops.begin())};
+  }
+  return std::nullopt;
+}
+
+// Whether what is batched are pictures, and nothing made them wider: then they are bytes.
+bool MakesPictures(const Spec& spec) {
+  return std::any_of(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
+    const auto* map = As<MapSpec>(stage);
+    return map != nullptr && Decodes(*map);
+  });
+}
+
+std::optional<Narrowing> NarrowingOf(const Spec& spec) {
+  const std::optional<Widening> wide = WideningOf(spec);
+  if (!wide.has_value()) {
+    if (!MakesPictures(spec)) return std::nullopt;
+    return Narrowing{Setting("transfer.dtype", "uint8"),
+                     "copy the bytes, and let the device widen them", kLeftOfBytes};
+  }
+  const std::optional<DeviceTail> tail = DeviceTailOf(spec);
+  // All that widens must go over to the device.
+  const bool all = tail.has_value() && tail->stage == wide->stage && tail->first <= wide->op;
+  if (all && MakesPictures(spec)) {
+    Narrowing narrowing{OnDevice(spec, {wide->stage, wide->op}),
+                        "copy bytes, and widen and normalize on the device", kLeftOfBytes};
+    narrowing.patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
+    return narrowing;
+  }
+  return Narrowing{Setting("transfer.dtype", "float16"), "copy half floats", kLeftOfHalves};
+}
+
+}  // namespace
+
+void NarrowDtype(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || !Worth(c, Category::kTransfer)) return;
+  if (c.spec->transfer.dtype != TransferDtype::kFloat32) return;
+  const std::optional<Narrowing> narrowing = NarrowingOf(*c.spec);
+  if (!narrowing.has_value()) return;
+  const double share = Share(c, Category::kTransfer);
+  Draft draft = About("narrow-dtype", c, StageId::None(), share,
+                      fmt::format("{} of step time is copies of float32", Percent(share)));
+  const double bytes = BytesOfBatch(c);
+  Show(draft, Evidence::Kind::kCopy,
+       bytes > 0 ? fmt::format("{} a batch", Size(bytes)) : std::string("transfer.dtype: float32"));
+  Recommend(draft, narrowing->text, narrowing->patch,
+            WithExposedTimes(Category::kTransfer, narrowing->left));
+  if (bytes > 0) {
+    draft.finding.recommendation->memory_bytes =
+        -static_cast<int64_t>(bytes * (1 - narrowing->left[2]));
+  }
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,52 @@
+// Row 4: finished elements wait for an unfinished one, because the stage keeps their order.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Cause;
+
+namespace {
+
+std::string LongestHold(const Case& c, StageId stage) {
+  int64_t longest = 0;
+  for (const auto& release : c.run.rows.releases) {
+    if (release.stage != stage) continue;
+    longest = std::max(longest, release.released_ns - release.completed_ns);
+  }
+  return longest > 0 ? fmt::format(", the longest {}", Duration(static_cast<double>(longest))) : "";
+}
+
+// Without order some of the held time goes into waiting for what is not finished either.
+Effect NotHeld(double share_of_held) {
+  return {[share_of_held](Load& load, double size) { load.held_s *= 1 - share_of_held * size; },
+          {0.5, 0.8, 1.0}};
+}
+
+}  // namespace
+
+void Order(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    if (!WorthAt(c, stage.id, {Cause::kOrder})) continue;
+    const double share = Blamed(c, stage.id, {Cause::kOrder});
+    Draft draft = About("order", c, stage.id, share,
+                        fmt::format("{} of step time waits for elements that {} has finished and "
+                                    "holds back to keep their order",
+                                    Percent(share), stage.name));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: finished elements held{}", stage.name, LongestHold(c, stage.id)));
+    const bool knob = As<MapSpec>(c, stage.id) != nullptr || As<SourceSpec>(c, stage.id) != nullptr;
+    Recommend(draft, fmt::format("let {} hand elements on as they are finished", stage.name),
+              knob ? Setting(stage.name + ".deterministic", false) : Patch(),
+              NotHeld(share / BlamedOn(c, Cause::kOrder)));
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,76 @@
+// Row 2: one reader waits for one file at a time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/workers.h"
+
+namespace stallscope::findings {
+
+using attribution::Cause;
+
+namespace {
+
+// Files that were read from; 0 where the trace does not say.
+size_t FilesRead(const Case& c) {
+  std::set<trace::StringId> files;
+  for (const auto& element : c.run.rows.elements) {
+    if (element.file != trace::StringId::None()) files.insert(element.file);
+  }
+  return files.size();
+}
+
+// More readers share what the throttle lets through.
+bool Throttled(const Case& c, const SourceSpec& source) {
+  if (source.throttle_bytes_per_s <= 0) return false;
+  const auto limit = static_cast<double>(source.throttle_bytes_per_s);
+  return c.attribution.cpu.read_bytes_per_s.value_or(limit) >= kFullDeviceUse * limit;
+}
+
+Patch Readers(const std::string& name, const SourceSpec& source, int64_t readers) {
+  Patch patch = Setting(name + ".parallelism", readers);
+  if (!source.cycle_length.automatic && source.cycle_length.value < readers) {
+    patch.changes.emplace_back(SetTo(name + ".cycle_length", readers));
+  }
+  return patch;
+}
+
+}  // namespace
+
+void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const attribution::StageUse* use = UseOf(c, stage.id);
+    if (RoleOf(c, stage.id) != StageRole::kSource || use == nullptr || use->serial) continue;
+    if (!WorthAt(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu})) continue;
+    const auto* source = As<SourceSpec>(c, stage.id);
+    int64_t most = kMostReaders;
+    if (const size_t files = FilesRead(c); files > 0) {
+      most = std::min(most, static_cast<int64_t>(files));
+    }
+    const int64_t now = use->workers;
+    const int64_t readers = WorkersFor(load, stage.id, now, most);
+    if (readers <= now) continue;
+    if (source != nullptr && (source->parallelism.automatic || Throttled(c, *source))) continue;
+    const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
+    Draft draft = About("parallel-reads", c, stage.id, share,
+                        fmt::format("{} of step time waits for {}, which reads with {}",
+                                    Percent(share), stage.name, Counted(now, "worker", "workers")));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: busy {} of the time, {} an element", stage.name,
+                     Percent(use->utilization), Duration(use->service_ns.mean)));
+    draft.words.value = std::to_string(readers);
+    Recommend(draft, fmt::format("read with {} workers from as many files at a time", readers),
+              source != nullptr ? Readers(stage.name, *source, readers) : Patch(),
+              WithWorkers(stage.id, readers));
+    const double bytes = 2 * BytesOfElement(c) * static_cast<double>(readers - now);
+    if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,80 @@
+// Row 10: random work that costs the step time could be done ahead, some variants of each element;
+// and random work before a store is done once where nobody meant it.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::Cause;
+
+namespace {
+
+bool IsStore(const StageSpec& stage) {
+  return As<CacheSpec>(stage) != nullptr || As<SnapshotSpec>(stage) != nullptr;
+}
+
+bool StoreBehindStage(const Spec& spec, size_t stage) {
+  for (size_t i = stage + 1; i < spec.stages.size(); ++i) {
+    if (IsStore(spec.stages[i])) return true;
+  }
+  return false;
+}
+
+void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
+  const StageId id = StageNamed(c, stage.name);
+  if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
+  const double share = BlamedForWork(c, id);
+  Draft draft = About(
+      "precomputed-augmentation", c, id, share,
+      fmt::format("{} of step time is random augmentation in {}", Percent(share), stage.name));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} of step time", stage.name, Percent(share)));
+  Patch patch;
+  patch.changes.emplace_back(InsertChange{
+      {FreshName(*c.spec, "augmented"), SnapshotSpec{"augmented"}}, Place::After(stage.name)});
+  RecommendUnpriced(draft,
+                    fmt::format("write augmented elements to disk ahead of training, several "
+                                "variants of each: with one, every epoch sees the same pictures, "
+                                "which may cost accuracy"),
+                    std::move(patch),
+                    "a run does not tell how fast the results are read: record it twice with the "
+                    "change, the second run reads them");
+  drafts.push_back(std::move(draft));
+}
+
+void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
+  const Spec& spec = *c.spec;
+  size_t store = map + 1;
+  while (!IsStore(spec.stages[store])) ++store;
+  const std::string& name = spec.stages[store].name;
+  Draft draft = About("precomputed-augmentation", c, StageNamed(c, name), 0,
+                      fmt::format("{} keeps what {} made by chance: every epoch sees the same "
+                                  "augmented elements",
+                                  name, spec.stages[map].name));
+  draft.finding.severity = Severity::kLow;
+  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: random ops", spec.stages[map].name));
+  Patch patch;
+  patch.changes.emplace_back(MoveChange{name, Place::Before(spec.stages[map].name)});
+  RecommendUnpriced(
+      draft, fmt::format("move {} before {}, unless that is meant", name, spec.stages[map].name),
+      std::move(patch), "it is about what the model sees, not about speed", Aim::kQuality);
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace
+
+void PrecomputedAugmentation(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value()) return;
+  for (size_t i = 0; i < c.spec->stages.size(); ++i) {
+    const auto* map = As<MapSpec>(c.spec->stages[i]);
+    if (map == nullptr || map->on == MapOn::kDevice || !IsRandom(*map)) continue;
+    if (StoreBehindStage(*c.spec, i)) return Frozen(c, i, drafts);
+    Ahead(c, c.spec->stages[i], drafts);
+  }
+}
+
+}  // namespace stallscope::findings

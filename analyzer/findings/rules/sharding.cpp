@@ -1,0 +1,78 @@
+// Row 3: each rank reads what the others read too, or throws away what it has already prepared.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+void Missing(const Case& c, std::vector<Draft>& drafts) {
+  const auto& info = c.run.info;
+  if (info.world_size < 2 || !c.spec.has_value()) return;
+  const Spec& spec = *c.spec;
+  if (FirstOf<ShardSpec>(spec) < spec.stages.size()) return;
+  const std::string& source = spec.stages.front().name;
+  Draft draft =
+      About("sharding", c, StageNamed(c, source), 1 - 1.0 / info.world_size,
+            fmt::format("{} ranks read the same data: nothing shards the input", info.world_size));
+  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: every element of the data", source));
+  draft.words.value = std::to_string(info.world_size);
+  Patch patch;
+  patch.changes.emplace_back(InsertChange{
+      {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
+  RecommendUnpriced(draft, "give each rank its shard of the files, directly behind the source",
+                    std::move(patch),
+                    "it changes what an epoch is, not how fast a rank reads: it is about every "
+                    "element being seen once",
+                    Aim::kQuality);
+  draft.stands_alone = true;
+  drafts.push_back(std::move(draft));
+}
+
+// The work before the shard is done for every shard.
+Effect OncePerShard(const Case& c, size_t shard, int64_t count) {
+  std::vector<StageId> before;
+  for (size_t i = 1; i < shard; ++i) before.push_back(StageNamed(c, c.spec->stages[i].name));
+  return {[before, count](Load& load, double) {
+    for (StageId id : before) {
+      StageLoad* stage = load.Find(id);
+      if (stage != nullptr) stage->items /= static_cast<double>(count);
+    }
+  }};
+}
+
+void TooLate(const Case& c, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || !Worth(c, attribution::Category::kInputStall)) return;
+  const Spec& spec = *c.spec;
+  const size_t shard = FirstOf<ShardSpec>(spec);
+  const size_t map = FirstOf<MapSpec>(spec);
+  if (shard >= spec.stages.size() || map > shard) return;
+  const int64_t count = std::get<ShardSpec>(spec.stages[shard].kind).count;
+  double share = 0;
+  for (size_t i = 0; i < shard; ++i) share += BlamedForWork(c, StageNamed(c, spec.stages[i].name));
+  if (count < 2 || share < kModerateShare) return;
+  const std::string& name = spec.stages[shard].name;
+  Draft draft = About("sharding", c, StageNamed(c, name), share,
+                      fmt::format("{} keeps one element in {} behind the work of {}", name, count,
+                                  spec.stages[map].name));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{} of step time waits for stages before {}", Percent(share), name));
+  draft.words.value = std::to_string(count);
+  Patch patch;
+  patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages.front().name)});
+  Recommend(draft, fmt::format("shard directly behind {}", spec.stages.front().name),
+            std::move(patch), OncePerShard(c, shard, count));
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace
+
+void Sharding(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  Missing(c, drafts);
+  TooLate(c, drafts);
+}
+
+}  // namespace stallscope::findings

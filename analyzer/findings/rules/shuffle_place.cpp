@@ -1,0 +1,51 @@
+// Row 11: the shuffle holds decoded pictures, where it could hold files a fifth of their size.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+uint64_t HeldBy(const Case& c, StageId stage) {
+  for (const auto& held : c.attribution.memory.stages) {
+    if (held.stage == stage) return held.bytes;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void ShufflePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || c.spec->rewrites.shuffle_before_decode) return;
+  const auto& stages = c.spec->stages;
+  const size_t at = FirstOf<ShuffleSpec>(*c.spec);
+  if (at == 0 || at >= stages.size()) return;
+  const auto* map = As<MapSpec>(stages[at - 1]);
+  if (map == nullptr || !map->deterministic || !Decodes(*map)) return;
+  const StageId id = StageNamed(c, stages[at].name);
+  const uint64_t held = HeldBy(c, id);
+  if (held < kLargeBufferBytes) return;
+  const double before =
+      BytesOfElement(c) * static_cast<double>(std::get<ShuffleSpec>(stages[at].kind).buffer_size);
+  Draft draft = About("shuffle-place", c, id, 0,
+                      fmt::format("{} holds {} of decoded elements", stages[at].name,
+                                  Size(static_cast<double>(held))));
+  draft.finding.severity = Severity::kMedium;
+  Show(draft, Evidence::Kind::kQueue,
+       before > 0 ? fmt::format("{}: the same elements take {} before {}", stages[at].name,
+                                Size(before), stages[at - 1].name)
+                  : fmt::format("{}: behind {}", stages[at].name, stages[at - 1].name));
+  RecommendUnpriced(draft, fmt::format("shuffle before {}", stages[at - 1].name),
+                    Setting("rewrites.shuffle_before_decode", true),
+                    "it saves memory; the speed stays", Aim::kMemory);
+  if (before > 0) {
+    draft.finding.recommendation->memory_bytes =
+        static_cast<int64_t>(before) - static_cast<int64_t>(held);
+  }
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

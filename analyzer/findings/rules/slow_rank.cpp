@@ -1,0 +1,61 @@
+// Row 24: one rank is slower in its own work, and the others wait for it in every reduction.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::At;
+using attribution::Category;
+
+namespace {
+
+// A rank's own time of a step, in the mean: all but waiting for the others.
+std::map<uint32_t, double> OwnNs(const Case& c) {
+  std::map<uint32_t, double> sums;
+  std::map<uint32_t, double> counts;
+  for (const auto& step : c.attribution.steps) {
+    const int64_t own = step.end_ns - step.start_ns - step.ns[At(Category::kCommunication)];
+    sums[step.rank] += static_cast<double>(own);
+    counts[step.rank] += 1;
+  }
+  for (auto& [rank, sum] : sums) sum /= counts[rank];
+  return sums;
+}
+
+}  // namespace
+
+void SlowRank(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  const std::map<uint32_t, double> own = OwnNs(c);
+  if (own.size() < 2 || c.verdict.bound == Bound::kInconclusive) return;
+  const auto slowest = std::max_element(
+      own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<double> others;
+  for (const auto& [rank, ns] : own) {
+    if (rank != slowest->first) others.push_back(ns);
+  }
+  std::sort(others.begin(), others.end());
+  const double usual = Quantile(others, 0.5);
+  if (usual <= 0 || slowest->second < kSlowRank * usual) return;
+  const double share = 1 - usual / slowest->second;
+  Draft draft = About("slow-rank", c, StageId::None(), share,
+                      fmt::format("rank {} takes {} a step for its own work, the others {}: they "
+                                  "wait for it",
+                                  slowest->first, Duration(slowest->second), Duration(usual)));
+  for (const auto& [rank, ns] : own) {
+    Show(draft, Evidence::Kind::kStep, fmt::format("rank {}: {} a step", rank, Duration(ns)));
+  }
+  RecommendUnpriced(draft,
+                    fmt::format("look at rank {}'s machine (clock, neighbours, disk) and at its "
+                                "part of the data",
+                                slowest->first),
+                    {}, "the cause lies outside of what a knob turns: compare the ranks' runs");
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,51 @@
+// Row 9: expensive work whose result never changes, done in every run.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/stores.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+// Blame on the maps alone: a snapshot is read from the same disk as the source.
+double ShareOfMaps(const Case& c, const StablePrefix& prefix) {
+  double share = 0;
+  for (size_t i = 1; i <= prefix.last; ++i) {
+    share += BlamedForWork(c, StageNamed(c, c.spec->stages[i].name));
+  }
+  return share;
+}
+
+}  // namespace
+
+void Snapshot(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  const std::optional<StoreCase> store = StoreCaseOf(c);
+  if (!store.has_value() || !store->prefix.maps) return;
+  const double share = ShareOfMaps(c, store->prefix);
+  if (share < kModerateShare) return;
+  const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
+  Draft draft = About("snapshot", c, last, share,
+                      fmt::format("{} of step time is preprocessing whose result is the same in "
+                                  "every run ({})",
+                                  Percent(share), store->names));
+  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: no random op up to here", NameOf(c, last)));
+  Patch patch = StoreBehind(*c.spec, store->prefix,
+                            {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
+  const std::string text = fmt::format(
+      "write what {} gives to disk once, and read it in every later run", NameOf(c, last));
+  const double read = BytesOfElement(c);
+  if (read > 0 && store->element_bytes > 0) {
+    // Read as fast, byte for byte, as the source reads; a factor of two for what differs.
+    const double more = store->element_bytes / read;
+    Recommend(draft, text, std::move(patch), Stored(c, *store, {2 * more, more, more / 2}));
+  } else {
+    RecommendUnpriced(draft, text, std::move(patch),
+                      "a run does not tell how large the results are on disk: record it twice with "
+                      "the change, the second run reads the snapshot");
+  }
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,67 @@
+// Row 24: single elements that a step waited for, by name.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/shards.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+std::string Origin(const Case& c, const attribution::Straggler& straggler) {
+  if (straggler.file == trace::StringId::None()) return "";
+  const std::optional<size_t> shard = ShardOf(c, straggler.file);
+  const std::string_view file = c.run.Text(straggler.file);
+  return shard.has_value()
+             ? fmt::format(", read from shard {} ({}, record {})", *shard, file, straggler.record)
+             : fmt::format(", read from {}", file);
+}
+
+Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {
+  Evidence evidence;
+  evidence.kind = Evidence::Kind::kStep;
+  evidence.step = straggler.step;
+  evidence.stage = straggler.stage;
+  evidence.item = straggler.element;
+  evidence.start_ns = straggler.start_ns;
+  evidence.end_ns = straggler.start_ns + straggler.element_ns;
+  evidence.text =
+      fmt::format("step {} waited {} for element {}{}; most of it in {} ({})", straggler.step,
+                  Duration(static_cast<double>(straggler.element_ns)), straggler.element.value,
+                  Origin(c, straggler), NameOf(c, straggler.stage), WordFor(straggler.cause));
+  return evidence;
+}
+
+}  // namespace
+
+void Stragglers(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  const double bar = kStragglerSteps * MedianStepNs(c);
+  if (bar <= 0 || c.verdict.bound == Bound::kInconclusive) return;
+  Draft draft = About("stragglers", c, StageId::None(), 0, "");
+  int64_t lost = 0;
+  for (const auto& straggler : c.attribution.stragglers) {
+    if (!straggler.element.known() || static_cast<double>(straggler.element_ns) < bar) continue;
+    draft.finding.evidence.push_back(EvidenceOf(c, straggler));
+    lost += straggler.element_ns;
+  }
+  auto& evidence = draft.finding.evidence;
+  if (evidence.empty()) return;
+  draft.finding.stage = evidence.front().stage;
+  draft.finding.share = static_cast<double>(lost) / static_cast<double>(c.attribution.window.ns());
+  if (draft.finding.share < kStragglerShare) return;
+  draft.finding.severity = SeverityOf(draft.finding.share);
+  const std::string& first = evidence.front().text;
+  draft.finding.text = first.substr(0, first.find(';'));
+  if (evidence.size() > 1) {
+    draft.finding.text += fmt::format(", and {} other step{} for one element each",
+                                      evidence.size() - 1, evidence.size() == 2 ? "" : "s");
+  }
+  RecommendUnpriced(draft,
+                    "look at these elements; a deeper prefetch hides a few of them, and leaving "
+                    "the order free lets the others pass",
+                    {}, "single elements are no rate: replay it with the change");
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

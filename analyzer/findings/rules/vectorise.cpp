@@ -1,0 +1,61 @@
+// Row 6: what treats values one by one is done element by element, and could be done by the batch.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+namespace {
+
+// All of the map is such work, or its elements are so cheap that handing them over is what costs.
+bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
+  const std::vector<OpCall> ops = OpsOf(map);
+  if (ops.empty() || !IsPerValue(ops.back())) return false;
+  const attribution::StageUse* use = UseOf(c, stage);
+  if (use == nullptr || use->elements == 0) return false;
+  return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
+}
+
+// The batch would fail on elements of unequal size.
+bool OneSize(const Spec& spec, size_t map) {
+  for (size_t i = 0; i <= map; ++i) {
+    const auto* stage = As<MapSpec>(spec.stages[i]);
+    if (stage == nullptr) continue;
+    const std::vector<OpCall> ops = OpsOf(*stage);
+    if (std::any_of(ops.begin(), ops.end(), MakesOneSize)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Vectorise(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || c.spec->rewrites.vectorise) return;
+  if (!Worth(c, attribution::Category::kInputStall)) return;
+  const Spec& spec = *c.spec;
+  const size_t batch = FirstOf<BatchSpec>(spec);
+  if (batch == 0 || batch >= spec.stages.size()) return;
+  const StageSpec& before = spec.stages[batch - 1];
+  const auto* map = As<MapSpec>(before);
+  const StageId id = StageNamed(c, before.name);
+  if (map == nullptr || map->on == MapOn::kDevice || !OneSize(spec, batch - 1)) return;
+  const double share = BlamedForWork(c, id);
+  if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
+  Draft draft = About("vectorise", c, id, share,
+                      fmt::format("{} works element by element on what a whole batch could be "
+                                  "given at once",
+                                  before.name));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} an element", before.name, Duration(UseOf(c, id)->service_ns.mean)));
+  RecommendUnpriced(draft, fmt::format("batch before {}, and map whole batches", before.name),
+                    Setting("rewrites.vectorise", true),
+                    "a run does not tell how fast the same work is by the batch: replay it with "
+                    "the change");
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

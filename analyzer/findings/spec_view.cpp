@@ -1,0 +1,195 @@
+#include "analyzer/findings/spec_view.h"
+
+#include <algorithm>
+
+namespace stallscope::findings {
+namespace {
+
+SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) {
+  // An op's canonical text has nothing that JSON would have to escape.
+  std::string json;
+  for (const std::string& op : ops) json += (json.empty() ? "[\"" : ", \"") + op + "\"";
+  return {stage + ".ops", json.empty() ? "[]" : json + "]"};
+}
+
+bool MayLieInStore(const StageSpec& stage) {
+  const auto* map = As<MapSpec>(stage);
+  if (map != nullptr) return map->on == MapOn::kHost && !IsRandom(*map);
+  const auto* filter = As<FilterSpec>(stage);
+  if (filter != nullptr) {
+    Result<OpCall> op = ParseOp(filter->op);
+    return op.ok() && !op.value().op->random;
+  }
+  return As<SourceSpec>(stage) != nullptr || As<ShardSpec>(stage) != nullptr ||
+         As<PrefetchSpec>(stage) != nullptr;
+}
+
+bool MovesBehindStore(const StageSpec& stage) {
+  return As<ShuffleSpec>(stage) != nullptr || As<RepeatSpec>(stage) != nullptr;
+}
+
+// Only these may stand between a map on the device and the trainer.
+bool MayFollowDevice(const StageSpec& stage) {
+  const auto* map = As<MapSpec>(stage);
+  if (map != nullptr) return map->on == MapOn::kDevice;
+  return As<BatchSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr;
+}
+
+bool OneSizeBefore(const Spec& spec, size_t stage) {
+  for (size_t i = 0; i < stage; ++i) {
+    const auto* map = As<MapSpec>(spec.stages[i]);
+    if (map == nullptr) continue;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    if (std::any_of(ops.begin(), ops.end(), MakesOneSize)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const StageSpec* SpecOf(const Case& c, StageId stage) {
+  if (!c.spec.has_value()) return nullptr;
+  const std::string_view name = c.run.NameOf(stage);
+  const auto& stages = c.spec->stages;
+  const auto at = std::find_if(stages.begin(), stages.end(),
+                               [&](const StageSpec& spec) { return spec.name == name; });
+  return at == stages.end() ? nullptr : &*at;
+}
+
+std::vector<OpCall> OpsOf(const MapSpec& map) {
+  std::vector<OpCall> ops;
+  for (const std::string& text : map.ops) {
+    Result<OpCall> call = ParseOp(text);
+    if (call.ok()) ops.push_back(std::move(call).value());
+  }
+  return ops;
+}
+
+std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to) {
+  std::vector<std::string> texts;
+  for (size_t i = from; i < to; ++i) texts.push_back(ops[i].Text());
+  return texts;
+}
+
+bool IsRandom(const MapSpec& map) {
+  const std::vector<OpCall> ops = OpsOf(map);
+  return std::any_of(ops.begin(), ops.end(), [](const OpCall& op) { return op.op->random; });
+}
+
+bool IsDecode(const OpCall& op) { return op.name() == "decode_jpeg" || op.name() == "decode_png"; }
+
+bool Decodes(const MapSpec& map) {
+  const std::vector<OpCall> ops = OpsOf(map);
+  return std::any_of(ops.begin(), ops.end(), IsDecode);
+}
+
+bool MakesOneSize(const OpCall& op) {
+  return op.name() == "resize" || op.name() == "crop" || op.name() == "random_resized_crop";
+}
+
+bool Widens(const OpCall& op) {
+  if (op.name() == "normalize") return true;
+  return op.name() == "cast" && op.Word("dtype") != "uint8";
+}
+
+bool IsPerValue(const OpCall& op) {
+  return op.name() == "normalize" || op.name() == "cast" || op.name() == "one_hot";
+}
+
+std::string FreshName(const Spec& spec, const std::string& base) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(spec.stages.begin(), spec.stages.end(),
+                       [&](const StageSpec& stage) { return stage.name == name; });
+  };
+  std::string name = base;
+  for (int i = 2; taken(name); ++i) name = base + std::to_string(i);
+  return name;
+}
+
+StablePrefix StablePrefixOf(const Spec& spec) {
+  StablePrefix prefix;
+  std::vector<std::string> passed;
+  for (size_t i = 0; i < spec.stages.size(); ++i) {
+    const StageSpec& stage = spec.stages[i];
+    if (MovesBehindStore(stage)) {
+      passed.push_back(stage.name);
+      continue;
+    }
+    const auto* map = As<MapSpec>(stage);
+    if (MayLieInStore(stage)) {
+      // Behind a shuffle only work is worth moving it for.
+      if (passed.empty() || map != nullptr) {
+        prefix = {i, 0, true, prefix.maps || map != nullptr, passed};
+      }
+      continue;
+    }
+    if (map == nullptr || map->on == MapOn::kDevice) break;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    size_t stable = 0;
+    while (stable < ops.size() && !ops[stable].op->random) ++stable;
+    if (stable > 0) prefix = {i, stable, false, true, passed};
+    break;
+  }
+  return prefix;
+}
+
+Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store) {
+  const StageSpec& last = spec.stages[prefix.last];
+  const std::string name = store.name;
+  Patch patch;
+  if (prefix.whole) {
+    patch.changes.emplace_back(InsertChange{std::move(store), Place::After(last.name)});
+  } else {
+    const auto& map = std::get<MapSpec>(last.kind);
+    const std::vector<OpCall> ops = OpsOf(map);
+    MapSpec rest = map;
+    rest.ops = Texts(ops, prefix.ops, ops.size());
+    const std::string rest_name = FreshName(spec, last.name + "_random");
+    patch.changes.emplace_back(SetOps(last.name, Texts(ops, 0, prefix.ops)));
+    patch.changes.emplace_back(InsertChange{std::move(store), Place::After(last.name)});
+    patch.changes.emplace_back(InsertChange{{rest_name, std::move(rest)}, Place::After(name)});
+  }
+  // The last one first: each goes directly behind the store.
+  for (size_t i = prefix.behind.size(); i-- > 0;) {
+    patch.changes.emplace_back(MoveChange{prefix.behind[i], Place::After(name)});
+  }
+  return patch;
+}
+
+std::optional<DeviceTail> DeviceTailOf(const Spec& spec) {
+  size_t stage = spec.stages.size();
+  while (stage > 0 && MayFollowDevice(spec.stages[stage - 1])) --stage;
+  if (stage == 0 || stage == spec.stages.size()) return std::nullopt;
+  const auto* map = As<MapSpec>(spec.stages[stage - 1]);
+  if (map == nullptr) return std::nullopt;
+  const std::vector<OpCall> ops = OpsOf(*map);
+  size_t first = ops.size();
+  while (first > 0 && ops[first - 1].op->on_device) --first;
+  const bool sized = OneSizeBefore(spec, stage - 1);
+  const auto sizes = std::find_if(ops.begin(), ops.end(), MakesOneSize);
+  if (!sized && sizes != ops.end()) {
+    first = std::max(first, static_cast<size_t>(sizes - ops.begin()) + 1);
+  }
+  if (first == ops.size()) return std::nullopt;
+  return DeviceTail{stage - 1, first};
+}
+
+Patch OnDevice(const Spec& spec, const DeviceTail& tail) {
+  const StageSpec& stage = spec.stages[tail.stage];
+  const auto& map = std::get<MapSpec>(stage.kind);
+  Patch patch;
+  if (tail.first == 0) {
+    patch.changes.emplace_back(SetTo(stage.name + ".on", "device"));
+    return patch;
+  }
+  const std::vector<OpCall> ops = OpsOf(map);
+  MapSpec device;
+  device.ops = Texts(ops, tail.first, ops.size());
+  device.on = MapOn::kDevice;
+  patch.changes.emplace_back(SetOps(stage.name, Texts(ops, 0, tail.first)));
+  patch.changes.emplace_back(
+      InsertChange{{FreshName(spec, stage.name + "_device"), device}, Place::After(stage.name)});
+  return patch;
+}
+
+}  // namespace stallscope::findings

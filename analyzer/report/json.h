@@ -1,0 +1,17 @@
+// Reports for programs: schema stallscope.report/1. Equal reports give equal bytes. Any thread.
+#ifndef STALLSCOPE_ANALYZER_REPORT_JSON_H_
+#define STALLSCOPE_ANALYZER_REPORT_JSON_H_
+
+#include <string>
+
+#include "analyzer/report/report.h"
+
+namespace stallscope::report {
+
+std::string WriteJson(const Report& report);
+// Schema stallscope.comparison/1.
+std::string WriteJson(const compare::Comparison& comparison);
+
+}  // namespace stallscope::report
+
+#endif  // STALLSCOPE_ANALYZER_REPORT_JSON_H_

@@ -1,0 +1,25 @@
+#include "analyzer/report/trust.h"
+
+#include "analyzer/report/layout.h"
+
+namespace stallscope::report {
+
+std::string TrustLine(const model::Run& run) {
+  const model::DataQuality& quality = run.quality;
+  const std::string spans = Grouped(model::CountSpans(run)) + " spans";
+  if (quality.Complete()) return "complete: " + spans + ", none dropped, no damage";
+  std::string line = "incomplete: " + spans + " read";
+  if (quality.dropped != 0) line += ", " + Grouped(quality.dropped) + " events dropped";
+  if (quality.damaged_bytes != 0) {
+    line += ", " + ReadableBytes(quality.damaged_bytes) + " damaged";
+  }
+  if (quality.missing_frames != 0) {
+    line += ", " + Grouped(quality.missing_frames) + " frames missing";
+  }
+  if (quality.left_out != 0) line += ", " + Grouped(quality.left_out) + " parts over the limits";
+  if (!quality.write_error.empty()) line += ", writing failed";
+  if (!quality.sealed) line += ", not sealed (still recording, or the recorder died)";
+  return line;
+}
+
+}  // namespace stallscope::report

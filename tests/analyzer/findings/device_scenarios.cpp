@@ -1,0 +1,126 @@
+#include "tests/analyzer/findings/scenarios.h"
+
+namespace stallscope::test {
+
+using attribution::Category;
+using attribution::Cause;
+using findings::Bound;
+
+namespace {
+
+void TransferBound(CaseBuilder& b) {
+  b.spec.transfer = {};
+  b.Spend(Category::kTransfer, 0.4, Bound::kTransfer);
+  b.CopyBatches(trace::CopyMemory::kPageable, 19'000'000);
+}
+
+void LaunchBound(CaseBuilder& b) {
+  b.spec.trainer.graph = GraphMode::kEager;
+  b.spec.trainer.fuse = false;
+  b.Spend(Category::kLaunch, 0.4, Bound::kLaunch);
+  b.attribution.kernels = {{b.Intern("add"), 100'000, 500'000'000, 1.0, false}};
+}
+
+}  // namespace
+
+std::vector<Scenario> DeviceScenarios() {
+  return {
+      {"pinned-memory", "copies from pageable memory", TransferBound, "they are pinned",
+       [](CaseBuilder& b) {
+         b.spec.transfer.pinned = true;
+         for (auto& copy : b.attribution.devices[0].copies)
+           copy.memory = trace::CopyMemory::kPinned;
+       }},
+      {"copy-overlap", "the device waits for its copies", TransferBound,
+       "they run beside computing", [](CaseBuilder& b) { b.spec.transfer.overlap = true; }},
+      {"copy-size", "twenty small copies a step",
+       [](CaseBuilder& b) {
+         b.Spend(Category::kTransfer, 0.3, Bound::kTransfer);
+         b.CopyBatches(trace::CopyMemory::kPinned, 4'000, 20);
+       },
+       "they are large", [](CaseBuilder& b) { b.attribution.devices[0].copies[0].bytes *= 100; }},
+      {"narrow-dtype", "bytes that are widened for the link", TransferBound, "bytes cross it",
+       [](CaseBuilder& b) { b.spec.transfer.dtype = TransferDtype::kUint8; }},
+      {"narrow-dtype", "floats that were bytes",
+       [](CaseBuilder& b) {
+         TransferBound(b);
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "flip", "normalize"};
+       },
+       "there is hardly a copy",
+       [](CaseBuilder& b) {
+         b.attribution.breakdown[attribution::At(Category::kTransfer)]->fraction = 0.04;
+       }},
+      {"device-preprocessing", "the cores are what is short",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 4,
+                              {"norm", MapSpec{.ops = {"normalize"}, .parallelism = {2, false}}});
+         b.TakeStagesFromSpec();
+         b.Stall("norm", Cause::kCpu, 0.6);
+       },
+       "the device is a core itself", [](CaseBuilder& b) { b.run.info.device.kind = "host"; }},
+      {"device-preprocessing", "the end of a map",
+       [](CaseBuilder& b) { b.Stall("augment", Cause::kCpuContention, 0.6); },
+       "the device has no room",
+       [](CaseBuilder& b) {
+         b.attribution.breakdown[attribution::At(Category::kCompute)]->fraction = 0.6;
+       }},
+      {"captured-graph", "kernels are launched one by one", LaunchBound, "the graph is captured",
+       [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kCaptured; }},
+      {"kernel-fusion", "kernels of five microseconds", LaunchBound, "they are long",
+       [](CaseBuilder& b) { b.attribution.kernels[0].count = 1000; }},
+      {"batch-size", "launches for few samples", LaunchBound, "the device computes",
+       [](CaseBuilder& b) {
+         b.attribution.breakdown[attribution::At(Category::kLaunch)]->fraction = 0.04;
+       }},
+      {"drop-remainder", "a graph for each odd batch",
+       [](CaseBuilder& b) {
+         b.SpecOf<BatchSpec>("batch").drop_remainder = false;
+         for (uint32_t i = 0; i < 100; ++i) {
+           trace::Batch batch;
+           batch.size = i % 20 == 19 ? 7 : 32;
+           b.run.rows.batches.push_back(batch);
+         }
+       },
+       "nothing is captured", [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kEager; }},
+      {"mixed-precision", "computing in float32",
+       [](CaseBuilder& b) { b.spec.trainer.precision = Precision::kFp32; },
+       "the device is emulated", [](CaseBuilder& b) { b.run.info.device.kind = "emulated"; }},
+      {"loss-scale", "one step in ten is thrown away",
+       [](CaseBuilder& b) {
+         b.spec.trainer.precision = Precision::kFp16;
+         for (size_t i = 0; i < 100; i += 10) b.run.rows.steps[i].loss_scale_skipped = 1;
+       },
+       "one in all",
+       [](CaseBuilder& b) {
+         for (size_t i = 10; i < 100; i += 10) b.run.rows.steps[i].loss_scale_skipped = 0;
+       }},
+      {"strategy", "the reduction is not hidden",
+       [](CaseBuilder& b) {
+         b.spec.trainer.strategy = {StrategyKind::kParameterServer, 4};
+         b.Spend(Category::kCommunication, 0.3, Bound::kCommunication);
+       },
+       "it is",
+       [](CaseBuilder& b) {
+         b.attribution.breakdown[attribution::At(Category::kCommunication)]->fraction = 0.04;
+       }},
+      {"idle-device", "the second device does nothing",
+       [](CaseBuilder& b) {
+         attribution::DeviceUse idle;
+         idle.device = 1;
+         b.attribution.devices.push_back(idle);
+       },
+       "it does half of the work",
+       [](CaseBuilder& b) { b.attribution.devices[1].busy_ns = b.attribution.devices[0].busy_ns; }},
+      {"sync-points", "the loss is read in every step",
+       [](CaseBuilder& b) {
+         b.spec.transfer.overlap = false;
+         b.Spend(Category::kSync, 0.4, Bound::kBalanced);
+       },
+       "now and then",
+       [](CaseBuilder& b) {
+         b.attribution.breakdown[attribution::At(Category::kSync)]->fraction = 0.1;
+       }},
+  };
+}
+
+}  // namespace stallscope::test

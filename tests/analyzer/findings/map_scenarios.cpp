@@ -1,0 +1,101 @@
+#include "tests/analyzer/findings/scenarios.h"
+
+namespace stallscope::test {
+
+using attribution::Cause;
+
+namespace {
+
+void CheapMaps(CaseBuilder& b) {
+  b.StageSpecOf("decode").kind = MapSpec{.ops = {"busy(2)"}, .parallelism = {2, false}};
+  b.StageSpecOf("augment").kind = MapSpec{.ops = {"busy(3)"}, .parallelism = {2, false}};
+  b.Stall("augment", Cause::kCpu, 0.3);
+  b.UseOf("decode").service_ns.mean = 10'000;
+  b.UseOf("augment").service_ns.mean = 30'000;
+}
+
+}  // namespace
+
+std::vector<Scenario> MapScenarios() {
+  return {
+      {"map-parallelism", "two workers, busy all the time",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the tuner sets them",
+       [](CaseBuilder& b) { b.SpecOf<MapSpec>("decode").parallelism = Knob::Auto(); }},
+      {"map-parallelism", "more workers than cores, of work that sleeps",
+       [](CaseBuilder& b) {
+         b.attribution.cpu.cores = 2;
+         b.Stall("decode", Cause::kBlocked, 0.5);
+       },
+       "the work burns the cores that there are",
+       [](CaseBuilder& b) {
+         b.attribution.blame[0].cause = Cause::kCpuContention;
+         b.UseOf("decode").cpu_ns = b.UseOf("decode").busy_ns;
+       }},
+      {"order", "finished elements are held back",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kOrder, 0.2); }, "they are few",
+       [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
+      {"autotune", "two maps that are both too slow",
+       [](CaseBuilder& b) {
+         b.Stall("decode", Cause::kCpu, 0.3);
+         b.Stall("augment", Cause::kCpu, 0.2);
+       },
+       "one of them keeps up",
+       [](CaseBuilder& b) { b.UseOf("augment").capacity_samples_per_s = 1e6; }},
+      {"vectorise", "a map of nothing but values",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 4,
+                              {"norm", MapSpec{.ops = {"normalize"}, .parallelism = {2, false}}});
+         b.TakeStagesFromSpec();
+         b.Stall("norm", Cause::kCpu, 0.3);
+       },
+       "its elements have no one size",
+       [](CaseBuilder& b) { b.SpecOf<MapSpec>("augment").ops = {"flip"}; }},
+      {"map-fusion", "two maps of a few microseconds", CheapMaps,
+       "one keeps the order and the other does not",
+       [](CaseBuilder& b) { b.SpecOf<MapSpec>("decode").deterministic = false; }},
+      {"map-and-batch", "the batch copies",
+       [](CaseBuilder& b) { b.Stall("batch", Cause::kCpu, 0.4); },
+       "the map before does not keep the order",
+       [](CaseBuilder& b) { b.SpecOf<MapSpec>("augment").deterministic = false; }},
+      {"redundant-work", "a cast that normalize does anyway",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "cast(float32)",
+                                             "normalize"};
+         b.Stall("augment", Cause::kCpu, 0.4);
+       },
+       "there is none",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize"};
+       }},
+      {"late-cast", "floats are flipped",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize", "flip"};
+         b.Stall("augment", Cause::kCpu, 0.4);
+       },
+       "bytes are flipped",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "flip", "normalize"};
+       }},
+      {"decode-scaled", "large pictures for small crops",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "resize(64)"};
+         b.ReadElements(200, 4, 100'000);
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "the pictures may be small",
+       [](CaseBuilder& b) {
+         for (auto& element : b.run.rows.elements) element.bytes = 9'000;
+       }},
+      {"decode-crop", "whole pictures for a crop",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "crop(224)"};
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "it is decoded for the crop already",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg(crop=true)", "crop(224)"};
+       }},
+  };
+}
+
+}  // namespace stallscope::test

@@ -1,0 +1,82 @@
+#include "tests/analyzer/findings/scenarios.h"
+
+namespace stallscope::test {
+
+using attribution::Cause;
+using findings::Bound;
+
+std::vector<Scenario> ReadScenarios() {
+  return {
+      {"record-format", "many small files",
+       [](CaseBuilder& b) {
+         b.SpecOf<SourceSpec>("read").format = SourceFormat::kImages;
+         b.ReadElements(200, 200, 20'000);
+         b.Stall("read", Cause::kIo, 0.4);
+       },
+       "the files are large",
+       [](CaseBuilder& b) {
+         for (auto& element : b.run.rows.elements) element.bytes = 4'000'000;
+       }},
+      {"record-format", "CSV, whose parsing is a map's work",
+       [](CaseBuilder& b) {
+         b.SpecOf<SourceSpec>("read").format = SourceFormat::kCsv;
+         b.SpecOf<MapSpec>("decode").ops = {"decode_csv"};
+         b.Stall("decode", Cause::kCpu, 0.4);
+       },
+       "the wait is for another stage",
+       [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("augment"); }},
+      {"parallel-reads", "one reader that waits for the disk",
+       [](CaseBuilder& b) {
+         b.SpecOf<SourceSpec>("read").parallelism = {1, false};
+         b.TakeStagesFromSpec();
+         b.ReadElements(200, 8, 100'000);
+         b.Stall("read", Cause::kIo, 0.4);
+       },
+       "there is one file only",
+       [](CaseBuilder& b) {
+         for (auto& element : b.run.rows.elements) element.file = {0};
+       }},
+      {"parallel-reads", "two readers that sleep",
+       [](CaseBuilder& b) { b.Stall("read", Cause::kBlocked, 0.4); }, "the disk gives no more",
+       [](CaseBuilder& b) {
+         b.SpecOf<SourceSpec>("read").throttle_bytes_per_s = 1'000'000;
+         b.attribution.cpu.read_bytes_per_s = 980'000;
+       }},
+      {"sharding", "two ranks read everything", [](CaseBuilder& b) { b.run.info.world_size = 2; },
+       "each reads its shard",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 1, {"shard", ShardSpec{2, 0}});
+         b.TakeStagesFromSpec();
+       }},
+      {"sharding", "decoded, then thrown away",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 3, {"shard", ShardSpec{4, 1}});
+         b.TakeStagesFromSpec();
+         b.UseOf("decode").items_per_sample = 4;
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "the wait is for a stage behind",
+       [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("augment"); }},
+      {"serial-source", "a generator",
+       [](CaseBuilder& b) {
+         b.StageSpecOf("read").kind = SourceSpec{.format = SourceFormat::kSerial, .sleep_us = 300};
+         b.TakeStagesFromSpec();
+         b.UseOf("read").serial = true;
+         b.Stall("read", Cause::kSerial, 0.5);
+       },
+       "it is fast enough", [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
+      {"shuffle-buffer", "fewer elements than two batches",
+       [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40; }, "two batches",
+       [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 64; }},
+      {"shuffle-place", "decoded pictures in the buffer",
+       [](CaseBuilder& b) {
+         std::swap(b.spec.stages[1], b.spec.stages[2]);
+         b.TakeStagesFromSpec();
+         b.ReadElements(100, 2, 100'000);
+         b.attribution.memory.stages.push_back({b.IdOf("shuffle"), 600'000'000});
+       },
+       "it is small", [](CaseBuilder& b) { b.attribution.memory.stages[0].bytes = 20'000'000; }},
+  };
+}
+
+}  // namespace stallscope::test

@@ -1,0 +1,185 @@
+#include "analyzer/findings/rules/rules.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/analyzer/findings/scenarios.h"
+
+using stallscope::Apply;
+using stallscope::findings::AllRules;
+using stallscope::findings::Bound;
+using stallscope::findings::Finding;
+using stallscope::findings::RuleEntry;
+using stallscope::findings::Severity;
+using stallscope::test::AllScenarios;
+using stallscope::test::CaseBuilder;
+using stallscope::test::Scenario;
+
+namespace {
+
+std::string Ids(const std::vector<Finding>& findings) {
+  std::string ids;
+  for (const Finding& finding : findings) ids += finding.id + " ";
+  return ids;
+}
+
+CaseBuilder Fired(const Scenario& scenario) {
+  CaseBuilder builder;
+  scenario.fires(builder);
+  return builder;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("every rule speaks on its case") {
+    for (const Scenario& scenario : AllScenarios()) {
+      CAPTURE(scenario.id);
+      CAPTURE(scenario.what);
+      const CaseBuilder builder = Fired(scenario);
+      const auto finding = builder.FindingOf(scenario.id);
+      CHECK_MESSAGE(finding.has_value(), "only: " << Ids(builder.Find()));
+      if (!finding.has_value()) continue;
+      CHECK_FALSE(finding->text.empty());
+    }
+  }
+
+  TEST_CASE("and is silent on what is nearly one") {
+    for (const Scenario& scenario : AllScenarios()) {
+      CAPTURE(scenario.id);
+      CAPTURE(scenario.unless);
+      CaseBuilder builder = Fired(scenario);
+      scenario.near_miss(builder);
+      CHECK_FALSE(builder.FindingOf(scenario.id).has_value());
+    }
+  }
+
+  TEST_CASE("every rule has a case") {
+    std::set<std::string_view> seen;
+    for (const Scenario& scenario : AllScenarios()) seen.insert(scenario.id);
+    for (const RuleEntry& entry : AllRules()) {
+      CAPTURE(entry.id);
+      CHECK(seen.count(entry.id) == 1);
+    }
+  }
+
+  TEST_CASE("every row of the checklist has a rule") {
+    std::set<int> rows;
+    for (const RuleEntry& entry : AllRules()) rows.insert(entry.row);
+    for (int row = 1; row <= 24; ++row) CHECK_MESSAGE(rows.count(row) == 1, "row " << row);
+  }
+
+  TEST_CASE("the spec takes every patch") {
+    for (const Scenario& scenario : AllScenarios()) {
+      const CaseBuilder builder = Fired(scenario);
+      for (const Finding& finding : builder.Find()) {
+        if (!finding.recommendation.has_value()) continue;
+        CAPTURE(scenario.id);
+        CAPTURE(finding.id);
+        const auto changed = Apply(builder.spec, finding.recommendation->patch);
+        CHECK_MESSAGE(changed.ok(), changed.error().Line());
+        if (!changed.ok() || finding.recommendation->patch.changes.empty()) continue;
+        CHECK_FALSE(changed.value() == builder.spec);
+      }
+    }
+  }
+
+  TEST_CASE("a recommendation is priced, or says what to record") {
+    for (const Scenario& scenario : AllScenarios()) {
+      for (const Finding& finding : Fired(scenario).Find()) {
+        if (!finding.recommendation.has_value()) continue;
+        CAPTURE(scenario.id);
+        CAPTURE(finding.id);
+        const auto& recommendation = *finding.recommendation;
+        CHECK_FALSE(recommendation.text.empty());
+        CHECK(recommendation.gain.has_value() == recommendation.unpriced.empty());
+        if (!recommendation.gain.has_value()) continue;
+        CHECK(recommendation.gain->low <= recommendation.gain->predicted);
+        CHECK(recommendation.gain->predicted <= recommendation.gain->high);
+        CHECK(recommendation.gain->low > 1);
+      }
+    }
+  }
+
+  TEST_CASE("a run that computes hears no more than that") {
+    const std::vector<Finding> findings = CaseBuilder().Find();
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].id == "compute-bound");
+    CHECK(findings[0].severity == Severity::kInfo);
+    CHECK_FALSE(findings[0].recommendation.has_value());
+  }
+
+  TEST_CASE("a balanced run hears that nothing is worth changing") {
+    CaseBuilder builder;
+    for (const auto& name : {"decode", "augment", "read"}) {
+      builder.Stall(name, stallscope::attribution::Cause::kCpu, 0.015);
+    }
+    builder.verdict.bound = Bound::kBalanced;
+    const std::vector<Finding> findings = builder.Find();
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].text.starts_with("nothing is worth changing"));
+  }
+
+  TEST_CASE("a run without a spec is told in words and code") {
+    CaseBuilder builder;
+    builder.with_spec = false;
+    builder.run.stages[2].kind = "ParallelMapV2";
+    builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
+    const auto finding = builder.FindingOf("map-parallelism");
+    REQUIRE(finding.has_value());
+    REQUIRE(finding->recommendation.has_value());
+    CHECK(finding->recommendation->patch.changes.empty());
+    CHECK(finding->recommendation->code.tf_data.starts_with(
+        "ds = ds.map(decode, num_parallel_calls="));
+    CHECK(finding->recommendation->code.pytorch.find("num_workers=") != std::string::npos);
+  }
+
+  TEST_CASE("an empty run is no reason to speak") {
+    const stallscope::model::Run run;
+    const stallscope::attribution::Attribution attribution;
+    stallscope::findings::Verdict verdict;
+    verdict.bound = Bound::kInput;
+    CHECK(stallscope::findings::Find({run, attribution, verdict, std::nullopt}).empty());
+    verdict.bound = Bound::kInconclusive;
+    const auto findings = stallscope::findings::Find({run, attribution, verdict, std::nullopt});
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].text.find("the trace has no steps") != std::string::npos);
+  }
+
+  TEST_CASE("findings stand by gain, then by share") {
+    CaseBuilder builder;
+    builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    const std::vector<Finding> findings = builder.Find();
+    REQUIRE(findings.size() >= 2);
+    const auto gain = [](const Finding& f) {
+      return f.recommendation.has_value() && f.recommendation->gain.has_value()
+                 ? f.recommendation->gain->predicted
+                 : 0.0;
+    };
+    CHECK(std::is_sorted(findings.begin(), findings.end(),
+                         [&](const Finding& a, const Finding& b) { return gain(a) > gain(b); }));
+  }
+
+  TEST_CASE("nothing is priced where no price is asked for") {
+    CaseBuilder builder;
+    builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    for (const Finding& finding : builder.Find(false)) {
+      CAPTURE(finding.id);
+      if (finding.recommendation.has_value()) CHECK_FALSE(finding.recommendation->gain.has_value());
+    }
+  }
+
+  TEST_CASE("a straggler is told by its step, element and shard") {
+    for (const Scenario& scenario : AllScenarios()) {
+      if (scenario.id != "stragglers") continue;
+      const auto finding = Fired(scenario).FindingOf("stragglers");
+      REQUIRE(finding.has_value());
+      CHECK(finding->text ==
+            "step 17 waited 41 ms for element 100, read from shard 3 (train-00003.tfrecord, "
+            "record 25), and 1 other step for one element each");
+      CHECK(finding->evidence.size() == 2);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+#include "tests/analyzer/findings/scenarios.h"
+
+namespace stallscope::test {
+
+using attribution::Category;
+using attribution::Cause;
+using findings::Bound;
+
+namespace {
+
+void AddStragglers(CaseBuilder& b, size_t count) {
+  b.ReadElements(400, 4, 100'000);
+  for (size_t i = 0; i < count; ++i) {
+    attribution::Straggler straggler;
+    straggler.step = 17 + i;
+    straggler.stall_ns = 45'000'000;
+    straggler.element_ns = 41'000'000;
+    straggler.start_ns = static_cast<int64_t>(i) * 50'000'000;
+    straggler.stage = b.IdOf("read");
+    straggler.cause = Cause::kIo;
+    straggler.element = {100 + i};
+    straggler.file = b.Intern("train-00003.tfrecord");
+    straggler.record = 25;
+    b.attribution.stragglers.push_back(straggler);
+  }
+}
+
+}  // namespace
+
+std::vector<Scenario> RunScenarios() {
+  return {
+      {"memory-risk", "nine tenths of the memory",
+       [](CaseBuilder& b) {
+         b.attribution.memory.peak_rss_bytes = uint64_t{15} << 30;
+         b.attribution.memory.stages = {{b.IdOf("prefetch"), 10'000'000},
+                                        {b.IdOf("shuffle"), 900'000'000}};
+       },
+       "half of it",
+       [](CaseBuilder& b) { b.attribution.memory.peak_rss_bytes = uint64_t{8} << 30; }},
+      {"stragglers", "a step waits for one element",
+       [](CaseBuilder& b) {
+         b.Stall("read", Cause::kIo, 0.1);
+         AddStragglers(b, 2);
+       },
+       "for less than a step takes",
+       [](CaseBuilder& b) {
+         for (auto& straggler : b.attribution.stragglers) straggler.element_ns = 9'000'000;
+       }},
+      {"slow-shard", "all of them from one file",
+       [](CaseBuilder& b) {
+         b.Stall("read", Cause::kIo, 0.1);
+         AddStragglers(b, 4);
+       },
+       "from several",
+       [](CaseBuilder& b) {
+         for (size_t i = 0; i < 4; ++i) {
+           b.attribution.stragglers[i].file = b.run.rows.elements[i].file;
+         }
+       }},
+      {"slow-rank", "one of three ranks is slower",
+       [](CaseBuilder& b) {
+         for (size_t i = 0; i < b.attribution.steps.size(); ++i) {
+           auto& step = b.attribution.steps[i];
+           step.rank = static_cast<uint32_t>(i % 3);
+           const int64_t waits = step.rank == 2 ? 0 : 2'000'000;
+           step.ns[attribution::At(Category::kCommunication)] = waits;
+         }
+       },
+       "all wait alike",
+       [](CaseBuilder& b) {
+         for (auto& step : b.attribution.steps) {
+           step.ns[attribution::At(Category::kCommunication)] = 2'000'000;
+         }
+       }},
+      {"warm-up", "a first step of half a second",
+       [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -500'000'000; }, "of two steps",
+       [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -10'000'000; }},
+      {"cpu-limit", "all cores are burned",
+       [](CaseBuilder& b) {
+         b.attribution.cpu.cores = 2;
+         b.attribution.cpu.process_busy = 1.95;
+         b.Stall("decode", Cause::kCpuContention, 0.4);
+       },
+       "one is free", [](CaseBuilder& b) { b.attribution.cpu.process_busy = 1.0; }},
+      {"compute-bound", "the device computes", [](CaseBuilder&) {}, "it waits",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.2); }},
+      {"balanced", "nothing stands out", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; },
+       "something does", [](CaseBuilder& b) { b.verdict.bound = Bound::kInput; }},
+      {"inconclusive", "two steps", [](CaseBuilder& b) { b.verdict.bound = Bound::kInconclusive; },
+       "enough of them", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; }},
+  };
+}
+
+std::vector<Scenario> AllScenarios() {
+  std::vector<Scenario> all;
+  for (auto& some :
+       {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(), RunScenarios()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+}  // namespace stallscope::test

@@ -1,0 +1,30 @@
+// For each rule a case that it speaks on, and the smallest difference with which it must not.
+#ifndef STALLSCOPE_TESTS_ANALYZER_FINDINGS_SCENARIOS_H_
+#define STALLSCOPE_TESTS_ANALYZER_FINDINGS_SCENARIOS_H_
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "tests/analyzer/findings/case_builder.h"
+
+namespace stallscope::test {
+
+struct Scenario {
+  std::string_view id;
+  std::string_view what;
+  std::function<void(CaseBuilder&)> fires;
+  std::string_view unless;
+  std::function<void(CaseBuilder&)> near_miss;  // on top of `fires`
+};
+
+std::vector<Scenario> ReadScenarios();
+std::vector<Scenario> MapScenarios();
+std::vector<Scenario> StoreScenarios();
+std::vector<Scenario> DeviceScenarios();
+std::vector<Scenario> RunScenarios();
+std::vector<Scenario> AllScenarios();
+
+}  // namespace stallscope::test
+
+#endif  // STALLSCOPE_TESTS_ANALYZER_FINDINGS_SCENARIOS_H_

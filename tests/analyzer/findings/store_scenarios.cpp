@@ -1,0 +1,86 @@
+#include "tests/analyzer/findings/scenarios.h"
+
+namespace stallscope::test {
+
+using attribution::Cause;
+
+namespace {
+
+void AddRepeat(CaseBuilder& b, int64_t count) {
+  b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", RepeatSpec{count}});
+  b.TakeStagesFromSpec();
+}
+
+void AddCacheBefore(CaseBuilder& b, size_t stage) {
+  b.spec.stages.insert(b.spec.stages.begin() + static_cast<ptrdiff_t>(stage),
+                       {"cache", CacheSpec{}});
+  b.TakeStagesFromSpec();
+}
+
+}  // namespace
+
+std::vector<Scenario> StoreScenarios() {
+  return {
+      {"cache", "every epoch decodes again",
+       [](CaseBuilder& b) {
+         AddRepeat(b, 0);
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "there is one epoch only", [](CaseBuilder& b) { b.SpecOf<RepeatSpec>("repeat").count = 1; }},
+      {"cache", "every epoch reads again",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"flip"};
+         AddRepeat(b, 3);
+         b.ReadElements(500, 4, 100'000, 2);
+         b.Stall("read", Cause::kIo, 0.5);
+       },
+       "it is random work that costs the time",
+       [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("augment"); }},
+      {"cache-place", "decoded behind the cache",
+       [](CaseBuilder& b) {
+         AddCacheBefore(b, 1);
+         std::swap(b.spec.stages[2], b.spec.stages[3]);  // cache, decode, shuffle
+         b.TakeStagesFromSpec();
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "what it decodes is random",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "flip"};
+       }},
+      {"snapshot", "decoding that never changes",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the time goes into reading",
+       [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("read"); }},
+      {"precomputed-augmentation", "augmenting is what takes the time",
+       [](CaseBuilder& b) { b.Stall("augment", Cause::kCpu, 0.5); }, "it is not random",
+       [](CaseBuilder& b) { b.SpecOf<MapSpec>("augment").ops = {"resize(224)"}; }},
+      {"precomputed-augmentation", "a cache behind random work",
+       [](CaseBuilder& b) { AddCacheBefore(b, 4); }, "it stands before",
+       [](CaseBuilder& b) {
+         std::swap(b.spec.stages[3], b.spec.stages[4]);
+         b.TakeStagesFromSpec();
+       }},
+      {"prefetch", "the batch is made in the trainer's thread",
+       [](CaseBuilder& b) {
+         b.spec.stages.pop_back();
+         b.SpecOf<MapSpec>("decode").parallelism = {1, false};
+         b.SpecOf<MapSpec>("augment").parallelism = {1, false};
+         b.TakeStagesFromSpec();
+         b.Stall("decode", Cause::kCpu, 0.4);
+         b.UseOf("decode").service_ns.mean *= 0.4;
+       },
+       "it is made in threads of its own",
+       [](CaseBuilder& b) { b.UseOf("batch").runs_in = b.IdOf("batch"); }},
+      {"prefetch", "bursts empty two places",
+       [](CaseBuilder& b) {
+         b.SpecOf<PrefetchSpec>("prefetch").buffer_size = {1, false};
+         b.TakeStagesFromSpec();
+         b.Stall("decode", Cause::kBuffer, 0.15);
+         auto& decode = b.UseOf("decode");
+         decode.service_ns.mean = 0.8 * CaseBuilder::kStepNs * decode.workers / CaseBuilder::kBatch;
+         decode.service_ns.variation = 8;
+       },
+       "they are rare", [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
+  };
+}
+
+}  // namespace stallscope::test

@@ -1,3 +1,0 @@
-stallscope_test(NAME analyzer/findings_verdict
-  SOURCES findings/verdict_test.cpp
-  LINKS analyzer/findings)

@@ -1,0 +1,245 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analyzer/report/escape.h"
+#include "analyzer/report/forms.h"
+#include "analyzer/report/html.h"
+#include "analyzer/report/junit.h"
+#include "analyzer/report/markdown.h"
+#include "analyzer/report/sarif.h"
+#include "tests/analyzer/report/golden.h"
+#include "tests/analyzer/report/sample_reports.h"
+
+using namespace stallscope;
+using nlohmann::json;
+
+namespace {
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
+  return count;
+}
+bool Has(const std::string& text, const std::string& part) { return Count(text, part) != 0; }
+
+report::CheckRow Check(report::CheckLevel level, report::Outcome outcome) {
+  return {"breakdown.input_stall.fraction",
+          "at most 0.05",
+          level,
+          outcome,
+          0.4,
+          0.39,
+          0.41,
+          "breakdown.input_stall.fraction is 0.4 (0.39 to 0.41); must be at most 0.05"};
+}
+
+report::Report WithBudget() {
+  using report::CheckLevel;
+  using report::Outcome;
+  report::Report report = test::InputBoundReport();
+  report.budget = {
+      Check(CheckLevel::kError, Outcome::kFail), Check(CheckLevel::kWarn, Outcome::kFail),
+      Check(CheckLevel::kError, Outcome::kInconclusive), Check(CheckLevel::kError, Outcome::kPass)};
+  return report;
+}
+
+// Every tag that is opened is closed, and nothing is there that is no tag, entity or character.
+void CheckWellFormed(const std::string& xml, const std::set<std::string>& empty_tags) {
+  std::vector<std::string> open;
+  for (size_t at = 0; (at = xml.find('<', at)) != std::string::npos;) {
+    const size_t end = xml.find('>', at);
+    REQUIRE(end != std::string::npos);
+    const std::string tag = xml.substr(at + 1, end - at - 1);
+    at = end;
+    REQUIRE(tag.find('<') == std::string::npos);
+    if (tag.starts_with("!") || tag.starts_with("?")) continue;
+    const std::string name = tag.substr(0, tag.find_first_of(" /", 1));
+    if (tag.starts_with("/")) {
+      REQUIRE_FALSE(open.empty());
+      REQUIRE("/" + open.back() == tag);
+      open.pop_back();
+    } else if (!tag.ends_with("/") && !empty_tags.contains(name)) {
+      open.push_back(name);
+    }
+  }
+  CHECK(open.empty());
+  CHECK(std::none_of(xml.begin(), xml.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
+  }));
+}
+
+// What is left of Markdown when its blocks and spans of code are taken out.
+std::string WithoutCode(const std::string& markdown) {
+  std::string rest;
+  for (size_t at = 0; at < markdown.size();) {
+    if (markdown[at] == '\\') {
+      rest += markdown.substr(at, 2);
+      at += 2;
+    } else if (markdown[at] != '`') {
+      rest += markdown[at++];
+    } else {
+      const size_t end = markdown.find_first_not_of('`', at);
+      const std::string fence = markdown.substr(at, end - at);
+      size_t close = markdown.find(fence, end);
+      // A longer run of backticks is part of the code.
+      while (close != std::string::npos && markdown.substr(close + fence.size(), 1) == "`") {
+        close = markdown.find(fence, markdown.find_first_not_of('`', close));
+      }
+      REQUIRE(close != std::string::npos);
+      at = close + fence.size();
+    }
+  }
+  return rest;
+}
+
+const std::set<std::string> kHtmlEmpty = {"meta", "link", "br"};
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("escapes") {
+    using namespace report;
+    CHECK(EscapeMarkup("<a href=\"x\">'&\x01\n") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;??");
+    CHECK(EscapeMarkupLines("a\r\n\tb<\x1b") == "a\n\tb&lt;?");
+    CHECK(EscapeMarkup("\uffff") == "?");
+    CHECK(EscapeMarkdown("a|b*c_d _e_: 1.5") == "a\\|b\\*c_d \\_e\\_: 1.5");
+    CHECK(EscapeMarkdown("<b>&amp;") == "&lt;b&gt;&amp;amp;");
+    CHECK(EscapeMarkdown("https://x www.y @me") == "https\\://x www\\.y @\u200bme");
+    CHECK(MarkdownCode("a|b") == "`a\\|b`");
+    CHECK(MarkdownCode("a``b") == "``` a``b ```");
+    CHECK(MarkdownCode("") == "-");
+    CHECK(MarkdownBlock("py", "x\n```\ny") == "````py\nx\n```\ny\n````\n");
+  }
+
+  TEST_CASE("golden pages") {
+    test::MatchesGolden("input_bound.md", report::WriteMarkdown(WithBudget()));
+    test::MatchesGolden("slower.md", report::WriteMarkdown(test::SlowerComparison()));
+    test::MatchesGolden("budget.junit.xml", report::WriteJunit(WithBudget()));
+    test::MatchesGolden("budget.sarif", report::WriteSarif(WithBudget()));
+  }
+
+  TEST_CASE("html: one page without a script, an address or a name as it was") {
+    const std::string page = report::WriteHtml(test::InputBoundReport());
+    CHECK(page.starts_with("<!doctype html>"));
+    CHECK_FALSE(Has(page, "<script"));
+    CHECK_FALSE(Has(page, "http://"));
+    CHECK_FALSE(Has(page, "https://"));
+    CHECK_FALSE(Has(page, "url("));
+    CHECK_FALSE(Has(page, "@import"));
+    CHECK(Has(page, "prefers-color-scheme: dark"));
+    CHECK(Has(page, "input-bound: decode (cpu)"));
+    CHECK(Has(page, "<summary>tf.data</summary>"));
+    CHECK(Count(page, "<svg") == 4);
+    CHECK(page.size() < 400'000);
+    CheckWellFormed(page, kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(test::InconclusiveReport()), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(report::Report{}), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(test::SlowerComparison()), kHtmlEmpty);
+  }
+
+  TEST_CASE("hostile names are shown and never obeyed") {
+    for (const std::string& name : test::NastyTexts()) {
+      const report::Report report = test::ReportNamed(name);
+      const std::string page = report::WriteHtml(report);
+      CHECK_FALSE(Has(page, "<script"));
+      CHECK_FALSE(Has(page, "<img"));
+      CheckWellFormed(page, kHtmlEmpty);
+      CheckWellFormed(report::WriteJunit(report), {});
+      const std::string markdown = WithoutCode(report::WriteMarkdown(report));
+      for (const char* part :
+           {"\n# heading", "@someone", "<script", "<img", "[link]", "**bold**"}) {
+        CHECK_FALSE_MESSAGE(Has(markdown, part), std::string(part) << " in:\n" << markdown);
+      }
+      CHECK_FALSE(json::parse(report::WriteSarif(report), nullptr, false).is_discarded());
+    }
+  }
+
+  TEST_CASE("a stage graph with a circle, a missing input or a stage of its own ends") {
+    report::Report report = test::InputBoundReport();
+    report.stages[0].inputs = {"prefetch", "nobody", "read"};
+    CheckWellFormed(report::WriteHtml(report), kHtmlEmpty);
+    report.stages.resize(1);
+    CheckWellFormed(report::WriteHtml(report), kHtmlEmpty);
+  }
+
+  TEST_CASE("junit: a case a check") {
+    const std::string strict = report::WriteJunit(WithBudget());
+    CHECK(Count(strict, "<testcase ") == 4);
+    CHECK(Count(strict, "tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\"") == 2);
+    CHECK(Count(strict, "<failure ") == 1);
+    CHECK(Has(strict, "warning: breakdown.input_stall.fraction is 0.4"));
+    const std::string lenient = report::WriteJunit(WithBudget(), false);
+    CHECK(Has(lenient, "tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\""));
+  }
+
+  TEST_CASE("junit: without a budget nothing fails") {
+    const std::string bound = report::WriteJunit(test::InputBoundReport());
+    CHECK(Has(bound, "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\""));
+    CHECK(Has(bound, "name=\"input-bound: decode (cpu)\""));
+    CHECK(Has(bound, "name=\"map-parallelism\""));
+    CHECK(Has(report::WriteJunit(test::InconclusiveReport()), "skipped=\"1\""));
+    CHECK(Has(report::WriteJunit(test::SlowerComparison()), "failures=\"1\""));
+  }
+
+  // What the 2.1.0 schema requires of what is written here.
+  TEST_CASE("sarif: a log as the schema has it") {
+    report::Report report = WithBudget();
+    report.trace = "runs/a b.sst";
+    const json log = json::parse(report::WriteSarif(report, {.tool_version = "0.1.0"}));
+    CHECK(log["version"] == "2.1.0");
+    CHECK(log["$schema"].is_string());
+    REQUIRE(log["runs"].size() == 1);
+    const json& run = log["runs"][0];
+    CHECK(run["tool"]["driver"]["name"] == "stallscope");
+    const json& rules = run["tool"]["driver"]["rules"];
+    std::set<std::string> ids;
+    for (const json& rule : rules) {
+      CHECK(ids.insert(rule["id"]).second);
+      CHECK(rule["shortDescription"]["text"].is_string());
+    }
+    CHECK(ids == std::set<std::string>{"map-parallelism", "cache", "budget"});
+    REQUIRE(run["results"].size() == 5);  // the finding of severity info is none
+    for (const json& result : run["results"]) {
+      CHECK(rules.at(result["ruleIndex"].get<size_t>())["id"] == result["ruleId"]);
+      CHECK(std::set<std::string>{"error", "warning", "note", "none"}.contains(result["level"]));
+      CHECK_FALSE(result["message"]["text"].get<std::string>().empty());
+      const json& place = result["locations"][0]["physicalLocation"];
+      CHECK(place["artifactLocation"]["uri"] == "runs/a%20b.sst");
+      CHECK(place["region"]["startLine"] == 1);
+    }
+    CHECK(run["results"][0]["level"] == "error");
+    CHECK(run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == "decode");
+    CHECK(run["results"][2]["level"] == "error");    // a failed check
+    CHECK(run["results"][3]["level"] == "warning");  // of level warn
+    const json spec = json::parse(report::WriteSarif(report, {.spec_path = "specs/a.json"}));
+    CHECK(spec["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+              ["uri"] == "specs/a.json");
+  }
+
+  TEST_CASE("sarif: nothing to say is an empty list") {
+    const json log = json::parse(report::WriteSarif(test::BalancedReport()));
+    CHECK(log["runs"][0]["results"] == json::array());
+    CHECK(log["runs"][0]["tool"]["driver"]["rules"] == json::array());
+  }
+
+  TEST_CASE("sarif: a comparison has one result at most") {
+    const json slower = json::parse(report::WriteSarif(test::SlowerComparison()));
+    CHECK(slower["runs"][0]["results"].size() == 1);
+    CHECK(slower["runs"][0]["results"][0]["ruleId"] == "regression");
+    const json none = json::parse(report::WriteSarif(compare::Comparison{}));
+    CHECK(none["runs"][0]["results"].empty());
+  }
+
+  TEST_CASE("every form has a word, and writes something of everything") {
+    CHECK_FALSE(report::FormOf("yaml").has_value());
+    for (const std::string_view word : report::kFormWords) {
+      const report::Form form = *report::FormOf(word);
+      CHECK_FALSE(report::Write(test::InputBoundReport(), form).empty());
+      CHECK_FALSE(report::Write(report::Report{}, form).empty());
+      CHECK_FALSE(report::Write(test::SlowerComparison(), form).empty());
+    }
+  }
+}
