@@ -100,7 +100,7 @@ bool Recording::AnyRingFilling() {
 }
 
 void Recording::FlusherLoop() {
-  pthread_setname_np(pthread_self(), "stallscope");
+  pthread_setname_np(pthread_self(), "sst-flusher");
   int64_t last_flush = MonotonicNs();
   std::unique_lock lock(wake_mutex_);
   while (!stop_flusher_) {
