@@ -40,11 +40,12 @@ size_t WarmupSteps(const std::vector<int64_t>& durations_ns) {
   const auto median = static_cast<double>(*middle);
   const auto unlike = [&](int64_t ns) {
     const auto duration = static_cast<double>(ns);
-    return duration > 1.5 * median || 1.5 * duration < median;
+    return duration > kUnlikeTheMedian * median || kUnlikeTheMedian * duration < median;
   };
   size_t warmup = 0;
   while (warmup < steps && unlike(durations_ns[warmup])) ++warmup;
-  if (warmup > std::max<size_t>(steps / 4, 1)) warmup = 1;
+  const auto most = static_cast<size_t>(kMostWarmUp * static_cast<double>(steps));
+  if (warmup > std::max<size_t>(most, 1)) warmup = 1;
   return std::min(warmup, steps - kLeastSteps);
 }
 

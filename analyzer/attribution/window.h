@@ -8,6 +8,9 @@
 
 namespace stallscope::attribution {
 
+constexpr double kUnlikeTheMedian = 1.5;
+constexpr double kMostWarmUp = 0.25;
+
 // How many of the first steps are warm-up, by their durations: those at the beginning that lie
 // outside 1.5 times the median of all, either way. Where that would be more than a quarter of the
 // run it is a phase of the run and no warm-up, and at most the first step is left out. At least 3

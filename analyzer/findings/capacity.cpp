@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "analyzer/attribution/window.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
 
@@ -98,11 +99,15 @@ double StepSeconds(const Load& load) {
     places += group.places_batches;
     const double y = load.batch * group.SecondsPerSample();
     if (y <= 0) continue;
+    if (load.burst_s.has_value()) {
+      wait_s = std::max(wait_s, y - x);
+      continue;
+    }
     const double exponent =
         Exponent(places, load.device_variation, BatchVariation(group, load.batch));
     wait_s = std::max(wait_s, ProbabilityEmpty(x, y, exponent) * y);
   }
-  const double step_s = x + load.held_s + wait_s;
+  const double step_s = x + load.held_s + wait_s + load.burst_s.value_or(0);
   if (load.cores <= 0) return step_s;
   return std::max(step_s, load.batch * CpuSeconds(load) / load.cores);
 }
@@ -171,6 +176,12 @@ Anchors Anchored(const Load& before, const Load& after) {
   return anchors;
 }
 
+// Of a run that begins at the old speed. Short beginnings of another speed are not counted.
+double WithLateStart(double factor, double late) {
+  const bool warm_up = factor > attribution::kUnlikeTheMedian && late <= attribution::kMostWarmUp;
+  return warm_up ? factor : 1 / (late + (1 - late) / factor);
+}
+
 }  // namespace
 
 StageLoad* Load::Find(StageId stage) {
@@ -233,6 +244,8 @@ std::optional<Load> LoadOf(const Case& c) {
   }
   const double step_s = load.batch / load.measured;
   load.held_s = BlamedOn(c, attribution::Cause::kOrder) * step_s;
+  const double bursts = BlamedOn(c, attribution::Cause::kBuffer);
+  if (bursts > Share(c, Category::kInputStall) / 2) load.burst_s = bursts * step_s;
   for (StageId id : InOrder(c)) {
     const attribution::StageUse* use = UseOf(c, id);
     if (use == nullptr) continue;
@@ -248,6 +261,15 @@ std::optional<Load> LoadOf(const Case& c) {
   return load;
 }
 
+void PrepareAhead(Load& load, int64_t batches) {
+  if (load.stages.empty()) return;
+  StageLoad stage;
+  stage.own_threads = true;
+  stage.items = 1 / std::max(1.0, load.batch);
+  stage.places = static_cast<double>(batches);
+  load.stages.push_back(stage);
+}
+
 std::optional<Gain> GainOf(const Load& before, const Effect& effect) {
   const double law = SamplesPerSecond(before);
   if (!before.input_explained || law <= 0 || before.measured <= 0) return std::nullopt;
@@ -259,7 +281,9 @@ std::optional<Gain> GainOf(const Load& before, const Effect& effect) {
   for (size_t i = 0; i < effect.sizes.size(); ++i) {
     Load after = before;
     effect.apply(after, effect.sizes[i]);
-    const Anchors anchors = Anchored(before, after);
+    Anchors anchors = Anchored(before, after);
+    anchors.as_time = WithLateStart(anchors.as_time, effect.late);
+    anchors.as_factor = WithLateStart(anchors.as_factor, effect.late);
     low = std::min({low, anchors.as_time, anchors.as_factor});
     high = std::max({high, anchors.as_time, anchors.as_factor});
     if (i == 1) gain.predicted = std::sqrt(anchors.as_time * anchors.as_factor);

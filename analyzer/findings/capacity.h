@@ -44,7 +44,9 @@ struct Load {
   double other_cpu_s = 0;                        // burned outside of the stages, for one sample
   double batch = 1;                              // samples of a step
   attribution::PerCategory<double> exposed_s{};  // of a step; no input stall
-  double held_s = 0;            // of a step: batches that were finished but not in order yet
+  double held_s = 0;  // of a step: batches that were finished but not in order yet
+  // Of a step, as recorded: where most of the stall is bursts the law's guess of them is not used.
+  std::optional<double> burst_s;
   double device_variation = 0;  // of what the exposed times add up to
   double measured = 0;          // samples a second
   double spread = 0;            // half of its 90 % interval, as a part of it
@@ -70,7 +72,12 @@ double ConsumerSamplesPerSecond(const Load& load);
 struct Effect {
   std::function<void(Load&, double size)> apply;
   std::array<double, 3> sizes = {1, 1, 1};  // low, middle, high
+  double late = 0;  // the part of a run like this one that is over before the change shows
 };
+
+// Everything works in threads of its own from here on, with so many batches between it and the
+// trainer.
+void PrepareAhead(Load& load, int64_t batches);
 
 // Nothing where the law does not fit the run well enough to price anything.
 std::optional<Gain> GainOf(const Load& before, const Effect& effect);

@@ -1,6 +1,9 @@
 #include "analyzer/findings/device_time.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "analyzer/findings/spec_view.h"
 
 namespace stallscope::findings {
 
@@ -11,10 +14,32 @@ Effect WithExposedTimes(Category category, std::array<double, 3> sizes) {
   return {[category](Load& load, double size) { load.exposed_s[At(category)] *= size; }, sizes};
 }
 
-Effect WithLargerBatch(StageId batch, double factor, std::array<double, 3> sizes) {
+namespace {
+
+// How much the computing grows with the batch. An emulated device says it; of a real one a run
+// with batches of one size does not tell: by the factor at worst, less where a small batch leaves
+// units idle.
+std::array<double, 3> Growth(const Case& c, double factor) {
+  const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
+  if (!emulated) return {factor, std::pow(factor, 0.96), std::pow(factor, 0.85)};
+  const auto batch = FirstOf<BatchSpec>(*c.spec);
+  if (batch >= c.spec->stages.size()) return {factor, factor, factor};
+  const EmulatedSpec device = Resolved(c.spec->trainer.emulated);
+  const auto replicas =
+      static_cast<double>(std::max<int64_t>(c.spec->trainer.strategy.replicas, 1));
+  const double samples_us = device.compute_us_per_sample / replicas *
+                            static_cast<double>(As<BatchSpec>(c.spec->stages[batch])->size);
+  const double now_us = device.compute_us_per_batch + samples_us;
+  const double growth = now_us > 0 ? (now_us + (factor - 1) * samples_us) / now_us : 1;
+  return {growth, growth, growth};
+}
+
+}  // namespace
+
+Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
   return {[batch, factor](Load& load, double size) {
             load.batch *= factor;
-            load.exposed_s[At(Category::kCompute)] *= std::pow(size, std::log2(factor));
+            load.exposed_s[At(Category::kCompute)] *= size;
             load.exposed_s[At(Category::kTransfer)] *= factor;
             load.held_s *= factor;
             StageLoad* stage = load.Find(batch);
@@ -23,7 +48,7 @@ Effect WithLargerBatch(StageId batch, double factor, std::array<double, 3> sizes
             stage->service_s *= factor;
             stage->cpu_s *= factor;
           },
-          sizes};
+          Growth(c, factor)};
 }
 
 // An emulated link says its speeds. Of a real one the run tells only one of them: pinned memory is

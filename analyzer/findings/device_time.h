@@ -10,8 +10,8 @@ namespace stallscope::findings {
 Effect WithExposedTimes(attribution::Category category, std::array<double, 3> sizes);
 
 // Steps of `factor` times as many samples. What a step costs once stays, what a sample costs grows
-// along; `sizes` is how much the computing grows for each doubling.
-Effect WithLargerBatch(StageId batch, double factor, std::array<double, 3> sizes);
+// along.
+Effect WithLargerBatch(const Case& c, StageId batch, double factor);
 
 // What stays of the copies' time once they come from pinned memory: low, middle, high.
 std::array<double, 3> LeftWhenPinned(const Case& c);

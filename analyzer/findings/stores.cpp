@@ -1,6 +1,7 @@
 #include "analyzer/findings/stores.h"
 
 #include "analyzer/findings/facts.h"
+#include "analyzer/findings/op_cost.h"
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
@@ -49,24 +50,25 @@ std::optional<StoreCase> StoreCaseOf(const Case& c) {
   return store;
 }
 
-Effect Stored(const Case& c, const StoreCase& store, std::array<double, 3> left) {
+Effect Stored(const Case& c, const StoreCase& store, std::array<double, 3> left, double late) {
   std::vector<StageId> spared;
   for (size_t i = 0; i <= store.prefix.last; ++i) {
     spared.push_back(StageNamed(c, c.spec->stages[i].name));
   }
-  const bool whole = store.prefix.whole;
-  return {[spared, whole](Load& load, double size) {
+  double behind = 0;  // of a map that is split
+  if (!store.prefix.whole) {
+    behind = ShareFrom(OpsOf(*As<MapSpec>(c.spec->stages[store.prefix.last])), store.prefix.ops);
+  }
+  return {[spared, behind](Load& load, double size) {
             for (size_t i = 0; i < spared.size(); ++i) {
               StageLoad* stage = load.Find(spared[i]);
               if (stage == nullptr) continue;
-              // Of a map that is split, the run does not tell which part took how long: half.
-              const bool split = !whole && i + 1 == spared.size();
-              const double kept = split ? 0.5 : i == 0 ? size : 0;
+              const double kept = i == 0 ? size : i + 1 == spared.size() ? behind : 0;
               stage->service_s *= kept;
               stage->cpu_s *= kept;
             }
           },
-          left};
+          left, late};
 }
 
 }  // namespace stallscope::findings

@@ -23,8 +23,8 @@ struct StoreCase {
 std::optional<StoreCase> StoreCaseOf(const Case& c);
 
 // The stages before the store do nothing any more. `left` of the source's time stays for each
-// sample, which is what reading from the store takes.
-Effect Stored(const Case& c, const StoreCase& store, std::array<double, 3> left);
+// sample, which is what reading from the store takes. `late`: the part of the run that fills it.
+Effect Stored(const Case& c, const StoreCase& store, std::array<double, 3> left, double late);
 
 }  // namespace stallscope::findings
 

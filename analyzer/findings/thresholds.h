@@ -6,6 +6,7 @@
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_
 
+#include <array>
 #include <cstdint>
 
 namespace stallscope::findings {
@@ -40,6 +41,9 @@ constexpr int64_t kMostWorkers = 64;
 constexpr int64_t kMostReaders = 16;
 // Two batches ahead is what tf.data's and PyTorch's guides begin with; a first prefetch gets it.
 constexpr int64_t kFirstPrefetch = 2;
+// How full a deeper buffer is when a burst comes: what is known is that the stages before it have
+// some capacity to spare, not how much of it until the next burst.
+constexpr std::array<double, 3> kFilledBeforeABurst = {0.5, 0.9, 1.0};
 // A deeper prefetch than this hides no burst that twice as much memory would not.
 constexpr int64_t kMostPrefetch = 64;
 // Cores are "all burned" from here on: the last tenth goes to the kernel and to unlucky placing.

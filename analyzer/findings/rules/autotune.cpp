@@ -29,6 +29,8 @@ std::vector<StageId> TooSlow(const Case& c, const Load& load) {
     const StageId id = StageNamed(c, stage.name);
     const attribution::StageUse* use = UseOf(c, id);
     if (knob == nullptr || knob->automatic || use == nullptr || use->serial) continue;
+    // Whether more readers get more out of a disk, one run does not tell.
+    if (2 * use->io_ns > use->busy_ns) continue;
     if (use->capacity_samples_per_s.value_or(wanted) < wanted) slow.push_back(id);
   }
   return slow;

@@ -41,7 +41,7 @@ void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   draft.words.value = std::to_string(2 * now);
   Recommend(draft, fmt::format("make batches of {}, and scale the learning rate along", 2 * now),
             spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
-            WithLargerBatch(batch, 2, {2.0, 1.95, 1.8}));
+            WithLargerBatch(c, batch, 2));
   const double bytes = BytesOfBatch(c);
   if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
   drafts.push_back(std::move(draft));

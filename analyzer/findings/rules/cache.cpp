@@ -21,6 +21,15 @@ std::optional<double> BytesOf(const StoreCase& store) {
   return static_cast<double>(store.elements) * store.element_bytes;
 }
 
+// The part of the run that it took; nothing where it was all of it.
+std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
+  double samples = 0;
+  for (const auto& step : c.attribution.steps) samples += step.samples;
+  const auto epoch = static_cast<double>(store.elements);
+  if (epoch <= 0 || epoch >= samples) return std::nullopt;
+  return epoch / samples;
+}
+
 }  // namespace
 
 void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -43,12 +52,18 @@ void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);
   // The last epochs' speed: the first one fills the cache. From a disk it costs what reading does.
   const std::array<double, 3> left =
-      fits ? std::array<double, 3>{0.2, 0.05, 0.0} : std::array<double, 3>{2.0, 1.0, 0.5};
-  Recommend(draft,
-            fmt::format("cache in {} behind {}; faster from the second epoch on",
-                        ToWord(cache.where), NameOf(c, last)),
-            StoreBehind(*c.spec, store->prefix, {FreshName(*c.spec, "cache"), cache}),
-            Stored(c, *store, left));
+      fits ? std::array<double, 3>{0.1, 0.01, 0.0} : std::array<double, 3>{2.0, 1.0, 0.5};
+  const std::string text = fmt::format("cache in {} behind {}; faster from the second epoch on",
+                                       ToWord(cache.where), NameOf(c, last));
+  Patch patch = StoreBehind(*c.spec, store->prefix, {FreshName(*c.spec, "cache"), cache});
+  const std::optional<double> first_epoch = FirstEpoch(c, *store);
+  if (first_epoch.has_value()) {
+    Recommend(draft, text, std::move(patch), Stored(c, *store, left, *first_epoch));
+  } else {
+    RecommendUnpriced(
+        draft, text, std::move(patch),
+        "the run ended within the first epoch, which fills the cache: record several");
+  }
   if (fits && bytes.has_value()) {
     draft.finding.recommendation->memory_bytes = static_cast<int64_t>(*bytes);
   }

@@ -35,7 +35,7 @@ void CapturedGraph(const Case& c, const Load*, std::vector<Draft>& drafts) {
                    idle.launch_queue_mean));
   Recommend(draft, "capture a step's launches once, and replay them",
             c.spec.has_value() ? Setting("trainer.graph", "captured") : Patch(),
-            WithExposedTimes(Category::kLaunch, {0.4, 0.15, 0.03}));
+            WithExposedTimes(Category::kLaunch, {0.3, 0.08, 0.02}));
   drafts.push_back(std::move(draft));
 }
 

@@ -19,9 +19,11 @@ namespace {
 constexpr std::array<double, 3> kHidden = {0.6, 0.9, 1.0};
 
 // Only so much is hidden as is computed meanwhile. The size is the number of the assumption: the
-// copies become faster, too, where they were not from pinned memory.
-Effect Hidden(const std::array<double, 3>& left) {
-  return {[left](Load& load, double size) {
+// copies become faster, too, where they were not from pinned memory. With batches prefetched to the
+// device, the next one is asked for while this one is computed, like from a prefetch.
+Effect Hidden(const std::array<double, 3>& left, int64_t ahead) {
+  return {[left, ahead](Load& load, double size) {
+            if (ahead > 0) PrepareAhead(load, ahead);
             const auto which = static_cast<size_t>(size);
             double& transfer = load.exposed_s[At(Category::kTransfer)];
             transfer *= left[which];
@@ -44,17 +46,19 @@ void CopyOverlap(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kCopy,
        fmt::format("{} copies to the device, none beside a kernel's work", copies.count));
   Patch patch;
+  int64_t ahead = 0;
   if (c.spec.has_value()) {
     patch = Setting("transfer.overlap", true);
     // A copy from pageable memory holds the host up until it is done.
     if (!c.spec->transfer.pinned) patch.changes.emplace_back(SetTo("transfer.pinned", true));
     if (c.spec->transfer.prefetch_to_device == 0) {
-      patch.changes.emplace_back(SetTo("transfer.prefetch_to_device", kFirstPrefetch));
+      ahead = kFirstPrefetch;
+      patch.changes.emplace_back(SetTo("transfer.prefetch_to_device", ahead));
     }
   }
   draft.words.value = std::to_string(kFirstPrefetch);
   Recommend(draft, "copy the next batch, from pinned memory, while this one is computed",
-            std::move(patch), Hidden(LeftWhenPinned(c)));
+            std::move(patch), Hidden(LeftWhenPinned(c), ahead));
   const double bytes = BytesOfBatch(c) * static_cast<double>(kFirstPrefetch);
   if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
   drafts.push_back(std::move(draft));

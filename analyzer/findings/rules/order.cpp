@@ -26,7 +26,7 @@ std::string LongestHold(const Case& c, StageId stage) {
 // Without order some of the held time goes into waiting for what is not finished either.
 Effect NotHeld(double share_of_held) {
   return {[share_of_held](Load& load, double size) { load.held_s *= 1 - share_of_held * size; },
-          {0.5, 0.8, 1.0}};
+          {0.7, 0.95, 1.0}};
 }
 
 }  // namespace

@@ -14,23 +14,54 @@ using attribution::Cause;
 
 namespace {
 
-// Everything works in threads of its own from here on, with so many batches between.
 Effect Ahead(int64_t batches) {
-  return {[batches](Load& load, double) {
-    if (load.stages.empty()) return;
-    StageLoad stage;
-    stage.own_threads = true;
-    stage.items = 1 / std::max(1.0, load.batch);
-    stage.places = static_cast<double>(batches);
-    load.stages.push_back(stage);
-  }};
+  return {[batches](Load& load, double) { PrepareAhead(load, batches); }};
 }
 
-Effect Deeper(StageId stage, int64_t batches) {
-  return {[stage, batches](Load& load, double) {
-    StageLoad* use = load.Find(stage);
-    if (use != nullptr) use->places = static_cast<double>(batches);
-  }};
+// How long the trainer waited in each step, and how long a step takes else.
+struct Bursts {
+  std::vector<double> waits_s;
+  double step_s = 0;
+
+  // What is left of them where so many more batches lie ready: each hides a step's time.
+  double LeftWith(double more) const {
+    double all_s = 0;
+    double left_s = 0;
+    for (const double wait_s : waits_s) {
+      all_s += wait_s;
+      left_s += std::max(0.0, wait_s - more * step_s);
+    }
+    return all_s > 0 ? left_s / all_s : 0;
+  }
+};
+
+Bursts BurstsOf(const Case& c) {
+  Bursts bursts;
+  for (const auto& step : c.attribution.steps) {
+    const int64_t wait_ns = step.ns[attribution::At(attribution::Category::kInputStall)];
+    bursts.waits_s.push_back(static_cast<double>(wait_ns) * 1e-9);
+    bursts.step_s += static_cast<double>(step.end_ns - step.start_ns - wait_ns) * 1e-9;
+  }
+  bursts.step_s /= static_cast<double>(std::max<size_t>(bursts.waits_s.size(), 1));
+  return bursts;
+}
+
+// Enough to cover the longest, as a power of two.
+int64_t EnoughFor(const Bursts& bursts, int64_t now) {
+  int64_t places = kFirstPrefetch;
+  const auto covers = [&] { return bursts.LeftWith(static_cast<double>(places - now)) <= 0; };
+  while (places < kMostPrefetch && (places <= now || !covers())) places *= 2;
+  return places;
+}
+
+Effect Deeper(Bursts bursts, StageId stage, int64_t now, int64_t places) {
+  return {[bursts = std::move(bursts), stage, now, places](Load& load, double filled) {
+            StageLoad* use = load.Find(stage);
+            if (use != nullptr) use->places = static_cast<double>(places);
+            if (!load.burst_s.has_value()) return;
+            *load.burst_s *= bursts.LeftWith(filled * static_cast<double>(places - now));
+          },
+          kFilledBeforeABurst};
 }
 
 void SetMemory(const Case& c, int64_t batches, Draft& draft) {
@@ -88,7 +119,8 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     const auto* prefetch = As<PrefetchSpec>(c, stage.id);
     if (prefetch == nullptr || prefetch->buffer_size.automatic) continue;
     const int64_t now = prefetch->buffer_size.value;
-    const int64_t deeper = std::min(kMostPrefetch, std::max<int64_t>(2 * kFirstPrefetch, 4 * now));
+    Bursts bursts = BurstsOf(c);
+    const int64_t deeper = EnoughFor(bursts, now);
     if (deeper <= now) continue;
     Draft draft = About("prefetch", c, stage.id, share,
                         fmt::format("{} of step time is bursts that {} in {} cannot cover; "
@@ -98,7 +130,8 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
          fmt::format("{}: {}", stage.name, Counted(now, "place", "places")));
     draft.words.value = std::to_string(deeper);
     Recommend(draft, fmt::format("let {} hold {} batches", stage.name, deeper),
-              Setting(stage.name + ".buffer_size", deeper), Deeper(stage.id, deeper));
+              Setting(stage.name + ".buffer_size", deeper),
+              Deeper(std::move(bursts), stage.id, now, deeper));
     SetMemory(c, deeper - now, draft);
     drafts.push_back(std::move(draft));
     return;

@@ -35,16 +35,9 @@ void Snapshot(const Case& c, const Load*, std::vector<Draft>& drafts) {
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
   const std::string text = fmt::format(
       "write what {} gives to disk once, and read it in every later run", NameOf(c, last));
-  const double read = BytesOfElement(c);
-  if (read > 0 && store->element_bytes > 0) {
-    // Read as fast, byte for byte, as the source reads; a factor of two for what differs.
-    const double more = store->element_bytes / read;
-    Recommend(draft, text, std::move(patch), Stored(c, *store, {2 * more, more, more / 2}));
-  } else {
-    RecommendUnpriced(draft, text, std::move(patch),
-                      "a run does not tell how large the results are on disk: record it twice with "
-                      "the change, the second run reads the snapshot");
-  }
+  RecommendUnpriced(draft, text, std::move(patch),
+                    "the first run with it is no faster, and a run does not tell how fast the "
+                    "results can be read: record it twice with the change");
   drafts.push_back(std::move(draft));
 }
 

@@ -129,4 +129,32 @@ TEST_SUITE("fast") {
     // The shuffle in decode's threads costs it one part in twenty.
     CHECK(SamplesPerSecond(*load) == Approx(load->measured).epsilon(0.05));
   }
+
+  TEST_CASE("a change that shows late gains for the rest of the run only") {
+    const Load load = Pair(1.0, 10.0, 2, 0.05);
+    Effect spared{[](Load& after, double) { after.stages[0].service_s = 0; }};
+    const double all = GainOf(load, spared)->predicted;
+    REQUIRE(all > 5);
+    // A beginning that differs and is short is warm-up, which no throughput counts.
+    spared.late = 0.25;
+    CHECK(GainOf(load, spared)->predicted == Approx(all));
+    spared.late = 0.5;
+    CHECK(GainOf(load, spared)->predicted == Approx(1 / (0.5 + 0.5 / all)));
+    // One that hardly differs is not seen as warm-up.
+    Effect hardly{[](Load& after, double) { after.stages[0].service_s *= 0.8; }};
+    const double little = GainOf(load, hardly)->predicted;
+    hardly.late = 0.25;
+    CHECK(GainOf(load, hardly)->predicted == Approx(1 / (0.25 + 0.75 / little)));
+  }
+
+  TEST_CASE("recorded bursts count instead of the law's guess of them") {
+    Load load = Pair(1.0, 0.8, 1, 8);
+    load.burst_s = 0.5;
+    CHECK(SamplesPerSecond(load) == Approx(1 / 1.5));
+    load.burst_s = 0;
+    CHECK(SamplesPerSecond(load) == Approx(1));
+    // What the mean cannot deliver is no burst.
+    load.stages[0].service_s = 2;
+    CHECK(SamplesPerSecond(load) == Approx(0.5));
+  }
 }

@@ -41,6 +41,13 @@ std::vector<Scenario> MapScenarios() {
        },
        "one of them keeps up",
        [](CaseBuilder& b) { b.UseOf("augment").capacity_samples_per_s = 1e6; }},
+      {"autotune", "two maps that are both too slow, again",
+       [](CaseBuilder& b) {
+         b.Stall("decode", Cause::kCpu, 0.3);
+         b.Stall("augment", Cause::kCpu, 0.2);
+       },
+       "one of them waits for a disk",
+       [](CaseBuilder& b) { b.UseOf("augment").io_ns = b.UseOf("augment").busy_ns; }},
       {"vectorise", "a map of nothing but values",
        [](CaseBuilder& b) {
          b.spec.stages.insert(b.spec.stages.begin() + 4,

@@ -182,4 +182,49 @@ TEST_SUITE("fast") {
       CHECK(finding->evidence.size() == 2);
     }
   }
+
+  TEST_CASE("a prefetch is made as deep as the longest wait asks for") {
+    CaseBuilder b;
+    b.SpecOf<stallscope::PrefetchSpec>("prefetch").buffer_size = {1, false};
+    b.TakeStagesFromSpec();
+    b.Stall("decode", stallscope::attribution::Cause::kBuffer, 0.4);
+    // Each tenth step waits for what nine steps of work take.
+    using stallscope::attribution::Category;
+    auto& steps = b.attribution.steps;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      auto& stall = steps[i].ns[stallscope::attribution::At(Category::kInputStall)];
+      stall = 0;
+      if (i % 10 == 0) stall = (steps[i].end_ns - steps[i].start_ns) * 9 / 10;
+    }
+    const auto finding = b.FindingOf("prefetch");
+    REQUIRE(finding.has_value());
+    REQUIRE(finding->recommendation.has_value());
+    REQUIRE(finding->recommendation->gain.has_value());
+    CHECK(finding->recommendation->gain->low > 1);
+    const auto changed = Apply(b.spec, finding->recommendation->patch);
+    REQUIRE(changed.ok());
+    b.spec = changed.value();
+    CHECK(b.SpecOf<stallscope::PrefetchSpec>("prefetch").buffer_size.value == 2);
+  }
+
+  TEST_CASE("a cache that no second epoch would use has no price") {
+    CaseBuilder b;
+    b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});
+    b.TakeStagesFromSpec();
+    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    const auto cache = [&] {
+      const auto finding = b.FindingOf("cache");
+      REQUIRE(finding.has_value());
+      REQUIRE(finding->recommendation.has_value());
+      return *finding->recommendation;
+    };
+    const auto trained = static_cast<size_t>(CaseBuilder::kSteps * CaseBuilder::kBatch);
+    b.ReadElements(trained, 1, 100'000);
+    CHECK_FALSE(cache().gain.has_value());
+    CHECK(cache().unpriced.find("record several") != std::string::npos);
+    b.run.rows.elements.clear();
+    b.ReadElements(trained / 10, 1, 100'000, 10);
+    REQUIRE(cache().gain.has_value());
+    CHECK(cache().gain->predicted > 1.5);
+  }
 }
