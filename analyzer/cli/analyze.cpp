@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,10 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse(arguments.traces));
   report::Report report = ReportOn(analysed, !arguments.no_price);
+  if (std::any_of(outputs.begin(), outputs.end(),
+                  [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {
+    report.pictures = report::PicturesOf(analysed.run, analysed.attribution);
+  }
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   int exit_code = 0;
   if (budget.has_value()) {

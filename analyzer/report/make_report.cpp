@@ -150,6 +150,8 @@ timeline::Lane DeviceLane(const attribution::DeviceTimeline& device, bool severa
   return lane;
 }
 
+}  // namespace
+
 Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attribution) {
   Pictures pictures;
   pictures.start_ns = attribution.window.start_ns;
@@ -172,6 +174,8 @@ Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attri
   }
   return pictures;
 }
+
+namespace {
 
 MemoryRow MemoryOf(const model::Run& run, const attribution::MemoryUse& use) {
   MemoryRow memory;
@@ -219,7 +223,6 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
                     verdict.cause,  verdict.confidence,
                     verdict.doubts, verdict.text};
   for (auto& finding : findings) report.findings.push_back(FindingOf(run, std::move(finding)));
-  report.pictures = PicturesOf(run, attribution);
   NameMissingFigures(report);
   return report;
 }

@@ -161,9 +161,12 @@ struct Report {
 // names yet, so that no null goes unexplained. MakeReport has done it.
 void NameMissingFigures(Report& report);
 
-// The findings come in the order in which the report lists them.
+// The findings come in the order in which the report lists them. Without pictures: they take a pass
+// over all spans, and HTML alone shows them.
 Report MakeReport(const model::Run& run, const attribution::Attribution& attribution,
                   const findings::Verdict& verdict, std::vector<findings::Finding> findings);
+
+Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::report
 

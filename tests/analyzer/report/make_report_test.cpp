@@ -111,13 +111,14 @@ TEST_SUITE("fast") {
     CHECK_FALSE(decode.queue->empty.has_value());
     CHECK_FALSE(report.stages.at(0).service_ms.has_value());  // it did nothing that was recorded
 
-    REQUIRE(report.pictures.lanes.size() == 3);
-    CHECK(report.pictures.lanes[0].name == "device 0");
-    CHECK(report.pictures.lanes[0].layers[0] == "compute");
-    CHECK(report.pictures.lanes[0].busy[0].front() == 1);
-    CHECK(report.pictures.lanes[0].busy[0].back() == 0);
-    CHECK(report.pictures.lanes[2].name == "decode");
-    CHECK(report.pictures.step_ms == std::vector<double>{4, 6});
+    const report::Pictures pictures = report::PicturesOf(run, SmallAttribution());
+    REQUIRE(pictures.lanes.size() == 3);
+    CHECK(pictures.lanes[0].name == "device 0");
+    CHECK(pictures.lanes[0].layers[0] == "compute");
+    CHECK(pictures.lanes[0].busy[0].front() == 1);
+    CHECK(pictures.lanes[0].busy[0].back() == 0);
+    CHECK(pictures.lanes[2].name == "decode");
+    CHECK(pictures.step_ms == std::vector<double>{4, 6});
 
     std::string limits;
     for (const std::string& limit : report.trust.limits) limits += limit + "\n";
@@ -132,7 +133,7 @@ TEST_SUITE("fast") {
     a.window.steps = 0;
     a.step_ns.reset();
     const report::Report report = report::MakeReport(SmallRun(), a, {}, {});
-    CHECK(report.pictures.step_ms.empty());
+    CHECK(report::PicturesOf(SmallRun(), a).step_ms.empty());
     CHECK_FALSE(report.step_ms.has_value());
     CHECK(report::WriteText(report).find("no steps, 8.0 us") != std::string::npos);
   }
