@@ -1,0 +1,96 @@
+// A report that is killed while it is written leaves the old one or the new one.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/file.h"
+#include "tests/support/paths.h"
+
+using stallscope::MonotonicNs;
+using stallscope::test::BuildDir;
+using stallscope::test::ScratchDir;
+using stallscope::test::SourceDir;
+
+namespace {
+
+pid_t StartAnalyze(const std::string& trace, const std::string& report) {
+  const std::string program = BuildDir() + "/bin/stallscope";
+  const pid_t child = fork();
+  if (child != 0) return child;
+  dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+  execl(program.c_str(), program.c_str(), "analyze", trace.c_str(), "--no-price", "--format",
+        "html", "-o", report.c_str(), nullptr);
+  _exit(127);
+}
+
+std::string Content(const std::string& path) {
+  auto content = stallscope::ReadWholeFile(path, 1 << 24);
+  return content.ok() ? std::move(content).value() : std::string();
+}
+
+void KillReports(int kills) {
+  ScratchDir dir;
+  const std::string report = dir / "report.html";
+  const std::array<std::string, 2> traces = {SourceDir() + "/sample_traces/input_decode.sst",
+                                             SourceDir() + "/sample_traces/transfer.sst"};
+  std::array<std::string, 2> whole;
+  int64_t longest_ns = 0;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const int64_t start = MonotonicNs();
+    int status = 0;
+    REQUIRE(waitpid(StartAnalyze(traces[i], report), &status, 0) > 0);
+    REQUIRE(status == 0);
+    longest_ns = std::max(longest_ns, MonotonicNs() - start);
+    whole[i] = Content(report);
+    REQUIRE(whole[i].size() > 1000);
+  }
+  REQUIRE(whole[0] != whole[1]);
+  // Most of the run is over before the report is written: later moments are the interesting ones.
+  std::mt19937_64 random(7);
+  std::uniform_int_distribution<int64_t> moment(longest_ns / 2, longest_ns * 5 / 4);
+  size_t there = 1;  // which of them the file holds
+  int replaced = 0;
+  for (int killed = 0; killed < kills;) {
+    const size_t next = 1 - there;
+    const pid_t child = StartAnalyze(traces[next], report);
+    const int64_t until = MonotonicNs() + moment(random);
+    bool ended = false;
+    while (!ended && MonotonicNs() < until) {
+      ended = waitpid(child, nullptr, WNOHANG) == child;
+      std::this_thread::yield();
+    }
+    if (!ended) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+      ++killed;
+    }
+    const std::string left = Content(report);
+    const bool is_new = left == whole[next];
+    REQUIRE((is_new || left == whole[there]));
+    if (is_new) there = next;
+    replaced += is_new ? 1 : 0;
+  }
+  MESSAGE(kills << " kills, " << replaced << " reports in their place");
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a report that is killed on its way leaves the old one or the new one") {
+    KillReports(20);
+  }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("500 reports that are killed on their way leave the old one or the new one") {
+    KillReports(500);
+  }
+}
