@@ -88,10 +88,18 @@ double Exponent(double places, double consumer_variation, double producer_variat
   return std::min(kMostExponent, 1 + 2 * places / (cx * cx + cy * cy));
 }
 
-double StepSeconds(const Load& load) {
+// One step by the law.
+struct StepTime {
+  double known_s = 0;  // what was recorded, or follows from it
+  double wait_s = 0;   // for a producer that is slower, or varies
+  double Seconds() const { return known_s + wait_s; }
+};
+
+StepTime StepOf(const Load& load) {
   const Grouped grouped = GroupsOf(load);
   const double x = load.ExposedS() + load.batch * grouped.trainer_s;
-  double wait_s = 0;
+  StepTime step;
+  step.known_s = x + load.held_s + load.burst_s.value_or(0);
   double places = 0;
   // From the trainer upwards: what lies in the queues behind a group is all that hides its bursts.
   for (size_t i = grouped.groups.size(); i-- > 0;) {
@@ -100,16 +108,18 @@ double StepSeconds(const Load& load) {
     const double y = load.batch * group.SecondsPerSample();
     if (y <= 0) continue;
     if (load.burst_s.has_value()) {
-      wait_s = std::max(wait_s, y - x);
+      step.wait_s = std::max(step.wait_s, y - x);
       continue;
     }
     const double exponent =
         Exponent(places, load.device_variation, BatchVariation(group, load.batch));
-    wait_s = std::max(wait_s, ProbabilityEmpty(x, y, exponent) * y);
+    step.wait_s = std::max(step.wait_s, ProbabilityEmpty(x, y, exponent) * y);
   }
-  const double step_s = x + load.held_s + wait_s + load.burst_s.value_or(0);
-  if (load.cores <= 0) return step_s;
-  return std::max(step_s, load.batch * CpuSeconds(load) / load.cores);
+  if (load.cores > 0) {
+    const double burned_s = load.batch * CpuSeconds(load) / load.cores;
+    step.wait_s = std::max(step.wait_s, burned_s - step.known_s);
+  }
+  return step;
 }
 
 double ServiceWithoutContention(const attribution::StageUse& use) {
@@ -160,19 +170,29 @@ double DeviceVariation(const attribution::Attribution& a) {
   return std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
 }
 
+// The gain, by what becomes of the time that the law did not explain of the run as it was.
 struct Anchors {
-  double as_time = 1;    // the unexplained time stays as it is
+  double as_time = 1;    // it stays
   double as_factor = 1;  // the whole run is slower by a factor
+  double as_wait = 1;    // it is waiting for input, and shrinks like that
 };
 
 Anchors Anchored(const Load& before, const Load& after) {
-  const double law_s = StepSeconds(before);
-  const double after_s = StepSeconds(after);
+  const StepTime law = StepOf(before);
+  const StepTime then = StepOf(after);
   const double measured_s = before.batch / before.measured;
+  const double rest = std::max(0.0, measured_s - law.Seconds()) * after.batch / before.batch;
+  const double more_samples = after.batch / before.batch;
   Anchors anchors;
-  anchors.as_factor = (after.batch / after_s) / (before.batch / law_s);
-  const double rest = std::max(0.0, measured_s - law_s) * after.batch / before.batch;
-  anchors.as_time = (after.batch / (after_s + rest)) / (before.batch / std::max(law_s, measured_s));
+  anchors.as_factor = more_samples * law.Seconds() / then.Seconds();
+  anchors.as_time = more_samples * std::max(law.Seconds(), measured_s) / (then.Seconds() + rest);
+  const double waited_s = std::max(0.0, measured_s - law.known_s);
+  anchors.as_wait = anchors.as_factor;
+  if (law.wait_s > 0) {
+    const double scale = waited_s / law.wait_s;
+    anchors.as_wait =
+        more_samples * (law.known_s + waited_s) / (then.known_s + then.wait_s * scale);
+  }
   return anchors;
 }
 
@@ -202,7 +222,7 @@ double ProbabilityEmpty(double consumer, double producer, double exponent) {
 }
 
 double SamplesPerSecond(const Load& load) {
-  const double step_s = StepSeconds(load);
+  const double step_s = StepOf(load).Seconds();
   return step_s > 0 ? load.batch / step_s : 0;
 }
 
@@ -282,11 +302,12 @@ std::optional<Gain> GainOf(const Load& before, const Effect& effect) {
     Load after = before;
     effect.apply(after, effect.sizes[i]);
     Anchors anchors = Anchored(before, after);
-    anchors.as_time = WithLateStart(anchors.as_time, effect.late);
-    anchors.as_factor = WithLateStart(anchors.as_factor, effect.late);
-    low = std::min({low, anchors.as_time, anchors.as_factor});
-    high = std::max({high, anchors.as_time, anchors.as_factor});
-    if (i == 1) gain.predicted = std::sqrt(anchors.as_time * anchors.as_factor);
+    for (double* factor : {&anchors.as_time, &anchors.as_factor, &anchors.as_wait}) {
+      *factor = WithLateStart(*factor, effect.late);
+      low = std::min(low, *factor);
+      high = std::max(high, *factor);
+    }
+    if (i == 1) gain.predicted = std::sqrt(anchors.as_wait * anchors.as_factor);
   }
   // The measured throughput is one mean, the new run's another one.
   const double noise = std::sqrt(2.0) * before.spread;

@@ -13,7 +13,9 @@
 // diffusion (n+1 becomes 1 + 2n / (cx^2 + cy^2)). Cores limit what is burned, not the workers.
 //
 // The result is a factor, anchored to the measured throughput. What the law did not explain of the
-// run as it was makes the interval wider: once it is taken as time that stays, once as a factor.
+// run as it was makes the interval wider: once it is taken as time that stays, once as a factor,
+// once as waiting for input that shrinks like the rest of it. Between the latter two lies the
+// prediction.
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
 
