@@ -54,9 +54,10 @@ void CheckShape(const json& wanted, const json& got, const std::string& path) {
   }
   REQUIRE(std::string(wanted.type_name()) == got.type_name());
   if (wanted.is_object()) {
-    for (const auto& [key, value] : wanted.items()) {
-      REQUIRE_MESSAGE(got.contains(key), path << "." << key);
-      CheckShape(value, got[key], path + "." + key);
+    for (auto field = wanted.begin(); field != wanted.end(); ++field) {
+      const std::string below = path + "." + field.key();
+      REQUIRE_MESSAGE(got.contains(field.key()), below);
+      CheckShape(field.value(), got[field.key()], below);
     }
   } else if (wanted.is_array() && !wanted.empty()) {
     REQUIRE_FALSE(got.empty());
