@@ -1,0 +1,1 @@
+#include "replay/simulate/simulate.h"

@@ -1,0 +1,1 @@
+#include "replay/whatif/price.h"

@@ -1,0 +1,1 @@
+#include "replay/whatif/speed_up.h"
