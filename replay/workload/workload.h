@@ -34,6 +34,7 @@ struct StageCosts {
   double mean_cpu_ns = 0;
   double mean_blocked_ns = 0;
   double mean_io_ns = 0;
+  std::vector<Cost> hits;   // cache, snapshot: of items that were kept; `items` are those put in
   double handover_ns = 0;   // CPU that a thread of the stage needs for an item besides its work
   double bytes = 0;         // of an item that it hands on
   double kept = 1;          // share of its items that it hands on (filter)
@@ -42,17 +43,19 @@ struct StageCosts {
 
 // What a step costs besides its input.
 struct TrainerCosts {
-  double batch = 1;               // samples of a step, as recorded
-  std::vector<float> compute_ns;  // by step: what the device's kernels took
-  double reduce_ns = 0;           // of that between replicas
-  double device_cores = 0;        // cores of the host that a kernel burns; 0: an accelerator
-  double sample_bytes = 0;        // over the link
-  double link_latency_ns = 0;     // of one copy
-  double link_bytes_per_ns = 0;   // as recorded; 0: no copies
-  double convert_ns = 0;          // CPU before the copies
-  double issue_ns = 0;            // CPU of the trainer's thread for a step
-  double kernels = 0;             // of a step
-  double launches = 0;            // of a step; a graph is one
+  double batch = 1;              // samples of a step, as recorded
+  std::vector<Cost> compute;     // by step: the kernels' time, as cpu_ns
+  double reduce_ns = 0;          // of that between replicas
+  double device_cores = 0;       // cores of the host that a kernel burns; 0: an accelerator
+  double sample_bytes = 0;       // over the link
+  double host_sample_bytes = 0;  // in a batch
+  double link_latency_ns = 0;    // of one copy
+  double link_bytes_per_ns = 0;  // as recorded; 0: no copies
+  double convert_ns = 0;         // CPU before the copies
+  double issue_ns = 0;           // CPU of the trainer's thread for a step
+  double kernels = 0;            // of a step
+  double launches = 0;           // of a step; a graph is one
+  double turn_ns = 0;            // from the device's end to when the host goes on
 };
 
 // Everything that one recording tells. Never changes once it is made.
@@ -67,9 +70,11 @@ struct Recorded {
   uint64_t steps = 0;      // warm-up counted
   // Elements that a pass over the data has; nothing where the run did not see a pass end.
   std::optional<uint64_t> elements_per_epoch;
-  double samples_per_s = 0;         // measured, without the warm-up
-  double spread = 0;                // half of its 90 % interval, as a part of it
-  uint64_t peak_rss_bytes = 0;      // 0: not known
+  double elements_per_file = 0;                       // 0: not known
+  std::map<std::string, int64_t, std::less<>> tuned;  // by knob: what "auto" came to
+  double samples_per_s = 0;                           // measured, without the warm-up
+  double spread = 0;                                  // half of its 90 % interval, as a part of it
+  uint64_t peak_rss_bytes = 0;                        // 0: not known
   std::vector<std::string> limits;  // what of the run is not known, and how it is taken instead
 };
 
@@ -93,6 +98,14 @@ struct Workload {
 
   uint64_t steps() const;  // that a run of this spec would have; those recorded where it is open
 };
+
+// Samples of a step; 1 without a batch stage.
+uint64_t BatchSize(const Spec& spec);
+// Of one element behind the stage at this index of the workload's spec: what was read, or once it
+// is decoded what a batch has of it. 0 where it is not known.
+double ItemBytes(const Workload& workload, size_t stage);
+// The host's memory that buffers, caches and workers of a spec hold beyond what any run needs.
+uint64_t HeldBytes(const Workload& workload);
 
 }  // namespace stallscope::replay
 
