@@ -20,6 +20,7 @@ constexpr double kStoreNs = 500;
 constexpr double kRecordFraming = 16;
 constexpr uint64_t kLeastLane = 4;  // elements that are read ahead of a file (source_stage.h)
 constexpr uint64_t kMostLane = 64;
+constexpr uint64_t kMostShuffled = 16'384;
 constexpr int64_t kTunedBuffer =
     8;  // where "auto" was not recorded; it stops once nothing is gained
 
@@ -146,6 +147,9 @@ class Builder {
       Hop hop = Base(at, Hop::Kind::kShuffle);
       hop.size = static_cast<uint64_t>(shuffle->buffer_size);
       hop.epoch = EpochItems(at);
+      // A pass that has fewer never fills it; and how long the first filling takes is warm-up.
+      const uint64_t pass = recorded_.elements_per_epoch.value_or(kMostShuffled);
+      hop.size = std::min({hop.size, std::max<uint64_t>(pass, 1), kMostShuffled});
       return hop;
     }
     if (As<FilterSpec>(stage) != nullptr) {

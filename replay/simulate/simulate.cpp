@@ -11,14 +11,18 @@ namespace stallscope::replay {
 namespace {
 
 constexpr uint64_t kLeastBatches = 32;
+constexpr uint64_t kFewestBatches = 6;  // of batches that are larger than all that is simulated
 constexpr size_t kBlocks = 16;  // of neighbouring steps, whose means are taken as independent
 constexpr double kZ90 = 1.645;
-// What no model of a machine knows, of the throughput's logarithm (90 %): another run of the very
-// same spec differs by that much.
-constexpr double kRepeatability = 0.03;
-// Of the logarithm of what the calibration had to make up for.
-constexpr double kUnexplained = 0.35;
+// Another run of the very same spec differs by so much, as a part of the throughput (90 %): what
+// the device's clock rules by the first, what the host's threads rule by the second as well.
+constexpr double kDeviceRepeats = 0.03;
+constexpr double kHostRepeats = 0.08;
+// Of what the calibration had to make up for: some of it was a neighbour's doing,
+// and will not come again.
+constexpr double kUnexplained = 0.6;
 constexpr double kMostScale = 3;
+constexpr int kRounds = 3;
 constexpr double kStalls = 0.05;    // share of the step time from which on the input binds
 constexpr double kAllCores = 0.97;  // of the cores' time
 
@@ -34,7 +38,9 @@ uint64_t BatchesOf(const Workload& workload, const SimulateOptions& options) {
   }
   if (options.batches > 0) return options.batches;
   if (options.most_elements == 0) return steps;
-  return std::min(steps, std::max(kLeastBatches, options.most_elements / batch));
+  const uint64_t least =
+      std::clamp(8 * options.most_elements / batch, kFewestBatches, kLeastBatches);
+  return std::min(steps, std::max(least, options.most_elements / batch));
 }
 
 struct Repetition {
@@ -137,7 +143,7 @@ uint64_t MemoryOf(const Workload& workload) {
 }
 
 // Of one step, in the simulation of the recorded spec.
-Repetition Recorded1(const Workload& workload, const SimulateOptions& options) {
+Repetition SimulateRecorded(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
   return Measure(Run(BuildNetwork(workload, batches), options.seed, batches));
 }
@@ -162,6 +168,7 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
     prediction.events += last.run.events;
   }
   if (ns <= 0) return prediction;
+  const double rest = workload.calibration.has_value() ? workload.calibration->rest : 1;
   double between = 0;
   for (const double mean : means) between += (mean - ns) * (mean - ns);
   if (resamples > 1) between /= resamples - 1;
@@ -170,13 +177,17 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
       std::min(1.0, static_cast<double>(batches) / static_cast<double>(workload.steps()));
   const double run_error = kZ90 * std::sqrt(std::max(within, between) * share) / ns;
   const double calibration = workload.calibration.has_value() ? workload.calibration->doubt : 0;
-  const double spread = workload.recorded->spread;
-  const double half =
-      std::sqrt(run_error * run_error + spread * spread + kRepeatability * kRepeatability +
-                calibration * calibration + workload.doubt * workload.doubt);
-  prediction.samples_per_s = static_cast<double>(BatchSize(workload.spec)) / ns * 1e9;
-  prediction.low = prediction.samples_per_s * std::exp(-half);
-  prediction.high = prediction.samples_per_s * std::exp(half);
+  const double host = kHostRepeats * std::min(1.0, 2 * prediction.input_stall);
+  double squares = 0;
+  for (const double part :
+       {run_error, workload.recorded->spread, kDeviceRepeats, host, calibration, workload.doubt}) {
+    squares += part * part;
+  }
+  const double half = std::sqrt(squares);
+  prediction.samples_per_s = static_cast<double>(BatchSize(workload.spec)) / (ns * rest) * 1e9;
+  // 1 + h for e^h: the library's exponential is not the same on every processor.
+  prediction.low = prediction.samples_per_s / (1 + half);
+  prediction.high = prediction.samples_per_s * (1 + half);
   prediction.memory_bytes = MemoryOf(workload);
   AddLoads(workload, network, last, prediction);
   prediction.bottleneck = BottleneckOf(workload, network, last, prediction);
@@ -184,36 +195,29 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
 }
 
 Workload Calibrate(Workload workload, const SimulateOptions& options) {
-  const Spec asked = workload.spec;
-  workload.spec = workload.recorded->spec;
-  Calibration calibration;
-  workload.calibration = calibration;
-  const double measured_ns = static_cast<double>(workload.recorded->trainer.batch) /
-                             workload.recorded->samples_per_s * 1e9;
-  const Repetition first = Recorded1(workload, options);
-  if (first.ns > 0) {
-    double simulated_ns = first.ns;
-    double stall = first.stall;
-    // The input explains what is missing where it is what the step waits for.
-    for (int i = 0; i < 3 && stall >= kStalls; ++i) {
-      const double device_ns = simulated_ns * (1 - stall);
-      const double wanted = measured_ns - device_ns;
-      const double have = simulated_ns - device_ns;
-      if (wanted <= 0 || have <= 0) break;
-      // Half of a long way at a time: what is hidden behind the device answers late.
-      const double factor = std::clamp(measured_ns / simulated_ns, 0.5, 2.0);
+  Workload recorded = workload;
+  recorded.spec = workload.recorded->spec;
+  Calibration& calibration = recorded.calibration.emplace();
+  const double measured_ns =
+      workload.recorded->trainer.batch / workload.recorded->samples_per_s * 1e9;
+  Repetition now = SimulateRecorded(recorded, options);
+  if (now.ns > 0) {
+    const double off = std::max(measured_ns / now.ns, now.ns / measured_ns) - 1;
+    calibration.doubt = kUnexplained * off;
+    // The input takes what is missing where it is what the step waits for. More than once: what is
+    // hidden behind the device answers late.
+    for (int round = 0; round < kRounds && now.stall >= kStalls; ++round) {
       calibration.input_scale =
-          std::clamp(calibration.input_scale * factor, 1 / kMostScale, kMostScale);
-      workload.calibration = calibration;
-      const Repetition next = Recorded1(workload, options);
-      simulated_ns = next.ns;
-      stall = next.stall;
+          std::clamp(calibration.input_scale * measured_ns / now.ns, 1 / kMostScale, kMostScale);
+      now = SimulateRecorded(recorded, options);
     }
-    if (stall < kStalls) calibration.step_extra_ns = measured_ns - simulated_ns;
-    calibration.doubt = kUnexplained * std::fabs(std::log(measured_ns / first.ns));
+    if (now.stall < kStalls && measured_ns > now.ns) {
+      calibration.step_extra_ns = measured_ns - now.ns;
+      now = SimulateRecorded(recorded, options);
+    }
+    calibration.rest = std::clamp(measured_ns / now.ns, 1 / kMostScale, kMostScale);
   }
   workload.calibration = calibration;
-  workload.spec = asked;
   return workload;
 }
 

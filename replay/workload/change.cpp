@@ -12,7 +12,7 @@
 namespace stallscope::replay {
 namespace {
 
-// Half of a 90 % interval, of the throughput's logarithm; METHOD.md says where they come from.
+// Half of a 90 % interval, as a part of the throughput; METHOD.md says where they come from.
 constexpr double kWorkersDoubt = 0.03;  // for each doubling: caches and memory bandwidth are shared
 constexpr double kBatchDoubt = 0.02;    // likewise
 constexpr double kDeviceDoubt = 0.15;  // likewise, of a device whose time for a batch was seen once
@@ -22,6 +22,9 @@ constexpr double kStoreDoubt = 0.08;    // a store that was not there
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
 constexpr double kMostDoubt = 0.7;
+
+// Rounded, so that a logarithm's last bit, which is the processor's, is nobody's.
+double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
 
 // Compares the recorded spec with the one that is asked for, change by change.
 class Judge {
@@ -90,14 +93,14 @@ class Judge {
       const bool known = knob.automatic && tuned != recorded_.tuned.end();
       return static_cast<double>(std::max<int64_t>(1, known ? tuned->second : knob.value));
     };
-    Doubt(each * std::fabs(std::log2(value(now) / value(before))));
+    Doubt(each * Doublings(value(now) / value(before)));
     if ((value(before) > 1) != (value(now) > 1)) Doubt(kThreadsDoubt);
   }
 
   void CompareBatch() {
     const double ratio =
         static_cast<double>(BatchSize(to_)) / static_cast<double>(BatchSize(from_));
-    const double doublings = std::fabs(std::log2(ratio));
+    const double doublings = Doublings(ratio);
     Doubt(kBatchDoubt * doublings);
     if (to_.trainer.device == TrainerDevice::kEmulated && !recorded_.made_up_spec) return;
     Doubt(kDeviceDoubt * doublings,

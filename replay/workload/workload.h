@@ -82,7 +82,8 @@ struct Recorded {
 struct Calibration {
   double input_scale = 1;    // of every stage's costs
   double step_extra_ns = 0;  // of the trainer's thread, each step
-  double doubt = 0;          // of a prediction's logarithm: what the simulation did not explain
+  double rest = 1;           // of a step's time, what the two do not explain
+  double doubt = 0;  // of a prediction, as a part of it: what the simulation did not explain
 };
 
 struct Workload {
