@@ -1,7 +1,5 @@
 #include "replay/simulate/chain.h"
 
-#include <algorithm>
-
 namespace stallscope::replay {
 namespace {
 
@@ -21,28 +19,12 @@ Hop HitsOf(const Hop& hop) {
 HopCosts::HopCosts(const Hop& hop, uint64_t seed)
     : stream_(hop.costs != nullptr ? *hop.costs : kNothing, seed),
       scale_(hop.scale),
-      io_scale_(hop.io_scale),
+      // What comes through the throttled disk takes what that takes.
+      io_scale_(hop.io_bytes != 0 ? 0 : hop.io_scale),
       more_cpu_ns_(hop.more_cpu_ns),
       more_blocked_ns_(hop.more_blocked_ns),
       io_bytes_(hop.io_bytes),
       stage_(hop.stage) {}
-
-void HopCosts::AddTo(Debt& debt, std::vector<double>& busy_ns) {
-  const Cost cost = stream_.Next();
-  const double cpu = std::max(0.0, static_cast<double>(cost.cpu_ns) * scale_ + more_cpu_ns_);
-  const double blocked =
-      std::max(0.0, static_cast<double>(cost.blocked_ns) * scale_ + more_blocked_ns_);
-  debt.cpu_ns += cpu;
-  debt.blocked_ns += blocked;
-  double io = 0;
-  if (io_bytes_ != 0) {
-    debt.io_bytes += io_bytes_;
-  } else {
-    io = static_cast<double>(cost.io_ns) * io_scale_;
-    debt.io_ns += io;
-  }
-  busy_ns[stage_] += cpu + blocked + io;
-}
 
 Chain::Chain(const std::vector<Hop>& hops, bool has_input, uint64_t seed)
     : has_input_(has_input), random_(seed ^ 0x5eed) {

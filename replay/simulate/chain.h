@@ -5,6 +5,7 @@
 #ifndef STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
 #define STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,19 +17,28 @@ namespace stallscope::replay {
 // What a thread owes before it can go on.
 struct Debt {
   double cpu_ns = 0;
-  double blocked_ns = 0;
-  double io_ns = 0;
+  double off_ns = 0;  // sleeps and reads
   uint64_t io_bytes = 0;
 
-  double ns() const { return cpu_ns + blocked_ns + io_ns; }
-  bool none() const { return cpu_ns == 0 && blocked_ns == 0 && io_ns == 0 && io_bytes == 0; }
+  double ns() const { return cpu_ns + off_ns; }
+  bool none() const { return cpu_ns + off_ns == 0 && io_bytes == 0; }
 };
 
 // One hop with its place in the stream of recorded costs.
 class HopCosts {
  public:
   HopCosts(const Hop& hop, uint64_t seed);
-  void AddTo(Debt& debt, std::vector<double>& busy_ns);
+  void AddTo(Debt& debt, std::vector<double>& busy_ns) {
+    const Cost cost = stream_.Next();
+    const double cpu = std::max(0.0, static_cast<double>(cost.cpu_ns) * scale_ + more_cpu_ns_);
+    const double blocked =
+        std::max(0.0, static_cast<double>(cost.blocked_ns) * scale_ + more_blocked_ns_);
+    const double off = blocked + static_cast<double>(cost.io_ns) * io_scale_;
+    debt.cpu_ns += cpu;
+    debt.off_ns += off;
+    debt.io_bytes += io_bytes_;
+    busy_ns[stage_] += cpu + off;
+  }
 
  private:
   CostStream stream_;

@@ -16,6 +16,13 @@ constexpr double kShortTurn = 1.0 / 32;
 // What nobody took of a throttled disk is kept for so long (collectors/data/throttle.cpp).
 constexpr double kDiskBurstNs = 20e6;
 
+// Workers, who fetches, the trainer, and the host's threads that play the device.
+size_t ThreadsOf(const Network& network) {
+  size_t threads = 2 + network.step.host_threads;
+  for (const Group& group : network.groups) threads += group.workers;
+  return threads;
+}
+
 Hop ComputeOf(const Network& network) {
   Hop hop;
   hop.stage = static_cast<uint32_t>(network.stages);
@@ -36,10 +43,12 @@ Engine::Engine(const Network& network, uint64_t seed, uint64_t batches)
     : network_(network),
       plan_(network.step),
       batches_(batches),
-      scheduler_(network.cores),
+      scheduler_(network.cores, ThreadsOf(network)),
       feeds_(plan_.device_prefetch > 0),
       slots_(plan_.device_prefetch + plan_.in_flight + 1),
       compute_(ComputeOf(network), seed) {
+  groups_.reserve(network.groups.size() + 1);
+  threads_.reserve(ThreadsOf(network));
   run_.busy_ns.resize(network.stages + 1);
   run_.steps.reserve(batches);
   for (const Group& group : network.groups) Add(group, group.workers, State::kTurn, seed);
@@ -66,12 +75,11 @@ uint32_t Engine::AddThread(uint32_t group, State state) {
 }
 
 SimulatedRun Engine::Finish() {
-  for (uint32_t who = 0; who < first_device_; ++who) ready_.push_back(who);
+  for (uint32_t who = 0; who < first_device_; ++who) ready_.Push(who);
   while (run_.steps.size() < batches_) {
     uint32_t who = 0;
     if (!ready_.empty()) {
-      who = ready_.front();
-      ready_.pop_front();
+      who = ready_.Pop();
     } else if (!scheduler_.Next(who)) {
       break;
     }
@@ -102,9 +110,9 @@ bool Engine::Spends(uint32_t who) {
       return true;
     }
   }
-  if (debt.io_ns > 0 || debt.blocked_ns > 0) {
-    scheduler_.WakeAt(who, scheduler_.now() + debt.io_ns + debt.blocked_ns);
-    debt.io_ns = debt.blocked_ns = 0;
+  if (debt.off_ns > 0) {
+    scheduler_.WakeAt(who, scheduler_.now() + debt.off_ns);
+    debt.off_ns = 0;
     return true;
   }
   if (debt.cpu_ns > 0) {
@@ -120,7 +128,7 @@ void Engine::Wake(uint32_t who) {
   if (network_.wake_ns > 0) {
     scheduler_.WakeAt(who, scheduler_.now() + network_.wake_ns);
   } else {
-    ready_.push_back(who);
+    ready_.Push(who);
   }
 }
 
@@ -167,8 +175,7 @@ void Engine::OweWork(Thread& thread, GroupState& state) {
   Debt& turn = thread.debt;
   if (turn.io_bytes != 0 || turn.ns() >= kShortTurn * work.ns()) return;
   work.cpu_ns += turn.cpu_ns;
-  work.blocked_ns += turn.blocked_ns;
-  work.io_ns += turn.io_ns;
+  work.off_ns += turn.off_ns;
   turn = Debt();
 }
 
@@ -177,8 +184,7 @@ void Engine::ReleaseTurn(GroupState& state) {
     state.turn_taken = false;
     return;
   }
-  ready_.push_back(state.waiting.front());
-  state.waiting.pop_front();
+  ready_.Push(state.waiting.Pop());
 }
 
 void Engine::Push(Thread& thread, HandOver& queue) {
@@ -195,7 +201,7 @@ void Engine::GoWorker(uint32_t who) {
       case State::kTurn:
         thread.state = State::kPull;
         if (state.turn_taken) {
-          state.waiting.push_back(who);  // who gives the turn up wakes the first
+          state.waiting.Push(who);  // who gives the turn up wakes the first
           return;
         }
         state.turn_taken = true;
@@ -207,14 +213,14 @@ void Engine::GoWorker(uint32_t who) {
         thread.state = State::kPulled;
         break;
       case State::kPulled:
-        if (Spends(who)) return;
+        if (!thread.debt.none() && Spends(who)) return;
         if (state.group->ordered) thread.ticket = state.queue.DrawTicket();
         ReleaseTurn(state);
         thread.debt = std::exchange(thread.work, Debt());
         thread.state = State::kWork;
         break;
       case State::kWork:
-        if (Spends(who)) return;
+        if (!thread.debt.none() && Spends(who)) return;
         if (!state.group->ordered) thread.ticket = state.queue.DrawTicket();
         thread.state = State::kPush;
         break;

@@ -13,6 +13,7 @@
 #include "replay/simulate/chain.h"
 #include "replay/simulate/engine.h"
 #include "replay/simulate/hand_over.h"
+#include "replay/simulate/ready_list.h"
 #include "replay/simulate/scheduler.h"
 
 namespace stallscope::replay {
@@ -57,7 +58,7 @@ struct GroupState {
   HandOver queue;
   std::vector<HopCosts> work;
   bool turn_taken = false;
-  std::deque<uint32_t> waiting;  // for their turn
+  ReadyList waiting;  // for their turn
 };
 
 // A batch on its way.
@@ -105,8 +106,8 @@ class Engine {
   const uint64_t batches_;
   Scheduler scheduler_;
   std::vector<Thread> threads_;
-  std::deque<GroupState> groups_;
-  std::deque<uint32_t> ready_;  // may go on now
+  std::vector<GroupState> groups_;
+  ReadyList ready_;  // may go on now
   double disk_free_ns_ = 0;
 
   const bool feeds_;

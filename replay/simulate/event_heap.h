@@ -1,8 +1,8 @@
 // What happens next, to whom: a binary heap by time. Private to the room.
 //
-// Equal times come in the order of `who`, so that the order never depends on how the heap was
-// filled. A heap of our own: std::priority_queue cannot replace its top, and nearly every event of
-// a simulation makes the next one.
+// Equal times come in an order that follows from what was pushed and popped before and from nothing
+// else: the same simulation has the same order everywhere. A heap of our own: of two children the
+// earlier one is chosen without a branch, which the processor would guess wrong every other time.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_
 #define STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_
 
@@ -16,9 +16,6 @@ namespace stallscope::replay {
 struct Event {
   double time = 0;
   uint32_t who = 0;
-  bool operator<(const Event& other) const {
-    return time < other.time || (time == other.time && who < other.who);
-  }
 };
 
 class EventHeap {
@@ -36,7 +33,7 @@ class EventHeap {
     size_t at = events_.size() - 1;
     while (at > 0) {
       const size_t parent = (at - 1) / 2;
-      if (!(event < events_[parent])) break;
+      if (event.time >= events_[parent].time) break;
       events_[at] = events_[parent];
       at = parent;
     }
@@ -55,13 +52,20 @@ class EventHeap {
   void SiftDown(Event event) {
     const size_t count = events_.size();
     size_t at = 0;
-    for (size_t child = 1; child < count; child = 2 * at + 1) {
-      if (child + 1 < count && events_[child + 1] < events_[child]) ++child;
-      if (!(events_[child] < event)) break;
-      events_[at] = events_[child];
+    Event* const events = events_.data();
+    for (size_t child = 1; child + 1 < count; child = 2 * at + 1) {
+      child += static_cast<size_t>(events[child + 1].time < events[child].time);
+      if (events[child].time >= event.time) break;
+      events[at] = events[child];
       at = child;
     }
-    events_[at] = event;
+    // The last one may be an only child.
+    const size_t child = 2 * at + 1;
+    if (child + 1 == count && events[child].time < event.time) {
+      events[at] = events[child];
+      at = child;
+    }
+    events[at] = event;
   }
 
   std::vector<Event> events_;

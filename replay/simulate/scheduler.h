@@ -8,8 +8,11 @@
 #define STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
 
 #include <algorithm>
+#include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "replay/simulate/event_heap.h"
 
@@ -17,7 +20,14 @@ namespace stallscope::replay {
 
 class Scheduler {
  public:
-  explicit Scheduler(double cores) : cores_(std::max(cores, 0.01)) {}
+  // At most `threads` run at once.
+  Scheduler(double cores, size_t threads) : speeds_(threads + 1) {
+    cores = std::max(cores, 0.01);
+    for (size_t running = 1; running <= threads; ++running) {
+      const double share = cores / static_cast<double>(running);
+      if (share < 1) speeds_[running] = {share, 1 / share};
+    }
+  }
 
   double now() const { return now_; }
   uint64_t events() const { return events_; }
@@ -34,7 +44,7 @@ class Scheduler {
   bool Next(uint32_t& who) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     const double burst =
-        bursts_.empty() ? kNever : now_ + (bursts_.top().time - virtual_now_) * slowness_;
+        bursts_.empty() ? kNever : now_ + (bursts_.top().time - virtual_now_) * now_at_.slowness;
     const double timer = timers_.empty() ? kNever : timers_.top().time;
     if (burst <= timer) {
       if (bursts_.empty()) return false;
@@ -45,7 +55,7 @@ class Scheduler {
       SetSpeed();
     } else {
       who = timers_.top().who;
-      virtual_now_ += (timer - now_) * speed_;
+      virtual_now_ += (timer - now_) * now_at_.speed;
       now_ = timer;
       timers_.Pop();
     }
@@ -54,23 +64,22 @@ class Scheduler {
   }
 
  private:
+  // Of each of so many threads, and its inverse: a division for every event would show.
+  struct Speed {
+    double speed = 1;
+    double slowness = 1;
+  };
   void SetSpeed() {
-    const auto running = static_cast<double>(bursts_.size());
-    if (running <= cores_) {
-      slowness_ = speed_ = 1;
-    } else {
-      slowness_ = running / cores_;
-      speed_ = cores_ / running;
-    }
+    assert(bursts_.size() < speeds_.size());
+    now_at_ = speeds_[bursts_.size()];
   }
 
-  const double cores_;
+  std::vector<Speed> speeds_;
   EventHeap bursts_;  // by virtual time
   EventHeap timers_;
   double now_ = 0;
   double virtual_now_ = 0;
-  double speed_ = 1;
-  double slowness_ = 1;
+  Speed now_at_;
   uint64_t events_ = 0;
 };
 

@@ -21,7 +21,7 @@ void Engine::Copy(uint32_t who) {
   if (plan_.copy_ns <= 0) return;
   link_free_ns_ = std::max(now, link_free_ns_) + plan_.copy_ns;
   fetched_.copied_ns = link_free_ns_;
-  if (plan_.copy_blocks) threads_[who].debt.blocked_ns += link_free_ns_ - now;
+  if (plan_.copy_blocks) threads_[who].debt.off_ns += link_free_ns_ - now;
 }
 
 void Engine::GoFetcher(uint32_t who) {
@@ -65,7 +65,7 @@ void Engine::GoFetcher(uint32_t who) {
       on_device_.push_back(fetched_);
       if (std::exchange(trainer_sleeps_, false)) Wake(trainer_);
       thread.state = State::kRequest;
-      ready_.push_back(who);
+      ready_.Push(who);
   }
 }
 
@@ -86,10 +86,10 @@ void Engine::StartCompute() {
   computing_ = plan_.host_threads;
   Debt compute;
   compute_.AddTo(compute, run_.busy_ns);
-  compute.blocked_ns = std::max(0.0, step.copied_ns - scheduler_.now());
+  compute.off_ns = std::max(0.0, step.copied_ns - scheduler_.now());
   for (unsigned i = 0; i < plan_.host_threads; ++i) {
     threads_[first_device_ + i].debt = compute;
-    ready_.push_back(first_device_ + i);
+    ready_.Push(first_device_ + i);
   }
 }
 
@@ -137,7 +137,7 @@ void Engine::GoTrainer(uint32_t who) {
     case State::kIssue:
       issue_start_ns_ = scheduler_.now();
       thread.debt.cpu_ns = plan_.issue_cpu_ns;
-      thread.debt.blocked_ns = plan_.issue_wait_ns;
+      thread.debt.off_ns = plan_.issue_wait_ns;
       thread.state = State::kIssued;
       [[fallthrough]];
     case State::kIssued:
