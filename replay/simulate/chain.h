@@ -19,6 +19,7 @@ struct Debt {
   double cpu_ns = 0;
   double off_ns = 0;  // sleeps and reads
   uint64_t io_bytes = 0;
+  double since_ns = -1;  // when the thread began to pay; the disk works meanwhile
 
   double ns() const { return cpu_ns + off_ns; }
   bool none() const { return cpu_ns + off_ns == 0 && io_bytes == 0; }

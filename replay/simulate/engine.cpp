@@ -100,16 +100,7 @@ void Engine::Go(uint32_t who) {
 
 bool Engine::Spends(uint32_t who) {
   Debt& debt = threads_[who].debt;
-  if (debt.io_bytes != 0) {
-    const double now = scheduler_.now();
-    disk_free_ns_ = std::max(disk_free_ns_, now - kDiskBurstNs) +
-                    static_cast<double>(debt.io_bytes) * network_.disk_ns_per_byte;
-    debt.io_bytes = 0;
-    if (disk_free_ns_ > now) {
-      scheduler_.WakeAt(who, disk_free_ns_);
-      return true;
-    }
-  }
+  if (debt.io_bytes != 0 && debt.since_ns < 0) debt.since_ns = scheduler_.now();
   if (debt.off_ns > 0) {
     scheduler_.WakeAt(who, scheduler_.now() + debt.off_ns);
     debt.off_ns = 0;
@@ -121,7 +112,15 @@ bool Engine::Spends(uint32_t who) {
     debt.cpu_ns = 0;
     return true;
   }
-  return false;
+  if (debt.io_bytes == 0) return false;
+  // Item by item, reading and work take turns, and tokens come in during the work.
+  disk_free_ns_ = std::max(disk_free_ns_, debt.since_ns - kDiskBurstNs) +
+                  static_cast<double>(debt.io_bytes) * network_.disk_ns_per_byte;
+  debt.io_bytes = 0;
+  debt.since_ns = -1;
+  if (disk_free_ns_ <= scheduler_.now()) return false;
+  scheduler_.WakeAt(who, disk_free_ns_);
+  return true;
 }
 
 void Engine::Wake(uint32_t who) {

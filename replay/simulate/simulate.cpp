@@ -18,9 +18,15 @@ constexpr double kZ90 = 1.645;
 // the device's clock rules by the first, what the host's threads rule by the second as well.
 constexpr double kDeviceRepeats = 0.03;
 constexpr double kHostRepeats = 0.08;
+// The simulation of a recorded run by itself is off by so much (90 %).
+constexpr double kModelError = 0.10;
 // Of what the calibration had to make up for: some of it was a neighbour's doing,
 // and will not come again.
 constexpr double kUnexplained = 0.6;
+// Cores that the recorded run left idle: how much of them there is to have. And those that others
+// had: whether they will again. Of the part of the cores' time that is at stake.
+constexpr double kIdleCores = 0.15;
+constexpr double kOthersCores = 0.8;
 constexpr double kMostScale = 3;
 constexpr int kRounds = 3;
 constexpr double kStalls = 0.05;    // share of the step time from which on the input binds
@@ -39,7 +45,7 @@ uint64_t BatchesOf(const Workload& workload, const SimulateOptions& options) {
   if (options.batches > 0) return options.batches;
   if (options.most_elements == 0) return steps;
   const uint64_t least =
-      std::clamp(8 * options.most_elements / batch, kFewestBatches, kLeastBatches);
+      std::clamp(2 * options.most_elements / batch, kFewestBatches, kLeastBatches);
   return std::min(steps, std::max(least, options.most_elements / batch));
 }
 
@@ -148,6 +154,22 @@ Repetition SimulateRecorded(const Workload& workload, const SimulateOptions& opt
   return Measure(Run(BuildNetwork(workload, batches), options.seed, batches));
 }
 
+double CoresDoubt(const Workload& workload, const Network& network, const Repetition& last) {
+  const Recorded& recorded = *workload.recorded;
+  const double time = last.run.end_ns * network.cores;
+  if (time <= 0 || recorded.cores <= 0) return 0;
+  const double used = std::min(1.0, last.run.cpu_ns / time);
+  const double more = std::max(0.0, used - recorded.busy_cores / recorded.cores);
+  return kIdleCores * more + kOthersCores * used * recorded.other_cores / recorded.cores;
+}
+
+// How much of the difference between simulation and measurement is the simulation's: all of it
+// where the run was steady, little where its own interval is wide, because something disturbed it.
+double Trust(const Recorded& recorded) {
+  const double model = kModelError * kModelError;
+  return model / (model + recorded.spread * recorded.spread);
+}
+
 }  // namespace
 
 Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
@@ -177,10 +199,14 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
       std::min(1.0, static_cast<double>(batches) / static_cast<double>(workload.steps()));
   const double run_error = kZ90 * std::sqrt(std::max(within, between) * share) / ns;
   const double calibration = workload.calibration.has_value() ? workload.calibration->doubt : 0;
-  const double host = kHostRepeats * std::min(1.0, 2 * prediction.input_stall);
+  const bool host_computes = network.step.host_threads > 0;
+  const double host =
+      kHostRepeats * (host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall));
+  const double cores = CoresDoubt(workload, network, last);
   double squares = 0;
+  const double anchor = workload.recorded->spread * std::sqrt(Trust(*workload.recorded));
   for (const double part :
-       {run_error, workload.recorded->spread, kDeviceRepeats, host, calibration, workload.doubt}) {
+       {run_error, anchor, kDeviceRepeats, host, cores, calibration, workload.doubt}) {
     squares += part * part;
   }
   const double half = std::sqrt(squares);
@@ -198,10 +224,11 @@ Workload Calibrate(Workload workload, const SimulateOptions& options) {
   Workload recorded = workload;
   recorded.spec = workload.recorded->spec;
   Calibration& calibration = recorded.calibration.emplace();
-  const double measured_ns =
-      workload.recorded->trainer.batch / workload.recorded->samples_per_s * 1e9;
   Repetition now = SimulateRecorded(recorded, options);
   if (now.ns > 0) {
+    const double recorded_ns =
+        workload.recorded->trainer.batch / workload.recorded->samples_per_s * 1e9;
+    const double measured_ns = now.ns + Trust(*workload.recorded) * (recorded_ns - now.ns);
     const double off = std::max(measured_ns / now.ns, now.ns / measured_ns) - 1;
     calibration.doubt = kUnexplained * off;
     // The input takes what is missing where it is what the step waits for. More than once: what is

@@ -17,7 +17,8 @@ struct SimulateOptions {
   uint64_t seed = 1;
   uint64_t batches = 0;    // of each repetition; 0: as many as the spec's run has, within bounds
   unsigned resamples = 4;  // repetitions with other draws from the recorded costs
-  // 0: none. A repetition ends after so many elements, but not before 32 batches.
+  // 0: no bound. A repetition ends after so many elements, or 32 batches if that is later and they
+  // are not larger than a sixteenth of it.
   uint64_t most_elements = 60'000;
 };
 

@@ -28,7 +28,7 @@ double GainOf(const report::FindingRow& finding) {
 }
 
 // False where nothing is left to say.
-bool Reprice(const Workload& workload, uint64_t memory_now, report::FindingRow& finding) {
+bool Reprice(const Workload& workload, const Prediction& now, report::FindingRow& finding) {
   auto& recommendation = *finding.recommendation;
   const auto changed = WithPatch(workload, recommendation.patch);
   if (!changed.ok()) return true;
@@ -40,17 +40,16 @@ bool Reprice(const Workload& workload, uint64_t memory_now, report::FindingRow& 
   }
   const Prediction prediction = Simulate(changed.value().workload, kQuick);
   if (prediction.samples_per_s <= 0) return true;
-  const double measured = workload.recorded->samples_per_s;
   findings::Gain gain;
-  gain.predicted = prediction.samples_per_s / measured;
-  gain.low = prediction.low / measured;
-  gain.high = prediction.high / measured;
+  gain.predicted = prediction.samples_per_s / now.samples_per_s;
+  gain.low = prediction.low / now.samples_per_s;
+  gain.high = prediction.high / now.samples_per_s;
   if (recommendation.gain.has_value()) gain.measured = recommendation.gain->measured;
   recommendation.gain = gain;
   recommendation.unpriced.clear();
   if (prediction.memory_bytes > 0) {
     recommendation.memory_bytes =
-        static_cast<int64_t>(prediction.memory_bytes) - static_cast<int64_t>(memory_now);
+        static_cast<int64_t>(prediction.memory_bytes) - static_cast<int64_t>(now.memory_bytes);
   }
   if (WorthShowing(recommendation)) return true;
   finding.recommendation.reset();
@@ -68,11 +67,12 @@ void Price(report::Report& report, const model::Run& run,
   auto built = BuildWorkload(run, attribution);
   if (!built.ok()) return;
   const Workload workload = Calibrate(std::move(built).value(), kQuick);
-  const uint64_t memory_now = workload.recorded->peak_rss_bytes;
+  // Against the same run simulated: where something disturbed the recording, no change undoes that.
+  const Prediction now = Simulate(workload, kQuick);
+  if (now.samples_per_s <= 0) return;
   report.findings.erase(std::remove_if(report.findings.begin(), report.findings.end(),
                                        [&](report::FindingRow& finding) {
-                                         return asks(finding) &&
-                                                !Reprice(workload, memory_now, finding);
+                                         return asks(finding) && !Reprice(workload, now, finding);
                                        }),
                         report.findings.end());
   std::stable_sort(report.findings.begin(), report.findings.end(),

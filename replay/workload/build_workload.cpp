@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/attribution/thread_rates.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
 #include "replay/workload/span_costs.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr size_t kMostItems = 65'536;
 // From a thread's event to when the one that slept for it runs (measured: 20 to 60 us).
 constexpr double kWakeNs = 30'000;
+// Others may have less the next time: no more than this of the cores is taken to be theirs.
+constexpr double kMostOthers = 0.3;
 constexpr double k90Of95 = 1.645 / 1.960;
 
 Error Cannot(const model::Run& run, std::string what, std::string hint) {
@@ -118,6 +121,19 @@ DataFacts FactsOf(const model::Run& run, const Spec& spec, bool made_up) {
   return facts;
 }
 
+// Cores' worth of time that others had: what all cores did, and what the hypervisor took, without
+// what this program burned. Of a machine with more cores than the run may use, its share.
+double OtherCores(const model::Run& run, const attribution::Attribution& attribution) {
+  const attribution::CounterRates rates(run, attribution.window);
+  const auto busy = rates.Rate("cpu.busy", run.info.rank);
+  const attribution::CpuUse& cpu = attribution.cpu;
+  if (!busy.has_value() || !cpu.process_busy.has_value() || cpu.cores <= 0) return 0;
+  const double online = std::max<double>(run.info.host.cores_online, cpu.cores);
+  const double stolen = cpu.steal.value_or(0) * online;
+  const double others = (*busy + stolen - *cpu.process_busy) * cpu.cores / online;
+  return std::clamp(others, 0.0, kMostOthers * cpu.cores);
+}
+
 void TakeTuned(const model::Run& run, Recorded& recorded) {
   for (const trace::KnobChange& change : run.rows.knobs) {
     const std::string_view text = run.Text(change.new_value);
@@ -200,6 +216,8 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
   }
   TakeTuned(run, *recorded);
   recorded->cores = attribution.cpu.cores > 0 ? attribution.cpu.cores : 1;
+  recorded->other_cores = OtherCores(run, attribution);
+  recorded->busy_cores = attribution.cpu.process_busy.value_or(0);
   recorded->wake_ns = kWakeNs;
   recorded->steps = run.rows.steps.size();
   const attribution::Throughput& measured = *attribution.throughput;

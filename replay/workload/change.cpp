@@ -21,6 +21,7 @@ constexpr double kTunedDoubt = 0.15;    // what "auto" will come to
 constexpr double kStoreDoubt = 0.08;    // a store that was not there
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
+constexpr double kTransferDoubt = 0.03;  // what runs beside what
 constexpr double kMostDoubt = 0.7;
 
 // Rounded, so that a logarithm's last bit, which is the processor's, is nobody's.
@@ -220,6 +221,7 @@ class Judge {
         from_.trainer.device != TrainerDevice::kHost) {
       Cannot("transfer.pinned", "one run cannot tell how fast the other kind of memory is copied");
     }
+    if (from_.transfer != to_.transfer) Doubt(kTransferDoubt);
   }
 
   void CompareTrainer() {

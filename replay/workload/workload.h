@@ -66,6 +66,7 @@ struct Recorded {
   TrainerCosts trainer;
   double cores = 0;        // that the run could use
   double other_cores = 0;  // that something else on the machine used meanwhile
+  double busy_cores = 0;   // that the run itself used
   double wake_ns = 0;      // from an event to when a thread that slept for it runs
   uint64_t steps = 0;      // warm-up counted
   // Elements that a pass over the data has; nothing where the run did not see a pass end.

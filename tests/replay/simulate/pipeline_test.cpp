@@ -52,8 +52,9 @@ TEST_SUITE("fast") {
 
   TEST_CASE("workers that burn are no faster than the cores") {
     CHECK(Rate(Work(1).Costs("work", 1000)) == doctest::Approx(1000).epsilon(0.02));
-    CHECK(Rate(Work(2).Costs("work", 1000)) == doctest::Approx(2000).epsilon(0.02));
-    CHECK(Rate(Work(8).Costs("work", 1000)) == doctest::Approx(2000).epsilon(0.02));
+    // Two busy cores are not quite twice as good as one.
+    CHECK(Rate(Work(2).Costs("work", 1000)) == doctest::Approx(1920).epsilon(0.02));
+    CHECK(Rate(Work(8).Costs("work", 1000)) == doctest::Approx(1920).epsilon(0.02));
   }
 
   TEST_CASE("order holds finished elements back behind a slow one, and without it nothing does") {

@@ -73,7 +73,7 @@ TEST_SUITE("fast") {
     const Prediction sure = Simulate(workload);
     CHECK(sure.low < sure.samples_per_s);
     CHECK(sure.samples_per_s < sure.high);
-    workload.doubt = 0.3;
+    workload.doubt = 0.6;
     const Prediction unsure = Simulate(workload);
     CHECK(unsure.samples_per_s == sure.samples_per_s);
     CHECK(unsure.high > 1.2 * sure.high);
