@@ -17,6 +17,7 @@
 #include "analyzer/report/budget.h"
 #include "analyzer/report/report.h"
 #include "analyzer/spec/spec_json.h"
+#include "replay/whatif/price.h"
 
 namespace stallscope::cli {
 namespace {
@@ -54,7 +55,10 @@ report::Report ReportOn(const Analysed& analysed, bool price) {
   findings::Case c{analysed.run, analysed.attribution, verdict, std::nullopt};
   auto spec = ReadSpec(analysed.run.info.spec_json, analysed.run.path);
   if (spec.ok()) c.spec = std::move(spec).value();
-  return report::MakeReport(analysed.run, analysed.attribution, verdict, findings::Find(c, price));
+  report::Report report =
+      report::MakeReport(analysed.run, analysed.attribution, verdict, findings::Find(c, price));
+  if (price) replay::Price(report, analysed.run, analysed.attribution);
+  return report;
 }
 
 // Base against this run, for a budget that asks for it.

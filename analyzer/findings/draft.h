@@ -17,8 +17,6 @@ struct Draft {
   Finding finding;
   std::optional<Effect> effect;  // nothing: the capacity law does not price it
   advice::Words words;           // for the code
-  // Worth saying even where its recommendation turns out to bring nothing.
-  bool stands_alone = false;
 };
 
 // `load` is null where the run has no steps or no throughput.

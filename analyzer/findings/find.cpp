@@ -37,7 +37,7 @@ bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
   if (price) Price(load, draft);
   if (!Applies(c, recommendation->patch) || !WorthShowing(*recommendation)) {
     recommendation.reset();
-    return draft.stands_alone;
+    return draft.finding.stands_alone;
   }
   recommendation->code = advice::CodeFor(draft.finding.id, draft.words);
   return true;

@@ -70,6 +70,8 @@ struct Finding {
   std::string text;
   std::vector<Evidence> evidence;
   std::optional<Recommendation> recommendation;
+  // Worth saying even where its recommendation turns out to bring nothing.
+  bool stands_alone = false;
 };
 
 enum class Bound : uint8_t {

@@ -109,6 +109,7 @@ FindingRow FindingOf(const model::Run& run, findings::Finding finding) {
   row.text = std::move(finding.text);
   for (const auto& evidence : finding.evidence) row.evidence.push_back(EvidenceOf(run, evidence));
   row.recommendation = std::move(finding.recommendation);
+  row.stands_alone = finding.stands_alone;
   return row;
 }
 

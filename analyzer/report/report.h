@@ -83,6 +83,7 @@ struct FindingRow {
   std::string text;
   std::vector<EvidenceRow> evidence;
   std::optional<findings::Recommendation> recommendation;
+  bool stands_alone = false;  // worth saying without its recommendation
 };
 
 struct VerdictRow {

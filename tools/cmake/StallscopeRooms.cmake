@@ -16,7 +16,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/compare|analyzer/attribution analyzer/spec|"
   "analyzer/report|analyzer/findings analyzer/compare analyzer/timeline|json"
   "analyzer/export|analyzer/attribution|"
-  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture|cli11 json"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture replay/whatif|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
@@ -24,6 +24,9 @@ set(STALLSCOPE_ROOM_TABLE
   "collectors/device|collectors/recorder|blas"
   "collectors/trainer|collectors/pipeline collectors/device|"
   "collectors/capture|collectors/trainer collectors/system|"
+  "replay/workload|analyzer/attribution analyzer/spec|"
+  "replay/simulate|replay/workload|"
+  "replay/whatif|replay/simulate analyzer/report|"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

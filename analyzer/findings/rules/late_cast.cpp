@@ -40,7 +40,7 @@ void LateCast(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const auto ops = static_cast<double>(map->ops.size());
     Recommend(draft, "make values wide last", Setting("rewrites.narrow_dtype_late_cast", true),
               WithTimeTimes(id, {1 - 0.2 / ops, 1 - 0.5 / ops, 1 - 1 / ops}));
-    draft.stands_alone = true;
+    draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
     return;
   }

@@ -79,7 +79,7 @@ void MemoryRisk(const Case& c, const Load*, std::vector<Draft>& drafts) {
     draft.finding.evidence.back().stage = held.stage;
   }
   RecommendSmaller(c, draft);
-  draft.stands_alone = true;
+  draft.finding.stands_alone = true;
   drafts.push_back(std::move(draft));
 }
 

@@ -49,7 +49,7 @@ void RedundantWork(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const auto ops = static_cast<double>(map->ops.size());
     Recommend(draft, "leave out what is done anyway", Setting("rewrites.constant_folding", true),
               WithTimeTimes(id, {1 - 0.2 / ops, 1 - 0.4 / ops, 1 - 1 / ops}));
-    draft.stands_alone = true;
+    draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
     return;
   }

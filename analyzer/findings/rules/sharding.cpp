@@ -28,7 +28,7 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
                     "it changes what an epoch is, not how fast a rank reads: it is about every "
                     "element being seen once",
                     Aim::kQuality);
-  draft.stands_alone = true;
+  draft.finding.stands_alone = true;
   drafts.push_back(std::move(draft));
 }
 

@@ -1,0 +1,86 @@
+// The stages that work in a group's threads, asked for one item after another: what one request
+// costs and how many items it takes from below. Private to the room; one thread.
+//
+// Its state belongs to the group, not to the thread that asks: only one does at a time.
+#ifndef STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
+#define STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "replay/simulate/cost_stream.h"
+#include "replay/simulate/network.h"
+
+namespace stallscope::replay {
+
+// What a thread owes before it can go on.
+struct Debt {
+  double cpu_ns = 0;
+  double off_ns = 0;  // sleeps and reads
+  uint64_t io_bytes = 0;
+  double since_ns = -1;  // when the thread began to pay; the disk works meanwhile
+
+  double ns() const { return cpu_ns + off_ns; }
+  bool none() const { return cpu_ns + off_ns == 0 && io_bytes == 0; }
+};
+
+// One hop with its place in the stream of recorded costs.
+class HopCosts {
+ public:
+  HopCosts(const Hop& hop, uint64_t seed);
+  void AddTo(Debt& debt, std::vector<double>& busy_ns) {
+    const Cost cost = stream_.Next();
+    const double cpu = std::max(0.0, static_cast<double>(cost.cpu_ns) * scale_ + more_cpu_ns_);
+    const double blocked =
+        std::max(0.0, static_cast<double>(cost.blocked_ns) * scale_ + more_blocked_ns_);
+    const double off = blocked + static_cast<double>(cost.io_ns) * io_scale_;
+    debt.cpu_ns += cpu;
+    debt.off_ns += off;
+    debt.io_bytes += io_bytes_;
+    busy_ns[stage_] += cpu + off;
+  }
+
+ private:
+  CostStream stream_;
+  double scale_;
+  double io_scale_;
+  double more_cpu_ns_;
+  double more_blocked_ns_;
+  uint64_t io_bytes_;
+  uint32_t stage_;
+};
+
+class Chain {
+ public:
+  Chain(const std::vector<Hop>& hops, bool has_input, uint64_t seed);
+
+  // Goes as far as it can without another item from below. True: an item has come out at the top.
+  // False: it needs one, and must be called again with `taken` once there is one; a chain with a
+  // source of its own never does.
+  bool Advance(bool taken, Debt& debt, std::vector<double>& busy_ns);
+
+ private:
+  struct Place {
+    Hop::Kind kind;
+    HopCosts costs;
+    HopCosts hits;
+    double kept;
+    uint64_t size;
+    uint64_t epoch;
+    uint64_t held = 0;    // kBatch, kShuffle: items
+    uint64_t passed = 0;  // kShuffle: taken in this pass; kCache: kept, kFilter: for its share
+  };
+
+  bool GivesByItself(Place& place, Debt& debt, std::vector<double>& busy_ns);
+  // False: the item goes no further.
+  bool Passes(Place& place, Debt& debt, std::vector<double>& busy_ns);
+
+  std::vector<Place> places_;
+  bool has_input_;
+  Random random_;
+};
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_

@@ -1,0 +1,31 @@
+// One simulated run of a network. Private to the room; one thread.
+#ifndef STALLSCOPE_REPLAY_SIMULATE_ENGINE_H_
+#define STALLSCOPE_REPLAY_SIMULATE_ENGINE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "replay/simulate/network.h"
+
+namespace stallscope::replay {
+
+struct SimulatedStep {
+  double requested_ns = 0;
+  double received_ns = 0;
+  double done_ns = 0;  // on the device
+};
+
+struct SimulatedRun {
+  std::vector<SimulatedStep> steps;
+  std::vector<double> busy_ns;  // by stage of the spec
+  double cpu_ns = 0;            // burned by all
+  double end_ns = 0;
+  uint64_t events = 0;
+};
+
+// `seed` chooses from the recorded costs. The network must have been made for this many batches.
+SimulatedRun Run(const Network& network, uint64_t seed, uint64_t batches);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SIMULATE_ENGINE_H_

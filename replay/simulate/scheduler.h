@@ -1,0 +1,88 @@
+// The model of the machine's time: cores that all runnable threads share evenly, and timers.
+// Private to the room; one thread.
+//
+// Of n threads on c cores each runs at the speed min(1, c/n). All bursts advance at the same speed,
+// so one virtual clock does for all of them: a burst of d that starts at the virtual time v ends at
+// v + d, however often the speed changes meanwhile, and no event ever has to be moved.
+#ifndef STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
+#define STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "replay/simulate/event_heap.h"
+
+namespace stallscope::replay {
+
+class Scheduler {
+ public:
+  // At most `threads` run at once.
+  Scheduler(double cores, size_t threads) : speeds_(threads + 1) {
+    cores = std::max(cores, 0.01);
+    for (size_t running = 1; running <= threads; ++running) {
+      const double share = cores / static_cast<double>(running);
+      if (share < 1) speeds_[running] = {share, 1 / share};
+    }
+  }
+
+  double now() const { return now_; }
+  uint64_t events() const { return events_; }
+
+  // `who` burns so much CPU from now on.
+  void Burn(uint32_t who, double ns) {
+    bursts_.Push({virtual_now_ + ns, who});
+    SetSpeed();
+  }
+  // `who` goes on at that time, which is not in the past.
+  void WakeAt(uint32_t who, double time) { timers_.Push({std::max(time, now_), who}); }
+
+  // Moves time on to the next event. False: there is none.
+  bool Next(uint32_t& who) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    const double burst =
+        bursts_.empty() ? kNever : now_ + (bursts_.top().time - virtual_now_) * now_at_.slowness;
+    const double timer = timers_.empty() ? kNever : timers_.top().time;
+    if (burst <= timer) {
+      if (bursts_.empty()) return false;
+      who = bursts_.top().who;
+      virtual_now_ = bursts_.top().time;
+      now_ = burst;
+      bursts_.Pop();
+      SetSpeed();
+    } else {
+      who = timers_.top().who;
+      virtual_now_ += (timer - now_) * now_at_.speed;
+      now_ = timer;
+      timers_.Pop();
+    }
+    ++events_;
+    return true;
+  }
+
+ private:
+  // Of each of so many threads, and its inverse: a division for every event would show.
+  struct Speed {
+    double speed = 1;
+    double slowness = 1;
+  };
+  void SetSpeed() {
+    assert(bursts_.size() < speeds_.size());
+    now_at_ = speeds_[bursts_.size()];
+  }
+
+  std::vector<Speed> speeds_;
+  EventHeap bursts_;  // by virtual time
+  EventHeap timers_;
+  double now_ = 0;
+  double virtual_now_ = 0;
+  Speed now_at_;
+  uint64_t events_ = 0;
+};
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_

@@ -1,0 +1,251 @@
+#include "replay/simulate/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analyzer/attribution/window.h"
+#include "replay/simulate/engine.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr uint64_t kLeastBatches = 32;
+constexpr uint64_t kFewestBatches = 6;  // of batches that are larger than all that is simulated
+constexpr size_t kBlocks = 16;  // of neighbouring steps, whose means are taken as independent
+constexpr double kZ90 = 1.645;
+// Another run of the very same spec differs by so much, as a part of the throughput (90 %): what
+// the device's clock rules by the first, what the host's threads rule by the second as well.
+constexpr double kDeviceRepeats = 0.03;
+constexpr double kHostRepeats = 0.08;
+// The simulation of a recorded run by itself is off by so much (90 %).
+constexpr double kModelError = 0.10;
+// Of what the calibration had to make up for: some of it was a neighbour's doing,
+// and will not come again.
+constexpr double kUnexplained = 0.6;
+// Cores that the recorded run left idle: how much of them there is to have. And those that others
+// had: whether they will again. Of the part of the cores' time that is at stake.
+constexpr double kIdleCores = 0.15;
+constexpr double kOthersCores = 0.8;
+constexpr double kMostScale = 3;
+constexpr int kRounds = 3;
+constexpr double kStalls = 0.05;    // share of the step time from which on the input binds
+constexpr double kAllCores = 0.97;  // of the cores' time
+
+uint64_t BatchesOf(const Workload& workload, const SimulateOptions& options) {
+  uint64_t steps = std::max<uint64_t>(1, workload.steps());
+  const Recorded& recorded = *workload.recorded;
+  const uint64_t batch = BatchSize(workload.spec);
+  const bool repeats = std::any_of(
+      workload.spec.stages.begin(), workload.spec.stages.end(),
+      [](const StageSpec& stage) { return std::holds_alternative<RepeatSpec>(stage.kind); });
+  if (!repeats && recorded.elements_per_epoch.has_value()) {
+    steps = std::clamp<uint64_t>(*recorded.elements_per_epoch / batch, 1, steps);
+  }
+  if (options.batches > 0) return options.batches;
+  if (options.most_elements == 0) return steps;
+  const uint64_t least =
+      std::clamp(2 * options.most_elements / batch, kFewestBatches, kLeastBatches);
+  return std::min(steps, std::max(least, options.most_elements / batch));
+}
+
+struct Repetition {
+  double ns = 0;        // of a step
+  double variance = 0;  // of that mean
+  double stall = 0;     // share
+  SimulatedRun run;
+};
+
+// As the analysis of a recording has it: without the warm-up.
+Repetition Measure(SimulatedRun run) {
+  Repetition result;
+  std::vector<int64_t> durations;
+  const size_t steps = run.steps.size();
+  for (size_t i = 0; i < steps; ++i) {
+    const double end = i + 1 < steps ? run.steps[i + 1].requested_ns : run.steps[i].done_ns;
+    durations.push_back(std::llround(end - run.steps[i].requested_ns));
+  }
+  const size_t first = attribution::WarmupSteps(durations);
+  const size_t counted = steps - first;
+  double stalled = 0;
+  double whole = 0;
+  for (size_t i = first; i < steps; ++i) {
+    stalled += run.steps[i].received_ns - run.steps[i].requested_ns;
+    whole += static_cast<double>(durations[i]);
+  }
+  if (counted > 0) result.ns = whole / static_cast<double>(counted);
+  if (whole > 0) result.stall = stalled / whole;
+  const size_t blocks = std::min(kBlocks, counted / 2);
+  if (blocks >= 2) {
+    std::vector<double> means;
+    for (size_t b = 0; b < blocks; ++b) {
+      const size_t from = first + counted * b / blocks;
+      const size_t to = first + counted * (b + 1) / blocks;
+      const double sum =
+          std::accumulate(durations.begin() + static_cast<std::ptrdiff_t>(from),
+                          durations.begin() + static_cast<std::ptrdiff_t>(to), 0.0,
+                          [](double all, int64_t ns) { return all + static_cast<double>(ns); });
+      means.push_back(sum / static_cast<double>(to - from));
+    }
+    double squares = 0;
+    for (const double mean : means) squares += (mean - result.ns) * (mean - result.ns);
+    result.variance = squares / static_cast<double>(blocks - 1) / static_cast<double>(blocks);
+  }
+  result.run = std::move(run);
+  return result;
+}
+
+// The stage that has the least room: of the group of threads that is at work most, the one that
+// works most in it.
+std::string BottleneckOf(const Workload& workload, const Network& network, const Repetition& last,
+                         const Prediction& prediction) {
+  const double time = last.run.end_ns;
+  if (prediction.input_stall < kStalls || time <= 0) return "trainer";
+  if (last.run.cpu_ns >= kAllCores * network.cores * time) return "cores";
+  double most = 0;
+  std::string name = "trainer";
+  const auto look = [&](const Group& group) {
+    double busy = 0;
+    double largest = 0;
+    uint32_t stage = 0;
+    const auto add = [&](const Hop& hop, double workers) {
+      const double share = last.run.busy_ns[hop.stage] / workers;
+      busy += share;
+      if (share <= largest) return;
+      largest = share;
+      stage = hop.stage;
+    };
+    for (const Hop& hop : group.chain) add(hop, 1);
+    for (const Hop& hop : group.work) add(hop, static_cast<double>(group.workers));
+    if (busy <= most) return;
+    most = busy;
+    name = workload.spec.stages[stage].name;
+  };
+  for (const Group& group : network.groups) look(group);
+  look(network.trainer);
+  return name;
+}
+
+void AddLoads(const Workload& workload, const Network& network, const Repetition& last,
+              Prediction& prediction) {
+  const double time = std::max(1.0, last.run.end_ns);
+  for (size_t i = 0; i <= network.stages; ++i) {
+    StageLoad load;
+    load.stage = i < network.stages ? workload.spec.stages[i].name : "trainer";
+    load.workers = network.workers[i];
+    load.utilization = std::min(1.0, last.run.busy_ns[i] / (load.workers * time));
+    prediction.stages.push_back(std::move(load));
+  }
+}
+
+uint64_t MemoryOf(const Workload& workload) {
+  const Recorded& recorded = *workload.recorded;
+  if (recorded.peak_rss_bytes == 0) return 0;
+  Workload before = workload;
+  before.spec = recorded.spec;
+  const uint64_t rest =
+      recorded.peak_rss_bytes - std::min(recorded.peak_rss_bytes, HeldBytes(before));
+  return rest + HeldBytes(workload);
+}
+
+// Of one step, in the simulation of the recorded spec.
+Repetition SimulateRecorded(const Workload& workload, const SimulateOptions& options) {
+  const uint64_t batches = BatchesOf(workload, options);
+  return Measure(Run(BuildNetwork(workload, batches), options.seed, batches));
+}
+
+double CoresDoubt(const Workload& workload, const Network& network, const Repetition& last) {
+  const Recorded& recorded = *workload.recorded;
+  const double time = last.run.end_ns * network.cores;
+  if (time <= 0 || recorded.cores <= 0) return 0;
+  const double used = std::min(1.0, last.run.cpu_ns / time);
+  const double more = std::max(0.0, used - recorded.busy_cores / recorded.cores);
+  return kIdleCores * more + kOthersCores * used * recorded.other_cores / recorded.cores;
+}
+
+// How much of the difference between simulation and measurement is the simulation's: all of it
+// where the run was steady, little where its own interval is wide, because something disturbed it.
+double Trust(const Recorded& recorded) {
+  const double model = kModelError * kModelError;
+  return model / (model + recorded.spread * recorded.spread);
+}
+
+}  // namespace
+
+Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
+  const uint64_t batches = BatchesOf(workload, options);
+  const Network network = BuildNetwork(workload, batches);
+  const unsigned resamples = std::max(1u, options.resamples);
+  Prediction prediction;
+  double ns = 0;
+  double within = 0;
+  std::vector<double> means;
+  Repetition last;
+  for (unsigned i = 0; i < resamples; ++i) {
+    last = Measure(Run(network, options.seed + i, batches));
+    means.push_back(last.ns);
+    ns += last.ns / resamples;
+    within += last.variance / resamples;
+    prediction.input_stall += last.stall / resamples;
+    prediction.events += last.run.events;
+  }
+  if (ns <= 0) return prediction;
+  const double rest = workload.calibration.has_value() ? workload.calibration->rest : 1;
+  double between = 0;
+  for (const double mean : means) between += (mean - ns) * (mean - ns);
+  if (resamples > 1) between /= resamples - 1;
+  // A shorter run than the real one varies more.
+  const double share =
+      std::min(1.0, static_cast<double>(batches) / static_cast<double>(workload.steps()));
+  const double run_error = kZ90 * std::sqrt(std::max(within, between) * share) / ns;
+  const double calibration = workload.calibration.has_value() ? workload.calibration->doubt : 0;
+  const bool host_computes = network.step.host_threads > 0;
+  const double host =
+      kHostRepeats * (host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall));
+  const double cores = CoresDoubt(workload, network, last);
+  double squares = 0;
+  const double anchor = workload.recorded->spread * std::sqrt(Trust(*workload.recorded));
+  for (const double part :
+       {run_error, anchor, kDeviceRepeats, host, cores, calibration, workload.doubt}) {
+    squares += part * part;
+  }
+  const double half = std::sqrt(squares);
+  prediction.samples_per_s = static_cast<double>(BatchSize(workload.spec)) / (ns * rest) * 1e9;
+  // 1 + h for e^h: the library's exponential is not the same on every processor.
+  prediction.low = prediction.samples_per_s / (1 + half);
+  prediction.high = prediction.samples_per_s * (1 + half);
+  prediction.memory_bytes = MemoryOf(workload);
+  AddLoads(workload, network, last, prediction);
+  prediction.bottleneck = BottleneckOf(workload, network, last, prediction);
+  return prediction;
+}
+
+Workload Calibrate(Workload workload, const SimulateOptions& options) {
+  Workload recorded = workload;
+  recorded.spec = workload.recorded->spec;
+  Calibration& calibration = recorded.calibration.emplace();
+  Repetition now = SimulateRecorded(recorded, options);
+  if (now.ns > 0) {
+    const double recorded_ns =
+        workload.recorded->trainer.batch / workload.recorded->samples_per_s * 1e9;
+    const double measured_ns = now.ns + Trust(*workload.recorded) * (recorded_ns - now.ns);
+    const double off = std::max(measured_ns / now.ns, now.ns / measured_ns) - 1;
+    calibration.doubt = kUnexplained * off;
+    // The input takes what is missing where it is what the step waits for. More than once: what is
+    // hidden behind the device answers late.
+    for (int round = 0; round < kRounds && now.stall >= kStalls; ++round) {
+      calibration.input_scale =
+          std::clamp(calibration.input_scale * measured_ns / now.ns, 1 / kMostScale, kMostScale);
+      now = SimulateRecorded(recorded, options);
+    }
+    if (now.stall < kStalls && measured_ns > now.ns) {
+      calibration.step_extra_ns = measured_ns - now.ns;
+      now = SimulateRecorded(recorded, options);
+    }
+    calibration.rest = std::clamp(measured_ns / now.ns, 1 / kMostScale, kMostScale);
+  }
+  workload.calibration = calibration;
+  return workload;
+}
+
+}  // namespace stallscope::replay

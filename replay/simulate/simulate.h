@@ -1,0 +1,51 @@
+// Runs a workload on a model of the machine: how fast it would be, and how sure that is.
+//
+// Discrete events; ../METHOD.md has the model. The same workload and options give the same bits, on
+// every machine and for any number of threads. Any thread; nothing is shared between calls.
+#ifndef STALLSCOPE_REPLAY_SIMULATE_SIMULATE_H_
+#define STALLSCOPE_REPLAY_SIMULATE_SIMULATE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replay/workload/workload.h"
+
+namespace stallscope::replay {
+
+struct SimulateOptions {
+  uint64_t seed = 1;
+  uint64_t batches = 0;    // of each repetition; 0: as many as the spec's run has, within bounds
+  unsigned resamples = 4;  // repetitions with other draws from the recorded costs
+  // 0: no bound. A repetition ends after so many elements, or 32 batches if that is later and they
+  // are not larger than a sixteenth of it.
+  uint64_t most_elements = 60'000;
+};
+
+struct StageLoad {
+  std::string stage;
+  double utilization = 0;  // busy / (workers x time)
+  double workers = 1;
+};
+
+struct Prediction {
+  double samples_per_s = 0;
+  double low = 0;  // 90 % for the mean of one new run
+  double high = 0;
+  double input_stall = 0;         // share of the step time
+  uint64_t memory_bytes = 0;      // the most that is resident; 0 where the run does not tell
+  std::vector<StageLoad> stages;  // in the spec's order, the trainer last
+  std::string bottleneck;         // the stage, "trainer", or "cores"
+  uint64_t events = 0;
+};
+
+// `workload` should be calibrated: what is not is predicted as the model has it.
+Prediction Simulate(const Workload& workload, const SimulateOptions& options = {});
+
+// Finds what makes the simulation of the recorded spec give the measured throughput. Once after
+// BuildWorkload; changes keep it.
+Workload Calibrate(Workload workload, const SimulateOptions& options = {});
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SIMULATE_SIMULATE_H_

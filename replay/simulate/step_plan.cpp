@@ -1,0 +1,88 @@
+#include "replay/simulate/step_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stallscope::replay {
+namespace {
+
+// An accelerator's launches of a step that is not captured and was, or the other way round.
+double LaunchesOf(const Workload& workload, double replicas) {
+  const Recorded& recorded = *workload.recorded;
+  const GraphMode now = workload.spec.trainer.graph;
+  if (now == recorded.spec.trainer.graph) return recorded.trainer.launches;
+  if (now == GraphMode::kEager) return std::max(recorded.trainer.kernels, 1.0);
+  // Before and after the sum of the gradients, and that itself.
+  return replicas > 1 ? 3 : 1;
+}
+
+void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
+  const TrainerSpec& trainer = workload.spec.trainer;
+  const TrainerCosts& costs = workload.recorded->trainer;
+  const EmulatedSpec figures = Resolved(trainer.emulated);
+  const double shard = std::ceil(plan.samples / replicas);
+  plan.compute_ns = (figures.compute_us_per_batch + figures.compute_us_per_sample * shard) * 1e3;
+  const double rate =
+      workload.spec.transfer.pinned ? figures.h2d_gbps_pinned : figures.h2d_gbps_pageable;
+  const double bytes = costs.sample_bytes * plan.samples / (plan.copy_blocks ? 1 : replicas);
+  const auto streams = static_cast<double>(workload.spec.transfer.streams);
+  plan.copy_ns =
+      figures.h2d_latency_us * 1e3 * streams * (plan.copy_blocks ? replicas : 1) + bytes / rate;
+  const double launches = LaunchesOf(workload, replicas) * replicas;
+  plan.issue_wait_ns = launches * figures.launch_us * 1e3;
+  if (trainer.graph == GraphMode::kEager && costs.kernels > 0) {
+    plan.last_kernel_ns = plan.compute_ns / costs.kernels;
+  }
+  // The sum of the gradients takes what it took.
+  plan.compute_ns += costs.reduce_ns;
+}
+
+void PlanRecorded(const Workload& workload, StepPlan& plan) {
+  const TrainerCosts& costs = workload.recorded->trainer;
+  const double ratio = plan.samples / std::max(1.0, costs.batch);
+  plan.compute = &costs.compute;
+  plan.compute_scale = ratio;
+  plan.compute_ns = costs.reduce_ns;
+  if (costs.device_cores > 0) {
+    plan.host_threads = std::max(1u, static_cast<unsigned>(std::lround(costs.device_cores)));
+  }
+  if (costs.link_bytes_per_ns > 0) {
+    plan.copy_ns =
+        costs.link_latency_ns + costs.sample_bytes * plan.samples / costs.link_bytes_per_ns;
+  }
+}
+
+}  // namespace
+
+StepPlan StepPlanOf(const Workload& workload) {
+  const TransferSpec& transfer = workload.spec.transfer;
+  const TrainerCosts& costs = workload.recorded->trainer;
+  StepPlan plan;
+  plan.samples = static_cast<double>(BatchSize(workload.spec));
+  const auto replicas = static_cast<double>(workload.spec.trainer.strategy.replicas);
+  const double ratio = plan.samples / std::max(1.0, costs.batch);
+  plan.in_flight = transfer.overlap ? 1 : 0;
+  plan.device_prefetch = static_cast<uint64_t>(transfer.prefetch_to_device);
+  plan.convert_ns = costs.convert_ns * ratio;
+  plan.issue_cpu_ns = costs.issue_ns;
+  plan.turn_ns = costs.turn_ns;
+  const bool emulated =
+      workload.spec.trainer.device == TrainerDevice::kEmulated && !workload.recorded->made_up_spec;
+  plan.copy_blocks = !transfer.pinned && emulated;
+  if (emulated) {
+    PlanEmulated(workload, replicas, plan);
+  } else {
+    PlanRecorded(workload, plan);
+  }
+  if (workload.calibration.has_value()) plan.extra_ns = workload.calibration->step_extra_ns;
+  const auto faster = workload.speed_up.find("trainer");
+  if (faster == workload.speed_up.end()) return plan;
+  for (double* ns : {&plan.convert_ns, &plan.copy_ns, &plan.issue_cpu_ns, &plan.issue_wait_ns,
+                     &plan.last_kernel_ns, &plan.compute_scale, &plan.compute_ns, &plan.extra_ns,
+                     &plan.turn_ns}) {
+    *ns /= faster->second;
+  }
+  return plan;
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,233 @@
+#include "replay/workload/build_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "analyzer/attribution/thread_rates.h"
+#include "analyzer/spec/spec_json.h"
+#include "replay/workload/foreign_spec.h"
+#include "replay/workload/span_costs.h"
+#include "replay/workload/trainer_costs.h"
+
+namespace stallscope::replay {
+namespace {
+
+// Items of a stage that are kept: enough for every quantile that matters, and 3 MiB a workload of
+// four stages.
+constexpr size_t kMostItems = 65'536;
+// From a thread's event to when the one that slept for it runs (measured: 20 to 60 us).
+constexpr double kWakeNs = 30'000;
+// Others may have less the next time: no more than this of the cores is taken to be theirs.
+constexpr double kMostOthers = 0.3;
+constexpr double k90Of95 = 1.645 / 1.960;
+
+Error Cannot(const model::Run& run, std::string what, std::string hint) {
+  return Error{ErrorKind::kInput, std::move(what), run.path, std::move(hint)};
+}
+
+void FillMeans(StageCosts& costs) {
+  const auto& items = costs.items.empty() ? costs.hits : costs.items;
+  for (const Cost& item : items) {
+    costs.mean_cpu_ns += static_cast<double>(item.cpu_ns);
+    costs.mean_blocked_ns += static_cast<double>(item.blocked_ns);
+    costs.mean_io_ns += static_cast<double>(item.io_ns);
+  }
+  const auto count = static_cast<double>(std::max<size_t>(1, items.size()));
+  costs.mean_cpu_ns /= count;
+  costs.mean_blocked_ns /= count;
+  costs.mean_io_ns /= count;
+}
+
+// Jobs that the threads of a stage handed on in the window.
+std::vector<double> JobsOf(const model::Run& run, const attribution::Window& window) {
+  std::vector<double> by_queue(run.queues.size());
+  for (const trace::QueueEvent& event : run.rows.queue_events) {
+    if (event.op != trace::QueueOp::kPush || !event.queue.known()) continue;
+    if (event.time_ns < window.start_ns || event.time_ns > window.end_ns) continue;
+    by_queue[event.queue.value] += 1;
+  }
+  std::vector<double> jobs(run.stages.size());
+  for (size_t i = 0; i < run.stages.size(); ++i) {
+    const QueueId queue = run.stages[i].queue;
+    if (queue.known()) jobs[i] = by_queue[queue.value];
+  }
+  return jobs;
+}
+
+// A store's first items are those that it was filled with.
+void SplitStore(const model::Run& run, StageId stage, StageCosts& costs) {
+  const auto fills = static_cast<size_t>(
+      std::count_if(run.rows.cache_events.begin(), run.rows.cache_events.end(),
+                    [&](const trace::CacheEvent& event) {
+                      return event.stage == stage && event.op == trace::CacheOp::kFill;
+                    }));
+  const auto hits = static_cast<size_t>(
+      std::count_if(run.rows.cache_events.begin(), run.rows.cache_events.end(),
+                    [&](const trace::CacheEvent& event) {
+                      return event.stage == stage && event.op == trace::CacheOp::kHit;
+                    }));
+  // What was kept of the spans are the last ones.
+  const size_t kept_hits = std::min(hits, costs.items.size());
+  costs.hits.assign(costs.items.end() - static_cast<std::ptrdiff_t>(kept_hits), costs.items.end());
+  costs.items.resize(costs.items.size() - kept_hits);
+  // Filled before the window: what that cost is not known, but that it was is.
+  if (fills > 0 && costs.items.empty()) costs.items = costs.hits;
+}
+
+struct DataFacts {
+  std::optional<uint64_t> per_epoch;
+  double per_file = 0;
+  double bytes = 0;
+};
+
+DataFacts FactsOf(const model::Run& run, const Spec& spec, bool made_up) {
+  DataFacts facts;
+  uint64_t first_epoch = 0;
+  uint32_t epochs = 0;
+  uint64_t bytes = 0;
+  std::set<trace::StringId> files;
+  for (const trace::Element& element : run.rows.elements) {
+    epochs = std::max(epochs, element.epoch + 1);
+    if (element.epoch == 0) {
+      ++first_epoch;
+      files.insert(element.file);
+    }
+    bytes += element.bytes;
+  }
+  const auto count = run.rows.elements.size();
+  if (count > 0) facts.bytes = static_cast<double>(bytes) / static_cast<double>(count);
+  if (!files.empty()) {
+    facts.per_file = static_cast<double>(first_epoch) / static_cast<double>(files.size());
+  }
+  const auto* source = std::get_if<SourceSpec>(&spec.stages.front().kind);
+  if (source != nullptr && source->files.empty() && !made_up) {
+    facts.per_epoch = static_cast<uint64_t>(source->elements);
+  } else if (epochs > 1) {
+    facts.per_epoch = first_epoch;
+  } else {
+    // A store that was read from is one that a whole pass has filled.
+    uint64_t fills = 0;
+    bool hits = false;
+    for (const trace::CacheEvent& event : run.rows.cache_events) {
+      fills += event.op == trace::CacheOp::kFill ? 1 : 0;
+      hits = hits || event.op == trace::CacheOp::kHit;
+    }
+    if (fills > 0 && hits) facts.per_epoch = first_epoch;
+  }
+  return facts;
+}
+
+// Cores' worth of time that others had: what all cores did, and what the hypervisor took, without
+// what this program burned. Of a machine with more cores than the run may use, its share.
+double OtherCores(const model::Run& run, const attribution::Attribution& attribution) {
+  const attribution::CounterRates rates(run, attribution.window);
+  const auto busy = rates.Rate("cpu.busy", run.info.rank);
+  const attribution::CpuUse& cpu = attribution.cpu;
+  if (!busy.has_value() || !cpu.process_busy.has_value() || cpu.cores <= 0) return 0;
+  const double online = std::max<double>(run.info.host.cores_online, cpu.cores);
+  const double stolen = cpu.steal.value_or(0) * online;
+  const double others = (*busy + stolen - *cpu.process_busy) * cpu.cores / online;
+  return std::clamp(others, 0.0, kMostOthers * cpu.cores);
+}
+
+void TakeTuned(const model::Run& run, Recorded& recorded) {
+  for (const trace::KnobChange& change : run.rows.knobs) {
+    const std::string_view text = run.Text(change.new_value);
+    int64_t value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (read.ec == std::errc()) recorded.tuned[std::string(run.Text(change.path))] = value;
+  }
+}
+
+void TakeStages(const model::Run& run, const attribution::Attribution& attribution,
+                const std::vector<std::string>& names, Recorded& recorded) {
+  SpanCosts spans = CostsOfSpans(run, attribution, kMostItems);
+  const std::vector<double> jobs = JobsOf(run, attribution.window);
+  bool batched = false;
+  for (size_t i = 0; i < run.stages.size(); ++i) {
+    const trace::StageInfo& info = run.stages[i];
+    if (info.kind == "trainer") continue;
+    const attribution::StageUse& use = attribution.stages[i];
+    StageCosts costs;
+    costs.items = std::move(spans.items[i]);
+    if (info.kind == "cache" || info.kind == "snapshot") SplitStore(run, info.id, costs);
+    FillMeans(costs);
+    batched = batched || info.kind == "batch";
+    costs.of_batches = batched;
+    if (jobs[i] > 0) costs.handover_ns = spans.gap_ns[i] / jobs[i];
+    if (use.elements > 0) {
+      costs.bytes = static_cast<double>(use.bytes) / static_cast<double>(use.elements);
+    }
+    if (info.kind == "filter" && use.items_per_sample > 0) {
+      costs.kept = std::min(1.0, 1 / use.items_per_sample);
+    }
+    recorded.stages[names[i]] = std::move(costs);
+  }
+}
+
+}  // namespace
+
+Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution) {
+  if (attribution.steps.empty() || attribution.window.steps == 0 ||
+      !attribution.throughput.has_value() || attribution.throughput->samples_per_s <= 0) {
+    return Cannot(run, "a run without steps has no throughput to predict from",
+                  "record some steps");
+  }
+  if (!run.step_ranks.empty()) {
+    return Cannot(run, "a run of several ranks cannot be simulated", "give one rank's trace");
+  }
+  auto recorded = std::make_shared<Recorded>();
+  std::vector<std::string> names;
+  auto spec = ReadSpec(run.info.spec_json, run.path);
+  if (spec.ok()) {
+    recorded->spec = std::move(spec).value();
+    for (const trace::StageInfo& stage : run.stages) names.push_back(stage.name);
+  } else {
+    STALLSCOPE_ASSIGN_OR_RETURN(ForeignSpec foreign, SpecOfStages(run, attribution));
+    recorded->spec = std::move(foreign.spec);
+    names = std::move(foreign.names);
+    recorded->made_up_spec = true;
+    recorded->limits.push_back("the run has no spec: its stages are taken as they are named");
+  }
+  TakeStages(run, attribution, names, *recorded);
+  const bool works = std::any_of(
+      recorded->stages.begin(), recorded->stages.end(),
+      [](const auto& stage) { return !stage.second.items.empty() || !stage.second.hits.empty(); });
+  if (!works) {
+    return Cannot(run, "the trace has no stage's work", "record the input pipeline's stages");
+  }
+  recorded->trainer = CostsOfSteps(run, attribution, recorded->spec);
+  const DataFacts facts = FactsOf(run, recorded->spec, recorded->made_up_spec);
+  recorded->elements_per_epoch = facts.per_epoch;
+  recorded->elements_per_file = facts.per_file;
+  if (facts.bytes > 0) recorded->stages[recorded->spec.stages.front().name].bytes = facts.bytes;
+  for (size_t i = 0; i < run.stages.size(); ++i) {
+    const bool batch = run.stages[i].kind == "batch";
+    if (!batch) continue;
+    const double bytes = recorded->stages[names[i]].bytes;
+    if (bytes > 0) recorded->trainer.host_sample_bytes = bytes / recorded->trainer.batch;
+  }
+  if (recorded->trainer.host_sample_bytes <= 0) {
+    recorded->trainer.host_sample_bytes = recorded->trainer.sample_bytes;
+  }
+  TakeTuned(run, *recorded);
+  recorded->cores = attribution.cpu.cores > 0 ? attribution.cpu.cores : 1;
+  recorded->other_cores = OtherCores(run, attribution);
+  recorded->busy_cores = attribution.cpu.process_busy.value_or(0);
+  recorded->wake_ns = kWakeNs;
+  recorded->steps = run.rows.steps.size();
+  const attribution::Throughput& measured = *attribution.throughput;
+  recorded->samples_per_s = measured.samples_per_s;
+  recorded->spread = k90Of95 * (measured.high - measured.low) / (2 * measured.samples_per_s);
+  recorded->peak_rss_bytes = attribution.memory.peak_rss_bytes.value_or(0);
+  Workload workload;
+  workload.spec = recorded->spec;
+  workload.recorded = std::move(recorded);
+  return workload;
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,19 @@
+// From a run to what it costs. Any thread; reads only.
+#ifndef STALLSCOPE_REPLAY_WORKLOAD_BUILD_WORKLOAD_H_
+#define STALLSCOPE_REPLAY_WORKLOAD_BUILD_WORKLOAD_H_
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/base/result.h"
+#include "analyzer/model/run.h"
+#include "replay/workload/workload.h"
+
+namespace stallscope::replay {
+
+// An error (kInput) where nothing can be predicted from the run: no steps, no throughput, several
+// ranks, or stages whose work was not recorded. A run without a spec, of a foreign trace, gets one
+// that has its stages. The workload holds nothing of the run.
+Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_WORKLOAD_BUILD_WORKLOAD_H_

@@ -1,0 +1,303 @@
+#include "replay/workload/change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analyzer/spec/knobs.h"
+#include "replay/workload/known_ops.h"
+
+namespace stallscope::replay {
+namespace {
+
+// Half of a 90 % interval, as a part of the throughput; METHOD.md says where they come from.
+constexpr double kWorkersDoubt = 0.03;  // for each doubling: caches and memory bandwidth are shared
+constexpr double kBatchDoubt = 0.02;    // likewise
+constexpr double kDeviceDoubt = 0.15;  // likewise, of a device whose time for a batch was seen once
+constexpr double kThreadsDoubt = 0.03;  // a stage gets threads of its own, or loses them
+constexpr double kTunedDoubt = 0.15;    // what "auto" will come to
+constexpr double kStoreDoubt = 0.08;    // a store that was not there
+constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
+constexpr double kRewriteDoubt = 0.05;
+constexpr double kTransferDoubt = 0.03;  // what runs beside what
+constexpr double kMostDoubt = 0.7;
+
+// Rounded, so that a logarithm's last bit, which is the processor's, is nobody's.
+double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
+
+// Compares the recorded spec with the one that is asked for, change by change.
+class Judge {
+ public:
+  Judge(const Recorded& recorded, const Spec& to)
+      : recorded_(recorded), from_(recorded.spec), to_(to) {}
+
+  std::string unpriceable;
+  double doubt = 0;
+  std::vector<std::string> assumptions;
+
+  void Compare() {
+    if (BatchSize(from_) != BatchSize(to_)) CompareBatch();
+    for (const StageSpec& stage : to_.stages) {
+      const StageSpec* before = Find(from_, stage.name);
+      if (before == nullptr) {
+        std::visit([&](const auto& kind) { Inserted(stage.name, kind); }, stage.kind);
+      } else if (before->kind.index() != stage.kind.index()) {
+        Cannot(stage.name, "it was another kind of stage");
+      } else {
+        std::visit(
+            [&](const auto& kind) {
+              using Kind = std::decay_t<decltype(kind)>;
+              Kept(stage.name, std::get<Kind>(before->kind), kind);
+            },
+            stage.kind);
+      }
+    }
+    for (const StageSpec& stage : from_.stages) {
+      if (Find(to_, stage.name) != nullptr) continue;
+      std::visit([&](const auto& kind) { Removed(stage.name, kind); }, stage.kind);
+    }
+    CompareTransfer();
+    CompareTrainer();
+    CompareRewrites();
+    doubt = std::min(doubt, kMostDoubt);
+  }
+
+ private:
+  static const StageSpec* Find(const Spec& spec, const std::string& name) {
+    const auto at = std::find_if(spec.stages.begin(), spec.stages.end(),
+                                 [&](const StageSpec& stage) { return stage.name == name; });
+    return at == spec.stages.end() ? nullptr : &*at;
+  }
+
+  // The first reason counts.
+  void Cannot(const std::string& path, const std::string& why) {
+    if (!unpriceable.empty()) return;
+    unpriceable = fmt::format("{}: {}; record a few steps with the change to know", path, why);
+  }
+  void Doubt(double more, std::string assumption = "") {
+    doubt = std::sqrt(doubt * doubt + more * more);
+    if (!assumption.empty()) assumptions.push_back(std::move(assumption));
+  }
+
+  void CompareKnob(const std::string& path, const Knob& before, const Knob& now, double each) {
+    if (before == now) return;
+    if (now.automatic) {
+      if (recorded_.tuned.count(path) == 0) {
+        Doubt(kTunedDoubt, path + ": the tuner is taken to find what the cores can feed");
+      }
+      return;
+    }
+    const auto value = [&](const Knob& knob) {
+      const auto tuned = recorded_.tuned.find(path);
+      const bool known = knob.automatic && tuned != recorded_.tuned.end();
+      return static_cast<double>(std::max<int64_t>(1, known ? tuned->second : knob.value));
+    };
+    Doubt(each * Doublings(value(now) / value(before)));
+    if ((value(before) > 1) != (value(now) > 1)) Doubt(kThreadsDoubt);
+  }
+
+  void CompareBatch() {
+    const double ratio =
+        static_cast<double>(BatchSize(to_)) / static_cast<double>(BatchSize(from_));
+    const double doublings = Doublings(ratio);
+    Doubt(kBatchDoubt * doublings);
+    if (to_.trainer.device == TrainerDevice::kEmulated && !recorded_.made_up_spec) return;
+    Doubt(kDeviceDoubt * doublings,
+          "batch.size: the device's time is taken to grow with the batch; one size was recorded");
+  }
+
+  void Kept(const std::string& name, const SourceSpec& before, const SourceSpec& now) {
+    if (before.format != now.format) {
+      return Cannot(name + ".format", "one run cannot tell what another format costs");
+    }
+    if (before.files != now.files) {
+      return Cannot(name + ".files", "one run cannot tell what other data costs");
+    }
+    CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
+    CompareKnob(name + ".cycle_length", before.cycle_length, now.cycle_length, 0);
+    if (before.throttle_bytes_per_s > 0 && now.throttle_bytes_per_s == 0) {
+      Doubt(kNoDiskDoubt,
+            name + ".throttle_bytes_per_s: the data is taken to be in the page cache");
+    }
+  }
+  void Kept(const std::string& name, const MapSpec& before, const MapSpec& now) {
+    if (before.on != now.on) {
+      return Cannot(name + ".on", "one run cannot tell what the ops cost on the other side");
+    }
+    if (!KnownDifference(before.ops, now.ops).has_value()) {
+      return Cannot(name + ".ops", "one run cannot tell what other ops cost");
+    }
+    CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
+  }
+  void Kept(const std::string& name, const FilterSpec& before, const FilterSpec& now) {
+    if (before.op != now.op) Cannot(name + ".op", "one run cannot tell what another filter keeps");
+  }
+  void Kept(const std::string& name, const CacheSpec& before, const CacheSpec& now) {
+    if (before.where != now.where) {
+      Cannot(name + ".where", "one run cannot tell what a store in another place costs");
+    }
+  }
+  void Kept(const std::string& name, const SnapshotSpec& before, const SnapshotSpec& now) {
+    if (before.path != now.path) {
+      Cannot(name + ".path", "a snapshot is written in one run and read in the next ones");
+    }
+  }
+  void Kept(const std::string& name, const BatchSpec& before, const BatchSpec& now) {
+    if (before.pad != now.pad) Cannot(name + ".pad", "one run cannot tell what padding costs");
+    CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
+  }
+  void Kept(const std::string& name, const PrefetchSpec& before, const PrefetchSpec& now) {
+    if (now.buffer_size.automatic) {
+      CompareKnob(name + ".buffer_size", before.buffer_size, now.buffer_size, 0);
+    }
+  }
+  // Shuffle, repeat, shard: structure alone.
+  template <class Kind>
+  void Kept(const std::string&, const Kind&, const Kind&) {}
+
+  void Inserted(const std::string& name, const MapSpec& map) {
+    if (map.on == MapOn::kHost && KnownDifference({}, map.ops).has_value()) return;
+    Cannot(name, "one run cannot tell what a new map costs");
+  }
+  void Inserted(const std::string& name, const CacheSpec& cache) {
+    if (cache.where == CacheWhere::kDisk) {
+      return Cannot(name, "one run cannot tell what a store on disk costs");
+    }
+    if (!recorded_.elements_per_epoch.has_value()) {
+      return Cannot(name, "the run ended before its first pass over the data did");
+    }
+    Doubt(kStoreDoubt, name + ": elements are taken to be copied in and out at 4 GB/s");
+  }
+  void Inserted(const std::string& name, const SnapshotSpec&) {
+    Cannot(name, "a snapshot is written in one run and read in the next ones");
+  }
+  void Inserted(const std::string& name, const FilterSpec&) {
+    Cannot(name, "one run cannot tell what a new filter keeps");
+  }
+  void Inserted(const std::string& name, const BatchSpec&) {
+    Cannot(name, "one run cannot tell what a new batch costs");
+  }
+  void Inserted(const std::string& name, const SourceSpec&) {
+    Cannot(name, "one run cannot tell what another source costs");
+  }
+  void Inserted(const std::string&, const PrefetchSpec&) { Doubt(kThreadsDoubt); }
+  template <class Kind>
+  void Inserted(const std::string&, const Kind&) {}
+
+  void Removed(const std::string& name, const MapSpec& map) {
+    if (KnownDifference(map.ops, {}).has_value()) return;
+    Cannot(name, "one run cannot tell what the stages behind it cost without it");
+  }
+  void Removed(const std::string& name, const FilterSpec&) {
+    Cannot(name, "one run cannot tell what the stages behind it cost without it");
+  }
+  void Removed(const std::string& name, const BatchSpec&) {
+    Cannot(name, "one run cannot tell what a step without a batch costs");
+  }
+  void Removed(const std::string& name, const SourceSpec&) {
+    Cannot(name, "one run cannot tell what another source costs");
+  }
+  void Removed(const std::string& name, const CacheSpec&) { RemovedStore(name); }
+  void Removed(const std::string& name, const SnapshotSpec&) { RemovedStore(name); }
+  void Removed(const std::string&, const PrefetchSpec&) { Doubt(kThreadsDoubt); }
+  template <class Kind>
+  void Removed(const std::string&, const Kind&) {}
+
+  void RemovedStore(const std::string& name) {
+    const auto source = recorded_.stages.find(from_.stages.front().name);
+    if (source == recorded_.stages.end() || source->second.items.empty()) {
+      Cannot(name, "the run read all from it, and does not tell what the stages before it cost");
+    }
+  }
+
+  void CompareTransfer() {
+    if (from_.transfer.dtype != to_.transfer.dtype) {
+      Cannot("transfer.dtype", "one run cannot tell what the conversion to another dtype costs");
+    }
+    const bool emulated = from_.trainer.device == TrainerDevice::kEmulated;
+    if (from_.transfer.pinned != to_.transfer.pinned && !emulated &&
+        from_.trainer.device != TrainerDevice::kHost) {
+      Cannot("transfer.pinned", "one run cannot tell how fast the other kind of memory is copied");
+    }
+    if (from_.transfer != to_.transfer) Doubt(kTransferDoubt);
+  }
+
+  void CompareTrainer() {
+    const TrainerSpec& before = from_.trainer;
+    const TrainerSpec& now = to_.trainer;
+    if (before.device != now.device) {
+      Cannot("trainer.device", "one run cannot tell how fast another device is");
+    }
+    if (before.strategy != now.strategy) {
+      Cannot("trainer.strategy", "one run cannot tell what other replicas cost");
+    }
+    // An emulated device takes the time that the spec says, whatever it computes; only the number
+    // of launches depends on the model.
+    const bool by_figures = before.device == TrainerDevice::kEmulated;
+    const bool launches = Resolved(now.emulated).launch_us > 0 && now.graph == GraphMode::kEager;
+    if (by_figures && !launches) return;
+    if (before.precision != now.precision) {
+      Cannot("trainer.precision", "one run cannot tell what another precision costs");
+    }
+    if (before.fuse != now.fuse) {
+      Cannot("trainer.fuse", "one run cannot tell how many kernels are left");
+    }
+    if (before.model != now.model || before.optimizer != now.optimizer) {
+      Cannot("trainer.model", "one run cannot tell what another model costs");
+    }
+    if (before.graph != now.graph && !by_figures) {
+      Cannot("trainer.graph", "one run cannot tell what launching in another way costs");
+    }
+  }
+
+  void CompareRewrites() {
+    const RewritesSpec& before = from_.rewrites;
+    const RewritesSpec& now = to_.rewrites;
+    if (before.map_and_batch && !now.map_and_batch) {
+      Cannot("rewrites.map_and_batch", "the run does not tell what the batch costs by itself");
+    }
+    const auto unknown = [&](bool was, bool is, const char* name) {
+      if (was != is) {
+        Cannot(std::string("rewrites.") + name, "one run cannot tell what the new ops cost");
+      }
+    };
+    unknown(before.vectorise, now.vectorise, "vectorise");
+    unknown(before.constant_folding, now.constant_folding, "constant_folding");
+    unknown(before.narrow_dtype_late_cast, now.narrow_dtype_late_cast, "narrow_dtype_late_cast");
+    unknown(before.crop_aware_decode, now.crop_aware_decode, "crop_aware_decode");
+    if (before.map_fusion != now.map_fusion || before.map_and_batch != now.map_and_batch ||
+        before.shuffle_before_decode != now.shuffle_before_decode) {
+      Doubt(kRewriteDoubt);
+    }
+  }
+
+  const Recorded& recorded_;
+  const Spec& from_;
+  const Spec& to_;
+};
+
+}  // namespace
+
+Changed WithSpec(const Workload& workload, Spec spec) {
+  Judge judge(*workload.recorded, spec);
+  judge.Compare();
+  Changed changed{workload, std::move(judge.unpriceable)};
+  changed.workload.spec = std::move(spec);
+  changed.workload.doubt = judge.doubt;
+  changed.workload.assumptions = std::move(judge.assumptions);
+  return changed;
+}
+
+Result<Changed> WithPatch(const Workload& workload, const Patch& patch) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Spec spec, Apply(workload.spec, patch));
+  return WithSpec(workload, std::move(spec));
+}
+
+Result<Changed> WithSettings(const Workload& workload, const std::vector<std::string>& settings) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Spec spec, ApplySettings(workload.spec, settings));
+  return WithSpec(workload, std::move(spec));
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,33 @@
+// Another spec for a workload, and what of it the recording cannot tell. Any thread.
+//
+// Costs go with the stage's name. What a change of parallelism, order, buffers, caches, batch,
+// copies or an emulated device's figures does, follows from them; another format, precision or
+// dtype, other ops, a cold cache do not: those are unpriceable, and a recording with the change is
+// what is missing (a short one will do: its own workload then stands for this one).
+#ifndef STALLSCOPE_REPLAY_WORKLOAD_CHANGE_H_
+#define STALLSCOPE_REPLAY_WORKLOAD_CHANGE_H_
+
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/spec/patch.h"
+#include "replay/workload/workload.h"
+
+namespace stallscope::replay {
+
+struct Changed {
+  Workload workload;        // not to be simulated where `unpriceable` says something
+  std::string unpriceable;  // "decode.ops: ...; record with the change to know"; empty: it can be
+};
+
+// `spec` must be valid. The calibration stays, what the change makes uncertain adds up.
+Changed WithSpec(const Workload& workload, Spec spec);
+// Errors are those of Apply and ApplySettings: ErrorKind::kUsage, the nearest path named.
+Result<Changed> WithPatch(const Workload& workload, const Patch& patch);
+// "PATH=VALUE" each.
+Result<Changed> WithSettings(const Workload& workload, const std::vector<std::string>& settings);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_WORKLOAD_CHANGE_H_

@@ -1,0 +1,158 @@
+#include "replay/workload/trainer_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analyzer/base/math.h"
+
+namespace stallscope::replay {
+namespace {
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return Quantile(values, 0.5);
+}
+
+struct OfBatch {
+  int64_t compute_ns = 0;  // of all devices
+  int64_t reduce_ns = 0;
+  std::set<uint64_t> launches;
+  uint64_t kernels = 0;
+  uint64_t link_bytes = 0;
+};
+
+bool IsReduction(std::string_view name) {
+  return name.find("all_reduce") != std::string_view::npos ||
+         name.find("AllReduce") != std::string_view::npos ||
+         name.find("nccl") != std::string_view::npos;
+}
+
+std::map<ItemId, OfBatch> ByBatch(const model::Run& run, const attribution::Window& window) {
+  std::map<ItemId, OfBatch> batches;
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.start_ns < window.start_ns || kernel.end_ns > window.end_ns) continue;
+    OfBatch& batch = batches[kernel.batch];
+    const bool reduces = IsReduction(run.Text(kernel.name));
+    (reduces ? batch.reduce_ns : batch.compute_ns) += kernel.end_ns - kernel.start_ns;
+    batch.launches.insert(kernel.correlation);
+    ++batch.kernels;
+  }
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (copy.direction != trace::CopyDirection::kHostToDevice || !copy.batch.known()) continue;
+    if (copy.start_ns < window.start_ns || copy.end_ns > window.end_ns) continue;
+    batches[copy.batch].link_bytes += copy.bytes;
+  }
+  return batches;
+}
+
+// The host's time for a step: the trainer's last span before it was issued is the issuing, others
+// of the step's batch are the conversion.
+struct HostTime {
+  std::vector<double> issue_ns;
+  std::vector<double> convert_ns;
+};
+
+HostTime HostTimeOf(const model::Run& run, const attribution::Window& window) {
+  std::map<ItemId, int64_t> issued;
+  for (size_t i = window.first_row; i < run.rows.steps.size(); ++i) {
+    issued[run.rows.steps[i].batch] = run.rows.steps[i].issued_ns;
+  }
+  std::map<ItemId, double> convert;
+  HostTime time;
+  for (const model::Track& track : run.tracks) {
+    const StageId stage = track.info.stage;
+    if (!stage.known() || run.stages[stage.value].kind != "trainer") continue;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (what.kind != trace::SpanKind::kWork || what.stage != stage) continue;
+      const auto step = issued.find(ItemId{track.spans.item[i]});
+      if (step == issued.end()) continue;
+      // The issue's span ends just before the time that the step's row has.
+      const bool issues = step->second - track.spans.EndNs(i) < 20'000 &&
+                          track.spans.EndNs(i) <= step->second + 1'000;
+      const auto ns = static_cast<double>(track.spans.DurationNs(i));
+      if (issues) {
+        time.issue_ns.push_back(ns);
+      } else {
+        convert[step->first] += ns;
+      }
+    }
+  }
+  for (const auto& [batch, ns] : convert) time.convert_ns.push_back(ns);
+  return time;
+}
+
+// From when the device was done to when the trainer asks again, where it waited for the device.
+double TurnOf(const model::Run& run, const attribution::Window& window, bool overlap) {
+  std::vector<double> turns;
+  const auto& steps = run.rows.steps;
+  for (size_t i = window.first_row; i + 1 < steps.size(); ++i) {
+    // With a step in flight the trainer waits for the one before.
+    if (overlap && i == window.first_row) continue;
+    const trace::Step& awaited = overlap ? steps[i - 1] : steps[i];
+    if (awaited.device_done_ns <= steps[i].issued_ns) continue;
+    const int64_t turn = steps[i + 1].requested_ns - awaited.device_done_ns;
+    if (turn >= 0) turns.push_back(static_cast<double>(turn));
+  }
+  return turns.empty() ? 0 : Median(std::move(turns));
+}
+
+void TakeLink(const model::Run& run, const attribution::Window& window, TrainerCosts& costs) {
+  double bytes = 0;
+  double ns = 0;
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (copy.direction != trace::CopyDirection::kHostToDevice || !copy.batch.known()) continue;
+    if (copy.start_ns < window.start_ns || copy.end_ns > window.end_ns) continue;
+    bytes += static_cast<double>(copy.bytes);
+    ns += static_cast<double>(copy.end_ns - copy.start_ns);
+  }
+  if (ns > 0) costs.link_bytes_per_ns = bytes / ns;
+}
+
+}  // namespace
+
+TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution& attribution,
+                          const Spec& spec) {
+  const attribution::Window& window = attribution.window;
+  TrainerCosts costs;
+  double samples = 0;
+  for (const auto& step : attribution.steps) samples += step.samples;
+  costs.batch = std::max(1.0, samples / static_cast<double>(attribution.steps.size()));
+  const auto replicas = static_cast<double>(std::max<int64_t>(1, spec.trainer.strategy.replicas));
+
+  std::vector<double> reduce;
+  std::vector<double> kernels;
+  std::vector<double> launches;
+  std::vector<double> bytes;
+  for (const auto& [id, batch] : ByBatch(run, window)) {
+    if (batch.kernels > 0) {
+      Cost cost;
+      cost.cpu_ns = static_cast<float>(static_cast<double>(batch.compute_ns) / replicas);
+      costs.compute.push_back(cost);
+      reduce.push_back(static_cast<double>(batch.reduce_ns) / replicas);
+      kernels.push_back(static_cast<double>(batch.kernels) / replicas);
+      launches.push_back(static_cast<double>(batch.launches.size()) / replicas);
+    }
+    if (batch.link_bytes > 0) bytes.push_back(static_cast<double>(batch.link_bytes));
+  }
+  costs.reduce_ns = Median(std::move(reduce));
+  costs.kernels = Median(std::move(kernels));
+  costs.launches = Median(std::move(launches));
+  costs.sample_bytes = Median(std::move(bytes)) / costs.batch;
+  TakeLink(run, window, costs);
+  if (spec.trainer.device == TrainerDevice::kHost) costs.device_cores = replicas;
+
+  HostTime host = HostTimeOf(run, window);
+  costs.issue_ns = Median(std::move(host.issue_ns));
+  costs.convert_ns = Median(std::move(host.convert_ns));
+  if (spec.trainer.device == TrainerDevice::kEmulated) {
+    const double launch_ns = Resolved(spec.trainer.emulated).launch_us * 1e3;
+    costs.issue_ns = std::max(0.0, costs.issue_ns - launch_ns * costs.launches * replicas);
+  }
+  costs.turn_ns = TurnOf(run, window, spec.transfer.overlap);
+  return costs;
+}
+
+}  // namespace stallscope::replay

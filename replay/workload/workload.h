@@ -1,0 +1,114 @@
+// What a run says: what each piece of work costs, and the spec that the work is put together by.
+//
+// The costs never change and are shared by all workloads that are made from one recording, so that
+// a copy of a workload costs no more than its spec: a sweep has thousands. What a change does to
+// the run is a change of the spec (change.h); the simulator builds its stages from spec and costs
+// as the pipeline does from spec and data. Plain data; any thread may read what nobody changes.
+#ifndef STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_
+#define STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/spec/spec.h"
+
+namespace stallscope::replay {
+
+// What one item needs of the machine, without what it waited for a core.
+struct Cost {
+  float cpu_ns = 0;
+  float blocked_ns = 0;  // off the CPU of its own accord: a sleep, a call over the network
+  float io_ns = 0;       // in a read
+};
+
+// Of one stage of the spec, by its name.
+struct StageCosts {
+  // In the order in which they were begun, so that what follows each other stays together: an
+  // empirical distribution with its autocorrelation. Empty: the stage itself costs nothing.
+  std::vector<Cost> items;
+  double mean_cpu_ns = 0;
+  double mean_blocked_ns = 0;
+  double mean_io_ns = 0;
+  std::vector<Cost> hits;   // cache, snapshot: of items that were kept; `items` are those put in
+  double handover_ns = 0;   // CPU that a thread of the stage needs for an item besides its work
+  double bytes = 0;         // of an item that it hands on
+  double kept = 1;          // share of its items that it hands on (filter)
+  bool of_batches = false;  // its items are batches
+};
+
+// What a step costs besides its input.
+struct TrainerCosts {
+  double batch = 1;              // samples of a step, as recorded
+  std::vector<Cost> compute;     // by step: the kernels' time, as cpu_ns
+  double reduce_ns = 0;          // of that between replicas
+  double device_cores = 0;       // cores of the host that a kernel burns; 0: an accelerator
+  double sample_bytes = 0;       // over the link
+  double host_sample_bytes = 0;  // in a batch
+  double link_latency_ns = 0;    // of one copy
+  double link_bytes_per_ns = 0;  // as recorded; 0: no copies
+  double convert_ns = 0;         // CPU before the copies
+  double issue_ns = 0;           // CPU of the trainer's thread for a step
+  double kernels = 0;            // of a step
+  double launches = 0;           // of a step; a graph is one
+  double turn_ns = 0;            // from the device's end to when the host goes on
+};
+
+// Everything that one recording tells. Never changes once it is made.
+struct Recorded {
+  Spec spec;
+  bool made_up_spec = false;  // a foreign run has none; it was read off its stage graph
+  std::map<std::string, StageCosts, std::less<>> stages;
+  TrainerCosts trainer;
+  double cores = 0;        // that the run could use
+  double other_cores = 0;  // that something else on the machine used meanwhile
+  double busy_cores = 0;   // that the run itself used
+  double wake_ns = 0;      // from an event to when a thread that slept for it runs
+  uint64_t steps = 0;      // warm-up counted
+  // Elements that a pass over the data has; nothing where the run did not see a pass end.
+  std::optional<uint64_t> elements_per_epoch;
+  double elements_per_file = 0;                       // 0: not known
+  std::map<std::string, int64_t, std::less<>> tuned;  // by knob: what "auto" came to
+  double samples_per_s = 0;                           // measured, without the warm-up
+  double spread = 0;                                  // half of its 90 % interval, as a part of it
+  uint64_t peak_rss_bytes = 0;                        // 0: not known
+  std::vector<std::string> limits;  // what of the run is not known, and how it is taken instead
+};
+
+// What makes the recorded spec's simulation give the measured throughput (simulate.h).
+struct Calibration {
+  double input_scale = 1;    // of every stage's costs
+  double step_extra_ns = 0;  // of the trainer's thread, each step
+  double rest = 1;           // of a step's time, what the two do not explain
+  double doubt = 0;  // of a prediction, as a part of it: what the simulation did not explain
+};
+
+struct Workload {
+  Spec spec;
+  std::shared_ptr<const Recorded> recorded;
+  std::optional<Calibration> calibration;
+  // By stage: how much faster than recorded. "trainer" is the step without its input.
+  std::map<std::string, double, std::less<>> speed_up;
+  // Of the logarithm of the throughput, half of a 90 % interval: what the change to this spec makes
+  // uncertain, beyond what the simulation knows.
+  double doubt = 0;
+  std::vector<std::string> assumptions;  // each with the knob that it comes from
+
+  uint64_t steps() const;  // that a run of this spec would have; those recorded where it is open
+};
+
+// Samples of a step; 1 without a batch stage.
+uint64_t BatchSize(const Spec& spec);
+// Of one element behind the stage at this index of the workload's spec: what was read, or once it
+// is decoded what a batch has of it. 0 where it is not known.
+double ItemBytes(const Workload& workload, size_t stage);
+// The host's memory that buffers, caches and workers of a spec hold beyond what any run needs.
+uint64_t HeldBytes(const Workload& workload);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_

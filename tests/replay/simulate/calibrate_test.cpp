@@ -1,0 +1,65 @@
+#include <doctest/doctest.h>
+
+#include "replay/simulate/simulate.h"
+#include "tests/replay/made_workload.h"
+
+using stallscope::replay::Calibrate;
+using stallscope::replay::Simulate;
+using stallscope::replay::Workload;
+using stallscope::test::Batch;
+using stallscope::test::MadeWorkload;
+using stallscope::test::Map;
+using stallscope::test::Prefetch;
+
+namespace {
+
+MadeWorkload Sleeping(double sleep_us, double compute_us) {
+  MadeWorkload made({Map("work"), Batch(10), Prefetch(2)}, compute_us);
+  made.Costs("work", 0, sleep_us);
+  return made;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("where the step waits for its input, the input takes what is missing") {
+    MadeWorkload made = Sleeping(1000, 1000);
+    made.recorded().samples_per_s = 900;  // and not 1000
+    const Workload workload = Calibrate(made.Make());
+    REQUIRE(workload.calibration.has_value());
+    CHECK(workload.calibration->input_scale == doctest::Approx(1000.0 / 900).epsilon(0.01));
+    CHECK(workload.calibration->doubt > 0);
+    CHECK(Simulate(workload).samples_per_s == doctest::Approx(900).epsilon(0.01));
+  }
+
+  TEST_CASE("where the device is what takes long, the step does") {
+    MadeWorkload made = Sleeping(100, 9000);
+    made.recorded().samples_per_s = 1000;  // and not 1111
+    const Workload workload = Calibrate(made.Make());
+    CHECK(workload.calibration->input_scale == 1);
+    CHECK(workload.calibration->step_extra_ns > 0);
+    CHECK(Simulate(workload).samples_per_s == doctest::Approx(1000).epsilon(0.01));
+  }
+
+  TEST_CASE("a run that was faster than its device can be is a factor") {
+    MadeWorkload made = Sleeping(100, 9000);
+    made.recorded().samples_per_s = 1200;
+    const Workload workload = Calibrate(made.Make());
+    CHECK(workload.calibration->rest < 1);
+    CHECK(Simulate(workload).samples_per_s == doctest::Approx(1200).epsilon(0.01));
+  }
+
+  TEST_CASE("what the model explains by itself is left alone") {
+    MadeWorkload made = Sleeping(1000, 1000);
+    made.recorded().samples_per_s = Simulate(made.Make()).samples_per_s;
+    const Workload workload = Calibrate(made.Make());
+    CHECK(workload.calibration->input_scale == doctest::Approx(1).epsilon(0.005));
+    CHECK(workload.calibration->doubt < 0.01);
+  }
+
+  TEST_CASE("the spec that is asked for stays") {
+    Workload workload = Sleeping(1000, 1000).Make();
+    workload.spec.name = "another";
+    CHECK(Calibrate(workload).spec.name == "another");
+  }
+}

@@ -1,0 +1,114 @@
+#include "replay/whatif/price.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/replay/made_run.h"
+
+using stallscope::Patch;
+using stallscope::SetTo;
+using stallscope::attribution::Attribute;
+using stallscope::findings::Aim;
+using stallscope::findings::Gain;
+using stallscope::findings::Recommendation;
+using stallscope::replay::Price;
+using stallscope::report::FindingRow;
+using stallscope::report::Report;
+using stallscope::test::MadeRunOptions;
+using stallscope::test::MakeRun;
+
+namespace {
+
+template <class Value>
+FindingRow Proposes(const std::string& path, Value value, double guess) {
+  FindingRow row;
+  row.id = path;
+  Recommendation recommendation;
+  recommendation.patch.changes.emplace_back(SetTo(path, value));
+  recommendation.gain = Gain{guess, guess - 0.1, guess + 0.1, {}};
+  row.recommendation = std::move(recommendation);
+  return row;
+}
+
+// 16 ms of sleeping for a batch that the device takes 8 ms for.
+Report Priced(std::vector<FindingRow> findings, const MadeRunOptions& options = {}) {
+  const auto run = MakeRun(options);
+  Report report;
+  report.findings = std::move(findings);
+  Price(report, run, Attribute(run));
+  return report;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a change that helps gets the simulation's gain instead of the guess") {
+    const Report report = Priced({Proposes("fetch.parallelism", 2, 9.0)});
+    REQUIRE(report.findings.size() == 1);
+    const Gain& gain = *report.findings[0].recommendation->gain;
+    CHECK(gain.predicted == doctest::Approx(2).epsilon(0.05));
+    CHECK(gain.low > 1.5);
+    CHECK(gain.low < gain.predicted);
+    CHECK(gain.high > gain.predicted);
+  }
+
+  TEST_CASE("one that brings nothing is not shown") {
+    CHECK(Priced({Proposes("prefetch.buffer_size", 8, 9.0)}).findings.empty());
+  }
+
+  TEST_CASE("unless the finding is worth saying by itself, or is not about speed") {
+    FindingRow alone = Proposes("prefetch.buffer_size", 8, 9.0);
+    alone.stands_alone = true;
+    FindingRow memory = Proposes("prefetch.buffer_size", 1, 9.0);
+    memory.recommendation->aim = Aim::kMemory;
+    const Report report = Priced({alone, memory});
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].recommendation.has_value());
+    CHECK_FALSE(report.findings[1].recommendation.has_value());
+  }
+
+  TEST_CASE("the best comes first") {
+    const Report report =
+        Priced({Proposes("trainer.emulated.compute_us_per_batch", 8000.0, 1.2),
+                Proposes("fetch.parallelism", 2, 1.1), Proposes("fetch.parallelism", 4, 1.0)});
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].recommendation->gain->predicted >=
+          report.findings[1].recommendation->gain->predicted);
+  }
+
+  TEST_CASE(
+      "what the simulation cannot tell keeps the rule's estimate, or says why there is none") {
+    FindingRow guessed = Proposes("transfer.dtype", "float16", 1.3);
+    FindingRow unknown = Proposes("transfer.dtype", "float16", 1.3);
+    unknown.recommendation->gain.reset();
+    const Report report = Priced({guessed, unknown});
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].recommendation->gain->predicted == 1.3);
+    CHECK_FALSE(report.findings[1].recommendation->gain.has_value());
+    CHECK(report.findings[1].recommendation->unpriced.find("transfer.dtype") == 0);
+  }
+
+  TEST_CASE("a run that cannot be simulated keeps all estimates") {
+    auto run = MakeRun();
+    const auto attribution = Attribute(run);
+    run.tracks[0].spans = {};
+    Report report;
+    report.findings = {Proposes("fetch.parallelism", 2, 9.0)};
+    Price(report, run, attribution);
+    CHECK(report.findings[0].recommendation->gain->predicted == 9.0);
+  }
+
+  TEST_CASE("a finding without a patch is left alone") {
+    FindingRow row;
+    row.id = "balanced";
+    CHECK(Priced({row}).findings.size() == 1);
+  }
+
+  TEST_CASE("what a measurement said stays beside the new prediction") {
+    FindingRow row = Proposes("fetch.parallelism", 2, 9.0);
+    row.recommendation->gain->measured = 1.9;
+    CHECK(Priced({row}).findings[0].recommendation->gain->measured == 1.9);
+  }
+}

@@ -1,0 +1,117 @@
+#include "replay/workload/build_workload.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "analyzer/attribution/attribution.h"
+#include "tests/replay/made_run.h"
+
+using stallscope::ErrorKind;
+using stallscope::PrefetchSpec;
+using stallscope::attribution::Attribute;
+using stallscope::replay::BuildWorkload;
+using stallscope::replay::StageCosts;
+using stallscope::replay::Workload;
+using stallscope::test::kMadeBatch;
+using stallscope::test::MadeRunOptions;
+using stallscope::test::MakeRun;
+namespace model = stallscope::model;
+
+namespace {
+
+Workload Built(const model::Run& run) {
+  auto workload = BuildWorkload(run, Attribute(run));
+  REQUIRE_MESSAGE(workload.ok(), (workload.ok() ? "" : workload.error().Line()));
+  return std::move(workload).value();
+}
+
+const StageCosts& CostsOf(const Workload& workload, const char* stage) {
+  const auto found = workload.recorded->stages.find(stage);
+  REQUIRE(found != workload.recorded->stages.end());
+  return found->second;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("each stage has the costs of its items, divided by what they were") {
+    const model::Run run = MakeRun();
+    const Workload workload = Built(run);
+    const StageCosts& fetch = CostsOf(workload, "fetch");
+    CHECK(fetch.mean_cpu_ns == doctest::Approx(20'000));
+    CHECK(fetch.mean_blocked_ns == doctest::Approx(980'000));
+    CHECK(fetch.items.size() > 500);
+    CHECK_FALSE(fetch.of_batches);
+    const StageCosts& batch = CostsOf(workload, "batch");
+    CHECK(batch.of_batches);
+    CHECK(batch.mean_cpu_ns == doctest::Approx(10'000));
+    CHECK(CostsOf(workload, "read").bytes == doctest::Approx(1024));
+  }
+
+  TEST_CASE("a step's other costs are those of its copies, kernels and issuing") {
+    const Workload workload = Built(MakeRun());
+    const auto& trainer = workload.recorded->trainer;
+    CHECK(trainer.batch == kMadeBatch);
+    REQUIRE_FALSE(trainer.compute.empty());
+    CHECK(static_cast<double>(trainer.compute.front().cpu_ns) == doctest::Approx(8e6));
+    CHECK(trainer.sample_bytes == doctest::Approx(1024));
+    CHECK(trainer.host_sample_bytes == doctest::Approx(1024));
+    CHECK(trainer.link_bytes_per_ns == doctest::Approx(1.6384));
+    CHECK(trainer.issue_ns == doctest::Approx(40'000));
+    CHECK(trainer.launches == 1);
+  }
+
+  TEST_CASE("what was measured comes along") {
+    const model::Run run = MakeRun();
+    const auto attribution = Attribute(run);
+    const Workload workload = Built(run);
+    CHECK(workload.recorded->samples_per_s == attribution.throughput->samples_per_s);
+    CHECK(workload.recorded->cores == 2);
+    CHECK(workload.recorded->elements_per_epoch == 1'000'000);
+    CHECK(workload.steps() == 60);
+    CHECK(workload.spec == workload.recorded->spec);
+  }
+
+  TEST_CASE("a run without a spec gets one that has its stages") {
+    MadeRunOptions options;
+    options.with_spec = false;
+    const Workload workload = Built(MakeRun(options));
+    CHECK(workload.recorded->made_up_spec);
+    REQUIRE(workload.spec.stages.size() == 4);
+    CHECK(workload.spec.stages[1].name == "fetch");
+    CHECK(std::get<PrefetchSpec>(workload.spec.stages[3].kind).buffer_size.value == 2);
+    CHECK_FALSE(workload.recorded->limits.empty());
+  }
+
+  TEST_CASE("a run without steps cannot be predicted, and says so") {
+    model::Run run = MakeRun();
+    run.rows.steps.clear();
+    const auto workload = BuildWorkload(run, Attribute(run));
+    REQUIRE_FALSE(workload.ok());
+    CHECK(workload.error().kind == ErrorKind::kInput);
+    CHECK(workload.error().where == "made.sst");
+  }
+
+  TEST_CASE("nor can one whose stages' work was not recorded") {
+    model::Run run = MakeRun();
+    run.tracks[0].spans = {};
+    CHECK_FALSE(BuildWorkload(run, Attribute(run)).ok());
+  }
+
+  TEST_CASE("nor one of several ranks") {
+    model::Run run = MakeRun();
+    const auto attribution = Attribute(run);
+    run.step_ranks.assign(run.rows.steps.size(), 0);
+    CHECK_FALSE(BuildWorkload(run, attribution).ok());
+  }
+
+  TEST_CASE("what the tuner came to is known by its knob") {
+    model::Run run = MakeRun();
+    run.strings = {"", "step", "fetch.parallelism", "1", "6"};
+    run.rows.knobs.push_back({1, stallscope::trace::StringId{2}, stallscope::trace::StringId{3},
+                              stallscope::trace::StringId{4}});
+    CHECK(Built(run).recorded->tuned.at("fetch.parallelism") == 6);
+  }
+}

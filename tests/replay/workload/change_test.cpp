@@ -1,0 +1,156 @@
+#include "replay/workload/change.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzer/spec/spec_json.h"
+
+using stallscope::ErrorKind;
+using stallscope::Patch;
+using stallscope::ReadPatch;
+using stallscope::ReadSpec;
+using stallscope::replay::Changed;
+using stallscope::replay::Recorded;
+using stallscope::replay::WithPatch;
+using stallscope::replay::WithSettings;
+using stallscope::replay::Workload;
+
+namespace {
+
+constexpr const char* kSpec = R"json({"name": "images", "stages": [
+  {"name": "read", "source": {"format": "tfrecord", "files": ["*.tfrecord"]}},
+  {"name": "decode", "map": {"ops": ["decode_jpeg", "resize(64)"]}},
+  {"name": "work", "map": {"ops": ["busy(100)"], "parallelism": 2}},
+  {"name": "batch", "batch": {"size": 16}},
+  {"name": "prefetch", "prefetch": {"buffer_size": 2}}],
+  "trainer": {"device": "emulated", "graph": "captured"}})json";
+
+Workload Base(const std::string& text = kSpec) {
+  auto recorded = std::make_shared<Recorded>();
+  auto spec = ReadSpec(text, "spec");
+  REQUIRE(spec.ok());
+  recorded->spec = std::move(spec).value();
+  recorded->elements_per_epoch = 1000;
+  recorded->stages["read"].items.resize(1);
+  Workload workload;
+  workload.spec = recorded->spec;
+  workload.recorded = recorded;
+  return workload;
+}
+
+Changed Set(const std::string& setting, const Workload& workload = Base()) {
+  const auto changed = WithSettings(workload, {setting});
+  REQUIRE_MESSAGE(changed.ok(), (changed.ok() ? setting : changed.error().Line()));
+  return changed.value();
+}
+
+Changed Patched(const std::string& text, const Workload& workload = Base()) {
+  const auto patch = ReadPatch(text, "patch");
+  REQUIRE(patch.ok());
+  const auto changed = WithPatch(workload, patch.value());
+  REQUIRE_MESSAGE(changed.ok(), (changed.ok() ? text : changed.error().Line()));
+  return changed.value();
+}
+
+// Why a stage behind "decode" cannot be priced.
+std::string Inserted(const std::string& stage, const Workload& workload = Base()) {
+  return Patched(R"json([{"op": "insert", "after": "decode", "stage": )json" + stage + "}]",
+                 workload)
+      .unpriceable;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("knobs of speed change the workload's spec and are priceable") {
+    for (const char* setting :
+         {"work.parallelism=8", "decode.parallelism=2", "batch.size=64", "prefetch.buffer_size=8",
+          "transfer.pinned=true", "transfer.overlap=true", "transfer.prefetch_to_device=2",
+          "work.deterministic=false", "read.cycle_length=4", "trainer.graph=eager",
+          "trainer.emulated.compute_us_per_batch=500", "rewrites.map_fusion=true",
+          "rewrites.map_and_batch=true", "work.ops=[\"busy(200)\"]"}) {
+      CAPTURE(setting);
+      const Workload base = Base();
+      const Changed changed = Set(setting, base);
+      CHECK(changed.unpriceable.empty());
+      CHECK(changed.workload.spec != base.spec);
+      CHECK(changed.workload.recorded == base.recorded);
+    }
+  }
+
+  TEST_CASE("what one run cannot tell is said, with the knob and what to record") {
+    for (const char* setting :
+         {"decode.ops=[\"decode_jpeg\", \"resize(128)\"]", "transfer.dtype=uint8",
+          "rewrites.vectorise=true", "rewrites.crop_aware_decode=true", "read.format=raw",
+          "trainer.device=host", "read.files=[\"other/*.tfrecord\"]"}) {
+      CAPTURE(setting);
+      const Changed changed = Set(setting);
+      const std::string text = setting;
+      CHECK(changed.unpriceable.find(text.substr(0, text.find('='))) == 0);
+      CHECK(changed.unpriceable.find("record") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("an emulated device takes the same time in any precision, another one does not") {
+    CHECK(Set("trainer.precision=bf16").unpriceable.empty());
+    Workload host = Base();
+    auto recorded = std::make_shared<Recorded>(*host.recorded);
+    recorded->spec.trainer.device = stallscope::TrainerDevice::kHost;
+    host.spec = recorded->spec;
+    host.recorded = recorded;
+    CHECK_FALSE(Set("trainer.precision=bf16", host).unpriceable.empty());
+    CHECK_FALSE(Set("trainer.fuse=true", host).unpriceable.empty());
+    CHECK(Set("work.parallelism=4", host).unpriceable.empty());
+  }
+
+  TEST_CASE("a stage that comes in is priceable where its cost follows from what is known") {
+    CHECK(Inserted(R"json({"name": "more", "prefetch": {"buffer_size": 4}})json").empty());
+    CHECK(Inserted(R"json({"name": "mixed", "shuffle": {"buffer_size": 64}})json").empty());
+    CHECK(Inserted(R"json({"name": "cache", "cache": {}})json").empty());
+    CHECK(Inserted(R"json({"name": "wait", "map": {"ops": ["sleep(5)"]}})json").empty());
+    CHECK_FALSE(Inserted(R"json({"name": "cache", "cache": {"where": "disk"}})json").empty());
+    CHECK_FALSE(Inserted(R"json({"name": "more", "map": {"ops": ["flip"]}})json").empty());
+    CHECK_FALSE(
+        Inserted(R"json({"name": "some", "filter": {"op": "keep_one_in(2)"}})json").empty());
+  }
+
+  TEST_CASE("a cache cannot be priced where no pass over the data was seen to end") {
+    Workload workload = Base();
+    auto recorded = std::make_shared<Recorded>(*workload.recorded);
+    recorded->elements_per_epoch.reset();
+    workload.recorded = recorded;
+    CHECK_FALSE(Inserted(R"json({"name": "cache", "cache": {}})json", workload).empty());
+  }
+
+  TEST_CASE("a stage that goes is priceable where nothing else depends on it") {
+    CHECK(Patched(R"json([{"op": "remove", "stage": "prefetch"}])json").unpriceable.empty());
+    CHECK(Patched(R"json([{"op": "remove", "stage": "work"}])json").unpriceable.empty());
+    CHECK_FALSE(Patched(R"json([{"op": "remove", "stage": "decode"}])json").unpriceable.empty());
+  }
+
+  TEST_CASE("a larger change is less certain, none is certain") {
+    CHECK(Set("work.parallelism=2").workload.doubt == 0);
+    const double little = Set("work.parallelism=4").workload.doubt;
+    CHECK(little > 0);
+    CHECK(Set("work.parallelism=16").workload.doubt > little);
+    const Changed tuned = Set("work.parallelism=auto");
+    CHECK(tuned.workload.doubt > little);
+    CHECK_FALSE(tuned.workload.assumptions.empty());
+  }
+
+  TEST_CASE("a wrong path is an error that names the nearest") {
+    const auto changed = WithSettings(Base(), {"decode.paralelism=2"});
+    REQUIRE_FALSE(changed.ok());
+    CHECK(changed.error().kind == ErrorKind::kUsage);
+    CHECK(changed.error().Line().find("decode.parallelism") != std::string::npos);
+  }
+
+  TEST_CASE("changes are judged against what was recorded, however many came before") {
+    const Workload there = Set("decode.ops=[\"decode_jpeg\", \"resize(128)\"]").workload;
+    const Changed back = Set("decode.ops=[\"decode_jpeg\", \"resize(64)\"]", there);
+    CHECK(back.unpriceable.empty());
+  }
+}
