@@ -16,7 +16,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/compare|analyzer/attribution analyzer/spec|"
   "analyzer/report|analyzer/findings analyzer/compare analyzer/timeline|json"
   "analyzer/export|analyzer/attribution|"
-  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture replay/whatif|cli11 json"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture replay/whatif replay/sweep|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
@@ -27,6 +27,8 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/workload|analyzer/attribution analyzer/spec|"
   "replay/simulate|replay/workload|"
   "replay/whatif|replay/simulate analyzer/report|"
+  "replay/rerun|replay/workload collectors/capture|"
+  "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

@@ -1,0 +1,71 @@
+#include <fmt/core.h>
+
+#include "analyzer/report/layout.h"
+#include "analyzer/report/sweep_cells.h"
+#include "analyzer/report/text_sections.h"
+
+namespace stallscope::report {
+namespace {
+
+constexpr size_t kMostNotes = 12;
+constexpr size_t kNameWidth = 34;
+constexpr size_t kBoundWidth = 20;
+
+// Intervals take too much room beside each other: here the figures stand alone where a line would
+// be cut.
+void Shorten(std::vector<std::vector<std::string>>& cells) {
+  for (std::vector<std::string>& row : cells) {
+    row.front() = CutTo(Printable(row.front()), kNameWidth);
+    row.back() = CutTo(Printable(row.back()), kBoundWidth);
+    for (size_t column : {size_t{1}, size_t{2}}) {
+      row[column] = row[column].substr(0, row[column].find(" ("));
+    }
+  }
+  cells.front()[1] = "predicted";
+  cells.front()[2] = "measured";
+}
+
+std::string IntervalOf(const std::optional<SweepRate>& rate) {
+  if (!rate.has_value()) return "-";
+  return fmt::format("{} to {}", ReadableNumber(rate->low), ReadableNumber(rate->high));
+}
+
+std::vector<std::vector<std::string>> IntervalCells(const SweepTable& table,
+                                                    const std::vector<size_t>& rows) {
+  std::vector<std::vector<std::string>> cells{
+      {"configuration", "predicted, 90 %", "measured, 95 %"}};
+  for (const size_t row : rows) {
+    cells.push_back({table.rows[row].name, IntervalOf(table.rows[row].predicted),
+                     IntervalOf(table.rows[row].measured)});
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string WriteText(const SweepTable& table, const TextOptions& options, size_t most_rows) {
+  const bool colors = options.colors;
+  std::string text = Lines(SweepPhrase(table), 0, 2);
+  const std::string best = BestPhrase(table);
+  if (!best.empty()) text += Painted(Lines(best, 0, 2), Tone::kGood, colors);
+  const std::vector<size_t> rows = RowsToShow(table, most_rows);
+  auto cells = SweepCells(table, rows);
+  Shorten(cells);
+  text += Heading("Samples a second", colors) + Table(cells, kSweepNumbers);
+  if (rows.size() < table.rows.size()) {
+    text += fmt::format("the {} fastest of {}; the sweep file has all\n", Grouped(rows.size()),
+                        Grouped(table.rows.size()));
+  }
+  text += Heading("Intervals", colors) + Table(IntervalCells(table, rows), {1, 2});
+  const std::string accuracy = AccuracyPhrase(table);
+  if (!accuracy.empty()) text += "\n" + Lines(accuracy, 0, 2);
+  const std::vector<std::string> notes = SweepNotes(table);
+  if (!notes.empty()) text += Heading("Notes", colors);
+  for (size_t i = 0; i < notes.size() && i < kMostNotes; ++i) text += Lines(notes[i], 2, 4);
+  if (notes.size() > kMostNotes) {
+    text += fmt::format("  and {} more\n", Grouped(notes.size() - kMostNotes));
+  }
+  return text;
+}
+
+}  // namespace stallscope::report

@@ -1,0 +1,35 @@
+// A spec whose stages cost what a run's stages did, without its data and its code: what is replayed
+// where the data is gone, or where the run was recorded by another program.
+//
+// Each stage keeps its name and its knobs, so that the same changes can be tried. What it does is
+// burn CPU and sleep by the recorded distribution: the lower half of the items at its mean, above
+// that a staircase that halves the items with every step (the mean is kept exactly). A source that
+// read files makes elements of the size that the trainer got. An accelerator becomes the emulated
+// one at the recorded step. Reports call such a run emulated. Any thread.
+#ifndef STALLSCOPE_REPLAY_RERUN_EMULATE_H_
+#define STALLSCOPE_REPLAY_RERUN_EMULATE_H_
+
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/spec/spec.h"
+#include "replay/workload/workload.h"
+
+namespace stallscope::replay {
+
+struct Emulation {
+  Spec spec;                        // valid
+  std::vector<std::string> limits;  // what of the run it does not have
+};
+
+// An error (kInput) where the run does not tell what its stages cost.
+Result<Emulation> Emulate(const Recorded& recorded);
+
+// The steps of the staircase for one kind of cost: [k] is paid by one item in 2^k. Steps below a
+// microsecond are paid by the first. Empty where the cost is nothing.
+std::vector<double> CostStairs(std::vector<double> us);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_RERUN_EMULATE_H_

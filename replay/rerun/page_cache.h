@@ -1,0 +1,22 @@
+// Whether a run finds its data in memory. Any thread.
+#ifndef STALLSCOPE_REPLAY_RERUN_PAGE_CACHE_H_
+#define STALLSCOPE_REPLAY_RERUN_PAGE_CACHE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope::replay {
+
+// kWarm: the files are read before the run. kCold: the kernel is asked to forget them; what lies
+// beneath it (a virtual machine's host, a disk's own memory) may still remember. Whoever needs a
+// slow disk for certain sets `throttle_bytes_per_s`.
+enum class PageCache : uint8_t { kAsItIs, kWarm, kCold };
+
+Status PreparePageCache(const std::vector<std::string>& files, PageCache want);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_RERUN_PAGE_CACHE_H_

@@ -1,0 +1,124 @@
+#include "replay/rerun/record_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/base/file.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr useconds_t kLookEveryUs = 50'000;
+constexpr int kCannotStart = 127;
+
+// Between fork and exec: only what a signal handler might do. In a process group of its own, so
+// that a Ctrl-C is the parent's to pass on; gone with the parent, so that a run that nobody waits
+// for does not slow down the next one.
+[[noreturn]] void Become(const std::vector<char*>& arguments, const char* errors, pid_t parent,
+                         const sigset_t& signals) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kCannotStart);
+  setpgid(0, 0);
+  const int out = open("/dev/null", O_WRONLY);
+  const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (out < 0 || err < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) {
+    _exit(kCannotStart);
+  }
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
+  execv(arguments.front(), arguments.data());
+  _exit(kCannotStart);
+}
+
+// The last line that the child said, without the program's name in front.
+std::string LastWords(const std::string& path) {
+  constexpr std::string_view kName = "stallscope: ";
+  const auto text = ReadWholeFile(path, size_t{1} << 20);
+  if (!text.ok()) return "";
+  std::string_view all = text.value();
+  while (!all.empty() && all.back() == '\n') all.remove_suffix(1);
+  const size_t line = all.rfind('\n');
+  if (line != std::string_view::npos) all.remove_prefix(line + 1);
+  if (all.starts_with(kName)) all.remove_prefix(kName.size());
+  return std::string(all);
+}
+
+Status Judge(int status, const RecordProcess& process) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  std::string said = LastWords(process.errors);
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return Error{ErrorKind::kRun,
+                 std::string("the run was ended by signal ") + std::to_string(signal) + " (" +
+                     strsignal(signal) + ")",
+                 "", signal == SIGKILL ? "it may have run out of memory" : ""};
+  }
+  if (WEXITSTATUS(status) == kCannotStart && said.empty()) {
+    return Error{ErrorKind::kRun, "the program cannot be started", process.program, ""};
+  }
+  if (said.empty()) said = "the run ended with exit code " + std::to_string(WEXITSTATUS(status));
+  switch (WEXITSTATUS(status)) {
+    case static_cast<int>(ErrorKind::kUsage):
+      return Error{ErrorKind::kUsage, std::move(said), "", ""};
+    case static_cast<int>(ErrorKind::kInput):
+      return Error{ErrorKind::kInput, std::move(said), "", ""};
+    default:
+      return Error{ErrorKind::kRun, std::move(said), "", ""};
+  }
+}
+
+}  // namespace
+
+Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested) {
+  std::vector<std::string> words = {process.program, "record", process.spec, "-o",
+                                    process.trace,   "--quiet"};
+  if (process.digest) words.emplace_back("--digest");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t parent = getpid();
+  // A stop that came before the child is itself would end in the parent's handlers, and be lost.
+  sigset_t stops;
+  sigset_t before;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGINT);
+  sigaddset(&stops, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stops, &before);
+  const pid_t child = fork();
+  if (child == 0) Become(arguments, process.errors.c_str(), parent, before);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) {
+    return Error{ErrorKind::kRun, std::string("no process for the run: ") + std::strerror(errno),
+                 "", ""};
+  }
+  bool stopped = false;
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      if (stopped) return true;
+      STALLSCOPE_RETURN_IF_ERROR(Judge(status, process));
+      return false;
+    }
+    if (ended < 0 && errno != EINTR) {
+      return Error{ErrorKind::kRun, std::string("the run is lost: ") + std::strerror(errno), "",
+                   ""};
+    }
+    if (!stopped && stop_requested && stop_requested()) {
+      stopped = true;
+      kill(child, SIGTERM);
+    }
+    usleep(kLookEveryUs);
+  }
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,43 @@
+// One real run of a spec, and what its trace says.
+//
+// A run is a recording like any other: what is compared with a prediction or with another run is
+// read off its trace, warm-up left out, the way `analyze` does it. It runs in a process of its own
+// where `program` is given: then its memory is its own, and a run that crashes takes nothing along.
+// Runs disturb each other, so one at a time a machine; several threads may, but should not, call.
+#ifndef STALLSCOPE_REPLAY_RERUN_RERUN_H_
+#define STALLSCOPE_REPLAY_RERUN_RERUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/base/result.h"
+#include "analyzer/model/run.h"
+#include "analyzer/spec/spec.h"
+#include "replay/rerun/page_cache.h"
+
+namespace stallscope::replay {
+
+struct RerunOptions {
+  std::string program;  // the program `stallscope`; empty: runs in this process
+  std::string scratch;  // an existing folder for the spec and the trace, which are removed again
+  bool digest = false;
+  int cores = 0;  // that the run may use, of those that this process may; 0: all
+  PageCache page_cache = PageCache::kAsItIs;
+  // Asked 20 times a second; true ends the run. May be empty.
+  std::function<bool()> stop_requested;
+};
+
+struct Rerun {
+  model::Run run;
+  attribution::Attribution attribution;
+  bool stopped = false;  // by stop_requested: what is there is no whole run
+};
+
+// The error is the run's own, as `record` would print it.
+Result<Rerun> RunSpec(const Spec& spec, const RerunOptions& options);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_RERUN_RERUN_H_

@@ -1,0 +1,42 @@
+#include "replay/sweep/bench.h"
+
+#include <utility>
+
+#include "analyzer/findings/findings.h"
+#include "replay/sweep/host_turn.h"
+
+namespace stallscope::replay {
+
+Result<Outcome> OutcomeOf(Rerun rerun) {
+  if (!rerun.attribution.throughput.has_value()) {
+    return Error{ErrorKind::kRun, "the run has no throughput: too few steps", "",
+                 "give it more data, or raise trainer.steps"};
+  }
+  Outcome outcome;
+  const attribution::Throughput& rate = *rerun.attribution.throughput;
+  outcome.figure.rate = {rate.samples_per_s, rate.low, rate.high};
+  outcome.figure.steps = rerun.run.rows.steps.size();
+  outcome.figure.memory_bytes = rerun.attribution.memory.peak_rss_bytes.value_or(0);
+  outcome.figure.host = rerun.run.info.host.name;
+  outcome.digest = rerun.run.info.digest;
+  outcome.verdict = findings::Judge(rerun.run, rerun.attribution).text;
+  outcome.summary = compare::Summarise(rerun.run, rerun.attribution);
+  outcome.rerun = std::move(rerun);
+  return outcome;
+}
+
+Result<Outcome> LiveBench::Measure(const Spec& spec, const RunWish& wish) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto turn, HostTurn::Await(wish.stop_requested));
+  Outcome stopped;
+  stopped.stopped = true;
+  if (!turn.has_value()) return stopped;
+  RerunOptions options = options_;
+  options.cores = wish.cores;
+  options.digest = wish.digest;
+  options.stop_requested = wish.stop_requested;
+  STALLSCOPE_ASSIGN_OR_RETURN(Rerun rerun, RunSpec(spec, options));
+  if (rerun.stopped) return stopped;
+  return OutcomeOf(std::move(rerun));
+}
+
+}  // namespace stallscope::replay

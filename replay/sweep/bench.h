@@ -1,0 +1,56 @@
+// Where a sweep's runs are made. The seam: a test has one that runs nothing.
+#ifndef STALLSCOPE_REPLAY_SWEEP_BENCH_H_
+#define STALLSCOPE_REPLAY_SWEEP_BENCH_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "analyzer/base/result.h"
+#include "analyzer/compare/compare.h"
+#include "analyzer/spec/spec.h"
+#include "replay/rerun/rerun.h"
+#include "replay/sweep/sweep.h"
+
+namespace stallscope::replay {
+
+struct Outcome {
+  bool stopped = false;  // nothing else is known then
+  RunFigure figure;
+  std::string digest;
+  std::string verdict;
+  compare::RunSummary summary;
+  Rerun rerun;
+};
+
+struct RunWish {
+  int cores = 0;  // 0: all
+  bool digest = false;
+  std::function<bool()> stop_requested;  // asked 20 times a second, while waiting too; may be empty
+};
+
+// One thread.
+class Bench {
+ public:
+  virtual ~Bench() = default;
+  // One run of this configuration.
+  virtual Result<Outcome> Measure(const Spec& spec, const RunWish& wish) = 0;
+};
+
+// What the trace of a run says. An error where it has no throughput.
+Result<Outcome> OutcomeOf(Rerun rerun);
+
+// Runs for real, one at a time on this host.
+class LiveBench final : public Bench {
+ public:
+  // Of the options the wish's come from each call.
+  explicit LiveBench(RerunOptions options) : options_(std::move(options)) {}
+  Result<Outcome> Measure(const Spec& spec, const RunWish& wish) override;
+
+ private:
+  const RerunOptions options_;
+};
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SWEEP_BENCH_H_

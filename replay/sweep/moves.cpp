@@ -1,0 +1,185 @@
+#include "replay/sweep/moves.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/validate.h"
+#include "replay/sweep/same_data.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr int64_t kMostBuffer = 32;
+constexpr int64_t kFewestWorkers = 8;
+constexpr int64_t kWorkersPerCore = 4;
+// In doublings of a buffer.
+constexpr double kWorkerCost = 2;
+constexpr double kSwitchCost = 0.5;
+constexpr double kStageCost = 1;
+
+std::vector<std::string> Ladder(int64_t from, int64_t to) {
+  std::vector<std::string> values;
+  for (const int64_t value : {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
+    if (value >= from && value <= to) values.push_back(std::to_string(value));
+  }
+  return values;
+}
+
+class Collector {
+ public:
+  explicit Collector(int cores)
+      : workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
+
+  void Add(const StageSpec& stage) {
+    if (const auto* source = std::get_if<SourceSpec>(&stage.kind)) return AddSource(stage, *source);
+    if (const auto* map = std::get_if<MapSpec>(&stage.kind)) {
+      if (map->on == MapOn::kDevice) return;
+      Workers(stage.name, map->parallelism);
+      Knob(stage.name + ".deterministic", {"true", "false"});
+    }
+    if (const auto* batch = std::get_if<BatchSpec>(&stage.kind)) {
+      Workers(stage.name, batch->parallelism);
+    }
+    if (const auto* prefetch = std::get_if<PrefetchSpec>(&stage.kind)) {
+      if (!prefetch->buffer_size.automatic) {
+        Knob(stage.name + ".buffer_size", Ladder(1, kMostBuffer));
+      }
+    }
+  }
+
+  void AddTrainer(const Spec& spec) {
+    if (spec.trainer.device == TrainerDevice::kHost) return;
+    Knob("transfer.pinned", {"false", "true"});
+    Knob("transfer.overlap", {"false", "true"});
+    Knob("transfer.prefetch_to_device", {"0", "1", "2"});
+    Knob("trainer.graph", {"eager", "captured"});
+  }
+
+  std::vector<TunedKnob> Take() { return std::move(knobs_); }
+
+ private:
+  void AddSource(const StageSpec& stage, const SourceSpec& source) {
+    if (source.format == SourceFormat::kSerial) return;
+    Workers(stage.name, source.parallelism);
+    if (!source.files.empty() && !source.cycle_length.automatic) {
+      Knob(stage.name + ".cycle_length", Ladder(1, kFewestWorkers));
+    }
+  }
+
+  void Workers(const std::string& stage, const stallscope::Knob& parallelism) {
+    if (!parallelism.automatic) Knob(stage + ".parallelism", workers_);
+  }
+
+  void Knob(std::string path, std::vector<std::string> values) {
+    knobs_.push_back({std::move(path), std::move(values)});
+  }
+
+  const std::vector<std::string> workers_;
+  std::vector<TunedKnob> knobs_;
+};
+
+std::string FreeName(const Spec& spec) {
+  std::string name = "prefetch";
+  const auto taken = [&](const StageSpec& stage) { return stage.name == name; };
+  while (std::any_of(spec.stages.begin(), spec.stages.end(), taken)) name += "_";
+  return name;
+}
+
+std::optional<Patch> InsertedPrefetch(const Spec& spec) {
+  const StageSpec& last = spec.stages.back();
+  const bool on_device = std::any_of(spec.stages.begin(), spec.stages.end(), [](const auto& stage) {
+    const auto* map = std::get_if<MapSpec>(&stage.kind);
+    return map != nullptr && map->on == MapOn::kDevice;
+  });
+  if (on_device || std::holds_alternative<PrefetchSpec>(last.kind)) return std::nullopt;
+  return Patch{{InsertChange{{FreeName(spec), PrefetchSpec{{2, false}}}, Place::After(last.name)}}};
+}
+
+std::optional<double> NumberIn(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores) {
+  Collector collector(cores);
+  for (const StageSpec& stage : spec.stages) collector.Add(stage);
+  collector.AddTrainer(spec);
+  return collector.Take();
+}
+
+std::vector<Patch> MovesFrom(const Spec& spec, int cores) {
+  std::vector<Patch> moves;
+  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+    const auto now = GetKnob(spec, knob.path);
+    for (const std::string& value : knob.values) {
+      if (now.ok() && now.value() == value) continue;
+      Spec changed = spec;
+      if (!SetKnob(changed, knob.path, value).ok() || !Validate(changed).ok()) continue;
+      moves.push_back(Diff(spec, changed));
+    }
+  }
+  if (auto prefetch = InsertedPrefetch(spec)) moves.push_back(std::move(*prefetch));
+  return moves;
+}
+
+Spec Generous(Spec spec, int cores) {
+  if (const auto prefetch = InsertedPrefetch(spec)) {
+    if (auto with = Apply(spec, *prefetch); with.ok()) spec = std::move(with).value();
+  }
+  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+    Spec changed = spec;
+    if (SetKnob(changed, knob.path, knob.values.back()).ok() && Validate(changed).ok()) {
+      spec = std::move(changed);
+    }
+  }
+  return spec;
+}
+
+bool LearnsTheSame(const Spec& a, const Spec& b) {
+  const auto plain = [](Spec spec) {
+    for (StageSpec& stage : spec.stages) {
+      if (auto* source = std::get_if<SourceSpec>(&stage.kind)) {
+        source->deterministic = true;
+        source->cycle_length = {};
+        source->block_length = 1;
+      }
+      if (auto* map = std::get_if<MapSpec>(&stage.kind)) map->deterministic = true;
+    }
+    return DataKey(spec, 1);
+  };
+  const TrainerSpec& x = a.trainer;
+  const TrainerSpec& y = b.trainer;
+  return x.precision == y.precision && x.optimizer == y.optimizer && x.model == y.model &&
+         x.loss_scale == y.loss_scale && plain(a) == plain(b);
+}
+
+double DistanceOf(const Spec& from, const Spec& to, int cores) {
+  double distance =
+      to.stages.size() > from.stages.size() ? kStageCost : 0;  // no move takes a stage away
+  for (const TunedKnob& knob : TunedKnobs(to, cores)) {
+    const auto now = GetKnob(to, knob.path);
+    const auto before = GetKnob(from, knob.path);
+    if (!now.ok() || !before.ok() || now.value() == before.value()) continue;
+    const auto old_number = NumberIn(before.value());
+    const auto new_number = NumberIn(now.value());
+    if (!old_number || !new_number) {
+      distance += kSwitchCost;
+      continue;
+    }
+    const bool workers = knob.path.ends_with(".parallelism");
+    distance +=
+        (workers ? kWorkerCost : 1) * std::abs(std::log2((*new_number + 1) / (*old_number + 1)));
+  }
+  return distance;
+}
+
+}  // namespace stallscope::replay

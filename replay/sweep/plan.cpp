@@ -1,0 +1,130 @@
+#include "replay/sweep/plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/spec_json.h"
+
+namespace stallscope::replay {
+namespace {
+
+// Less than this is no gain that could be told from noise.
+constexpr double kWorthIt = 1.01;
+
+std::optional<double> RateOf(const Point& point) {
+  if (const auto measured = Measured(point)) return measured->samples_per_s;
+  if (point.predicted.has_value()) return point.predicted->samples_per_s;
+  return std::nullopt;
+}
+
+struct Helper {
+  double gain = 1;
+  Patch patch;
+};
+
+// Those that gained, the best first.
+std::vector<Helper> Helpers(const Sweep& sweep) {
+  std::vector<Helper> helpers;
+  const auto base = RateOf(BaseOf(sweep));
+  if (!base.has_value() || !(*base > 0)) return helpers;
+  for (const Point& point : sweep.points) {
+    const auto rate = RateOf(point);
+    if (!point.patch || !rate || !point.error.empty() || *rate < kWorthIt * *base) continue;
+    helpers.push_back({*rate / *base, *point.patch});
+  }
+  std::stable_sort(helpers.begin(), helpers.end(),
+                   [](const Helper& a, const Helper& b) { return a.gain > b.gain; });
+  return helpers;
+}
+
+// The point that has the spec's own values; found without making every point's spec.
+std::optional<size_t> BaseOfGrid(const Spec& spec, const std::vector<Axis>& axes) {
+  size_t index = 0;
+  for (const Axis& axis : axes) {
+    const auto value = GetKnob(spec, axis.path);
+    if (!value.ok()) return std::nullopt;
+    const auto found = std::find(axis.values.begin(), axis.values.end(), value.value());
+    if (found == axis.values.end()) return std::nullopt;
+    index = index * axis.values.size() + static_cast<size_t>(found - axis.values.begin());
+  }
+  if (axes.empty()) return std::nullopt;
+  return index;
+}
+
+bool SpeaksAgainst(const Predictor* predictor, const Spec& before, const Spec& after) {
+  if (predictor == nullptr) return false;
+  const Price old = predictor->Predict(before);
+  const Price now = predictor->Predict(after);
+  return old.rate && now.rate && now.rate->samples_per_s < old.rate->samples_per_s;
+}
+
+}  // namespace
+
+Sweep SweepOf(const model::Run& run, const Spec& spec) {
+  Sweep sweep;
+  sweep.trace = run.path;
+  sweep.name = spec.name;
+  sweep.recorded_ns = run.info.start_realtime_ns;
+  sweep.spec_json = WriteSpec(spec, JsonLayout::kOneLine);
+  return sweep;
+}
+
+void PlanGrid(const Spec& spec, const std::vector<Axis>& axes,
+              const std::vector<NamedPatch>& patches, Sweep& sweep) {
+  sweep.kind = SweepKind::kGrid;
+  sweep.axes = axes;
+  const uint64_t points = CountPoints(axes);
+  sweep.points.reserve(points + patches.size());
+  for (uint64_t i = 0; i < points; ++i) {
+    Point point;
+    point.set = PointOfGrid(axes, i);
+    sweep.points.push_back(std::move(point));
+  }
+  for (const NamedPatch& patch : patches) {
+    Point point;
+    point.name = patch.name;
+    point.patch = patch.patch;
+    sweep.points.push_back(std::move(point));
+  }
+  sweep.base_point = BaseOfGrid(spec, axes);
+  for (size_t i = points; i < sweep.points.size() && !sweep.base_point; ++i) {
+    const auto changed = SpecOf(spec, sweep.points[i]);
+    if (changed.ok() && changed.value() == spec) sweep.base_point = i;
+  }
+}
+
+void PlanVerification(const report::Report& report, Sweep& sweep) {
+  sweep.kind = SweepKind::kVerify;
+  for (const report::FindingRow& finding : report.findings) {
+    if (!finding.recommendation || finding.recommendation->patch.changes.empty()) continue;
+    Point point;
+    point.name = finding.id + (finding.stage.empty() ? "" : " in " + finding.stage);
+    point.patch = finding.recommendation->patch;
+    const auto same = [&](const Point& other) { return other.patch == point.patch; };
+    if (std::none_of(sweep.points.begin(), sweep.points.end(), same)) {
+      sweep.points.push_back(std::move(point));
+    }
+  }
+}
+
+void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep) {
+  const auto combined_before = [](const Point& point) { return point.name == kBestCombination; };
+  if (std::any_of(sweep.points.begin(), sweep.points.end(), combined_before)) return;
+  Spec combined = spec;
+  size_t taken = 0;
+  for (const Helper& helper : Helpers(sweep)) {
+    auto with = Apply(combined, helper.patch);
+    if (!with.ok() || with.value() == combined) continue;
+    if (taken > 0 && SpeaksAgainst(predictor, combined, with.value())) continue;
+    combined = std::move(with).value();
+    ++taken;
+  }
+  if (taken < 2) return;
+  Point point;
+  point.name = kBestCombination;
+  point.patch = Diff(spec, combined);
+  sweep.points.push_back(std::move(point));
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,44 @@
+// Which configurations a sweep has. Any thread.
+#ifndef STALLSCOPE_REPLAY_SWEEP_PLAN_H_
+#define STALLSCOPE_REPLAY_SWEEP_PLAN_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/findings/finding.h"
+#include "analyzer/model/run.h"
+#include "analyzer/report/report.h"
+#include "analyzer/spec/patch.h"
+#include "analyzer/spec/spec.h"
+#include "replay/sweep/predictor.h"
+#include "replay/sweep/sweep.h"
+
+namespace stallscope::replay {
+
+// A patch with the name of the file that it came from.
+struct NamedPatch {
+  std::string name;
+  Patch patch;
+};
+
+// A sweep of this run without points. `spec` is what the points change.
+Sweep SweepOf(const model::Run& run, const Spec& spec);
+
+// The grid's points, then one for each patch. Finds the base among them.
+void PlanGrid(const Spec& spec, const std::vector<Axis>& axes,
+              const std::vector<NamedPatch>& patches, Sweep& sweep);
+
+// A point for each recommendation that has a patch, in the report's order.
+void PlanVerification(const report::Report& report, Sweep& sweep);
+
+// All that helped, together: begins with what was measured (or, unmeasured, predicted) to gain
+// most, and keeps each further recommendation that applies and that the simulation does not advise
+// against. Adds a point named kBestCombination, unless one alone is the best already. Nothing
+// happens where the sweep has that point.
+inline constexpr const char* kBestCombination = "best combination";
+void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SWEEP_PLAN_H_

@@ -1,0 +1,85 @@
+#include "replay/sweep/predictor.h"
+
+#include <memory>
+#include <utility>
+
+#include "replay/workload/build_workload.h"
+#include "replay/workload/change.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr uint64_t kFewPoints = 200;
+
+Result<Workload> CalibratedWorkload(const model::Run& run,
+                                    const attribution::Attribution& attribution) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, BuildWorkload(run, attribution));
+  return Calibrate(std::move(workload));
+}
+
+Workload OnCores(Workload workload, int cores) {
+  Recorded recorded = *workload.recorded;
+  recorded.cores = cores;
+  workload.recorded = std::make_shared<const Recorded>(std::move(recorded));
+  return workload;
+}
+
+Price PriceOf(const Prediction& prediction) {
+  Price price;
+  if (!(prediction.samples_per_s > 0)) {
+    price.unpriced = "the simulation comes to no end of a step";
+    return price;
+  }
+  price.rate = Rate{prediction.samples_per_s, prediction.low, prediction.high};
+  if (prediction.memory_bytes > 0) price.memory_bytes = prediction.memory_bytes;
+  price.bottleneck = prediction.bottleneck;
+  price.input_stall = prediction.input_stall;
+  return price;
+}
+
+}  // namespace
+
+SimulateOptions ShortSimulation() {
+  SimulateOptions options;
+  options.batches = 256;
+  options.resamples = 1;
+  return options;
+}
+
+SimulateOptions SimulationFor(uint64_t points) {
+  return points <= kFewPoints ? SimulateOptions() : ShortSimulation();
+}
+
+Result<Predictor> Predictor::Make(const model::Run& run,
+                                  const attribution::Attribution& attribution) {
+  Predictor predictor;
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, CalibratedWorkload(run, attribution));
+  predictor.workloads_.push_back(std::move(workload));
+  return predictor;
+}
+
+Status Predictor::AddProbe(const model::Run& run, const attribution::Attribution& attribution) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, CalibratedWorkload(run, attribution));
+  workloads_.push_back(std::move(workload));
+  return {};
+}
+
+Price Predictor::Predict(const Spec& spec, int cores) const {
+  std::string unpriced;
+  for (const Workload& workload : workloads_) {
+    Changed changed = WithSpec(workload, spec);
+    if (!changed.unpriceable.empty()) {
+      if (unpriced.empty()) unpriced = std::move(changed.unpriceable);
+      continue;
+    }
+    if (cores > 0 && cores < changed.workload.recorded->cores) {
+      return PriceOf(Simulate(OnCores(std::move(changed.workload), cores), options_));
+    }
+    return PriceOf(Simulate(changed.workload, options_));
+  }
+  Price price;
+  price.unpriced = std::move(unpriced);
+  return price;
+}
+
+}  // namespace stallscope::replay

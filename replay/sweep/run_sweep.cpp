@@ -1,0 +1,280 @@
+#include "replay/sweep/run_sweep.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/units.h"
+#include "replay/sweep/predict_points.h"
+#include "replay/sweep/same_data.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr useconds_t kWaitUs = 500'000;
+constexpr int64_t kRefreshEveryNs = 5 * kNsPerSecond;
+// Of predictions between two writes of the file, at least.
+constexpr size_t kChunk = 64;
+constexpr double kProbeSeconds = 3;
+// With fewer a run is mostly warm-up.
+constexpr int64_t kFewestProbeSteps = 16;
+
+struct Task {
+  enum class Kind : uint8_t { kNone, kPredict, kProbe, kRun };
+  Kind kind = Kind::kNone;
+  std::string lease;
+  std::vector<size_t> indices;  // of configurations; one of a probe or a run
+  std::vector<Point> points;    // as they were
+  bool others_work = false;     // kNone: somebody else has what is left
+};
+
+size_t ChunkSize(size_t configurations) { return std::max(kChunk, configurations / 64); }
+
+std::string ChunkLease(size_t chunk) { return "predict-" + std::to_string(chunk); }
+std::string PointLease(size_t index) { return "point-" + std::to_string(index); }
+
+class Worker {
+ public:
+  Worker(SweepFile& file, const SweepWork& work) : file_(file), work_(work) {}
+
+  Result<Sweep> Work();
+
+ private:
+  bool Stopped() const { return work_.stop_requested && work_.stop_requested(); }
+  Result<Task> Next();
+  Task PickPredictions(const Sweep& sweep, Leases& leases);
+  Task PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+               bool (*needed)(const Sweep&, const Point&));
+  Status Do(Task task);
+  Status Predict(Task task);
+  void Probe(Point& point);
+  void Run(Point& point);
+  Spec ProbeSpec(Spec spec) const;
+  RunWish Wish(const Point& point, bool digest);
+  void Tell(const char* doing, const std::string& now);
+  Status Store(Task task, bool keep_lease);
+
+  SweepFile& file_;
+  const SweepWork& work_;
+  Sweep last_;  // as the file was at the last look
+  bool stopped_in_run_ = false;
+  int64_t refreshed_ns_ = 0;
+};
+
+Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
+  const size_t all = Configurations(sweep);
+  const size_t size = ChunkSize(all);
+  Task task;
+  for (size_t chunk = 0; chunk * size < all; ++chunk) {
+    std::vector<size_t> open;
+    for (size_t i = chunk * size; i < std::min(all, (chunk + 1) * size); ++i) {
+      if (NeedsPrediction(sweep, ConfigurationAt(sweep, i))) open.push_back(i);
+    }
+    if (open.empty()) continue;
+    const std::string lease = ChunkLease(chunk);
+    const auto taken = leases.Take(lease);
+    if (!taken.ok() || !taken.value()) {
+      task.others_work = true;
+      continue;
+    }
+    task.kind = Task::Kind::kPredict;
+    task.lease = lease;
+    task.indices = std::move(open);
+    return task;
+  }
+  return task;
+}
+
+// The configuration with the fewest runs, so that repeats are interleaved.
+Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+                     bool (*needed)(const Sweep&, const Point&)) {
+  std::vector<size_t> open;
+  for (size_t i = 0; i < Configurations(sweep); ++i) {
+    if (needed(sweep, ConfigurationAt(sweep, i))) open.push_back(i);
+  }
+  std::stable_sort(open.begin(), open.end(), [&](size_t a, size_t b) {
+    return ConfigurationAt(sweep, a).runs.size() < ConfigurationAt(sweep, b).runs.size();
+  });
+  Task task;
+  for (const size_t index : open) {
+    const std::string lease = PointLease(index);
+    const auto taken = leases.Take(lease);
+    if (!taken.ok() || !taken.value()) {
+      task.others_work = true;
+      continue;
+    }
+    task.kind = kind;
+    task.lease = lease;
+    task.indices = {index};
+    return task;
+  }
+  return task;
+}
+
+Result<Task> Worker::Next() {
+  Task task;
+  STALLSCOPE_ASSIGN_OR_RETURN(last_, file_.Update([&](Sweep& sweep, Leases& leases) {
+    // A run beside a simulation would be measured too slow, so one kind of work ends before the
+    // next begins.
+    task = PickPredictions(sweep, leases);
+    if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
+      task = PickOne(sweep, leases, Task::Kind::kProbe, &NeedsProbe);
+    }
+    if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
+      task = PickOne(sweep, leases, Task::Kind::kRun, &NeedsRun);
+    }
+    for (const size_t index : task.indices) task.points.push_back(ConfigurationAt(sweep, index));
+    return false;
+  }));
+  return task;
+}
+
+void Worker::Tell(const char* doing, const std::string& now) {
+  if (!work_.progress) return;
+  SweepProgress progress{doing, 0, 0, now};
+  for (size_t i = 0; i < Configurations(last_); ++i) {
+    const Point& point = ConfigurationAt(last_, i);
+    if (last_.mode == SweepMode::kSimulate) {
+      progress.done += NeedsPrediction(last_, point) ? size_t{0} : size_t{1};
+      ++progress.total;
+    } else {
+      const size_t wanted = point.error.empty() ? last_.repeats : point.runs.size();
+      progress.done += std::min<size_t>(point.runs.size(), wanted);
+      progress.total += wanted;
+    }
+  }
+  work_.progress(progress);
+}
+
+// Brings what was learnt into the file, which others may have changed meanwhile: only these
+// configurations.
+Status Worker::Store(Task task, bool keep_lease) {
+  STALLSCOPE_ASSIGN_OR_RETURN(last_, file_.Update([&](Sweep& sweep, Leases& leases) {
+    for (size_t i = 0; i < task.indices.size(); ++i) {
+      ConfigurationAt(sweep, task.indices[i]) = std::move(task.points[i]);
+    }
+    if (task.kind == Task::Kind::kRun) CheckDigests(work_.spec, sweep);
+    const bool more = keep_lease && NeedsRun(sweep, ConfigurationAt(sweep, task.indices.front()));
+    if (!more) leases.Drop(task.lease);
+    return true;
+  }));
+  return {};
+}
+
+Status Worker::Predict(Task task) {
+  PredictPoints(work_.predicted_spec, *work_.predictor, work_.threads, work_.stop_requested,
+                task.points);
+  STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), false));
+  Tell("predictions", "");
+  return {};
+}
+
+RunWish Worker::Wish(const Point& point, bool digest) {
+  RunWish wish{point.cores, digest, {}};
+  wish.stop_requested = [this] {
+    const int64_t now = MonotonicNs();
+    if (now - refreshed_ns_ > kRefreshEveryNs) {
+      file_.Refresh();
+      refreshed_ns_ = now;
+    }
+    return Stopped();
+  };
+  return wish;
+}
+
+Spec Worker::ProbeSpec(Spec spec) const {
+  const Recorded& recorded = *work_.predictor->workload().recorded;
+  const double batch = std::max(recorded.trainer.batch, 1.0);
+  const auto steps = static_cast<int64_t>(kProbeSeconds * recorded.samples_per_s / batch);
+  const int64_t enough = std::max(steps, kFewestProbeSteps);
+  spec.trainer.steps =
+      spec.trainer.steps == 0 ? enough : std::min<int64_t>(spec.trainer.steps, enough);
+  return spec;
+}
+
+void Worker::Probe(Point& point) {
+  const auto spec = SpecOf(work_.predicted_spec, point);
+  if (!spec.ok()) return;
+  // Another probe may tell this one too.
+  Price price = work_.predictor->Predict(spec.value(), point.cores);
+  if (!price.rate.has_value()) {
+    auto outcome = work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false));
+    if (outcome.ok() && outcome.value().stopped) {
+      stopped_in_run_ = true;
+      return;
+    }
+    if (outcome.ok()) {
+      const Rerun& rerun = outcome.value().rerun;
+      const Status added = work_.predictor->AddProbe(rerun.run, rerun.attribution);
+      if (added.ok()) price = work_.predictor->Predict(spec.value(), point.cores);
+    }
+  }
+  point.probed = true;
+  point.predicted = price.rate;
+  point.predicted_memory_bytes = price.memory_bytes;
+  point.unpriced = price.unpriced;
+}
+
+void Worker::Run(Point& point) {
+  const auto spec = SpecOf(work_.spec, point);
+  if (!spec.ok()) {
+    point.error = spec.error().Line();
+    return;
+  }
+  const bool digest = point.digest.empty();
+  auto outcome = work_.bench->Measure(spec.value(), Wish(point, digest));
+  if (!outcome.ok()) {
+    point.error = outcome.error().Line();
+    return;
+  }
+  if (outcome.value().stopped) {
+    stopped_in_run_ = true;
+    return;
+  }
+  point.runs.push_back(outcome.value().figure);
+  point.verdict = outcome.value().verdict;
+  if (digest) point.digest = outcome.value().digest;
+}
+
+Status Worker::Do(Task task) {
+  if (task.kind == Task::Kind::kPredict) return Predict(std::move(task));
+  Point& point = task.points.front();
+  const bool probe = task.kind == Task::Kind::kProbe;
+  Tell(probe ? "probe runs" : "runs", NameOf(point));
+  if (probe) {
+    Probe(point);
+  } else {
+    Run(point);
+  }
+  if (stopped_in_run_) return {};
+  STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), !probe));
+  Tell(probe ? "probe runs" : "runs", "");
+  return {};
+}
+
+Result<Sweep> Worker::Work() {
+  while (!Stopped() && !stopped_in_run_) {
+    STALLSCOPE_ASSIGN_OR_RETURN(Task task, Next());
+    if (task.kind != Task::Kind::kNone) {
+      STALLSCOPE_RETURN_IF_ERROR(Do(std::move(task)));
+      continue;
+    }
+    if (!task.others_work) break;
+    // What others work on is taken up where they die, so everybody stays to the end.
+    file_.Refresh();
+    usleep(kWaitUs);
+  }
+  return file_.Update([](Sweep&, Leases&) { return false; });
+}
+
+}  // namespace
+
+Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work) {
+  STALLSCOPE_ASSIGN_OR_RETURN(SweepFile file, SweepFile::Open(work.file, planned));
+  return Worker(file, work).Work();
+}
+
+}  // namespace stallscope::replay

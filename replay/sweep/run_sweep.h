@@ -1,0 +1,48 @@
+// Works on a sweep until every configuration has its figures, somebody says stop, or nothing is
+// left that others do not work on.
+//
+// First everything is predicted, on several threads. Then what one recording cannot tell gets a
+// short probe run. Then the runs: one of each configuration, then the second of each, so that a
+// machine that drifts hits all alike. Each result is on disk before the next task begins. One
+// thread calls; several processes may work on one file.
+#ifndef STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
+#define STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "analyzer/base/result.h"
+#include "analyzer/spec/spec.h"
+#include "replay/sweep/bench.h"
+#include "replay/sweep/predictor.h"
+#include "replay/sweep/sweep.h"
+#include "replay/sweep/sweep_file.h"
+
+namespace stallscope::replay {
+
+struct SweepProgress {
+  const char* doing = "";  // "predictions", "probe runs", "runs"
+  size_t done = 0;
+  size_t total = 0;
+  std::string now;  // the configuration that is run; empty for predictions
+};
+
+struct SweepWork {
+  SweepFileOptions file;
+  Spec spec;            // that is run, with the points' changes
+  Spec predicted_spec;  // that is predicted: the recorded one, also where `spec` emulates it
+  Predictor* predictor = nullptr;  // null: nothing is predicted (SweepMode::kRerun)
+  Bench* bench = nullptr;          // null: nothing is run (SweepMode::kSimulate)
+  unsigned threads = 2;
+  std::function<bool()> stop_requested;                // may be empty
+  std::function<void(const SweepProgress&)> progress;  // may be empty; this thread's
+};
+
+// What the file holds at the end. A configuration that fails keeps its error, and the others go on;
+// the error here is one of the sweep itself (the disk, the lock).
+Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_

@@ -1,0 +1,164 @@
+#include "replay/sweep/search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "replay/sweep/moves.h"
+
+namespace stallscope::replay {
+namespace {
+
+// A step that gains less is not climbed: the simulation's own noise is about that.
+constexpr double kSmallestStep = 1.005;
+constexpr size_t kMostSteps = 12;
+
+class Searcher {
+ public:
+  Searcher(const Predictor& predictor, const Spec& start, const SearchLimits& limits)
+      : predictor_(predictor), start_(start), limits_(limits) {}
+
+  // From where the search began.
+  double Distance(const Spec& spec) const { return DistanceOf(start_, spec, limits_.cores); }
+
+  std::optional<Candidate> Priced(const Spec& spec) { return std::move(PriceAll({spec}).front()); }
+
+  // The best that single moves lead to.
+  Candidate Climb(Candidate at) {
+    for (size_t step = 0; step < kMostSteps && !Stopped(); ++step) {
+      std::vector<Spec> nearby;
+      for (const Patch& move : MovesFrom(at.spec, limits_.cores)) {
+        if (auto spec = Apply(at.spec, move); spec.ok()) nearby.push_back(std::move(spec).value());
+      }
+      auto best = BestOf(PriceAll(nearby));
+      if (!best || Rate(*best) < Rate(at) * kSmallestStep) break;
+      at = std::move(*best);
+    }
+    return at;
+  }
+
+  // The nearest to the start that single moves reach without giving up speed.
+  Candidate Prune(Candidate at) {
+    const double floor = Rate(at) / kSmallestStep;
+    for (size_t step = 0; step < 4 * kMostSteps && !Stopped(); ++step) {
+      std::vector<Spec> nearer;
+      for (const Patch& move : MovesFrom(at.spec, limits_.cores)) {
+        auto spec = Apply(at.spec, move);
+        if (spec.ok() && Distance(spec.value()) < Distance(at.spec)) {
+          nearer.push_back(std::move(spec).value());
+        }
+      }
+      std::optional<Candidate> least;
+      for (auto& candidate : PriceAll(nearer)) {
+        if (!candidate || Rate(*candidate) < floor) continue;
+        if (!least || Distance(candidate->spec) < Distance(least->spec))
+          least = std::move(candidate);
+      }
+      if (!least) break;
+      at = std::move(*least);
+    }
+    return at;
+  }
+
+  static double Rate(const Candidate& candidate) {
+    return candidate.price.rate ? candidate.price.rate->samples_per_s : 0;
+  }
+
+ private:
+  bool Stopped() const { return limits_.stop_requested && limits_.stop_requested(); }
+
+  std::vector<std::optional<Candidate>> PriceAll(const std::vector<Spec>& specs) {
+    std::vector<std::optional<Candidate>> priced(specs.size());
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i = next++; i < specs.size(); i = next++) {
+        if (Stopped()) return;
+        const int cores = limits_.fewer_cores ? limits_.cores : 0;
+        Candidate candidate{specs[i], predictor_.Predict(specs[i], cores)};
+        if (candidate.price.rate && Fits(candidate.price)) priced[i] = std::move(candidate);
+      }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (size_t i = 1; i < std::min<size_t>(limits_.threads, specs.size()); ++i) {
+        others.emplace_back(work);
+      }
+      work();
+    }
+    if (limits_.simulated) limits_.simulated(specs.size());
+    return priced;
+  }
+
+  bool Fits(const Price& price) const {
+    return limits_.memory_bytes == 0 || price.memory_bytes.value_or(0) <= limits_.memory_bytes;
+  }
+
+  // Of those that are as fast as the fastest the nearest to the start.
+  std::optional<Candidate> BestOf(std::vector<std::optional<Candidate>> candidates) const {
+    double fastest = 0;
+    for (const auto& candidate : candidates) {
+      if (candidate) fastest = std::max(fastest, Rate(*candidate));
+    }
+    std::optional<Candidate> best;
+    for (auto& candidate : candidates) {
+      if (!candidate || Rate(*candidate) * kSmallestStep < fastest) continue;
+      if (!best || Distance(candidate->spec) < Distance(best->spec)) best = std::move(candidate);
+    }
+    return best;
+  }
+
+  const Predictor& predictor_;
+  const Spec& start_;
+  const SearchLimits& limits_;
+};
+
+// The fastest first; of those within a step of each other the nearest to the start.
+void Rank(const Searcher& searcher, std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return Searcher::Rate(a) > Searcher::Rate(b);
+  });
+  if (candidates.empty()) return;
+  const double fastest = Searcher::Rate(candidates.front());
+  const auto close = std::find_if(candidates.begin(), candidates.end(), [&](const auto& c) {
+    return Searcher::Rate(c) * kSmallestStep < fastest;
+  });
+  std::stable_sort(candidates.begin(), close, [&](const auto& a, const auto& b) {
+    return searcher.Distance(a.spec) < searcher.Distance(b.spec);
+  });
+}
+
+}  // namespace
+
+std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
+                              const std::vector<Patch>& ideas, const SearchLimits& limits) {
+  Searcher searcher(predictor, start, limits);
+  auto base = searcher.Priced(start);
+  if (!base.has_value()) return {};
+  std::vector<Candidate> found;
+  const auto keep = [&](Candidate candidate) {
+    if (candidate.spec == base->spec) return;
+    const auto same = [&](const Candidate& other) { return other.spec == candidate.spec; };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(candidate));
+  };
+  const Candidate climbed = searcher.Climb(*base);
+  keep(searcher.Prune(climbed));
+  std::optional<Candidate> best_idea;
+  for (const Patch& idea : ideas) {
+    const auto spec = Apply(start, idea);
+    if (!spec.ok()) continue;
+    auto candidate = searcher.Priced(spec.value());
+    if (!candidate || searcher.Rate(*candidate) < searcher.Rate(*base) * kSmallestStep) continue;
+    if (!best_idea || searcher.Rate(*candidate) > searcher.Rate(*best_idea)) best_idea = candidate;
+    keep(std::move(*candidate));
+  }
+  if (best_idea.has_value()) keep(searcher.Prune(searcher.Climb(*best_idea)));
+  if (auto generous = searcher.Priced(Generous(climbed.spec, limits.cores))) {
+    keep(searcher.Prune(searcher.Climb(std::move(*generous))));
+  }
+  Rank(searcher, found);
+  found.push_back(std::move(*base));
+  return found;
+}
+
+}  // namespace stallscope::replay

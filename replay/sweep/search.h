@@ -1,0 +1,40 @@
+// Looks for the fastest configuration by simulation alone. Any thread.
+#ifndef STALLSCOPE_REPLAY_SWEEP_SEARCH_H_
+#define STALLSCOPE_REPLAY_SWEEP_SEARCH_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "analyzer/spec/patch.h"
+#include "analyzer/spec/spec.h"
+#include "replay/sweep/predictor.h"
+
+namespace stallscope::replay {
+
+struct SearchLimits {
+  uint64_t memory_bytes = 0;              // 0: none
+  int cores = 1;                          // that the run may use
+  bool fewer_cores = false;               // fewer than this process may use: predict so
+  unsigned threads = 2;                   // for the simulations
+  std::function<bool()> stop_requested;   // may be empty
+  std::function<void(size_t)> simulated;  // how many more; may be empty
+};
+
+// A configuration with its price, which has a rate.
+struct Candidate {
+  Spec spec;
+  Price price;
+};
+
+// The best from `start`, then different ones that are nearly as good or take another way, the best
+// first; `start` itself is the last. Climbs from the start, from `ideas` (patches of the start)
+// that help, and down from a generous configuration; of configurations within half a percent of
+// each other it takes the one that changes least. Empty where `start` itself cannot be predicted.
+std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
+                              const std::vector<Patch>& ideas, const SearchLimits& limits);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SWEEP_SEARCH_H_

@@ -1,0 +1,107 @@
+// A sweep: replays of one run over several configurations, each predicted, measured or both. Plain
+// data; sweep_json.h writes it, sweep_file.h keeps it safe on disk, sweep_table.h reports it.
+#ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_H_
+#define STALLSCOPE_REPLAY_SWEEP_SWEEP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/spec/patch.h"
+#include "analyzer/spec/spec.h"
+#include "replay/sweep/grid.h"
+
+namespace stallscope::replay {
+
+// Of a prediction 90 % for the mean of one new run; of a measurement 95 %.
+struct Rate {
+  double samples_per_s = 0;
+  double low = 0;
+  double high = 0;
+  bool operator==(const Rate&) const = default;
+};
+
+// One run of one configuration.
+struct RunFigure {
+  Rate rate;
+  uint64_t steps = 0;
+  uint64_t memory_bytes = 0;  // its peak; 0: not known
+  std::string host;
+  bool operator==(const RunFigure&) const = default;
+};
+
+// A configuration and what became of it. At most one of `set` and `patch` is there; with neither it
+// is the recorded run's own.
+struct Point {
+  std::vector<Setting> set;
+  std::optional<Patch> patch;
+  std::string name;  // where the changes do not say it: "map-parallelism in decode"
+  int cores = 0;     // that it may use; 0: all
+  std::optional<Rate> predicted;
+  std::string unpriced;  // why it is not predicted
+  bool probed = false;   // a short run was made to predict it, or to learn that it cannot be
+  std::optional<uint64_t> predicted_memory_bytes;
+  std::vector<RunFigure> runs;
+  std::string digest;   // of one of the runs
+  std::string verdict;  // of the last one
+  std::string error;    // why it is not measured, or not to be trusted
+  bool operator==(const Point&) const = default;
+};
+
+enum class SweepKind : uint8_t { kGrid, kVerify, kTune };
+enum class SweepMode : uint8_t { kBoth, kSimulate, kRerun };
+std::string_view WordFor(SweepKind kind);  // "grid", "verify", "tune"
+std::string_view WordFor(SweepMode mode);  // "both", "simulate", "rerun"
+std::optional<SweepKind> SweepKindOf(std::string_view word);
+std::optional<SweepMode> SweepModeOf(std::string_view word);
+
+struct Sweep {
+  std::string trace;        // as it was given
+  std::string name;         // the run's
+  int64_t recorded_ns = 0;  // when, since 1970; of a spec without a run 0
+  std::string spec_json;    // that the changes are made to
+  SweepKind kind = SweepKind::kGrid;
+  SweepMode mode = SweepMode::kBoth;
+  bool emulated = false;
+  unsigned repeats = 1;
+  std::string job;  // that works on it; sweep_file.h
+  std::vector<Axis> axes;
+  // The recorded configuration, replayed like the others: what gains are measured against. Where
+  // one of the points is the same, that one stands for it and `base` stays empty.
+  std::optional<size_t> base_point;
+  Point base;
+  std::vector<Point> points;
+  std::vector<std::string> warnings;
+};
+
+// The configurations of a sweep by one number: the points, then the base where it is no point.
+size_t Configurations(const Sweep& sweep);
+Point& ConfigurationAt(Sweep& sweep, size_t index);
+const Point& ConfigurationAt(const Sweep& sweep, size_t index);
+const Point& BaseOf(const Sweep& sweep);
+
+// The changed spec, valid.
+Result<Spec> SpecOf(const Spec& spec, const Point& point);
+
+bool NeedsPrediction(const Sweep& sweep, const Point& point);
+bool NeedsProbe(const Sweep& sweep, const Point& point);
+bool NeedsRun(const Sweep& sweep, const Point& point);
+bool IsComplete(const Sweep& sweep);
+
+// The mean of the runs. From five runs on the interval is Student's t on them; with fewer it is the
+// runs' own, by their steps, and never narrower than what lies between the runs. Nothing without a
+// run.
+std::optional<Rate> Measured(const Point& point);
+// The largest of the runs' peaks, else the predicted one.
+std::optional<uint64_t> MemoryOf(const Point& point);
+
+// "decode.parallelism=4 prefetch.buffer_size=2", the patch's changes, or "as recorded".
+std::string NameOf(const Point& point);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SWEEP_SWEEP_H_

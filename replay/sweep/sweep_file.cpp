@@ -1,0 +1,162 @@
+#include "replay/sweep/sweep_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "analyzer/base/file.h"
+#include "replay/sweep/adopt.h"
+#include "replay/sweep/sweep_json.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr uint64_t kLargestSweep = uint64_t{4} << 30;
+constexpr useconds_t kLookEveryUs = 50'000;
+// Rank 0 reads the trace first, as all of them do.
+constexpr int kLooksForPlan = 20 * 120;
+
+// Held while it lives. Of the open file, not of the process: two in one process exclude each other
+// too, and a file server knows it.
+class FileLock {
+ public:
+  static Result<FileLock> Take(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return Failed(path);
+    FileLock lock(fd);
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    int done = 0;
+    do {
+      done = fcntl(fd, F_OFD_SETLKW, &whole);
+    } while (done != 0 && errno == EINTR);
+    if (done != 0) return Failed(path);
+    return lock;
+  }
+  FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  static Error Failed(const std::string& path) {
+    return {ErrorKind::kRun, std::string("the sweep cannot be locked: ") + std::strerror(errno),
+            path, "choose another folder for the sweep file"};
+  }
+  int fd_;
+};
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+bool HasFigures(const Sweep& sweep) {
+  for (size_t i = 0; i < Configurations(sweep); ++i) {
+    const Point& point = ConfigurationAt(sweep, i);
+    if (point.predicted || !point.unpriced.empty() || !point.runs.empty()) return true;
+  }
+  return false;
+}
+
+// What must not be written over without being asked.
+Status MayReplace(const std::string& path) {
+  const auto old = ReadSweepFile(path);
+  if (!old.ok()) {
+    return Error{ErrorKind::kUsage, "the file is there and holds no sweep", path,
+                 "choose another -o, or remove it"};
+  }
+  if (IsComplete(old.value()) || !HasFigures(old.value())) return {};
+  return Error{ErrorKind::kUsage, "the file holds a sweep that is not finished", path,
+               "give --resume to go on from it, or remove it"};
+}
+
+}  // namespace
+
+Result<Sweep> ReadSweepFile(const std::string& path) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kLargestSweep));
+  STALLSCOPE_ASSIGN_OR_RETURN(SweepText read, ReadSweep(text, path));
+  return std::move(read.sweep);
+}
+
+SweepFile::SweepFile(const SweepFileOptions& options)
+    : options_(options), folder_(options.path + ".leases") {}
+
+SweepFile::SweepFile(SweepFile&&) noexcept = default;
+
+SweepFile::~SweepFile() {
+  if (leases_ == nullptr) return;
+  const auto lock = FileLock::Take(folder_ + "/lock");
+  if (!lock.ok()) return;
+  leases_->DropAll();
+  std::error_code ignored;
+  if (!leases_->AnyTaken()) std::filesystem::remove_all(folder_, ignored);
+}
+
+Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& planned) {
+  SweepFile file(options);
+  std::error_code failed;
+  std::filesystem::create_directory(file.folder_, failed);
+  if (failed) {
+    return Error{ErrorKind::kRun, "no folder for the leases: " + failed.message(), file.folder_,
+                 "choose another folder for the sweep file"};
+  }
+  file.leases_ = std::make_unique<Leases>(file.folder_, ThisProcess());
+  {
+    STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(file.folder_ + "/lock"));
+    // Tells the others that somebody is here.
+    STALLSCOPE_ASSIGN_OR_RETURN(const bool alone,
+                                file.leases_->Take("rank-" + std::to_string(options.job.rank)));
+    if (!alone) {
+      return Error{ErrorKind::kUsage, "another process works on this sweep", options.path,
+                   "wait for it, or choose another -o"};
+    }
+    if (options.job.rank == 0) STALLSCOPE_RETURN_IF_ERROR(file.Plan(planned));
+  }
+  if (options.job.rank != 0) STALLSCOPE_RETURN_IF_ERROR(file.AwaitPlan());
+  return file;
+}
+
+Status SweepFile::Plan(Sweep planned) {
+  planned.job = options_.job.id;
+  if (Exists(options_.path)) {
+    if (options_.resume) {
+      STALLSCOPE_ASSIGN_OR_RETURN(const Sweep old, ReadSweepFile(options_.path));
+      STALLSCOPE_RETURN_IF_ERROR(Adopt(old, planned, options_.path));
+    } else {
+      STALLSCOPE_RETURN_IF_ERROR(MayReplace(options_.path));
+    }
+  }
+  return WriteFileAtomically(options_.path, WriteSweep(planned));
+}
+
+Status SweepFile::AwaitPlan() {
+  for (int look = 0; look < kLooksForPlan; ++look) {
+    if (Exists(options_.path)) {
+      const auto sweep = ReadSweepFile(options_.path);
+      if (sweep.ok() && sweep.value().job == options_.job.id) return {};
+    }
+    if (options_.stop_requested && options_.stop_requested()) break;
+    usleep(kLookEveryUs);
+  }
+  return Error{ErrorKind::kRun, "rank 0 has not begun the sweep", options_.path,
+               "see what rank 0 says"};
+}
+
+Result<Sweep> SweepFile::Update(const std::function<bool(Sweep&, Leases&)>& change) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder_ + "/lock"));
+  STALLSCOPE_ASSIGN_OR_RETURN(Sweep sweep, ReadSweepFile(options_.path));
+  if (change(sweep, *leases_)) {
+    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(options_.path, WriteSweep(sweep)));
+  }
+  return sweep;
+}
+
+}  // namespace stallscope::replay

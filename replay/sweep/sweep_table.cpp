@@ -1,0 +1,53 @@
+#include "replay/sweep/sweep_table.h"
+
+#include "replay/sweep/prediction_errors.h"
+
+namespace stallscope::replay {
+namespace {
+
+std::optional<report::SweepRate> RateRow(const std::optional<Rate>& rate) {
+  if (!rate.has_value()) return std::nullopt;
+  return report::SweepRate{rate->samples_per_s, rate->low, rate->high};
+}
+
+report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
+  report::SweepRow row;
+  row.name = point.name.empty() ? NameOf(point) : point.name;
+  if (point.set.size() == sweep.axes.size()) {
+    for (const Setting& setting : point.set) row.values.push_back(setting.value);
+  }
+  row.predicted = RateRow(point.predicted);
+  row.measured = RateRow(Measured(point));
+  row.memory_bytes = MemoryOf(point);
+  row.verdict = point.verdict;
+  row.failed = !point.error.empty();
+  row.note = row.failed                ? point.error
+             : !point.unpriced.empty() ? "not predicted: " + point.unpriced
+             : point.probed            ? "predicted with a short probe run"
+                                       : "";
+  return row;
+}
+
+}  // namespace
+
+report::SweepTable TableOf(const Sweep& sweep) {
+  report::SweepTable table;
+  table.title = sweep.name;
+  table.trace = sweep.trace;
+  table.what = WordFor(sweep.kind);
+  table.emulated = sweep.emulated;
+  table.complete = IsComplete(sweep);
+  table.repeats = sweep.repeats;
+  for (const Axis& axis : sweep.axes) table.axes.push_back({axis.path, axis.values});
+  table.base = sweep.base_point.value_or(0);
+  if (!sweep.base_point.has_value()) table.rows.push_back(RowOf(sweep, sweep.base));
+  for (const Point& point : sweep.points) table.rows.push_back(RowOf(sweep, point));
+  const PredictionErrors errors = ErrorsOf(sweep);
+  table.accuracy = {
+      errors.points,     errors.median, errors.p95, errors.covered, errors.median_half_width,
+      errors.best_within};
+  table.warnings = sweep.warnings;
+  return table;
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,285 @@
+#include "replay/sweep/tune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "replay/sweep/moves.h"
+
+namespace stallscope::replay {
+namespace {
+
+// The smallest effect worth naming, as `compare` has it.
+constexpr double kNoise = 0.02;
+// Kept back for base and best in turn.
+constexpr unsigned kRunsToConfirm = 4;
+constexpr unsigned kFewestRunsToConfirm = 6;
+constexpr size_t kMostRunsOfOne = 5;
+// Proposals in a row that turned out to be no better.
+constexpr unsigned kMostFailures = 3;
+// That a run on fewer cores may lose.
+constexpr double kAsBusy = 0.98;
+
+double RateOf(const Try& tried) {
+  const auto measured = Measured(tried.point);
+  return measured ? measured->samples_per_s : 0;
+}
+
+class Tuner {
+ public:
+  Tuner(const Predictor& predictor, const Spec& base, Bench* bench, const TuneOptions& options)
+      : predictor_(predictor), options_(options), bench_(bench) {
+    tuned_.base.spec = base;
+  }
+
+  Result<Tuned> Tune();
+
+ private:
+  bool Stopped() const {
+    return options_.limits.stop_requested && options_.limits.stop_requested();
+  }
+  const Try& Best() const { return tuned_.best ? tuned_.tries[*tuned_.best] : tuned_.base; }
+  std::vector<Patch> Ideas() const;
+  bool Tried(const Spec& spec, int cores) const;
+  Try NewTry(const Candidate& candidate, int cores) const;
+  void Tell(const std::string& doing) {
+    if (options_.progress) options_.progress(doing, tuned_.runs);
+  }
+
+  void BySimulation(const std::vector<Candidate>& found);
+  Status ByRuns();
+  void Explore(unsigned most_runs);
+  bool Propose(const Predictor& predictor, unsigned most_runs);
+  void RunOn(Try& tried);
+  void ForFewerCores(double rate);
+  void Confirm();
+  void Compare();
+  std::optional<Candidate> OnCores(const Predictor& predictor, int cores, double rate) const;
+
+  const Predictor& predictor_;
+  const TuneOptions& options_;
+  Bench* const bench_;
+  Tuned tuned_;
+  std::optional<Predictor> refined_;  // from the best one's own run
+  std::optional<Rerun> last_run_;
+  bool stopped_ = false;
+};
+
+std::vector<Patch> Tuner::Ideas() const {
+  std::vector<Patch> ideas;
+  for (const Patch& idea : options_.ideas) {
+    const auto spec = Apply(tuned_.base.spec, idea);
+    if (spec.ok() && LearnsTheSame(tuned_.base.spec, spec.value())) ideas.push_back(idea);
+  }
+  return ideas;
+}
+
+bool Tuner::Tried(const Spec& spec, int cores) const {
+  const auto same = [&](const Try& tried) {
+    return tried.spec == spec && tried.point.cores == cores;
+  };
+  return same(tuned_.base) || std::any_of(tuned_.tries.begin(), tuned_.tries.end(), same);
+}
+
+Try Tuner::NewTry(const Candidate& candidate, int cores) const {
+  Try tried;
+  tried.spec = candidate.spec;
+  tried.point.patch = Diff(tuned_.base.spec, candidate.spec);
+  tried.point.cores = cores;
+  tried.point.predicted = candidate.price.rate;
+  tried.point.predicted_memory_bytes = candidate.price.memory_bytes;
+  return tried;
+}
+
+// One run more of a configuration.
+void Tuner::RunOn(Try& tried) {
+  Tell(NameOf(tried.point));
+  RunWish wish{tried.point.cores, false, options_.limits.stop_requested};
+  auto outcome = bench_->Measure(tried.spec, wish);
+  ++tuned_.runs;
+  if (!outcome.ok()) {
+    tried.point.error = outcome.error().Line();
+    return;
+  }
+  if (outcome.value().stopped) {
+    stopped_ = true;
+    return;
+  }
+  tried.point.runs.push_back(outcome.value().figure);
+  tried.point.verdict = outcome.value().verdict;
+  tried.runs.push_back(std::move(outcome.value().summary));
+  last_run_ = std::move(outcome.value().rerun);
+  const uint64_t limit = options_.limits.memory_bytes;
+  const uint64_t peak = tried.point.runs.back().memory_bytes;
+  if (limit > 0 && peak > limit) {
+    tried.point.error = fmt::format("it needs {} bytes of memory, {} are allowed", peak, limit);
+  }
+}
+
+void Tuner::BySimulation(const std::vector<Candidate>& found) {
+  const Candidate& base = found.back();
+  tuned_.base.point.predicted = base.price.rate;
+  tuned_.base.point.predicted_memory_bytes = base.price.memory_bytes;
+  for (size_t i = 0; i + 1 < found.size(); ++i) {
+    if (found[i].price.rate->samples_per_s < base.price.rate->samples_per_s * (1 + kNoise)) break;
+    tuned_.tries.push_back(NewTry(found[i], 0));
+  }
+  if (!tuned_.tries.empty()) tuned_.best = 0;
+  tuned_.ended = tuned_.tries.empty() ? "no change is predicted to gain more than 2 %"
+                                      : "the simulation knows nothing better";
+}
+
+// The next proposal that is worth a run; false where there is none.
+bool Tuner::Propose(const Predictor& predictor, unsigned most_runs) {
+  const Try& from = Best();
+  const std::vector<Candidate> found =
+      Search(predictor, from.spec, tuned_.best ? std::vector<Patch>() : Ideas(), options_.limits);
+  if (found.empty() || Stopped()) return false;
+  const double now = found.back().price.rate->samples_per_s;
+  unsigned failures = 0;
+  for (size_t i = 0; i + 1 < found.size(); ++i) {
+    if (tuned_.runs >= most_runs || failures >= kMostFailures || stopped_) return false;
+    if (Tried(found[i].spec, 0)) continue;
+    if (found[i].price.rate->samples_per_s < now * (1 + kNoise)) {
+      tuned_.ended = "the next candidate's predicted gain is inside the noise";
+      return false;
+    }
+    Try tried = NewTry(found[i], 0);
+    RunOn(tried);
+    const bool better = tried.point.error.empty() && RateOf(tried) > RateOf(Best());
+    if (!tried.point.runs.empty() || !tried.point.error.empty()) {
+      tuned_.tries.push_back(std::move(tried));
+    }
+    if (better) {
+      tuned_.best = tuned_.tries.size() - 1;
+      return true;
+    }
+    ++failures;
+  }
+  tuned_.ended = "no other candidate is predicted to be faster";
+  return false;
+}
+
+void Tuner::Explore(unsigned most_runs) {
+  tuned_.ended = "the runs are spent";
+  const Predictor* predictor = &predictor_;
+  while (tuned_.runs < most_runs && !stopped_ && !Stopped()) {
+    if (!Propose(*predictor, most_runs)) return;
+    if (!last_run_.has_value()) return;
+    auto refined = Predictor::Make(last_run_->run, last_run_->attribution);
+    if (!refined.ok()) return;
+    refined_ = std::move(refined).value();
+    refined_->SetOptions(ShortSimulation());
+    predictor = &*refined_;
+  }
+}
+
+std::optional<Candidate> Tuner::OnCores(const Predictor& predictor, int cores, double rate) const {
+  SearchLimits limits = options_.limits;
+  limits.cores = cores;
+  limits.fewer_cores = true;
+  const auto found = Search(predictor, Best().spec, {}, limits);
+  if (found.empty() || found.front().price.rate->samples_per_s < rate * kAsBusy) {
+    return std::nullopt;
+  }
+  return found.front();
+}
+
+// The fewest cores that lose nothing against `rate`.
+void Tuner::ForFewerCores(double rate) {
+  const Predictor& predictor = refined_ ? *refined_ : predictor_;
+  for (int cores = 1; cores < options_.limits.cores && !stopped_ && !Stopped(); ++cores) {
+    const auto candidate = OnCores(predictor, cores, rate);
+    if (!candidate.has_value() || Tried(candidate->spec, cores)) continue;
+    if (bench_ != nullptr && tuned_.runs >= options_.max_runs) return;
+    Try tried = NewTry(*candidate, cores);
+    if (bench_ != nullptr) {
+      RunOn(tried);
+      if (tried.point.runs.empty() && tried.point.error.empty()) return;
+    }
+    const bool held = tried.point.error.empty() &&
+                      (bench_ == nullptr || RateOf(tried) >= RateOf(Best()) * kAsBusy);
+    tuned_.tries.push_back(std::move(tried));
+    if (!held) continue;
+    tuned_.best = tuned_.tries.size() - 1;
+    tuned_.ended = "fewer cores do not keep the device as busy";
+    return;
+  }
+}
+
+void Tuner::Compare() {
+  if (!tuned_.best || Best().runs.empty() || tuned_.base.runs.empty()) return;
+  tuned_.comparison = compare::Compare(tuned_.base.runs, Best().runs);
+}
+
+// Runs of base and best in turn until the answer is clear or the runs are spent.
+void Tuner::Confirm() {
+  Compare();
+  while (tuned_.best && tuned_.runs + 2 <= options_.max_runs && !stopped_ && !Stopped()) {
+    Try& best = tuned_.tries[*tuned_.best];
+    if (best.runs.size() >= kMostRunsOfOne) return;
+    const bool clear = tuned_.comparison.has_value() &&
+                       tuned_.comparison->answer != compare::Answer::kInconclusive;
+    if (clear && best.runs.size() >= 2 && tuned_.base.runs.size() >= 2) return;
+    RunOn(tuned_.base);
+    if (!stopped_) RunOn(best);
+    Compare();
+  }
+}
+
+Status Tuner::ByRuns() {
+  RunOn(tuned_.base);
+  if (!tuned_.base.point.error.empty() && tuned_.base.runs.empty()) {
+    return Error{ErrorKind::kRun, tuned_.base.point.error, "", ""};
+  }
+  // Too much memory is no reason not to look for something that needs less.
+  tuned_.base.point.error.clear();
+  const bool confirm = options_.max_runs >= kFewestRunsToConfirm;
+  Explore(confirm ? options_.max_runs - kRunsToConfirm : options_.max_runs);
+  if (options_.goal == TuneGoal::kCost) ForFewerCores(RateOf(Best()));
+  Confirm();
+  const bool no_gain = options_.goal == TuneGoal::kThroughput && tuned_.best &&
+                       RateOf(Best()) <= RateOf(tuned_.base);
+  if (no_gain) tuned_.best.reset();
+  if (stopped_ || Stopped()) tuned_.ended = "it was stopped";
+  return {};
+}
+
+Result<Tuned> Tuner::Tune() {
+  const Price price = predictor_.Predict(tuned_.base.spec);
+  if (!price.rate.has_value()) {
+    return Error{ErrorKind::kInput, "the run cannot be predicted: " + price.unpriced, "",
+                 "record it anew"};
+  }
+  tuned_.base.point.predicted = price.rate;
+  tuned_.base.point.predicted_memory_bytes = price.memory_bytes;
+  Tell("simulating");
+  if (bench_ != nullptr) {
+    STALLSCOPE_RETURN_IF_ERROR(ByRuns());
+  } else {
+    BySimulation(Search(predictor_, tuned_.base.spec, Ideas(), options_.limits));
+    if (options_.goal == TuneGoal::kCost) {
+      ForFewerCores(Best().point.predicted->samples_per_s);
+    }
+  }
+  const Predictor& last = refined_ ? *refined_ : predictor_;
+  tuned_.bound = last.Predict(Best().spec, Best().point.cores).bottleneck;
+  return std::move(tuned_);
+}
+
+}  // namespace
+
+Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
+                   const TuneOptions& options) {
+  return Tuner(predictor, base, bench, options).Tune();
+}
+
+Spec ResultOf(const Tuned& tuned) {
+  const Try& best = tuned.best ? tuned.tries[*tuned.best] : tuned.base;
+  Spec spec = best.spec;
+  if (best.point.cores > 0) spec.budget.cores = best.point.cores;
+  return spec;
+}
+
+}  // namespace stallscope::replay

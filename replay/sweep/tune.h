@@ -1,0 +1,67 @@
+// Finds a better configuration for a recorded run: proposes by simulation, verifies by running.
+//
+// The base is run, then the best that the simulation proposes. What that run tells is what the next
+// proposal is simulated from, so that an error of the first simulation is not made again. It ends
+// when the next proposal's predicted gain lies inside the noise, or the runs are spent; those that
+// are left go to base and best in turn, for a significant answer. One thread calls.
+#ifndef STALLSCOPE_REPLAY_SWEEP_TUNE_H_
+#define STALLSCOPE_REPLAY_SWEEP_TUNE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/compare/compare.h"
+#include "analyzer/spec/patch.h"
+#include "replay/sweep/bench.h"
+#include "replay/sweep/predictor.h"
+#include "replay/sweep/search.h"
+#include "replay/sweep/sweep.h"
+
+namespace stallscope::replay {
+
+enum class TuneGoal : uint8_t {
+  kThroughput,  // the most samples a second
+  kCost,        // the fewest cores that keep the device as busy as it can be kept
+};
+
+struct TuneOptions {
+  TuneGoal goal = TuneGoal::kThroughput;
+  unsigned max_runs = 10;
+  SearchLimits limits;
+  std::vector<Patch> ideas;  // the report's recommendations
+  std::function<void(const std::string& doing, unsigned runs)> progress;  // may be empty
+};
+
+// A configuration that was tried, with what came out.
+struct Try {
+  Spec spec;
+  Point point;  // its patch is against the base
+  std::vector<compare::RunSummary> runs;
+};
+
+struct Tuned {
+  Try base;
+  std::vector<Try> tries;      // in their order
+  std::optional<size_t> best;  // of `tries`; nothing: none is better than the base
+  // Best against base; nothing where nothing was run, or nothing is better.
+  std::optional<compare::Comparison> comparison;
+  unsigned runs = 0;
+  std::string ended;  // why it went no further
+  std::string bound;  // what bounds the best configuration, by the simulation: a stage, "trainer"
+};
+
+// `predictor` should make short simulations. `bench` null: by simulation alone. An error where the
+// base itself cannot be run or predicted.
+Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
+                   const TuneOptions& options);
+
+// The spec to go on with: the best one's, with budget.cores where fewer cores will do.
+Spec ResultOf(const Tuned& tuned);
+
+}  // namespace stallscope::replay
+
+#endif  // STALLSCOPE_REPLAY_SWEEP_TUNE_H_

@@ -1,0 +1,71 @@
+#include "replay/rerun/record_process.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/paths.h"
+
+using namespace stallscope;
+using replay::RecordProcess;
+
+namespace {
+
+RecordProcess ProcessIn(const test::ScratchDir& dir, const std::string& spec) {
+  std::ofstream(dir / "spec.json") << spec;
+  return {test::BuildDir() + "/bin/stallscope", dir / "spec.json", dir / "run.sst", dir / "errors",
+          false};
+}
+
+constexpr const char* kQuick = R"({"stages": [
+  {"name": "read", "source": {"format": "synthetic"}}, {"name": "batch", "batch": {"size": 4}}],
+  "trainer": {"device": "emulated", "steps": 5}})";
+constexpr const char* kEndless = R"({"stages": [
+  {"name": "read", "source": {"format": "synthetic", "sleep_us": 1000}},
+  {"name": "again", "repeat": {}}, {"name": "batch", "batch": {"size": 4}}],
+  "trainer": {"device": "emulated", "steps": 0}})";
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a recording that ends well leaves its trace") {
+    test::ScratchDir dir;
+    const auto done = Run(ProcessIn(dir, kQuick), {});
+    REQUIRE(done.ok());
+    CHECK_FALSE(done.value());
+    CHECK(std::filesystem::exists(dir / "run.sst"));
+  }
+
+  TEST_CASE("an error is the child's own, of its kind") {
+    test::ScratchDir dir;
+    const auto usage = Run(ProcessIn(dir, R"({"stages": [{"name": "r", "sourc": {}}]})"), {});
+    REQUIRE_FALSE(usage.ok());
+    CHECK(usage.error().kind == ErrorKind::kUsage);
+    CHECK(usage.error().Line().find("'source'") != std::string::npos);
+    CHECK(usage.error().Line().find("stallscope: ") == std::string::npos);
+    const auto failed = Run(
+        ProcessIn(
+            dir, R"({"stages": [{"name": "r", "source": {"format": "raw", "files": ["/no/x"]}}]})"),
+        {});
+    REQUIRE_FALSE(failed.ok());
+    CHECK(failed.error().kind == ErrorKind::kRun);
+    CHECK(failed.error().Line().find("/no/x") != std::string::npos);
+  }
+
+  TEST_CASE("a program that is not there is said to be so") {
+    test::ScratchDir dir;
+    RecordProcess process = ProcessIn(dir, kQuick);
+    process.program = "/no/such/program";
+    const auto done = Run(process, {});
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().where == "/no/such/program");
+  }
+
+  TEST_CASE("a stop ends a run that would not end") {
+    test::ScratchDir dir;
+    const auto done = Run(ProcessIn(dir, kEndless), [] { return true; });
+    REQUIRE(done.ok());
+    CHECK(done.value());
+  }
+}

@@ -1,0 +1,108 @@
+#include "replay/sweep/plan.h"
+
+#include <doctest/doctest.h>
+
+#include "replay/sweep/measured_gains.h"
+#include "tests/replay/sweep/sweeps.h"
+
+using namespace stallscope;
+using replay::PlanCombination;
+using replay::PlanVerification;
+using replay::Sweep;
+
+namespace {
+
+report::FindingRow FindingWith(const std::string& id, std::optional<Patch> patch) {
+  report::FindingRow finding;
+  finding.id = id;
+  finding.stage = "decode";
+  if (patch.has_value()) {
+    finding.recommendation.emplace();
+    finding.recommendation->patch = *patch;
+    finding.recommendation->gain = findings::Gain{1.5, 1.4, 1.6, std::nullopt};
+  }
+  return finding;
+}
+
+const Patch kMoreWorkers{{SetTo("decode.parallelism", 4)}};
+const Patch kPinned{{SetTo("transfer.pinned", true)}};
+const Patch kLess{{SetTo("ready.buffer_size", 1)}};
+
+report::Report ReportOf() {
+  report::Report report;
+  report.findings = {FindingWith("map-parallelism", kMoreWorkers),
+                     FindingWith("note", {}),
+                     FindingWith("empty", Patch{}),
+                     FindingWith("again", kMoreWorkers),
+                     FindingWith("pinned", kPinned),
+                     FindingWith("buffer", kLess)};
+  return report;
+}
+
+void Measure(replay::Point& point, double rate) {
+  point.runs = {{{rate, rate, rate}, 40, 0, "here"}};
+}
+
+Sweep Verified(double workers, double pinned, double less) {
+  Sweep sweep = test::PlannedGrid(replay::SweepMode::kRerun, 1);
+  sweep.points.clear();
+  sweep.base_point.reset();
+  sweep.axes.clear();
+  PlanVerification(ReportOf(), sweep);
+  REQUIRE(sweep.points.size() == 3);
+  Measure(sweep.base, 100);
+  Measure(sweep.points[0], workers);
+  Measure(sweep.points[1], pinned);
+  Measure(sweep.points[2], less);
+  return sweep;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("each recommendation with a patch is a point, once") {
+    const Sweep sweep = Verified(1, 1, 1);
+    CHECK(sweep.kind == replay::SweepKind::kVerify);
+    CHECK(sweep.points[0].name == "map-parallelism in decode");
+    CHECK(sweep.points[1].patch == kPinned);
+  }
+
+  TEST_CASE("the combination has all that helped, and nothing that did not") {
+    Sweep sweep = Verified(180, 120, 90);
+    PlanCombination(test::SweepSpec(), nullptr, sweep);
+    REQUIRE(sweep.points.size() == 4);
+    CHECK(sweep.points[3].name == replay::kBestCombination);
+    const auto spec = SpecOf(test::SweepSpec(), sweep.points[3]);
+    REQUIRE(spec.ok());
+    CHECK(test::DecodeWorkers(spec.value()) == 4);
+    CHECK(spec.value().transfer.pinned);
+    CHECK(sweep.points[3].patch->changes.size() == 2);
+    // Once.
+    PlanCombination(test::SweepSpec(), nullptr, sweep);
+    CHECK(sweep.points.size() == 4);
+  }
+
+  TEST_CASE("one that helps alone is the best already, and so is none") {
+    Sweep one = Verified(180, 100.5, 90);
+    PlanCombination(test::SweepSpec(), nullptr, one);
+    CHECK(one.points.size() == 3);
+    Sweep none = Verified(90, 90, 90);
+    PlanCombination(test::SweepSpec(), nullptr, none);
+    CHECK(none.points.size() == 3);
+  }
+
+  TEST_CASE("measured gains go to the recommendations of the same patch") {
+    report::Report report = ReportOf();
+    report.findings[4].recommendation->gain.reset();
+    replay::SetMeasuredGains(Verified(180, 120, 90), report);
+    CHECK(*report.findings[0].recommendation->gain->measured == doctest::Approx(1.8));
+    CHECK(report.findings[0].recommendation->gain->predicted == 1.5);
+    CHECK(report.findings[4].recommendation->unpriced == "a replay measured 1.20x");
+    CHECK(*report.findings[5].recommendation->gain->measured == doctest::Approx(0.9));
+    Sweep failed = Verified(180, 120, 90);
+    failed.points[0].error = "its batches are not those of the base";
+    report::Report other = ReportOf();
+    replay::SetMeasuredGains(failed, other);
+    CHECK_FALSE(other.findings[0].recommendation->gain->measured.has_value());
+  }
+}

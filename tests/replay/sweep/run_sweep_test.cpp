@@ -1,0 +1,191 @@
+// The order of the work, and what becomes of points that fail or are stopped.
+#include "replay/sweep/run_sweep.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "replay/sweep/sweep_json.h"
+#include "tests/replay/sweep/sweeps.h"
+#include "tests/support/paths.h"
+
+using namespace stallscope;
+using replay::RunSweep;
+using replay::Sweep;
+using replay::SweepMode;
+using replay::SweepWork;
+using test::FakeBench;
+
+namespace {
+
+double Fast(const Spec& spec, int) {
+  return 100.0 * static_cast<double>(test::DecodeWorkers(spec));
+}
+
+SweepWork WorkOn(const test::ScratchDir& dir, FakeBench* bench, bool resume = false) {
+  SweepWork work;
+  work.file.path = dir / "s.json";
+  work.file.resume = resume;
+  work.spec = test::SweepSpec();
+  work.predicted_spec = work.spec;
+  work.bench = bench;
+  return work;
+}
+
+Sweep Done(const Sweep& planned, const SweepWork& work) {
+  auto done = RunSweep(planned, work);
+  REQUIRE(done.ok());
+  return std::move(done).value();
+}
+
+// Of a real run of the spec, in this process.
+replay::Predictor PredictorOf(const test::ScratchDir& dir) {
+  replay::RerunOptions options;
+  options.scratch = dir.path();
+  const auto rerun = replay::RunSpec(test::SweepSpec(), options);
+  REQUIRE(rerun.ok());
+  auto predictor = replay::Predictor::Make(rerun.value().run, rerun.value().attribution);
+  REQUIRE_MESSAGE(predictor.ok(), predictor.error().Line());
+  return std::move(predictor).value();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("repeats are interleaved, and each configuration gives one digest") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    size_t told = 0;
+    SweepWork work = WorkOn(dir, &bench);
+    work.progress = [&](const replay::SweepProgress& at) {
+      CHECK(at.total == 6);
+      told = at.done;
+    };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun), work);
+    CHECK(bench.asked == std::vector<std::string>{"1", "2", "4", "1", "2", "4"});
+    CHECK(bench.digests == std::vector<bool>{true, true, true, false, false, false});
+    CHECK(told == 6);
+    CHECK(IsComplete(sweep));
+    CHECK(Measured(sweep.points[2])->samples_per_s == 400);
+    CHECK(sweep.points[0].digest == bench.digest);
+    CHECK(sweep.points[0].verdict == "balanced");
+  }
+
+  TEST_CASE("the base is run like the points where it is none of them") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    Sweep planned = test::PlannedGrid(SweepMode::kRerun, 1);
+    planned.points.erase(planned.points.begin() + 1);
+    planned.base_point.reset();
+    const Sweep sweep = Done(planned, WorkOn(dir, &bench));
+    CHECK(bench.asked == std::vector<std::string>{"1", "4", "2"});
+    CHECK(Measured(BaseOf(sweep))->samples_per_s == 200);
+  }
+
+  TEST_CASE("a point that fails keeps its error, and the others go on") {
+    test::ScratchDir dir;
+    FakeBench bench(
+        [](const Spec& spec, int) { return test::DecodeWorkers(spec) == 2 ? -1.0 : 100.0; });
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &bench));
+    CHECK(bench.asked == std::vector<std::string>{"1", "2", "4", "1", "4"});
+    CHECK(sweep.points[1].error == "it fell over");
+    CHECK_FALSE(Measured(sweep.points[1]).has_value());
+    CHECK(sweep.points[2].runs.size() == 2);
+    CHECK(IsComplete(sweep));
+  }
+
+  TEST_CASE("a point whose spec means nothing fails alone") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    Sweep planned = test::PlannedGrid(SweepMode::kRerun, 1);
+    planned.points[0].set = {{"decode.ops", R"(["no_such_op"])"}};
+    const Sweep sweep = Done(planned, WorkOn(dir, &bench));
+    CHECK(sweep.points[0].error.find("no_such_op") != std::string::npos);
+    CHECK(bench.asked == std::vector<std::string>{"2", "4"});
+  }
+
+  TEST_CASE("other batches where nothing may change them are an error of the point") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    bench.before = [&](size_t runs) { bench.digest = runs == 2 ? "other" : "same"; };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun, 1), WorkOn(dir, &bench));
+    CHECK(sweep.points[0].error.empty());
+    CHECK(sweep.points[2].error.find("batches") != std::string::npos);
+    CHECK(Measured(sweep.points[2]).has_value());
+  }
+
+  TEST_CASE("a stop keeps what is done, and resuming goes on from there") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    SweepWork work = WorkOn(dir, &bench);
+    work.stop_requested = [&] { return bench.asked.size() == 4; };
+    const Sweep half = Done(test::PlannedGrid(SweepMode::kRerun), work);
+    CHECK_FALSE(IsComplete(half));
+    CHECK(half.points[0].runs.size() == 2);
+    CHECK(half.points[1].runs.size() == 1);
+    FakeBench later(&Fast);
+    const Sweep whole = Done(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &later, true));
+    CHECK(later.asked == std::vector<std::string>{"2", "4"});
+    CHECK(IsComplete(whole));
+  }
+
+  TEST_CASE("a run that is stopped on the way counts for nothing") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    bench.stop = true;
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &bench));
+    CHECK(bench.asked.size() == 1);
+    CHECK(sweep.points[0].runs.empty());
+    CHECK(sweep.points[0].error.empty());
+  }
+
+  TEST_CASE("predictions come first, and are the same for any number of threads") {
+    test::ScratchDir dir;
+    replay::Predictor predictor = PredictorOf(dir);
+    std::vector<std::string> texts;
+    for (const unsigned threads : {1u, 3u}) {
+      SweepWork work = WorkOn(dir, nullptr);
+      work.file.path = dir / ("t" + std::to_string(threads) + ".json");
+      work.predictor = &predictor;
+      work.threads = threads;
+      const Sweep sweep = Done(test::PlannedGrid(SweepMode::kSimulate), work);
+      CHECK(IsComplete(sweep));
+      for (const replay::Point& point : sweep.points) {
+        REQUIRE(point.predicted.has_value());
+        CHECK(point.predicted->low <= point.predicted->samples_per_s);
+        CHECK(point.predicted->samples_per_s <= point.predicted->high);
+      }
+      texts.push_back(replay::WriteSweep(sweep));
+    }
+    CHECK(texts[0] == texts[1]);
+  }
+
+  TEST_CASE("a resumed simulation has the bytes of one that was never interrupted") {
+    test::ScratchDir dir;
+    replay::Predictor predictor = PredictorOf(dir);
+    SweepWork work = WorkOn(dir, nullptr, true);
+    work.predictor = &predictor;
+    const std::string whole =
+        replay::WriteSweep(Done(test::PlannedGrid(SweepMode::kSimulate), work));
+    for (size_t size = whole.find("\"points\""); size < whole.size(); size += 97) {
+      REQUIRE(WriteFileAtomically(dir / "s.json", whole.substr(0, size)).ok());
+      if (!replay::ReadSweepFile(dir / "s.json").ok()) continue;
+      CHECK(replay::WriteSweep(Done(test::PlannedGrid(SweepMode::kSimulate), work)) == whole);
+    }
+  }
+
+  TEST_CASE("both modes: every point is predicted before the first run") {
+    test::ScratchDir dir;
+    replay::Predictor predictor = PredictorOf(dir);
+    FakeBench bench(&Fast);
+    SweepWork work = WorkOn(dir, &bench);
+    work.predictor = &predictor;
+    bench.before = [&](size_t) {
+      const Sweep now = replay::ReadSweepFile(dir / "s.json").value();
+      for (const replay::Point& point : now.points) CHECK(point.predicted.has_value());
+    };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kBoth, 1), work);
+    CHECK(bench.asked.size() == 3);
+    CHECK(IsComplete(sweep));
+  }
+}

@@ -1,0 +1,58 @@
+#include "tests/replay/sweep/sweeps.h"
+
+#include <doctest/doctest.h>
+
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/spec_json.h"
+#include "replay/sweep/plan.h"
+
+namespace stallscope::test {
+
+Spec SpecFrom(const std::string& json) {
+  auto spec = ReadSpec(json, "test");
+  REQUIRE_MESSAGE(spec.ok(), spec.error().Line());
+  return std::move(spec).value();
+}
+
+Spec SweepSpec() {
+  return SpecFrom(R"~({"name": "small", "seed": 3, "stages": [
+    {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 96}},
+    {"name": "decode", "map": {"ops": ["sleep(200)"], "parallelism": 2}},
+    {"name": "batch", "batch": {"size": 4, "drop_remainder": true}},
+    {"name": "ready", "prefetch": {"buffer_size": 2}}],
+    "trainer": {"device": "emulated", "steps": 40, "emulated": {"compute_us_per_batch": 100}}})~");
+}
+
+replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats) {
+  model::Run run;
+  run.path = "run.sst";
+  run.info.start_realtime_ns = 1'700'000'000'000'000'000;
+  replay::Sweep sweep = replay::SweepOf(run, SweepSpec());
+  sweep.mode = mode;
+  sweep.repeats = repeats;
+  replay::PlanGrid(SweepSpec(), {{"decode.parallelism", {"1", "2", "4"}}}, {}, sweep);
+  return sweep;
+}
+
+Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWish& wish) {
+  if (before) before(asked.size());
+  asked.push_back(GetKnob(spec, "decode.parallelism").value());
+  digests.push_back(wish.digest);
+  replay::Outcome outcome;
+  outcome.stopped = stop;
+  const double rate = rate_(spec, wish.cores);
+  if (rate < 0) return Error{ErrorKind::kRun, "it fell over", "", ""};
+  outcome.figure = {{rate, rate * 0.99, rate * 1.01}, 40, 1'000'000, "here"};
+  if (wish.digest) outcome.digest = digest;
+  outcome.verdict = "balanced";
+  outcome.summary.samples_per_s = rate;
+  outcome.summary.step_ms.assign(40, 4'000 / rate);
+  outcome.summary.samples.assign(40, 4);
+  return outcome;
+}
+
+int64_t DecodeWorkers(const Spec& spec) {
+  return std::get<MapSpec>(spec.stages[1].kind).parallelism.value;
+}
+
+}  // namespace stallscope::test

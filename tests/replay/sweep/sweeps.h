@@ -1,0 +1,41 @@
+// Sweeps, specs and a bench for the tests of the room.
+#ifndef STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_
+#define STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "replay/sweep/bench.h"
+#include "replay/sweep/sweep.h"
+
+namespace stallscope::test {
+
+// read, decode (a map), batch, ready (prefetch); an emulated device.
+Spec SweepSpec();
+Spec SpecFrom(const std::string& json);
+
+// A planned grid over decode.parallelism=1,2,4, which has the base (2) in it.
+replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats = 2);
+
+// Runs nothing: what `rate` says is what comes out. Remembers what it was asked.
+class FakeBench final : public replay::Bench {
+ public:
+  explicit FakeBench(std::function<double(const Spec&, int cores)> rate) : rate_(std::move(rate)) {}
+  Result<replay::Outcome> Measure(const Spec& spec, const replay::RunWish& wish) override;
+
+  std::vector<std::string> asked;  // decode.parallelism of each run
+  std::vector<bool> digests;
+  std::string digest = "00112233445566778899aabbccddeeff";
+  std::function<void(size_t runs)> before;  // each run; may be empty
+  bool stop = false;                        // every run is stopped
+
+ private:
+  std::function<double(const Spec&, int cores)> rate_;
+};
+
+int64_t DecodeWorkers(const Spec& spec);
+
+}  // namespace stallscope::test
+
+#endif  // STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_

@@ -1,0 +1,123 @@
+// The tuner against a bench whose truth is known.
+#include "replay/sweep/tune.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "replay/sweep/moves.h"
+#include "tests/replay/sweep/sweeps.h"
+#include "tests/support/paths.h"
+
+using namespace stallscope;
+using replay::Tune;
+using replay::Tuned;
+using test::FakeBench;
+
+namespace {
+
+replay::Predictor PredictorOf(const Spec& spec) {
+  test::ScratchDir dir;
+  replay::RerunOptions options;
+  options.scratch = dir.path();
+  const auto rerun = replay::RunSpec(spec, options);
+  REQUIRE(rerun.ok());
+  auto predictor = replay::Predictor::Make(rerun.value().run, rerun.value().attribution);
+  REQUIRE_MESSAGE(predictor.ok(), predictor.error().Line());
+  predictor.value().SetOptions(replay::ShortSimulation());
+  return std::move(predictor).value();
+}
+
+replay::TuneOptions Options(unsigned max_runs = 10) {
+  replay::TuneOptions options;
+  options.max_runs = max_runs;
+  options.limits.cores = 2;
+  return options;
+}
+
+Tuned Done(Result<Tuned> tuned) {
+  REQUIRE_MESSAGE(tuned.ok(), tuned.error().Line());
+  return std::move(tuned).value();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a sleeping map gets more workers by simulation alone") {
+    const Spec spec = test::SweepSpec();
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, nullptr, Options()));
+    REQUIRE(tuned.best.has_value());
+    const replay::Try& best = tuned.tries[*tuned.best];
+    CHECK(test::DecodeWorkers(best.spec) > 2);
+    CHECK(best.point.predicted->samples_per_s > tuned.base.point.predicted->samples_per_s);
+    CHECK(tuned.runs == 0);
+    CHECK(replay::LearnsTheSame(ResultOf(tuned), spec));
+  }
+
+  TEST_CASE("runs confirm what is better, within their number, with an answer") {
+    const Spec spec = test::SweepSpec();
+    FakeBench bench([](const Spec& s, int) {
+      return 1000.0 * static_cast<double>(std::min<int64_t>(test::DecodeWorkers(s), 4));
+    });
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
+    REQUIRE(tuned.best.has_value());
+    CHECK(test::DecodeWorkers(tuned.tries[*tuned.best].spec) >= 4);
+    CHECK(bench.asked.size() == tuned.runs);
+    CHECK(tuned.runs <= 10);
+    REQUIRE(tuned.comparison.has_value());
+    CHECK(tuned.comparison->answer == compare::Answer::kFaster);
+  }
+
+  TEST_CASE("where nothing helps the base stays, and it is said why it ended") {
+    const Spec spec = test::SweepSpec();
+    FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : 400.0; });
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
+    CHECK_FALSE(tuned.best.has_value());
+    CHECK(ResultOf(tuned) == spec);
+    CHECK_FALSE(tuned.ended.empty());
+    CHECK(tuned.runs <= 10);
+  }
+
+  TEST_CASE("what fails, and what needs too much memory, is not the best") {
+    const Spec spec = test::SweepSpec();
+    FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : -1.0; });
+    const Tuned failed = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
+    CHECK_FALSE(failed.best.has_value());
+    REQUIRE_FALSE(failed.tries.empty());
+    CHECK(failed.tries[0].point.error == "it fell over");
+    FakeBench large(
+        [](const Spec& s, int) { return 100.0 * static_cast<double>(test::DecodeWorkers(s)); });
+    replay::TuneOptions options = Options();
+    options.limits.memory_bytes = 999'999;  // the bench's runs need 1,000,000
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &large, options));
+    CHECK_FALSE(tuned.best.has_value());
+  }
+
+  TEST_CASE("a base that cannot run is an error") {
+    const Spec spec = test::SweepSpec();
+    FakeBench bench([](const Spec&, int) { return -1.0; });
+    CHECK_FALSE(Tune(PredictorOf(spec), spec, &bench, Options()).ok());
+  }
+
+  TEST_CASE("the fewest cores that keep up") {
+    const Spec spec = test::SweepSpec();
+    FakeBench bench(
+        [](const Spec& s, int) { return 100.0 * static_cast<double>(test::DecodeWorkers(s)); });
+    replay::TuneOptions options = Options();
+    options.goal = replay::TuneGoal::kCost;
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, options));
+    REQUIRE(tuned.best.has_value());
+    CHECK(tuned.tries[*tuned.best].point.cores == 1);
+    CHECK(ResultOf(tuned).budget.cores == 1);
+  }
+
+  TEST_CASE("a stop ends it with what is known by then") {
+    const Spec spec = test::SweepSpec();
+    FakeBench bench([](const Spec&, int) { return 100.0; });
+    replay::TuneOptions options = Options();
+    options.limits.stop_requested = [&] { return !bench.asked.empty(); };
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, options));
+    CHECK(tuned.runs == 1);
+    CHECK_FALSE(tuned.best.has_value());
+  }
+}
