@@ -6,18 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/attribution/attribution.h"
+#include "analyzer/cli/analysis.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/report_outputs.h"
-#include "analyzer/cli/trace_input.h"
 #include "analyzer/compare/compare.h"
-#include "analyzer/findings/findings.h"
-#include "analyzer/model/ranks.h"
 #include "analyzer/report/budget.h"
 #include "analyzer/report/report.h"
-#include "analyzer/spec/spec_json.h"
-#include "replay/whatif/price.h"
 
 namespace stallscope::cli {
 namespace {
@@ -30,36 +25,6 @@ struct AnalyzeArguments {
   bool no_price = false;
   std::unique_ptr<ReportOutputs> outputs;
 };
-
-// One run with what was found out about it.
-struct Analysed {
-  model::Run run;
-  attribution::Attribution attribution;
-};
-
-// Several traces are the ranks of one run.
-Result<Analysed> Analyse(const std::vector<std::string>& traces) {
-  std::vector<model::Run> ranks;
-  for (const std::string& trace : traces) {
-    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, OpenTrace(trace));
-    ranks.push_back(std::move(run));
-  }
-  Analysed analysed;
-  STALLSCOPE_ASSIGN_OR_RETURN(analysed.run, model::MergeRanks(std::move(ranks)));
-  analysed.attribution = attribution::Attribute(analysed.run);
-  return analysed;
-}
-
-report::Report ReportOn(const Analysed& analysed, bool price) {
-  const findings::Verdict verdict = findings::Judge(analysed.run, analysed.attribution);
-  findings::Case c{analysed.run, analysed.attribution, verdict, std::nullopt};
-  auto spec = ReadSpec(analysed.run.info.spec_json, analysed.run.path);
-  if (spec.ok()) c.spec = std::move(spec).value();
-  report::Report report =
-      report::MakeReport(analysed.run, analysed.attribution, verdict, findings::Find(c, price));
-  if (price) replay::Price(report, analysed.run, analysed.attribution);
-  return report;
-}
 
 // Base against this run, for a budget that asks for it.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,

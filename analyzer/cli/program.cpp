@@ -18,6 +18,8 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   AddRecord(*app, exit_code);
   AddAnalyze(*app, exit_code);
   AddCompare(*app, exit_code);
+  AddReplay(*app, exit_code);
+  AddTune(*app, exit_code);
   AddInfo(*app, exit_code);
   AddExport(*app, exit_code);
   AddDoctor(*app, exit_code);

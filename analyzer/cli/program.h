@@ -23,6 +23,8 @@ void AddInfo(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);
 void AddRecord(CLI::App& app, int& exit_code);
+void AddReplay(CLI::App& app, int& exit_code);
+void AddTune(CLI::App& app, int& exit_code);
 void AddCompletion(CLI::App& app, int& exit_code);
 void AddMan(CLI::App& app, int& exit_code);
 

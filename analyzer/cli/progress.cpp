@@ -39,6 +39,7 @@ Progress::~Progress() {
 std::string Progress::Line(int64_t done, double seconds) const {
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
   if (total_ <= 0) return fmt::format("{} {}, {:.1f}/s", done, unit_, rate);
+  if (done == 0) return fmt::format("0 of {} {}", total_, unit_);
   const double left = static_cast<double>(total_ - done) / std::max(rate, 1e-9);
   return fmt::format("{} of {} {}, {:.1f}/s, {} left", done, total_, unit_, rate, TimeLeft(left));
 }

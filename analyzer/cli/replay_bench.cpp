@@ -1,0 +1,34 @@
+#include "analyzer/cli/replay_bench.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+namespace stallscope::cli {
+
+Result<ReplayBench> ReplayBench::Make(replay::PageCache page_cache) {
+  STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Make());
+  replay::RerunOptions options;
+  std::error_code failed;
+  options.program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) {
+    return Error{ErrorKind::kRun, "the program does not find itself: " + failed.message(),
+                 "/proc/self/exe", ""};
+  }
+  options.scratch = folder.path();
+  options.page_cache = page_cache;
+  return ReplayBench(std::move(folder), std::move(options));
+}
+
+bool AskedYes(const std::string& question) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+}  // namespace stallscope::cli

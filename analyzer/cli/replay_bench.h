@@ -1,0 +1,32 @@
+// What the commands that replay share: where their runs are made, and what they are asked with. One
+// thread.
+#ifndef STALLSCOPE_ANALYZER_CLI_REPLAY_BENCH_H_
+#define STALLSCOPE_ANALYZER_CLI_REPLAY_BENCH_H_
+
+#include <string>
+
+#include "analyzer/base/result.h"
+#include "analyzer/cli/scratch_folder.h"
+#include "replay/sweep/bench.h"
+
+namespace stallscope::cli {
+
+// Runs are recordings by this program in processes of their own.
+class ReplayBench {
+ public:
+  static Result<ReplayBench> Make(replay::PageCache page_cache);
+  replay::Bench& bench() { return bench_; }
+
+ private:
+  ReplayBench(ScratchFolder folder, replay::RerunOptions options)
+      : folder_(std::move(folder)), bench_(std::move(options)) {}
+  ScratchFolder folder_;
+  replay::LiveBench bench_;
+};
+
+// Asks on the terminal; no where there is none to ask on.
+bool AskedYes(const std::string& question);
+
+}  // namespace stallscope::cli
+
+#endif  // STALLSCOPE_ANALYZER_CLI_REPLAY_BENCH_H_
