@@ -116,10 +116,13 @@ TEST_SUITE("fast") {
     CHECK(fused.WorkOf("decode").size() == 24);
     CHECK(fused.WorkOf("flip").size() == 24);
     CHECK(fused.trace.rows.batches.size() == 4);
-    std::set<std::string> tracks;
-    for (const auto& [id, name] : fused.trace.track_names) tracks.insert(name);
-    CHECK(tracks.count("batch/0") == 1);
-    CHECK(tracks.count("decode/0") == 0);
+    // Which of its workers did something is chance.
+    std::set<std::string> owners;
+    for (const auto& [id, name] : fused.trace.track_names) {
+      owners.insert(name.substr(0, name.find('/')));
+    }
+    CHECK(owners.count("batch") == 1);
+    CHECK(owners.count("decode") == 0);
   }
 
   TEST_CASE("a cache tells what it kept and what it gave") {
