@@ -271,13 +271,20 @@ TEST_SUITE("fast") {
     CHECK(sweep["points"][0].contains("patch"));
     const ProgramResult analyzed = RunStallscope({"analyze", trace, "--format", "json"});
     CHECK(analyzed.exit_code == 0);
+    // One that has no price tells what was measured in words.
     size_t measured = 0;
     const auto report = nlohmann::json::parse(analyzed.out);
     for (const auto& finding : report["findings"]) {
       if (!finding["recommendation"].is_object()) continue;
       const auto& gain = finding["recommendation"]["gain"];
-      if (gain.is_object() && gain["measured"].is_number()) ++measured;
+      const auto& unpriced = finding["recommendation"]["unpriced"];
+      const bool told =
+          unpriced.is_string() && unpriced.get<std::string>().find("measured") != std::string::npos;
+      measured += told || (gain.is_object() && gain["measured"].is_number()) ? 1U : 0U;
     }
+    size_t points = 0;
+    for (const auto& point : sweep["points"]) points += point["measured"].is_object() ? 1U : 0U;
+    REQUIRE(points >= 1);
     CHECK(measured >= 1);
     // Another recording of the same spec is another run.
     CHECK(RunStallscope({"record", dir / "spec.json", "-o", dir / "other.sst", "--quiet"})
