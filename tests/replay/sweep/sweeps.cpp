@@ -17,10 +17,10 @@ Spec SpecFrom(const std::string& json) {
 Spec SweepSpec() {
   return SpecFrom(R"~({"name": "small", "seed": 3, "stages": [
     {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 96}},
-    {"name": "decode", "map": {"ops": ["sleep(200)"], "parallelism": 2}},
+    {"name": "decode", "map": {"ops": ["sleep(4000)"], "parallelism": 2}},
     {"name": "batch", "batch": {"size": 4, "drop_remainder": true}},
     {"name": "ready", "prefetch": {"buffer_size": 2}}],
-    "trainer": {"device": "emulated", "steps": 40, "emulated": {"compute_us_per_batch": 100}}})~");
+    "trainer": {"device": "emulated", "steps": 40, "emulated": {"compute_us_per_batch": 2000}}})~");
 }
 
 replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats) {
