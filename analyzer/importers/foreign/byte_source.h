@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/column.h"
 #include "analyzer/base/result.h"
 
 namespace stallscope::importers {
@@ -29,7 +30,7 @@ struct UnpackLimits {
 class ByteSource {
  public:
   static constexpr size_t kHeadBytes = size_t{64} << 10;
-  static constexpr size_t kBlockBytes = size_t{1} << 20;
+  static constexpr size_t kBlockBytes = size_t{2} << 20;  // large enough for Column to align it
 
   // Reads the head at once. A missing or unreadable file is an error.
   static Result<std::unique_ptr<ByteSource>> Open(const std::string& path,
@@ -39,13 +40,15 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
 
   // The first bytes, unpacked: kHeadBytes of them, or the whole file where it is shorter. They
-  // stay valid, and are what Next() begins with.
+  // stay valid, and are what reading begins with.
   std::string_view head() const { return head_; }
 
-  // The next block, empty at the end; good until the next call. An error is the disk's, or a limit
-  // of UnpackLimits.
-  virtual Result<std::string_view> Next() = 0;
-  // What was wrong with the packed bytes, once Next() has come to their end; with the offset.
+  // Reads up to `size` bytes; fewer only at the end. An error is the disk's, or a limit of
+  // UnpackLimits.
+  virtual Result<size_t> Read(char* into, size_t size) = 0;
+  // The next block, empty at the end; good until the next call. Either this or Read.
+  Result<std::string_view> Next();
+  // What was wrong with the packed bytes, once reading has come to their end; with the offset.
   virtual std::optional<std::string> Damage() const { return std::nullopt; }
 
   const std::string& path() const { return path_; }
@@ -61,6 +64,7 @@ class ByteSource {
   std::string path_;
   bool packed_;
   uint64_t file_bytes_;
+  Column<char> block_;  // of Next()
 };
 
 // All that is left, for formats that cannot be read in pieces; more than `limit` is an error.

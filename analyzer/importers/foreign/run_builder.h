@@ -10,12 +10,14 @@
 //  - A stream's kernels and copies go into their tables; whatever else kept the device busy
 //  (memset)
 //    is a work span of activity kMemset on the stream's track.
-// Spans of a track may be added in any order. One thread at a time.
+// Spans of a track may be added in any order; of two with the same extent the one added later lies
+// inside. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,9 @@ class RunBuilder {
 
   // Host, device, rank, clocks: whatever the file says. start_ns and end_ns are found by Finish().
   trace::RunInfo& info() { return run_.info; }
+  // How far the wall clock is ahead of the file's own times, where that is known: what ties several
+  // ranks' clocks together.
+  void SetRealtimeAhead(int64_t ns) { realtime_ahead_ns_ = ns; }
   void SetVersion(std::string version) { run_.format_version = std::move(version); }
 
   trace::StringId Intern(std::string_view text);
@@ -97,7 +102,7 @@ class RunBuilder {
 
   // The run with its spans in order and with its steps: those of `marks`, or where there are none
   // what AddSteps (step_marks.h) finds. The builder is spent.
-  model::Run Finish(std::vector<StepMark> marks);
+  model::Run Finish(const std::vector<StepMark>& marks);
 
  private:
   void Repair(int64_t& start_ns, int64_t& end_ns);
@@ -105,6 +110,7 @@ class RunBuilder {
   model::Run run_;
   model::StringInterner strings_;
   model::SpanClassInterner classes_;
+  std::optional<int64_t> realtime_ahead_ns_;
   std::map<std::string, uint64_t> counted_;
 };
 

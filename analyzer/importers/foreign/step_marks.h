@@ -28,8 +28,12 @@ enum class StepsFrom : uint8_t { kMarks, kBatchWaits, kKernelRhythm, kNowhere };
 //  - received_ns is the end of the first wait for a batch that begins in it; the beginning where
 //    there is none.
 //  - issued_ns is the last launch in it, device_done_ns the end of the last device work that was
-//    launched in it; neither lies before the mark's end where the device did nothing.
+//    launched in it. Both are the mark's end where the device did nothing, and the last step lasts
+//    at least to its mark's end.
 StepsFrom AddSteps(std::vector<StepMark> marks, model::Run& run);
+
+// Where the trainer waited for a batch, by time: the waits of activity kLoader.
+std::vector<StepMark> BatchWaits(const model::Run& run);
 
 }  // namespace stallscope::importers
 
