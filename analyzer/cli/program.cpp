@@ -21,6 +21,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   AddReplay(*app, exit_code);
   AddTune(*app, exit_code);
   AddInfo(*app, exit_code);
+  AddImport(*app, exit_code);
   AddExport(*app, exit_code);
   AddDoctor(*app, exit_code);
   AddCompletion(*app, exit_code);

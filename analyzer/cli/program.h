@@ -20,6 +20,7 @@ int Fail(const Error& error);
 void AddAnalyze(CLI::App& app, int& exit_code);
 void AddCompare(CLI::App& app, int& exit_code);
 void AddInfo(CLI::App& app, int& exit_code);
+void AddImport(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);
 void AddRecord(CLI::App& app, int& exit_code);

@@ -155,6 +155,14 @@ double OtherCpu(const Case& c, double samples) {
   return std::max(0.0, all_ns) * kNs / samples;
 }
 
+// Steps a second of one rank, with a 95 % interval by the steps' variation.
+std::optional<attribution::Throughput> StepRate(const attribution::Attribution& a) {
+  if (!a.step_ns.has_value() || a.step_ns->mean <= 0) return std::nullopt;
+  const double rate = 1 / (a.step_ns->mean * kNs);
+  const double half = 1.96 * a.step_ns->variation / std::sqrt(static_cast<double>(a.steps.size()));
+  return attribution::Throughput{rate, rate * std::max(0.0, 1 - half), rate * (1 + half)};
+}
+
 double DeviceVariation(const attribution::Attribution& a) {
   double sum = 0;
   double squares = 0;
@@ -243,19 +251,25 @@ double ConsumerSamplesPerSecond(const Load& load) {
 
 std::optional<Load> LoadOf(const Case& c) {
   const auto& a = c.attribution;
-  if (a.window.steps == 0 || a.steps.empty() || !a.throughput.has_value()) return std::nullopt;
-  if (a.throughput->samples_per_s <= 0) return std::nullopt;
+  if (a.window.steps == 0 || a.steps.empty()) return std::nullopt;
   double samples = 0;
   for (const auto& step : a.steps) samples += step.samples;
-  if (samples <= 0) return std::nullopt;
   const auto steps = static_cast<double>(a.steps.size());
+  // A foreign trace does not say how many samples a step has. A gain is a ratio, and a step is as
+  // good a unit for it.
+  std::optional<attribution::Throughput> rate = a.throughput;
+  const bool counts_steps = samples <= 0 && c.run.imported();
+  if (counts_steps) {
+    samples = steps;
+    rate = StepRate(a);
+  }
+  if (!rate.has_value() || rate->samples_per_s <= 0 || samples <= 0) return std::nullopt;
   Load load;
   load.batch = samples / steps;
   load.cores = a.cpu.cores;
   load.other_cpu_s = OtherCpu(c, samples);
-  load.measured = a.throughput->samples_per_s;
-  load.spread =
-      k90Of95 * (a.throughput->high - a.throughput->low) / (2 * a.throughput->samples_per_s);
+  load.measured = rate->samples_per_s;
+  load.spread = k90Of95 * (rate->high - rate->low) / (2 * rate->samples_per_s);
   load.device_variation = DeviceVariation(a);
   for (Category category : attribution::kReportOrder) {
     const auto& total = a.breakdown[At(category)];
@@ -270,6 +284,7 @@ std::optional<Load> LoadOf(const Case& c) {
     const attribution::StageUse* use = UseOf(c, id);
     if (use == nullptr) continue;
     StageLoad stage = LoadOfStage(c, *use);
+    if (counts_steps) stage.items = static_cast<double>(use->elements) / steps;
     // A prefetch works on nothing, and hands on what the stage before gives.
     if (stage.items <= 0 && stage.own_threads && !load.stages.empty()) {
       stage.items = load.stages.back().items;

@@ -17,6 +17,9 @@ loader = DataLoader(dataset, batch_size, sampler=sampler)  # and sampler.set_epo
     Line{
         "map-parallelism",
         R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True))py"},
+    Line{"loader-workers",
+         R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True,
+                    prefetch_factor=4, pin_memory=True))py"},
     Line{
         "order",
         R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py"},

@@ -1,6 +1,10 @@
 // Row 19: a compute-bound run in float32 on a device that is several times as fast in less.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/rules/rules.h"
 #include "analyzer/findings/thresholds.h"
@@ -9,8 +13,60 @@ namespace stallscope::findings {
 
 using attribution::Category;
 
+namespace {
+
+// What libraries call their matrix products and convolutions by what they multiply. "s1688" and
+// "tf32" are float32 rounded on the way.
+constexpr std::array<std::string_view, 6> kFloat32 = {"sgemm", "scudnn",  "s1688",
+                                                      "tf32",  "_f32f32", "SGEMM"};
+constexpr std::array<std::string_view, 8> kNarrow = {"h884", "s884",   "h1688", "s16816",
+                                                     "bf16", "f16f16", "hgemm", "e4m3"};
+// Of the kernels' time: less than this in products, and another precision changes little.
+constexpr double kWorthIt = 0.2;
+
+template <size_t N>
+bool HasAny(std::string_view name, const std::array<std::string_view, N>& words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return name.find(word) != std::string_view::npos;
+  });
+}
+
+// The share of kernel time in float32 products; 0 where narrower ones take as much.
+double Float32Share(const Case& c) {
+  double wide = 0;
+  double narrow = 0;
+  for (const auto& kernel : c.attribution.kernels) {
+    const std::string_view name = c.run.Text(kernel.name);
+    if (HasAny(name, kNarrow)) {
+      narrow += kernel.fraction;
+    } else if (HasAny(name, kFloat32)) {
+      wide += kernel.fraction;
+    }
+  }
+  return wide > narrow ? wide : 0;
+}
+
+// A foreign trace has no spec: its kernels' names tell.
+void ByKernels(const Case& c, std::vector<Draft>& drafts) {
+  const double products = Float32Share(c);
+  if (!c.run.imported() || products < kWorthIt) return;
+  const double share = products * Share(c, Category::kCompute);
+  Draft draft =
+      About("mixed-precision", c, StageId::None(), share,
+            fmt::format("{} of kernel time is matrix products in float32", Percent(products)));
+  draft.finding.severity = Severity::kMedium;
+  Show(draft, Evidence::Kind::kKernel, "by the names of the kernels");
+  RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32", Patch(),
+                    "a trace does not tell how fast its kernels are in another precision: record "
+                    "the run with the change");
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace
+
 void MixedPrecision(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (c.verdict.bound != Bound::kCompute || !c.spec.has_value()) return;
+  if (c.verdict.bound != Bound::kCompute) return;
+  if (!c.spec.has_value()) return ByKernels(c, drafts);
   const Precision now = c.spec->trainer.precision;
   // An emulated device takes its time whatever it computes, and a host's cores have no half floats.
   if (!ComputesReally(c) || (now != Precision::kFp32 && now != Precision::kTf32)) return;

@@ -10,6 +10,7 @@ std::span<const RuleEntry> AllRules() {
       RuleEntry{"parallel-reads", 2, ParallelReads},
       RuleEntry{"sharding", 3, Sharding},
       RuleEntry{"map-parallelism", 4, MapParallelism},
+      RuleEntry{"loader-workers", 4, LoaderWorkers},
       RuleEntry{"order", 4, Order},
       RuleEntry{"autotune", 5, Autotune},
       RuleEntry{"vectorise", 6, Vectorise},

@@ -102,6 +102,15 @@ std::vector<Scenario> MapScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg(crop=true)", "crop(224)"};
        }},
+      {"loader-workers", "the trainer's thread loads the batches",
+       [](CaseBuilder& b) {
+         b.run.stages[b.IdOf("decode").value].kind = "dataloader";
+         b.Stall("decode", Cause::kUnknown, 0.5);
+       },
+       "bursts only emptied what was made ahead",
+       [](CaseBuilder& b) {
+         for (auto& blame : b.attribution.blame) blame.cause = Cause::kBuffer;
+       }},
   };
 }
 

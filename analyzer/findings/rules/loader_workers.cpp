@@ -1,0 +1,67 @@
+// Row 4: PyTorch's DataLoader as its profiler sees it. Without workers the trainer's thread loads
+// the batch; with workers, other processes do, and a trace shows the loader from outside only.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/workers.h"
+
+namespace stallscope::findings {
+
+using attribution::Cause;
+
+namespace {
+
+constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
+                                                   Cause::kUnknown};
+
+// As many as load a batch within the rest of a step, and one to spare.
+int64_t WorkersToHide(double share) {
+  const double rest = std::max(0.01, 1 - share);
+  return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
+}
+
+}  // namespace
+
+void LoaderWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    if (stage.kind != "dataloader" || !WorthAt(c, stage.id, kAnyWork)) continue;
+    const attribution::StageUse* use = UseOf(c, stage.id);
+    const double share = Blamed(c, stage.id, kAnyWork);
+    if (use != nullptr && use->elements > 0) {
+      const int64_t workers = WorkersToHide(share);
+      Draft draft = About("loader-workers", c, stage.id, share,
+                          fmt::format("{} of step time the trainer's own thread loads the batch: "
+                                      "num_workers is 0",
+                                      Percent(share)));
+      Show(draft, Evidence::Kind::kSpans,
+           fmt::format("{}: {} a batch, {} of them", stage.name, Duration(use->service_ns.mean),
+                       use->elements));
+      draft.words.value = std::to_string(workers);
+      Recommend(draft,
+                fmt::format("load in processes beside it: num_workers={}, persistent_workers=True",
+                            workers),
+                Patch(), WithWorkers(stage.id, workers));
+      drafts.push_back(std::move(draft));
+      continue;
+    }
+    Draft draft = About("loader-workers", c, stage.id, share,
+                        fmt::format("{} of step time waits for the {}, whose workers are other "
+                                    "processes, not in this file",
+                                    Percent(share), stage.name));
+    draft.words.value = "2 * num_workers";
+    RecommendUnpriced(draft,
+                      "give it more workers (num_workers), and more to work ahead on "
+                      "(prefetch_factor)",
+                      Patch(),
+                      "the file shows the loader from outside only; to see what its workers do, "
+                      "profile them as well, or the same loop with num_workers=0");
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace stallscope::findings

@@ -1,0 +1,133 @@
+#include "analyzer/model/saver.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "analyzer/trace/chunk.h"
+#include "analyzer/trace/writer.h"
+
+namespace stallscope::model {
+namespace {
+
+class RunNames final : public trace::NameSource {
+ public:
+  explicit RunNames(const Run& run) : run_(run) {}
+  std::string StageName(StageId id) const override { return std::string(run_.NameOf(id)); }
+  std::string QueueName(QueueId id) const override { return std::string(run_.NameOf(id)); }
+  std::string TrackName(TrackId id) const override { return std::string(run_.NameOf(id)); }
+  std::string CounterName(CounterId id) const override { return std::string(run_.NameOf(id)); }
+  std::string String(trace::StringId id) const override { return std::string(run_.Text(id)); }
+
+ private:
+  const Run& run_;
+};
+
+class Saver {
+ public:
+  Saver(const Run& run, trace::TraceWriter& writer)
+      : run_(run), names_(run), builder_(names_), writer_(writer) {}
+
+  Status Save() {
+    STALLSCOPE_RETURN_IF_ERROR(SaveDefinitions());
+    for (const Track& track : run_.tracks) STALLSCOPE_RETURN_IF_ERROR(SaveSpans(track));
+    STALLSCOPE_RETURN_IF_ERROR(SaveRows());
+    STALLSCOPE_RETURN_IF_ERROR(Flush());
+    return SaveSeal();
+  }
+
+ private:
+  trace::Anchor AnchorOf() const { return {0, run_.info.start_ns, run_.info.start_realtime_ns}; }
+  Status Flush(trace::FrameType type = trace::FrameType::kChunk) {
+    if (builder_.Empty()) return {};
+    return writer_.Append(type, builder_.Finish(AnchorOf()));
+  }
+  Status FlushIfFull() { return builder_.Full() ? Flush() : Status(); }
+
+  Status SaveDefinitions() {
+    trace::RunInfo info = run_.info;
+    // The loader puts the file's name before each again.
+    const std::string prefix = run_.path + ": ";
+    info.warnings = run_.quality.warnings;
+    for (std::string& warning : info.warnings) {
+      if (warning.starts_with(prefix)) warning.erase(0, prefix.size());
+    }
+    builder_.Define(info);
+    const auto define = [&](const auto& info_of_one) -> Status {
+      builder_.Define(info_of_one);
+      return FlushIfFull();
+    };
+    for (const auto& stage : run_.stages) STALLSCOPE_RETURN_IF_ERROR(define(stage));
+    for (const auto& queue : run_.queues) STALLSCOPE_RETURN_IF_ERROR(define(queue.info));
+    for (const auto& track : run_.tracks) STALLSCOPE_RETURN_IF_ERROR(define(track.info));
+    for (const auto& counter : run_.counters) STALLSCOPE_RETURN_IF_ERROR(define(counter));
+    return {};
+  }
+
+  Status SaveSpans(const Track& track) {
+    const trace::SpanColumns& spans = track.spans;
+    for (size_t i = 0; i < spans.size(); ++i) {
+      builder_.AddSpan(track.info.id, run_.ClassOf(track, i), spans.start_ns[i], spans.EndNs(i),
+                       ItemId{spans.item[i]});
+      const uint64_t bytes = spans.bytes.empty() ? 0 : spans.bytes[i];
+      const uint64_t cpu_ns = spans.cpu_ns.empty() ? 0 : spans.cpu_ns[i];
+      if (bytes != 0 || cpu_ns != 0) builder_.AddCost(bytes, cpu_ns);
+      if (!spans.waker.empty() && spans.waker[i] != 0) {
+        builder_.AddWaker(TrackId{spans.waker[i] - 1});
+      }
+      STALLSCOPE_RETURN_IF_ERROR(FlushIfFull());
+    }
+    return {};
+  }
+
+  Status SaveRows() {
+    Status done;
+    trace::ForEachTable(run_.rows, [&](int, const auto& table) {
+      for (const auto& row : table) {
+        if (!done.ok()) return;
+        builder_.Add(row);
+        done = FlushIfFull();
+      }
+    });
+    return done;
+  }
+
+  Status SaveSeal() {
+    trace::Seal seal;
+    seal.end_ns = run_.info.end_ns != 0 ? run_.info.end_ns : WindowOf(run_).end_ns;
+    for (const Track& track : run_.tracks) {
+      seal.tallies.push_back({track.info.id, track.spans.size(), track.spans.size(), 0});
+    }
+    builder_.SetSeal(seal);
+    return Flush(trace::FrameType::kSeal);
+  }
+
+  const Run& run_;
+  const RunNames names_;
+  trace::ChunkBuilder builder_;
+  trace::TraceWriter& writer_;
+};
+
+}  // namespace
+
+Status SaveTrace(const Run& run, const std::string& path, FileOps& ops) {
+  if (!run.step_ranks.empty()) {
+    return Error{ErrorKind::kUsage, "a trace holds one rank, and this run has several", run.path,
+                 "import each rank's file alone"};
+  }
+  const std::string beside = path + ".part-" + std::to_string(getpid());
+  const auto save = [&]() -> Status {
+    STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Create(beside, ops));
+    STALLSCOPE_RETURN_IF_ERROR(Saver(run, writer).Save());
+    return writer.Sync();
+  };
+  Status done = save();
+  if (done.ok() && ops.Rename(beside.c_str(), path.c_str()) != 0) {
+    done = Error{ErrorKind::kRun, "the trace could not be put into its place", path,
+                 "check the folder's permissions"};
+  }
+  if (!done.ok()) unlink(beside.c_str());
+  return done;
+}
+
+}  // namespace stallscope::model

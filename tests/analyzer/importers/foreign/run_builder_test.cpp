@@ -1,0 +1,94 @@
+#include "analyzer/importers/foreign/run_builder.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "analyzer/trace/limits.h"
+
+using namespace stallscope;
+using importers::RunBuilder;
+
+namespace {
+
+bool Warned(const model::Run& run, const std::string& line) {
+  const auto& warnings = run.quality.warnings;
+  return std::find(warnings.begin(), warnings.end(), line) != warnings.end();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("spans come out in order, whatever order they came in") {
+    RunBuilder builder("a.json", "test", "1");
+    const TrackId track = builder.Track({});
+    const uint16_t outer = builder.Detail(trace::SpanActivity::kOperator, builder.Intern("outer"));
+    const uint16_t inner = builder.Detail(trace::SpanActivity::kOperator, builder.Intern("inner"));
+    builder.AddSpan(track, outer, 10, 90);
+    builder.AddSpan(track, inner, 20, 30);
+    builder.AddSpan(track, inner, 1, 5);
+    const model::Run run = builder.Finish({});
+    const trace::SpanColumns& spans = run.tracks[0].spans;
+    CHECK(std::vector<int64_t>(spans.start_ns.begin(), spans.start_ns.end()) ==
+          std::vector<int64_t>{1, 20, 10});
+    CHECK(run.info.start_ns == 1);
+    CHECK(run.info.end_ns == 90);
+    CHECK(run.format == "test");
+    CHECK(run.imported());
+    CHECK(run.quality.Complete());
+  }
+
+  TEST_CASE("times that cannot be are repaired and counted") {
+    RunBuilder builder("a.json", "test");
+    const TrackId track = builder.Track({});
+    builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), 10, 4);
+    builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), 0,
+                    trace::kMaxTimeNs + 1);
+    const model::Run run = builder.Finish({});
+    CHECK(run.tracks[0].spans.EndNs(0) == 10);
+    CHECK(run.tracks[0].spans.EndNs(1) == trace::kMaxTimeNs);
+    CHECK(Warned(run, "a.json: 1 events end before they begin: taken as having no duration"));
+  }
+
+  TEST_CASE("stages are one by name and kind, and past the limit none") {
+    RunBuilder builder("a.json", "test");
+    const StageId decode = builder.Stage("decode", "map");
+    CHECK(builder.Stage("decode", "map") == decode);
+    CHECK(builder.Stage("decode", "batch") != decode);
+    builder.Connect(decode, decode);
+    CHECK(builder.run().stages[decode.value].inputs.empty());
+    CHECK(builder.QueueOf(decode) == builder.QueueOf(decode));
+    CHECK(builder.QueueOf(StageId::None()) == QueueId::None());
+    for (size_t i = 0; i < trace::kMaxStages; ++i) builder.Stage(std::to_string(i), "map");
+    CHECK(builder.Stage("one more", "map") == StageId::None());
+  }
+
+  TEST_CASE("kinds of spans past the limit lose their names, not their time") {
+    RunBuilder builder("a.json", "test");
+    const TrackId track = builder.Track({});
+    for (size_t i = 0; i < trace::kMaxSpanClasses; ++i) {
+      const auto name = builder.Intern("name " + std::to_string(i));
+      builder.AddSpan(track, builder.Detail(trace::SpanActivity::kFunction, name), 0, 1);
+    }
+    const model::Run run = builder.Finish({});
+    CHECK(run.tracks[0].spans.size() == trace::kMaxSpanClasses);
+    CHECK(run.span_classes.size() < trace::kMaxSpanClasses);
+    CHECK(run.quality.warnings.size() == 1);
+  }
+
+  TEST_CASE("a wait for a batch that the trainer fills itself is explained by its work") {
+    for (const bool itself : {true, false}) {
+      RunBuilder builder("a.json", "test");
+      const TrackId trainer = builder.Track({});
+      const StageId loader = builder.Stage("loader", "dataloader");
+      builder.AddBatchWait(trainer, loader, 5, 9, itself);
+      const model::Run run = builder.Finish({});
+      REQUIRE(run.tracks[0].spans.size() == (itself ? 2 : 1));
+      // The work lies inside the wait, and so comes first.
+      const trace::SpanClass& last = run.ClassOf(run.tracks[0], run.tracks[0].spans.size() - 1);
+      CHECK(model::IsBatchWait(last));
+      CHECK(run.queues[last.queue.value].producer == loader);
+      if (itself) CHECK(run.ClassOf(run.tracks[0], 0).stage == loader);
+    }
+  }
+}

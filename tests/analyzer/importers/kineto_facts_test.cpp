@@ -1,0 +1,191 @@
+// Our figures of PyTorch's real traces against those of an independent program, to the nanosecond.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/device_use.h"
+#include "analyzer/export/kineto_partition.h"
+#include "analyzer/importers/open_run.h"
+#include "tests/analyzer/importers/facts.h"
+#include "tests/support/skip.h"
+
+using namespace stallscope;
+using test::Facts;
+using Intervals = std::vector<std::pair<int64_t, int64_t>>;
+
+namespace {
+
+model::Run Open(const std::string& path) {
+  auto run = importers::OpenRun(path);
+  REQUIRE_MESSAGE(run.ok(), run.error().Line());
+  return std::move(run).value();
+}
+
+// The host's spans of an activity whose name begins so.
+Intervals SpansNamed(const model::Run& run, trace::SpanActivity activity, std::string_view name) {
+  Intervals spans;
+  for (const model::Track& track : run.tracks) {
+    if (track.info.kind != trace::TrackKind::kDetail) continue;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (what.activity != activity || !run.Text(what.name).starts_with(name)) continue;
+      spans.emplace_back(track.spans.start_ns[i], track.spans.EndNs(i));
+    }
+  }
+  return spans;
+}
+
+std::pair<trace::CopyDirection, trace::CopyMemory> KindOf(const std::string& name) {
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  const auto direction = has("HtoD")   ? trace::CopyDirection::kHostToDevice
+                         : has("DtoH") ? trace::CopyDirection::kDeviceToHost
+                                       : trace::CopyDirection::kDeviceToDevice;
+  const auto memory = has("Pinned")     ? trace::CopyMemory::kPinned
+                      : has("Pageable") ? trace::CopyMemory::kPageable
+                                        : trace::CopyMemory::kUnknown;
+  return {direction, memory};
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("real traces of PyTorch: devices are as busy as the facts say") {
+    const auto traces = test::RealTraces("kineto");
+    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+    for (const auto& [path, facts] : *traces) {
+      CAPTURE(path);
+      const model::Run run = Open(path);
+      CHECK(run.format == "kineto");
+      std::map<std::string, int64_t> busy;
+      int64_t kernels = 0;
+      for (const attribution::DeviceUse& device : attribution::UseOfDevices(run)) {
+        if (device.busy_ns != 0) busy[std::to_string(device.device)] = device.busy_ns;
+        kernels += device.kernel_ns;
+      }
+      CHECK(busy == facts["gpu_busy_by_device_ns"].get<std::map<std::string, int64_t>>());
+      CHECK(kernels == facts["kernel_busy_union_ns"].get<int64_t>());
+      const auto& by_category = facts["x_by_cat"];
+      const uint64_t expected = by_category.value("kernel", 0) + by_category.value("Kernel", 0);
+      CHECK(run.rows.kernels.size() == expected);
+    }
+  }
+
+  TEST_CASE("real traces of PyTorch: copies are of the facts' kinds, bytes and times") {
+    const auto traces = test::RealTraces("kineto");
+    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+    struct Sum {
+      uint64_t count = 0;
+      uint64_t bytes = 0;
+      int64_t ns = 0;
+      bool operator==(const Sum&) const = default;
+    };
+    using Kinds = std::map<std::pair<trace::CopyDirection, trace::CopyMemory>, Sum>;
+    for (const auto& [path, facts] : *traces) {
+      CAPTURE(path);
+      const model::Run run = Open(path);
+      Kinds expected;
+      for (const auto& [name, copies] : facts["memcpy"].items()) {
+        Sum& sum = expected[KindOf(name)];
+        sum.count += copies["count"].get<uint64_t>();
+        sum.bytes += copies["bytes"].get<uint64_t>();
+        sum.ns += copies["dur_sum_ns"].get<int64_t>();
+      }
+      Kinds seen;
+      for (const trace::Copy& copy : run.rows.copies) {
+        Sum& sum = seen[{copy.direction, copy.memory}];
+        ++sum.count;
+        sum.bytes += copy.bytes;
+        sum.ns += copy.end_ns - copy.start_ns;
+      }
+      CHECK(seen == expected);
+    }
+  }
+
+  TEST_CASE("real traces of PyTorch: steps and loaders last as long as the facts say") {
+    const auto traces = test::RealTraces("kineto");
+    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+    for (const auto& [path, facts] : *traces) {
+      CAPTURE(path);
+      const model::Run run = Open(path);
+      Intervals expected;
+      for (const auto& step : facts["profilersteps"]) {
+        const auto start = step["start_ns"].get<int64_t>();
+        expected.emplace_back(start, start + step["dur_ns"].get<int64_t>());
+      }
+      CHECK(SpansNamed(run, trace::SpanActivity::kAnnotation, "ProfilerStep#") == expected);
+      if (!expected.empty()) {
+        REQUIRE(run.rows.steps.size() == expected.size());
+        for (size_t i = 0; i < expected.size(); ++i) {
+          const std::string name = "ProfilerStep#" + std::to_string(run.rows.steps[i].index);
+          CHECK(name == facts["profilersteps"][i]["name"].get<std::string>());
+          CHECK(run.rows.steps[i].requested_ns == expected[i].first);
+        }
+        CHECK(model::StepIntervals(run).back().end_ns >= expected.back().second);
+      }
+      CHECK(test::UnionNs(SpansNamed(run, trace::SpanActivity::kLoader, "enumerate(DataLoader)")) ==
+            facts["dataloader_union_ns"].get<int64_t>());
+    }
+  }
+
+  TEST_CASE("real traces of PyTorch: both partitions add up in every step") {
+    const auto traces = test::RealTraces("kineto");
+    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+    for (const auto& [path, facts] : *traces) {
+      CAPTURE(path);
+      const model::Run run = Open(path);
+      const auto kineto = exporting::PartitionAsKineto(run);
+      CHECK(kineto.size() == run.rows.steps.size());
+      for (const exporting::KinetoStep& step : kineto) {
+        int64_t sum = 0;
+        for (const int64_t ns : step.ns) sum += ns;
+        CHECK(sum == step.end_ns - step.start_ns);
+      }
+      for (const attribution::StepShare& step : attribution::PartitionSteps(run).steps) {
+        int64_t sum = 0;
+        for (const int64_t ns : step.ns) sum += ns;
+        CHECK(sum == step.end_ns - step.start_ns);
+      }
+      // What the loader took of a step, where the device did nothing meanwhile.
+      for (size_t i = 0; i < facts["profilersteps"].size() && i < kineto.size(); ++i) {
+        const auto& step = facts["profilersteps"][i];
+        const auto idle = step["gpu_idle_during_dataloader_ns"].get<int64_t>();
+        const auto loader = kineto[i].ns[static_cast<size_t>(exporting::KinetoRole::kDataLoader)];
+        // Calls into the run-time rank before the loader.
+        const auto runtime = kineto[i].ns[static_cast<size_t>(exporting::KinetoRole::kRuntime)];
+        CHECK(loader <= idle);
+        CHECK(loader + runtime >= idle);
+      }
+    }
+  }
+
+  TEST_CASE("real traces of Chrome and TensorFlow are read without a loss") {
+    for (const char* folder : {"chrome", "tf_trace"}) {
+      const auto traces = test::RealTraces(folder);
+      if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+      for (const auto& [path, facts] : *traces) {
+        CAPTURE(path);
+        const model::Run run = Open(path);
+        CHECK(model::CountSpans(run) > 0);
+        CHECK(run.quality.damaged_bytes == 0);
+        if (!facts.contains("processes")) continue;
+        // TF1: the streams' own time, and nothing of what repeats it.
+        int64_t busy = 0;
+        for (const auto& device : attribution::UseOfDevices(run)) busy += device.busy_ns;
+        Intervals streams;
+        int64_t longest = 0;
+        for (const auto& [process, threads] : facts["processes"].items()) {
+          if (process.find("/stream:1") == std::string::npos) continue;
+          for (const auto& [thread, use] : threads.items()) {
+            longest += use["busy_union_ns"].get<int64_t>();
+          }
+        }
+        CHECK(busy <= longest);
+        if (longest != 0) CHECK(busy > 0);
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+#include "analyzer/importers/open_run.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "analyzer/base/file.h"
+#include "tests/support/paths.h"
+
+using namespace stallscope;
+using importers::OpenRun;
+
+namespace {
+
+std::string RefusalOf(const std::string& name, const std::string& content) {
+  const test::ScratchDir dir;
+  const std::string path = dir / name;
+  REQUIRE(WriteFileAtomically(path, content).ok());
+  const auto run = OpenRun(path);
+  REQUIRE_FALSE(run.ok());
+  CHECK(run.error().kind == ErrorKind::kInput);
+  CHECK(run.error().where == path);
+  CHECK(run.error().Line().find('\n') == std::string::npos);
+  return run.error().what + "; " + run.error().hint;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a file that no importer knows is named") {
+    const auto looks = [&](const std::string& content) {
+      const std::string line = RefusalOf("run.sst", content);
+      const std::string before = "it looks like ";
+      const size_t at = line.find(before);
+      return at == std::string::npos
+                 ? line
+                 : line.substr(at + before.size(), line.find(';') - at - before.size());
+    };
+    CHECK(looks("\x89PNG\r\n\x1a\n....") == "a PNG picture");
+    CHECK(looks("\x7f"
+                "ELF\x02\x01") == "an ELF program or library");
+    CHECK(looks("PK\x03\x04") == "a zip archive");
+    CHECK(looks("just words\n") == "text");
+    CHECK(looks(std::string(257, 'a') + "ustar") == "a tar archive");
+    CHECK(looks("{\"name\": \"a spec\"}") == "JSON");
+    CHECK(looks("").starts_with("this is no trace: the file is empty"));
+  }
+
+  TEST_CASE("a report of Nsight Systems says how to export it") {
+    for (const char* name : {"a.nsys-rep", "a.qdrep"}) {
+      CHECK(RefusalOf(name, std::string("\x01\x02\x03\xfe\xff", 5))
+                .find("nsys export --type sqlite") != std::string::npos);
+    }
+    CHECK(RefusalOf("renamed", std::string("\x01\x02 QuadD.Something \xfe", 20))
+              .find("nsys export --type sqlite") != std::string::npos);
+  }
+
+  TEST_CASE("the name plays no part where the content is known") {
+    const test::ScratchDir dir;
+    const std::string path = dir / "a.nsys-rep";
+    REQUIRE(WriteFileAtomically(path, R"([{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}])")
+                .ok());
+    const auto run = OpenRun(path);
+    REQUIRE(run.ok());
+    CHECK(run.value().format == "chrome");
+    CHECK(run.value().path == path);
+  }
+
+  TEST_CASE("our own traces are opened, and a missing file is missing") {
+    const auto run = OpenRun(test::SourceDir() + "/sample_traces/launch.sst");
+    REQUIRE(run.ok());
+    CHECK(run.value().format == "sst");
+    CHECK_FALSE(run.value().imported());
+    const auto missing = OpenRun("/no/such/file");
+    REQUIRE_FALSE(missing.ok());
+    CHECK(missing.error().kind == ErrorKind::kInput);
+  }
+}

@@ -1,0 +1,82 @@
+// An imported run survives being written as .sst.
+#include <doctest/doctest.h>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/importers/open_run.h"
+#include "analyzer/model/loader.h"
+#include "analyzer/model/saver.h"
+#include "tests/analyzer/importers/facts.h"
+#include "tests/support/paths.h"
+#include "tests/support/skip.h"
+
+using namespace stallscope;
+
+namespace {
+
+void CheckSame(const model::Run& a, const model::Run& b) {
+  CHECK(a.rows.steps == b.rows.steps);
+  CHECK(a.rows.copies == b.rows.copies);
+  CHECK(a.rows.kernels.size() == b.rows.kernels.size());
+  CHECK(a.stages == b.stages);
+  CHECK(a.info.imported_from == b.info.imported_from);
+  CHECK(a.info.limits == b.info.limits);
+  CHECK(a.info.start_ns == b.info.start_ns);
+  CHECK(a.info.end_ns == b.info.end_ns);
+  REQUIRE(a.tracks.size() == b.tracks.size());
+  for (size_t t = 0; t < a.tracks.size(); ++t) {
+    CHECK(a.tracks[t].info == b.tracks[t].info);
+    const auto& left = a.tracks[t].spans;
+    const auto& right = b.tracks[t].spans;
+    REQUIRE(left.size() == right.size());
+    bool same = true;
+    for (size_t i = 0; i < left.size(); ++i) {
+      const auto& x = a.ClassOf(a.tracks[t], i);
+      const auto& y = b.ClassOf(b.tracks[t], i);
+      same = same && left.start_ns[i] == right.start_ns[i] && left.EndNs(i) == right.EndNs(i) &&
+             x.kind == y.kind && x.stage == y.stage && x.activity == y.activity &&
+             a.Text(x.name) == b.Text(y.name);
+    }
+    CHECK(same);
+  }
+  const auto first = attribution::Attribute(a);
+  const auto second = attribution::Attribute(b);
+  for (size_t c = 0; c < attribution::kCategories; ++c) {
+    REQUIRE(first.breakdown[c].has_value() == second.breakdown[c].has_value());
+    if (first.breakdown[c]) CHECK(first.breakdown[c]->ns == second.breakdown[c]->ns);
+  }
+  CHECK(first.limits == second.limits);
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a sample of ours is the same once more written") {
+    const test::ScratchDir dir;
+    const auto run = model::LoadTrace(test::SourceDir() + "/sample_traces/input_order.sst");
+    REQUIRE(run.ok());
+    REQUIRE(model::SaveTrace(run.value(), dir / "a.sst").ok());
+    const auto again = model::LoadTrace(dir / "a.sst");
+    REQUIRE(again.ok());
+    CheckSame(run.value(), again.value());
+    CHECK(again.value().quality.Complete());
+    CHECK(again.value().rows.queue_events == run.value().rows.queue_events);
+  }
+
+  TEST_CASE("real traces are the same as .sst") {
+    for (const char* folder : {"kineto", "chrome", "tf_trace"}) {
+      const auto traces = test::RealTraces(folder);
+      if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+      const test::ScratchDir dir;
+      for (const auto& [path, facts] : *traces) {
+        CAPTURE(path);
+        const auto run = importers::OpenRun(path);
+        REQUIRE(run.ok());
+        REQUIRE(model::SaveTrace(run.value(), dir / "a.sst").ok());
+        const auto again = importers::OpenRun(dir / "a.sst");
+        REQUIRE(again.ok());
+        CHECK(again.value().format == "sst");
+        CheckSame(run.value(), again.value());
+      }
+    }
+  }
+}
