@@ -29,7 +29,14 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   if (!attribution.memory.peak_rss_bytes.has_value()) {
     limits.push_back("memory.peak_rss_bytes: no memory counters are recorded");
   }
-  limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+  if (!attribution.memory.device_peak_bytes.has_value()) {
+    limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+  }
+  limits.push_back(run.info.device.kind == "emulated"
+                       ? "arithmetic: an emulated device computes nothing"
+                   : attribution.arithmetic.has_value()
+                       ? "arithmetic.peak_flops_per_s: the device does not tell it"
+                       : "arithmetic: the trace does not tell what a step computes");
 }
 
 }  // namespace
@@ -68,6 +75,7 @@ Attribution Attribute(const model::Run& run, unsigned threads) {
   result.kernels = UseOfKernels(run, window);
   result.idle = IdleOfDevices(run, window, partition);
   result.breakdown = Breakdown(partition, window);
+  result.arithmetic = ArithmeticOf(run, window, result.breakdown, partition.timelines.size());
   result.throughput = ThroughputOf(partition, window);
   if (window.steps > 0) result.step_ns = StepTimes(partition);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);

@@ -170,10 +170,18 @@ struct CpuUse {
   std::optional<double> disk_bytes_per_s;  // that came from the disk
 };
 
+// What the model's arithmetic came to. Of a step with a full batch, all replicas together.
+struct Arithmetic {
+  uint64_t flops_per_step = 0;
+  double flops_per_s = 0;            // in the window
+  double flops_per_s_computing = 0;  // while a device computed, each of them; 0: none did
+};
+
 struct MemoryUse {
   std::optional<uint64_t> peak_rss_bytes;
-  std::optional<uint64_t> available_bytes;  // the least that the machine had
-  uint64_t limit_bytes = 0;                 // the cgroup's, or the machine's; 0 unknown
+  std::optional<uint64_t> device_peak_bytes;  // of the fullest device
+  std::optional<uint64_t> available_bytes;    // the least that the machine had
+  uint64_t limit_bytes = 0;                   // the cgroup's, or the machine's; 0 unknown
   struct Held {
     StageId stage;
     uint64_t bytes = 0;  // at the most that its queue, buffer or cache held
@@ -207,6 +215,7 @@ struct Attribution {
   DeviceIdle idle;
   CpuUse cpu;
   MemoryUse memory;
+  std::optional<Arithmetic> arithmetic;  // nothing where nothing real is computed, or it is unknown
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
   CrossCheck cross_check;

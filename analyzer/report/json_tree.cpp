@@ -146,6 +146,15 @@ Json CpuTree(const attribution::CpuUse& cpu) {
           {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)}};
 }
 
+// No device here tells its peak yet that it could be compared with.
+Json ArithmeticTree(const std::optional<attribution::Arithmetic>& arithmetic) {
+  if (!arithmetic.has_value()) return nullptr;
+  return {{"flops_per_step", arithmetic->flops_per_step},
+          {"flops_per_s", Number(arithmetic->flops_per_s)},
+          {"flops_per_s_computing", Number(arithmetic->flops_per_s_computing)},
+          {"peak_flops_per_s", nullptr}};
+}
+
 Json MemoryTree(const MemoryRow& memory) {
   Json stages = Json::array();
   for (const auto& [name, bytes] : memory.stages) {
@@ -264,6 +273,7 @@ Json ReportTree(const Report& report) {
             {"devices", List(report.devices, DeviceTree)},
             {"kernels", KernelsTree(report.kernels)},
             {"idle", IdleTree(report.idle)},
+            {"arithmetic", ArithmeticTree(report.arithmetic)},
             {"cpu", CpuTree(report.cpu)},
             {"memory", MemoryTree(report.memory)},
             {"stragglers", report.stragglers},

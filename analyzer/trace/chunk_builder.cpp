@@ -61,6 +61,7 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   device.set_name(run.device.name);
   device.set_memory_bytes(run.device.memory_bytes);
   device.set_driver(run.device.driver);
+  device.set_peak_memory_bytes(run.device.peak_memory_bytes);
   to.set_tick_source(run.tick_source);
   to.set_ticks_per_second(run.ticks_per_second);
   to.set_start_ns(run.start_ns);
@@ -70,6 +71,7 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   to.set_rank(run.rank);
   to.set_world_size(run.world_size);
   for (const std::string& warning : run.warnings) to.add_warnings(warning);
+  to.set_flops_per_step(run.flops_per_step);
 }
 
 void Encode(const Definitions& from, wire::Definitions& to) {

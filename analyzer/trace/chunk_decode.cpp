@@ -33,7 +33,7 @@ RunInfo Decode(wire::RunInfo& from) {
               from.host().cores_allowed(), from.host().cgroup_cores(),
               from.host().memory_bytes(),  from.host().memory_limit_bytes()};
   run.device = {from.device().kind(), from.device().name(), from.device().memory_bytes(),
-                from.device().driver()};
+                from.device().driver(), from.device().peak_memory_bytes()};
   run.tick_source = from.tick_source();
   run.ticks_per_second = from.ticks_per_second();
   run.start_ns = ClampTime(from.start_ns());
@@ -43,6 +43,7 @@ RunInfo Decode(wire::RunInfo& from) {
   run.rank = from.rank();
   run.world_size = from.world_size();
   run.warnings.assign(from.warnings().begin(), from.warnings().end());
+  run.flops_per_step = from.flops_per_step();
   return run;
 }
 

@@ -34,6 +34,7 @@ struct DeviceInfo {
   std::string name;
   uint64_t memory_bytes = 0;
   std::string driver;
+  uint64_t peak_memory_bytes = 0;  // allocated at the most; of several devices the fullest
   bool operator==(const DeviceInfo&) const = default;
 };
 
@@ -58,6 +59,7 @@ struct RunInfo {
   uint32_t rank = 0;
   uint32_t world_size = 0;
   std::vector<std::string> warnings;
+  uint64_t flops_per_step = 0;  // of a step with a full batch, all replicas; 0: not known
   bool operator==(const RunInfo&) const = default;
 };
 

@@ -198,6 +198,12 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
   earlier.Forget();
   auto trained = session->Run();
   session->Finish(result);
+  if (trained.ok() && recorder != nullptr) {
+    recorder->UpdateRun([&](trace::RunInfo& run) {
+      run.flops_per_step = trained.value().flops_per_step;
+      run.device.peak_memory_bytes = trained.value().device_peak_bytes;
+    });
+  }
   if (!trained.ok() && recorder != nullptr) {
     recorder->UpdateRun([&](trace::RunInfo& run) {
       run.warnings.push_back("the run failed: " + trained.error().Line());

@@ -42,6 +42,8 @@ trace::RunInfo FullRunInfo() {
   run.process = 4242;
   run.rank = 3;
   run.world_size = 8;
+  run.flops_per_step = 123'456'789;
+  run.device.peak_memory_bytes = 7 << 20;
   run.warnings = {"no perf events", ""};
   return run;
 }
