@@ -43,6 +43,8 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.rank, run.rank);
   Take(later.world_size, run.world_size);
   Take(later.warnings, run.warnings);
+  Take(later.imported_from, run.imported_from);
+  Take(later.limits, run.limits);
   Take(later.flops_per_step, run.flops_per_step);
 }
 
