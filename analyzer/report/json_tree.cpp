@@ -183,7 +183,12 @@ Json RecommendationTree(const findings::Recommendation& recommendation) {
     gain = {{"predicted", Number(recommendation.gain->predicted)},
             {"low", Number(recommendation.gain->low)},
             {"high", Number(recommendation.gain->high)},
-            {"measured", OrNull(recommendation.gain->measured)}};
+            {"measured", OrNull(recommendation.measured)}};
+  } else if (recommendation.measured.has_value()) {
+    gain = {{"predicted", nullptr},
+            {"low", nullptr},
+            {"high", nullptr},
+            {"measured", Number(*recommendation.measured)}};
   }
   const findings::Code& code = recommendation.code;
   return {{"aim", findings::WordFor(recommendation.aim)},

@@ -27,7 +27,8 @@ Report Everything() {
   report.memory = {0, 0, {{"", 0}}, 0};
   FindingRow finding;
   finding.recommendation = findings::Recommendation{};
-  finding.recommendation->gain = findings::Gain{1, 1, 1, 1};
+  finding.recommendation->gain = findings::Gain{};
+  finding.recommendation->measured = 1;
   finding.recommendation->memory_bytes = 0;
   report.findings = {finding};
   return report;

@@ -37,10 +37,13 @@ std::string DevicePhrase(const Report& report) {
 }
 
 std::string GainPhrase(const findings::Recommendation& recommendation) {
-  if (!recommendation.gain.has_value()) return recommendation.unpriced;
+  const std::optional<double>& measured = recommendation.measured;
+  if (!recommendation.gain.has_value()) {
+    return measured ? fmt::format("measured {:.2f}x", *measured) : recommendation.unpriced;
+  }
   const findings::Gain& gain = *recommendation.gain;
   std::string text = fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain.predicted, gain.low, gain.high);
-  if (gain.measured.has_value()) text += fmt::format(", measured {:.2f}x", *gain.measured);
+  if (measured.has_value()) text += fmt::format(", measured {:.2f}x", *measured);
   return text;
 }
 
