@@ -32,11 +32,13 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   if (!attribution.memory.device_peak_bytes.has_value()) {
     limits.push_back("memory.device_peak_bytes: the trace does not hold it");
   }
-  limits.push_back(run.info.device.kind == "emulated"
-                       ? "arithmetic: an emulated device computes nothing"
-                   : attribution.arithmetic.has_value()
-                       ? "arithmetic.peak_flops_per_s: the device does not tell it"
-                       : "arithmetic: the trace does not tell what a step computes");
+  if (!attribution.arithmetic.has_value()) {
+    limits.push_back(run.info.device.kind == "emulated"
+                         ? "arithmetic: an emulated device computes nothing"
+                         : "arithmetic: the trace does not tell what a step computes");
+  } else if (!attribution.arithmetic->peak_flops_per_s.has_value()) {
+    limits.push_back("arithmetic.peak_flops_per_s: the device does not tell it");
+  }
 }
 
 }  // namespace

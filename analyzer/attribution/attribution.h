@@ -175,6 +175,9 @@ struct Arithmetic {
   uint64_t flops_per_step = 0;
   double flops_per_s = 0;            // in the window
   double flops_per_s_computing = 0;  // while a device computed, each of them; 0: none did
+  // Of one device, where it tells; and which part of all devices' the run reached.
+  std::optional<double> peak_flops_per_s;
+  std::optional<double> fraction_of_peak;
 };
 
 struct MemoryUse {

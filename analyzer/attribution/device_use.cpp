@@ -153,6 +153,11 @@ std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& wind
     arithmetic.flops_per_s_computing =
         flops / static_cast<double>(devices) / static_cast<double>(compute->ns) * kPerSecond;
   }
+  if (run.info.device.peak_flops_per_s != 0 && devices > 0) {
+    const auto peak = static_cast<double>(run.info.device.peak_flops_per_s);
+    arithmetic.peak_flops_per_s = peak;
+    arithmetic.fraction_of_peak = arithmetic.flops_per_s / (peak * static_cast<double>(devices));
+  }
   return arithmetic;
 }
 

@@ -34,6 +34,7 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.device.memory_bytes, run.device.memory_bytes);
   Take(later.device.driver, run.device.driver);
   Take(later.device.peak_memory_bytes, run.device.peak_memory_bytes);
+  Take(later.device.peak_flops_per_s, run.device.peak_flops_per_s);
   Take(later.tick_source, run.tick_source);
   Take(later.ticks_per_second, run.ticks_per_second);
   Take(later.start_ns, run.start_ns);

@@ -146,13 +146,13 @@ Json CpuTree(const attribution::CpuUse& cpu) {
           {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)}};
 }
 
-// No device here tells its peak yet that it could be compared with.
 Json ArithmeticTree(const std::optional<attribution::Arithmetic>& arithmetic) {
   if (!arithmetic.has_value()) return nullptr;
   return {{"flops_per_step", arithmetic->flops_per_step},
           {"flops_per_s", Number(arithmetic->flops_per_s)},
           {"flops_per_s_computing", Number(arithmetic->flops_per_s_computing)},
-          {"peak_flops_per_s", nullptr}};
+          {"peak_flops_per_s", OrNull(arithmetic->peak_flops_per_s)},
+          {"fraction_of_peak", OrNull(arithmetic->fraction_of_peak)}};
 }
 
 Json MemoryTree(const MemoryRow& memory) {

@@ -23,6 +23,7 @@ Report Everything() {
   device.copies.resize(1);
   report.devices = {device};
   report.kernels.resize(1);
+  report.arithmetic = attribution::Arithmetic{0, 0, 0, 0, 0};
   report.cpu = {0, 0, 0, 0, 0, 0, 0};
   report.memory = {0, 0, {{"", 0}}, 0};
   FindingRow finding;

@@ -36,6 +36,20 @@ std::string DevicePhrase(const Report& report) {
   return device.kind.empty() ? device.name : device.name + " (" + device.kind + ")";
 }
 
+std::string ArithmeticPhrase(const Report& report) {
+  if (!report.arithmetic.has_value()) return "";
+  constexpr double kGiga = 1e9;
+  const attribution::Arithmetic& arithmetic = *report.arithmetic;
+  std::string text = fmt::format(
+      "computed {:.3g} GFLOP a step: {:.3g} GFLOP/s, {:.3g} GFLOP/s while a device computes",
+      static_cast<double>(arithmetic.flops_per_step) / kGiga, arithmetic.flops_per_s / kGiga,
+      arithmetic.flops_per_s_computing / kGiga);
+  if (arithmetic.fraction_of_peak.has_value()) {
+    text += ", " + ReadablePercent(*arithmetic.fraction_of_peak) + " of the peak";
+  }
+  return text;
+}
+
 std::string GainPhrase(const findings::Recommendation& recommendation) {
   const std::optional<double>& measured = recommendation.measured;
   if (!recommendation.gain.has_value()) {

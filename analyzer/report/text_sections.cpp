@@ -45,16 +45,9 @@ std::string Kernels(const Report& report) {
   return text;
 }
 
-std::string Computed(const std::optional<attribution::Arithmetic>& arithmetic) {
-  if (!arithmetic.has_value()) return "";
-  constexpr double kGiga = 1e9;
-  return "\n" +
-         Lines(fmt::format("computed {:.3g} GFLOP a step: {:.3g} GFLOP/s, {:.3g} GFLOP/s while "
-                           "a device computes",
-                           static_cast<double>(arithmetic->flops_per_step) / kGiga,
-                           arithmetic->flops_per_s / kGiga,
-                           arithmetic->flops_per_s_computing / kGiga),
-               2, 4);
+std::string Computed(const Report& report) {
+  const std::string phrase = ArithmeticPhrase(report);
+  return phrase.empty() ? "" : "\n" + Lines(phrase, 2, 4);
 }
 
 std::string Idle(const attribution::DeviceIdle& idle) {
@@ -155,7 +148,7 @@ std::string Devices(const Report& report, bool colors) {
   if (report.devices.size() > kShown) {
     text += fmt::format("  and {} more devices\n", Grouped(report.devices.size() - kShown));
   }
-  return text + Kernels(report) + Computed(report.arithmetic) + Idle(report.idle);
+  return text + Kernels(report) + Computed(report) + Idle(report.idle);
 }
 
 std::string Memory(const Report& report, bool colors) {

@@ -62,6 +62,7 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   device.set_memory_bytes(run.device.memory_bytes);
   device.set_driver(run.device.driver);
   device.set_peak_memory_bytes(run.device.peak_memory_bytes);
+  device.set_peak_flops_per_s(run.device.peak_flops_per_s);
   to.set_tick_source(run.tick_source);
   to.set_ticks_per_second(run.ticks_per_second);
   to.set_start_ns(run.start_ns);

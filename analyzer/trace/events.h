@@ -35,6 +35,7 @@ struct DeviceInfo {
   uint64_t memory_bytes = 0;
   std::string driver;
   uint64_t peak_memory_bytes = 0;  // allocated at the most; of several devices the fullest
+  uint64_t peak_flops_per_s = 0;   // of one device in the run's precision; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };
 

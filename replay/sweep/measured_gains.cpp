@@ -1,6 +1,5 @@
 #include "replay/sweep/measured_gains.h"
 
-
 #include <array>
 #include <filesystem>
 #include <string_view>
