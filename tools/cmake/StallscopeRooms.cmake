@@ -10,6 +10,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/trace||protobuf isal"
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
+  "analyzer/importers/foreign|analyzer/model|isal"
   "analyzer/timeline|analyzer/model|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
   "analyzer/findings|analyzer/attribution analyzer/spec|"
@@ -53,7 +54,9 @@ endfunction()
 
 # analyzer/trace -> stallscope_trace, analyzer/importers/nsys -> stallscope_importers_nsys
 function(stallscope_room_target ROOM OUT)
-  string(REGEX REPLACE "^[^/]+/" "" short "${ROOM}")
+  # Not a replacement of "^[^/]+/": CMake matches that again behind what it has replaced.
+  string(REGEX MATCH "^[^/]+/(.*)$" short "${ROOM}")
+  set(short "${CMAKE_MATCH_1}")
   string(REPLACE "/" "_" short "${short}")
   set(${OUT} "stallscope_${short}" PARENT_SCOPE)
 endfunction()
