@@ -36,14 +36,28 @@ std::string DevicePhrase(const Report& report) {
   return device.kind.empty() ? device.name : device.name + " (" + device.kind + ")";
 }
 
+namespace {
+
+// "1.61 TFLOP"
+std::string ReadableFlops(double flops) {
+  const char* unit = "";
+  for (const char* larger : {"k", "M", "G", "T", "P", "E"}) {
+    if (flops < 1000) break;
+    flops /= 1000;
+    unit = larger;
+  }
+  return fmt::format("{:.3g} {}FLOP", flops, unit);
+}
+
+}  // namespace
+
 std::string ArithmeticPhrase(const Report& report) {
   if (!report.arithmetic.has_value()) return "";
-  constexpr double kGiga = 1e9;
   const attribution::Arithmetic& arithmetic = *report.arithmetic;
-  std::string text = fmt::format(
-      "computed {:.3g} GFLOP a step: {:.3g} GFLOP/s, {:.3g} GFLOP/s while a device computes",
-      static_cast<double>(arithmetic.flops_per_step) / kGiga, arithmetic.flops_per_s / kGiga,
-      arithmetic.flops_per_s_computing / kGiga);
+  std::string text = fmt::format("computed {} a step: {}/s, {}/s while a device computes",
+                                 ReadableFlops(static_cast<double>(arithmetic.flops_per_step)),
+                                 ReadableFlops(arithmetic.flops_per_s),
+                                 ReadableFlops(arithmetic.flops_per_s_computing));
   if (arithmetic.fraction_of_peak.has_value()) {
     text += ", " + ReadablePercent(*arithmetic.fraction_of_peak) + " of the peak";
   }
