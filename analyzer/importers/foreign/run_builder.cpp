@@ -36,6 +36,10 @@ RunBuilder::RunBuilder(const std::string& path, const std::string& format,
                        const std::string& version)
     : strings_(run_.strings), classes_(run_.span_classes) {
   run_.path = path;
+  SetFormat(format, version);
+}
+
+void RunBuilder::SetFormat(const std::string& format, const std::string& version) {
   run_.format = format;
   run_.format_version = version;
   run_.info.imported_from = format;
@@ -187,6 +191,12 @@ void RunBuilder::Damaged(uint64_t offset, uint64_t bytes, std::string reason, bo
   if (quality.damaged_ranges.size() < kMostRanges) {
     quality.damaged_ranges.push_back({offset, bytes, std::move(reason)});
   }
+}
+
+void RunBuilder::GrowDamage(uint64_t bytes) {
+  model::DataQuality& quality = run_.quality;
+  quality.damaged_bytes += bytes;
+  if (!quality.damaged_ranges.empty()) quality.damaged_ranges.back().length += bytes;
 }
 
 model::Run RunBuilder::Finish(const std::vector<StepMark>& marks) {

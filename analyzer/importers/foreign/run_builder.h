@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/importers/foreign/step_marks.h"
@@ -40,7 +41,8 @@ class RunBuilder {
   // How far the wall clock is ahead of the file's own times, where that is known: what ties several
   // ranks' clocks together.
   void SetRealtimeAhead(int64_t ns) { realtime_ahead_ns_ = ns; }
-  void SetVersion(std::string version) { run_.format_version = std::move(version); }
+  // Where the file only tells in the end what it is.
+  void SetFormat(const std::string& format, const std::string& version);
 
   trace::StringId Intern(std::string_view text);
   // Past limits.h: None, counted and said. The same name and kind is the same stage.
@@ -51,6 +53,12 @@ class RunBuilder {
   // The queue that the stage fills; made where it has none. What its consumer waits for.
   QueueId QueueOf(StageId stage);
   TrackId Track(trace::TrackInfo track);
+  // What is found out about a track later; its id stays.
+  trace::TrackInfo& InfoOf(TrackId track) { return run_.tracks[track.value].info; }
+  // Takes a track's spans away again, to add them as something else; in the order of their adding.
+  trace::SpanColumns TakeSpans(TrackId track) {
+    return std::exchange(run_.tracks[track.value].spans, {});
+  }
   CounterId Counter(std::string_view name, std::string_view unit = "");
 
   // The number of a span class for AddSpan. Where there are too many, one without a name, counted
@@ -94,6 +102,8 @@ class RunBuilder {
   void Warn(std::string text);
   // Bytes that could not be used; `cut`: the file ends inside an event that begins here.
   void Damaged(uint64_t offset, uint64_t bytes, std::string reason, bool cut = false);
+  // More bytes of the damage that was told last.
+  void GrowDamage(uint64_t bytes);
   // Something that was repaired or left out: Finish() makes one warning of each kind.
   // "events end before they begin: taken as having no duration" gets the count in front.
   void Count(const std::string& kind, uint64_t count = 1) { counted_[kind] += count; }
