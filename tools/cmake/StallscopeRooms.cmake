@@ -11,6 +11,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/importers/foreign|analyzer/model|isal"
+  "analyzer/importers/xplane|analyzer/importers/foreign|"
   "analyzer/importers/chrome|analyzer/importers/foreign analyzer/model|simdjson xxhash"
   "analyzer/timeline|analyzer/model|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
