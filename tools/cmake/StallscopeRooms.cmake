@@ -12,6 +12,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/importers/foreign|analyzer/model|isal"
   "analyzer/importers/xplane|analyzer/importers/foreign|"
+  "analyzer/importers/nsys|analyzer/importers/foreign|sqlite"
   "analyzer/importers/chrome|analyzer/importers/foreign analyzer/model|simdjson xxhash"
   "analyzer/timeline|analyzer/model|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
