@@ -46,8 +46,8 @@ CopyDirection CopyKinds::DirectionOf(int64_t copy_kind) const {
 CopyMemory CopyKinds::MemoryOf(CopyDirection direction, int64_t source_kind,
                                int64_t destination_kind) const {
   if (direction == CopyDirection::kDeviceToDevice) return CopyMemory::kUnknown;
-  const auto found = memories_.find(direction == CopyDirection::kHostToDevice ? source_kind
-                                                                             : destination_kind);
+  const auto found =
+      memories_.find(direction == CopyDirection::kHostToDevice ? source_kind : destination_kind);
   return found == memories_.end() ? CopyMemory::kUnknown : found->second;
 }
 

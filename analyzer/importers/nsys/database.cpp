@@ -101,18 +101,17 @@ Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
   if (source.packed()) {
     STALLSCOPE_ASSIGN_OR_RETURN(database->content_, ReadAll(source, kMostPackedBytes));
     database->bytes_ = database->content_.size();
-    opened = sqlite3_open_v2(":memory:", &database->handle_,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
-                             nullptr);
+    opened =
+        sqlite3_open_v2(":memory:", &database->handle_,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, nullptr);
     if (opened == SQLITE_OK) {
       const auto size = static_cast<sqlite3_int64>(database->content_.size());
-      opened = sqlite3_deserialize(
-          database->handle_, "main", reinterpret_cast<unsigned char*>(database->content_.data()),
-          size, size, SQLITE_DESERIALIZE_READONLY);
+      opened = sqlite3_deserialize(database->handle_, "main",
+                                   reinterpret_cast<unsigned char*>(database->content_.data()),
+                                   size, size, SQLITE_DESERIALIZE_READONLY);
     }
   } else {
-    opened =
-        sqlite3_open_v2(Uri(source.path()).c_str(), &database->handle_, kFlags, nullptr);
+    opened = sqlite3_open_v2(Uri(source.path()).c_str(), &database->handle_, kFlags, nullptr);
   }
   if (opened != SQLITE_OK || !Configure(database->handle_)) {
     return Unreadable(database->handle_, source.path());

@@ -45,8 +45,8 @@ class Database {
   bool Has(std::string_view table) const { return tables_.count(std::string(table)) != 0; }
 
   // Calls take(row) for each row of the table with the columns in the order asked for; one that the
-  // table has not got reads as null. Nothing where there is no such table. How many rows there were;
-  // where the file is damaged, those before, and `damage` says what it is.
+  // table has not got reads as null. Nothing where there is no such table. How many rows there
+  // were; where the file is damaged, those before, and `damage` says what it is.
   template <class Take>
   uint64_t ForEach(std::string_view table, const std::vector<std::string_view>& columns,
                    Take&& take) {

@@ -74,9 +74,10 @@ class Marks {
     size_t most = kLeastSteps - 1;
     for (size_t t = 0; t < marked_.threads.size(); ++t) {
       const auto& ranges = marked_.threads[t].ranges;
-      const auto count = static_cast<size_t>(
-          std::count_if(ranges.begin(), ranges.end(),
-                        [&](const Range& range) { return IsLoader(marked_.keys[range.key]); }));
+      const auto count =
+          static_cast<size_t>(std::count_if(ranges.begin(), ranges.end(), [&](const Range& range) {
+            return IsLoader(marked_.keys[range.key]);
+          }));
       if (!marked_.threads[t].launches || count <= most) continue;
       most = count;
       best = t;

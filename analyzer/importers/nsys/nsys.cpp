@@ -116,9 +116,10 @@ class Importer {
       const std::string_view name = row.Text(0);
       if (name == "EXPORT_SCHEMA_VERSION") version = row.Text(1);
       if (name == "EXPORT_HOST") info.host.name = row.Text(1);
-      if (name == "EXPORT_PRODUCT_VERSION") info.tool = "Nsight Systems " + std::string(row.Text(1));
+      if (name == "EXPORT_PRODUCT_VERSION")
+        info.tool = "Nsight Systems " + std::string(row.Text(1));
     });
-    builder_.SetVersion(version);
+    builder_.SetFormat("nsys", version);
     CheckVersion(version);
     info.device.kind = "cuda";
     bool first = true;
@@ -140,8 +141,8 @@ class Importer {
     const char* const end = version.data() + version.size();
     const auto read = std::from_chars(version.data(), end, major);
     if (read.ec == std::errc() && read.ptr != end) std::from_chars(read.ptr + 1, end, minor);
-    const bool known = std::pair(major, minor) >= std::pair(2, 9) &&
-                       std::pair(major, minor) <= std::pair(3, 25);
+    const bool known =
+        std::pair(major, minor) >= std::pair(2, 9) && std::pair(major, minor) <= std::pair(3, 25);
     if (!version.empty() && !known) {
       builder_.Warn("its schema is " + version +
                     ", and 2.9 to 3.25 are known: read by the names of its columns");
@@ -164,9 +165,8 @@ class Importer {
   }
 
   void ReadThreadNames() {
-    database_.ForEach("ThreadNames", {"globalTid", "nameId"}, [&](const Row& row) {
-      thread_names_[row.Int(0)] = TextOf(row.Int(1));
-    });
+    database_.ForEach("ThreadNames", {"globalTid", "nameId"},
+                      [&](const Row& row) { thread_names_[row.Int(0)] = TextOf(row.Int(1)); });
   }
 
   Thread& ThreadOf(int64_t global_id) {
@@ -198,20 +198,20 @@ class Importer {
   }
 
   void ReadCudaCalls() {
-    database_.ForEach(
-        kCudaCalls, {"start", "end", "globalTid", "correlationId", "nameId"}, [&](const Row& row) {
-          const int64_t start = row.Int(0);
-          const int64_t global_id = row.Int(2);
-          Thread& thread = ThreadOf(global_id);
-          builder_.AddSpan(thread.detail, ClassOf(SpanActivity::kRuntime, row.Int(4)), start,
-                           EndOf(row, start));
-          launches_.Add(LaunchKey(global_id, row.Int(3)), start);
-          if (!thread.marked.launches) {
-            const std::string_view name = TextOf(row.Int(4));
-            thread.marked.launches = name.find("Launch") != std::string_view::npos ||
-                                     name.find("Memcpy") != std::string_view::npos;
-          }
-        });
+    database_.ForEach(kCudaCalls, {"start", "end", "globalTid", "correlationId", "nameId"},
+                      [&](const Row& row) {
+                        const int64_t start = row.Int(0);
+                        const int64_t global_id = row.Int(2);
+                        Thread& thread = ThreadOf(global_id);
+                        builder_.AddSpan(thread.detail, ClassOf(SpanActivity::kRuntime, row.Int(4)),
+                                         start, EndOf(row, start));
+                        launches_.Add(LaunchKey(global_id, row.Int(3)), start);
+                        if (!thread.marked.launches) {
+                          const std::string_view name = TextOf(row.Int(4));
+                          thread.marked.launches = name.find("Launch") != std::string_view::npos ||
+                                                   name.find("Memcpy") != std::string_view::npos;
+                        }
+                      });
   }
 
   void ReadCalls(std::string_view table, SpanActivity activity) {
@@ -300,8 +300,8 @@ class Importer {
 
   void ReadCopies() {
     database_.ForEach(kCopies,
-                      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes",
-                       "copyKind", "srcKind", "dstKind"},
+                      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
+                       "bytes", "copyKind", "srcKind", "dstKind"},
                       [&](const Row& row) {
                         trace::Copy copy;
                         copy.start_ns = row.Int(0);
@@ -319,8 +319,7 @@ class Importer {
   }
 
   void ReadMemsets() {
-    const uint16_t span_class =
-        builder_.Detail(SpanActivity::kMemset, builder_.Intern("Memset"));
+    const uint16_t span_class = builder_.Detail(SpanActivity::kMemset, builder_.Intern("Memset"));
     database_.ForEach(kMemsets, {"start", "end", "deviceId", "streamId", "globalPid"},
                       [&](const Row& row) {
                         const int64_t start = row.Int(0);
@@ -332,11 +331,12 @@ class Importer {
   void SayLimits(const MarksSeen& seen) {
     if (!seen.loader) {
       builder_.Limit(
-          "input_stall: no range marks where the trainer fetches a batch; mark it with NVTX "
-          "(nvtx.range_push(\"data loading\"))");
+          "stages: no range marks where the trainer fetches a batch; mark it with NVTX "
+          "(nvtx.range_push(\"data loading\")) to see what it waits for");
     }
     if (!database_.Has(kCudaCalls)) {
-      builder_.Limit("launch: calls into CUDA were not recorded; record with --trace=cuda,nvtx,osrt");
+      builder_.Limit(
+          "launch: calls into CUDA were not recorded; record with --trace=cuda,nvtx,osrt");
     }
     builder_.Limit("throughput: Nsight does not know how many samples a step has");
     builder_.Limit("stages: Nsight's exports do not say how long each call had a core");
@@ -367,15 +367,21 @@ bool LooksLikeDatabase(std::string_view head) {
 
 Result<model::Run> ReadNsys(ByteSource& source) {
   STALLSCOPE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, Database::Open(source));
-  constexpr std::array kTables = {kKernels, kCopies,      kMemsets,    kCudaCalls,
-                                  kRanges,  kSystemCalls, std::string_view("META_DATA_EXPORT")};
+  constexpr std::array kTables = {kKernels,
+                                  kCopies,
+                                  kMemsets,
+                                  kCudaCalls,
+                                  kRanges,
+                                  kSystemCalls,
+                                  std::string_view("META_DATA_EXPORT")};
   const bool any = std::any_of(kTables.begin(), kTables.end(),
                                [&](std::string_view table) { return database->Has(table); });
   if (!any) {
-    return Error{ErrorKind::kInput,
-                 "this is no trace: it looks like an SQLite database, but has none of the tables of "
-                 "Nsight Systems",
-                 source.path(), "export the report with nsys export --type sqlite"};
+    return Error{
+        ErrorKind::kInput,
+        "this is no trace: it looks like an SQLite database, but has none of the tables of "
+        "Nsight Systems",
+        source.path(), "export the report with nsys export --type sqlite"};
   }
   model::Run run = Importer(*database, source.path()).Run();
   if (const auto damage = source.Damage()) {

@@ -68,9 +68,9 @@ int StepRank(std::string_view key) {
 }
 
 bool IsLoader(std::string_view key) {
-  constexpr std::array<std::string_view, 8> kWords = {
-      "dataloader", "data loading", "data load", "load data",
-      "load batch", "next batch",   "get batch", "fetch batch"};
+  constexpr std::array<std::string_view, 8> kWords = {"dataloader", "data loading", "data load",
+                                                      "load data",  "load batch",   "next batch",
+                                                      "get batch",  "fetch batch"};
   return std::any_of(kWords.begin(), kWords.end(),
                      [&](std::string_view word) { return Contains(key, word); }) ||
          key == "data" || key == "input" || key == "loader";

@@ -51,18 +51,12 @@ std::vector<StepMark> NumberedSteps(const HostEvents& host, size_t trainer) {
   std::vector<StepMark> marks;
   if (trainer >= host.threads.size()) return marks;
   const HostThread& thread = host.threads[trainer];
-  const std::vector<HostEvent> fetches = OfRole(thread, HostRole::kGetNext);
-  auto fetch = fetches.begin();
-  int64_t before_ends_ns = INT64_MIN;
   for (const HostEvent& step : OfRole(thread, HostRole::kStep)) {
     StepMark mark;
     mark.index = step.id;
     mark.start_ns = step.start_ns;
     mark.end_ns = step.end_ns;
     mark.track = thread.track;
-    while (fetch != fetches.end() && fetch->start_ns < before_ends_ns) ++fetch;
-    if (fetch != fetches.end() && fetch->end_ns <= step.start_ns) mark.start_ns = fetch->start_ns;
-    before_ends_ns = step.end_ns;
     marks.push_back(mark);
   }
   return marks;
@@ -73,7 +67,7 @@ std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer) 
   const HostThread& thread = host.threads[trainer];
   struct Function {
     std::vector<StepMark> marks;
-    int64_t ns = 0;
+    std::vector<int64_t> durations;
   };
   std::map<uint32_t, Function> functions;
   int64_t outermost_until = INT64_MIN;
@@ -81,7 +75,7 @@ std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer) 
     if (call.start_ns < outermost_until) continue;
     outermost_until = call.end_ns;
     Function& function = functions[call.name];
-    function.ns += call.end_ns - call.start_ns;
+    function.durations.push_back(call.end_ns - call.start_ns);
     StepMark mark;
     mark.index = function.marks.size();
     mark.start_ns = call.start_ns;
@@ -90,10 +84,18 @@ std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer) 
     function.marks.push_back(mark);
   }
   std::optional<CalledSteps> best;
-  int64_t most_ns = 0;
+  double most_ns = -1;
   for (auto& [name, function] : functions) {
-    if (function.marks.size() < kLeastCalls || function.ns <= most_ns) continue;
-    most_ns = function.ns;
+    if (function.marks.size() < kLeastCalls) continue;
+    // By the median: a first call that compiles would outweigh a thousand others.
+    const size_t middle = function.durations.size() / 2;
+    std::nth_element(function.durations.begin(),
+                     function.durations.begin() + static_cast<std::ptrdiff_t>(middle),
+                     function.durations.end());
+    const double ns = static_cast<double>(function.durations[middle]) *
+                      static_cast<double>(function.durations.size());
+    if (ns <= most_ns) continue;
+    most_ns = ns;
     best = CalledSteps{host.names[name], std::move(function.marks)};
   }
   if (!best) return best;

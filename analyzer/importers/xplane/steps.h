@@ -20,8 +20,7 @@ namespace stallscope::importers::xplane {
 // Its place in HostEvents::threads; their number where no thread looks like one.
 size_t FindTrainer(const HostEvents& host);
 
-// The steps of the trainer that have a number. One whose batch is fetched between its
-// predecessor's mark and its own begins with the fetch: it is the request that begins a step.
+// The steps of the trainer that have a number.
 std::vector<StepMark> NumberedSteps(const HostEvents& host, size_t trainer);
 
 struct CalledSteps {
