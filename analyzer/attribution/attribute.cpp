@@ -16,6 +16,7 @@ namespace {
 
 void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution& attribution,
                std::vector<std::string>& limits) {
+  limits.insert(limits.end(), run.info.limits.begin(), run.info.limits.end());
   if (!split.knows_contention() && !attribution.blame.empty()) {
     limits.push_back(
         "no run-queue waits of threads are recorded: time off the CPU counts as blocked, also "

@@ -134,7 +134,7 @@ struct DeviceUse {
   uint32_t rank = 0;
   uint32_t device = 0;
   std::string name;
-  int64_t busy_ns = 0;  // the union of kernels and copies
+  int64_t busy_ns = 0;  // the union of kernels, copies and memsets
   uint64_t kernels = 0;
   int64_t kernel_ns = 0;  // their union
   std::vector<CopyUse> copies;

@@ -31,7 +31,11 @@ std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
   for (const model::Track& track : run.tracks) {
     if (track.info.kind == trace::TrackKind::kStream ||
         track.info.kind == trace::TrackKind::kCopyEngine) {
-      of(track.info.id);
+      Gathered& device = of(track.info.id);
+      // Memsets, of an imported run.
+      for (size_t i = 0; i < track.spans.size(); ++i) {
+        device.all.push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+      }
     }
   }
   for (const trace::Kernel& kernel : run.rows.kernels) {

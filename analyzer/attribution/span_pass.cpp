@@ -190,6 +190,9 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
   totals.tracks.resize(views.size());
   std::mutex mutex;
   ForEachParallel(views.size(), threads, [&](size_t i) {
+    // What a thread did in detail, and what a device did, is no stage's.
+    const trace::TrackKind kind = views[i].track().info.kind;
+    if (kind == trace::TrackKind::kDetail || kind == trace::TrackKind::kStream) return;
     Pass pass(views[i], window, buckets);
     pass.Run();
     totals.tracks[i] = std::move(pass.use);

@@ -215,7 +215,9 @@ void Collector::OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning mean
   if (meaning.role != LaneRole::kStream) {
     // What repeats the streams is left out: shown twice it would look like work done twice.
     if (meaning.role == LaneRole::kDerived) {
-      builder_.Count("events of lines that repeat the streams were left out");
+      builder_.Limit(
+          "lines that repeat what the streams show (XLA Modules, TensorFlow Ops, stream:all, "
+          "memcpy) are left out");
       return;
     }
     builder_.AddSpan(lanes_.Detail(lane), NamedOf(event.name, Kind::kOther).span_class, start_ns,

@@ -11,11 +11,6 @@
 namespace stallscope::importers {
 namespace {
 
-bool IsBatchWait(const trace::SpanClass& what) {
-  return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kEmpty &&
-         what.activity == trace::SpanActivity::kLoader;
-}
-
 // When the last device work ended, or the last thing at all.
 int64_t EndOfWork(const model::Run& run) {
   int64_t end = std::numeric_limits<int64_t>::min();
@@ -133,7 +128,7 @@ std::vector<StepMark> BatchWaits(const model::Run& run) {
   for (const model::Track& track : run.tracks) {
     if (track.info.kind != trace::TrackKind::kThread) continue;
     for (size_t i = 0; i < track.spans.size(); ++i) {
-      if (!IsBatchWait(run.ClassOf(track, i))) continue;
+      if (!model::IsBatchWait(run.ClassOf(track, i))) continue;
       waits.push_back({waits.size(), track.spans.start_ns[i], track.spans.EndNs(i), track.info.id});
     }
   }
