@@ -105,7 +105,7 @@ struct StageUse {
   StageId runs_in;              // the stage whose threads do its work; None: the trainer's own
   uint64_t elements = 0;        // work spans that lie in the window
   double items_per_sample = 0;  // of those, for each sample that was trained on
-  Quantiles service_ns;         // wall time of one
+  Quantiles service_ns;         // wall time of one, without other work that it encloses
   int64_t busy_ns = 0;          // of all, cut to the window
   int64_t cpu_ns = 0;           // thereof on the CPU; where it was sampled, by the sample's share
   int64_t io_ns = 0;            // thereof in a read

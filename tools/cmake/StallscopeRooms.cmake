@@ -11,6 +11,8 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/importers/foreign|analyzer/model|isal"
+  "analyzer/importers/xplane|analyzer/importers/foreign|"
+  "analyzer/importers/nsys|analyzer/importers/foreign|sqlite"
   "analyzer/importers/chrome|analyzer/importers/foreign analyzer/model|simdjson xxhash"
   "analyzer/importers|analyzer/importers/foreign analyzer/importers/chrome analyzer/model|"
   "analyzer/timeline|analyzer/model|"
