@@ -34,6 +34,8 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/whatif|replay/simulate analyzer/report|"
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
+  "gui/session|replay/sweep analyzer/export|json"
+  "gui/viewmodel|gui/session analyzer/timeline|"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)
