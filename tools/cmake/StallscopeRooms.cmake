@@ -14,7 +14,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/importers/xplane|analyzer/importers/foreign|"
   "analyzer/importers/nsys|analyzer/importers/foreign|sqlite"
   "analyzer/importers/chrome|analyzer/importers/foreign analyzer/model|simdjson xxhash"
-  "analyzer/importers|analyzer/importers/foreign analyzer/importers/chrome analyzer/model|"
+  "analyzer/importers|analyzer/importers/foreign analyzer/importers/chrome analyzer/importers/xplane analyzer/importers/nsys analyzer/model|"
   "analyzer/timeline|analyzer/model|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
   "analyzer/findings|analyzer/attribution analyzer/spec|"

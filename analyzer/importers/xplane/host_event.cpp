@@ -22,6 +22,8 @@ bool IsWord(std::string_view name) {
 }  // namespace
 
 HostRole RoleOfEvent(std::string_view name) {
+  // Around every pipeline, and no operator of anybody's.
+  if (name == "Iterator::Root") return HostRole::kNone;
   if (StartsWith(name, "Iterator::")) return HostRole::kIterator;
   if (StartsWith(name, "IteratorGetNext") && EndsWith(name, "::DoCompute")) {
     return HostRole::kGetNext;
@@ -29,6 +31,9 @@ HostRole RoleOfEvent(std::string_view name) {
   if (name == "FunctionRun") return HostRole::kRunGraph;
   if (name == "ExecutorState::Process" || name == "ExecutorDoneCallback") return HostRole::kExecute;
   if (StartsWith(name, "PjitFunction(")) return HostRole::kCall;
+  if (EndsWith(name, "Client::Compile") || EndsWith(name, "Client::CompileAndLoad")) {
+    return HostRole::kCompile;
+  }
   if (EndsWith(name, "Produce") && IsWord(name)) return HostRole::kProduce;
   if (EndsWith(name, "Consume") && IsWord(name)) return HostRole::kConsume;
   return HostRole::kNone;

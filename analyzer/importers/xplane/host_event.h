@@ -23,6 +23,7 @@ enum class HostRole : uint8_t {
   kRunGraph,  // a graph is handed to the pool
   kExecute,   // a thread of the pool works on a graph
   kCall,      // a compiled function is called: tf.function, jit
+  kCompile,   // one is compiled
 };
 
 // By the event's name. An event with a step's number is a kStep whatever this says.

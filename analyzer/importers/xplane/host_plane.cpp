@@ -113,9 +113,13 @@ void HostPlanes::Keep(const Kind& kind, const EventStats& stats, int64_t start_n
       break;
     case HostRole::kCall: {
       const std::string_view how = stats.Text(StatRole::kFunctionCall);
-      if (how.substr(0, 6) == "traced") traced_calls_.push_back(start_ns);
+      if (how.substr(0, 6) == "traced")
+        compilations_.push_back({start_ns, event.end_ns - start_ns});
       break;
     }
+    case HostRole::kCompile:
+      compilations_.push_back({start_ns, event.end_ns - start_ns});
+      return;
     default:
       break;
   }
@@ -147,7 +151,9 @@ Status HostPlanes::Add(const Plane& plane) {
       const EventName* name = plane.event_names.Find(event.name);
       Kind& kind = name == nullptr ? nameless_kind : kinds[static_cast<size_t>(name - first)];
       if (name == nullptr) name = &nameless;
-      if (!kind.known) kind = Learn(*name, stats);
+      // A name's first event may be one that nobody numbered.
+      const bool number = stats.Has(StatRole::kStepNum) && kind.role != HostRole::kStep;
+      if (!kind.known || number) kind = Learn(*name, stats);
       const int64_t start = TimeBase::StartNs(origin, event);
       const int64_t end = TimeBase::EndNs(origin, event);
       builder_.AddSpan(thread.detail, kind.span_class, start, end);
@@ -155,7 +161,7 @@ Status HostPlanes::Add(const Plane& plane) {
         launches_.Add(stats.Number(StatRole::kCorrelation), start);
       }
       if (stats.Has(StatRole::kEagerOp) && stats.Number(StatRole::kIsFunction) == 0) {
-        eager_ops_.push_back(start);
+        eager_ops_.push_back({start, end - start});
       }
       if (kind.role != HostRole::kNone) Keep(kind, stats, start, end, thread);
     };

@@ -28,9 +28,14 @@ class HostPlanes {
   Status Add(const Plane& plane);
   HostEvents& events() { return events_; }
   Launches& launches() { return launches_; }
-  // Ops that Python ran one by one, and functions that were compiled: when each began.
-  std::vector<int64_t>& eager_ops() { return eager_ops_; }
-  std::vector<int64_t>& traced_calls() { return traced_calls_; }
+  struct Occurrence {
+    int64_t start_ns = 0;
+    int64_t ns = 0;
+  };
+  // Ops that Python ran one by one.
+  std::vector<Occurrence>& eager_ops() { return eager_ops_; }
+  // Calls for which a function was traced, and compilations.
+  std::vector<Occurrence>& compilations() { return compilations_; }
 
  private:
   // What is known of all events of one name.
@@ -50,8 +55,8 @@ class HostPlanes {
   HostEvents events_;
   std::unordered_map<std::string, uint32_t> names_;
   Launches launches_;
-  std::vector<int64_t> eager_ops_;
-  std::vector<int64_t> traced_calls_;
+  std::vector<Occurrence> eager_ops_;
+  std::vector<Occurrence> compilations_;
 };
 
 // What LineRead found wrong goes to the builder, under the line's name.

@@ -81,9 +81,12 @@ Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNam
   size_t least = kHeadBytes;
   while (offset < line.end) {
     STALLSCOPE_ASSIGN_OR_RETURN(std::string_view view, bytes.From(offset, least));
+    if (view.size() < std::min<uint64_t>(least, line.end - offset)) {
+      read.bad_from = offset;  // the file has become shorter
+      return read;
+    }
     const bool last = view.size() >= line.end - offset;
     view = view.substr(0, static_cast<size_t>(std::min<uint64_t>(view.size(), line.end - offset)));
-    if (view.empty()) return read;
     const char* const begin = view.data();
     const char* const end = begin + view.size();
     const char* at = begin;

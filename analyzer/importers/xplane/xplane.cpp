@@ -48,8 +48,8 @@ class Importer {
     }
     const size_t trainer = FindTrainer(host_.events());
     pipeline_ = AddPipeline(host_.events(), trainer, builder_);
-    AddCounts("eager ops", host_.eager_ops());
-    AddCounts("compiled functions", host_.traced_calls());
+    AddTotals("eager ops", host_.eager_ops());
+    AddTotals("compilations", host_.compilations());
     std::vector<StepMark> marks = Marks(trainer);
     for (StepMark& mark : marks) mark.samples = pipeline_.samples_per_batch;
     SayLimits();
@@ -98,13 +98,19 @@ class Importer {
     return marks;
   }
 
-  // A counter that goes up by one each time.
-  void AddCounts(std::string_view name, std::vector<int64_t>& times_ns) {
-    if (times_ns.empty()) return;
-    std::sort(times_ns.begin(), times_ns.end());
-    const CounterId counter = builder_.Counter(name);
+  // What happened so far, and how long it took.
+  void AddTotals(const std::string& name, std::vector<HostPlanes::Occurrence>& all) {
+    if (all.empty()) return;
+    std::sort(all.begin(), all.end(),
+              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    const CounterId counts = builder_.Counter(name);
+    const CounterId times = builder_.Counter(name + " time", "ns");
     double count = 0;
-    for (const int64_t time : times_ns) builder_.Add(trace::Sample{time, ++count, counter});
+    double ns = 0;
+    for (const HostPlanes::Occurrence& one : all) {
+      builder_.Add(trace::Sample{one.start_ns, ++count, counts});
+      builder_.Add(trace::Sample{one.start_ns, ns += static_cast<double>(one.ns), times});
+    }
   }
 
   void SayLimits() {
