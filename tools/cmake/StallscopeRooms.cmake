@@ -29,6 +29,7 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/whatif|replay/simulate analyzer/report|"
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
+  "gui/raster||imgui png"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)
