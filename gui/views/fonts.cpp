@@ -11,8 +11,8 @@ namespace stallscope::views {
 namespace {
 
 // Latin with all its accents, Greek for units, punctuation, super- and subscripts.
-constexpr std::array<ImWchar, 13> kLetters = {0x20,   0x17F,  0x391,  0x3C9,  0x2010, 0x2027, 0x2030,
-                                              0x203A, 0x2070, 0x209C, 0x20AC, 0x20AC, 0};
+constexpr std::array<ImWchar, 13> kLetters = {
+    0x20, 0x17F, 0x391, 0x3C9, 0x2010, 0x2027, 0x2030, 0x203A, 0x2070, 0x209C, 0x20AC, 0x20AC, 0};
 // Arrows, mathematics, boxes, circles, ticks.
 constexpr std::array<ImWchar, 9> kSigns = {0x2190, 0x21FF, 0x2200, 0x226F, 0x2318,
                                            0x2318, 0x25A0, 0x25FF, 0};

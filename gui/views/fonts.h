@@ -21,8 +21,8 @@ struct Fonts {
   ImFont* mono = nullptr;
 };
 
-// Adds the fonts to an empty atlas; the texture is the caller's to build. The same fonts at the same
-// scale give the same texture on every machine.
+// Adds the fonts to an empty atlas; the texture is the caller's to build. The same fonts at the
+// same scale give the same texture on every machine.
 Fonts AddFonts(ImFontAtlas& atlas, double scale);
 
 // What a page that is not drawn by us needs to ask for a font.
