@@ -4,7 +4,8 @@
 
 namespace stallscope::views {
 
-Context::Context() : context_(ImGui::CreateContext()) {
+Context::Context() : previous_(ImGui::GetCurrentContext()), context_(ImGui::CreateContext()) {
+  ImGui::SetCurrentContext(context_);
   ImGuiIO& io = ImGui::GetIO();
   // What is remembered of a view lies in our own side file.
   io.IniFilename = nullptr;
@@ -14,7 +15,10 @@ Context::Context() : context_(ImGui::CreateContext()) {
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
 }
 
-Context::~Context() { ImGui::DestroyContext(context_); }
+Context::~Context() {
+  ImGui::DestroyContext(context_);
+  ImGui::SetCurrentContext(previous_);
+}
 
 bool Context::Dress(session::Theme theme, double scale) {
   scale = std::clamp(scale, session::kSmallestScale, session::kLargestScale);

@@ -1,11 +1,12 @@
 // A Dear ImGui context dressed in our fonts and colours, without any backend: the program puts a
-// window under it, pictures and tests feed it by hand. One thread; one object at a time draws.
+// window under it, pictures and tests feed it by hand.
+//
+// It is the current context from its making to its end, and then the one before is again: objects
+// end in the reverse order of their making. One thread.
 #ifndef STALLSCOPE_GUI_VIEWS_CONTEXT_H_
 #define STALLSCOPE_GUI_VIEWS_CONTEXT_H_
 
 #include <imgui.h>
-
-#include <functional>
 
 #include "gui/session/settings.h"
 #include "gui/views/look.h"
@@ -27,6 +28,7 @@ class Context {
   Look& look() { return look_; }
 
  private:
+  ImGuiContext* previous_;
   ImGuiContext* context_;
   Look look_;
   double scale_ = 0;

@@ -82,8 +82,8 @@ ImU32 ColorOf(Paint paint, session::Theme theme) {
 ImU32 TextOn(ImU32 background) {
   const float light = 0.2126f * Linear(background) + 0.7152f * Linear(background >> 8) +
                       0.0722f * Linear(background >> 16);
-  // Where both give the same contrast: (L + 0.05)^2 = 0.05 x 1.05.
-  return light > 0.179f ? IM_COL32(14, 17, 22, 255) : IM_COL32(255, 255, 255, 255);
+  // Where both give the same contrast: (L + 0.05)^2 = (0.0056 + 0.05) x 1.05.
+  return light > 0.192f ? IM_COL32(14, 17, 22, 255) : IM_COL32(255, 255, 255, 255);
 }
 
 ImU32 Mixed(ImU32 from, ImU32 to, float part) {

@@ -30,6 +30,8 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
   "gui/raster||imgui png"
+  "gui/views|gui/viewmodel|imgui"
+  "gui/app|gui/views gui/raster|glfw imgui cli11"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)
