@@ -22,7 +22,7 @@ namespace stallscope::attribution {
 struct Window {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  size_t first_row = 0;  // of the counted steps in Run::rows.steps, which go to its end
+  size_t first_row = 0;  // of the counted steps in Run::rows.steps
   size_t rows = 0;       // counted ones: one a step and rank
   size_t steps = 0;
   size_t warmup_steps = 0;
@@ -214,6 +214,11 @@ struct Attribution {
 };
 
 Attribution Attribute(const model::Run& run, unsigned threads = 2);
+
+// Of a part of the run: the steps that begin in the range, warm-up or not; of a run without steps,
+// and where no step begins in it, the range itself.
+Attribution AttributeRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
+                           unsigned threads = 2);
 
 // The partition alone, of every step: the warm-up's too. In the order of Run::rows.steps.
 struct StepPartition {

@@ -9,9 +9,9 @@
 #ifndef STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_
 #define STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,18 +21,18 @@
 
 namespace stallscope::timeline {
 
-// Where a segment comes from.
+// The table that a segment's interval stands in.
 enum class Origin : uint8_t { kSpan, kKernel, kCopy };
 
 struct Segment {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  uint32_t kind = 0;  // what it is: of a span its class, else as the lane's maker says
+  uint16_t kind = 0;  // what it is: of a span its class, else as the lane's maker says
   Origin origin = Origin::kSpan;
-  uint32_t index = 0;  // within the track's spans, Run::rows.kernels or copies
+  uint32_t index = 0;  // of the interval, below 2^30
 };
 
-// Different kinds of segments that a lane tells apart; rarer ones share the last.
+// Kinds of segments that a lane tells apart; rarer ones share the last.
 constexpr size_t kMostLayers = 8;
 constexpr uint8_t kNoLayer = 255;
 
@@ -43,9 +43,17 @@ struct LaneColumn {
   float share = 0;           // that layer's part of the column
 };
 
+// Where columns begin, and where the last one ends: start + k x length / columns, in whole numbers.
+// Empty for no columns.
+std::vector<int64_t> ColumnBounds(model::TimeRange range, size_t columns);
+
 class LaneIndex {
  public:
   LaneIndex() = default;
+  // Moved, never copied: a copy would read the other one's columns.
+  LaneIndex(LaneIndex&&) noexcept = default;
+  LaneIndex& operator=(LaneIndex&&) noexcept = default;
+
   // `segments` are disjoint and ascending; empty ones are left out.
   static LaneIndex FromSegments(const std::vector<Segment>& segments);
   // The spans of a track: each instant belongs to the innermost. Where nothing is nested the
@@ -60,49 +68,54 @@ class LaneIndex {
   // The first segment that ends after the instant; size() where none does.
   size_t FirstEndingAfter(int64_t time_ns) const;
 
-  // Kinds by layer, the longest first; the last may stand for several.
-  const std::vector<uint32_t>& layers() const { return layer_kinds_; }
-  uint8_t LayerOf(uint32_t kind) const;
+  // Kinds by layer, those with the most time first; the last may stand for several.
+  const std::vector<uint16_t>& layers() const { return layer_kinds_; }
 
-  // Nanoseconds of all segments, and of one layer, in a range.
-  int64_t CoveredNs(model::TimeRange range) const;
-  void CoveredByLayer(model::TimeRange range, std::span<int64_t> layers) const;
-  // Column k is [start + k x length / columns, start + (k + 1) x length / columns), in whole
-  // numbers. Where there are more columns than nanoseconds, those that lie in one show the same.
-  void Draw(model::TimeRange range, std::span<LaneColumn> columns) const;
-  // As Draw, adding each layer's nanoseconds to sums[column x kMostLayers + map[layer]]: for lanes
-  // that are drawn as one.
-  void AddTo(model::TimeRange range, size_t columns, std::span<const uint8_t> map,
+  // Nanoseconds of each layer in a range.
+  std::array<int64_t, kMostLayers> CoveredNs(model::TimeRange range) const;
+  // `bounds` as ColumnBounds makes them, one more than there are columns. A column without a
+  // nanosecond of its own is empty.
+  void Draw(std::span<const int64_t> bounds, std::span<LaneColumn> columns) const;
+  // For lanes that are drawn as one: adds the nanoseconds of each layer in each column to
+  // sums[column x slots + slot_of[layer]].
+  void AddTo(std::span<const int64_t> bounds, std::span<const uint8_t> slot_of, size_t slots,
              std::span<int64_t> sums) const;
 
+  // What it needs beyond the track's own columns.
   size_t Bytes() const;
 
  private:
+  using Sums = std::array<int64_t, kMostLayers>;
   static constexpr size_t kBlock = 16;
-  void Finish();
-  int64_t StartOf(size_t i) const { return starts_[i]; }
-  int64_t EndOf(size_t i) const { return starts_[i] + durations_[i]; }
-  // How many segments start before the instant, looked for from `hint` on.
-  size_t CountBefore(int64_t time_ns, size_t block_hint) const;
-  void SumsBefore(int64_t time_ns, size_t& block_hint, int64_t* sums) const;
 
-  // Either the track's own columns or those below.
+  void Push(const Segment& segment);
+  void UseOwn();
+  void Finish();
+  int64_t EndOf(size_t i) const { return starts_[i] + int64_t{durations_[i]}; }
+  // The last block that begins at or before the instant, looked for from `block` on, where the
+  // instants of a caller ascend; blocks() where there is none.
+  size_t BlockAt(int64_t time_ns, size_t block) const;
+  size_t blocks() const { return block_starts_.size(); }
+  // Adds to sums what lies before the instant, which is in this block or behind it.
+  void AddBefore(int64_t time_ns, size_t block, Sums& sums) const;
+  template <class Take>
+  void ForEachColumn(std::span<const int64_t> bounds, Take&& take) const;
+
+  // Either the track's own columns or those below. durations: none is SpanColumns::kLongDuration.
   const int64_t* starts_ = nullptr;
   const uint32_t* durations_ = nullptr;
-  const uint16_t* span_classes_ = nullptr;  // null: own_layers_
+  const uint16_t* kinds_ = nullptr;
   size_t size_ = 0;
 
   Column<int64_t> own_starts_;
   Column<uint32_t> own_durations_;
-  Column<uint8_t> own_layers_;
-  Column<uint8_t> own_origins_;
-  Column<uint32_t> own_indices_;
-  std::vector<uint32_t> own_kinds_;  // by index into layer tables; see lane_index.cpp
+  Column<uint16_t> own_kinds_;
+  Column<uint32_t> own_indices_;  // origin in the upper two bits; empty: the span of this number
 
-  std::vector<uint32_t> layer_kinds_;
-  std::vector<uint8_t> layer_of_class_;  // by span class
-  Column<int64_t> block_starts_;         // of the first segment in each block
-  Column<int64_t> block_sums_;           // [block][layer]: nanoseconds in all blocks before
+  std::vector<uint16_t> layer_kinds_;
+  std::vector<uint8_t> layer_of_kind_;
+  Column<int64_t> block_starts_;  // of the first segment in each block
+  Column<int64_t> block_sums_;    // [block][layer]: nanoseconds in all blocks before
 };
 
 }  // namespace stallscope::timeline

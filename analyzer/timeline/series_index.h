@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "analyzer/base/column.h"
-#include "analyzer/model/run.h"
 
 namespace stallscope::timeline {
 
@@ -38,8 +37,8 @@ class SeriesIndex {
   float highest() const { return highest_; }
   // The value that holds at an instant; nothing before the first.
   std::optional<float> ValueAt(int64_t time_ns) const;
-  // The columns are those of LaneIndex::Draw. The last value holds on to the end.
-  void Draw(model::TimeRange range, std::span<SeriesColumn> columns) const;
+  // `bounds` as ColumnBounds (lane_index.h) makes them. The last value holds on to the end.
+  void Draw(std::span<const int64_t> bounds, std::span<SeriesColumn> columns) const;
   size_t Bytes() const;
 
  private:
@@ -47,7 +46,9 @@ class SeriesIndex {
     float low;
     float high;
   };
+  void BuildExtents();
   Extent ExtentOf(size_t first, size_t last) const;
+  double AreaBefore(int64_t time_ns, size_t count) const;
 
   Column<int64_t> times_;
   Column<float> values_;
