@@ -2,6 +2,7 @@
 
 #include <imgui.h>
 
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -58,6 +59,10 @@ class Loop {
       if (frames <= 0) continue;
       frames = DrawFrame() ? kFramesAfterEvent : frames - 1;
     }
+    const std::array<int, 2> size = window_.Size();
+    Intents intents;
+    intents.Add(intent::SetWindowSize{size[0], size[1]});
+    session_.Apply(intents);
   }
 
  private:
@@ -88,7 +93,7 @@ class Loop {
     }
     if (const auto path = dialog_.Poll()) {
       if (!path->empty() && asked_ == Request::Kind::kOpenDialog) {
-        intents.Add(intent::OpenFile{*path, false});
+        views::AnswerOpen(*session_.state(), *path, intents);
       } else if (!path->empty()) {
         views::AnswerSave(*session_.state(), *path, intents);
       }

@@ -28,14 +28,20 @@ constexpr std::array<std::pair<Key, int>, 16> kPlaces = {{{Key::kEscape, 256},
                                                           {Key::kF5, 294},
                                                           {Key::kF11, 300}}};
 
-bool IsTyped(Key key) { return key == viewmodel::KeyOf('?') || key == viewmodel::KeyOf('/'); }
+// By what is typed, whatever keys a keyboard needs for it.
+bool IsTyped(const Chord& chord) {
+  const Key key = chord.key;
+  return !chord.ctrl && !chord.alt &&
+         (key == viewmodel::KeyOf('?') || key == viewmodel::KeyOf('/') ||
+          key == viewmodel::KeyOf('+'));
+}
 
 // How often it went down since the last frame; held keys repeat where the command wants it.
 int Presses(const Chord& chord, bool repeats) {
   const ImGuiIO& io = ImGui::GetIO();
   if (chord.key == Key::kNone) return 0;
   // Shift is part of typing '?'.
-  if (IsTyped(chord.key) && !chord.ctrl && !chord.alt) {
+  if (IsTyped(chord)) {
     int typed = 0;
     for (const ImWchar letter : io.InputQueueCharacters) {
       typed += letter == static_cast<ImWchar>(chord.key) ? 1 : 0;
@@ -86,13 +92,13 @@ void MapKeys(ImGuiIO& io) {
 }
 
 int PlaceOf(Key key) {
-  if (IsTyped(key)) return -1;
   for (const auto& [named, place] : kPlaces) {
     if (named == key) return place;
   }
   const auto printed = static_cast<int>(key);
-  // The unshifted sign of the key that carries '+'.
+  // The unshifted sign of the key that carries the other.
   if (key == viewmodel::KeyOf('+')) return '=';
+  if (key == viewmodel::KeyOf('?')) return '/';
   return printed > 0 && printed < 128 ? printed : -1;
 }
 
@@ -109,6 +115,7 @@ void HandleKeys(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
       const int presses = Presses(chord, command.repeats);
       if (presses <= 0 || (command.enabled != nullptr && !command.enabled(state))) continue;
       for (int i = 0; i < presses; ++i) command.run(state, intents);
+      break;  // both of its keys may be one on this keyboard
     }
   }
 }

@@ -13,7 +13,7 @@ namespace stallscope::views {
 // codes, also where there is no GLFW.
 void MapKeys(ImGuiIO& io);
 
-// The place of a key in ImGuiIO::KeysDown; -1 where it is told by what is typed ('?', '/').
+// The place of a key in ImGuiIO::KeysDown; -1 where it has none.
 int PlaceOf(viewmodel::Key key);
 
 // Runs the commands whose keys are pressed, unless a text field wants them.

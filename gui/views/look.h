@@ -62,6 +62,7 @@ struct Look {
   float Px(float pixels) const { return pixels * scale; }
   // From one line of a list or lane to the next.
   float Pitch() const { return std::round(Px(23)); }
+  float SmallPitch() const { return std::round(Px(17)); }
 };
 
 Look& TheLook();

@@ -19,8 +19,10 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
-// Answers what the state asks a path to save under for, whoever asked for it: this box or a dialog
-// of the desktop.
+// Answers what the state asks a file to open for, and
+void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents);
+// what it asks a path to save under for, whoever asked: this box or a dialog of the
+// desktop.
 void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents);
 
 // A box over the window: at `top` (0 to 1 of its height) in the middle, so wide and at most so high

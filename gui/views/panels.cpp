@@ -17,7 +17,7 @@ void TellSize(Panel panel, const session::State& state, Intents& intents) {
   session::PanelSize size;
   size.width = static_cast<int>(room.x);
   size.height = static_cast<int>(room.y);
-  size.line = look.Pitch();
+  size.line = panel == Panel::kPipeline ? look.SmallPitch() : look.Pitch();
   // Of figures: what labels are mostly made of.
   size.character = WidthOf(*look.fonts.small, "0123456789") / 10;
   if (size != state.sizes[session::At(panel)])

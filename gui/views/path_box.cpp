@@ -16,10 +16,22 @@ namespace stallscope::views {
 namespace {
 
 namespace intent = session::intent;
+using session::OpenWhat;
 using session::SaveWhat;
 
 std::string_view TitleOf(const session::State& state) {
-  if (state.overlay == session::Overlay::kOpenPath) return "Open a trace";
+  if (state.overlay == session::Overlay::kOpenPath) {
+    switch (state.open) {
+      case OpenWhat::kTrace:
+        return "Open a trace";
+      case OpenWhat::kBase:
+        return "Open a trace to compare with";
+      case OpenWhat::kSpec:
+        return "Open a spec";
+      case OpenWhat::kSweep:
+        return "Open a sweep";
+    }
+  }
   switch (state.save) {
     case SaveWhat::kHtml:
       return "Save the report as HTML";
@@ -60,6 +72,19 @@ std::vector<std::string> Completions(const std::string& text, size_t most) {
 }
 
 }  // namespace
+
+void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents) {
+  switch (state.open) {
+    case OpenWhat::kTrace:
+      return intents.Add(intent::OpenFile{path, false});
+    case OpenWhat::kBase:
+      return intents.Add(intent::OpenFile{path, true});
+    case OpenWhat::kSpec:
+      return intents.Add(intent::OpenSpec{path});
+    case OpenWhat::kSweep:
+      return intents.Add(intent::OpenSweep{path});
+  }
+}
 
 void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents) {
   switch (state.save) {
@@ -103,7 +128,7 @@ void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents)
     if (accepted && !memory.path_text.empty()) {
       intents.Add(intent::SetOverlay{session::Overlay::kNone});
       if (open) {
-        intents.Add(intent::OpenFile{memory.path_text, false});
+        AnswerOpen(state, memory.path_text, intents);
       } else {
         AnswerSave(state, memory.path_text, intents);
       }

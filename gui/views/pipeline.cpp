@@ -45,37 +45,56 @@ void DrawGauge(const Canvas& canvas, const Pipe& pipe, ImVec2 middle) {
   canvas.list.AddRect(from, to, look.colors.muted, look.Px(2), 0, std::max(1.0f, look.Px(1)));
 }
 
-void DrawPipe(const Canvas& canvas, const Pipe& pipe) {
-  const Look& look = TheLook();
+// The way of a pipe. Where the chain goes on in the next row it runs around the boxes between.
+std::vector<ImVec2> WayOf(const Canvas& canvas, const Pipe& pipe) {
   const ImVec2 from = canvas.At(pipe.x0, pipe.y0);
   const ImVec2 to = canvas.At(pipe.x1, pipe.y1);
-  const float thick = std::max(look.Px(2), pipe.width * canvas.line);
-  const ImU32 color = look.colors.border;
-  if (std::abs(from.y - to.y) < 1) {
-    canvas.list.AddRectFilled({from.x, from.y - thick / 2}, {to.x, from.y + thick / 2}, color);
-  } else {
-    const float reach = std::max(look.Px(30), std::abs(to.x - from.x) / 2);
-    canvas.list.AddBezierCubic(from, {from.x + reach, from.y}, {to.x - reach, to.y}, to, color,
-                               thick);
+  if (std::abs(from.y - to.y) < 1) return {from, to};
+  const float out = TheLook().Px(16);
+  if (to.x > from.x) {
+    const float middle = std::round((from.x + to.x) / 2);
+    return {from, {middle, from.y}, {middle, to.y}, to};
   }
+  const float between = std::round((from.y + to.y) / 2);
+  return {from,
+          {from.x + out, from.y},
+          {from.x + out, between},
+          {to.x - out, between},
+          {to.x - out, to.y},
+          to};
+}
+
+void DrawPipe(const Canvas& canvas, const Pipe& pipe) {
+  const Look& look = TheLook();
+  const std::vector<ImVec2> way = WayOf(canvas, pipe);
+  const ImVec2 to = way.back();
+  const float thick = std::max(look.Px(2), pipe.width * canvas.line);
+  canvas.list.AddPolyline(way.data(), static_cast<int>(way.size()), look.colors.border, 0, thick);
   // Which way it flows.
   const float tip = std::max(look.Px(6), thick * 0.8f);
   canvas.list.AddTriangleFilled({to.x - tip, to.y - tip}, {to.x, to.y}, {to.x - tip, to.y + tip},
                                 look.colors.faint);
-  const ImVec2 middle((from.x + to.x) / 2, (from.y + to.y) / 2);
+  // In the middle of the middle piece stands what it carries.
+  const size_t half_way = (way.size() - 1) / 2;
+  const ImVec2 a = way[half_way];
+  const ImVec2 b = way[half_way + 1];
+  const ImVec2 middle((a.x + b.x) / 2, (a.y + b.y) / 2);
   if (pipe.queue) DrawGauge(canvas, pipe, middle);
   const ImFont& small = *look.fonts.small;
-  const float room = std::max(look.Px(40), std::abs(to.x - from.x));
-  const auto centred = [&](float y, ImU32 text_color, const std::string& text) {
+  const float room = std::max(look.Px(90), std::abs(b.x - a.x) - look.Px(6));
+  const auto centred = [&](float y, const std::string& text) {
     const std::string shown = Cut(small, text, room);
-    Put(canvas.list, small, {middle.x - WidthOf(small, shown) / 2, y}, text_color, shown);
+    Put(canvas.list, small, {middle.x - WidthOf(small, shown) / 2, y}, look.colors.muted, shown);
   };
-  const float half = pipe.queue ? look.Px(17) : thick / 2 + look.Px(2);
-  centred(middle.y - half - small.FontSize, look.colors.muted, pipe.text);
-  if (pipe.queue) centred(middle.y + half, look.colors.muted, pipe.queue->text);
-  const ImVec2 low(std::min(from.x, to.x), std::min(from.y, to.y) - look.Px(18));
-  const ImVec2 high(std::max(from.x, to.x), std::max(from.y, to.y) + look.Px(18));
-  if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(low, high)) ShowTooltip(pipe.tooltip);
+  const float half = std::max(pipe.queue ? look.Px(17) : 0, thick / 2 + look.Px(2));
+  centred(middle.y - half - small.FontSize, pipe.text);
+  if (pipe.queue) centred(middle.y + half, pipe.queue->text);
+  const ImVec2 reach(std::max(look.Px(20), std::abs(b.x - a.x) / 2), look.Px(30));
+  if (ImGui::IsWindowHovered() &&
+      ImGui::IsMouseHoveringRect({middle.x - reach.x, middle.y - reach.y},
+                                 {middle.x + reach.x, middle.y + reach.y})) {
+    ShowTooltip(pipe.tooltip);
+  }
 }
 
 void DrawBox(const Canvas& canvas, const StageBox& box, const session::State& state,
