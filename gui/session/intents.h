@@ -20,7 +20,7 @@ namespace intent {
 
 // --- Runs ---
 struct OpenFile {
-  std::string path;
+  std::string path;      // empty: ask
   bool as_base = false;  // to compare the active run with
 };
 struct OpenRanks {
@@ -139,7 +139,7 @@ struct EditSweep {
 };
 struct StartSweep {};
 struct OpenSweep {
-  std::string path;
+  std::string path;  // empty: ask
 };
 
 // --- Record ---
@@ -151,7 +151,7 @@ struct SetKnob {
   std::string value;
 };
 struct OpenSpec {
-  std::string path;
+  std::string path;  // empty: ask
 };
 struct SaveSpec {
   std::string path;  // empty: ask
@@ -192,7 +192,9 @@ struct Escape {};
 struct TourStep {
   int step = 0;  // 3: done
 };
-struct AskToOpen {};
+struct AskToOpen {
+  OpenWhat what = OpenWhat::kTrace;
+};
 struct SetTheme {
   Theme theme = Theme::kDark;
 };
@@ -202,6 +204,11 @@ struct SetScale {
 struct SetPanelSize {
   Panel panel = Panel::kOverview;
   PanelSize size;
+};
+// Kept for the next start.
+struct SetWindowSize {
+  int width = 0;
+  int height = 0;
 };
 struct Quit {};
 

@@ -47,6 +47,7 @@ struct OpenRun {
   std::shared_ptr<const SpanTable> spans;
   // With kPricing and later; its gains are predicted with kReady.
   Analysis whole;
+  std::shared_ptr<const std::vector<timeline::LaneIndex>> devices;  // analysis.h
   std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
 
   bool following = false;  // the file is still written, and read again as it grows

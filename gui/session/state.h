@@ -29,13 +29,16 @@ using JobNumber = uint32_t;
 
 enum class JobKind : uint8_t {
   kOpen,
+  kFollow,
   kAnalyse,
   kSpans,
+  kFind,
   kExplain,
   kCompare,
   kSweep,
   kVerify,
   kRecord,
+  kSettings,
   kExport
 };
 
@@ -81,7 +84,8 @@ struct Request {
   Panel panel = Panel::kOverview;
 };
 
-// What a path that is being asked for will be used for.
+// What a path that is being asked for is, and what it will be used for.
+enum class OpenWhat : uint8_t { kTrace, kBase, kSpec, kSweep };
 enum class SaveWhat : uint8_t { kHtml, kPicture, kPatchedSpec, kSpec, kTrace, kTable };
 
 struct SpanListing {
@@ -198,6 +202,7 @@ struct State {
   std::vector<Job> jobs;
   std::vector<Notice> notices;
   Overlay overlay = Overlay::kNone;
+  OpenWhat open = OpenWhat::kTrace;  // with kOpenPath or an open dialog: OpenFile, OpenSpec, ...
   SaveWhat save = SaveWhat::kHtml;   // with kSavePath or a save dialog
   size_t save_finding = 0;           // with kPatchedSpec
   int tour_step = 0;                 // with kTour: 0, 1, 2

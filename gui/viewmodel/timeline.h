@@ -123,19 +123,20 @@ struct TimelineModel {
 
 // The lanes of a run in their order, with what is collapsed left out. Cheap; no columns.
 struct LanePlan {
+  // Every member has an initialiser: an entry that names only some warns of no missing one.
   struct Entry {
     LaneKind kind = LaneKind::kThread;
-    std::string key;
-    std::string name;
-    std::string detail;
+    std::string key = {};
+    std::string name = {};
+    std::string detail = {};
     int indent = 0;
     bool group = false;
     bool collapsed = false;
     float height = 1;
-    TrackId track;
-    StageId stage;
+    TrackId track = {};
+    StageId stage = {};
     size_t index = 0;
-    std::vector<TrackId> members;  // of a group: the tracks that it is drawn from
+    std::vector<TrackId> members = {};  // of a group: the tracks that it is drawn from
   };
   std::vector<Entry> entries;
 };
