@@ -7,6 +7,7 @@
 #include "analyzer/attribution/partition.h"
 #include "analyzer/attribution/queue_use.h"
 #include "analyzer/attribution/stage_use.h"
+#include "analyzer/attribution/stall_detail.h"
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/attribution/window.h"
@@ -30,31 +31,60 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   if (!attribution.memory.peak_rss_bytes.has_value()) {
     limits.push_back("memory.peak_rss_bytes: no memory counters are recorded");
   }
-  limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+  if (!attribution.memory.device_peak_bytes.has_value()) {
+    limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+  }
+  if (!attribution.arithmetic.has_value()) {
+    limits.push_back(run.info.device.kind == "emulated"
+                         ? "arithmetic: an emulated device computes nothing"
+                         : "arithmetic: the trace does not tell what a step computes");
+  } else if (!attribution.arithmetic->peak_flops_per_s.has_value()) {
+    limits.push_back("arithmetic.peak_flops_per_s: the device does not tell it");
+  }
 }
 
-}  // namespace
+// What every answer about a window's stalls is found from. The blame's input points into it.
+struct Groundwork {
+  Groundwork(const model::Run& of, const Window& in, unsigned threads)
+      : run(of),
+        window(in),
+        partition(PartitionWindow(run, window, model::StepIntervals(run))),
+        counters(run, window),
+        views(ViewTracks(run, threads)),
+        buckets(partition.steps),
+        totals(PassOverSpans(views, window, buckets, threads)),
+        split(views, totals, RatesOfThreads(run, counters), window),
+        serial(SerialStages(run)) {}
+  BlameInput ForBlame() const {
+    return {run, window, partition, views, totals, split, buckets, serial};
+  }
 
-Attribution Attribute(const model::Run& run, unsigned threads) {
+  const model::Run& run;
+  const Window window;
+  Partition partition;
+  const CounterRates counters;
+  const std::vector<TrackView> views;
+  const StepBuckets buckets;
+  const SpanTotals totals;
+  const WorkSplit split;
+  const std::vector<bool> serial;
+};
+
+Attribution AttributeWindow(const model::Run& run, const Window& window, unsigned threads) {
+  Groundwork ground(run, window, threads);
+  Partition& partition = ground.partition;
+  const CounterRates& counters = ground.counters;
+  const std::vector<TrackView>& views = ground.views;
+  const SpanTotals& totals = ground.totals;
+  const WorkSplit& split = ground.split;
+  const std::vector<bool>& serial = ground.serial;
   Attribution result;
-  const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
-  result.window = ChooseWindow(run, intervals);
-  const Window& window = result.window;
-  Partition partition = PartitionWindow(run, window, intervals);
-
+  result.window = window;
   uint64_t samples = 0;
   for (const StepShare& step : partition.steps) samples += step.samples;
-  const CounterRates counters(run, window);
   result.cpu = UseOfCpu(run, counters);
 
-  const std::vector<TrackView> views = ViewTracks(run, threads);
-  const StepBuckets buckets(partition.steps);
-  const SpanTotals totals = PassOverSpans(views, window, buckets, threads);
-  const WorkSplit split(views, totals, RatesOfThreads(run, counters), window);
-  const std::vector<bool> serial = SerialStages(run);
-
-  StallBlame blame =
-      BlameStalls({run, window, partition, views, totals, split, buckets, serial}, threads);
+  StallBlame blame = BlameStalls(ground.ForBlame(), threads);
   result.blame = std::move(blame.blame);
   result.stragglers = std::move(blame.stragglers);
 
@@ -69,6 +99,7 @@ Attribution Attribute(const model::Run& run, unsigned threads) {
   result.kernels = UseOfKernels(run, window);
   result.idle = IdleOfDevices(run, window, partition);
   result.breakdown = Breakdown(partition, window);
+  result.arithmetic = ArithmeticOf(run, window, result.breakdown, partition.timelines.size());
   result.throughput = ThroughputOf(partition, window);
   if (window.steps > 0) result.step_ns = StepTimes(partition);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);
@@ -77,6 +108,29 @@ Attribution Attribute(const model::Run& run, unsigned threads) {
   result.timelines = std::move(partition.timelines);
   result.steps = std::move(partition.steps);
   return result;
+}
+
+}  // namespace
+
+Attribution Attribute(const model::Run& run, unsigned threads) {
+  return AttributeWindow(run, ChooseWindow(run, model::StepIntervals(run)), threads);
+}
+
+Attribution AttributeRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
+                           unsigned threads) {
+  return AttributeWindow(run, WindowWithin(start_ns, end_ns, run, model::StepIntervals(run)),
+                         threads);
+}
+
+std::vector<StallDetail> StallDetails(const model::Run& run, unsigned threads) {
+  const Groundwork ground(run, ChooseWindow(run, model::StepIntervals(run)), threads);
+  return DetailStalls(ground.ForBlame(), threads);
+}
+
+std::vector<ChainLink> ExplainStall(const model::Run& run, size_t step_row, unsigned threads) {
+  // Of the whole run: the step may be one of the warm-up.
+  const Groundwork ground(run, WindowAfter(0, run, model::StepIntervals(run)), threads);
+  return ChainOfStall(ground.ForBlame(), step_row, threads);
 }
 
 StepPartition PartitionSteps(const model::Run& run) {

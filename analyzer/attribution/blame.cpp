@@ -68,10 +68,11 @@ class Blamer {
         bursts_(input.run, input.partition, input.totals, input.buckets),
         paths_(input.run, input.views, RowsOf(stalls), threads) {}
 
-  Shares Explain(const Stall& stall) const {
+  Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {
     const trace::Step& step = input_.run.rows.steps[stall.row];
     const std::vector<ItemPaths::Node> path = paths_.Of(step.batch);
     Shares raw;
+    raw.KeepLinks(links);
     for (const Interval& piece : stall.pieces) {
       walk_.ExplainStall(path, step.track, piece, raw);
     }
@@ -164,15 +165,63 @@ void KeepTheWorst(const Window& window, std::vector<int64_t> stalls,
   if (stragglers.size() > kMostStragglers) stragglers.resize(kMostStragglers);
 }
 
-}  // namespace
-
-StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
-  StallBlame result;
+std::vector<std::vector<Stall>> AllStalls(const BlameInput& input) {
   std::vector<std::vector<Stall>> stalls;
   const std::vector<model::StepInterval> intervals = model::StepIntervals(input.run);
   for (const DeviceTimeline& timeline : input.partition.timelines) {
     stalls.push_back(StallsOf(input.run, input.window, intervals, timeline));
   }
+  return stalls;
+}
+
+}  // namespace
+
+std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads) {
+  const std::vector<std::vector<Stall>> stalls = AllStalls(input);
+  const Blamer blamer(input, stalls, threads);
+  std::vector<StallDetail> details;
+  for (size_t d = 0; d < stalls.size(); ++d) {
+    const DeviceTimeline& timeline = input.partition.timelines[d];
+    std::vector<std::vector<StallDetail>> pieces(stalls[d].size());
+    ForEachParallel(stalls[d].size(), threads, [&](size_t i) {
+      const Stall& stall = stalls[d][i];
+      const Shares shares = blamer.Explain(stall);
+      const bool only_bursts = blamer.OnlyBursts(stall);
+      for (const Shares::Share& share : shares.shares()) {
+        pieces[i].push_back({stall.row, timeline.rank, timeline.device,
+                             stall.pieces.front().start_ns, stall.pieces.back().end_ns, share.stage,
+                             blamer.Relabelled(share, only_bursts), share.ns});
+      }
+    });
+    for (const auto& piece : pieces) details.insert(details.end(), piece.begin(), piece.end());
+  }
+  std::stable_sort(details.begin(), details.end(), [](const StallDetail& a, const StallDetail& b) {
+    return a.step_row < b.step_row;
+  });
+  return details;
+}
+
+std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads) {
+  std::vector<std::vector<Stall>> stalls = AllStalls(input);
+  for (std::vector<Stall>& device : stalls) {
+    device.erase(std::remove_if(device.begin(), device.end(),
+                                [&](const Stall& stall) { return stall.row != step_row; }),
+                 device.end());
+  }
+  const Blamer blamer(input, stalls, threads);
+  std::vector<ChainLink> links;
+  for (const std::vector<Stall>& device : stalls) {
+    if (!links.empty()) break;  // several devices wait for the same batch: one tells for all
+    for (const Stall& stall : device) blamer.Explain(stall, &links);
+  }
+  std::stable_sort(links.begin(), links.end(),
+                   [](const ChainLink& a, const ChainLink& b) { return a.start_ns < b.start_ns; });
+  return links;
+}
+
+StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
+  StallBlame result;
+  const std::vector<std::vector<Stall>> stalls = AllStalls(input);
   const Blamer blamer(input, stalls, threads);
 
   std::mutex mutex;

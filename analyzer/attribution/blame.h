@@ -6,6 +6,7 @@
 
 #include "analyzer/attribution/partition.h"
 #include "analyzer/attribution/span_pass.h"
+#include "analyzer/attribution/stall_detail.h"
 #include "analyzer/attribution/stall_walk.h"
 
 namespace stallscope::attribution {
@@ -27,6 +28,10 @@ struct BlameInput {
   const std::vector<bool>& serial;  // by stage
 };
 StallBlame BlameStalls(const BlameInput& input, unsigned threads);
+
+// The same stall by stall (stall_detail.h), without what no step explains.
+std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads);
+std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads);
 
 }  // namespace stallscope::attribution
 

@@ -141,4 +141,28 @@ DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Part
   return idle;
 }
 
+std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& window,
+                                       const PerCategory<std::optional<CategoryTotal>>& breakdown,
+                                       size_t devices) {
+  if (run.info.flops_per_step == 0 || run.info.device.kind == "emulated") return std::nullopt;
+  if (window.steps == 0 || window.ns() <= 0) return std::nullopt;
+  constexpr double kPerSecond = 1e9;
+  Arithmetic arithmetic;
+  arithmetic.flops_per_step = run.info.flops_per_step;
+  const double flops =
+      static_cast<double>(run.info.flops_per_step) * static_cast<double>(window.steps);
+  arithmetic.flops_per_s = flops / static_cast<double>(window.ns()) * kPerSecond;
+  const auto& compute = breakdown[At(Category::kCompute)];
+  if (compute.has_value() && compute->ns > 0 && devices > 0) {
+    arithmetic.flops_per_s_computing =
+        flops / static_cast<double>(devices) / static_cast<double>(compute->ns) * kPerSecond;
+  }
+  if (run.info.device.peak_flops_per_s != 0 && devices > 0) {
+    const auto peak = static_cast<double>(run.info.device.peak_flops_per_s);
+    arithmetic.peak_flops_per_s = peak;
+    arithmetic.fraction_of_peak = arithmetic.flops_per_s / (peak * static_cast<double>(devices));
+  }
+  return arithmetic;
+}
+
 }  // namespace stallscope::attribution

@@ -139,7 +139,7 @@ void Add(const Slice& slice, Interval range, PerCategory<int64_t>& ns) {
 std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
                                   const std::vector<model::StepInterval>& intervals,
                                   const std::vector<DeviceTimeline>& timelines) {
-  if (intervals.empty()) {
+  if (window.rows == 0) {
     StepShare all;
     all.start_ns = window.start_ns;
     all.end_ns = window.end_ns;
@@ -153,7 +153,7 @@ std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
   std::vector<StepShare> steps;
   steps.reserve(window.rows);
   std::vector<size_t> next(timelines.size());  // the slice where each timeline's next step begins
-  for (size_t row = window.first_row; row < intervals.size(); ++row) {
+  for (size_t row = window.first_row; row < window.first_row + window.rows; ++row) {
     StepShare step;
     step.index = intervals[row].index;
     step.rank = run.RankOfStep(row);

@@ -1,6 +1,7 @@
 #include "analyzer/attribution/stall_walk.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace stallscope::attribution {
@@ -9,6 +10,17 @@ namespace {
 // A chain of threads that wait for each other is as long as the pipeline at most; a longer one goes
 // in circles.
 constexpr int kMostLinks = 24;
+
+Cause LargestOf(const Split& split) {
+  const std::array<std::pair<int64_t, Cause>, 4> parts = {
+      {{split.cpu_ns, Cause::kCpu},
+       {split.contention_ns, Cause::kCpuContention},
+       {split.blocked_ns, Cause::kBlocked},
+       {split.unknown_ns, Cause::kUnknown}}};
+  return std::max_element(parts.begin(), parts.end(),
+                          [](const auto& a, const auto& b) { return a.first < b.first; })
+      ->second;
+}
 
 bool IsWork(const TrackView& view, size_t span) {
   return view.ClassOf(span).kind == trace::SpanKind::kWork;
@@ -69,6 +81,11 @@ std::optional<Shares::Item> Shares::Heaviest() const {
   return most;
 }
 
+void Shares::Link(TrackId track, StageId stage, Cause cause, Interval part, int depth) {
+  if (links_ == nullptr || part.ns() <= 0) return;
+  links_->push_back({track, stage, cause, part.start_ns, part.end_ns, depth});
+}
+
 StallWalk::StallWalk(const model::Run& run, const std::vector<TrackView>& views,
                      const WorkSplit& split)
     : run_(run), views_(views), split_(split) {
@@ -122,17 +139,23 @@ void StallWalk::Explain(TrackId track, Interval range, int depth, Shares& shares
       range,
       [&](size_t span, Interval part) {
         if (IsWork(view, span)) {
-          ExplainWork(view, span, part, shares);
+          ExplainWork(view, span, part, depth, shares);
         } else if (depth >= kMostLinks) {
-          shares.Add(view.StageOf(span), Cause::kUnknown, part.ns());
+          Give(view, view.StageOf(span), Cause::kUnknown, part, depth, shares);
         } else {
           ExplainWait(view, span, part, depth, shares);
         }
       },
-      [&](size_t after, Interval part) { ExplainGap(view, after, part, shares); });
+      [&](size_t after, Interval part) { ExplainGap(view, after, part, depth, shares); });
 }
 
-void StallWalk::ExplainWork(const TrackView& view, size_t span, Interval part,
+void StallWalk::Give(const TrackView& view, StageId stage, Cause cause, Interval part, int depth,
+                     Shares& shares) {
+  shares.Add(stage, cause, part.ns());
+  shares.Link(view.track().info.id, stage, cause, part, depth);
+}
+
+void StallWalk::ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
                             Shares& shares) const {
   const StageId stage = view.ClassOf(span).stage;
   const Split split = split_.Of(view, span, part.ns());
@@ -141,6 +164,7 @@ void StallWalk::ExplainWork(const TrackView& view, size_t span, Interval part,
   shares.Add(stage, Cause::kBlocked, split.blocked_ns);
   shares.Add(stage, Cause::kUnknown, split.unknown_ns);
   shares.AddItem(ItemId{view.track().spans.item[span]}, stage, part.ns());
+  shares.Link(view.track().info.id, stage, LargestOf(split), part, depth);
 }
 
 void StallWalk::ExplainWait(const TrackView& view, size_t span, Interval part, int depth,
@@ -153,19 +177,19 @@ void StallWalk::ExplainWait(const TrackView& view, size_t span, Interval part, i
     case trace::WaitCause::kLock:
       return ExplainTurn(view, wait.queue, part, depth, shares);
     case trace::WaitCause::kIo:
-      return shares.Add(stage, Cause::kIo, part.ns());
+      return Give(view, stage, Cause::kIo, part, depth, shares);
     case trace::WaitCause::kFull: {
       // Nobody asks for less while the trainer waits: a full queue is one whose head is missing.
       const bool ordered =
           stage.known() && run_.stages[stage.value].ordered && run_.stages[stage.value].workers > 1;
-      return shares.Add(stage, ordered ? Cause::kOrder : Cause::kUnknown, part.ns());
+      return Give(view, stage, ordered ? Cause::kOrder : Cause::kUnknown, part, depth, shares);
     }
     case trace::WaitCause::kDevice:
-      return shares.Add(stage, Cause::kBlocked, part.ns());
+      return Give(view, stage, Cause::kBlocked, part, depth, shares);
     case trace::WaitCause::kUnknown:
       break;
   }
-  shares.Add(stage, Cause::kUnknown, part.ns());
+  Give(view, stage, Cause::kUnknown, part, depth, shares);
 }
 
 void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, int depth,
@@ -179,7 +203,8 @@ void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, 
   if (!waker.known() || waker == self) {
     const std::vector<TrackId>& workers = TracksOf(producer, view);
     if (!workers.empty()) return ExplainWorkers(workers, part, depth + 1, shares);
-    return shares.Add(producer.known() ? producer : view.StageOf(span), Cause::kUnknown, part.ns());
+    return Give(view, producer.known() ? producer : view.StageOf(span), Cause::kUnknown, part,
+                depth, shares);
   }
   ExplainHead(producer, waker, part, depth + 1, shares);
 }
@@ -190,7 +215,7 @@ void StallWalk::ExplainHead(StageId stage, TrackId head, Interval part, int dept
   if (part.ns() <= 0) return;
   Intervals rest = {part};
   for (const Interval& held : HeldByOrder(stage, views_[head.value], part)) {
-    shares.Add(stage, Cause::kOrder, held.ns());
+    Give(views_[head.value], stage, Cause::kOrder, held, depth, shares);
     rest = Subtract(rest, held);
   }
   for (const Interval& piece : rest) Explain(head, piece, depth, shares);
@@ -258,7 +283,7 @@ void StallWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, 
       open = Subtract(open, at);
     }
   }
-  for (const Interval& rest : open) shares.Add(stage, Cause::kLock, rest.ns());
+  for (const Interval& rest : open) Give(view, stage, Cause::kLock, rest, depth, shares);
 }
 
 // Without knowing who brought it: equal shares over the workers at work, at each instant; where
@@ -298,13 +323,14 @@ void StallWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval par
     // All of them wait for the same: one tells for all.
     if (busy.empty()) busy.push_back(workers.front());
     Shares all;
+    all.KeepLinks(shares.links());
     for (const TrackId worker : busy) Explain(worker, piece, depth, all);
     shares.AddMean(all, static_cast<int64_t>(busy.size()));
   }
 }
 
 // Nothing is recorded: handing on what the span before it made, unless events were lost then.
-void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part,
+void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
                            Shares& shares) const {
   StageId stage = view.track().info.stage;
   if (after > 0 && IsWork(view, after - 1)) stage = view.ClassOf(after - 1).stage;
@@ -318,6 +344,8 @@ void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part,
   }
   shares.Add(stage, Cause::kUnknown, lost);
   const Split split = split_.OfGap(view, part.ns() - lost);
+  shares.Link(view.track().info.id, stage,
+              lost * 2 > part.ns() ? Cause::kUnknown : LargestOf(split), part, depth);
   shares.Add(stage, Cause::kCpu, split.cpu_ns);
   shares.Add(stage, Cause::kCpuContention, split.contention_ns);
 }

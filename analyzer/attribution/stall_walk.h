@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/attribution/item_paths.h"
+#include "analyzer/attribution/stall_detail.h"
 #include "analyzer/attribution/track_view.h"
 #include "analyzer/attribution/work_split.h"
 
@@ -39,9 +40,15 @@ class Shares {
   // The element and stage with the most.
   std::optional<Item> Heaviest() const;
 
+  // Where each nanosecond was found, for whoever draws it. Nothing is kept without a list.
+  void KeepLinks(std::vector<ChainLink>* links) { links_ = links; }
+  std::vector<ChainLink>* links() const { return links_; }
+  void Link(TrackId track, StageId stage, Cause cause, Interval part, int depth);
+
  private:
   std::vector<Share> shares_;
   std::vector<Item> items_;
+  std::vector<ChainLink>* links_ = nullptr;
 };
 
 class StallWalk {
@@ -54,7 +61,11 @@ class StallWalk {
 
  private:
   void Explain(TrackId track, Interval range, int depth, Shares& shares) const;
-  void ExplainWork(const TrackView& view, size_t span, Interval part, Shares& shares) const;
+  void ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
+                   Shares& shares) const;
+  // All of a part for one cause.
+  static void Give(const TrackView& view, StageId stage, Cause cause, Interval part, int depth,
+                   Shares& shares);
   void ExplainWait(const TrackView& view, size_t span, Interval part, int depth,
                    Shares& shares) const;
   void ExplainEmpty(const TrackView& view, size_t span, Interval part, int depth,
@@ -66,7 +77,8 @@ class StallWalk {
   void ExplainHead(StageId stage, TrackId head, Interval part, int depth, Shares& shares) const;
   // Where order keeps at least half of the stage's other workers from going on.
   Intervals HeldByOrder(StageId stage, const TrackView& head, Interval part) const;
-  void ExplainGap(const TrackView& view, size_t after, Interval part, Shares& shares) const;
+  void ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
+                  Shares& shares) const;
   // The threads of a stage that work for the same rank as this track: another rank's never bring
   // what this one waits for.
   const std::vector<TrackId>& TracksOf(StageId stage, const TrackView& view) const;

@@ -7,12 +7,24 @@ namespace {
 
 constexpr size_t kLeastSteps = 3;
 
-size_t CountIndices(const std::vector<model::StepInterval>& intervals, size_t first) {
+size_t CountIndices(const std::vector<model::StepInterval>& intervals, size_t first, size_t end) {
   size_t count = 0;
-  for (size_t i = first; i < intervals.size(); ++i) {
+  for (size_t i = first; i < end; ++i) {
     if (i == first || intervals[i].index != intervals[i - 1].index) ++count;
   }
   return count;
+}
+
+// Counts rows [first_row, end) and spans their time.
+void Take(const std::vector<model::StepInterval>& intervals, size_t end, Window& window) {
+  window.rows = end - window.first_row;
+  window.steps = CountIndices(intervals, window.first_row, end);
+  window.start_ns = intervals[window.first_row].start_ns;
+  window.end_ns = window.start_ns;
+  for (size_t row = window.first_row; row < end; ++row) {
+    window.start_ns = std::min(window.start_ns, intervals[row].start_ns);
+    window.end_ns = std::max(window.end_ns, intervals[row].end_ns);
+  }
 }
 
 // The duration of each step, of several ranks the longest.
@@ -68,14 +80,27 @@ Window WindowAfter(size_t warmup_steps, const model::Run& run,
     }
     ++window.first_row;
   }
-  window.rows = intervals.size() - window.first_row;
-  window.steps = CountIndices(intervals, window.first_row);
-  window.start_ns = intervals[window.first_row].start_ns;
-  window.end_ns = window.start_ns;
-  for (size_t row = window.first_row; row < intervals.size(); ++row) {
-    window.start_ns = std::min(window.start_ns, intervals[row].start_ns);
-    window.end_ns = std::max(window.end_ns, intervals[row].end_ns);
+  Take(intervals, intervals.size(), window);
+  return window;
+}
+
+Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
+                    const std::vector<model::StepInterval>& intervals) {
+  const auto begins_within = [&](const model::StepInterval& step) {
+    return step.start_ns >= start_ns && step.start_ns < end_ns;
+  };
+  const auto first = std::find_if(intervals.begin(), intervals.end(), begins_within);
+  Window window;
+  if (first == intervals.end()) {
+    const model::TimeRange whole = model::WindowOf(run);
+    const int64_t last_ns = std::max(whole.start_ns, whole.end_ns);
+    window.start_ns = std::clamp(start_ns, whole.start_ns, last_ns);
+    window.end_ns = std::clamp(end_ns, window.start_ns, last_ns);
+    return window;
   }
+  const auto last = std::find_if(intervals.rbegin(), intervals.rend(), begins_within);
+  window.first_row = static_cast<size_t>(first - intervals.begin());
+  Take(intervals, static_cast<size_t>(last.base() - intervals.begin()), window);
   return window;
 }
 

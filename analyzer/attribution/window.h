@@ -20,6 +20,9 @@ size_t WarmupSteps(const std::vector<int64_t>& durations_ns);
 // The window that leaves out so many steps. Without steps it is the whole run.
 Window WindowAfter(size_t warmup_steps, const model::Run& run,
                    const std::vector<model::StepInterval>& intervals);
+// The steps that begin in the range; where none does, the range alone.
+Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
+                    const std::vector<model::StepInterval>& intervals);
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals);
 
 }  // namespace stallscope::attribution

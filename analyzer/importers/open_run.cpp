@@ -7,7 +7,9 @@
 #include "analyzer/importers/chrome/import.h"
 #include "analyzer/importers/foreign/byte_source.h"
 #include "analyzer/importers/foreign/unpacked_file.h"
+#include "analyzer/importers/nsys/nsys.h"
 #include "analyzer/importers/unknown_file.h"
+#include "analyzer/importers/xplane/xplane.h"
 #include "analyzer/model/loader.h"
 #include "analyzer/trace/reader.h"
 
@@ -19,8 +21,10 @@ struct Format {
   Result<model::Run> (*read)(ByteSource& source);
 };
 
-constexpr std::array<Format, 1> kFormats = {{
+constexpr std::array<Format, 3> kFormats = {{
     {chrome::LooksLikeTraceEvents, chrome::ReadTraceEvents},
+    {nsys::LooksLikeDatabase, nsys::ReadNsys},
+    {xplane::LooksLikeXSpace, xplane::ReadXPlane},
 }};
 
 void Replace(std::string& text, const std::string& from, const std::string& to) {

@@ -61,6 +61,8 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   device.set_name(run.device.name);
   device.set_memory_bytes(run.device.memory_bytes);
   device.set_driver(run.device.driver);
+  device.set_peak_memory_bytes(run.device.peak_memory_bytes);
+  device.set_peak_flops_per_s(run.device.peak_flops_per_s);
   to.set_tick_source(run.tick_source);
   to.set_ticks_per_second(run.ticks_per_second);
   to.set_start_ns(run.start_ns);
@@ -72,6 +74,7 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   for (const std::string& warning : run.warnings) to.add_warnings(warning);
   to.set_imported_from(run.imported_from);
   for (const std::string& limit : run.limits) to.add_limits(limit);
+  to.set_flops_per_step(run.flops_per_step);
 }
 
 void Encode(const Definitions& from, wire::Definitions& to) {

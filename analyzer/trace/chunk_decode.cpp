@@ -32,8 +32,12 @@ RunInfo Decode(wire::RunInfo& from) {
               from.host().cpu(),           from.host().cores_online(),
               from.host().cores_allowed(), from.host().cgroup_cores(),
               from.host().memory_bytes(),  from.host().memory_limit_bytes()};
-  run.device = {from.device().kind(), from.device().name(), from.device().memory_bytes(),
-                from.device().driver()};
+  run.device = {from.device().kind(),
+                from.device().name(),
+                from.device().memory_bytes(),
+                from.device().driver(),
+                from.device().peak_memory_bytes(),
+                from.device().peak_flops_per_s()};
   run.tick_source = from.tick_source();
   run.ticks_per_second = from.ticks_per_second();
   run.start_ns = ClampTime(from.start_ns());
@@ -45,6 +49,7 @@ RunInfo Decode(wire::RunInfo& from) {
   run.warnings.assign(from.warnings().begin(), from.warnings().end());
   run.imported_from = from.imported_from();
   run.limits.assign(from.limits().begin(), from.limits().end());
+  run.flops_per_step = from.flops_per_step();
   return run;
 }
 

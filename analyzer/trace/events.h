@@ -34,6 +34,8 @@ struct DeviceInfo {
   std::string name;
   uint64_t memory_bytes = 0;
   std::string driver;
+  uint64_t peak_memory_bytes = 0;  // allocated at the most; of several devices the fullest
+  uint64_t peak_flops_per_s = 0;   // of one device in the run's precision; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };
 
@@ -60,6 +62,7 @@ struct RunInfo {
   std::vector<std::string> warnings;
   std::string imported_from;        // the foreign format that it was made from; empty: recorded
   std::vector<std::string> limits;  // what that format cannot show
+  uint64_t flops_per_step = 0;  // of a step with a full batch, all replicas; 0: not known
   bool operator==(const RunInfo&) const = default;
 };
 

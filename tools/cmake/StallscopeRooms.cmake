@@ -11,8 +11,10 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
   "analyzer/importers/foreign|analyzer/model|isal"
+  "analyzer/importers/xplane|analyzer/importers/foreign|"
+  "analyzer/importers/nsys|analyzer/importers/foreign|sqlite"
   "analyzer/importers/chrome|analyzer/importers/foreign analyzer/model|simdjson xxhash"
-  "analyzer/importers|analyzer/importers/foreign analyzer/importers/chrome analyzer/model|"
+  "analyzer/importers|analyzer/importers/foreign analyzer/importers/chrome analyzer/importers/xplane analyzer/importers/nsys analyzer/model|"
   "analyzer/timeline|analyzer/model|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
   "analyzer/findings|analyzer/attribution analyzer/spec|"
@@ -32,6 +34,11 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/whatif|replay/simulate analyzer/report|"
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
+  "gui/session|replay/sweep analyzer/export|json"
+  "gui/viewmodel|gui/session analyzer/timeline|"
+  "gui/raster||imgui png"
+  "gui/views|gui/viewmodel|imgui"
+  "gui/app|gui/views gui/raster|glfw imgui cli11"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

@@ -40,17 +40,50 @@ size_t CommonCount(const std::map<trace::StringId, size_t>& counts) {
   return best.second;
 }
 
+// As often as there are rounds or a multiple of it, for most names.
+bool Even(const std::map<trace::StringId, size_t>& counts, size_t rounds) {
+  if (rounds == 0) return false;
+  const auto even = std::count_if(counts.begin(), counts.end(),
+                                  [rounds](const auto& name) { return name.second % rounds == 0; });
+  return static_cast<size_t>(even) * 2 > counts.size();
+}
+
+// A recording that was cut out of a run lacks a part of its first and last round: a name that comes
+// m times a round may then come m times too often or too rarely. That tells only where m is small
+// beside the number of rounds, so it is asked of those names and of enough rounds; nearly all of
+// them must agree.
+size_t CommonCountOfACutRun(const std::map<trace::StringId, size_t>& counts) {
+  constexpr size_t kManyRounds = 8;
+  constexpr size_t kLeastNames = 3;
+  size_t best = 0;
+  size_t most = kLeastNames - 1;
+  for (const auto& [candidate, rounds] : counts) {
+    if (rounds < kManyRounds || rounds > kMostRounds) continue;
+    size_t agree = 0;
+    size_t asked = 0;
+    for (const auto& [name, count] : counts) {
+      const size_t each = (count + rounds / 2) / rounds;
+      if (2 * each >= rounds) continue;
+      ++asked;
+      const size_t off = count > each * rounds ? count - each * rounds : each * rounds - count;
+      agree += each > 0 && off <= each ? 1 : 0;
+    }
+    if (agree * 10 < asked * 9 || agree < most || (agree == most && rounds <= best)) continue;
+    most = agree;
+    best = rounds;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<Rhythm> FindRhythm(const model::Run& run) {
   const std::vector<const trace::Kernel*> kernels = OfTheBusiestDevice(run);
   std::map<trace::StringId, size_t> counts;
   for (const trace::Kernel* kernel : kernels) ++counts[kernel->name];
-  const size_t rounds = CommonCount(counts);
+  size_t rounds = CommonCount(counts);
+  if (!Even(counts, rounds)) rounds = CommonCountOfACutRun(counts);
   if (rounds == 0) return std::nullopt;
-  size_t even = 0;
-  for (const auto& [name, count] : counts) even += count % rounds == 0 ? 1 : 0;
-  if (even * 2 <= counts.size()) return std::nullopt;
 
   Rhythm rhythm;
   std::vector<size_t> places;

@@ -17,8 +17,9 @@ struct Rhythm {
 };
 
 // Nothing where fewer than three rounds repeat, or where they do not repeat evenly: most kernels'
-// names must occur as often as there are rounds or a multiple of it, and no round may hold more
-// than 1.5 times the median's kernels.
+// names must occur as often as there are rounds or a multiple of it (nearly so in at least eight
+// rounds: a recording may be cut out of a run), and no round may hold more than 1.5 times the
+// median's kernels.
 std::optional<Rhythm> FindRhythm(const model::Run& run);
 
 }  // namespace stallscope::importers

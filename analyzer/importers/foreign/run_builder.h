@@ -52,6 +52,9 @@ class RunBuilder {
   void Connect(StageId input, StageId stage);
   // The queue that the stage fills; made where it has none. What its consumer waits for.
   QueueId QueueOf(StageId stage);
+  void SetCapacity(QueueId queue, uint64_t elements) {
+    if (queue.known()) run_.queues[queue.value].info.capacity = elements;
+  }
   TrackId Track(trace::TrackInfo track);
   // What is found out about a track later; its id stays.
   trace::TrackInfo& InfoOf(TrackId track) { return run_.tracks[track.value].info; }

@@ -1,0 +1,277 @@
+#include "gui/session/answers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gui/session/analysis.h"
+
+namespace stallscope::session {
+
+Answers::Reading Answers::ReadingOf(const OpenRun* run) {
+  if (run == nullptr || run->run == nullptr) return {};
+  return {run->number, run->revision};
+}
+
+void Answers::Refresh() {
+  RefreshShown();
+  RefreshSpans();
+  RefreshExplanation();
+  RefreshComparison();
+  RefreshFind();
+}
+
+void Answers::RefreshShown() {
+  State& state = desk_.state;
+  const OpenRun* const open = state.Active();
+  const RangeKey wanted{ReadingOf(open), state.view.range};
+  if (!wanted.range.has_value()) {
+    // The whole run's are made when it is opened.
+    const Analysis whole = open != nullptr ? open->whole : Analysis{};
+    if (shown_ != wanted) desk_.workers.Cancel(JobKind::kAnalyse);
+    shown_ = wanted;
+    if (state.shown.report != whole.report || state.shown.attribution != whole.attribution) {
+      state.shown = whole;
+      desk_.changed = true;
+    }
+    return;
+  }
+  if (wanted == shown_ || wanted.of.run == kNoRun) return;
+  shown_ = wanted;
+  desk_.workers.Cancel(JobKind::kAnalyse);
+  const auto run = open->run;
+  const unsigned threads = desk_.options.threads;
+  ++pending_;
+  desk_.workers.Start(JobKind::kAnalyse, "finding what bounds the range",
+                      [this, wanted, run, threads](Ticket& job) {
+                        const Analysis analysis = AnalyseRange(*run, *wanted.range, threads);
+                        job.HandOver([this, wanted, analysis] {
+                          --pending_;
+                          if (wanted != shown_) return;
+                          desk_.state.shown = analysis;
+                          desk_.changed = true;
+                        });
+                      });
+}
+
+void Answers::On(const intent::QuerySpans& query) {
+  desk_.state.spans.query = query.query;
+  desk_.changed = true;
+}
+
+void Answers::RefreshSpans() {
+  State& state = desk_.state;
+  const OpenRun* const open = state.Active();
+  if (open == nullptr || open->spans == nullptr) {
+    if (state.spans.list != nullptr) {
+      state.spans.list.reset();
+      state.spans.statistics.reset();
+      spans_.reset();
+      desk_.changed = true;
+    }
+    return;
+  }
+  // Millions of rows are listed when somebody looks at them.
+  if (state.view.panel != Panel::kSpans) return;
+  SpansKey wanted{ReadingOf(open), state.spans.query};
+  wanted.query.range = state.view.range;
+  if (spans_ == wanted) return;
+  // Rows of another run mean nothing in this one.
+  if (!spans_.has_value() || spans_->of != wanted.of) state.spans.list.reset();
+  spans_ = wanted;
+  state.spans.first = 0;
+  state.spans.last = 0;
+  state.spans.statistics.reset();
+  desk_.changed = true;
+  desk_.workers.Cancel(JobKind::kSpans);
+  ++pending_;
+  const auto table = open->spans;
+  const unsigned threads = desk_.options.threads;
+  desk_.workers.Start(
+      JobKind::kSpans, "listing spans", [this, wanted, table, threads](Ticket& job) {
+        auto list = std::make_shared<Result<SpanList>>(
+            ListSpans(*table, wanted.query, job.cancel_flag(), threads));
+        job.HandOver([this, wanted, list] {
+          --pending_;
+          if (spans_ != wanted) return;
+          SpanListing& listing = desk_.state.spans;
+          listing.error.reset();
+          if (list->ok()) {
+            listing.list = std::make_shared<const SpanList>(std::move(*list).value());
+          } else {
+            listing.error = list->error();
+          }
+          desk_.changed = true;
+        });
+      });
+}
+
+void Answers::On(const intent::SelectSpanRows& select) {
+  SpanListing& listing = desk_.state.spans;
+  const OpenRun* const open = desk_.state.Active();
+  if (listing.list == nullptr || open == nullptr || open->spans == nullptr) return;
+  const size_t count = listing.list->rows.size();
+  listing.first = std::min(select.first, count);
+  listing.last = std::clamp(select.last, listing.first, count);
+  listing.statistics.reset();
+  desk_.changed = true;
+  if (listing.first == listing.last) return;
+  ++pending_;
+  desk_.workers.Start(JobKind::kSpans, "summing up the selection",
+                      [this, table = open->spans, list = listing.list, first = listing.first,
+                       last = listing.last](Ticket& job) {
+                        const auto statistics = std::make_shared<const DurationStatistics>(
+                            StatisticsOf(*table, *list, first, last));
+                        job.HandOver([this, list, first, last, statistics] {
+                          --pending_;
+                          SpanListing& now = desk_.state.spans;
+                          if (now.list != list || now.first != first || now.last != last) return;
+                          now.statistics = statistics;
+                          desk_.changed = true;
+                        });
+                      });
+}
+
+void Answers::RefreshExplanation() {
+  State& state = desk_.state;
+  const OpenRun* const open = state.Active();
+  const ExplainKey wanted{ReadingOf(open), state.view.selected.step_row,
+                          state.view.selected.followed};
+  if (wanted == explained_) return;
+  const ExplainKey before = std::exchange(explained_, wanted);
+  const bool other_step = before.of != wanted.of || before.step_row != wanted.step_row;
+  if (other_step) {
+    state.explanation.chain.clear();
+    state.explanation.step_row.reset();
+  }
+  if (before.of != wanted.of || before.followed != wanted.followed) state.explanation.path.reset();
+  desk_.changed = true;
+  if (wanted.of.run == kNoRun || (!wanted.step_row.has_value() && !wanted.followed.known())) return;
+  const auto run = open->run;
+  const unsigned threads = desk_.options.threads;
+  ++pending_;
+  desk_.workers.Start(
+      JobKind::kExplain, "explaining the selection", [this, wanted, run, threads](Ticket& job) {
+        Explanation explanation;
+        explanation.step_row = wanted.step_row;
+        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size()) {
+          explanation.chain = attribution::ExplainStall(*run, *wanted.step_row, threads);
+        }
+        if (wanted.followed.known()) explanation.path = PathOf(*run, wanted.followed);
+        job.HandOver([this, wanted, explanation] {
+          --pending_;
+          if (wanted != explained_) return;
+          desk_.state.explanation = explanation;
+          desk_.changed = true;
+        });
+      });
+}
+
+void Answers::On(const intent::SetBase& base) {
+  if (base.run != kNoRun && desk_.state.Run(base.run) == nullptr) return;
+  desk_.state.compare.base = base.run;
+  desk_.changed = true;
+}
+
+void Answers::On(const intent::LinkZoom& link) {
+  desk_.state.compare.linked_zoom = link.linked;
+  desk_.changed = true;
+}
+
+void Answers::RefreshComparison() {
+  State& state = desk_.state;
+  const OpenRun* const base = state.Run(state.compare.base);
+  const OpenRun* const now = state.Active();
+  const bool both = base != nullptr && now != nullptr && base != now &&
+                    base->whole.attribution != nullptr && now->whole.attribution != nullptr;
+  const CompareKey wanted = both ? CompareKey{ReadingOf(base), ReadingOf(now)} : CompareKey{};
+  if (wanted == compared_) return;
+  compared_ = wanted;
+  state.compare.comparison.reset();
+  state.compare.base_summary.reset();
+  state.compare.now_summary.reset();
+  desk_.changed = true;
+  if (!both) return;
+  ++pending_;
+  desk_.workers.Start(
+      JobKind::kCompare, "comparing " + base->title + " with " + now->title,
+      [this, wanted, base_run = base->run, now_run = now->run, base_of = base->whole.attribution,
+       now_of = now->whole.attribution](Ticket& job) {
+        CompareState result;
+        result.base_summary =
+            std::make_shared<const compare::RunSummary>(compare::Summarise(*base_run, *base_of));
+        result.now_summary =
+            std::make_shared<const compare::RunSummary>(compare::Summarise(*now_run, *now_of));
+        result.comparison = std::make_shared<const compare::Comparison>(
+            compare::Compare({*result.base_summary}, {*result.now_summary}));
+        job.HandOver([this, wanted, result] {
+          --pending_;
+          if (wanted != compared_) return;
+          CompareState& compare = desk_.state.compare;
+          compare.comparison = result.comparison;
+          compare.base_summary = result.base_summary;
+          compare.now_summary = result.now_summary;
+          desk_.changed = true;
+        });
+      });
+}
+
+void Answers::On(const intent::Find& find) {
+  desk_.state.find_text = find.text;
+  desk_.changed = true;
+}
+
+void Answers::RefreshFind() {
+  State& state = desk_.state;
+  const OpenRun* const open = state.Active();
+  const FindKey wanted{ReadingOf(open), state.find_text};
+  if (wanted == found_ || (open != nullptr && open->run != nullptr && open->spans == nullptr))
+    return;
+  found_ = wanted;
+  hits_.reset();
+  state.find_hits = 0;
+  state.find_at = 0;
+  desk_.changed = true;
+  if (wanted.text.empty() || open == nullptr || open->spans == nullptr) return;
+  desk_.workers.Cancel(JobKind::kFind);
+  ++pending_;
+  SpanQuery query;
+  query.filter = wanted.text;
+  const auto table = open->spans;
+  const unsigned threads = desk_.options.threads;
+  desk_.workers.Start(JobKind::kFind, "looking for '" + wanted.text + "'",
+                      [this, wanted, table, query, threads](Ticket& job) {
+                        auto list = std::make_shared<Result<SpanList>>(
+                            ListSpans(*table, query, job.cancel_flag(), threads));
+                        job.HandOver([this, wanted, table, list] {
+                          --pending_;
+                          if (wanted != found_ || !list->ok()) return;
+                          hits_ = std::make_shared<const SpanList>(std::move(*list).value());
+                          desk_.state.find_hits = hits_->rows.size();
+                          desk_.changed = true;
+                          // The first one that is not before what is shown.
+                          const int64_t from = desk_.state.view.visible.start_ns;
+                          const auto first = std::partition_point(
+                              hits_->rows.begin(), hits_->rows.end(),
+                              [&](SpanRowNumber row) { return table->At(row).start_ns < from; });
+                          if (hits_->rows.empty()) return;
+                          GoToHit(first == hits_->rows.end()
+                                      ? 0
+                                      : static_cast<size_t>(first - hits_->rows.begin()));
+                        });
+                      });
+}
+
+void Answers::On(const intent::FindNext& next) {
+  if (hits_ == nullptr || hits_->rows.empty()) return;
+  const size_t count = hits_->rows.size();
+  GoToHit((desk_.state.find_at + (next.direction > 0 ? 1 : count - 1)) % count);
+}
+
+void Answers::GoToHit(size_t hit) {
+  const OpenRun* const open = desk_.state.Active();
+  if (open == nullptr || open->spans == nullptr) return;
+  desk_.state.find_at = hit;
+  navigation_.Reveal(open->spans->RefOf(hits_->rows[hit]));
+}
+
+}  // namespace stallscope::session

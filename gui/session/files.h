@@ -1,0 +1,40 @@
+// What is written for others, and what the program keeps of its user. Private to the room; the
+// session's thread.
+#ifndef STALLSCOPE_GUI_SESSION_FILES_H_
+#define STALLSCOPE_GUI_SESSION_FILES_H_
+
+#include <string>
+
+#include "gui/session/desk.h"
+#include "gui/session/intents.h"
+
+namespace stallscope::session {
+
+class Files {
+ public:
+  explicit Files(Desk& desk) : desk_(desk), kept_(desk.state.settings) {}
+
+  void On(const intent::ExportHtml& html);
+  void On(const intent::ExportPicture& picture);
+  void On(const intent::ExportSpans& spans);
+  void On(const intent::SavePatchedSpec& save);
+  void On(const intent::SetTheme& theme);
+  void On(const intent::SetScale& scale);
+  void On(const intent::TourStep& step);
+  void On(const intent::SetWindowSize& size);
+
+  // Writes the settings where they have changed; `now`: before this returns.
+  void KeepSettings(bool now);
+
+ private:
+  // The run that figures are of, or a notice.
+  const OpenRun* Analysed();
+  void Report(Ticket& job, const Status& done, const std::string& path);
+
+  Desk& desk_;
+  Settings kept_;
+};
+
+}  // namespace stallscope::session
+
+#endif  // STALLSCOPE_GUI_SESSION_FILES_H_

@@ -1,0 +1,71 @@
+#include "gui/session/follower.h"
+
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace stallscope::session {
+namespace {
+
+// A recorder flushes every 100 ms; twice as often would show nothing more.
+constexpr std::chrono::milliseconds kPeriod{200};
+
+}  // namespace
+
+Follower::Follower(Workers& workers, Tell tell)
+    : workers_(workers), tell_(std::move(tell)), thread_([this] { Run(); }) {}
+
+Follower::~Follower() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    files_[run] = {path, bytes};
+  }
+  changed_.notify_all();
+}
+
+void Follower::Forget(RunNumber run) {
+  const std::lock_guard lock(mutex_);
+  files_.erase(run);
+}
+
+void Follower::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (files_.empty()) {
+      changed_.wait(lock, [&] { return stop_ || !files_.empty(); });
+    } else {
+      changed_.wait_for(lock, kPeriod, [&] { return stop_; });
+    }
+    if (!stop_) Look();
+  }
+}
+
+// Under the mutex: a look at a size is short.
+void Follower::Look() {
+  for (auto file = files_.begin(); file != files_.end();) {
+    const RunNumber run = file->first;
+    std::error_code failed;
+    const uint64_t bytes = std::filesystem::file_size(file->second.path, failed);
+    if (!failed && bytes == file->second.bytes) {
+      ++file;
+      continue;
+    }
+    Event event = Event::kVanished;
+    if (!failed) event = bytes > file->second.bytes ? Event::kGrew : Event::kShrank;
+    const uint64_t now = failed ? 0 : bytes;
+    workers_.HandOver([this, run, event, now] { tell_(run, event, now); });
+    file = files_.erase(file);
+  }
+}
+
+}  // namespace stallscope::session

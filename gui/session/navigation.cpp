@@ -1,0 +1,234 @@
+#include "gui/session/navigation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/units.h"
+
+namespace stallscope::session {
+namespace {
+
+constexpr size_t kMostViews = 200;
+constexpr int64_t kShortestNs = 16;  // that can be shown
+constexpr int64_t kOneMoveNs = kNsPerSecond;
+
+// Times are far from where their differences overflow (trace/limits.h), but a factor is anything.
+int64_t Scaled(int64_t ns, double factor) {
+  const double scaled = static_cast<double>(ns) * factor;
+  return static_cast<int64_t>(std::clamp(scaled, -4e18, 4e18));
+}
+
+}  // namespace
+
+Range Navigation::Whole() const {
+  const OpenRun* const run = desk_.state.Active();
+  if (run == nullptr || run->run == nullptr) return {};
+  const model::TimeRange window =
+      run->index != nullptr ? run->index->window : model::WindowOf(*run->run);
+  return {window.start_ns, std::max(window.end_ns, window.start_ns + kShortestNs)};
+}
+
+void Navigation::Remember(bool same_gesture) {
+  if (same_gesture && !back_.empty()) return;
+  if (!back_.empty() && back_.back() == desk_.state.view) return;
+  back_.push_back(desk_.state.view);
+  if (back_.size() > kMostViews) back_.erase(back_.begin());
+  forward_.clear();
+  desk_.changed = true;
+}
+
+void Navigation::RememberMove() {
+  const int64_t now = MonotonicNs();
+  const bool goes_on = desk_.state.view == moved_to_ && now - moved_at_ns_ < kOneMoveNs;
+  Remember(goes_on);
+  moved_at_ns_ = now;
+}
+
+// Never beyond the run, never shorter than can be drawn.
+void Navigation::Show(Range visible) {
+  const Range whole = Whole();
+  if (whole.ns() <= 0) return;
+  const int64_t length = std::clamp(visible.ns(), std::min(kShortestNs, whole.ns()), whole.ns());
+  const int64_t middle = visible.start_ns + visible.ns() / 2;
+  int64_t start = visible.ns() == length ? visible.start_ns : middle - length / 2;
+  start = std::clamp(start, whole.start_ns, whole.end_ns - length);
+  desk_.state.view.visible = {start, start + length};
+  moved_to_ = desk_.state.view;
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::ShowPanel& show) {
+  if (show.panel == desk_.state.view.panel) return;
+  Remember();
+  desk_.state.view.panel = show.panel;
+}
+
+void Navigation::On(const intent::ShowRange& show) {
+  Remember(show.same_gesture);
+  Show(show.visible);
+}
+
+void Navigation::On(const intent::Zoom& zoom) {
+  const Range now = desk_.state.view.visible;
+  if (!(zoom.factor > 0) || now.ns() <= 0) return;
+  const int64_t at =
+      std::clamp(zoom.at_ns.value_or(now.start_ns + now.ns() / 2), now.start_ns, now.end_ns);
+  const int64_t whole = Whole().ns();
+  const int64_t length =
+      std::clamp(Scaled(now.ns(), 1 / zoom.factor), kShortestNs, std::max(whole, kShortestNs));
+  const double part = static_cast<double>(at - now.start_ns) / static_cast<double>(now.ns());
+  RememberMove();
+  const int64_t start = at - Scaled(length, part);
+  Show({start, start + length});
+}
+
+void Navigation::On(const intent::Pan& pan) {
+  const Range now = desk_.state.view.visible;
+  if (now.ns() <= 0 || !std::isfinite(pan.widths)) return;
+  RememberMove();
+  const int64_t by = Scaled(now.ns(), std::clamp(pan.widths, -1e6, 1e6));
+  const Range whole = Whole();
+  const int64_t start =
+      std::clamp(now.start_ns + std::clamp(by, -whole.ns(), whole.ns()), whole.start_ns,
+                 std::max(whole.start_ns, whole.end_ns - now.ns()));
+  Show({start, start + now.ns()});
+}
+
+void Navigation::On(const intent::Fit&) {
+  Remember();
+  Show(Whole());
+}
+
+bool Navigation::ShowsAll(RunNumber run) const {
+  return run == desk_.state.active && desk_.state.view.visible == Whole();
+}
+
+void Navigation::ShowAll() { Show(Whole()); }
+
+void Navigation::On(const intent::FitSelection&) {
+  const auto what = TimeOfSelection();
+  if (!what.has_value()) return;
+  Remember();
+  const int64_t margin = std::max<int64_t>(what->ns() / 5, kShortestNs);
+  Show({what->start_ns - margin, what->end_ns + margin});
+}
+
+void Navigation::On(const intent::ScrollLanes& scroll) {
+  desk_.state.layout.first_row = std::max(0.0, scroll.first_row);
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::ToggleLane& toggle) {
+  auto& collapsed = desk_.state.layout.collapsed;
+  if (collapsed.erase(toggle.key) == 0) collapsed.insert(toggle.key);
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::Measure& measure) {
+  desk_.state.measured = measure.range;
+  if (measure.range.has_value() && measure.range->ns() < 0) {
+    desk_.state.measured = Range{measure.range->end_ns, measure.range->start_ns};
+  }
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::LimitRange& limit) {
+  if (limit.range == desk_.state.view.range) return;
+  if (limit.range.has_value() && limit.range->ns() <= 0) return;
+  Remember();
+  desk_.state.view.range = limit.range;
+  desk_.state.measured.reset();
+}
+
+void Navigation::Restore(std::vector<View>& from, std::vector<View>& to) {
+  while (!from.empty()) {
+    View view = std::move(from.back());
+    from.pop_back();
+    if (view == desk_.state.view) continue;
+    to.push_back(desk_.state.view);
+    desk_.state.view = std::move(view);
+    desk_.changed = true;
+    return;
+  }
+}
+
+void Navigation::On(const intent::GoBack&) {
+  Restore(back_, forward_);
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::GoForward&) {
+  Restore(forward_, back_);
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::AddBookmark& add) {
+  if (desk_.state.view.visible.ns() <= 0) return;
+  std::string name = add.name;
+  if (name.empty()) name = "bookmark " + std::to_string(desk_.state.bookmarks.size() + 1);
+  desk_.state.bookmarks.push_back({std::move(name), desk_.state.view.visible});
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::RemoveBookmark& remove) {
+  auto& bookmarks = desk_.state.bookmarks;
+  if (remove.index >= bookmarks.size()) return;
+  bookmarks.erase(bookmarks.begin() + static_cast<std::ptrdiff_t>(remove.index));
+  desk_.changed = true;
+}
+
+void Navigation::On(const intent::GoToBookmark& go) {
+  if (go.index >= desk_.state.bookmarks.size()) return;
+  Remember();
+  desk_.state.view.panel = Panel::kTimeline;
+  Show(desk_.state.bookmarks[go.index].visible);
+}
+
+void Navigation::Leave() {
+  if (desk_.state.active == kNoRun) return;
+  kept_[desk_.state.active] = {desk_.state.view, desk_.state.layout, desk_.state.bookmarks, back_,
+                               forward_};
+}
+
+void Navigation::Enter(RunNumber run, const SideNotes& notes) {
+  State& state = desk_.state;
+  const Panel panel = state.view.panel;
+  state.active = run;
+  state.measured.reset();
+  const auto kept = kept_.find(run);
+  if (kept != kept_.end()) {
+    state.view = kept->second.view;
+    state.view.panel = panel;  // a change of the run keeps what is looked at
+    state.layout = kept->second.layout;
+    state.bookmarks = kept->second.bookmarks;
+    back_ = kept->second.back;
+    forward_ = kept->second.forward;
+    // It was left before anything of it was there.
+    if (state.view.visible.ns() <= 0) Show(notes.visible.ns() > 0 ? notes.visible : Whole());
+  } else {
+    state.view = View{panel, {}, {}, {}};
+    state.layout = notes.layout;
+    state.bookmarks = notes.bookmarks;
+    back_.clear();
+    forward_.clear();
+    Show(notes.visible.ns() > 0 ? notes.visible : Whole());
+  }
+  desk_.changed = true;
+}
+
+SideNotes Navigation::NotesOf(RunNumber run) const {
+  const State& state = desk_.state;
+  if (run == state.active) {
+    const Range whole = Whole();
+    const bool all = state.view.visible == whole;
+    return {state.view.panel, all ? Range{} : state.view.visible, state.layout, state.bookmarks};
+  }
+  const auto kept = kept_.find(run);
+  if (kept == kept_.end()) return {};
+  return {kept->second.view.panel, kept->second.view.visible, kept->second.layout,
+          kept->second.bookmarks};
+}
+
+}  // namespace stallscope::session

@@ -1,0 +1,197 @@
+#include "gui/session/recordings.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/file.h"
+#include "analyzer/base/units.h"
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/spec_json.h"
+#include "collectors/capture/capture.h"
+
+namespace stallscope::session {
+namespace {
+
+constexpr int64_t kTellEveryNs = 100 * kNsPerMs;
+constexpr int64_t kRateEveryNs = 250 * kNsPerMs;
+constexpr int64_t kOpenAfterNs = 500 * kNsPerMs;  // several flushes: there is something to see
+constexpr size_t kMostRates = 400;
+constexpr const char* kTyped = "spec";  // what errors call the text
+
+}  // namespace
+
+std::string ExampleSpec() {
+  return R"json({ "name": "example", "seed": 7,
+  "stages": [
+    {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 16384}},
+    {"name": "decode", "map": {"ops": ["busy(400)"], "parallelism": 2
+}
+},
+    {"name": "batch", "batch": {"size": 32, "drop_remainder": true}},
+    {"name": "prefetch", "prefetch": {"buffer_size": 2}} ],
+  "trainer": {
+  "device" : "emulated", "steps" : 200, "emulated" : { "compute_us_per_batch" : 5000 }
+}
+}
+)json";
+}
+
+Recordings::Recordings(Desk& desk, Runs& runs) : desk_(desk), runs_(runs) {
+  On(intent::EditSpec{ExampleSpec()});
+}
+
+// As one types: a spec is read in well under a millisecond.
+void Recordings::Check() {
+  RecordState& record = desk_.state.record;
+  const auto spec = ReadSpec(record.spec_text, kTyped);
+  if (spec.ok()) {
+    record.problem.reset();
+    record.knobs = ListKnobs(spec.value());
+  } else {
+    record.problem = spec.error();
+  }
+  desk_.changed = true;
+}
+
+void Recordings::On(const intent::EditSpec& edit) {
+  if (edit.text == desk_.state.record.spec_text) return;
+  desk_.state.record.spec_text = edit.text;
+  Check();
+}
+
+void Recordings::On(const intent::SetKnob& set) {
+  RecordState& record = desk_.state.record;
+  auto spec = ReadSpec(record.spec_text, kTyped);
+  if (!spec.ok()) return;
+  const Status done = stallscope::SetKnob(spec.value(), set.path, set.value);
+  if (!done.ok()) return desk_.Complain(done.error());
+  record.spec_text = WriteSpec(spec.value());
+  Check();
+}
+
+void Recordings::On(const intent::OpenSpec& open) {
+  if (open.path.empty()) return desk_.AskWhatToOpen(OpenWhat::kSpec);
+  const auto text = ReadWholeFile(open.path, kMaxSpecBytes);
+  if (!text.ok()) return desk_.Complain(text.error());
+  desk_.state.record.spec_path = open.path;
+  desk_.state.record.spec_text = text.value();
+  Check();
+}
+
+void Recordings::On(const intent::SaveSpec& save) {
+  RecordState& record = desk_.state.record;
+  if (save.path.empty()) {
+    const std::string suggestion = record.spec_path.empty() ? "spec.json" : record.spec_path;
+    return desk_.AskWhereToSave(SaveWhat::kSpec, suggestion);
+  }
+  const Status done = WriteFileAtomically(save.path, record.spec_text);
+  if (!done.ok()) return desk_.Complain(done.error());
+  record.spec_path = save.path;
+  desk_.Notify(NoticeLevel::kInfo, "saved " + save.path);
+}
+
+// A name that is free, beside the spec or in the current folder.
+std::string Recordings::OutputFor(const std::string& given) const {
+  if (!given.empty()) return given;
+  const RecordState& record = desk_.state.record;
+  const std::filesystem::path spec(record.spec_path.empty() ? "recording.json" : record.spec_path);
+  std::error_code failed;
+  std::filesystem::path path;
+  for (int number = 1; number == 1 || std::filesystem::exists(path, failed); ++number) {
+    path = spec.parent_path() / (spec.stem().string() + "-" + std::to_string(number) + ".sst");
+  }
+  return path.string();
+}
+
+void Recordings::On(const intent::StartRecording& start) {
+  RecordState& record = desk_.state.record;
+  auto spec = ReadSpec(record.spec_text, kTyped);
+  if (!spec.ok() || record.running) return;
+  if (desk_.state.sweep.running || desk_.state.verify.running) {
+    return desk_.Notify(NoticeLevel::kWarning,
+                        "a replay is running; a recording beside it would be disturbed");
+  }
+  record.output = OutputFor(start.output);
+  record.running = true;
+  record.stopping = false;
+  record.steps = 0;
+  record.most_steps = static_cast<uint64_t>(spec.value().trainer.steps);
+  record.samples_per_s = 0;
+  record.input_stall = 0;
+  record.rates.clear();
+  record.queues.clear();
+  record.error.reset();
+  record.recorded = kNoRun;
+  desk_.changed = true;
+  capture::CaptureOptions options;
+  options.output = record.output;
+  options.tool = desk_.options.tool;
+  options.command_line = {desk_.options.tool};
+  job_ = desk_.workers.Start(JobKind::kRecord, "recording " + record.output,
+                             [this, spec = std::move(spec).value(), options](Ticket& job) mutable {
+                               const int64_t began = MonotonicNs();
+                               int64_t told = 0;
+                               int64_t rated = began;
+                               bool opened = false;
+                               options.stop_requested = [&job] { return job.cancelled(); };
+                               options.on_progress = [&](const trainer::Progress& at) {
+                                 const int64_t now = MonotonicNs();
+                                 if (now - told < kTellEveryNs) return;
+                                 told = now;
+                                 const bool rate = now - rated >= kRateEveryNs;
+                                 if (rate) rated = now;
+                                 const bool open = !opened && now - began >= kOpenAfterNs;
+                                 opened = opened || open;
+                                 job.HandOver([this, at, rate, open] {
+                                   RecordState& live = desk_.state.record;
+                                   live.steps = at.steps;
+                                   live.samples_per_s = at.samples_per_s;
+                                   live.input_stall = at.input_stall;
+                                   if (rate) live.rates.push_back(at.samples_per_s);
+                                   if (live.rates.size() > kMostRates)
+                                     live.rates.erase(live.rates.begin());
+                                   if (open) OpenWhatIsThere();
+                                   desk_.changed = true;
+                                 });
+                               };
+                               const auto done = capture::Capture(spec, options);
+                               std::optional<Error> error;
+                               if (!done.ok()) error = done.error();
+                               std::optional<trainer::Progress> last;
+                               if (done.ok()) last = done.value().training.last;
+                               job.HandOver([this, error, last] {
+                                 RecordState& live = desk_.state.record;
+                                 live.running = false;
+                                 live.stopping = false;
+                                 live.error = error;
+                                 if (last.has_value()) {
+                                   live.steps = last->steps;
+                                   live.samples_per_s = last->samples_per_s;
+                                   live.input_stall = last->input_stall;
+                                 }
+                                 if (error.has_value()) desk_.Complain(*error);
+                                 OpenWhatIsThere();
+                                 desk_.changed = true;
+                               });
+                             });
+}
+
+void Recordings::OpenWhatIsThere() {
+  RecordState& record = desk_.state.record;
+  const OpenRun* const open = desk_.state.Run(record.recorded);
+  if (open != nullptr && open->stage != OpenStage::kFailed) return;  // and follows what it grows
+  std::error_code failed;
+  if (!std::filesystem::exists(record.output, failed)) return;
+  record.recorded = runs_.Open({record.output}, true);
+}
+
+void Recordings::On(const intent::StopRecording&) {
+  if (!desk_.state.record.running) return;
+  desk_.state.record.stopping = true;
+  desk_.workers.Cancel(job_);
+  desk_.changed = true;
+}
+
+}  // namespace stallscope::session

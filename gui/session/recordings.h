@@ -1,0 +1,43 @@
+// Making a run: the spec that is edited, the recording that runs. Private to the room; the
+// session's thread.
+#ifndef STALLSCOPE_GUI_SESSION_RECORDINGS_H_
+#define STALLSCOPE_GUI_SESSION_RECORDINGS_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "gui/session/desk.h"
+#include "gui/session/intents.h"
+#include "gui/session/runs.h"
+
+namespace stallscope::session {
+
+class Recordings {
+ public:
+  Recordings(Desk& desk, Runs& runs);
+
+  void On(const intent::EditSpec& edit);
+  void On(const intent::SetKnob& set);
+  void On(const intent::OpenSpec& open);
+  void On(const intent::SaveSpec& save);
+  void On(const intent::StartRecording& start);
+  void On(const intent::StopRecording&);
+
+ private:
+  void Check();
+  // Shows the trace that is being written.
+  void OpenWhatIsThere();
+  std::string OutputFor(const std::string& given) const;
+
+  Desk& desk_;
+  Runs& runs_;
+  JobNumber job_ = 0;
+};
+
+// A pipeline that runs anywhere: it makes its own data.
+std::string ExampleSpec();
+
+}  // namespace stallscope::session
+
+#endif  // STALLSCOPE_GUI_SESSION_RECORDINGS_H_

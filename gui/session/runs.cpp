@@ -1,0 +1,343 @@
+#include "gui/session/runs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/attribution/partition.h"
+#include "analyzer/base/clock.h"
+#include "gui/session/analysis.h"
+
+namespace stallscope::session {
+namespace {
+
+uint64_t SizeOf(const std::string& path) {
+  std::error_code failed;
+  const uint64_t bytes = std::filesystem::file_size(path, failed);
+  return failed ? 0 : bytes;
+}
+
+bool MayGrow(const model::Run& run) { return run.format == "sst" && !run.quality.sealed; }
+
+std::string TitleOf(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
+                                                  unsigned threads) {
+  return std::make_shared<const timeline::RunIndex>(
+      timeline::MakeRunIndex(std::move(run), &attribution::IsCommunication, threads));
+}
+
+std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis) {
+  return std::make_shared<const std::vector<timeline::LaneIndex>>(
+      LanesOfDevices(*analysis.attribution));
+}
+
+std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
+                                                                      unsigned threads) {
+  return std::make_shared<const std::vector<attribution::StallDetail>>(
+      attribution::StallDetails(run, threads));
+}
+
+}  // namespace
+
+std::vector<QueueGauge> GaugesOf(const model::Run& run) {
+  std::vector<QueueGauge> gauges;
+  std::vector<size_t> gauge_of(run.queues.size());
+  for (const model::Queue& queue : run.queues) {
+    gauge_of[queue.info.id.value] = gauges.size();
+    if (!queue.info.lock) gauges.push_back({queue.info.name, 0, queue.info.capacity});
+  }
+  std::vector<int64_t> last(run.queues.size(), trace::kMinTimeNs);
+  for (const trace::QueueEvent& event : run.rows.queue_events) {
+    if (!event.queue.known() || run.queues[event.queue.value].info.lock) continue;
+    if (event.time_ns < last[event.queue.value]) continue;
+    last[event.queue.value] = event.time_ns;
+    gauges[gauge_of[event.queue.value]].depth = event.depth;
+  }
+  return gauges;
+}
+
+Runs::Runs(Desk& desk, Navigation& navigation)
+    : desk_(desk),
+      navigation_(navigation),
+      follower_(desk.workers, [this](RunNumber run, Follower::Event event, uint64_t bytes) {
+        OnFileEvent(run, event, bytes);
+      }) {}
+
+void Runs::On(const intent::OpenFile& open) {
+  if (open.path.empty()) {
+    return desk_.AskWhatToOpen(open.as_base ? OpenWhat::kBase : OpenWhat::kTrace);
+  }
+  const RunNumber run = Open({open.path}, !open.as_base);
+  if (open.as_base) desk_.state.compare.base = run;
+}
+
+void Runs::On(const intent::OpenRanks& open) {
+  if (!open.paths.empty()) Open(open.paths, true);
+}
+
+RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
+  const auto same = std::find_if(sources_.begin(), sources_.end(), [&](const auto& source) {
+    return source.second.paths == paths &&
+           desk_.state.Run(source.first)->stage != OpenStage::kFailed;
+  });
+  if (same != sources_.end()) {
+    if (active) Show(same->first);
+    return same->first;
+  }
+  auto open = std::make_shared<OpenRun>();
+  open->number = ++last_number_;
+  open->path = paths.front();
+  open->title = TitleOf(paths.front());
+  if (paths.size() > 1) open->title += " and " + std::to_string(paths.size() - 1) + " more";
+  const RunNumber number = open->number;
+  desk_.state.runs.push_back(std::move(open));
+  Source& source = sources_[number];
+  source.paths = paths;
+  source.wanted_active = active;
+  // Also before anything is read: the window says what it is reading, or why it could not.
+  if (active) Show(number);
+  desk_.changed = true;
+  Load(number);
+  return number;
+}
+
+void Runs::Load(RunNumber run) {
+  const std::vector<std::string> paths = sources_[run].paths;
+  const unsigned threads = desk_.options.threads;
+  const bool side_files = desk_.options.side_files;
+  desk_.workers.Start(JobKind::kOpen, "reading " + TitleOf(paths.front()), [=, this](Ticket& job) {
+    const auto gave_up = [&] {
+      if (job.cancelled()) job.HandOver([this, run] { On(intent::CloseRun{run}); });
+      return job.cancelled();
+    };
+    const int64_t began = MonotonicNs();
+    const uint64_t bytes = SizeOf(paths.front());
+    auto notes = side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
+    auto read = ReadRun(paths);
+    if (!read.ok()) {
+      job.HandOver([this, run, error = read.error()] { Failed(run, error); });
+      return;
+    }
+    const auto whole = std::make_shared<const model::Run>(std::move(read).value());
+    const int64_t took = MonotonicNs() - began;
+    job.HandOver([this, run, whole, bytes, took, notes] {
+      const auto source = sources_.find(run);
+      if (source == sources_.end()) return;
+      source->second.notes_are_ours = notes.ok();
+      if (notes.ok()) source->second.notes = notes.value();
+      if (!notes.ok()) desk_.Notify(NoticeLevel::kWarning, notes.error().Line());
+      Took(run, whole, bytes, took);
+    });
+    if (gave_up()) return;
+    job.Tell("preparing the timeline", 0.4);
+    const auto index = IndexOf(whole, threads);
+    const auto spans = std::make_shared<const SpanTable>(whole);
+    job.HandOver([this, run, index, spans] {
+      desk_.Change(run, [&](OpenRun& open) {
+        open.index = index;
+        open.spans = spans;
+        open.stage = OpenStage::kAnalysing;
+      });
+    });
+    if (gave_up()) return;
+    job.Tell("finding what bounds it", 0.6);
+    const Analysis analysis = Analyse(*whole, threads);
+    const auto devices = DevicesOf(analysis);
+    job.HandOver([this, run, analysis, devices] {
+      desk_.Change(run, [&](OpenRun& open) {
+        open.whole = analysis;
+        open.devices = devices;
+        open.stage = OpenStage::kPricing;
+      });
+    });
+    if (gave_up()) return;
+    job.Tell("blame, stall by stall", 0.8);
+    const auto stalls = StallsOf(*whole, threads);
+    job.HandOver(
+        [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
+    if (gave_up()) return;
+    job.Tell("what changes would gain", 0.9);
+    const auto report = PricedReport(*whole, *analysis.attribution);
+    job.HandOver([this, run, report] {
+      desk_.Change(run, [&](OpenRun& open) {
+        open.whole.report = report;
+        open.stage = OpenStage::kReady;
+      });
+      StartFollowing(run);
+    });
+  });
+}
+
+// A file that grew. What is shown stays until everything new is there; a growing run is not priced.
+void Runs::ReadAgain(RunNumber run) {
+  const auto source = sources_.find(run);
+  if (source == sources_.end()) return;
+  const std::vector<std::string> paths = source->second.paths;
+  const unsigned threads = desk_.options.threads;
+  desk_.workers.Start(
+      JobKind::kFollow, "following " + TitleOf(paths.front()), [=, this](Ticket& job) {
+        const int64_t began = MonotonicNs();
+        const uint64_t bytes = SizeOf(paths.front());
+        auto read = ReadRun(paths);
+        if (!read.ok()) {
+          job.HandOver([this, run, error = read.error()] {
+            desk_.Change(run, [&](OpenRun& open) { open.lost = error.Line(); });
+          });
+          return;
+        }
+        const auto whole = std::make_shared<const model::Run>(std::move(read).value());
+        const auto index = IndexOf(whole, threads);
+        const auto spans = std::make_shared<const SpanTable>(whole);
+        if (job.cancelled()) return;
+        const bool ended = !MayGrow(*whole);
+        Analysis analysis = Analyse(*whole, threads);
+        const auto devices = DevicesOf(analysis);
+        const auto stalls = StallsOf(*whole, threads);
+        if (ended) analysis.report = PricedReport(*whole, *analysis.attribution);
+        const std::vector<QueueGauge> gauges = GaugesOf(*whole);
+        const int64_t took = MonotonicNs() - began;
+        job.HandOver([=, this] {
+          const bool shows_all = navigation_.ShowsAll(run);
+          desk_.Change(run, [&](OpenRun& open) {
+            open.run = whole;
+            open.index = index;
+            open.spans = spans;
+            open.whole = analysis;
+            open.devices = devices;
+            open.stalls = stalls;
+            open.stage = OpenStage::kReady;
+            open.following = !ended;
+            open.bytes = bytes;
+            ++open.revision;
+          });
+          if (shows_all) navigation_.ShowAll();
+          if (desk_.state.record.recorded == run) desk_.state.record.queues = gauges;
+          const auto following = sources_.find(run);
+          if (following == sources_.end()) return;
+          following->second.read_took_ns = took;
+          if (!ended) follower_.Watch(run, paths.front(), bytes);
+        });
+      });
+}
+
+void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes,
+                int64_t took_ns) {
+  const auto source = sources_.find(run);
+  if (source == sources_.end()) return;  // closed meanwhile
+  source->second.read_took_ns = took_ns;
+  const bool follow = MayGrow(*read) && source->second.paths.size() == 1;
+  desk_.Change(run, [&](OpenRun& open) {
+    open.run = std::move(read);
+    open.stage = OpenStage::kIndexing;
+    open.bytes = bytes;
+    open.following = follow;
+    ++open.revision;
+  });
+  if (desk_.state.active == run) navigation_.Enter(run, source->second.notes);
+  std::error_code failed;
+  const auto absolute = std::filesystem::absolute(source->second.paths.front(), failed);
+  Remember(desk_.state.settings, failed ? source->second.paths.front() : absolute.string());
+}
+
+// Only once everything about the first reading is there: two readings never mix.
+void Runs::StartFollowing(RunNumber run) {
+  const OpenRun* const open = desk_.state.Run(run);
+  if (open != nullptr && open->following) follower_.Watch(run, open->path, open->bytes);
+}
+
+void Runs::Failed(RunNumber run, const Error& error) {
+  desk_.Change(run, [&](OpenRun& open) {
+    open.stage = OpenStage::kFailed;
+    open.error = error;
+  });
+  desk_.Complain(error);
+}
+
+void Runs::OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes) {
+  const OpenRun* const open = desk_.state.Run(run);
+  if (open == nullptr) return;
+  if (event == Follower::Event::kGrew) return ReadAgain(run);
+  const std::string what = event == Follower::Event::kVanished
+                               ? open->path + " is gone: what was read of it is shown"
+                               : open->path + " shrank from " + std::to_string(open->bytes) +
+                                     " to " + std::to_string(bytes) +
+                                     " bytes: what was read of it before is shown";
+  desk_.Change(run, [&](OpenRun& changed) {
+    changed.lost = what;
+    changed.following = false;
+  });
+  desk_.Notify(NoticeLevel::kWarning, what);
+}
+
+void Runs::Show(RunNumber run) {
+  if (desk_.state.active == run) return;
+  navigation_.Leave();
+  navigation_.Enter(run, sources_[run].notes);
+}
+
+void Runs::On(const intent::SwitchRun& change) {
+  if (sources_.count(change.run) != 0) Show(change.run);
+}
+
+void Runs::On(const intent::CloseRun& close) {
+  State& state = desk_.state;
+  const auto open = std::find_if(state.runs.begin(), state.runs.end(),
+                                 [&](const auto& run) { return run->number == close.run; });
+  if (open == state.runs.end()) return;
+  SaveNotes(close.run, /*now=*/false);
+  follower_.Forget(close.run);
+  const auto at = open - state.runs.begin();
+  state.runs.erase(open);
+  sources_.erase(close.run);
+  if (state.compare.base == close.run) state.compare = CompareState{};
+  if (state.active == close.run) {
+    state.active = kNoRun;
+    state.view = View{state.view.panel, {}, {}, {}};
+    state.bookmarks.clear();
+    state.shown = Analysis{};
+    if (!state.runs.empty()) {
+      const auto next = std::min<std::ptrdiff_t>(at, std::ssize(state.runs) - 1);
+      Show(state.runs[static_cast<size_t>(next)]->number);
+    }
+  }
+  navigation_.Drop(close.run);
+  desk_.changed = true;
+}
+
+void Runs::SetReport(RunNumber run, std::shared_ptr<const report::Report> report) {
+  desk_.Change(run, [&](OpenRun& open) { open.whole.report = std::move(report); });
+}
+
+// Only where there is something to keep: a look at a trace leaves nothing beside it.
+void Runs::SaveNotes(RunNumber run, bool now) {
+  const auto source = sources_.find(run);
+  const OpenRun* const open = desk_.state.Run(run);
+  if (source == sources_.end() || open == nullptr || open->run == nullptr) return;
+  if (!desk_.options.side_files || !source->second.notes_are_ours) return;
+  SideNotes notes = navigation_.NotesOf(run);
+  if (notes == source->second.notes) return;
+  const SideNotes before = std::exchange(source->second.notes, notes);
+  const std::string path = source->second.paths.front();
+  const bool wants_saying = before.bookmarks != notes.bookmarks;
+  if (now) {
+    // A folder that cannot be written to is no reason to keep the program from ending.
+    static_cast<void>(WriteSideNotes(notes, path));
+    return;
+  }
+  desk_.workers.Start(JobKind::kExport, "keeping the view of " + TitleOf(path),
+                      [this, notes, path, wants_saying](Ticket& job) {
+                        const Status done = WriteSideNotes(notes, path);
+                        if (done.ok() || !wants_saying) return;
+                        job.HandOver([this, error = done.error()] { desk_.Complain(error); });
+                      });
+}
+
+void Runs::KeepNotes() {
+  for (const auto& [run, source] : sources_) SaveNotes(run, /*now=*/true);
+}
+
+}  // namespace stallscope::session

@@ -1,0 +1,63 @@
+// Opening, following and closing runs. Private to the room; the session's thread.
+#ifndef STALLSCOPE_GUI_SESSION_RUNS_H_
+#define STALLSCOPE_GUI_SESSION_RUNS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/session/desk.h"
+#include "gui/session/follower.h"
+#include "gui/session/intents.h"
+#include "gui/session/navigation.h"
+
+namespace stallscope::session {
+
+class Runs {
+ public:
+  Runs(Desk& desk, Navigation& navigation);
+
+  void On(const intent::OpenFile& open);
+  void On(const intent::OpenRanks& open);
+  void On(const intent::CloseRun& close);
+  void On(const intent::SwitchRun& change);
+
+  // `active`: it becomes the one that is shown, once there is something to show.
+  RunNumber Open(const std::vector<std::string>& paths, bool active);
+  // The report of a run has new measured gains.
+  void SetReport(RunNumber run, std::shared_ptr<const report::Report> report);
+  // Bookmarks and views into the files beside the traces, at once: for the end.
+  void KeepNotes();
+
+ private:
+  struct Source {
+    std::vector<std::string> paths;
+    SideNotes notes;
+    bool notes_are_ours = true;  // false: what lies beside the trace is somebody else's
+    bool wanted_active = false;
+    int64_t read_took_ns = 0;
+  };
+  void Load(RunNumber run);
+  void ReadAgain(RunNumber run);
+  void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes, int64_t took_ns);
+  void StartFollowing(RunNumber run);
+  void Failed(RunNumber run, const Error& error);
+  void OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes);
+  void Show(RunNumber run);
+  void SaveNotes(RunNumber run, bool now);
+
+  Desk& desk_;
+  Navigation& navigation_;
+  std::map<RunNumber, Source> sources_;
+  RunNumber last_number_ = kNoRun;
+  Follower follower_;
+};
+
+// The last depth of each queue of a run.
+std::vector<QueueGauge> GaugesOf(const model::Run& run);
+
+}  // namespace stallscope::session
+
+#endif  // STALLSCOPE_GUI_SESSION_RUNS_H_

@@ -1,0 +1,85 @@
+#include "gui/session/side_file.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "analyzer/base/file.h"
+#include "analyzer/trace/limits.h"
+
+namespace stallscope::session {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+constexpr const char* kSchema = "stallscope.view/1";
+constexpr size_t kMostBookmarks = 1'000;
+
+nlohmann::ordered_json ToJson(const Range& range) {
+  return nlohmann::ordered_json::array({range.start_ns, range.end_ns});
+}
+
+Range RangeOf(const nlohmann::json& json) {
+  if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() ||
+      !json[1].is_number_integer()) {
+    return {};
+  }
+  const Range range{json[0].get<int64_t>(), json[1].get<int64_t>()};
+  const bool sane =
+      trace::IsTime(range.start_ns) && trace::IsTime(range.end_ns) && range.start_ns < range.end_ns;
+  return sane ? range : Range{};
+}
+
+std::string TextOf(const nlohmann::json& json, const char* key) {
+  return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+}
+
+SideNotes NotesOf(const nlohmann::json& json) {
+  SideNotes notes;
+  notes.panel = PanelOf(TextOf(json, "panel")).value_or(Panel::kOverview);
+  if (json.contains("visible")) notes.visible = RangeOf(json["visible"]);
+  if (json.contains("collapsed") && json["collapsed"].is_array()) {
+    for (const auto& key : json["collapsed"]) {
+      if (key.is_string()) notes.layout.collapsed.insert(key.get<std::string>());
+    }
+  }
+  if (json.contains("bookmarks") && json["bookmarks"].is_array()) {
+    for (const auto& one : json["bookmarks"]) {
+      if (!one.is_object() || notes.bookmarks.size() >= kMostBookmarks) continue;
+      const Range visible = one.contains("visible") ? RangeOf(one["visible"]) : Range{};
+      if (visible.ns() > 0) notes.bookmarks.push_back({TextOf(one, "name"), visible});
+    }
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string SidePath(const std::string& trace) { return trace + ".view"; }
+
+Result<SideNotes> ReadSideNotes(const std::string& trace) {
+  const std::string path = SidePath(trace);
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return SideNotes{};
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMostBytes));
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || TextOf(json, "schema") != kSchema) {
+    return Error{ErrorKind::kInput, "the file beside the trace is none of stallscope's views", path,
+                 "move it away, or bookmarks of this trace are not kept"};
+  }
+  return NotesOf(json);
+}
+
+Status WriteSideNotes(const SideNotes& notes, const std::string& trace) {
+  nlohmann::ordered_json json = {{"schema", kSchema}, {"panel", WordFor(notes.panel)}};
+  if (notes.visible.ns() > 0) json["visible"] = ToJson(notes.visible);
+  json["collapsed"] = notes.layout.collapsed;
+  json["bookmarks"] = nlohmann::ordered_json::array();
+  for (const Bookmark& bookmark : notes.bookmarks) {
+    json["bookmarks"].push_back({{"name", bookmark.name}, {"visible", ToJson(bookmark.visible)}});
+  }
+  // A name may hold whatever was typed.
+  return WriteFileAtomically(
+      SidePath(trace), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace stallscope::session

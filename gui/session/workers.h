@@ -1,0 +1,88 @@
+// Work beside the window: each job has a thread of its own, tells how far it is, can be asked to
+// end, and hands its results over as calls that the owner makes when it wants to.
+//
+// One thread owns the workers; what a job touches is its own until it has handed it over. The
+// destructor asks all jobs to end and waits for them; what they had not handed over by then is
+// dropped.
+#ifndef STALLSCOPE_GUI_SESSION_WORKERS_H_
+#define STALLSCOPE_GUI_SESSION_WORKERS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gui/session/state.h"
+
+namespace stallscope::session {
+
+// A job as its thread sees it.
+class Ticket {
+ public:
+  using Call = std::function<void()>;
+
+  bool cancelled() const { return cancelled_; }
+  const std::atomic<bool>& cancel_flag() const { return cancelled_; }
+  // 0 to 1, or nothing where it is not known.
+  void Tell(std::string detail, std::optional<double> done = std::nullopt);
+  // The owner makes the call when it polls, in the order of the handing over.
+  void HandOver(Call call);
+
+ private:
+  friend class Workers;
+  Ticket(class Workers& workers, Job job) : workers_(workers), job_(std::move(job)) {}
+
+  class Workers& workers_;
+  std::atomic<bool> cancelled_{false};
+  Job job_;  // under the workers' mutex
+};
+
+class Workers {
+ public:
+  // `wake` is called by any thread when there is something to poll; may be empty.
+  explicit Workers(std::function<void()> wake) : wake_(std::move(wake)) {}
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // As the destructor does; nothing may be started after it.
+  void End();
+
+  JobNumber Start(JobKind kind, std::string title, std::function<void(Ticket&)> work);
+  void Cancel(JobNumber number);
+  void Cancel(JobKind kind);
+  // Makes all calls that were handed over. True where there was one, or where a job ended.
+  bool Poll();
+  std::vector<Job> Running() const;
+  bool IsRunning(JobKind kind) const;
+  // Nothing waits to be polled, and no job is left but those that go on by themselves.
+  bool Idle(bool (*goes_on)(JobKind)) const;
+  // For threads that are no jobs.
+  void HandOver(Ticket::Call call);
+  // Until something was handed over or a job ended; at most `ms`.
+  void Await(int ms);
+
+ private:
+  friend class Ticket;
+  struct Entry {
+    std::shared_ptr<Ticket> ticket;
+    std::thread thread;
+    bool ended = false;
+  };
+  void Wake();
+
+  const std::function<void()> wake_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Entry> jobs_;
+  std::vector<Ticket::Call> calls_;
+  JobNumber last_number_ = 0;
+};
+
+}  // namespace stallscope::session
+
+#endif  // STALLSCOPE_GUI_SESSION_WORKERS_H_

@@ -1,0 +1,78 @@
+// The one table of commands: menus, palette, `?` help, shortcuts and tests all read it. A command
+// is data; what it does is the intents that it makes of a state. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_
+#define STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/session/intents.h"
+#include "gui/session/state.h"
+
+namespace stallscope::viewmodel {
+
+// A key by what is printed on it ('A' to 'Z', '0' to '9', '.', ',', '/', '?', '+', '-'), or one of
+// these. '?' and '/' are what is typed, whatever the keyboard needs for it.
+enum class Key : uint16_t {
+  kNone = 0,
+  kEscape = 256,
+  kEnter,
+  kTab,
+  kBackspace,
+  kDelete,
+  kLeft,
+  kRight,
+  kUp,
+  kDown,
+  kHome,
+  kEnd,
+  kPageUp,
+  kPageDown,
+  kF1,
+  kF5,
+  kF11
+};
+constexpr Key KeyOf(char printed) { return static_cast<Key>(printed); }
+
+struct Chord {
+  Key key = Key::kNone;
+  bool ctrl = false;
+  bool shift = false;
+  bool alt = false;
+  bool operator==(const Chord&) const = default;
+};
+// "Ctrl+Shift+P", "W", "Alt+Left"; empty for none.
+std::string NameOf(const Chord& chord);
+
+enum class Menu : uint8_t { kFile, kView, kGo, kSelection, kPanel, kTools, kHelp };
+constexpr size_t kMenus = 7;
+std::string_view TitleOf(Menu menu);
+
+struct Command {
+  std::string_view id;    // "view.fit": stable, for tests and scripts
+  std::string_view name;  // "Fit the whole run"
+  Menu menu = Menu::kFile;
+  Chord chord;           // none: no key
+  Chord other_chord;     // a second key
+  bool repeats = false;  // while the key is held
+  // Whether it makes sense now; a menu greys it out else, and the palette leaves it out.
+  bool (*enabled)(const session::State& state) = nullptr;
+  void (*run)(const session::State& state, session::Intents& intents) = nullptr;
+};
+
+std::span<const Command> AllCommands();
+// Null where there is no such command.
+const Command* FindCommand(std::string_view id);
+// The enabled command of this chord; null where there is none.
+const Command* CommandFor(const Chord& chord, const session::State& state);
+// Commands whose name has the letters of `text` in their order, best first: at the beginnings of
+// words, and close together. Only enabled ones. All of them for an empty text.
+std::vector<const Command*> SearchCommands(std::string_view text, const session::State& state);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_

@@ -1,0 +1,173 @@
+#include "gui/viewmodel/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/viewmodel/format.h"
+#include "gui/viewmodel/lane_draw.h"
+#include "gui/viewmodel/phrases.h"
+#include "gui/viewmodel/steps.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+constexpr size_t kBins = 48;
+
+std::string ChangeText(const compare::Change& change) {
+  if (!change.HasRatio()) return "new";
+  const double percent = 100 * (change.ratio - 1);
+  std::string text = fmt::format("{:+.1f} %", percent);
+  if (change.bounded) {
+    text += fmt::format(" ({:+.1f} to {:+.1f})", 100 * (change.low - 1), 100 * (change.high - 1));
+  }
+  return text;
+}
+
+std::string Ms(double ms) { return ShortNs(static_cast<int64_t>(std::llround(ms * 1e6))); }
+
+template <class Text>
+void AddRow(Table& table, const std::string& name, const std::optional<compare::Change>& change,
+            Text&& text) {
+  if (!change.has_value()) return;
+  table.rows.push_back({{name, {}, ""},
+                        {text(change->base), {}, ""},
+                        {text(change->now), {}, ""},
+                        {ChangeText(*change), {}, ""}});
+}
+
+void AddTables(const compare::Comparison& comparison, CompareModel& model) {
+  model.totals.columns = {{"figure", false}, {"base", true}, {"now", true}, {"change", true}};
+  AddRow(model.totals, "throughput", comparison.throughput, &Rate);
+  AddRow(model.totals, "step, mean", comparison.step_mean_ms, &Ms);
+  AddRow(model.totals, "step, p50", comparison.step_p50_ms, &Ms);
+  AddRow(model.totals, "step, p95", comparison.step_p95_ms, &Ms);
+  AddRow(model.totals, "step, p99", comparison.step_p99_ms, &Ms);
+  for (const attribution::Category category : attribution::kReportOrder) {
+    AddRow(model.totals, std::string(WordFor(PaintOf(category))) + " a step",
+           comparison.ms_per_step[attribution::At(category)], &Ms);
+  }
+  model.stages.columns = {
+      {"stage", false}, {"figure", false}, {"base", true}, {"now", true}, {"change", true}};
+  for (const compare::StageChange& stage : comparison.stages) {
+    Table rows;
+    AddRow(rows, "service", stage.service_ms, &Ms);
+    AddRow(rows, "busy a step", stage.busy_ms_per_step, &Ms);
+    AddRow(rows, "capacity", stage.capacity_samples_per_s, &Rate);
+    for (auto& row : rows.rows) {
+      row.insert(row.begin(), TableCell{stage.name, {}, ""});
+      model.stages.rows.push_back(std::move(row));
+    }
+  }
+}
+
+std::vector<uint64_t> BinsOf(const std::vector<double>& values, const Overlay& overlay) {
+  std::vector<uint64_t> bins(kBins);
+  for (const double value : values) {
+    const double at = (value - overlay.low) / (overlay.high - overlay.low);
+    if (at < 0 || at > 1) continue;
+    ++bins[std::min(static_cast<size_t>(at * kBins), kBins - 1)];
+  }
+  return bins;
+}
+
+Overlay OverlayOf(const std::vector<double>& base, const std::vector<double>& now) {
+  Overlay overlay;
+  std::vector<double> both = base;
+  both.insert(both.end(), now.begin(), now.end());
+  if (both.empty()) return overlay;
+  // One pair of ends for both sides.
+  const Histogram ends = MakeHistogram(both, kBins, "ms");
+  overlay.low = ends.low;
+  overlay.high = ends.high;
+  overlay.tick_texts = ends.tick_texts;
+  overlay.base = BinsOf(base, overlay);
+  overlay.now = BinsOf(now, overlay);
+  const auto largest = [](const std::vector<uint64_t>& bins, size_t of) {
+    return of == 0 ? 0.0
+                   : static_cast<double>(*std::max_element(bins.begin(), bins.end())) /
+                         static_cast<double>(of);
+  };
+  overlay.most = std::max(largest(overlay.base, base.size()), largest(overlay.now, now.size()));
+  return overlay;
+}
+
+// The same part of a run: by offsets from the starts of their windows.
+session::Range LinkedRange(const session::Range& visible, int64_t from_start, int64_t to_start) {
+  return {visible.start_ns - from_start + to_start, visible.end_ns - from_start + to_start};
+}
+
+CompareSide SideOf(const session::OpenRun& open, session::Range visible, int columns) {
+  CompareSide side;
+  side.title = open.title;
+  side.visible = visible;
+  if (open.index == nullptr || columns <= 0 || visible.ns() <= 0) return side;
+  // Everything folded: two pictures must fit beside each other.
+  std::set<std::string> folded;
+  LanePlan plan = PlanLanes(open, folded);
+  const LanePicture picture{
+      open, visible,
+      timeline::ColumnBounds({visible.start_ns, visible.end_ns}, static_cast<size_t>(columns)), 8};
+  float y = 0;
+  for (const LanePlan::Entry& entry : plan.entries) {
+    if (entry.indent > 0 || entry.kind == LaneKind::kCounter || entry.kind == LaneKind::kQueue) {
+      continue;
+    }
+    DrawnLane drawn = DrawLane(picture, entry);
+    side.rows.push_back({entry.kind, entry.key, entry.name, entry.detail, 0, false, false, y,
+                         entry.height, entry.track, entry.stage, entry.index,
+                         std::move(drawn.texels), std::move(drawn.series),
+                         std::move(drawn.labels)});
+    y += entry.height;
+  }
+  constexpr int kTicks = 4;
+  for (int i = 0; i < kTicks; ++i) {
+    const int64_t at = visible.start_ns + visible.ns() / kTicks * i;
+    side.ticks.push_back({static_cast<float>(columns) / kTicks * static_cast<float>(i),
+                          TimeAt(at, open.index->window.start_ns, visible.ns() / 100)});
+  }
+  return side;
+}
+
+}  // namespace
+
+CompareModel BuildCompare(const session::State& state, int columns) {
+  CompareModel model;
+  model.linked = state.compare.linked_zoom;
+  const session::OpenRun* const now = state.Active();
+  for (const auto& run : state.runs) {
+    if (run->number != state.active) model.choices.emplace_back(run->number, run->title);
+  }
+  const session::OpenRun* const base = state.Run(state.compare.base);
+  if (now == nullptr) {
+    model.nothing = "open two runs to compare them";
+  } else if (base == nullptr || base == now) {
+    model.nothing = model.choices.empty() ? "open a second run to compare this one with"
+                                          : "choose the run to compare with";
+  }
+  if (!model.nothing.empty()) return model;
+  if (now->index != nullptr && base->index != nullptr) {
+    const session::Range visible = state.view.visible;
+    model.now = SideOf(*now, visible, columns);
+    session::Range other =
+        LinkedRange(visible, now->index->window.start_ns, base->index->window.start_ns);
+    if (!model.linked) other = {base->index->window.start_ns, base->index->window.end_ns};
+    model.base = SideOf(*base, other, columns);
+  }
+  if (state.compare.comparison == nullptr) {
+    model.nothing = "comparing";
+    return model;
+  }
+  const compare::Comparison& comparison = *state.compare.comparison;
+  model.verdict = comparison.answer;
+  model.answer = compare::WordFor(comparison.answer);
+  model.text = comparison.text;
+  model.warnings = comparison.warnings;
+  if (comparison.spec_change.has_value()) model.spec_change = LinesOf(*comparison.spec_change);
+  AddTables(comparison, model);
+  model.steps = OverlayOf(state.compare.base_summary->step_ms, state.compare.now_summary->step_ms);
+  return model;
+}
+
+}  // namespace stallscope::viewmodel

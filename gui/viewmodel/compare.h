@@ -1,0 +1,55 @@
+// Two runs side by side. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_COMPARE_H_
+#define STALLSCOPE_GUI_VIEWMODEL_COMPARE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/compare/compare.h"
+#include "gui/session/state.h"
+#include "gui/viewmodel/paint.h"
+#include "gui/viewmodel/table.h"
+#include "gui/viewmodel/timeline.h"
+
+namespace stallscope::viewmodel {
+
+// One run's stages as lanes, over the part of it that is linked to what the other one shows.
+struct CompareSide {
+  std::string title;
+  session::Range visible;
+  std::vector<LaneRow> rows;
+  std::vector<Tick> ticks;
+};
+
+struct Overlay {
+  double low = 0;
+  double high = 0;
+  std::vector<uint64_t> base;  // bins from low to high
+  std::vector<uint64_t> now;
+  double most = 0;  // of the larger fraction of its side
+  std::vector<std::string> tick_texts;
+};
+
+struct CompareModel {
+  std::string nothing;  // what to do to have a comparison; empty
+  std::vector<std::pair<session::RunNumber, std::string>> choices;  // for the base
+  std::string answer;                                               // "faster"
+  compare::Answer verdict = compare::Answer::kInconclusive;
+  std::string text;  // the sentence of the statistics
+  std::vector<std::string> warnings;
+  std::vector<std::string> spec_change;  // a change a line
+  Table totals;                          // throughput, step times, categories: base, now, change
+  Table stages;                          // service, busy, capacity: base, now, change
+  Overlay steps;                         // histograms of both sides
+  CompareSide base;
+  CompareSide now;
+  bool linked = true;
+};
+
+// `columns` of each side's lanes.
+CompareModel BuildCompare(const session::State& state, int columns);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_COMPARE_H_

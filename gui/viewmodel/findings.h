@@ -1,0 +1,58 @@
+// Findings with what they stand on, what to do and what that gave. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_
+#define STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/findings/finding.h"
+#include "gui/session/state.h"
+
+namespace stallscope::viewmodel {
+
+struct EvidenceLink {
+  size_t index = 0;  // for ShowEvidence
+  std::string text;
+  bool jumps = false;  // there is a place to go to
+};
+
+struct FindingCard {
+  size_t finding = 0;  // row of Report::findings
+  std::string title;   // "map-parallelism in decode"
+  std::string text;
+  std::string share;  // "41.2 % of step time"
+  findings::Severity severity = findings::Severity::kInfo;
+  bool selected = false;
+  std::vector<EvidenceLink> evidence;
+  // The recommendation; empty texts where there is none.
+  std::string advice;
+  std::vector<std::string> patch;  // a change a line
+  std::string predicted;           // "1.80x (1.60 to 1.90)"
+  std::string measured;            // "1.76x"; empty: not yet
+  std::string unpriced;
+  std::string memory;
+  bool can_verify = false;
+  std::string cannot_verify;  // why
+  bool verifying = false;
+  std::vector<std::pair<std::string, std::string>> code;  // framework, code
+};
+
+struct FindingsModel {
+  std::string nothing;  // why there are none; empty
+  std::vector<FindingCard> cards;
+  bool verifying = false;
+  std::string verify_text;  // "runs: 2 of 6"
+  std::string verify_error;
+};
+
+FindingsModel BuildFindings(const session::State& state);
+
+// The recorded spec with a finding's patch, as text; kUsage where there is no spec or no patch.
+Result<std::string> PatchedSpec(const session::State& state, size_t finding);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_

@@ -1,0 +1,204 @@
+#include "gui/viewmodel/overview.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/report/trust.h"
+#include "gui/viewmodel/format.h"
+#include "gui/viewmodel/phrases.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+constexpr size_t kMostAdvice = 3;
+
+Paint PaintOf(findings::Bound bound) {
+  switch (bound) {
+    case findings::Bound::kInput:
+      return Paint::kInputStall;
+    case findings::Bound::kTransfer:
+      return Paint::kTransfer;
+    case findings::Bound::kCompute:
+      return Paint::kCompute;
+    case findings::Bound::kLaunch:
+      return Paint::kLaunch;
+    case findings::Bound::kCommunication:
+      return Paint::kCommunication;
+    case findings::Bound::kBalanced:
+    case findings::Bound::kInconclusive:
+      break;
+  }
+  return Paint::kOther;
+}
+
+double FractionOf(const report::Report& report, attribution::Category category) {
+  const auto& total = report.breakdown[attribution::At(category)];
+  return total.has_value() ? total->fraction : 0;
+}
+
+std::string Sentence(const report::Report& report) {
+  using attribution::Category;
+  const report::VerdictRow& verdict = report.verdict;
+  const auto share = [&](Category category) { return Percent(FractionOf(report, category)); };
+  switch (verdict.bound) {
+    case findings::Bound::kInput: {
+      std::string text =
+          "The trainer waits for input " + share(Category::kInputStall) + " of the time";
+      if (!verdict.stage.empty()) text += ", most of all for " + verdict.stage;
+      if (verdict.cause.has_value()) text += ": " + std::string(PhraseFor(*verdict.cause));
+      return text + ".";
+    }
+    case findings::Bound::kTransfer:
+      return "The device waits " + share(Category::kTransfer) + " of the time for copies.";
+    case findings::Bound::kCompute:
+      return "The device computes " + share(Category::kCompute) +
+             " of the time: input is not what holds the run back.";
+    case findings::Bound::kLaunch:
+      return "The device waits " + share(Category::kLaunch) +
+             " of the time for the host to issue work.";
+    case findings::Bound::kCommunication:
+      return "The devices spend " + share(Category::kCommunication) +
+             " of the time on exchanging gradients.";
+    case findings::Bound::kBalanced:
+      return "Nothing stands out: no single cause has a share that is worth removing alone.";
+    case findings::Bound::kInconclusive:
+      break;
+  }
+  return "This recording does not tell what bounds the run.";
+}
+
+std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
+  std::vector<BreakdownPart> parts;
+  double at = 0;
+  for (const attribution::Category category : attribution::kReportOrder) {
+    const auto& total = report.breakdown[attribution::At(category)];
+    if (!total.has_value() || total->ns == 0) continue;
+    BreakdownPart part;
+    part.paint = viewmodel::PaintOf(category);
+    part.name = WordFor(part.paint);
+    part.begin = at;
+    at += total->fraction;
+    part.end = std::min(at, 1.0);
+    part.text = Percent(total->fraction);
+    part.tooltip = fmt::format("{}: {}, {} ({} to {})", part.name, BothNs(total->ns),
+                               Percent(total->fraction), Percent(total->low), Percent(total->high));
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::vector<Advice> AdviceOf(const report::Report& report) {
+  std::vector<Advice> advice;
+  for (size_t i = 0; i < report.findings.size() && advice.size() < kMostAdvice; ++i) {
+    const report::FindingRow& finding = report.findings[i];
+    if (!finding.recommendation.has_value()) continue;
+    const findings::Recommendation& recommendation = *finding.recommendation;
+    Advice one;
+    one.finding = i;
+    one.text = recommendation.text;
+    one.gain = GainText(recommendation);
+    one.cost = CostText(recommendation);
+    one.why = finding.text;
+    one.measured = recommendation.gain.has_value() && recommendation.gain->measured.has_value();
+    advice.push_back(std::move(one));
+  }
+  return advice;
+}
+
+std::vector<Figure> FiguresOf(const report::Report& report) {
+  std::vector<Figure> figures;
+  if (report.throughput.has_value()) {
+    const auto& rate = *report.throughput;
+    figures.push_back({"throughput", Rate(rate.samples_per_s),
+                       fmt::format("{} to {} (95 %)", Rate(rate.low), Rate(rate.high))});
+  }
+  if (report.step_ms.has_value()) {
+    const auto& step = *report.step_ms;
+    const auto ns = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
+    figures.push_back(
+        {"step time", ShortNs(ns(step.mean)),
+         fmt::format("mean {}; p50 {}, p95 {}, p99 {}", ExactNs(ns(step.mean)),
+                     ShortNs(ns(step.p50)), ShortNs(ns(step.p95)), ShortNs(ns(step.p99)))});
+  }
+  figures.push_back({"steps", Grouped(report.steps),
+                     report.warmup_steps == 0
+                         ? std::string("none left out")
+                         : Grouped(report.warmup_steps) + " before them left out as warm-up"});
+  const int64_t window = report.window_end_ns - report.window_start_ns;
+  figures.push_back({"window", ShortNs(window), ExactNs(window)});
+  if (report.memory.peak_rss_bytes.has_value()) {
+    figures.push_back({"peak memory", BytesText(*report.memory.peak_rss_bytes),
+                       Grouped(*report.memory.peak_rss_bytes) + " bytes"});
+  }
+  const trace::DeviceInfo& device = report.device;
+  if (!device.kind.empty()) {
+    // An emulated device is said to be one wherever it is named.
+    const bool plain = device.name.empty() || device.name == device.kind;
+    figures.push_back(
+        {"device", plain ? device.kind : device.name + " (" + device.kind + ")", device.driver});
+  }
+  return figures;
+}
+
+}  // namespace
+
+TrustLine TrustOf(const session::OpenRun& run) {
+  TrustLine trust;
+  if (run.error.has_value()) {
+    trust.text = run.error->Line();
+    trust.complete = false;
+    return trust;
+  }
+  if (run.run == nullptr) {
+    trust.text = "reading " + run.path;
+    return trust;
+  }
+  trust.text = report::TrustLine(*run.run);
+  trust.complete = run.run->quality.Complete() || run.run->format != "sst";
+  trust.warnings = run.run->quality.warnings;
+  if (run.following) {
+    // Nothing is wrong with a recording that has not ended.
+    trust.complete = run.run->quality.damaged_bytes == 0 && run.run->quality.dropped == 0;
+    trust.text = "still being written: " + Grouped(model::CountSpans(*run.run)) + " spans so far";
+  }
+  if (!run.lost.empty()) {
+    trust.text = run.lost;
+    trust.complete = false;
+  }
+  return trust;
+}
+
+OverviewModel BuildOverview(const session::State& state) {
+  OverviewModel model;
+  const session::OpenRun* const run = state.Active();
+  if (run == nullptr) {
+    model.title = "nothing is open";
+    return model;
+  }
+  model.title = run->title;
+  model.trust = TrustOf(*run);
+  if (state.shown.report == nullptr) return model;
+  const report::Report& report = *state.shown.report;
+  if (!report.name.empty()) model.title = report.name;
+  if (state.shown.range.has_value()) {
+    model.range = fmt::format("{} steps within the range, {}", Grouped(report.steps),
+                              ShortNs(report.window_end_ns - report.window_start_ns));
+  }
+  model.verdict = report.verdict.text;
+  model.sentence = Sentence(report);
+  model.verdict_paint = PaintOf(report.verdict.bound);
+  model.confidence = report.verdict.confidence;
+  model.doubts = report.verdict.doubts;
+  model.breakdown = BreakdownOf(report);
+  model.advice = AdviceOf(report);
+  if (model.advice.empty()) {
+    model.no_advice = run->stage == session::OpenStage::kReady
+                          ? "No change of the pipeline would make this run faster by itself."
+                          : "Recommendations are being priced.";
+  }
+  model.figures = FiguresOf(report);
+  return model;
+}
+
+}  // namespace stallscope::viewmodel

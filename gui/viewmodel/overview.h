@@ -1,0 +1,68 @@
+// The first panel: can it be believed, what is it, where does the time go, what to do. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_
+#define STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/session/state.h"
+#include "gui/viewmodel/paint.h"
+
+namespace stallscope::viewmodel {
+
+struct TrustLine {
+  std::string text;
+  bool complete = true;  // false: shown in red
+  std::vector<std::string> warnings;
+};
+
+// A part of the breakdown bar; parts follow each other from 0 to 1.
+struct BreakdownPart {
+  Paint paint = Paint::kOther;
+  std::string name;
+  double begin = 0;
+  double end = 0;
+  std::string text;     // "41.2 %"
+  std::string tooltip;  // exact ns, interval
+};
+
+struct Advice {
+  size_t finding = 0;  // row of Report::findings
+  std::string text;    // "set decode.parallelism to 4"
+  std::string gain;    // "1.80x (1.60 to 1.90)", "measured 1.76x"; empty: none
+  std::string cost;    // "costs 12.0 MiB"; empty
+  std::string why;     // the finding's text
+  bool measured = false;
+};
+
+struct Figure {
+  std::string name;
+  std::string text;
+  std::string tooltip;
+};
+
+struct OverviewModel {
+  std::string title;  // the run's name
+  std::string range;  // "steps 20 to 40, 1.2 s" where a range limits it; else empty
+  TrustLine trust;
+  std::string verdict;   // "input-bound: decode (cpu)"
+  std::string sentence;  // the verdict in a sentence
+  Paint verdict_paint = Paint::kOther;
+  double confidence = 0;
+  std::vector<std::string> doubts;
+  std::vector<BreakdownPart> breakdown;
+  std::vector<Advice> advice;   // at most three
+  std::string no_advice;        // why there is none; empty where there is some
+  std::vector<Figure> figures;  // throughput, step time, steps, window, memory
+};
+
+OverviewModel BuildOverview(const session::State& state);
+
+// For every panel: of the active run. Also says what became of a file that is being followed.
+TrustLine TrustOf(const session::OpenRun& run);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_

@@ -1,0 +1,80 @@
+#include "gui/viewmodel/phrases.h"
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "gui/viewmodel/format.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+std::string PlaceText(const Place& place) {
+  switch (place.kind) {
+    case Place::Kind::kStart:
+      return "at the start";
+    case Place::Kind::kAfter:
+      return "after " + place.stage;
+    case Place::Kind::kBefore:
+      return "before " + place.stage;
+  }
+  return {};
+}
+
+std::string LineOf(const SetChange& change) { return "set " + change.path + " to " + change.value; }
+std::string LineOf(const InsertChange& change) {
+  return "insert " + std::string(KindWord(change.stage)) + " " + change.stage.name + " " +
+         PlaceText(change.place);
+}
+std::string LineOf(const RemoveChange& change) { return "remove " + change.stage; }
+std::string LineOf(const MoveChange& change) {
+  return "move " + change.stage + " " + PlaceText(change.place);
+}
+
+}  // namespace
+
+std::string_view PhraseFor(attribution::Cause cause) {
+  constexpr std::array<std::string_view, attribution::kCauses> kPhrases = {
+      "it reads",
+      "it waits for a lock",
+      "it sleeps or waits outside its own work",
+      "its threads are ready and have no core",
+      "what is finished is held back to keep the order",
+      "it needs the CPU",
+      "it cannot be done by several workers as it is",
+      "it is fast enough on average, and its bursts empty the queue",
+      "the trace does not tell why"};
+  return kPhrases[attribution::At(cause)];
+}
+
+std::string NameOf(attribution::Cause cause) {
+  std::string name(attribution::WordFor(cause));
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string GainText(const findings::Recommendation& recommendation) {
+  if (!recommendation.gain.has_value()) return recommendation.unpriced;
+  const findings::Gain& gain = *recommendation.gain;
+  std::string text =
+      Factor(gain.predicted) + " (" + Factor(gain.low) + " to " + Factor(gain.high) + ")";
+  if (gain.measured.has_value()) text += ", measured " + Factor(*gain.measured);
+  return text;
+}
+
+std::string CostText(const findings::Recommendation& recommendation) {
+  const int64_t bytes = recommendation.memory_bytes.value_or(0);
+  if (bytes == 0) return {};
+  return bytes > 0 ? "costs " + BytesText(static_cast<uint64_t>(bytes))
+                   : "frees " + BytesText(-static_cast<uint64_t>(bytes));
+}
+
+std::vector<std::string> LinesOf(const Patch& patch) {
+  std::vector<std::string> lines;
+  for (const auto& change : patch.changes) {
+    lines.push_back(std::visit([](const auto& one) { return LineOf(one); }, change));
+  }
+  return lines;
+}
+
+}  // namespace stallscope::viewmodel

@@ -1,0 +1,28 @@
+// Sentences that several panels share. Private to the room; any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_
+#define STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/attribution/category.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/spec/patch.h"
+
+namespace stallscope::viewmodel {
+
+// "it needs the CPU", "it reads"
+std::string_view PhraseFor(attribution::Cause cause);
+// "cpu contention"
+std::string NameOf(attribution::Cause cause);
+// "1.80x (1.60 to 1.90), measured 1.76x"; empty where nothing is known.
+std::string GainText(const findings::Recommendation& recommendation);
+// "costs 12.0 MiB", "frees 3.0 MiB"; empty where it is not known or nothing.
+std::string CostText(const findings::Recommendation& recommendation);
+// "set decode.parallelism to 4"; a change a line.
+std::vector<std::string> LinesOf(const Patch& patch);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_

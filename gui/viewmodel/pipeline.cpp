@@ -1,0 +1,268 @@
+#include "gui/viewmodel/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "gui/viewmodel/format.h"
+#include "gui/viewmodel/phrases.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+// In lines of text.
+constexpr float kBoxWidth = 13;
+constexpr float kBoxHeight = 6;
+constexpr float kGap = 7;     // between boxes: room for a gauge
+constexpr float kRowGap = 4;  // between rows of a folded chain
+constexpr float kMargin = 1;
+constexpr float kThinnest = 0.15F;
+constexpr float kThickest = 1.6F;
+constexpr size_t kNoBox = static_cast<size_t>(-1);
+
+// How far a stage is from the source, along its longest way.
+std::vector<size_t> DepthsOf(const std::vector<trace::StageInfo>& stages) {
+  std::vector<size_t> depths(stages.size());
+  // As often as the chain can be long; a graph that goes in circles stops there.
+  for (size_t round = 0; round < stages.size(); ++round) {
+    bool moved = false;
+    for (const trace::StageInfo& stage : stages) {
+      for (const StageId input : stage.inputs) {
+        if (!input.known() || input.value >= stages.size()) continue;
+        const size_t depth = std::min(depths[input.value] + 1, stages.size());
+        if (depth <= depths[stage.id.value]) continue;
+        depths[stage.id.value] = depth;
+        moved = true;
+      }
+    }
+    if (!moved) break;
+  }
+  return depths;
+}
+
+class Layout {
+ public:
+  Layout(const session::State& state, const session::OpenRun& open, float width)
+      : state_(state), run_(*open.run), report_(*state.shown.report), width_(width) {}
+
+  PipelineModel Make() {
+    depths_ = DepthsOf(run_.stages);
+    box_of_.assign(run_.stages.size(), kNoBox);
+    for (const trace::StageInfo& stage : run_.stages) AddStage(stage);
+    AddTrainer();
+    Place();
+    AddPipes();
+    AddTable();
+    return std::move(model_);
+  }
+
+ private:
+  const report::StageRow* RowOf(const std::string& name) const {
+    const auto row =
+        std::find_if(report_.stages.begin(), report_.stages.end(),
+                     [&](const report::StageRow& stage) { return stage.name == name; });
+    return row == report_.stages.end() ? nullptr : &*row;
+  }
+
+  void AddStage(const trace::StageInfo& stage) {
+    StageBox box;
+    box.stage = stage.id;
+    box.name = stage.name;
+    box.kind = stage.kind;
+    box.paint = PaintOfStage(stage.id);
+    box.selected = state_.view.selected.stage == stage.id;
+    const report::VerdictRow& verdict = report_.verdict;
+    if (verdict.bound == findings::Bound::kInput && verdict.stage == stage.name) {
+      box.bottleneck = true;
+      box.marked = "bottleneck";
+      if (verdict.cause.has_value()) box.marked += ": " + NameOf(*verdict.cause);
+    }
+    if (const report::StageRow* const row = RowOf(stage.name)) Describe(*row, box);
+    box_of_[stage.id.value] = model_.boxes.size();
+    model_.boxes.push_back(std::move(box));
+  }
+
+  static void Describe(const report::StageRow& row, StageBox& box) {
+    box.utilization = row.utilization;
+    box.lines.push_back(
+        fmt::format("{} worker{}", row.parallelism, row.parallelism == 1 ? "" : "s"));
+    if (row.service_ms.has_value()) {
+      box.lines.push_back(ShortNs(static_cast<int64_t>(row.service_ms->mean * 1e6)) + " each");
+    }
+    if (row.utilization.has_value()) box.lines.push_back(Percent(*row.utilization) + " busy");
+    box.tooltip = {row.name + " (" + row.kind + ")", Grouped(row.elements) + " elements"};
+    if (row.service_ms.has_value()) {
+      const auto ns = [](double ms) { return ExactNs(static_cast<int64_t>(ms * 1e6)); };
+      box.tooltip.push_back("mean " + ns(row.service_ms->mean) + ", p50 " +
+                            ns(row.service_ms->p50) + ", p95 " + ns(row.service_ms->p95));
+    }
+    if (row.capacity_samples_per_s.has_value()) {
+      box.tooltip.push_back("could give " + viewmodel::Rate(*row.capacity_samples_per_s));
+    }
+    box.tooltip.push_back("waits for input " + PercentOrDash(row.starved) + ", for room " +
+                          PercentOrDash(row.blocked));
+  }
+
+  void AddTrainer() {
+    StageBox box;
+    box.name = "trainer";
+    box.kind = report_.device.kind;
+    box.paint = Paint::kCompute;
+    const auto& compute = report_.breakdown[attribution::At(attribution::Category::kCompute)];
+    const auto& stall = report_.breakdown[attribution::At(attribution::Category::kInputStall)];
+    if (compute.has_value()) box.utilization = compute->fraction;
+    if (report_.step_ms.has_value()) {
+      box.lines.push_back(ShortNs(static_cast<int64_t>(report_.step_ms->mean * 1e6)) + " a step");
+    }
+    if (compute.has_value()) box.lines.push_back(Percent(compute->fraction) + " compute");
+    if (stall.has_value()) box.lines.push_back(Percent(stall->fraction) + " stalled");
+    const findings::Bound bound = report_.verdict.bound;
+    box.bottleneck = bound == findings::Bound::kCompute || bound == findings::Bound::kTransfer ||
+                     bound == findings::Bound::kLaunch || bound == findings::Bound::kCommunication;
+    if (box.bottleneck) box.marked = "bottleneck: " + std::string(findings::WordFor(bound));
+    box.tooltip = {"trainer"};
+    if (compute.has_value()) box.tooltip.push_back("compute " + BothNs(compute->ns));
+    if (stall.has_value()) box.tooltip.push_back("input stall " + BothNs(stall->ns));
+    model_.boxes.push_back(std::move(box));
+  }
+
+  // In columns by depth, side by side from the left; a row that is full goes on below.
+  void Place() {
+    size_t deepest = 0;
+    for (const size_t depth : depths_) deepest = std::max(deepest, depth);
+    const auto fits =
+        static_cast<size_t>(std::max((width_ - 2 * kMargin + kGap) / (kBoxWidth + kGap), 1.F));
+    std::map<size_t, size_t> beside;  // boxes at a depth so far
+    size_t tallest = 1;
+    for (const size_t depth : depths_) tallest = std::max(tallest, ++beside[depth]);
+    beside.clear();
+    const float row_height = static_cast<float>(tallest) * (kBoxHeight + kRowGap);
+    for (size_t i = 0; i < model_.boxes.size(); ++i) {
+      StageBox& box = model_.boxes[i];
+      const size_t depth = box.stage.known() ? depths_[box.stage.value] : deepest + 1;
+      const size_t row = depth / fits;
+      const size_t place = beside[depth]++;
+      box.x = kMargin + static_cast<float>(depth % fits) * (kBoxWidth + kGap);
+      box.y = kMargin + static_cast<float>(row) * row_height +
+              static_cast<float>(place) * (kBoxHeight + kRowGap);
+      box.width = kBoxWidth;
+      box.height = kBoxHeight;
+      model_.width = std::max(model_.width, box.x + box.width + kMargin);
+      model_.height = std::max(model_.height, box.y + box.height + kRowGap);
+    }
+  }
+
+  double ThroughputOf(const trace::StageInfo& stage) const {
+    const report::StageRow* const row = RowOf(stage.name);
+    const int64_t window = report_.window_end_ns - report_.window_start_ns;
+    if (row == nullptr || window <= 0) return 0;
+    return static_cast<double>(row->elements) * 1e9 / static_cast<double>(window);
+  }
+
+  void AddPipe(size_t from, size_t to) {
+    const trace::StageInfo& stage = run_.stages[model_.boxes[from].stage.value];
+    const StageBox& a = model_.boxes[from];
+    const StageBox& b = model_.boxes[to];
+    Pipe pipe;
+    pipe.from = from;
+    pipe.to = to;
+    pipe.x0 = a.x + a.width;
+    pipe.y0 = a.y + a.height / 2;
+    pipe.x1 = b.x;
+    pipe.y1 = b.y + b.height / 2;
+    const double rate = ThroughputOf(stage);
+    pipe.width = static_cast<float>(rate);  // scaled below, once the largest is known
+    if (rate > 0) pipe.text = Rate(rate);
+    pipe.tooltip = {stage.name + " to " + b.name, Rate(rate) + " elements"};
+    const report::StageRow* const row = RowOf(stage.name);
+    if (row != nullptr && row->queue.has_value()) pipe.queue = GaugeOf(*row->queue, stage);
+    if (pipe.queue.has_value()) {
+      pipe.tooltip.push_back("empty " + PercentOrDash(pipe.queue->empty) + " of the time, full " +
+                             PercentOrDash(pipe.queue->full));
+    }
+    model_.pipes.push_back(std::move(pipe));
+  }
+
+  Pipe::Gauge GaugeOf(const report::QueueRow& queue, const trace::StageInfo& stage) const {
+    Pipe::Gauge gauge;
+    gauge.name = run_.NameOf(stage.queue);
+    gauge.capacity = queue.capacity;
+    gauge.empty = queue.empty;
+    gauge.full = queue.full;
+    if (queue.mean.has_value() && queue.capacity > 0) {
+      gauge.mean = std::min(*queue.mean / static_cast<double>(queue.capacity), 1.0);
+      gauge.text = fmt::format("{:.1f} of {}", *queue.mean, queue.capacity);
+    }
+    return gauge;
+  }
+
+  void AddPipes() {
+    std::vector<bool> feeds(run_.stages.size());
+    for (const trace::StageInfo& stage : run_.stages) {
+      for (const StageId input : stage.inputs) {
+        if (!input.known() || input.value >= run_.stages.size()) continue;
+        feeds[input.value] = true;
+        AddPipe(box_of_[input.value], box_of_[stage.id.value]);
+      }
+    }
+    for (const trace::StageInfo& stage : run_.stages) {
+      if (!feeds[stage.id.value]) AddPipe(box_of_[stage.id.value], model_.boxes.size() - 1);
+    }
+    float most = 0;
+    for (const Pipe& pipe : model_.pipes) most = std::max(most, pipe.width);
+    for (Pipe& pipe : model_.pipes) {
+      pipe.width = most > 0 ? std::max(pipe.width / most * kThickest, kThinnest) : kThinnest;
+    }
+  }
+
+  void AddTable() {
+    Table& table = model_.stages;
+    table.columns = {{"stage", false},   {"kind", false},   {"workers", true},
+                     {"elements", true}, {"service", true}, {"busy", true},
+                     {"starved", true},  {"blocked", true}, {"capacity", true}};
+    for (const report::StageRow& row : report_.stages) {
+      TableCell service{"-", {}, ""};
+      if (row.service_ms.has_value()) {
+        const auto ns = static_cast<int64_t>(row.service_ms->mean * 1e6);
+        service = {ShortNs(ns), {}, ExactNs(ns)};
+      }
+      table.rows.push_back(
+          {{row.name, {}, ""},
+           {row.kind, {}, ""},
+           {Grouped(row.parallelism), {}, ""},
+           {Grouped(row.elements), {}, ""},
+           service,
+           {PercentOrDash(row.utilization), row.utilization, ""},
+           {PercentOrDash(row.starved), row.starved, ""},
+           {PercentOrDash(row.blocked), row.blocked, ""},
+           {row.capacity_samples_per_s ? Rate(*row.capacity_samples_per_s) : "-", {}, ""}});
+    }
+  }
+
+  const session::State& state_;
+  const model::Run& run_;
+  const report::Report& report_;
+  const float width_;
+  std::vector<size_t> depths_;
+  std::vector<size_t> box_of_;
+  PipelineModel model_;
+};
+
+}  // namespace
+
+PipelineModel BuildPipeline(const session::State& state, float width) {
+  PipelineModel model;
+  const session::OpenRun* const open = state.Active();
+  if (open == nullptr || open->run == nullptr || state.shown.report == nullptr) {
+    model.nothing = "no run is analysed yet";
+    return model;
+  }
+  if (open->run->stages.empty()) {
+    model.nothing = "the trace names no stages";
+    return model;
+  }
+  return Layout(state, *open, width).Make();
+}
+
+}  // namespace stallscope::viewmodel

@@ -1,0 +1,137 @@
+#include "gui/viewmodel/run_facts.h"
+
+#include <fmt/format.h>
+
+#include "analyzer/export/words.h"
+#include "analyzer/spec/spec_json.h"
+#include "gui/viewmodel/format.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+class Group {
+ public:
+  explicit Group(std::string title) { group_.title = std::move(title); }
+  void Add(const std::string& name, const std::string& text, const std::string& tooltip = {}) {
+    if (!text.empty()) group_.facts.push_back({name, text, tooltip});
+  }
+  void AddBytes(const std::string& name, uint64_t bytes) {
+    if (bytes > 0) Add(name, BytesText(bytes), Grouped(bytes) + " bytes");
+  }
+  void Into(std::vector<FactGroup>& groups) {
+    if (!group_.facts.empty()) groups.push_back(std::move(group_));
+  }
+
+ private:
+  FactGroup group_;
+};
+
+void AddTrace(const session::OpenRun& open, std::vector<FactGroup>& groups) {
+  const model::Run& run = *open.run;
+  Group trace("Trace");
+  trace.Add("file", run.path);
+  trace.Add("format", run.format + (run.format_version.empty() ? "" : " " + run.format_version));
+  trace.AddBytes("size", open.bytes);
+  trace.Add("name", run.info.name);
+  trace.Add("recorded by", run.info.tool);
+  trace.Add("spans", Grouped(model::CountSpans(run)));
+  trace.Add("steps", Grouped(run.rows.steps.size()));
+  trace.Add("digest", run.info.digest);
+  trace.Add("data", run.info.data_fingerprint);
+  const model::TimeRange window = model::WindowOf(run);
+  trace.Add("time", ShortNs(window.end_ns - window.start_ns),
+            ExactNs(window.end_ns - window.start_ns));
+  if (run.info.world_size > 1) {
+    trace.Add("rank", fmt::format("{} of {}", run.info.rank, run.info.world_size));
+  }
+  trace.Into(groups);
+}
+
+void AddHost(const model::Run& run, std::vector<FactGroup>& groups) {
+  const trace::HostInfo& info = run.info.host;
+  Group host("Host");
+  host.Add("name", info.name);
+  host.Add("kernel", info.kernel);
+  host.Add("processor", info.cpu);
+  if (info.cores_online > 0) host.Add("cores", Grouped(info.cores_online));
+  if (info.cores_allowed > 0) host.Add("cores allowed", Grouped(info.cores_allowed));
+  if (info.cgroup_cores > 0) host.Add("quota", Number(info.cgroup_cores) + " cores");
+  host.AddBytes("memory", info.memory_bytes);
+  host.AddBytes("memory limit", info.memory_limit_bytes);
+  host.Into(groups);
+  Group device("Device");
+  device.Add("kind", run.info.device.kind);
+  device.Add("name", run.info.device.name);
+  device.AddBytes("memory", run.info.device.memory_bytes);
+  device.Add("driver", run.info.device.driver);
+  device.Into(groups);
+}
+
+void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
+  const model::DataQuality& quality = run.quality;
+  Group lost("What was lost");
+  lost.Add("ended cleanly", quality.sealed ? "yes" : "no");
+  if (quality.emitted) lost.Add("events", Grouped(*quality.emitted));
+  lost.Add("dropped", Grouped(quality.dropped));
+  if (quality.damaged_bytes > 0) lost.AddBytes("damaged", quality.damaged_bytes);
+  if (quality.missing_frames > 0) lost.Add("missing frames", Grouped(quality.missing_frames));
+  if (quality.left_out > 0) lost.Add("left out", Grouped(quality.left_out));
+  if (quality.cut_at) lost.Add("cut off at", "offset " + Grouped(*quality.cut_at));
+  lost.Add("error", quality.write_error);
+  lost.Into(groups);
+}
+
+void AddTables(const session::State& state, const model::Run& run, RunFacts& facts) {
+  facts.tracks.columns = {{"track", false}, {"spans", true}, {"dropped", true}};
+  for (const model::Track& track : run.tracks) {
+    facts.tracks.rows.push_back({{track.info.name, {}, ""},
+                                 {Grouped(track.spans.size()), {}, ""},
+                                 {track.tally ? Grouped(track.tally->dropped) : "-", {}, ""}});
+  }
+  if (state.shown.report == nullptr) return;
+  const report::Report& report = *state.shown.report;
+  facts.kernels.columns = {{"kernel", false}, {"count", true}, {"time", true}, {"share", true}};
+  for (const report::KernelRow& kernel : report.kernels) {
+    facts.kernels.rows.push_back({{kernel.name, {}, ""},
+                                  {Grouped(kernel.count), {}, ""},
+                                  {ShortNs(kernel.ns), {}, ExactNs(kernel.ns)},
+                                  {Percent(kernel.fraction), kernel.fraction, ""}});
+  }
+  facts.copies.columns = {{"device", false}, {"direction", false}, {"memory", false},
+                          {"count", true},   {"bytes", true},      {"time", true}};
+  for (const attribution::DeviceUse& device : report.devices) {
+    for (const attribution::CopyUse& copy : device.copies) {
+      facts.copies.rows.push_back({{device.name, {}, ""},
+                                   {exporting::WordFor(copy.direction), {}, ""},
+                                   {exporting::WordFor(copy.memory), {}, ""},
+                                   {Grouped(copy.count), {}, ""},
+                                   {BytesText(copy.bytes), {}, Grouped(copy.bytes)},
+                                   {ShortNs(copy.ns), {}, ExactNs(copy.ns)}});
+    }
+  }
+}
+
+}  // namespace
+
+RunFacts BuildRunFacts(const session::State& state) {
+  RunFacts facts;
+  const session::OpenRun* const open = state.Active();
+  if (open == nullptr) return facts;
+  facts.trust = TrustOf(*open);
+  if (open->run == nullptr) return facts;
+  const model::Run& run = *open->run;
+  AddTrace(*open, facts.groups);
+  AddHost(run, facts.groups);
+  AddLosses(run, facts.groups);
+  // As it is written, where it is one of ours; else as it stands in the trace.
+  const auto spec = ReadSpec(run.info.spec_json, run.path);
+  facts.spec = spec.ok() ? WriteSpec(spec.value()) : run.info.spec_json;
+  for (const std::string& argument : run.info.command_line) {
+    facts.command_line += (facts.command_line.empty() ? "" : " ") + argument;
+  }
+  if (state.shown.report != nullptr) facts.limits = state.shown.report->trust.limits;
+  AddTables(state, run, facts);
+  return facts;
+}
+
+}  // namespace stallscope::viewmodel

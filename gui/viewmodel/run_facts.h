@@ -1,0 +1,34 @@
+// What is known of a run besides its times: host, device, spec, what was lost. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_
+#define STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_
+
+#include <string>
+#include <vector>
+
+#include "gui/session/state.h"
+#include "gui/viewmodel/overview.h"
+#include "gui/viewmodel/table.h"
+
+namespace stallscope::viewmodel {
+
+struct FactGroup {
+  std::string title;  // "Host", "Device", "Trace", "What was lost"
+  std::vector<Figure> facts;
+};
+
+struct RunFacts {
+  TrustLine trust;
+  std::vector<FactGroup> groups;
+  std::vector<std::string> limits;  // what this trace cannot show
+  std::string spec;                 // indented; empty: none
+  std::string command_line;
+  Table kernels;
+  Table copies;
+  Table tracks;  // spans, dropped
+};
+
+RunFacts BuildRunFacts(const session::State& state);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_

@@ -1,0 +1,60 @@
+// What a view draws from: the session's state and the models of the panels, all of them immutable.
+// void draw(const Snapshot&, session::Intents&) is all that a view is.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_
+#define STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_
+
+#include <memory>
+
+#include "gui/session/intents.h"
+#include "gui/session/state.h"
+#include "gui/viewmodel/compare.h"
+#include "gui/viewmodel/findings.h"
+#include "gui/viewmodel/overview.h"
+#include "gui/viewmodel/pipeline.h"
+#include "gui/viewmodel/record.h"
+#include "gui/viewmodel/run_facts.h"
+#include "gui/viewmodel/spans.h"
+#include "gui/viewmodel/stalls.h"
+#include "gui/viewmodel/steps.h"
+#include "gui/viewmodel/sweep.h"
+#include "gui/viewmodel/timeline.h"
+
+namespace stallscope::viewmodel {
+
+// `state` is never null. The model of the panel that the state shows is there, unless the run
+// does not have what it needs yet; the other models may be null or of an earlier state.
+struct Snapshot {
+  std::shared_ptr<const session::State> state;
+  std::shared_ptr<const OverviewModel> overview;
+  std::shared_ptr<const TimelineModel> timeline;
+  std::shared_ptr<const PipelineModel> pipeline;
+  std::shared_ptr<const StallsModel> stalls;
+  std::shared_ptr<const StepsModel> steps;
+  std::shared_ptr<const FindingsModel> findings;
+  std::shared_ptr<const SweepModel> sweep;
+  std::shared_ptr<const CompareModel> compare;
+  std::shared_ptr<const RecordModel> record;
+  std::shared_ptr<const SpansModel> spans;
+  std::shared_ptr<const RunFacts> run;
+};
+
+// Makes the snapshot of a state; what did not change since the last one is taken from it. Belongs
+// to the thread that draws.
+class Composer {
+ public:
+  explicit Composer(unsigned threads = 2);
+  ~Composer();
+  Composer(const Composer&) = delete;
+  Composer& operator=(const Composer&) = delete;
+
+  // Valid until the next call.
+  const Snapshot& Compose(std::shared_ptr<const session::State> state);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_

@@ -1,0 +1,232 @@
+#include "gui/viewmodel/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/base/math.h"
+#include "analyzer/base/units.h"
+#include "gui/viewmodel/format.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+constexpr size_t kBins = 48;
+constexpr size_t kMostDots = 3'000;
+constexpr size_t kMostOutliers = 30;
+constexpr size_t kTicks = 5;
+// Tukey's fence for what lies far out.
+constexpr double kFence = 3;
+
+struct Quartiles {
+  double low = 0;
+  double high = 0;
+  double Fence() const { return high + kFence * std::max(high - low, high * 0.01); }
+};
+
+Quartiles QuartilesOf(const std::vector<double>& sorted) {
+  return {Quantile(sorted, 0.25), Quantile(sorted, 0.75)};
+}
+
+Paint LargestOf(const attribution::StepShare& step) {
+  const auto most = std::max_element(step.ns.begin(), step.ns.end());
+  return PaintOf(static_cast<attribution::Category>(most - step.ns.begin()));
+}
+
+// Rounded up to 1, 2 or 5 times a power of ten, so that axes have plain ends.
+double NiceEnd(double value) {
+  if (!(value > 0)) return 1;
+  const double power = std::pow(10, std::floor(std::log10(value)));
+  for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
+    if (power * factor >= value) return power * factor;
+  }
+  return power * 10;
+}
+
+class StepsBuilder {
+ public:
+  StepsBuilder(const session::State& state, const session::OpenRun& open)
+      : state_(state), open_(open), attribution_(*state.shown.attribution) {}
+
+  StepsModel Make() {
+    Gather();
+    if (rows_.empty()) {
+      model_.nothing = state_.view.range.has_value() ? "no step begins within the range"
+                                                     : "the trace has no steps";
+      return std::move(model_);
+    }
+    std::vector<double> sorted = ms_;
+    std::sort(sorted.begin(), sorted.end());
+    fence_ms_ = QuartilesOf(sorted).Fence();
+    model_.summary = {Grouped(rows_.size()) + (rows_.size() == 1 ? " step" : " steps"),
+                      "p50 " + Text(Quantile(sorted, 0.5)) + ", p95 " +
+                          Text(Quantile(sorted, 0.95)) + ", p99 " + Text(Quantile(sorted, 0.99)),
+                      "from " + Text(sorted.front()) + " to " + Text(sorted.back())};
+    model_.histogram = MakeHistogram(ms_, kBins, "ms");
+    model_.y_max_ms = NiceEnd(sorted.back());
+    for (size_t i = 0; i < kTicks; ++i) {
+      model_.y_ticks.push_back(
+          Text(model_.y_max_ms * static_cast<double>(i) / static_cast<double>(kTicks - 1)));
+    }
+    AddDots();
+    AddOutliers();
+    return std::move(model_);
+  }
+
+ private:
+  static std::string Text(double ms) {
+    return ShortNs(static_cast<int64_t>(std::llround(ms * static_cast<double>(kNsPerMs))));
+  }
+
+  void Gather() {
+    const auto& times = open_.index->step_times;
+    const auto& range = state_.view.range;
+    for (size_t row = 0; row < times.size(); ++row) {
+      const int64_t start = times[row].start_ns;
+      if (range.has_value() && (start < range->start_ns || start >= range->end_ns)) continue;
+      rows_.push_back(row);
+      ms_.push_back(static_cast<double>(times[row].end_ns - start) / static_cast<double>(kNsPerMs));
+    }
+    if (rows_.empty()) return;
+    model_.times = {times[rows_.front()].start_ns, times[rows_.front()].end_ns};
+    for (const uint64_t row : rows_) {
+      model_.times.start_ns = std::min(model_.times.start_ns, times[row].start_ns);
+      model_.times.end_ns = std::max(model_.times.end_ns, times[row].end_ns);
+    }
+  }
+
+  // Every n-th, and all that stand out.
+  void AddDots() {
+    const size_t every = rows_.size() / kMostDots + 1;
+    const auto first = attribution_.window.first_row;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const uint64_t row = rows_[i];
+      StepDot dot;
+      dot.step_row = row;
+      dot.outlier = ms_[i] > fence_ms_;
+      dot.selected = state_.view.selected.step_row == row;
+      if (i % every != 0 && !dot.outlier && !dot.selected) continue;
+      const auto& time = open_.index->step_times[row];
+      dot.x = static_cast<float>(static_cast<double>(time.start_ns - model_.times.start_ns) /
+                                 static_cast<double>(std::max<int64_t>(model_.times.ns(), 1)));
+      dot.y = static_cast<float>(std::clamp(ms_[i] / model_.y_max_ms, 0.0, 1.0));
+      dot.warm_up = row < first;
+      if (row >= first && row - first < attribution_.steps.size()) {
+        dot.paint = LargestOf(attribution_.steps[row - first]);
+      }
+      model_.dots.push_back(dot);
+    }
+  }
+
+  void AddOutliers() {
+    model_.outliers.columns = {{"step", true}, {"time", true}, {"at", true}, {"mostly", false}};
+    std::vector<size_t> far;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (ms_[i] > fence_ms_) far.push_back(i);
+    }
+    std::stable_sort(far.begin(), far.end(), [&](size_t a, size_t b) { return ms_[a] > ms_[b]; });
+    if (far.size() > kMostOutliers) far.resize(kMostOutliers);
+    const auto first = attribution_.window.first_row;
+    for (const size_t i : far) {
+      const uint64_t row = rows_[i];
+      const auto& time = open_.index->step_times[row];
+      const int64_t at = time.start_ns - open_.index->window.start_ns;
+      std::string mostly = "warm-up";
+      if (row >= first) {
+        mostly = row - first < attribution_.steps.size()
+                     ? std::string(WordFor(LargestOf(attribution_.steps[row - first])))
+                     : "-";
+      }
+      model_.outlier_rows.push_back(row);
+      model_.outliers.rows.push_back({{Grouped(time.index), {}, ""},
+                                      {Text(ms_[i]), {}, ExactNs(time.end_ns - time.start_ns)},
+                                      {ShortNs(at), {}, ExactNs(at)},
+                                      {std::move(mostly), {}, ""}});
+    }
+  }
+
+  const session::State& state_;
+  const session::OpenRun& open_;
+  const attribution::Attribution& attribution_;
+  StepsModel model_;
+  std::vector<uint64_t> rows_;
+  std::vector<double> ms_;
+  double fence_ms_ = 0;
+};
+
+}  // namespace
+
+Histogram MakeHistogram(std::vector<double> values, size_t bins, const std::string& unit) {
+  Histogram histogram;
+  histogram.unit = unit;
+  if (values.empty() || bins == 0) return histogram;
+  std::sort(values.begin(), values.end());
+  const Quartiles quartiles = QuartilesOf(values);
+  histogram.low = values.front();
+  histogram.high = std::min(values.back(), quartiles.Fence());
+  if (!(histogram.high > histogram.low)) histogram.high = histogram.low + 1;
+  histogram.bins.resize(bins);
+  for (const double value : values) {
+    if (value > histogram.high) {
+      ++histogram.above;
+      continue;
+    }
+    const double at = (value - histogram.low) / (histogram.high - histogram.low);
+    ++histogram.bins[std::min(static_cast<size_t>(at * static_cast<double>(bins)), bins - 1)];
+  }
+  histogram.most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
+  for (size_t i = 0; i < kTicks; ++i) {
+    const double at = histogram.low + (histogram.high - histogram.low) * static_cast<double>(i) /
+                                          static_cast<double>(kTicks - 1);
+    histogram.tick_texts.push_back(fmt::format("{:.3g} {}", at, unit));
+  }
+  return histogram;
+}
+
+StepsModel BuildSteps(const session::State& state) {
+  const session::OpenRun* const open = state.Active();
+  if (open == nullptr || open->index == nullptr || state.shown.attribution == nullptr) {
+    StepsModel model;
+    model.nothing = "no run is analysed yet";
+    return model;
+  }
+  return StepsBuilder(state, *open).Make();
+}
+
+size_t DotAt(const StepsModel& model, float x, float y, float reach_x, float reach_y) {
+  size_t best = kNoDot;
+  float nearest = 1;
+  for (size_t i = 0; i < model.dots.size(); ++i) {
+    const float dx = (model.dots[i].x - x) / reach_x;
+    const float dy = (model.dots[i].y - y) / reach_y;
+    const float distance = dx * dx + dy * dy;
+    if (distance > nearest) continue;
+    nearest = distance;
+    best = i;
+  }
+  return best;
+}
+
+std::vector<std::string> StepTooltip(const session::State& state, uint64_t step_row) {
+  std::vector<std::string> lines;
+  const session::OpenRun* const open = state.Active();
+  if (open == nullptr || open->index == nullptr || step_row >= open->index->step_times.size()) {
+    return lines;
+  }
+  const model::StepInterval& step = open->index->step_times[step_row];
+  lines.push_back(fmt::format("step {}", step.index));
+  lines.push_back(BothNs(step.end_ns - step.start_ns));
+  lines.push_back("from " + ExactNs(step.start_ns - open->index->window.start_ns));
+  if (state.shown.attribution == nullptr) return lines;
+  const attribution::Attribution& attribution = *state.shown.attribution;
+  const size_t first = attribution.window.first_row;
+  if (step_row < first || step_row - first >= attribution.steps.size()) return lines;
+  for (const attribution::Category category : attribution::kReportOrder) {
+    const int64_t ns = attribution.steps[step_row - first].ns[attribution::At(category)];
+    if (ns > 0) lines.push_back(std::string(WordFor(PaintOf(category))) + ": " + BothNs(ns));
+  }
+  return lines;
+}
+
+}  // namespace stallscope::viewmodel

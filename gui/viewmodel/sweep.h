@@ -1,0 +1,93 @@
+// A sweep as pictures: heat map of two knobs, lines of one, the Pareto front, predicted against
+// measured. Places are 0 to 1, from the left and the bottom. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_
+#define STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/session/state.h"
+#include "gui/viewmodel/table.h"
+
+namespace stallscope::viewmodel {
+
+struct PlotPoint {
+  float x = 0;
+  float y = 0;
+  float low = 0;  // error bar on y; low == high: none
+  float high = 0;
+  float x_low = 0;  // likewise on x
+  float x_high = 0;
+  size_t row = 0;  // of the sweep's table
+  bool best = false;
+  bool base = false;
+  std::string tooltip;
+};
+
+struct PlotLine {
+  std::string name;
+  bool measured = false;  // solid; predicted: dashed
+  std::vector<PlotPoint> points;
+};
+
+struct Plot {
+  std::string title;
+  std::string x_name;
+  std::string y_name;
+  std::vector<std::string> x_ticks;  // at equal distances over the whole axis
+  std::vector<std::string> y_ticks;
+  std::vector<PlotLine> lines;  // joined
+  std::vector<PlotPoint> dots;  // not joined
+};
+
+struct SweepHeat {
+  std::string x_path;
+  std::string y_path;
+  std::vector<std::string> x_values;
+  std::vector<std::string> y_values;
+  struct Cell {
+    std::optional<double> rate;
+    float level = 0;  // 0 slowest to 1 fastest
+    bool measured = false;
+    bool best = false;
+    bool base = false;
+    std::string text;
+    std::string tooltip;
+  };
+  std::vector<std::vector<Cell>> cells;  // [y][x]; the best over all other knobs
+};
+
+// What can be varied, for the list beside the lines.
+struct KnobChoice {
+  std::string path;
+  std::string value;
+  std::string suggestion;  // "decode.parallelism=1,2,4,8"
+  std::string doc;
+};
+
+struct SweepModel {
+  std::string nothing;  // why nothing can be varied; empty
+  std::vector<KnobChoice> knobs;
+  std::string points_text;  // "12 points, 24 runs"
+  bool can_start = false;
+  bool running = false;
+  double done = 0;
+  std::string progress;  // "runs: 3 of 24"
+  std::string error;
+  bool emulated = false;
+  std::optional<SweepHeat> heat;  // with two knobs or more
+  std::vector<Plot> lines;        // one a knob
+  std::optional<Plot> pareto;     // memory against throughput
+  std::optional<Plot> accuracy;   // predicted against measured, with error bars
+  std::string accuracy_text;
+  Table table;
+  std::vector<std::string> warnings;
+};
+
+SweepModel BuildSweep(const session::State& state);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_

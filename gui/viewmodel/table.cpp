@@ -1,0 +1,85 @@
+#include "gui/viewmodel/table.h"
+
+#include <string_view>
+
+namespace stallscope::viewmodel {
+namespace {
+
+std::string CsvField(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) {
+    if (c == '"') field += '"';
+    field += c;
+  }
+  return field + '"';
+}
+
+std::string TsvField(std::string_view text) {
+  std::string field(text);
+  for (char& c : field) {
+    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  }
+  return field;
+}
+
+std::string MarkdownField(std::string_view text) {
+  std::string field;
+  for (const char c : text) {
+    if (c == '|') field += '\\';
+    field += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return field;
+}
+
+template <class Field>
+void AddRow(std::string& text, size_t count, std::string_view between, std::string_view end,
+            Field&& field) {
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) text += between;
+    text += field(i);
+  }
+  text += end;
+}
+
+template <class Quote>
+std::string Separated(const Table& table, std::string_view between, std::string_view end,
+                      Quote&& quote) {
+  std::string text;
+  AddRow(text, table.columns.size(), between, end,
+         [&](size_t i) { return quote(table.columns[i].name); });
+  for (const auto& row : table.rows) {
+    AddRow(text, row.size(), between, end, [&](size_t i) { return quote(row[i].text); });
+  }
+  return text;
+}
+
+std::string Markdown(const Table& table) {
+  std::string text = "| ";
+  const size_t count = table.columns.size();
+  AddRow(text, count, " | ", " |\n|",
+         [&](size_t i) { return MarkdownField(table.columns[i].name); });
+  AddRow(text, count, "|", "|\n",
+         [&](size_t i) { return std::string(table.columns[i].number ? " ---: " : " --- "); });
+  for (const auto& row : table.rows) {
+    text += "| ";
+    AddRow(text, row.size(), " | ", " |\n", [&](size_t i) { return MarkdownField(row[i].text); });
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string TextOf(const Table& table, TableForm form) {
+  switch (form) {
+    case TableForm::kCsv:
+      return Separated(table, ",", "\r\n", &CsvField);
+    case TableForm::kTsv:
+      return Separated(table, "\t", "\n", &TsvField);
+    case TableForm::kMarkdown:
+      return Markdown(table);
+  }
+  return {};
+}
+
+}  // namespace stallscope::viewmodel

@@ -1,0 +1,317 @@
+#include "gui/viewmodel/timeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/units.h"
+#include "gui/viewmodel/format.h"
+#include "gui/viewmodel/lane_draw.h"
+#include "gui/viewmodel/phrases.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+constexpr float kNameCharacters = 24;
+constexpr float kHeaderLines = 2;  // of the ticks, above the lanes
+constexpr float kTickCharacters = 12;
+constexpr size_t kMostBands = 400;
+constexpr float kThinnestBand = 1.5F;
+
+// 1, 2 or 5 times a power of ten.
+int64_t NiceStep(double least_ns) {
+  int64_t power = 1;
+  while (static_cast<double>(power) * 10 <= least_ns && power < kNsPerSecond * 1'000'000'000) {
+    power *= 10;
+  }
+  for (const int64_t factor : {1, 2, 5}) {
+    if (static_cast<double>(power * factor) >= least_ns) return power * factor;
+  }
+  return power * 10;
+}
+
+std::vector<Tick> TicksOf(const TimelineModel& model, float character) {
+  std::vector<Tick> ticks;
+  if (model.width <= 0 || model.visible.ns() <= 0) return ticks;
+  const double ns_a_pixel = static_cast<double>(model.visible.ns()) / model.width;
+  const int64_t step =
+      NiceStep(ns_a_pixel * static_cast<double>(kTickCharacters * std::max(character, 1.F)));
+  const int64_t offset = model.visible.start_ns - model.origin_ns;
+  int64_t at = offset / step * step;
+  if (at < offset) at += step;
+  for (; at <= model.visible.end_ns - model.origin_ns; at += step) {
+    const int64_t time = model.origin_ns + at;
+    ticks.push_back(
+        {static_cast<float>(XAtTime(model, time)), TimeAt(time, model.origin_ns, step)});
+  }
+  return ticks;
+}
+
+// What rows are drawn from: while none of it changes they stay as they are.
+struct PictureKey {
+  session::RunNumber run = session::kNoRun;
+  uint64_t revision = 0;
+  const void* devices = nullptr;
+  session::Range visible;
+  int width = 0;
+  float character = 0;
+  bool operator==(const PictureKey&) const = default;
+};
+
+struct PlanKey {
+  session::RunNumber run = session::kNoRun;
+  uint64_t revision = 0;
+  const void* devices = nullptr;
+  std::set<std::string> collapsed;
+  bool operator==(const PlanKey&) const = default;
+};
+
+class Marks {
+ public:
+  Marks(TimelineModel& model, const session::State& state, const session::OpenRun& open)
+      : model_(model), state_(state), open_(open) {}
+
+  void Add() {
+    AddStalls();
+    AddChain();
+    AddPath();
+    AddSelected();
+    if (state_.measured.has_value()) {
+      model_.measured = Extent(*state_.measured);
+      model_.measured_text = MeasuredText(*state_.measured);
+    }
+    if (state_.view.range.has_value()) model_.range = Extent(*state_.view.range);
+    for (const session::Bookmark& bookmark : state_.bookmarks) {
+      const int64_t middle = bookmark.visible.start_ns + bookmark.visible.ns() / 2;
+      if (middle < model_.visible.start_ns || middle > model_.visible.end_ns) continue;
+      model_.bookmarks.emplace_back(X(middle), bookmark.name);
+    }
+  }
+
+ private:
+  float X(int64_t time_ns) const {
+    return static_cast<float>(
+        std::clamp(XAtTime(model_, time_ns), 0.0, static_cast<double>(model_.width)));
+  }
+  std::pair<float, float> Extent(const session::Range& range) const {
+    return {X(range.start_ns), X(range.end_ns)};
+  }
+  bool Visible(int64_t start_ns, int64_t end_ns) const {
+    return end_ns > model_.visible.start_ns && start_ns < model_.visible.end_ns;
+  }
+
+  // The row of a track, or of the group that it is hidden in.
+  size_t RowOf(TrackId track) const {
+    size_t group = kNoRow;
+    for (size_t i = 0; i < model_.rows.size(); ++i) {
+      const LaneRow& row = model_.rows[i];
+      if (row.track == track) return i;
+      const StageId stage = open_.run->tracks[track.value].info.stage;
+      if (row.kind == LaneKind::kStage && row.collapsed && row.stage == stage) group = i;
+    }
+    return group;
+  }
+
+  void AddStalls() {
+    if (open_.stalls == nullptr) return;
+    const auto& stalls = *open_.stalls;
+    auto at = std::partition_point(stalls.begin(), stalls.end(), [&](const auto& stall) {
+      return stall.end_ns <= model_.visible.start_ns;
+    });
+    for (; at != stalls.end() && at->start_ns < model_.visible.end_ns; ++at) {
+      if (!model_.stalls.empty() && model_.stalls.back().step_row == at->step_row) continue;
+      const StallBand band{X(at->start_ns), X(at->end_ns), at->step_row,
+                           state_.view.selected.step_row == at->step_row};
+      if (band.x1 - band.x0 < kThinnestBand && !band.selected) continue;
+      if (model_.stalls.size() < kMostBands) model_.stalls.push_back(band);
+    }
+  }
+
+  void AddChain() {
+    if (state_.explanation.step_row != state_.view.selected.step_row) return;
+    for (const attribution::ChainLink& link : state_.explanation.chain) {
+      if (!Visible(link.start_ns, link.end_ns) || link.track.value >= open_.run->tracks.size()) {
+        continue;
+      }
+      const std::string stage = link.stage.known() ? std::string(open_.run->NameOf(link.stage))
+                                                   : std::string(open_.run->NameOf(link.track));
+      model_.chain.push_back(
+          {X(link.start_ns), X(link.end_ns), RowOf(link.track),
+           stage + ": " + NameOf(link.cause) + ", " + ShortNs(link.end_ns - link.start_ns),
+           Paint::kChain, link.depth});
+    }
+  }
+
+  void AddPath() {
+    if (!state_.explanation.path.has_value()) return;
+    for (const session::PathStop& stop : state_.explanation.path->stops) {
+      if (!stop.at.track.known() || stop.at.track.value >= open_.run->tracks.size()) continue;
+      model_.path.push_back({X(stop.when.start_ns), X(stop.when.end_ns), RowOf(stop.at.track),
+                             stop.what + ", " + ShortNs(stop.when.ns()), Paint::kPath, 0});
+    }
+  }
+
+  void AddSelected() {
+    const auto& interval = state_.view.selected.interval;
+    if (!interval.has_value() || open_.spans == nullptr) return;
+    if (!open_.spans->RowOf(*interval).has_value()) return;
+    const session::SpanRow row = open_.spans->At(*interval);
+    const int64_t end = row.start_ns + row.duration_ns;
+    if (!Visible(row.start_ns, std::max(end, row.start_ns + 1)) || !interval->track.known()) return;
+    model_.selected = SelectedMark{X(row.start_ns), X(end), RowOf(interval->track)};
+  }
+
+  std::string MeasuredText(const session::Range& range) const {
+    const auto& steps = open_.index->step_times;
+    const auto count = std::count_if(steps.begin(), steps.end(), [&](const auto& step) {
+      return step.start_ns >= range.start_ns && step.start_ns < range.end_ns;
+    });
+    std::string text = BothNs(range.ns());
+    if (!steps.empty()) {
+      text += ", " + Grouped(static_cast<uint64_t>(count)) + (count == 1 ? " step" : " steps");
+    }
+    return text;
+  }
+
+  TimelineModel& model_;
+  const session::State& state_;
+  const session::OpenRun& open_;
+};
+
+}  // namespace
+
+class TimelineBuilder::Impl {
+ public:
+  explicit Impl(unsigned threads) : threads_(threads) {}
+
+  std::shared_ptr<const TimelineModel> Build(const session::State& state) {
+    const session::OpenRun* const open = state.Active();
+    if (open == nullptr || open->index == nullptr) return nullptr;
+    const session::PanelSize& size = state.sizes[session::At(session::Panel::kTimeline)];
+    TimelineModel model;
+    model.visible = state.view.visible;
+    model.whole = {open->index->window.start_ns, open->index->window.end_ns};
+    if (model.visible.ns() <= 0) model.visible = model.whole;
+    model.origin_ns = open->index->window.start_ns;
+    model.name_width = NameWidth(size);
+    model.width = std::max(size.width - model.name_width, 1);
+    Plan(*open, state);
+    const std::vector<size_t> visible = VisibleEntries(state, size, model);
+    DrawRows(*open, model, size, visible);
+    model.ticks = TicksOf(model, size.character);
+    Marks(model, state, *open).Add();
+    model.drawn = drawn_;
+    return std::make_shared<const TimelineModel>(std::move(model));
+  }
+
+ private:
+  void Plan(const session::OpenRun& open, const session::State& state) {
+    PlanKey key{open.number, open.revision, open.devices.get(), state.layout.collapsed};
+    if (key == plan_key_) return;
+    plan_key_ = std::move(key);
+    plan_ = PlanLanes(open, state.layout.collapsed);
+  }
+
+  std::vector<size_t> VisibleEntries(const session::State& state, const session::PanelSize& size,
+                                     TimelineModel& model) const {
+    float height = 0;
+    for (const LanePlan::Entry& entry : plan_.entries) height += entry.height;
+    model.rows_height = height;
+    const float shown =
+        std::max(static_cast<float>(size.height) / std::max(size.line, 1.F) - kHeaderLines, 1.F);
+    const auto most = static_cast<double>(std::max(height - shown, 0.F));
+    const auto from = static_cast<float>(std::clamp(state.layout.first_row, 0.0, most));
+    std::vector<size_t> visible;
+    float y = 0;
+    for (size_t i = 0; i < plan_.entries.size(); ++i) {
+      const float end = y + plan_.entries[i].height;
+      if (end > from && y < from + shown) visible.push_back(i);
+      y = end;
+    }
+    return visible;
+  }
+
+  // Only what is visible and not there yet.
+  void DrawRows(const session::OpenRun& open, TimelineModel& model, const session::PanelSize& size,
+                const std::vector<size_t>& visible) {
+    const PictureKey key{open.number,   open.revision, open.devices.get(),
+                         model.visible, model.width,   size.character};
+    if (key != picture_key_) {
+      picture_key_ = key;
+      lanes_.clear();
+    }
+    std::vector<size_t> missing;
+    for (const size_t i : visible) {
+      if (lanes_.count(plan_.entries[i].key) == 0) missing.push_back(i);
+    }
+    if (!missing.empty()) {
+      const LanePicture picture{
+          open, model.visible,
+          timeline::ColumnBounds({model.visible.start_ns, model.visible.end_ns},
+                                 static_cast<size_t>(model.width)),
+          size.character};
+      std::vector<std::shared_ptr<const DrawnLane>> drawn(missing.size());
+      attribution::ForEachParallel(missing.size(), threads_, [&](size_t i) {
+        drawn[i] = std::make_shared<const DrawnLane>(DrawLane(picture, plan_.entries[missing[i]]));
+      });
+      for (size_t i = 0; i < missing.size(); ++i) {
+        lanes_[plan_.entries[missing[i]].key] = std::move(drawn[i]);
+      }
+      ++drawn_;
+    }
+    if (shown_ != visible) ++drawn_;
+    shown_ = visible;
+    Place(model, visible);
+  }
+
+  void Place(TimelineModel& model, const std::vector<size_t>& visible) const {
+    float y = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < plan_.entries.size() && next < visible.size(); ++i) {
+      const LanePlan::Entry& entry = plan_.entries[i];
+      if (visible[next] == i) {
+        ++next;
+        const std::shared_ptr<const DrawnLane>& lane = lanes_.at(entry.key);
+        model.rows.push_back({entry.kind, entry.key, entry.name, entry.detail, entry.indent,
+                              entry.group, entry.collapsed, y, entry.height, entry.track,
+                              entry.stage, entry.index, lane->texels, lane->series, lane->labels});
+      }
+      y += entry.height;
+    }
+  }
+
+  const unsigned threads_;
+  PlanKey plan_key_;
+  LanePlan plan_;
+  PictureKey picture_key_;
+  std::map<std::string, std::shared_ptr<const DrawnLane>> lanes_;
+  std::vector<size_t> shown_;
+  uint64_t drawn_ = 0;
+};
+
+TimelineBuilder::TimelineBuilder(unsigned threads) : impl_(std::make_unique<Impl>(threads)) {}
+
+TimelineBuilder::~TimelineBuilder() = default;
+
+std::shared_ptr<const TimelineModel> TimelineBuilder::Build(const session::State& state) {
+  return impl_->Build(state);
+}
+
+int NameWidth(const session::PanelSize& size) {
+  return std::min(static_cast<int>(kNameCharacters * size.character), size.width / 3);
+}
+
+int64_t TimeAtX(const TimelineModel& model, double x) {
+  if (model.width <= 0) return model.visible.start_ns;
+  const double ns = x / model.width * static_cast<double>(model.visible.ns());
+  return model.visible.start_ns + static_cast<int64_t>(std::clamp(ns, -4e18, 4e18));
+}
+
+double XAtTime(const TimelineModel& model, int64_t time_ns) {
+  if (model.visible.ns() <= 0) return 0;
+  return static_cast<double>(time_ns - model.visible.start_ns) /
+         static_cast<double>(model.visible.ns()) * model.width;
+}
+
+}  // namespace stallscope::viewmodel

@@ -1,0 +1,184 @@
+// The timeline as rows of columns: what is drawn, to the pixel, and what lies under the pointer.
+//
+// x is a pixel column of the lanes' area, from 0; y is in lines of text, from the top of all lanes.
+// Building costs what is visible: the rows from `first_row` on that fit into the panel.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_
+#define STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gui/session/state.h"
+#include "gui/viewmodel/paint.h"
+
+namespace stallscope::viewmodel {
+
+enum class LaneKind : uint8_t {
+  kSteps,       // one segment a step
+  kCategories,  // of a device's time
+  kStage,       // its threads together
+  kThread,
+  kStream,
+  kCopyEngine,
+  kSampler,
+  kQueue,  // depth over time
+  kCounter
+};
+
+// One column of a lane: one texel of its texture.
+struct Texel {
+  uint8_t busy = 0;               // 0 to 255: the exact covered part
+  Paint paint = Paint::kNothing;  // what covers most of it
+  bool operator==(const Texel&) const = default;
+};
+
+struct SeriesTexel {
+  float low = 0;  // 0 to 1 of the lane's height
+  float high = 0;
+  float mean = 0;
+  bool known = false;
+};
+
+// A text where it fits, at a segment that is wide enough for it.
+struct Label {
+  float x0 = 0;
+  float x1 = 0;
+  std::string text;
+  Paint paint = Paint::kNothing;
+};
+
+struct LaneRow {
+  LaneKind kind = LaneKind::kThread;
+  std::string key;  // of ToggleLane
+  std::string name;
+  std::string detail;  // "4 workers, 98 % busy", "0 to 16"
+  int indent = 0;
+  bool group = false;  // has lanes below it
+  bool collapsed = false;
+  float y = 0;  // in lines
+  float height = 1;
+  TrackId track;  // of a thread, stream or copy engine
+  StageId stage;
+  size_t index = 0;                 // of a queue, counter or device
+  std::vector<Texel> texels;        // as many as the width; empty for queues and counters
+  std::vector<SeriesTexel> series;  // likewise, of queues and counters
+  std::vector<Label> labels;
+};
+
+// A stall that is wide enough to be seen: hatched over all lanes.
+struct StallBand {
+  float x0 = 0;
+  float x1 = 0;
+  uint64_t step_row = 0;
+  bool selected = false;
+};
+
+// A piece of the blame chain, or of the path of an element: on a lane, joined to the piece before.
+struct ChainPiece {
+  float x0 = 0;
+  float x1 = 0;
+  size_t row = 0;    // of `rows`; kNoRow: the lane is not visible
+  std::string text;  // "decode: cpu, 3.20 ms"
+  Paint paint = Paint::kChain;
+  int depth = 0;
+};
+constexpr size_t kNoRow = static_cast<size_t>(-1);
+
+struct Tick {
+  float x = 0;
+  std::string text;
+};
+
+struct SelectedMark {
+  float x0 = 0;
+  float x1 = 0;
+  size_t row = kNoRow;
+};
+
+struct TimelineModel {
+  session::Range visible;
+  session::Range whole;       // of the run
+  int64_t origin_ns = 0;      // times are told since here
+  int width = 0;              // of the lanes' area in columns
+  int name_width = 0;         // of the names' area, in pixels
+  float rows_height = 0;      // of all lanes, in lines: for the scroll bar
+  std::vector<LaneRow> rows;  // the visible ones, from the top
+  std::vector<Tick> ticks;
+  std::vector<StallBand> stalls;
+  std::vector<ChainPiece> chain;
+  std::vector<ChainPiece> path;
+  std::optional<SelectedMark> selected;
+  std::optional<std::pair<float, float>> measured;  // x0, x1
+  std::string measured_text;                        // "4.12 ms (4,123,456 ns), 12 steps"
+  std::optional<std::pair<float, float>> range;     // that limits the panels
+  std::vector<std::pair<float, std::string>> bookmarks;
+  uint64_t drawn = 0;  // grows when rows were drawn anew: textures are uploaded then
+};
+
+// The lanes of a run in their order, with what is collapsed left out. Cheap; no columns.
+struct LanePlan {
+  // Every member has an initialiser: an entry that names only some warns of no missing one.
+  struct Entry {
+    LaneKind kind = LaneKind::kThread;
+    std::string key = {};
+    std::string name = {};
+    std::string detail = {};
+    int indent = 0;
+    bool group = false;
+    bool collapsed = false;
+    float height = 1;
+    TrackId track = {};
+    StageId stage = {};
+    size_t index = 0;
+    std::vector<TrackId> members = {};  // of a group: the tracks that it is drawn from
+  };
+  std::vector<Entry> entries;
+};
+LanePlan PlanLanes(const session::OpenRun& run, const std::set<std::string>& collapsed);
+
+// Draws what has changed since the last call and keeps the rest: nothing where neither view nor run
+// changed. One thread; lanes are drawn by two.
+class TimelineBuilder {
+ public:
+  explicit TimelineBuilder(unsigned threads = 2);
+  ~TimelineBuilder();
+  TimelineBuilder(const TimelineBuilder&) = delete;
+  TimelineBuilder& operator=(const TimelineBuilder&) = delete;
+
+  // Null where the active run has no index yet.
+  std::shared_ptr<const TimelineModel> Build(const session::State& state);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Of a panel this large, the columns and pixels of the names' area.
+int NameWidth(const session::PanelSize& size);
+
+int64_t TimeAtX(const TimelineModel& model, double x);
+double XAtTime(const TimelineModel& model, int64_t time_ns);
+
+// What lies under the pointer; found in less than a microsecond.
+struct TimelineHit {
+  size_t row = kNoRow;
+  int64_t time_ns = 0;
+  std::optional<session::IntervalRef> interval;
+  std::optional<uint64_t> step_row;
+  std::optional<float> value;  // of a queue or counter
+};
+TimelineHit HitTest(const TimelineModel& model, const session::State& state, double x, double y);
+
+// The lines of a tooltip, with exact ns; empty where nothing is hit.
+std::vector<std::string> TooltipOf(const TimelineModel& model, const session::State& state,
+                                   const TimelineHit& hit);
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_

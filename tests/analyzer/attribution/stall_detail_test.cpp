@@ -1,0 +1,128 @@
+#include "analyzer/attribution/stall_detail.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <utility>
+
+#include "tests/analyzer/attribution/random_runs.h"
+#include "tests/analyzer/attribution/run_builder.h"
+
+using namespace stallscope;
+using namespace stallscope::attribution;
+using test::Random;
+using test::RunBuilder;
+using trace::WaitCause;
+
+namespace {
+
+using Sums = std::map<std::pair<StageId, Cause>, int64_t>;
+
+// The trainer waits for a batch that decode brings: for 30 ns of work, 10 ns of a read in it.
+struct Scene {
+  RunBuilder b;
+  TrackId worker;
+  TrackId trainer;
+  Scene() {
+    const StageId decode = b.Stage("decode", "map", 1);
+    const QueueId queue = b.Queue("decode", 4, decode);
+    worker = b.Thread("decode/0", decode);
+    trainer = b.Thread("trainer", StageId::None());
+    for (uint64_t step = 0; step < 4; ++step) {
+      const auto at = static_cast<int64_t>(step) * 100;
+      b.Wait(worker, WaitCause::kIo, QueueId::None(), at + 10, at + 20);
+      b.Work(worker, decode, at, at + 40, {.item = step, .cpu = 30});
+      b.Wait(trainer, WaitCause::kEmpty, queue, at, at + 40, {.waker = worker});
+      b.Step({.index = step,
+              .requested = at,
+              .received = at + 40,
+              .issued = at + 45,
+              .done = at + 95,
+              .track = trainer});
+    }
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("single stalls add up to the blame, in any run of one device") {
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      Random random(seed);
+      const model::Run run = test::RandomRun(random, {});
+      const Attribution whole = Attribute(run);
+      if (whole.timelines.size() != 1) continue;
+      CAPTURE(seed);
+      Sums expected;
+      for (const Blame& blame : whole.blame) expected[{blame.stage, blame.cause}] += blame.ns;
+      Sums sums;
+      for (const StallDetail& detail : StallDetails(run)) {
+        CHECK(detail.start_ns < detail.end_ns);
+        sums[{detail.stage, detail.cause}] += detail.ns;
+      }
+      // What no step explains is in the blame alone.
+      const std::pair nobody{StageId::None(), Cause::kUnknown};
+      CHECK(sums[nobody] <= expected[nobody]);
+      sums.erase(nobody);
+      expected.erase(nobody);
+      CHECK(sums == expected);
+    }
+  }
+
+  TEST_CASE("the chain of a stall leads from the trainer to the thread that worked") {
+    Scene scene;
+    const std::vector<ChainLink> chain = ExplainStall(scene.b.Take(), 2);
+    REQUIRE(chain.size() == 3);
+    int64_t at = 200;
+    for (const ChainLink& link : chain) {
+      CHECK(link.track == scene.worker);
+      CHECK(link.start_ns == at);
+      at = link.end_ns;
+    }
+    CHECK(at == 240);
+    CHECK(chain[1].cause == Cause::kIo);
+    CHECK(chain[0].cause == Cause::kCpu);
+  }
+
+  TEST_CASE("a step that did not wait has no chain") {
+    RunBuilder b;
+    const TrackId trainer = b.Thread("trainer", StageId::None());
+    for (uint64_t step = 0; step < 4; ++step) {
+      const auto at = static_cast<int64_t>(step) * 100;
+      b.Step({.index = step,
+              .requested = at,
+              .received = at,
+              .issued = at + 45,
+              .done = at + 95,
+              .track = trainer});
+    }
+    CHECK(ExplainStall(b.Take(), 2).empty());
+  }
+
+  TEST_CASE("a range is attributed as the steps that begin in it") {
+    Scene scene;
+    const model::Run run = scene.b.Take();
+    const Attribution part = AttributeRange(run, 90, 299);
+    CHECK(part.window.first_row == 1);
+    CHECK(part.window.steps == 2);
+    CHECK(part.window.start_ns == 100);
+    CHECK(part.window.end_ns == 300);
+    REQUIRE(part.steps.size() == 2);
+    CHECK(part.steps[0].index == 1);
+    CHECK(part.breakdown[At(Category::kInputStall)]->ns == 80);
+    int64_t blamed = 0;
+    for (const Blame& blame : part.blame) blamed += blame.ns;
+    CHECK(blamed == 80);
+  }
+
+  TEST_CASE("a range in which no step begins is attributed as a stretch of time") {
+    Scene scene;
+    const Attribution part = AttributeRange(scene.b.Take(), 110, 150);
+    CHECK(part.window.steps == 0);
+    CHECK(part.window.ns() == 40);
+    REQUIRE(part.steps.size() == 1);
+    int64_t sum = 0;
+    for (const int64_t ns : part.steps[0].ns) sum += ns;
+    CHECK(sum == 40);
+  }
+}
