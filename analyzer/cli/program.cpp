@@ -22,6 +22,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   AddTune(*app, exit_code);
   AddInfo(*app, exit_code);
   AddExport(*app, exit_code);
+  AddView(*app, exit_code);
   AddDoctor(*app, exit_code);
   AddCompletion(*app, exit_code);
   AddMan(*app, exit_code);

@@ -52,3 +52,17 @@ if(TARGET stallscope_cli)
   get_property(printed GLOBAL PROPERTY STALLSCOPE_PRINTED)
   add_custom_target(stallscope_printed ALL DEPENDS ${printed})
 endif()
+
+# The desktop program, its entry in menus, its icon, the type of its files.
+if(TARGET stallscope_app)
+  install(TARGETS stallscope_app RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  set(desktop "${PROJECT_SOURCE_DIR}/gui/app/desktop")
+  install(FILES "${desktop}/stallscope.desktop" COMPONENT desktop
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
+  install(FILES "${desktop}/stallscope.svg" COMPONENT desktop
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps")
+  install(FILES "${desktop}/stallscope.xml" COMPONENT desktop
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/mime/packages")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/sample_traces/"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/samples" FILES_MATCHING PATTERN "*.sst")
+endif()

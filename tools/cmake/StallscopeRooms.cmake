@@ -36,6 +36,9 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
   "gui/session|replay/sweep analyzer/export|json"
   "gui/viewmodel|gui/session analyzer/timeline|"
+  "gui/raster||imgui png"
+  "gui/views|gui/viewmodel|imgui"
+  "gui/app|gui/views gui/raster|glfw imgui cli11"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

@@ -1,0 +1,65 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "analyzer/cli/program.h"
+
+namespace stallscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDesktopProgram = "stallscope-gui";
+
+// Beside this program, else in a folder of $PATH; empty where it is nowhere.
+std::string FindDesktopProgram() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  std::string folders = error ? "" : self.parent_path().string();
+  if (const char* path = std::getenv("PATH"); path != nullptr) folders += ":" + std::string(path);
+  size_t from = 0;
+  while (from < folders.size()) {
+    const size_t to = std::min(folders.find(':', from), folders.size());
+    if (to > from) {
+      const fs::path program = fs::path(folders.substr(from, to - from)) / kDesktopProgram;
+      if (access(program.c_str(), X_OK) == 0) return program.string();
+    }
+    from = to + 1;
+  }
+  return "";
+}
+
+int RunView(const std::vector<std::string>& traces) {
+  const std::string program = FindDesktopProgram();
+  if (program.empty()) {
+    return Fail({ErrorKind::kRun, "it is neither beside this program nor on the PATH",
+                 kDesktopProgram, "build the target stallscope_app, or install it"});
+  }
+  std::vector<std::string> words = {program};
+  // A trace may be called anything, also like an option.
+  if (!traces.empty()) words.emplace_back("--");
+  words.insert(words.end(), traces.begin(), traces.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  // Takes this process over: its exit code, its signals and its terminal are those of the window.
+  execv(program.c_str(), arguments.data());
+  return Fail({ErrorKind::kRun, std::string("it cannot be started: ") + std::strerror(errno),
+               program, "build or install it again"});
+}
+
+}  // namespace
+
+void AddView(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("view", "Look at traces in a window");
+  auto traces = std::make_shared<std::vector<std::string>>();
+  command->add_option("TRACE", *traces, "Traces to open; several are runs to compare");
+  command->callback([=, &exit_code] { exit_code = RunView(*traces); });
+}
+
+}  // namespace stallscope::cli

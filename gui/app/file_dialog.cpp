@@ -1,0 +1,118 @@
+#include "gui/app/file_dialog.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace stallscope::app {
+namespace {
+
+// The program's full path; empty where no folder of `path` has it.
+std::string Locate(const std::string& program, const std::string& path) {
+  size_t from = 0;
+  while (from <= path.size()) {
+    const size_t to = std::min(path.find(':', from), path.size());
+    if (to > from) {
+      std::string file = path.substr(from, to - from) + "/" + program;
+      if (access(file.c_str(), X_OK) == 0) return file;
+    }
+    from = to + 1;
+  }
+  return "";
+}
+
+std::vector<std::string> Zenity(const std::string& program, DialogKind kind,
+                                const std::string& suggested) {
+  std::vector<std::string> command = {program, "--file-selection"};
+  if (kind == DialogKind::kSave) {
+    command.insert(command.end(), {"--save", "--confirm-overwrite", "--title=Save"});
+  } else {
+    command.emplace_back("--title=Open a trace");
+  }
+  if (!suggested.empty()) command.push_back("--filename=" + suggested);
+  return command;
+}
+
+std::vector<std::string> Kdialog(const std::string& program, DialogKind kind,
+                                 const std::string& suggested) {
+  return {program, kind == DialogKind::kSave ? "--getsavefilename" : "--getopenfilename",
+          suggested.empty() ? "." : suggested};
+}
+
+}  // namespace
+
+std::vector<std::string> DialogCommand(DialogKind kind, const std::string& suggested,
+                                       const std::string& path, const std::string& desktop) {
+  const std::string zenity = Locate("zenity", path);
+  const std::string kdialog = Locate("kdialog", path);
+  const bool kde = desktop.find("KDE") != std::string::npos;
+  if (!kdialog.empty() && (kde || zenity.empty())) return Kdialog(kdialog, kind, suggested);
+  if (!zenity.empty()) return Zenity(zenity, kind, suggested);
+  return {};
+}
+
+FileDialog::~FileDialog() { End(); }
+
+void FileDialog::End() {
+  if (pipe_ >= 0) close(pipe_);
+  pipe_ = -1;
+  if (child_ > 0) {
+    kill(child_, SIGTERM);
+    waitpid(child_, nullptr, 0);
+  }
+  child_ = -1;
+  said_.clear();
+}
+
+bool FileDialog::Start(const std::vector<std::string>& command) {
+  End();
+  if (command.empty()) return false;
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  // Made before the fork: behind it only calls that are safe in a signal handler may follow, as
+  // other threads may hold the allocator's lock.
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    return false;
+  }
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  child_ = child;
+  pipe_ = ends[0];
+  return true;
+}
+
+std::optional<std::string> FileDialog::Poll() {
+  if (child_ <= 0) return std::nullopt;
+  std::array<char, 4096> buffer{};
+  ssize_t got = 0;
+  while ((got = read(pipe_, buffer.data(), buffer.size())) > 0) {
+    said_.append(buffer.data(), static_cast<size_t>(got));
+  }
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  // Its stdout is closed: it has ended, or is about to.
+  int status = 0;
+  waitpid(child_, &status, 0);
+  child_ = -1;
+  std::string path = std::move(said_);
+  End();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return "";
+  while (!path.empty() && (path.back() == '\n' || path.back() == '\r')) path.pop_back();
+  return path;
+}
+
+}  // namespace stallscope::app

@@ -1,0 +1,44 @@
+// The desktop's own dialog for a file, as a process of its own (zenity or kdialog): the window
+// never waits for it. One thread.
+#ifndef STALLSCOPE_GUI_APP_FILE_DIALOG_H_
+#define STALLSCOPE_GUI_APP_FILE_DIALOG_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stallscope::app {
+
+enum class DialogKind { kOpen, kSave };
+
+// What to call for a dialog, program first; empty where neither program is in `path` (as $PATH).
+// kdialog goes first on a KDE desktop.
+std::vector<std::string> DialogCommand(DialogKind kind, const std::string& suggested,
+                                       const std::string& path, const std::string& desktop);
+
+class FileDialog {
+ public:
+  FileDialog() = default;
+  ~FileDialog();  // ends the dialog
+  FileDialog(const FileDialog&) = delete;
+  FileDialog& operator=(const FileDialog&) = delete;
+
+  // False where no dialog could be started; one that is open is ended.
+  bool Start(const std::vector<std::string>& command);
+  bool open() const { return child_ > 0; }
+  // Never waits. Something once the dialog is closed: the path, or empty where it was cancelled.
+  std::optional<std::string> Poll();
+
+ private:
+  void End();
+
+  pid_t child_ = -1;
+  int pipe_ = -1;  // the dialog's stdout
+  std::string said_;
+};
+
+}  // namespace stallscope::app
+
+#endif  // STALLSCOPE_GUI_APP_FILE_DIALOG_H_

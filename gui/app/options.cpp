@@ -1,0 +1,112 @@
+#include "gui/app/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+
+#include "analyzer/spec/nearest.h"
+
+namespace stallscope::app {
+namespace {
+
+constexpr int kLargestSide = 16384;
+
+std::string PanelWords() {
+  std::string words;
+  for (const session::Panel panel : session::kAllPanels) {
+    if (!words.empty()) words += ' ';
+    words += session::WordFor(panel);
+  }
+  return words;
+}
+
+Error UsageError(const std::string& what, const std::string& where, const std::string& hint) {
+  return {ErrorKind::kUsage, what, where, hint};
+}
+
+Result<PictureOrder> OrderOf(PictureForm form, const std::vector<std::string>& words) {
+  const std::string option = form == PictureForm::kPng ? "--export-png" : "--export-svg";
+  PictureOrder order{form, session::Panel::kOverview, words[1]};
+  const auto panel = session::PanelOf(words[0]);
+  if (!panel) {
+    return UsageError("there is no panel " + Quoted(words[0]), option,
+                      "it is one of: " + PanelWords());
+  }
+  order.panel = *panel;
+  return order;
+}
+
+Status ReadSize(const std::string& text, Options& options) {
+  const size_t by = text.find('x');
+  char* end = nullptr;
+  const long width = std::strtol(text.c_str(), &end, 10);
+  const bool first = by != std::string::npos && end == text.c_str() + by;
+  const long height = first ? std::strtol(text.c_str() + by + 1, &end, 10) : 0;
+  if (!first || *end != '\0' || width < 64 || height < 64 || width > kLargestSide ||
+      height > kLargestSide) {
+    return UsageError(Quoted(text) + " is no size", "--size", "write it as 1280x800");
+  }
+  options.width = static_cast<int>(width);
+  options.height = static_cast<int>(height);
+  return {};
+}
+
+}  // namespace
+
+Result<Options> ReadOptions(int argc, const char* const* argv) {
+  Options options;
+  CLI::App app("Shows why a training step waits for its data, and what to change.",
+               "stallscope-gui");
+  std::vector<std::string> png;
+  std::vector<std::string> svg;
+  std::string theme;
+  std::string size;
+  double scale = 0;
+  app.add_option("TRACE", options.traces, "Traces to open; several are runs to compare");
+  app.add_option("--export-png", png, "Draw a panel of a trace into a file, without a display")
+      ->expected(3)
+      ->type_name("PANEL FILE TRACE");
+  app.add_option("--export-svg", svg, "The same as vectors")
+      ->expected(3)
+      ->type_name("PANEL FILE TRACE");
+  app.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"dark", "light"}));
+  app.add_option("--scale", scale, "Size of text and all that goes with it")
+      ->check(CLI::Range(session::kSmallestScale, session::kLargestScale));
+  app.add_option("--size", size, "Of an exported picture, before the scale: 1280x800");
+  app.set_version_flag("--version", std::string("stallscope-gui " STALLSCOPE_VERSION),
+                       "Print the version and exit");
+  app.footer("PANEL is one of: " + PanelWords() +
+             ".\nExit codes: 0 done, 2 wrong usage, 3 a trace is missing or cannot be read, 5 it "
+             "cannot run here (no display, no OpenGL 3, disk full).");
+  app.get_formatter()->column_width(40);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    options.text = app.help();
+    return options;
+  } catch (const CLI::CallForVersion&) {
+    options.text = app.version() + "\n";
+    return options;
+  } catch (const CLI::ParseError& error) {
+    return UsageError(error.what(), "", "see stallscope-gui --help");
+  }
+  if (!png.empty() && !svg.empty()) {
+    return UsageError("--export-png and --export-svg are both given", "", "ask for one at a time");
+  }
+  if (!theme.empty())
+    options.theme = theme == "light" ? session::Theme::kLight : session::Theme::kDark;
+  if (scale > 0) options.scale = scale;
+  if (!size.empty()) STALLSCOPE_RETURN_IF_ERROR(ReadSize(size, options));
+  if (const std::vector<std::string>& words = png.empty() ? svg : png; !words.empty()) {
+    if (!options.traces.empty()) {
+      return UsageError(Quoted(options.traces.front()) + " is one argument too many", "",
+                        "an export draws one trace");
+    }
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        options.picture, OrderOf(png.empty() ? PictureForm::kSvg : PictureForm::kPng, words));
+    options.traces = {words[2]};
+  }
+  return options;
+}
+
+}  // namespace stallscope::app

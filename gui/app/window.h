@@ -1,0 +1,64 @@
+// The one window: GLFW and OpenGL 3 under a Dear ImGui context. The main thread.
+#ifndef STALLSCOPE_GUI_APP_WINDOW_H_
+#define STALLSCOPE_GUI_APP_WINDOW_H_
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "gui/session/settings.h"
+#include "gui/views/context.h"
+
+struct GLFWwindow;
+
+namespace stallscope::app {
+
+class Window {
+ public:
+  // kRun where there is no display, or none with OpenGL 3.
+  static Result<std::unique_ptr<Window>> Open(const session::Settings& settings);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  bool closing() const;
+  // What the screen says text should be larger by.
+  double screen_scale() const;
+  // Colours and sizes from now on; cheap where nothing changes.
+  void Dress(session::Theme theme, double scale);
+  // Waits until something happens, at most so long; below 0: for ever.
+  void Wait(double seconds);
+  // One frame. What `draw` draws with Dear ImGui is on the screen when this returns.
+  void Frame(const std::function<void()>& draw);
+  void SetTitle(const std::string& title);
+  void SetClipboard(const std::string& text);
+  // Files that were dropped since the last call.
+  std::vector<std::string> TakeDropped();
+  std::array<int, 2> Size() const;
+
+ private:
+  explicit Window(GLFWwindow* window);
+  void UploadStrip(views::Strip& strip, unsigned& texture, uint64_t& revision);
+
+  struct Upload {
+    unsigned texture = 0;
+    uint64_t revision = 0;
+  };
+
+  GLFWwindow* window_;
+  views::Context context_;
+  session::Theme theme_ = session::Theme::kDark;
+  double scale_ = 0;
+  std::array<Upload, 3> uploads_;
+  std::vector<std::string> dropped_;
+};
+
+// Wakes a window that waits. Any thread, as long as one is open.
+void WakeWindow();
+
+}  // namespace stallscope::app
+
+#endif  // STALLSCOPE_GUI_APP_WINDOW_H_

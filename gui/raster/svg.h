@@ -1,0 +1,33 @@
+// Draw data as a page of vector primitives: polygons, rectangles, and text that can be searched and
+// edited. Any thread.
+//
+// What it is drawn from is triangles. Those that share a first corner, as Dear ImGui emits every
+// convex shape, become one polygon again, because a browser shows the seams between triangles as
+// hairlines. For the same reason the data should be made without anti-aliased edges
+// (ImGuiStyle::AntiAliasedLines, AntiAliasedFill): the viewer smoothes them itself.
+#ifndef STALLSCOPE_GUI_RASTER_SVG_H_
+#define STALLSCOPE_GUI_RASTER_SVG_H_
+
+#include <imgui.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stallscope::raster {
+
+// How the glyphs of a font are asked for in a page.
+struct SvgFont {
+  const ImFont* font = nullptr;
+  std::string family;       // "Roboto, sans-serif"
+  int weight = 400;         // 400 regular, 700 bold
+  float em_per_height = 1;  // of ImFont::FontSize, which is ascent plus descent
+};
+
+// Every ImTextureID in `data` is a `const Texture*`; that of the fonts' atlas is
+// `fonts.front().font`'s. Text in a font that is not listed is left out.
+std::string Svg(const ImDrawData& data, const std::vector<SvgFont>& fonts, uint32_t background);
+
+}  // namespace stallscope::raster
+
+#endif  // STALLSCOPE_GUI_RASTER_SVG_H_

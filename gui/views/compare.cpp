@@ -1,0 +1,200 @@
+// Two runs side by side, and whether one is really faster.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gui/viewmodel/format.h"
+#include "gui/views/card.h"
+#include "gui/views/empty.h"
+#include "gui/views/fill.h"
+#include "gui/views/lane_strip.h"
+#include "gui/views/look.h"
+#include "gui/views/panels.h"
+#include "gui/views/plot_frame.h"
+#include "gui/views/table_view.h"
+#include "gui/views/text.h"
+
+namespace stallscope::views {
+namespace {
+
+namespace intent = session::intent;
+using viewmodel::CompareModel;
+using viewmodel::CompareSide;
+
+ImU32 AnswerColor(compare::Answer answer) {
+  const Look& look = TheLook();
+  switch (answer) {
+    case compare::Answer::kFaster:
+      return look.colors.good;
+    case compare::Answer::kSlower:
+      return look.colors.bad;
+    case compare::Answer::kNoRealChange:
+      return look.colors.text;
+    case compare::Answer::kInconclusive:
+      return look.colors.warning;
+  }
+  return look.colors.text;
+}
+
+void DrawChoice(const CompareModel& model, const session::State& state, Intents& intents) {
+  const Look& look = TheLook();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("Against");
+  ImGui::SameLine();
+  std::string chosen = "nothing";
+  for (const auto& [number, title] : model.choices) {
+    if (number == state.compare.base) chosen = title;
+  }
+  ImGui::SetNextItemWidth(look.Px(260));
+  if (ImGui::BeginCombo("##base", chosen.c_str())) {
+    for (const auto& [number, title] : model.choices) {
+      if (ImGui::Selectable(title.c_str(), number == state.compare.base)) {
+        intents.Add(intent::SetBase{number});
+      }
+    }
+    ImGui::EndCombo();
+  }
+  ImGui::SameLine();
+  bool linked = state.compare.linked_zoom;
+  if (ImGui::Checkbox("linked zoom", &linked)) intents.Add(intent::LinkZoom{linked});
+  Tip("Both sides show the same length of time, from the same step");
+}
+
+float SideHeight(const CompareSide& side, float line) {
+  float lines = 0;
+  for (const viewmodel::LaneRow& row : side.rows) lines = std::max(lines, row.y + row.height);
+  return lines * line + TheLook().fonts.small->FontSize + TheLook().Px(10);
+}
+
+void DrawSide(const char* id, const CompareSide& side, uint64_t drawn, Strip& strip, ImVec2 size,
+              const session::State& state, Intents& intents) {
+  const Look& look = TheLook();
+  const Card card(id, size, side.title);
+  const float line = state.sizes[session::At(session::Panel::kCompare)].line;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  float names = 0;
+  for (const viewmodel::LaneRow& row : side.rows) {
+    names = std::max(names, WidthOf(*look.fonts.body, row.name));
+  }
+  names = std::min(room.x * 0.3f, names + look.Px(10));
+  const float head = look.fonts.small->FontSize + look.Px(6);
+  const int columns =
+      side.rows.empty() ? 1 : static_cast<int>(std::max<size_t>(1, side.rows[0].texels.size()));
+  const float lanes = room.x - names;
+  FillStrip(side.rows, columns, drawn, line, look, strip);
+  list.PushClipRect(at, {at.x + room.x, at.y + room.y}, true);
+  float free_from = at.x;
+  for (const viewmodel::Tick& tick : side.ticks) {
+    const float x = at.x + names + tick.x / static_cast<float>(columns) * lanes;
+    const float wide = WidthOf(*look.fonts.small, tick.text);
+    if (x < free_from || x + wide > at.x + room.x) continue;
+    Put(list, *look.fonts.small, {x, at.y}, look.colors.muted, tick.text);
+    free_from = x + wide + look.Px(10);
+  }
+  for (size_t i = 0; i < side.rows.size(); ++i) {
+    const viewmodel::LaneRow& row = side.rows[i];
+    const float top = at.y + head + row.y * line;
+    PutCut(list, *look.fonts.body, {at.x, top + (line - look.fonts.body->FontSize) / 2},
+           names - look.Px(8), look.colors.text, row.name);
+    PutLane(list, side.rows, i, strip, line, {at.x + names, top},
+            {at.x + room.x, top + row.height * line - 1});
+  }
+  list.PopClipRect();
+  ImGui::InvisibleButton("side", {std::max(1.0f, room.x), std::max(1.0f, room.y)});
+  if (ImGui::IsItemHovered() && ImGui::GetIO().MouseWheel != 0) {
+    const float part =
+        std::clamp((ImGui::GetIO().MousePos.x - at.x - names) / std::max(1.0f, lanes), 0.0f, 1.0f);
+    const session::Range& visible = state.view.visible;
+    intents.Add(intent::Zoom{
+        std::pow(1.25, ImGui::GetIO().MouseWheel),
+        visible.start_ns + static_cast<int64_t>(part * static_cast<double>(visible.ns()))});
+  }
+  if (ImGui::IsItemActive() && ImGui::GetIO().MouseDelta.x != 0) {
+    intents.Add(
+        intent::Pan{-static_cast<double>(ImGui::GetIO().MouseDelta.x) / std::max(1.0f, lanes)});
+  }
+}
+
+// Both histograms over each other: outlines tell which is which where they overlap.
+void DrawOverlay(const viewmodel::Overlay& overlay, ImVec2 size) {
+  const Look& look = TheLook();
+  {
+    const InFont small(look.fonts.small);
+    LegendEntry(viewmodel::Paint::kStage0, "base");
+    ImGui::SameLine(0, look.Px(16));
+    LegendEntry(viewmodel::Paint::kInputStall, "now");
+  }
+  size.y -= look.fonts.small->FontSize + ImGui::GetStyle().ItemSpacing.y;
+  const PlotArea area = DrawAxes("overlay", size, overlay.tick_texts,
+                                 {"0 %", viewmodel::Percent(overlay.most)}, "ms a step", "");
+  if (overlay.most <= 0) return;
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const auto draw = [&](const std::vector<uint64_t>& bins, ImU32 color) {
+    uint64_t all = 0;
+    for (const uint64_t bin : bins) all += bin;
+    if (all == 0) return;
+    const auto count = static_cast<float>(bins.size());
+    for (size_t i = 0; i < bins.size(); ++i) {
+      const auto part = static_cast<float>(static_cast<double>(bins[i]) / static_cast<double>(all) /
+                                           overlay.most);
+      if (part <= 0) continue;
+      const ImVec2 from = area.At(static_cast<float>(i) / count, part * 0.96f);
+      const ImVec2 to = area.At(static_cast<float>(i + 1) / count, 0);
+      list.AddRectFilled(from, to, WithAlpha(color, 0.35f));
+      list.AddLine(from, {to.x, from.y}, color, look.Px(2));
+    }
+  };
+  draw(overlay.base, look.Of(viewmodel::Paint::kStage0));
+  draw(overlay.now, look.Of(viewmodel::Paint::kInputStall));
+}
+
+void DrawAnswer(const CompareModel& model) {
+  const Look& look = TheLook();
+  {
+    const InFont title(look.fonts.title);
+    Line(model.answer, AnswerColor(model.verdict));
+  }
+  Paragraph(model.text, look.colors.text);
+  for (const std::string& warning : model.warnings) Paragraph(warning, look.colors.warning);
+  for (const std::string& change : model.spec_change) Line(change, look.colors.muted);
+}
+
+}  // namespace
+
+void DrawCompare(const Snapshot& snapshot, Intents& intents) {
+  if (!snapshot.compare) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  const CompareModel& model = *snapshot.compare;
+  const session::State& state = *snapshot.state;
+  Look& look = TheLook();
+  if (!model.choices.empty()) DrawChoice(model, state, intents);
+  if (!model.nothing.empty()) return DrawNothing("Nothing to compare with", model.nothing);
+  DrawAnswer(model);
+  const float line = state.sizes[session::At(session::Panel::kCompare)].line;
+  const float half = ShareOfWidth(2);
+  const float lanes = std::min(
+      CardHeight(std::max(SideHeight(model.base, line), SideHeight(model.now, line)), true),
+      ImGui::GetContentRegionAvail().y * 0.45f);
+  DrawSide("base side", model.base, state.version, look.base_lanes, {half, lanes}, state, intents);
+  ImGui::SameLine();
+  DrawSide("now side", model.now, state.version, look.now_lanes, {0, lanes}, state, intents);
+  {
+    const Card card("tables", {half, 0}, {}, true);
+    Heading("In all");
+    ImGui::SameLine(ImGui::GetContentRegionAvail().x - look.Px(50));
+    CopyButton(
+        "copy totals", [&] { return model.totals; }, intents);
+    DrawTable("totals", model.totals, {}, intents);
+    Heading("Stages");
+    ImGui::SameLine(ImGui::GetContentRegionAvail().x - look.Px(50));
+    CopyButton(
+        "copy stages", [&] { return model.stages; }, intents);
+    DrawTable("stage changes", model.stages, {}, intents);
+  }
+  ImGui::SameLine();
+  const Card card("overlay card", {0, 0}, "How steps are distributed");
+  DrawOverlay(model.steps, ImGui::GetContentRegionAvail());
+}
+
+}  // namespace stallscope::views

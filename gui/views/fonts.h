@@ -1,0 +1,39 @@
+// The faces and sizes that the window uses, rasterised by FreeType at their exact size for a scale.
+// One thread.
+#ifndef STALLSCOPE_GUI_VIEWS_FONTS_H_
+#define STALLSCOPE_GUI_VIEWS_FONTS_H_
+
+#include <imgui.h>
+
+#include <string>
+#include <vector>
+
+namespace stallscope::views {
+
+// Height of the body's text at scale 1, in pixels. Every other size derives from it.
+constexpr float kBodySize = 16;
+
+struct Fonts {
+  ImFont* body = nullptr;
+  ImFont* small = nullptr;
+  ImFont* bold = nullptr;
+  ImFont* title = nullptr;  // the verdict
+  ImFont* mono = nullptr;
+};
+
+// Adds the fonts to an empty atlas; the texture is the caller's to build. The same fonts at the
+// same scale give the same texture on every machine.
+Fonts AddFonts(ImFontAtlas& atlas, double scale);
+
+// What a page that is not drawn by us needs to ask for a font.
+struct FontFace {
+  const ImFont* font = nullptr;
+  std::string family;
+  int weight = 400;
+  float em_per_height = 1;
+};
+std::vector<FontFace> FacesOf(const Fonts& fonts);
+
+}  // namespace stallscope::views
+
+#endif  // STALLSCOPE_GUI_VIEWS_FONTS_H_

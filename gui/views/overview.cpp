@@ -1,0 +1,210 @@
+// The first panel: what is wrong, what it costs, what to do, in this order.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gui/viewmodel/format.h"
+#include "gui/views/breakdown_bar.h"
+#include "gui/views/card.h"
+#include "gui/views/empty.h"
+#include "gui/views/look.h"
+#include "gui/views/panels.h"
+#include "gui/views/text.h"
+#include "gui/views/trust_line.h"
+
+namespace stallscope::views {
+namespace {
+
+using session::Intents;
+using viewmodel::Advice;
+using viewmodel::OverviewModel;
+namespace intent = session::intent;
+
+std::string ConfidenceOf(const OverviewModel& model) {
+  return "confidence " + viewmodel::Percent(model.confidence);
+}
+
+float VerdictHeight(const OverviewModel& model, float width) {
+  const Look& look = TheLook();
+  const ImGuiStyle& style = ImGui::GetStyle();
+  float high =
+      look.fonts.title->FontSize + style.ItemSpacing.y + ParagraphHeight(model.sentence, width);
+  for (const std::string& doubt : model.doubts) {
+    high += style.ItemSpacing.y + ParagraphHeight(doubt, width);
+  }
+  return high;
+}
+
+void DrawVerdict(const OverviewModel& model) {
+  const Look& look = TheLook();
+  const float edge = look.Px(6);
+  const float inner = ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().WindowPadding.x;
+  const float height = CardHeight(VerdictHeight(model, inner), false);
+  const Card card("verdict", {0, height});
+  // A band in the colour of what bounds the run, at the card's left.
+  const ImVec2 at = ImGui::GetWindowPos();
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + edge, at.y + height},
+                                            look.Of(model.verdict_paint), look.Px(6),
+                                            ImDrawFlags_RoundCornersLeft);
+  {
+    const ImVec2 top = ImGui::GetCursorScreenPos();
+    const std::string confidence = ConfidenceOf(model);
+    const ImFont& body = *look.fonts.body;
+    const float right = top.x + ImGui::GetContentRegionAvail().x;
+    const float room = ImGui::GetContentRegionAvail().x - WidthOf(body, confidence) - look.Px(24);
+    PutRight(*ImGui::GetWindowDrawList(), body,
+             {right, top.y + (look.fonts.title->FontSize - body.FontSize) / 2}, look.colors.muted,
+             confidence);
+    const InFont title(look.fonts.title);
+    Line(model.verdict, look.colors.text, room);
+  }
+  Paragraph(model.sentence, look.colors.text);
+  for (const std::string& doubt : model.doubts) Paragraph(doubt, look.colors.muted);
+}
+
+void DrawTimes(const OverviewModel& model) {
+  const float inner = ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().WindowPadding.x;
+  const Card card("breakdown", {0, CardHeight(BreakdownHeight(model.breakdown, inner), true)},
+                  "Where the time of a step goes");
+  DrawBreakdown(model.breakdown);
+}
+
+float AdviceHeight(const Advice& advice, float width) {
+  const Look& look = TheLook();
+  const float gap = ImGui::GetStyle().ItemSpacing.y;
+  float high = look.fonts.title->FontSize + gap;
+  {
+    const InFont bold(look.fonts.bold);
+    high += ParagraphHeight(advice.text, width) + gap;
+  }
+  high += look.fonts.body->FontSize + gap;
+  high += ParagraphHeight(advice.why, width) + gap;
+  return high + ImGui::GetFrameHeight();
+}
+
+// "1.80x (1.60 to 1.90)": the factor is what counts, its interval stands beside it.
+void DrawGain(const Advice& advice) {
+  const Look& look = TheLook();
+  const size_t space = advice.gain.find(' ');
+  const bool measured = advice.gain.rfind("measured ", 0) == 0;
+  if (advice.gain.empty()) {
+    const InFont title(look.fonts.title);
+    Line("not priced", look.colors.muted);
+    return;
+  }
+  const std::string large = measured ? advice.gain.substr(9) : advice.gain.substr(0, space);
+  const std::string rest = measured                     ? "measured"
+                           : space == std::string::npos ? ""
+                                                        : advice.gain.substr(space + 1);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x;
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const ImFont& title = *look.fonts.title;
+  const std::string shown = Cut(title, large, room);
+  Put(list, title, at, advice.measured ? look.colors.good : look.colors.accent, shown);
+  const float beside = WidthOf(title, shown) + look.Px(8);
+  PutCut(list, *look.fonts.body, {at.x + beside, at.y + title.Ascent - look.fonts.body->Ascent},
+         room - beside, look.colors.muted, rest);
+  ImGui::Dummy({room, title.FontSize});
+}
+
+void DrawAdvice(const Advice& advice, ImVec2 size, const session::State& state, Intents& intents) {
+  const Look& look = TheLook();
+  ImGui::PushID(static_cast<int>(advice.finding));
+  {
+    const Card card("advice", size);
+    DrawGain(advice);
+    {
+      const InFont bold(look.fonts.bold);
+      Paragraph(advice.text, look.colors.text);
+    }
+    Line(advice.cost.empty() ? "no more memory" : advice.cost, look.colors.muted);
+    Paragraph(advice.why, look.colors.muted);
+    // Buttons of neighbours stand on one line, whatever is above them.
+    ImGui::SetCursorPosY(size.y - ImGui::GetStyle().WindowPadding.y - ImGui::GetFrameHeight());
+    if (ImGui::Button("Why")) {
+      session::Selection selected = state.view.selected;
+      selected.finding = advice.finding;
+      intents.Add(intent::Select{selected, false});
+      intents.Add(intent::ShowPanel{session::Panel::kFindings});
+    }
+    Tip("Show what it stands on, and the code for your framework");
+    ImGui::SameLine();
+    if (ImGui::Button("Verify")) intents.Add(intent::Verify{advice.finding});
+    Tip("Run it with this change and measure the gain");
+  }
+  ImGui::PopID();
+}
+
+void DrawAdviceRow(const OverviewModel& model, const session::State& state, Intents& intents) {
+  const Look& look = TheLook();
+  Heading("What to change");
+  if (model.advice.empty()) {
+    const float inner = ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().WindowPadding.x;
+    const Card card("no advice", {0, CardHeight(ParagraphHeight(model.no_advice, inner), false)});
+    Paragraph(model.no_advice, look.colors.muted);
+    return;
+  }
+  // A card alone would be too wide to read: at most half of the room.
+  const int columns = std::max(2, static_cast<int>(model.advice.size()));
+  const float width = ShareOfWidth(columns);
+  float height = 0;
+  for (const Advice& advice : model.advice) {
+    height = std::max(
+        height,
+        CardHeight(AdviceHeight(advice, width - 2 * ImGui::GetStyle().WindowPadding.x - 2), false));
+  }
+  for (size_t i = 0; i < model.advice.size(); ++i) {
+    if (i > 0) ImGui::SameLine();
+    DrawAdvice(model.advice[i], {width, height}, state, intents);
+  }
+}
+
+void DrawFigures(const OverviewModel& model) {
+  const Look& look = TheLook();
+  if (model.figures.empty()) return;
+  Heading("In figures");
+  const float need = look.Px(190);
+  const int columns = std::clamp(static_cast<int>(ImGui::GetContentRegionAvail().x / need), 1,
+                                 std::min(6, static_cast<int>(model.figures.size())));
+  const float width = ShareOfWidth(columns);
+  const float height = CardHeight(
+      look.fonts.small->FontSize + look.fonts.bold->FontSize + ImGui::GetStyle().ItemSpacing.y,
+      false);
+  for (size_t i = 0; i < model.figures.size(); ++i) {
+    if (i % static_cast<size_t>(columns) != 0) ImGui::SameLine();
+    ImGui::PushID(static_cast<int>(i));
+    {
+      const Card card("figure", {width, height});
+      {
+        const InFont small(look.fonts.small);
+        Line(model.figures[i].name, look.colors.muted);
+      }
+      const InFont bold(look.fonts.bold);
+      Line(model.figures[i].text, look.colors.text);
+    }
+    Tip(model.figures[i].tooltip);
+    ImGui::PopID();
+  }
+}
+
+}  // namespace
+
+void DrawOverview(const Snapshot& snapshot, Intents& intents) {
+  if (!snapshot.overview) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  const OverviewModel& model = *snapshot.overview;
+  const Look& look = TheLook();
+  DrawTrustLine(model.trust);
+  if (!model.range.empty()) {
+    Line("Only " + model.range + "; Esc for the whole run", look.colors.accent);
+  }
+  DrawVerdict(model);
+  ImGui::Dummy({0, look.Px(2)});
+  DrawTimes(model);
+  ImGui::Dummy({0, look.Px(2)});
+  DrawAdviceRow(model, *snapshot.state, intents);
+  ImGui::Dummy({0, look.Px(2)});
+  DrawFigures(model);
+}
+
+}  // namespace stallscope::views

@@ -1,0 +1,99 @@
+// What is known of the run besides its times.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gui/views/card.h"
+#include "gui/views/empty.h"
+#include "gui/views/look.h"
+#include "gui/views/panels.h"
+#include "gui/views/table_view.h"
+#include "gui/views/text.h"
+#include "gui/views/trust_line.h"
+
+namespace stallscope::views {
+namespace {
+
+using viewmodel::FactGroup;
+using viewmodel::RunFacts;
+
+float FactWidth(const FactGroup& group, float most) {
+  float widest = 0;
+  for (const viewmodel::Figure& fact : group.facts) {
+    widest = std::max(widest, WidthOf(*TheLook().fonts.body, fact.name));
+  }
+  return std::min(most, widest + TheLook().Px(16));
+}
+
+void DrawFacts(const FactGroup& group) {
+  const Look& look = TheLook();
+  Heading(group.title);
+  const float names = FactWidth(group, ImGui::GetContentRegionAvail().x * 0.45f);
+  for (const viewmodel::Figure& fact : group.facts) {
+    const float x = ImGui::GetCursorPosX();
+    Line(fact.name, look.colors.muted, names - look.Px(8));
+    ImGui::SameLine();
+    ImGui::SetCursorPosX(x + names);
+    Line(fact.text, look.colors.text);
+    Tip(fact.tooltip);
+  }
+  ImGui::Dummy({0, look.Px(6)});
+}
+
+void DrawTitledTable(const char* id, const char* title, const viewmodel::Table& table,
+                     Intents& intents) {
+  if (table.rows.empty()) return;
+  Heading(title);
+  ImGui::SameLine(ImGui::GetContentRegionAvail().x - TheLook().Px(50));
+  CopyButton(
+      id, [&] { return table; }, intents);
+  DrawTable(id, table, {}, intents);
+  ImGui::Dummy({0, TheLook().Px(8)});
+}
+
+void DrawSpec(const RunFacts& facts, Intents& intents) {
+  const Look& look = TheLook();
+  if (facts.spec.empty()) return;
+  Heading("Spec");
+  ImGui::SameLine(ImGui::GetContentRegionAvail().x - look.Px(50));
+  {
+    const InFont small(look.fonts.small);
+    if (ImGui::Button("Copy##spec")) intents.Add(session::intent::CopyText{facts.spec});
+  }
+  const InFont mono(look.fonts.mono);
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(facts.spec.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+}  // namespace
+
+void DrawRun(const Snapshot& snapshot, Intents& intents) {
+  if (!snapshot.run) return DrawNothing("Nothing is known yet", "The run is being read.");
+  const RunFacts& facts = *snapshot.run;
+  const Look& look = TheLook();
+  DrawTrustLine(facts.trust);
+  for (const std::string& warning : facts.trust.warnings) Paragraph(warning, look.colors.warning);
+  const float left = std::floor(ImGui::GetContentRegionAvail().x * 0.38f);
+  {
+    const Card card("facts", {left, 0}, {}, true);
+    for (const FactGroup& group : facts.groups) DrawFacts(group);
+    if (!facts.command_line.empty()) {
+      Heading("Command line");
+      const InFont mono(look.fonts.mono);
+      Paragraph(facts.command_line, look.colors.text);
+    }
+    if (!facts.limits.empty()) {
+      Heading("What this trace cannot show");
+      for (const std::string& limit : facts.limits) Paragraph(limit, look.colors.muted);
+    }
+  }
+  ImGui::SameLine();
+  const Card card("tables", {0, 0}, {}, true);
+  DrawTitledTable("kernels", "Kernels", facts.kernels, intents);
+  DrawTitledTable("copies", "Copies", facts.copies, intents);
+  DrawTitledTable("tracks", "Tracks", facts.tracks, intents);
+  DrawSpec(facts, intents);
+}
+
+}  // namespace stallscope::views

@@ -1,0 +1,170 @@
+#include "gui/views/table_view.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "gui/views/look.h"
+#include "gui/views/text.h"
+
+namespace stallscope::views {
+namespace {
+
+using viewmodel::Table;
+using viewmodel::TableCell;
+using viewmodel::TableForm;
+
+void OfferCopies(const std::function<Table()>& table, session::Intents& intents) {
+  constexpr std::array<std::pair<const char*, TableForm>, 3> kForms = {
+      {{"Copy as CSV", TableForm::kCsv},
+       {"Copy as TSV", TableForm::kTsv},
+       {"Copy as Markdown", TableForm::kMarkdown}}};
+  for (const auto& [name, form] : kForms) {
+    if (ImGui::MenuItem(name)) {
+      intents.Add(session::intent::CopyText{viewmodel::TextOf(table(), form)});
+    }
+  }
+}
+
+float RowHeight() { return ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y; }
+
+void DrawCell(const TableCell& cell, bool number, float width) {
+  const Look& look = TheLook();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (cell.bar) {
+    const float part = static_cast<float>(std::clamp(*cell.bar, 0.0, 1.0));
+    ImGui::GetWindowDrawList()->AddRectFilled(
+        {at.x - look.Px(3), at.y - look.Px(1)},
+        {at.x - look.Px(3) + (width + look.Px(6)) * part, at.y + ImGui::GetFontSize() + look.Px(1)},
+        WithAlpha(look.colors.accent, 0.22f), look.Px(2));
+  }
+  const std::string shown = Cut(*ImGui::GetFont(), cell.text, width);
+  if (number) {
+    const float left = std::max(0.0f, width - WidthOf(*ImGui::GetFont(), shown));
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
+  }
+  ImGui::TextUnformatted(shown.c_str());
+  if (shown != cell.text) {
+    Tip(cell.hint.empty() ? cell.text : cell.text + "\n" + cell.hint);
+  } else {
+    Tip(cell.hint);
+  }
+}
+
+void DrawHead(const Table& table) {
+  const Look& look = TheLook();
+  const InFont small(look.fonts.small);
+  ImGui::TableNextRow();
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    ImGui::TableSetColumnIndex(static_cast<int>(i));
+    const float width = ImGui::GetContentRegionAvail().x;
+    const std::string shown = Cut(*look.fonts.small, table.columns[i].name, width);
+    if (table.columns[i].number) {
+      ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                           std::max(0.0f, width - WidthOf(*look.fonts.small, shown)));
+    }
+    const InColor muted(look.colors.muted);
+    ImGui::TextUnformatted(shown.c_str());
+    if (shown != table.columns[i].name) Tip(table.columns[i].name);
+  }
+}
+
+// What a column needs at least to show its widest text, of the first rows.
+std::vector<float> Widths(const Table& table) {
+  const Look& look = TheLook();
+  constexpr size_t kLookedAt = 64;
+  std::vector<float> widths;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    float widest = WidthOf(*look.fonts.small, table.columns[i].name);
+    for (size_t row = 0; row < std::min(kLookedAt, table.rows.size()); ++row) {
+      widest = std::max(widest, WidthOf(*ImGui::GetFont(), table.rows[row][i].text));
+    }
+    widths.push_back(widest + look.Px(4));
+  }
+  return widths;
+}
+
+// Numbers get what they need; texts share what is left, each by what it needs.
+void SetUpColumns(const Table& table) {
+  const std::vector<float> widths = Widths(table);
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const ImGuiTableColumnFlags flags = table.columns[i].number
+                                            ? ImGuiTableColumnFlags_WidthFixed
+                                            : ImGuiTableColumnFlags_WidthStretch;
+    ImGui::TableSetupColumn(table.columns[i].name.c_str(), flags, widths[i]);
+  }
+  ImGui::TableSetupScrollFreeze(0, 1);
+}
+
+}  // namespace
+
+float TableHeight(const Table& table) {
+  return RowHeight() * static_cast<float>(table.rows.size() + 1) + TheLook().Px(4);
+}
+
+std::optional<size_t> DrawTable(const char* id, const Table& table, const TableLook& table_look,
+                                session::Intents& intents) {
+  std::optional<size_t> clicked;
+  if (table.columns.empty()) return clicked;
+  ImGuiTableFlags flags =
+      ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_PadOuterX;
+  const bool scrolls = table_look.height > 0;
+  if (scrolls) flags |= ImGuiTableFlags_ScrollY;
+  if (!ImGui::BeginTable(id, static_cast<int>(table.columns.size()), flags,
+                         {0, scrolls ? table_look.height : 0})) {
+    return clicked;
+  }
+  SetUpColumns(table);
+  DrawHead(table);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(table.rows.size()), RowHeight());
+  while (clipper.Step()) {
+    for (int at = clipper.DisplayStart; at < clipper.DisplayEnd; ++at) {
+      const auto row = static_cast<size_t>(at);
+      ImGui::TableNextRow();
+      ImGui::PushID(at);
+      for (size_t i = 0; i < table.columns.size(); ++i) {
+        ImGui::TableSetColumnIndex(static_cast<int>(i));
+        const float width = ImGui::GetContentRegionAvail().x;
+        if (i == 0 && table_look.clickable) {
+          const float x = ImGui::GetCursorPosX();
+          if (ImGui::Selectable(
+                  "##row", table_look.chosen == row,
+                  ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap)) {
+            clicked = row;
+          }
+          ImGui::SameLine();
+          ImGui::SetCursorPosX(x);
+        }
+        DrawCell(table.rows[row][i], table.columns[i].number, width);
+      }
+      ImGui::PopID();
+    }
+  }
+  ImGui::EndTable();
+  if (ImGui::BeginPopupContextItem(id)) {
+    OfferCopies([&] { return table; }, intents);
+    ImGui::EndPopup();
+  }
+  return clicked;
+}
+
+void CopyButton(const char* id, const std::function<Table()>& table, session::Intents& intents) {
+  const Look& look = TheLook();
+  ImGui::PushID(id);
+  {
+    const InFont small(look.fonts.small);
+    if (ImGui::Button("Copy")) ImGui::OpenPopup("copies");
+    Tip("Copy this table as CSV, TSV or Markdown");
+  }
+  if (ImGui::BeginPopup("copies")) {
+    OfferCopies(table, intents);
+    ImGui::EndPopup();
+  }
+  ImGui::PopID();
+}
+
+}  // namespace stallscope::views

@@ -1,0 +1,181 @@
+// The desktop program where there is no desktop.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "analyzer/base/file.h"
+#include "collectors/data/png.h"
+#include "gui/session/panel.h"
+#include "tests/support/paths.h"
+#include "tests/support/program.h"
+
+using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using test::ProgramResult;
+
+namespace {
+
+const std::vector<std::string> kNoDisplay = {"DISPLAY=", "WAYLAND_DISPLAY="};
+
+ProgramResult RunGui(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), test::BuildDir() + "/bin/stallscope-gui");
+  return test::RunProgram(arguments, kNoDisplay);
+}
+
+std::string Sample(const std::string& name) {
+  return test::SourceDir() + "/sample_traces/" + name + ".sst";
+}
+
+bool IsOneLine(const std::string& text) {
+  return !text.empty() && text.find('\n') == text.size() - 1;
+}
+
+class Folder {
+ public:
+  Folder() : path_(test::BuildDir() + "/gui_export_test") {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("every panel is exported as PNG and as SVG without a display") {
+    const Folder folder;
+    for (const session::Panel panel : session::kAllPanels) {
+      const std::string word(session::WordFor(panel));
+      CAPTURE(word);
+      const std::string png = folder / word + ".png";
+      const ProgramResult drawn = RunGui({"--export-png", word, png, Sample("input_decode")});
+      CHECK(drawn.exit_code == 0);
+      CHECK(drawn.err.empty());
+      const auto bytes = ReadWholeFile(png, 1 << 24);
+      REQUIRE(bytes.ok());
+      const auto header = data::ReadPngHeader(data::AsBytes(bytes.value()));
+      REQUIRE(header.ok());
+      CHECK(header.value().width == 1280);
+      CHECK(header.value().height == 800);
+
+      const std::string svg = folder / word + ".svg";
+      CHECK(RunGui({"--export-svg", word, svg, Sample("input_decode")}).exit_code == 0);
+      const auto page = ReadWholeFile(svg, 1 << 26);
+      REQUIRE(page.ok());
+      CHECK(page.value().rfind("<?xml", 0) == 0);
+      CHECK(page.value().find("</svg>") != std::string::npos);
+      CHECK(page.value().find(std::string(session::TitleOf(panel)) + " of input_decode.sst<") !=
+            std::string::npos);
+    }
+  }
+
+  TEST_CASE("the verdict stands in the picture of the overview") {
+    const Folder folder;
+    const std::string svg = folder / "overview.svg";
+    REQUIRE(RunGui({"--export-svg", "overview", svg, Sample("input_decode")}).exit_code == 0);
+    const auto page = ReadWholeFile(svg, 1 << 26);
+    REQUIRE(page.ok());
+    CHECK(page.value().find(">input-bound: decode (cpu)<") != std::string::npos);
+  }
+
+  TEST_CASE("a scale, a theme and a size change the picture") {
+    const Folder folder;
+    const std::string png = folder / "large.png";
+    REQUIRE(RunGui({"--export-png", "overview", png, Sample("transfer"), "--scale", "2", "--theme",
+                    "dark", "--size", "1000x700"})
+                .exit_code == 0);
+    const auto bytes = ReadWholeFile(png, 1 << 26);
+    REQUIRE(bytes.ok());
+    const auto header = data::ReadPngHeader(data::AsBytes(bytes.value()));
+    REQUIRE(header.ok());
+    CHECK(header.value().width == 2000);
+    CHECK(header.value().height == 1400);
+  }
+
+  TEST_CASE("without a display the window is one line and 5") {
+    const ProgramResult result = RunGui({Sample("input_decode")});
+    CHECK(result.exit_code == 5);
+    CHECK(result.out.empty());
+    CHECK(IsOneLine(result.err));
+    CHECK(result.err.find("display") != std::string::npos);
+    CHECK(result.err.find("--export-png") != std::string::npos);
+  }
+
+  TEST_CASE("what cannot be read is one line and 3, and leaves no file") {
+    const Folder folder;
+    const std::string png = folder / "none.png";
+    for (const std::string& trace :
+         {std::string("/no/such/trace.sst"), test::SourceDir() + "/LICENSE"}) {
+      const ProgramResult result = RunGui({"--export-png", "overview", png, trace});
+      CHECK(result.exit_code == 3);
+      CHECK(IsOneLine(result.err));
+      CHECK_FALSE(std::filesystem::exists(png));
+    }
+  }
+
+  TEST_CASE("a damaged trace is drawn, with its trust line") {
+    const Folder folder;
+    const auto whole = ReadWholeFile(Sample("input_decode"), 1 << 24);
+    REQUIRE(whole.ok());
+    const std::string cut = folder / "cut.sst";
+    REQUIRE(WriteFileAtomically(cut, whole.value().substr(0, whole.value().size() * 3 / 4)).ok());
+    const std::string svg = folder / "cut.svg";
+    REQUIRE(RunGui({"--export-svg", "overview", svg, cut}).exit_code == 0);
+    const auto page = ReadWholeFile(svg, 1 << 26);
+    REQUIRE(page.ok());
+    // The light theme's red, which nothing that is well has.
+    CHECK(page.value().find("fill=\"#bf2a1e\">") != std::string::npos);
+  }
+
+  TEST_CASE("a file that cannot be written is one line and 5") {
+    const ProgramResult result =
+        RunGui({"--export-png", "overview", "/no/such/folder/a.png", Sample("transfer")});
+    CHECK(result.exit_code == 5);
+    CHECK(IsOneLine(result.err));
+  }
+
+  TEST_CASE("wrong usage is one line and 2") {
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"--no-such-option"},
+                                               {"--export-png", "overview", "a.png"},
+                                               {"--export-png", "overvew", "a.png", "a.sst"},
+                                               {"--theme", "blue"},
+                                               {"--size", "12"}}) {
+      CAPTURE(arguments[0]);
+      const ProgramResult result = RunGui(arguments);
+      CHECK(result.exit_code == 2);
+      CHECK(IsOneLine(result.err));
+    }
+  }
+
+  TEST_CASE("help and version need no display") {
+    const ProgramResult help = RunGui({"--help"});
+    CHECK(help.exit_code == 0);
+    CHECK(help.out.find("--export-png") != std::string::npos);
+    CHECK(help.out.find("overview timeline pipeline stalls steps findings") != std::string::npos);
+    const ProgramResult version = RunGui({"--version"});
+    CHECK(version.exit_code == 0);
+    CHECK(version.out.rfind("stallscope-gui ", 0) == 0);
+  }
+
+  TEST_CASE("stallscope view starts it") {
+    const ProgramResult result = test::RunStallscope({"view", Sample("transfer")}, kNoDisplay);
+    CHECK(result.exit_code == 5);
+    CHECK(result.err.rfind("stallscope-gui: ", 0) == 0);
+  }
+
+  TEST_CASE("stallscope view says where the desktop program would be") {
+    const Folder folder;
+    // A copy stands alone, and no folder of the path has the other one.
+    const std::string alone = folder / "stallscope";
+    std::filesystem::copy_file(test::BuildDir() + "/bin/stallscope", alone);
+    const ProgramResult result =
+        test::RunProgram({alone, "view", Sample("transfer")}, {"PATH=/nowhere"});
+    CHECK(result.exit_code == 5);
+    CHECK(IsOneLine(result.err));
+    CHECK(result.err.find("stallscope-gui") != std::string::npos);
+  }
+}

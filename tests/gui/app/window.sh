@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The real window, on a screen in memory, with somebody at its keyboard: opens a trace, zooms, goes
+# from panel to panel, selects a stall, jumps from a finding, and quits. A picture of the screen
+# that changes is how it is known that something happened.
+set -euo pipefail
+
+for program in Xvfb xdotool xwd; do
+  command -v "$program" >/dev/null || { echo "skipped: no $program" && exit 77; }
+done
+scratch=$(mktemp -d)
+server=
+gui=
+finish() {
+  [[ -z $gui ]] || kill "$gui" 2>/dev/null || true
+  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$scratch"
+}
+trap finish EXIT
+fail() {
+  echo "$*" >&2
+  sed 's/^/stallscope-gui said: /' "$scratch/err" >&2 || true
+  exit 1
+}
+
+# -noreset: the server must not start anew when the first client goes. It picks a free number.
+Xvfb -displayfd 3 -screen 0 1600x900x24 -noreset -nolisten tcp 3>"$scratch/number" 2>/dev/null &
+server=$!
+for _ in $(seq 100); do [[ -s $scratch/number ]] && break || sleep 0.1; done
+[[ -s $scratch/number ]] || { echo "skipped: Xvfb does not start" && exit 77; }
+DISPLAY=:$(<"$scratch/number")
+export DISPLAY LIBGL_ALWAYS_SOFTWARE=1
+export XDG_CONFIG_HOME=$scratch/config HOME=$scratch
+# Out of the way: a tooltip would change the picture.
+xdotool mousemove 1599 899
+
+cp "$STALLSCOPE_SOURCE/sample_traces/input_decode.sst" "$scratch/run.sst"
+"$STALLSCOPE_BUILD/bin/stallscope-gui" "$scratch/run.sst" 2>"$scratch/err" &
+gui=$!
+
+picture() { xwd -root -silent | md5sum; }
+# Waits until the screen is another than $1, and stands still.
+changed() {
+  local now last=
+  for _ in $(seq 100); do
+    kill -0 "$gui" 2>/dev/null || fail "it ended when $2"
+    now=$(picture)
+    if [[ $now != "$1" && $now == "$last" ]]; then
+      return 0
+    fi
+    last=$now
+    sleep 0.2
+  done
+  fail "nothing happened when $2"
+}
+act() { # what it is, and xdotool's words
+  local before
+  before=$(picture)
+  xdotool "${@:2}"
+  changed "$before" "$1"
+}
+
+empty=$(picture)
+for _ in $(seq 100); do
+  window=$(xdotool search --onlyvisible --name 'run.sst' 2>/dev/null | head -1) && [[ -n $window ]] && break
+  kill -0 "$gui" 2>/dev/null || fail "it did not start"
+  sleep 0.2
+done
+[[ -n ${window-} ]] || fail "no window shows the trace"
+xdotool windowfocus "$window" windowmove "$window" 0 0
+changed "$empty" "it started"
+
+act "the timeline was shown" key 2
+act "W zoomed in" key w
+act "W zoomed in again" key w
+act "D moved right" key d
+act "F fitted" key f
+act "the wheel zoomed" mousemove 900 500 click 4
+xdotool mousemove 1599 899
+act "a stall was clicked" mousemove 900 200 click 1
+act "Esc left it" mousemove 1599 899 key Escape
+act "the findings were shown" key 6
+act "the palette opened" key ctrl+shift+p
+act "and closed" key Escape
+act "the help opened" key question
+act "and closed again" key Escape
+xdotool key ctrl+q
+for _ in $(seq 50); do
+  kill -0 "$gui" 2>/dev/null || break
+  sleep 0.1
+done
+! kill -0 "$gui" 2>/dev/null || fail "Ctrl+Q did not end it"
+code=0
+wait "$gui" || code=$?
+gui=
+[[ $code -eq 0 ]] || fail "it ended with $code"
+[[ -s $scratch/run.sst.view ]] || fail "where its user was looking is not kept beside the trace"
+cmp -s "$STALLSCOPE_SOURCE/sample_traces/input_decode.sst" "$scratch/run.sst" ||
+  fail "the trace was changed"

@@ -1,0 +1,80 @@
+// Every panel in both themes at two scales, drawn without a display and compared with what was
+// looked at and found good. The pictures themselves lie in the build folder under screenshots/.
+//
+// STALLSCOPE_UPDATE_GOLDEN=1 writes the golden pictures anew, after a change that somebody has
+// looked at.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "analyzer/base/file.h"
+#include "gui/raster/png_writer.h"
+#include "tests/gui/views/image_likeness.h"
+#include "tests/gui/views/stage.h"
+#include "tests/support/paths.h"
+
+using namespace stallscope;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+constexpr int kSmaller = 4;  // of a picture at scale 1
+
+std::string NameOf(session::Panel panel, session::Theme theme, int scale) {
+  return std::string(session::WordFor(panel)) +
+         (theme == session::Theme::kDark ? "_dark_" : "_light_") + std::to_string(scale) + "x.png";
+}
+
+void Write(const raster::Image& image, const std::string& path) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const auto png = raster::EncodePng(image);
+  REQUIRE(png.ok());
+  const Status written = WriteFileAtomically(path, png.value());
+  REQUIRE_MESSAGE(written.ok(), (written.ok() ? "" : written.error().Line()));
+}
+
+void CheckGolden(const raster::Image& image, const std::string& name, int scale) {
+  Write(image, test::BuildDir() + "/screenshots/" + name);
+  const raster::Image small = test::Smaller(image, kSmaller * scale);
+  const std::string golden = test::SourceDir() + "/tests/golden/gui/" + name;
+  if (std::getenv("STALLSCOPE_UPDATE_GOLDEN") != nullptr) Write(small, golden);
+  const auto expected = test::ReadPicture(golden);
+  REQUIRE_MESSAGE(expected.ok(), (expected.ok() ? "" : expected.error().Line()));
+  REQUIRE(expected.value().width == small.width);
+  REQUIRE(expected.value().height == small.height);
+  const test::Difference difference = test::Compare(expected.value(), small);
+  CAPTURE(name);
+  CAPTURE(difference.mean);
+  CAPTURE(difference.worst);
+  // A word that is missing is far off in about 0.2 % of the pixels, another theme in all.
+  CHECK(difference.mean < 0.6);
+  CHECK(difference.far < 0.001);
+}
+
+void DrawAll(session::Theme theme, int scale) {
+  test::StageOptions options;
+  options.theme = theme;
+  options.scale = scale;
+  options.width = 1280;
+  options.height = 800;
+  test::Stage stage(options);
+  stage.Open(test::SourceDir() + "/sample_traces/input_decode.sst");
+  for (const session::Panel panel : session::kAllPanels) {
+    stage.Show(panel);
+    CheckGolden(stage.Picture(), NameOf(panel, theme, scale), scale);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("every panel looks as it was found good, dark") { DrawAll(session::Theme::kDark, 1); }
+  TEST_CASE("every panel looks as it was found good, light") { DrawAll(session::Theme::kLight, 1); }
+  TEST_CASE("every panel looks as it was found good, dark at twice the size") {
+    DrawAll(session::Theme::kDark, 2);
+  }
+  TEST_CASE("every panel looks as it was found good, light at twice the size") {
+    DrawAll(session::Theme::kLight, 2);
+  }
+}
