@@ -1,0 +1,114 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "analyzer/spec/spec_json.h"
+#include "gui/session/replaying.h"
+#include "tests/gui/session/scene.h"
+
+using namespace stallscope;
+using namespace stallscope::session;
+using test::Do;
+using test::OpenAndSettle;
+using test::QuietOptions;
+using test::SampleTrace;
+
+namespace {
+
+// A copy, so that sweeps lie beside it and not among the samples.
+struct Copied {
+  test::ScratchDir dir;
+  std::string path = dir / "run.sst";
+  Session session{QuietOptions()};
+  explicit Copied(const std::string& sample) {
+    std::filesystem::copy_file(SampleTrace(sample), path);
+    OpenAndSettle(session, path);
+  }
+  const State& state() const { return *session.state(); }
+};
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("each line of a sweep is checked as it is typed") {
+    Copied run("input_decode");
+    Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4", "", "prefetch.buffer_size=1,2"},
+                                      SweepRunMode::kSimulate,
+                                      1});
+    CHECK(run.state().sweep.problems == std::vector<std::string>{"", "", ""});
+    CHECK(run.state().sweep.points == 6);
+    Do(run.session, intent::EditSweep{{"decode.paralelism=1,2"}, SweepRunMode::kSimulate, 1});
+    CHECK(run.state().sweep.problems[0].find("decode.parallelism") != std::string::npos);
+    CHECK(run.state().sweep.points == 0);
+    Do(run.session,
+       intent::EditSweep{
+           {"decode.parallelism=1,2", "decode.parallelism=4"}, SweepRunMode::kSimulate, 1});
+    CHECK(run.state().sweep.problems[0].empty());
+    CHECK_FALSE(run.state().sweep.problems[1].empty());
+  }
+
+  TEST_CASE("a simulated sweep fills its table, and keeps it beside the trace") {
+    Copied run("input_decode");
+    Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4"}, SweepRunMode::kSimulate, 1},
+       intent::StartSweep{});
+    CHECK(run.state().sweep.running);
+    Do(run.session, intent::StartSweep{});
+    CHECK(run.state().notices.size() == 1);  // one at a time
+    run.session.Settle();
+    CHECK_FALSE(run.state().sweep.running);
+    REQUIRE_FALSE(run.state().sweep.error.has_value());
+    REQUIRE(run.state().sweep.table != nullptr);
+    CHECK(run.state().sweep.table->rows.size() == 3);
+    for (const auto& row : run.state().sweep.table->rows) CHECK(row.predicted.has_value());
+    CHECK(run.state().sweep.path == run.dir / "run.sweep.json");
+    const auto read = ReadSweepTable(run.state().sweep.path);
+    REQUIRE(read.ok());
+    CHECK(read.value()->rows.size() == 3);
+    // The next one has a name of its own.
+    Do(run.session, intent::StartSweep{});
+    run.session.Settle();
+    CHECK(run.state().sweep.path == run.dir / "run.sweep-2.json");
+  }
+
+  TEST_CASE("a sweep that is no sweep says so") {
+    Copied run("balanced");
+    Do(run.session, intent::OpenSweep{run.path});
+    run.session.Settle();
+    CHECK(run.state().sweep.error.has_value());
+    CHECK(run.state().sweep.table == nullptr);
+  }
+
+  TEST_CASE("a verification whose data is gone says so, and nothing is measured") {
+    Copied run("input_decode");
+    const auto& findings = run.state().shown.report->findings;
+    std::optional<size_t> with_patch;
+    for (size_t i = 0; i < findings.size() && !with_patch; ++i) {
+      if (findings[i].recommendation && !findings[i].recommendation->patch.changes.empty()) {
+        with_patch = i;
+      }
+    }
+    REQUIRE(with_patch.has_value());
+    Do(run.session, intent::Verify{with_patch});
+    CHECK(run.state().verify.running);
+    run.session.Settle();
+    CHECK_FALSE(run.state().verify.running);
+    CHECK(run.state().verify.error.has_value());
+    CHECK_FALSE(run.state().notices.empty());
+  }
+
+  TEST_CASE("a patched spec is written") {
+    Copied run("input_decode");
+    const auto& findings = run.state().shown.report->findings;
+    for (size_t i = 0; i < findings.size(); ++i) {
+      if (!findings[i].recommendation || findings[i].recommendation->patch.changes.empty())
+        continue;
+      Do(run.session, intent::SavePatchedSpec{i, ""});
+      CHECK(run.state().save == SaveWhat::kPatchedSpec);
+      CHECK(run.state().save_finding == i);
+      Do(run.session, intent::SavePatchedSpec{i, run.dir / "patched.json"});
+      run.session.Settle();
+      CHECK(ReadSpecFile(run.dir / "patched.json").ok());
+      break;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+#include "gui/session/workers.h"
+
+#include <doctest/doctest.h>
+
+#include <future>
+#include <vector>
+
+using namespace stallscope;
+using namespace stallscope::session;
+
+namespace {
+
+void PollUntilIdle(Workers& workers) {
+  while (!workers.Running().empty()) {
+    workers.Await(50);
+    workers.Poll();
+  }
+  workers.Poll();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("what a job hands over is called by the owner, in its order") {
+    Workers workers(nullptr);
+    std::vector<int> got;
+    workers.Start(JobKind::kOpen, "counting", [&](Ticket& job) {
+      for (int i = 0; i < 3; ++i) job.HandOver([&got, i] { got.push_back(i); });
+    });
+    PollUntilIdle(workers);
+    CHECK(got == std::vector<int>{0, 1, 2});
+  }
+
+  TEST_CASE("a job tells how far it is, and ends when it is asked to") {
+    Workers workers(nullptr);
+    std::promise<void> told;
+    const JobNumber number = workers.Start(JobKind::kSweep, "sweeping", [&](Ticket& job) {
+      job.Tell("3 of 4", 0.75);
+      told.set_value();
+      while (!job.cancelled()) std::this_thread::yield();
+    });
+    told.get_future().wait();
+    const std::vector<Job> running = workers.Running();
+    REQUIRE(running.size() == 1);
+    CHECK(running[0].detail == "3 of 4");
+    CHECK(running[0].done == 0.75);
+    CHECK(workers.IsRunning(JobKind::kSweep));
+    CHECK_FALSE(workers.IsRunning(JobKind::kOpen));
+    workers.Cancel(number);
+    PollUntilIdle(workers);
+    CHECK_FALSE(workers.IsRunning(JobKind::kSweep));
+  }
+
+  TEST_CASE("workers that go ask their jobs to end, and drop what comes too late") {
+    bool called = false;
+    {
+      Workers workers(nullptr);
+      workers.Start(JobKind::kOpen, "waiting", [&](Ticket& job) {
+        while (!job.cancelled()) std::this_thread::yield();
+        job.HandOver([&] { called = true; });
+      });
+    }
+    CHECK_FALSE(called);
+  }
+
+  TEST_CASE("a window that sleeps is woken") {
+    std::promise<void> woken;
+    std::atomic<bool> once{false};
+    Workers workers([&] {
+      if (!once.exchange(true)) woken.set_value();
+    });
+    workers.Start(JobKind::kOpen, "short", [](Ticket&) {});
+    woken.get_future().wait();
+    PollUntilIdle(workers);
+  }
+}

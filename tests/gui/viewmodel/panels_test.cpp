@@ -1,0 +1,169 @@
+// Every panel of every sample: there, whole, and without a contradiction.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "gui/viewmodel/snapshot.h"
+#include "tests/gui/session/scene.h"
+
+using namespace stallscope;
+using namespace stallscope::viewmodel;
+namespace intent = session::intent;
+using session::Panel;
+using test::Do;
+
+namespace {
+
+void Look(session::Session& session, Composer& composer, Panel panel) {
+  session::PanelSize size{1'200, 700, 8, 16};
+  Do(session, intent::ShowPanel{panel}, intent::SetPanelSize{panel, size});
+  session.Settle();
+  composer.Compose(session.state());
+}
+
+void CheckOverview(const OverviewModel& model) {
+  CHECK_FALSE(model.verdict.empty());
+  CHECK_FALSE(model.sentence.empty());
+  double at = 0;
+  for (const BreakdownPart& part : model.breakdown) {
+    CHECK(part.begin == doctest::Approx(at));
+    CHECK(part.end >= part.begin);
+    at = part.end;
+  }
+  CHECK(at == doctest::Approx(1).epsilon(1e-6));
+  CHECK(model.advice.empty() != model.no_advice.empty());
+}
+
+void CheckPipeline(const PipelineModel& model) {
+  for (size_t i = 0; i < model.boxes.size(); ++i) {
+    const StageBox& a = model.boxes[i];
+    CHECK(a.x + a.width <= model.width);
+    CHECK(a.y + a.height <= model.height);
+    for (size_t k = i + 1; k < model.boxes.size(); ++k) {
+      const StageBox& b = model.boxes[k];
+      const bool apart = a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y ||
+                         b.y + b.height <= a.y;
+      CHECK(apart);
+    }
+  }
+  for (const Pipe& pipe : model.pipes) {
+    CHECK(pipe.from < model.boxes.size());
+    CHECK(pipe.to < model.boxes.size());
+    CHECK(pipe.width > 0);
+  }
+}
+
+void CheckAll(session::Session& session) {
+  Composer composer;
+  for (const Panel panel : session::kAllPanels) Look(session, composer, panel);
+  const Snapshot& all = composer.Compose(session.state());
+  REQUIRE(all.overview != nullptr);
+  CheckOverview(*all.overview);
+  REQUIRE(all.timeline != nullptr);
+  CHECK_FALSE(all.timeline->rows.empty());
+  REQUIRE(all.pipeline != nullptr);
+  CheckPipeline(*all.pipeline);
+  REQUIRE(all.stalls != nullptr);
+  REQUIRE(all.steps != nullptr);
+  REQUIRE(all.findings != nullptr);
+  REQUIRE(all.sweep != nullptr);
+  REQUIRE(all.compare != nullptr);
+  CHECK_FALSE(all.compare->nothing.empty());
+  REQUIRE(all.record != nullptr);
+  CHECK(all.record->valid);
+  REQUIRE(all.spans != nullptr);
+  CHECK(all.spans->rows == all.spans->all);
+  REQUIRE(all.run != nullptr);
+  CHECK_FALSE(all.run->groups.empty());
+  for (size_t row = 0; row < std::min<size_t>(all.spans->rows, 50); ++row) {
+    CHECK_FALSE(SpanRowAt(*all.state, row).cells[0].empty());
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("every panel of every sample is there, with a range and without") {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(test::SourceDir() + "/sample_traces")) {
+      if (entry.path().extension() != ".sst") continue;
+      CAPTURE(entry.path().string());
+      session::SessionOptions options = test::QuietOptions();
+      options.side_files = false;
+      session::Session session(options);
+      test::OpenAndSettle(session, entry.path().string());
+      CheckAll(session);
+      const session::Range whole = session.state()->view.visible;
+      Do(session, intent::LimitRange{session::Range{whole.start_ns + whole.ns() / 3,
+                                                    whole.start_ns + whole.ns() * 2 / 3}});
+      session.Settle();
+      Composer composer;
+      for (const Panel panel : session::kAllPanels) Look(session, composer, panel);
+      CheckOverview(*composer.Compose(session.state()).overview);
+    }
+  }
+
+  TEST_CASE("the bottleneck that the verdict names is marked in the graph") {
+    session::SessionOptions options = test::QuietOptions();
+    options.side_files = false;
+    session::Session session(options);
+    test::OpenAndSettle(session, test::SampleTrace("input_decode"));
+    const PipelineModel model = BuildPipeline(*session.state(), 200);
+    size_t marked = 0;
+    for (const StageBox& box : model.boxes) {
+      if (!box.bottleneck) continue;
+      ++marked;
+      CHECK(box.name == "decode");
+      CHECK(box.marked == "bottleneck: cpu");
+    }
+    CHECK(marked == 1);
+    // Folded where the panel is narrow: nothing lies beyond its edge.
+    const PipelineModel narrow = BuildPipeline(*session.state(), 40);
+    CHECK(narrow.width <= 40);
+    CHECK(narrow.height > model.height);
+    CheckPipeline(narrow);
+  }
+
+  TEST_CASE("two runs side by side have a verdict, tables and linked lanes") {
+    session::SessionOptions options = test::QuietOptions();
+    options.side_files = false;
+    session::Session session(options);
+    test::OpenAndSettle(session, test::SampleTrace("input_decode"));
+    const session::RunNumber base = session.state()->active;
+    test::OpenAndSettle(session, test::SampleTrace("input_blocked"));
+    Do(session, intent::SetBase{base});
+    session.Settle();
+    const CompareModel model = BuildCompare(*session.state(), 300);
+    CHECK(model.nothing.empty());
+    CHECK_FALSE(model.answer.empty());
+    CHECK(model.totals.rows.size() > 5);
+    CHECK_FALSE(model.stages.rows.empty());
+    CHECK_FALSE(model.base.rows.empty());
+    CHECK(model.base.visible.ns() == model.now.visible.ns());
+    uint64_t steps = 0;
+    for (const uint64_t bin : model.steps.base) steps += bin;
+    CHECK(steps > 10);
+    CHECK(steps <= 20);
+  }
+
+  TEST_CASE("a state that did not change is not composed again") {
+    session::Session session(test::QuietOptions());
+    Composer composer;
+    const Snapshot& first = composer.Compose(session.state());
+    const auto overview = first.overview;
+    CHECK(composer.Compose(session.state()).overview == overview);
+    Do(session, intent::SetTheme{session::Theme::kLight});
+    CHECK(composer.Compose(session.state()).overview != overview);
+  }
+
+  TEST_CASE("nothing open is a state like any other") {
+    session::Session session(test::QuietOptions());
+    Composer composer;
+    for (const Panel panel : session::kAllPanels) Look(session, composer, panel);
+    const Snapshot& all = composer.Compose(session.state());
+    CHECK(all.timeline == nullptr);
+    CHECK_FALSE(all.stalls->nothing.empty());
+    CHECK_FALSE(all.pipeline->nothing.empty());
+    CHECK_FALSE(all.compare->nothing.empty());
+  }
+}

@@ -1,0 +1,81 @@
+#include "gui/viewmodel/sweep.h"
+
+#include <doctest/doctest.h>
+
+#include "gui/viewmodel/sweep_plots.h"
+
+using namespace stallscope;
+using namespace stallscope::viewmodel;
+
+namespace {
+
+// Four rows: two knobs with two values each; the last is the fastest and needs the most memory.
+report::SweepTable Table4() {
+  report::SweepTable table;
+  table.axes = {{"decode.parallelism", {"1", "2"}}, {"prefetch.buffer_size", {"1", "8"}}};
+  const auto row = [&](const char* a, const char* b, double predicted, double measured,
+                       uint64_t memory) {
+    report::SweepRow r;
+    r.name = std::string("decode.parallelism=") + a;
+    r.values = {a, b};
+    r.predicted = report::SweepRate{predicted, predicted * 0.9, predicted * 1.1};
+    if (measured > 0) r.measured = report::SweepRate{measured, measured - 1, measured + 1};
+    r.memory_bytes = memory;
+    table.rows.push_back(std::move(r));
+  };
+  row("1", "1", 100, 95, 1'000);
+  row("1", "8", 110, 0, 4'000);
+  row("2", "1", 190, 180, 2'000);
+  row("2", "8", 210, 200, 8'000);
+  return table;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("the heat map has a cell for each pair, from the slowest to the fastest") {
+    const auto heat = HeatOf(Table4());
+    REQUIRE(heat.has_value());
+    CHECK(heat->x_values == std::vector<std::string>{"1", "2"});
+    REQUIRE(heat->cells.size() == 2);
+    CHECK(heat->cells[0][0].level == 0);
+    CHECK(heat->cells[0][0].base);
+    CHECK(heat->cells[1][1].level == 1);
+    CHECK(heat->cells[1][1].best);
+    CHECK_FALSE(heat->cells[1][0].measured);
+    report::SweepTable one = Table4();
+    one.axes.pop_back();
+    CHECK_FALSE(HeatOf(one).has_value());
+  }
+
+  TEST_CASE("a knob's lines show the best rate at each of its values") {
+    const auto plots = viewmodel::LinesOf(Table4());
+    REQUIRE(plots.size() == 2);
+    REQUIRE(plots[0].lines.size() == 2);
+    const PlotLine& predicted = plots[0].lines[0];
+    CHECK_FALSE(predicted.measured);
+    REQUIRE(predicted.points.size() == 2);
+    CHECK(predicted.points[0].row == 1);
+    CHECK(predicted.points[1].row == 3);
+    CHECK(predicted.points[0].x == 0);
+    CHECK(predicted.points[1].x == 1);
+    CHECK(predicted.points[1].low < predicted.points[1].y);
+    CHECK(predicted.points[1].high > predicted.points[1].y);
+  }
+
+  TEST_CASE("the front has what nothing beats for its memory, and figures meet their like") {
+    const auto pareto = ParetoOf(Table4());
+    REQUIRE(pareto.has_value());
+    CHECK(pareto->dots.size() == 4);
+    std::vector<size_t> front;
+    for (const PlotPoint& point : pareto->lines[0].points) front.push_back(point.row);
+    CHECK(front == std::vector<size_t>{0, 2, 3});
+    const auto accuracy = AccuracyOf(Table4());
+    REQUIRE(accuracy.has_value());
+    CHECK(accuracy->dots.size() == 3);
+    CHECK(accuracy->dots[0].x < accuracy->dots[0].y);
+    report::SweepTable unmeasured = Table4();
+    for (auto& row : unmeasured.rows) row.measured.reset();
+    CHECK_FALSE(AccuracyOf(unmeasured).has_value());
+  }
+}

@@ -1,0 +1,194 @@
+#include "gui/viewmodel/timeline.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/gui/session/scene.h"
+
+using namespace stallscope;
+using namespace stallscope::viewmodel;
+namespace intent = session::intent;
+using test::Do;
+
+namespace {
+
+constexpr session::PanelSize kSize{1'000, 600, 8, 16};
+
+struct Opened {
+  session::Session session{test::QuietOptions()};
+  TimelineBuilder builder;
+
+  explicit Opened(const std::string& path) {
+    test::OpenAndSettle(session, path);
+    Do(session, intent::SetPanelSize{session::Panel::kTimeline, kSize},
+       intent::ShowPanel{session::Panel::kTimeline});
+  }
+  std::shared_ptr<const TimelineModel> Build() { return builder.Build(*session.state()); }
+  const session::OpenRun& run() const { return test::ActiveRun(session); }
+};
+
+// What part of a column a track's spans cover, each instant once.
+double BusyByHand(const model::Track& track, int64_t from, int64_t to) {
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    const int64_t start = std::max(track.spans.start_ns[i], from);
+    const int64_t end = std::min(track.spans.EndNs(i), to);
+    if (start < end) spans.emplace_back(start, end);
+  }
+  std::sort(spans.begin(), spans.end());
+  int64_t covered = 0;
+  int64_t until = from;
+  for (const auto& [start, end] : spans) {
+    covered += std::max<int64_t>(end - std::max(start, until), 0);
+    until = std::max(until, end);
+  }
+  return static_cast<double>(covered) / static_cast<double>(to - from);
+}
+
+const LaneRow* RowOf(const TimelineModel& model, const std::string& key) {
+  const auto row = std::find_if(model.rows.begin(), model.rows.end(),
+                                [&](const LaneRow& lane) { return lane.key == key; });
+  return row == model.rows.end() ? nullptr : &*row;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a thread's columns are within one percent of brute force, at any zoom") {
+    for (const char* sample : {"input_decode", "input_read", "format_1_0"}) {
+      Opened opened(test::SampleTrace(sample));
+      for (int zoom = 0; zoom < 6; ++zoom) {
+        const auto model = opened.Build();
+        REQUIRE(model != nullptr);
+        const auto bounds = timeline::ColumnBounds({model->visible.start_ns, model->visible.end_ns},
+                                                   static_cast<size_t>(model->width));
+        for (const LaneRow& row : model->rows) {
+          if (row.kind != LaneKind::kThread) continue;
+          const model::Track& track = opened.run().run->tracks[row.track.value];
+          REQUIRE(row.texels.size() == static_cast<size_t>(model->width));
+          for (size_t k = 0; k < row.texels.size(); k += 7) {
+            const double expected = BusyByHand(track, bounds[k], bounds[k + 1]);
+            CHECK(std::fabs(row.texels[k].busy / 255.0 - expected) <= 0.01);
+          }
+        }
+        Do(opened.session, intent::Zoom{6, {}});
+      }
+    }
+  }
+
+  TEST_CASE("rows stay as they are while the view does, and are drawn anew when it moves") {
+    Opened opened(test::SampleTrace("input_decode"));
+    const auto first = opened.Build();
+    Do(opened.session, intent::Measure{session::Range{1, 2}});
+    const auto same = opened.Build();
+    CHECK(same->drawn == first->drawn);
+    CHECK(same->measured.has_value());
+    CHECK(same->rows[0].texels == first->rows[0].texels);
+    Do(opened.session, intent::Zoom{2, {}});
+    CHECK(opened.Build()->drawn > first->drawn);
+  }
+
+  TEST_CASE("a group is folded and unfolded, and what is hidden is drawn in its head") {
+    Opened opened(test::SampleTrace("input_contention"));
+    const LanePlan plan = PlanLanes(opened.run(), {});
+    const auto group =
+        std::find_if(plan.entries.begin(), plan.entries.end(),
+                     [](const LanePlan::Entry& entry) { return entry.kind == LaneKind::kStage; });
+    REQUIRE(group != plan.entries.end());
+    REQUIRE(group->members.size() > 1);
+    const size_t before = opened.Build()->rows.size();
+    Do(opened.session, intent::ToggleLane{group->key});
+    const auto folded = opened.Build();
+    const LaneRow* const head = RowOf(*folded, group->key);
+    REQUIRE(head != nullptr);
+    CHECK(head->collapsed);
+    CHECK(folded->rows.size() < before + 1);
+    CHECK(RowOf(*folded, "track:" + std::to_string(group->members[0].value)) == nullptr);
+    CHECK(std::any_of(head->texels.begin(), head->texels.end(),
+                      [](const Texel& texel) { return texel.busy > 0; }));
+    Do(opened.session, intent::ToggleLane{group->key});
+    CHECK(opened.Build()->rows.size() == before);
+  }
+
+  TEST_CASE("what lies under the pointer is the span at that instant") {
+    Opened opened(test::SampleTrace("input_decode"));
+    Do(opened.session, intent::Zoom{20, {}});
+    const auto model = opened.Build();
+    size_t hits = 0;
+    for (const LaneRow& row : model->rows) {
+      if (row.kind != LaneKind::kThread) continue;
+      for (int x = 3; x < model->width; x += 50) {
+        const TimelineHit hit =
+            HitTest(*model, *opened.session.state(), x + 0.5, static_cast<double>(row.y) + 0.5);
+        CHECK(&model->rows[hit.row] == &row);
+        if (!hit.interval.has_value()) continue;
+        ++hits;
+        const session::SpanRow span = opened.run().spans->At(*hit.interval);
+        CHECK(span.ref.track == row.track);
+        // In the same column at least.
+        const int64_t column = model->visible.ns() / model->width + 1;
+        CHECK(span.start_ns <= hit.time_ns + column);
+        CHECK(span.start_ns + span.duration_ns > hit.time_ns);
+        const auto lines = TooltipOf(*model, *opened.session.state(), hit);
+        REQUIRE(lines.size() >= 4);
+        CHECK(lines[1].find(" ns") != std::string::npos);
+      }
+    }
+    CHECK(hits > 10);
+    CHECK(HitTest(*model, *opened.session.state(), -1, 0).row == kNoRow);
+    CHECK(HitTest(*model, *opened.session.state(), 1, 1e9).row == kNoRow);
+  }
+
+  TEST_CASE("a selected stall has its band, its chain and its way through the tracks") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildSteps(trace, 40);
+    trace.Seal(41'000'000);
+    trace.Write(dir / "run.sst");
+    Opened opened(dir / "run.sst");
+    Do(opened.session, intent::SelectStep{9, true}, intent::FollowItem{ItemId{9}});
+    Do(opened.session, intent::FitSelection{});
+    opened.session.Settle();
+    const auto model = opened.Build();
+    REQUIRE_FALSE(model->stalls.empty());
+    CHECK(std::any_of(model->stalls.begin(), model->stalls.end(), [](const StallBand& band) {
+      return band.selected && band.step_row == 9 && band.x1 > band.x0;
+    }));
+    REQUIRE_FALSE(model->chain.empty());
+    CHECK(model->chain[0].row != kNoRow);
+    CHECK(model->chain[0].text.find("decode: ") == 0);
+    CHECK(XAtTime(*model, 10'000'000) ==
+          doctest::Approx(static_cast<double>(model->chain[0].x0)).epsilon(0.01));
+    REQUIRE_FALSE(model->path.empty());
+    CHECK_FALSE(model->ticks.empty());
+  }
+
+  TEST_CASE("labels stand where they fit, and there are none where they do not") {
+    Opened opened(test::SampleTrace("input_decode"));
+    for (int zoom = 0; zoom < 8; ++zoom) {
+      const auto model = opened.Build();
+      for (const LaneRow& row : model->rows) {
+        for (const Label& label : row.labels) {
+          CHECK(static_cast<float>(label.text.size()) * kSize.character <=
+                label.x1 - label.x0 + 2 * kSize.character);
+          CHECK(label.x0 >= 0);
+          CHECK(label.x1 <= static_cast<float>(model->width));
+        }
+      }
+      Do(opened.session, intent::Zoom{4, {}});
+    }
+    const auto near = opened.Build();
+    CHECK(std::any_of(near->rows.begin(), near->rows.end(),
+                      [](const LaneRow& row) { return !row.labels.empty(); }));
+  }
+
+  TEST_CASE("x and time lead to each other") {
+    Opened opened(test::SampleTrace("balanced"));
+    const auto model = opened.Build();
+    for (const double x : {0.0, 10.0, 333.3, static_cast<double>(model->width)}) {
+      CHECK(XAtTime(*model, TimeAtX(*model, x)) == doctest::Approx(x).epsilon(1e-3));
+    }
+  }
+}
