@@ -226,8 +226,8 @@ using Intent = std::variant<
     intent::EditSpec, intent::SetKnob, intent::OpenSpec, intent::SaveSpec, intent::StartRecording,
     intent::StopRecording, intent::ExportHtml, intent::ExportPicture, intent::ExportSpans,
     intent::CancelJob, intent::DismissNotice, intent::Complain, intent::SetOverlay, intent::Escape,
-    intent::TourStep, intent::AskToOpen, intent::SetTheme, intent::SetScale, intent::SetPanelSize,
-    intent::Quit>;
+    intent::TourStep, intent::AskToOpen, intent::SetTheme, intent::SetScale, intent::SetWindowSize,
+    intent::SetPanelSize, intent::Quit>;
 
 class Intents {
  public:
