@@ -17,6 +17,7 @@ namespace {
 
 void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution& attribution,
                std::vector<std::string>& limits) {
+  limits.insert(limits.end(), run.info.limits.begin(), run.info.limits.end());
   if (!split.knows_contention() && !attribution.blame.empty()) {
     limits.push_back(
         "no run-queue waits of threads are recorded: time off the CPU counts as blocked, also "
@@ -30,7 +31,16 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   if (!attribution.memory.peak_rss_bytes.has_value()) {
     limits.push_back("memory.peak_rss_bytes: no memory counters are recorded");
   }
-  limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+  if (!attribution.memory.device_peak_bytes.has_value()) {
+    limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+  }
+  if (!attribution.arithmetic.has_value()) {
+    limits.push_back(run.info.device.kind == "emulated"
+                         ? "arithmetic: an emulated device computes nothing"
+                         : "arithmetic: the trace does not tell what a step computes");
+  } else if (!attribution.arithmetic->peak_flops_per_s.has_value()) {
+    limits.push_back("arithmetic.peak_flops_per_s: the device does not tell it");
+  }
 }
 
 // What every answer about a window's stalls is found from. The blame's input points into it.
@@ -89,6 +99,7 @@ Attribution AttributeWindow(const model::Run& run, const Window& window, unsigne
   result.kernels = UseOfKernels(run, window);
   result.idle = IdleOfDevices(run, window, partition);
   result.breakdown = Breakdown(partition, window);
+  result.arithmetic = ArithmeticOf(run, window, result.breakdown, partition.timelines.size());
   result.throughput = ThroughputOf(partition, window);
   if (window.steps > 0) result.step_ns = StepTimes(partition);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);

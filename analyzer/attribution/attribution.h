@@ -105,7 +105,7 @@ struct StageUse {
   StageId runs_in;              // the stage whose threads do its work; None: the trainer's own
   uint64_t elements = 0;        // work spans that lie in the window
   double items_per_sample = 0;  // of those, for each sample that was trained on
-  Quantiles service_ns;         // wall time of one
+  Quantiles service_ns;         // wall time of one, without other work that it encloses
   int64_t busy_ns = 0;          // of all, cut to the window
   int64_t cpu_ns = 0;           // thereof on the CPU; where it was sampled, by the sample's share
   int64_t io_ns = 0;            // thereof in a read
@@ -134,7 +134,7 @@ struct DeviceUse {
   uint32_t rank = 0;
   uint32_t device = 0;
   std::string name;
-  int64_t busy_ns = 0;  // the union of kernels and copies
+  int64_t busy_ns = 0;  // the union of kernels, copies and memsets
   uint64_t kernels = 0;
   int64_t kernel_ns = 0;  // their union
   std::vector<CopyUse> copies;
@@ -170,10 +170,21 @@ struct CpuUse {
   std::optional<double> disk_bytes_per_s;  // that came from the disk
 };
 
+// What the model's arithmetic came to. Of a step with a full batch, all replicas together.
+struct Arithmetic {
+  uint64_t flops_per_step = 0;
+  double flops_per_s = 0;            // in the window
+  double flops_per_s_computing = 0;  // while a device computed, each of them; 0: none did
+  // Of one device, where it tells; and which part of all devices' the run reached.
+  std::optional<double> peak_flops_per_s;
+  std::optional<double> fraction_of_peak;
+};
+
 struct MemoryUse {
   std::optional<uint64_t> peak_rss_bytes;
-  std::optional<uint64_t> available_bytes;  // the least that the machine had
-  uint64_t limit_bytes = 0;                 // the cgroup's, or the machine's; 0 unknown
+  std::optional<uint64_t> device_peak_bytes;  // of the fullest device
+  std::optional<uint64_t> available_bytes;    // the least that the machine had
+  uint64_t limit_bytes = 0;                   // the cgroup's, or the machine's; 0 unknown
   struct Held {
     StageId stage;
     uint64_t bytes = 0;  // at the most that its queue, buffer or cache held
@@ -207,6 +218,7 @@ struct Attribution {
   DeviceIdle idle;
   CpuUse cpu;
   MemoryUse memory;
+  std::optional<Arithmetic> arithmetic;  // nothing where nothing real is computed, or it is unknown
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
   CrossCheck cross_check;

@@ -24,6 +24,7 @@ struct Stall {
 // only a clock that runs backwards makes them, the first step has the time, so that none is
 // explained twice.
 std::vector<Stall> StallsOf(const model::Run& run, const Window& window,
+                            const std::vector<model::StepInterval>& intervals,
                             const DeviceTimeline& timeline) {
   std::vector<Stall> stalls;
   size_t slice = 0;
@@ -34,8 +35,10 @@ std::vector<Stall> StallsOf(const model::Run& run, const Window& window,
     if (run.RankOfStep(row) != timeline.rank) continue;
     const trace::Step& step = run.rows.steps[row];
     Stall stall{row, row < window.first_row ? 0 : counted++, {}};
-    const Interval asked{std::max(step.requested_ns, explained_until), step.received_ns};
-    explained_until = std::max(explained_until, step.received_ns);
+    // An imported run's trainer may fetch anywhere in its step.
+    const int64_t until = run.imported() ? intervals[row].end_ns : step.received_ns;
+    const Interval asked{std::max(step.requested_ns, explained_until), until};
+    explained_until = std::max(explained_until, until);
     if (asked.ns() <= 0) continue;
     while (slice < slices.size() && slices[slice].end_ns <= asked.start_ns) ++slice;
     for (size_t s = slice; s < slices.size() && slices[s].start_ns < asked.end_ns; ++s) {
@@ -164,8 +167,9 @@ void KeepTheWorst(const Window& window, std::vector<int64_t> stalls,
 
 std::vector<std::vector<Stall>> AllStalls(const BlameInput& input) {
   std::vector<std::vector<Stall>> stalls;
+  const std::vector<model::StepInterval> intervals = model::StepIntervals(input.run);
   for (const DeviceTimeline& timeline : input.partition.timelines) {
-    stalls.push_back(StallsOf(input.run, input.window, timeline));
+    stalls.push_back(StallsOf(input.run, input.window, intervals, timeline));
   }
   return stalls;
 }

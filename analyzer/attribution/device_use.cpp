@@ -31,7 +31,11 @@ std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
   for (const model::Track& track : run.tracks) {
     if (track.info.kind == trace::TrackKind::kStream ||
         track.info.kind == trace::TrackKind::kCopyEngine) {
-      of(track.info.id);
+      Gathered& device = of(track.info.id);
+      // Memsets, of an imported run.
+      for (size_t i = 0; i < track.spans.size(); ++i) {
+        device.all.push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+      }
     }
   }
   for (const trace::Kernel& kernel : run.rows.kernels) {
@@ -135,6 +139,30 @@ DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Part
     idle.launch_queue_mean = static_cast<double>(queued) / static_cast<double>(window.ns());
   }
   return idle;
+}
+
+std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& window,
+                                       const PerCategory<std::optional<CategoryTotal>>& breakdown,
+                                       size_t devices) {
+  if (run.info.flops_per_step == 0 || run.info.device.kind == "emulated") return std::nullopt;
+  if (window.steps == 0 || window.ns() <= 0) return std::nullopt;
+  constexpr double kPerSecond = 1e9;
+  Arithmetic arithmetic;
+  arithmetic.flops_per_step = run.info.flops_per_step;
+  const double flops =
+      static_cast<double>(run.info.flops_per_step) * static_cast<double>(window.steps);
+  arithmetic.flops_per_s = flops / static_cast<double>(window.ns()) * kPerSecond;
+  const auto& compute = breakdown[At(Category::kCompute)];
+  if (compute.has_value() && compute->ns > 0 && devices > 0) {
+    arithmetic.flops_per_s_computing =
+        flops / static_cast<double>(devices) / static_cast<double>(compute->ns) * kPerSecond;
+  }
+  if (run.info.device.peak_flops_per_s != 0 && devices > 0) {
+    const auto peak = static_cast<double>(run.info.device.peak_flops_per_s);
+    arithmetic.peak_flops_per_s = peak;
+    arithmetic.fraction_of_peak = arithmetic.flops_per_s / (peak * static_cast<double>(devices));
+  }
+  return arithmetic;
 }
 
 }  // namespace stallscope::attribution

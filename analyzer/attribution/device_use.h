@@ -2,6 +2,8 @@
 #ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_
 #define STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "analyzer/attribution/partition.h"
@@ -12,6 +14,11 @@ namespace stallscope::attribution {
 std::vector<DeviceUse> UseOfDevices(const model::Run& run);
 // Of the window, largest first.
 std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window);
+// Of `devices` that compute the same model; nothing for an emulated one, whose arithmetic is not
+// done.
+std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& window,
+                                       const PerCategory<std::optional<CategoryTotal>>& breakdown,
+                                       size_t devices);
 DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Partition& partition);
 
 }  // namespace stallscope::attribution

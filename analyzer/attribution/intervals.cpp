@@ -49,6 +49,21 @@ Intervals Subtract(const Intervals& from, Interval what) {
   return rest;
 }
 
+Intervals SubtractAll(const Intervals& from, const Intervals& what) {
+  Intervals rest;
+  size_t next = 0;
+  for (const Interval& interval : from) {
+    int64_t start = interval.start_ns;
+    while (next < what.size() && what[next].end_ns <= start) ++next;
+    for (size_t i = next; i < what.size() && what[i].start_ns < interval.end_ns; ++i) {
+      if (start < what[i].start_ns) rest.push_back({start, what[i].start_ns});
+      start = std::max(start, what[i].end_ns);
+    }
+    if (start < interval.end_ns) rest.push_back({start, interval.end_ns});
+  }
+  return rest;
+}
+
 Intervals Intersect(const Intervals& a, Interval b) {
   Intervals both;
   for (const Interval& interval : a) {

@@ -20,6 +20,8 @@ Intervals UnionWithin(Intervals any_order, Interval window);
 int64_t Length(const Intervals& set);
 // `from` without `what`.
 Intervals Subtract(const Intervals& from, Interval what);
+// `from` without all of `what`; both sorted and without overlaps, as UnionWithin gives them.
+Intervals SubtractAll(const Intervals& from, const Intervals& what);
 Intervals Intersect(const Intervals& a, Interval b);
 
 }  // namespace stallscope::attribution

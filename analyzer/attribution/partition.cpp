@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -56,27 +57,75 @@ void AddCopies(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
   }
 }
 
+// What else kept a device busy: an imported run's memsets.
+void AddDeviceSpans(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
+  for (const model::Track& track : run.tracks) {
+    if (!IsDeviceTrack(track)) continue;
+    Intervals& compute = devices[{track.rank, track.info.device}][At(Category::kCompute)];
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      compute.push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+    }
+  }
+}
+
+// When each rank's trainer waited for a batch, by its track: of an imported run, whose steps do not
+// begin with the request. Sorted, without overlaps.
+std::map<uint32_t, Intervals> BatchWaits(const model::Run& run) {
+  std::map<uint32_t, Intervals> waits;
+  for (const model::Track& track : run.tracks) {
+    if (track.info.kind != trace::TrackKind::kThread) continue;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      if (!model::IsBatchWait(run.ClassOf(track, i))) continue;
+      waits[track.rank].push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+    }
+  }
+  constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
+                             std::numeric_limits<int64_t>::max() / 2};
+  for (auto& [rank, intervals] : waits) intervals = UnionWithin(std::move(intervals), kAlways);
+  return waits;
+}
+
+// Host work inside a fetch is input_stall, never launch: what a batch's own copy waits for, too.
+void TakeWaitsFrom(const Intervals& waits, Intervals& host) {
+  constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
+                             std::numeric_limits<int64_t>::max() / 2};
+  host = SubtractAll(UnionWithin(std::move(host), kAlways), waits);
+}
+
 // What a rank's host did, which is the same for all of its devices.
 void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
              std::map<DeviceKey, Activity>& devices) {
   std::map<uint32_t, Activity> hosts;
+  const auto waits = run.imported() ? BatchWaits(run) : std::map<uint32_t, Intervals>();
   for (size_t i = 0; i < run.rows.steps.size(); ++i) {
     const trace::Step& step = run.rows.steps[i];
     Activity& host = hosts[run.RankOfStep(i)];
-    host[At(Category::kInputStall)].push_back({step.requested_ns, step.received_ns});
+    if (!run.imported()) {
+      host[At(Category::kInputStall)].push_back({step.requested_ns, step.received_ns});
+    }
+    const int64_t begins = run.imported() ? step.requested_ns : step.received_ns;
     if (with_devices.count(run.RankOfStep(i)) == 0) {
       // The trainer computes itself.
-      host[At(Category::kCompute)].push_back({step.received_ns, step.device_done_ns});
+      host[At(Category::kCompute)].push_back({begins, step.device_done_ns});
       continue;
     }
-    host[At(Category::kLaunch)].push_back({step.received_ns, step.issued_ns});
+    host[At(Category::kLaunch)].push_back({begins, step.issued_ns});
     host[At(Category::kSync)].push_back({step.issued_ns, step.device_done_ns});
+  }
+  for (const auto& [rank, intervals] : waits) {
+    Activity& host = hosts[rank];
+    host[At(Category::kInputStall)] = intervals;
+    TakeWaitsFrom(intervals, host[At(Category::kCompute)]);
   }
   for (auto& [key, activity] : devices) {
     const auto host = hosts.find(key.first);
     if (host == hosts.end()) continue;
     for (size_t c = 0; c < kCategories; ++c) {
       activity[c].insert(activity[c].end(), host->second[c].begin(), host->second[c].end());
+    }
+    const auto wait = waits.find(key.first);
+    if (wait != waits.end()) {
+      TakeWaitsFrom(wait->second, activity[At(Category::kLaunch)]);
     }
   }
 }
@@ -141,6 +190,11 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
         "no steps are recorded: the whole recording is analysed as one stretch of time");
     limit(Category::kInputStall, "without steps nothing says when the trainer waited for a batch");
   }
+  if (run.imported() && !run.rows.steps.empty() && BatchWaits(run).empty()) {
+    limit(Category::kInputStall,
+          "this file shows no fetch of a batch, so that nothing says when the trainer waited for "
+          "one; name the data loader's calls while profiling");
+  }
   if (!device_tracks) {
     limit(Category::kTransfer, "no device track is recorded");
     limit(Category::kLaunch, "no device track is recorded");
@@ -153,7 +207,7 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
     }
   }
   const bool copies = !run.rows.copies.empty();
-  if (device_tracks && !copies && run.format != "sst") {
+  if (device_tracks && !copies && run.imported()) {
     limit(Category::kTransfer, "this file holds no copies");
   }
 }
@@ -231,6 +285,7 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
   if (devices.empty()) devices[{run.info.rank, 0}];
   AddKernels(run, devices);
   AddCopies(run, devices);
+  if (run.imported()) AddDeviceSpans(run, devices);
   AddHost(run, with_devices, devices);
 
   Partition partition;

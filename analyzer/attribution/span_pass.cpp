@@ -35,7 +35,9 @@ class Pass {
         open_.clear();
       } else {
         const bool waits = what.kind == trace::SpanKind::kWait;
-        open_.push_back({at.start_ns, Cut(at), waits ? Cut(at) : inside.waits_ns});
+        const bool others = !waits || what.cause == trace::WaitCause::kEmpty;
+        open_.push_back({at.start_ns, Cut(at), waits ? Cut(at) : inside.waits_ns,
+                         others ? at.ns() : inside.others_ns});
       }
       covered_ns_ += Cut(at) - inside.ns;
       first_ns_ = std::min(first_ns_, at.start_ns);
@@ -54,10 +56,13 @@ class Pass {
     int64_t start_ns;
     int64_t cut_ns;
     int64_t waits_ns;
+    int64_t others_ns;
   };
   struct Inside {
     int64_t ns = 0;
     int64_t waits_ns = 0;  // thereof, also where they lie inside other work
+    int64_t others_ns =
+        0;  // not cut: other work, and waiting for it; no part of this one's service
   };
 
   int64_t Cut(Interval at) const {
@@ -71,6 +76,7 @@ class Pass {
     while (!open_.empty() && open_.back().start_ns >= at.start_ns) {
       inside.ns += open_.back().cut_ns;
       inside.waits_ns += open_.back().waits_ns;
+      inside.others_ns += open_.back().others_ns;
       open_.pop_back();
     }
     return inside;
@@ -101,7 +107,7 @@ class Pass {
     stage.use->own_ns += own;
     AddBusy(stage, at.end_ns, own);
     if (at.end_ns > window_.end_ns) return;
-    stage.work->service.Add(at.ns());
+    stage.work->service.Add(std::max<int64_t>(0, at.ns() - inside.others_ns));
     if (!spans_.bytes.empty()) stage.work->bytes += spans_.bytes[i];
     if (spans_.cpu_ns.empty() || spans_.cpu_ns[i] == 0 || at.start_ns < window_.start_ns) return;
     // The thread's clock went on during the work inside, too.
@@ -184,6 +190,9 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
   totals.tracks.resize(views.size());
   std::mutex mutex;
   ForEachParallel(views.size(), threads, [&](size_t i) {
+    // What a thread did in detail, and what a device did, is no stage's.
+    const trace::TrackKind kind = views[i].track().info.kind;
+    if (kind == trace::TrackKind::kDetail || kind == trace::TrackKind::kStream) return;
     Pass pass(views[i], window, buckets);
     pass.Run();
     totals.tracks[i] = std::move(pass.use);

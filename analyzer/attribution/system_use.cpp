@@ -46,6 +46,9 @@ CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters) {
 MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
                       const std::vector<StageUse>& stages) {
   MemoryUse use;
+  if (run.info.device.peak_memory_bytes != 0) {
+    use.device_peak_bytes = run.info.device.peak_memory_bytes;
+  }
   use.peak_rss_bytes =
       std::max(Bytes(counters.Most("memory.peak")), Bytes(counters.Most("memory.rss")));
   use.available_bytes = Bytes(counters.Least("memory.available"));

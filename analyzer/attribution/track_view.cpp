@@ -14,14 +14,17 @@ constexpr size_t kBlock = 64;
 }  // namespace
 
 TrackView::TrackView(const model::Run& run, const model::Track& track)
-    : run_(&run), track_(&track), final_(track.spans.size()) {
+    : run_(&run),
+      track_(&track),
+      count_(track.info.kind == trace::TrackKind::kDetail ? 0 : track.spans.size()),
+      final_(count_) {
   int64_t first_start_after = std::numeric_limits<int64_t>::max();
-  for (size_t i = track.spans.size(); i-- > 0;) {
+  for (size_t i = count_; i-- > 0;) {
     final_[i] = first_start_after >= track.spans.EndNs(i);
     first_start_after = std::min(first_start_after, track.spans.start_ns[i]);
   }
-  block_ends_.reserve(track.spans.size() / kBlock);
-  for (size_t last = kBlock - 1; last < track.spans.size(); last += kBlock) {
+  block_ends_.reserve(count_ / kBlock);
+  for (size_t last = kBlock - 1; last < count_; last += kBlock) {
     block_ends_.push_back(track.spans.EndNs(last));
   }
 }
@@ -29,7 +32,7 @@ TrackView::TrackView(const model::Run& run, const model::Track& track)
 size_t TrackView::FirstEndingAfter(int64_t time_ns) const {
   const auto block = std::upper_bound(block_ends_.begin(), block_ends_.end(), time_ns);
   size_t low = static_cast<size_t>(block - block_ends_.begin()) * kBlock;
-  size_t high = std::min(low + kBlock, track_->spans.size());
+  size_t high = std::min(low + kBlock, count_);
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (track_->spans.EndNs(middle) > time_ns) {
@@ -45,7 +48,7 @@ StageId TrackView::StageOf(size_t span) const {
   const trace::SpanClass& mine = ClassOf(span);
   if (mine.kind == trace::SpanKind::kWork) return mine.stage;
   const int64_t start = track_->spans.start_ns[span];
-  for (size_t i = span; !final_[i] && i + 1 < track_->spans.size();) {
+  for (size_t i = span; !final_[i] && i + 1 < count_;) {
     ++i;
     const trace::SpanClass& outer = ClassOf(i);
     if (outer.kind == trace::SpanKind::kWork && track_->spans.start_ns[i] <= start) {

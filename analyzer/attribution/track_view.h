@@ -39,6 +39,7 @@ class TrackView {
  private:
   const model::Run* run_;
   const model::Track* track_;
+  size_t count_ = 0;  // of the spans that are looked at: none of a detail track, whose are many
   std::vector<bool> final_;
   std::vector<int64_t> block_ends_;  // of the last span of each block: an index that stays in cache
 };
@@ -47,7 +48,7 @@ template <class Span, class Gap>
 void TrackView::Walk(Interval range, Span&& span, Gap&& gap) const {
   if (range.start_ns >= range.end_ns) return;
   Intervals open = {range};
-  const size_t count = track_->spans.size();
+  const size_t count = count_;
   for (size_t i = FirstEndingAfter(range.start_ns); i < count && !open.empty(); ++i) {
     const Interval at = At(i);
     if (open.size() == 1 && final_[i]) {  // nearly always: nothing is nested

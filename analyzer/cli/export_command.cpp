@@ -13,6 +13,7 @@ struct ExportArguments {
   std::string trace;
   std::string format;
   std::string what;
+  std::string partition = "stallscope";
   std::string out;
 };
 
@@ -33,15 +34,21 @@ const std::map<std::string, exporting::What>& Kinds() {
 }
 
 int RunExport(const ExportArguments& arguments) {
+  const bool as_kineto = arguments.partition == "kineto";
+  if (as_kineto && (arguments.what != "steps" || arguments.format == "chrome")) {
+    return Fail(Error{ErrorKind::kUsage, "only steps are shared out as Kineto does", "--partition",
+                      "give --what steps with --format csv or jsonl"});
+  }
   const auto run = OpenTrace(arguments.trace);
   if (!run.ok()) return Fail(run.error());
   auto output = Output::Open(arguments.out);
   if (!output.ok()) return Fail(output.error());
   const exporting::What what =
       arguments.what.empty() ? exporting::What::kDefault : Kinds().at(arguments.what);
-  Status done =
-      exporting::Export(run.value(), Formats().at(arguments.format), what,
-                        [&](std::string_view text) { return output.value().Write(text); });
+  Status done = exporting::Export(
+      run.value(), Formats().at(arguments.format), what,
+      as_kineto ? exporting::Partition::kKineto : exporting::Partition::kStallscope,
+      [&](std::string_view text) { return output.value().Write(text); });
   if (done.ok()) done = output.value().Finish();
   if (!done.ok() && !output.value().reader_left()) return Fail(done.error());
   return 0;
@@ -70,6 +77,11 @@ void AddExport(CLI::App& app, int& exit_code) {
       ->add_option("--what", arguments->what,
                    "spans, steps or counters; without it all for chrome, spans for the others")
       ->check(CLI::IsMember(Keys(Kinds())));
+  command
+      ->add_option("--partition", arguments->partition,
+                   "How steps are shared out: as reports do, or as Kineto's overview did")
+      ->check(CLI::IsMember({"stallscope", "kineto"}))
+      ->capture_default_str();
   command->add_option("-o,--output", arguments->out, "The file to write instead of stdout");
   command->callback([arguments, &exit_code] { exit_code = RunExport(*arguments); });
 }

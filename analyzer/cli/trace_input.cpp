@@ -2,12 +2,12 @@
 
 #include <cstdio>
 
-#include "analyzer/model/loader.h"
+#include "analyzer/importers/open_run.h"
 
 namespace stallscope::cli {
 
 Result<model::Run> OpenTrace(const std::string& path) {
-  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadTrace(path));
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path));
   for (const std::string& warning : run.quality.warnings) {
     // Through an Error, which keeps whatever a file's name holds on one line.
     std::fprintf(stderr, "stallscope: warning: %s\n",

@@ -31,14 +31,6 @@ double CorrelationTime(std::span<const double> series) {
 
 }  // namespace
 
-size_t Generator::Below(size_t limit) {
-  uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
-  return static_cast<size_t>(((z >> 32) * limit) >> 32);
-}
-
 size_t BlockLength(std::span<const double> series) {
   const double size = static_cast<double>(series.size());
   const double wanted = std::max(4 * CorrelationTime(series), std::cbrt(size));
@@ -53,7 +45,7 @@ RingSums::RingSums(std::span<const double> series) {
   }
 }
 
-void DrawBlocks(size_t size, size_t length, Generator& generator, std::vector<Block>& blocks) {
+void DrawBlocks(size_t size, size_t length, SplitMix64& generator, std::vector<Block>& blocks) {
   blocks.clear();
   for (size_t left = size; left > 0; left -= blocks.back().length) {
     blocks.push_back({generator.Below(size), std::min(length, left)});

@@ -8,18 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/base/splitmix.h"
+
 namespace stallscope::compare {
-
-// splitmix64. The generators of <random> are the same everywhere, its distributions are not.
-class Generator {
- public:
-  explicit Generator(uint64_t seed) : state_(seed) {}
-  // 0 .. limit - 1; limit is below 2^32.
-  size_t Below(size_t limit);
-
- private:
-  uint64_t state_;
-};
 
 // Four times the integrated autocorrelation time of `series`, at least the cube root of its length
 // and at most a fifth of it.
@@ -42,7 +33,7 @@ struct Block {
   size_t length = 0;
 };
 // Blocks of `length` from a ring of `size` that together are as long as it.
-void DrawBlocks(size_t size, size_t length, Generator& generator, std::vector<Block>& blocks);
+void DrawBlocks(size_t size, size_t length, SplitMix64& generator, std::vector<Block>& blocks);
 
 }  // namespace stallscope::compare
 

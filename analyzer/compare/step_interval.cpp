@@ -68,7 +68,7 @@ class RunResampler {
   }
 
   // Logarithms of a resample's statistics, less those of the run.
-  Deviations Draw(Generator& generator) {
+  Deviations Draw(SplitMix64& generator) {
     DrawBlocks(sorted_.size(), block_, generator, blocks_);
     Deviations deviations{};
     const double ms = LogRatio(SumOver(ms_), ms_.total());
@@ -108,7 +108,7 @@ struct SideDraws {
 SideDraws DrawSide(const std::vector<StepSeries>& runs, uint64_t seed) {
   SideDraws side;
   side.draws.resize(kResamples);
-  Generator generator(seed);
+  SplitMix64 generator(seed);
   for (const StepSeries& run : runs) {
     RunResampler resampler(run);
     side.blocks += resampler.blocks();

@@ -158,7 +158,10 @@ Status ChromeWriter::WriteGaps(const model::Track& track, ThreadNumbers thread) 
 Status ChromeWriter::WriteTracks() {
   for (const trace::SpanClass& span_class : run_.span_classes) {
     if (span_class.kind == trace::SpanKind::kWork) {
-      span_heads_.push_back(EventHead('X', "work", run_.NameOf(span_class.stage)));
+      const bool named = span_class.name.known();
+      span_heads_.push_back(
+          EventHead('X', WordFor(span_class.activity),
+                    named ? run_.Text(span_class.name) : run_.NameOf(span_class.stage)));
       continue;
     }
     std::string name = std::string("wait: ") + WordFor(span_class.cause);

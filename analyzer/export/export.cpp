@@ -8,13 +8,14 @@
 namespace stallscope::exporting {
 namespace {
 
-Status WriteRecords(const model::Run& run, What what, RecordWriter& writer) {
+Status WriteRecords(const model::Run& run, What what, Partition partition, RecordWriter& writer) {
   switch (what) {
     case What::kDefault:
     case What::kSpans:
       return WriteSpanRecords(run, writer);
     case What::kSteps:
-      return WriteStepRecords(run, writer);
+      return partition == Partition::kKineto ? WriteKinetoStepRecords(run, writer)
+                                             : WriteStepRecords(run, writer);
     case What::kCounters:
       return WriteCounterRecords(run, writer);
   }
@@ -23,7 +24,8 @@ Status WriteRecords(const model::Run& run, What what, RecordWriter& writer) {
 
 }  // namespace
 
-Status Export(const model::Run& run, Format format, What what, const Sink& sink) {
+Status Export(const model::Run& run, Format format, What what, Partition partition,
+              const Sink& sink) {
   TextSink text(sink);
   switch (format) {
     case Format::kChrome:
@@ -31,12 +33,12 @@ Status Export(const model::Run& run, Format format, What what, const Sink& sink)
       break;
     case Format::kCsv: {
       CsvWriter writer(text);
-      STALLSCOPE_RETURN_IF_ERROR(WriteRecords(run, what, writer));
+      STALLSCOPE_RETURN_IF_ERROR(WriteRecords(run, what, partition, writer));
       break;
     }
     case Format::kJsonl: {
       JsonlWriter writer(text);
-      STALLSCOPE_RETURN_IF_ERROR(WriteRecords(run, what, writer));
+      STALLSCOPE_RETURN_IF_ERROR(WriteRecords(run, what, partition, writer));
       break;
     }
   }

@@ -24,10 +24,18 @@ enum class Format { kChrome, kCsv, kJsonl };
 // are spans, copies and kernels; counters are the sampled ones and the depths of the queues.
 enum class What { kDefault, kSpans, kSteps, kCounters };
 
+// How the time of steps is shared out: as reports do, or as Kineto's overview did
+// (kineto_partition.h). The second is for the steps of csv and jsonl alone.
+enum class Partition { kStallscope, kKineto };
+
 // Takes the next piece of the text. Its first error ends the export and is given back.
 using Sink = std::function<Status(std::string_view)>;
 
-Status Export(const model::Run& run, Format format, What what, const Sink& sink);
+Status Export(const model::Run& run, Format format, What what, Partition partition,
+              const Sink& sink);
+inline Status Export(const model::Run& run, Format format, What what, const Sink& sink) {
+  return Export(run, format, what, Partition::kStallscope, sink);
+}
 
 }  // namespace stallscope::exporting
 

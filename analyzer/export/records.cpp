@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/export/kineto_partition.h"
 #include "analyzer/export/words.h"
 
 namespace stallscope::exporting {
@@ -44,8 +45,14 @@ Status WriteSpan(const model::Run& run, const model::Track& track, size_t i, Rec
   const bool wait = span_class.kind == trace::SpanKind::kWait;
   // Of a wait the stage is the one that its track works for.
   const StageId stage = span_class.stage.known() ? span_class.stage : track.info.stage;
-  BeginSpan(run, track.info.id, wait ? "wait" : "work", run.NameOf(stage), spans.start_ns[i],
-            spans.EndNs(i), writer);
+  // A foreign trace's spans have names of their own.
+  const std::string_view name =
+      span_class.name.known() ? run.Text(span_class.name) : run.NameOf(stage);
+  const char* kind = span_class.activity != trace::SpanActivity::kNone && !wait
+                         ? WordFor(span_class.activity)
+                         : "work";
+  BeginSpan(run, track.info.id, wait ? "wait" : kind, name, spans.start_ns[i], spans.EndNs(i),
+            writer);
   if (wait) {
     writer.Text(WordFor(span_class.cause));
   } else {
@@ -112,6 +119,17 @@ Status WriteStepRecords(const model::Run& run, RecordWriter& writer) {
         writer.Unknown();
       }
     }
+    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+  }
+  return {};
+}
+
+Status WriteKinetoStepRecords(const model::Run& run, RecordWriter& writer) {
+  writer.Begin({"step", "kernel_ns", "memcpy_ns", "memset_ns", "communication_ns", "runtime_ns",
+                "dataloader_ns", "cpu_exec_ns", "other_ns"});
+  for (const KinetoStep& step : PartitionAsKineto(run)) {
+    writer.Uint(step.step);
+    for (const int64_t ns : step.ns) writer.Int(ns);
     STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
   }
   return {};

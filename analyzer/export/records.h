@@ -12,6 +12,8 @@ namespace stallscope::exporting {
 Status WriteSpanRecords(const model::Run& run, RecordWriter& writer);
 // One a step: step,start_ns,end_ns, then <category>_ns for each category of the breakdown.
 Status WriteStepRecords(const model::Run& run, RecordWriter& writer);
+// One a step: step, then <role>_ns for each role of Kineto's (kineto_partition.h).
+Status WriteKinetoStepRecords(const model::Run& run, RecordWriter& writer);
 // One a value: sampled counters, then the depth of a queue after each push and pop.
 Status WriteCounterRecords(const model::Run& run, RecordWriter& writer);
 

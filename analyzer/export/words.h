@@ -24,6 +24,26 @@ constexpr const char* WordFor(trace::WaitCause cause) {
   return "unknown";
 }
 
+constexpr const char* WordFor(trace::SpanActivity activity) {
+  switch (activity) {
+    case trace::SpanActivity::kOperator:
+      return "operator";
+    case trace::SpanActivity::kRuntime:
+      return "runtime";
+    case trace::SpanActivity::kFunction:
+      return "function";
+    case trace::SpanActivity::kAnnotation:
+      return "annotation";
+    case trace::SpanActivity::kMemset:
+      return "memset";
+    case trace::SpanActivity::kLoader:
+      return "loader";
+    case trace::SpanActivity::kNone:
+      break;
+  }
+  return "work";
+}
+
 constexpr const char* WordFor(trace::CopyDirection direction) {
   switch (direction) {
     case trace::CopyDirection::kDeviceToHost:

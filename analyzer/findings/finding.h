@@ -36,7 +36,6 @@ struct Gain {
   double predicted = 1;
   double low = 1;  // 90 %
   double high = 1;
-  std::optional<double> measured;  // by a replay
 };
 
 // The same change in the user's own framework; empty where it has none.
@@ -57,6 +56,7 @@ struct Recommendation {
   std::string text;  // "set decode.parallelism to 2"
   Patch patch;       // empty: no knob
   std::optional<Gain> gain;
+  std::optional<double> measured;       // the gain that a replay found, also of an unpriced one
   std::string unpriced;                 // why there is no gain, and what to record to have one
   std::optional<int64_t> memory_bytes;  // that it costs; negative where it frees some
   Code code;

@@ -209,6 +209,7 @@ bool Assembler::AddSpans(const trace::Chunk& chunk) {
   for (trace::SpanClass span_class : chunk.span_classes) {
     span_class.stage = Known(span_class.stage);
     span_class.queue = Known(span_class.queue);
+    Check(span_class.name);
     const std::optional<uint16_t> number = classes_.Intern(span_class);
     all_known = number.has_value();
     // Spans of this class and those behind it are refused by AppendSpans below.

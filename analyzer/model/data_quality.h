@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/trace/reader.h"
+#include "analyzer/trace/damage.h"
 
 namespace stallscope::model {
 

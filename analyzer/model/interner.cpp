@@ -28,8 +28,10 @@ SpanClassInterner::SpanClassInterner(std::vector<trace::SpanClass>& classes) : c
 
 size_t SpanClassInterner::Hash::operator()(const trace::SpanClass& c) const {
   const uint64_t ids = uint64_t{c.stage.value} << 32 | c.queue.value;
-  const uint64_t rest = static_cast<uint64_t>(c.kind) << 8 | static_cast<uint64_t>(c.cause);
-  return std::hash<uint64_t>()((ids ^ rest << 20) * 0x9e3779b97f4a7c15u);
+  const uint64_t rest = static_cast<uint64_t>(c.kind) << 8 | static_cast<uint64_t>(c.cause) |
+                        static_cast<uint64_t>(c.activity) << 16;
+  const uint64_t mixed = (ids ^ rest << 20) * 0x9e3779b97f4a7c15u;
+  return std::hash<uint64_t>()((mixed ^ (mixed >> 32) ^ c.name.value) * 0x9e3779b97f4a7c15u);
 }
 
 std::optional<uint16_t> SpanClassInterner::Intern(const trace::SpanClass& span_class) {

@@ -122,6 +122,7 @@ Status Merger::MapClasses(const Run& from) {
   for (trace::SpanClass span_class : from.span_classes) {
     span_class.stage = Move(span_class.stage);
     span_class.queue = Past(span_class.queue, queue_base_);
+    if (span_class.name.known()) span_class.name = string_map_[span_class.name.value];
     const std::optional<uint16_t> number = classes_.Intern(span_class);
     if (!number) {
       return Error{ErrorKind::kInput, "the ranks together have too many kinds of spans", from.path,
@@ -208,6 +209,10 @@ Status Merger::Add(Run from, int64_t offset) {
     to_.quality.sealed = true;
     to_.quality.emitted = 0;
     to_.quality.stored = 0;
+  }
+  for (const std::string& limit : from.info.limits) {
+    std::vector<std::string>& limits = to_.info.limits;
+    if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(limit);
   }
   to_.info.start_ns = std::min(to_.info.start_ns, from.info.start_ns);
   to_.info.end_ns = std::max(to_.info.end_ns, from.info.end_ns);

@@ -80,6 +80,11 @@ TimeRange WindowOf(const Run& run) {
   return window;
 }
 
+bool IsBatchWait(const trace::SpanClass& what) {
+  return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kEmpty &&
+         what.activity == trace::SpanActivity::kLoader;
+}
+
 std::vector<StepInterval> StepIntervals(const Run& run) {
   const std::vector<trace::Step>& steps = run.rows.steps;
   std::vector<StepInterval> intervals(steps.size());

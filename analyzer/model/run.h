@@ -64,6 +64,8 @@ struct Run {
   std::string_view NameOf(CounterId id) const;
   std::string_view Text(trace::StringId id) const;
   std::span<const trace::Gap> GapsOf(TrackId track) const;
+  // Made from a file of another profiler's, whatever file it lies in now.
+  bool imported() const { return !info.imported_from.empty(); }
   uint32_t RankOfStep(size_t step) const {
     return step_ranks.empty() ? info.rank : step_ranks[step];
   }
@@ -89,6 +91,10 @@ struct StepInterval {
 };
 // As long as rows.steps and in their order.
 std::vector<StepInterval> StepIntervals(const Run& run);
+
+// A wait of the trainer's for a batch, as an importer found it. A recorded run has its waits in its
+// steps; a foreign one may fetch anywhere in a step, and several times.
+bool IsBatchWait(const trace::SpanClass& what);
 
 }  // namespace stallscope::model
 

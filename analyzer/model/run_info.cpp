@@ -33,6 +33,8 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.device.name, run.device.name);
   Take(later.device.memory_bytes, run.device.memory_bytes);
   Take(later.device.driver, run.device.driver);
+  Take(later.device.peak_memory_bytes, run.device.peak_memory_bytes);
+  Take(later.device.peak_flops_per_s, run.device.peak_flops_per_s);
   Take(later.tick_source, run.tick_source);
   Take(later.ticks_per_second, run.ticks_per_second);
   Take(later.start_ns, run.start_ns);
@@ -42,6 +44,9 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.rank, run.rank);
   Take(later.world_size, run.world_size);
   Take(later.warnings, run.warnings);
+  Take(later.imported_from, run.imported_from);
+  Take(later.limits, run.limits);
+  Take(later.flops_per_step, run.flops_per_step);
 }
 
 }  // namespace stallscope::model

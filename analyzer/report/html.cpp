@@ -71,10 +71,9 @@ std::string Tiles(const Report& report) {
   if (stall.has_value()) tiles += Tile(ReadablePercent(stall->fraction), "of step time stalled");
   if (!report.findings.empty() && report.findings[0].recommendation &&
       report.findings[0].recommendation->gain) {
-    const findings::Gain& gain = *report.findings[0].recommendation->gain;
-    const bool measured = gain.measured.has_value();
-    tiles += Tile(fmt::format("{:.2f}x", measured ? *gain.measured : gain.predicted),
-                  measured ? "best change, measured" : "best change, predicted");
+    const findings::Recommendation& best = *report.findings[0].recommendation;
+    tiles += Tile(fmt::format("{:.2f}x", best.measured.value_or(best.gain->predicted)),
+                  best.measured.has_value() ? "best change, measured" : "best change, predicted");
   }
   return tiles.empty() ? "" : "<div class=\"tiles\">" + tiles + "</div>\n";
 }

@@ -94,6 +94,7 @@ std::string Devices(const Report& report) {
                        ReadablePercent(kernel.fraction)});
   }
   if (kernels.size() > 1) text += Table(kernels, {1, 2, 3});
+  if (report.arithmetic.has_value()) text += Paragraph(ArithmeticPhrase(report));
   const attribution::DeviceIdle& idle = report.idle;
   if (idle.ns > 0) {
     text += Table({{"the device was idle", "time"},

@@ -146,6 +146,15 @@ Json CpuTree(const attribution::CpuUse& cpu) {
           {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)}};
 }
 
+Json ArithmeticTree(const std::optional<attribution::Arithmetic>& arithmetic) {
+  if (!arithmetic.has_value()) return nullptr;
+  return {{"flops_per_step", arithmetic->flops_per_step},
+          {"flops_per_s", Number(arithmetic->flops_per_s)},
+          {"flops_per_s_computing", Number(arithmetic->flops_per_s_computing)},
+          {"peak_flops_per_s", OrNull(arithmetic->peak_flops_per_s)},
+          {"fraction_of_peak", OrNull(arithmetic->fraction_of_peak)}};
+}
+
 Json MemoryTree(const MemoryRow& memory) {
   Json stages = Json::array();
   for (const auto& [name, bytes] : memory.stages) {
@@ -174,7 +183,12 @@ Json RecommendationTree(const findings::Recommendation& recommendation) {
     gain = {{"predicted", Number(recommendation.gain->predicted)},
             {"low", Number(recommendation.gain->low)},
             {"high", Number(recommendation.gain->high)},
-            {"measured", OrNull(recommendation.gain->measured)}};
+            {"measured", OrNull(recommendation.measured)}};
+  } else if (recommendation.measured.has_value()) {
+    gain = {{"predicted", nullptr},
+            {"low", nullptr},
+            {"high", nullptr},
+            {"measured", Number(*recommendation.measured)}};
   }
   const findings::Code& code = recommendation.code;
   return {{"aim", findings::WordFor(recommendation.aim)},
@@ -264,6 +278,7 @@ Json ReportTree(const Report& report) {
             {"devices", List(report.devices, DeviceTree)},
             {"kernels", KernelsTree(report.kernels)},
             {"idle", IdleTree(report.idle)},
+            {"arithmetic", ArithmeticTree(report.arithmetic)},
             {"cpu", CpuTree(report.cpu)},
             {"memory", MemoryTree(report.memory)},
             {"stragglers", report.stragglers},

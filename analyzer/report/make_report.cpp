@@ -181,6 +181,7 @@ namespace {
 MemoryRow MemoryOf(const model::Run& run, const attribution::MemoryUse& use) {
   MemoryRow memory;
   memory.peak_rss_bytes = use.peak_rss_bytes;
+  memory.device_peak_bytes = use.device_peak_bytes;
   if (use.limit_bytes != 0) memory.limit_bytes = use.limit_bytes;
   for (const auto& held : use.stages) {
     memory.stages.emplace_back(std::string(run.NameOf(held.stage)), held.bytes);
@@ -215,6 +216,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
     report.kernels.push_back({std::string(run.Text(use.name)), use.count, use.ns, use.fraction});
   }
   report.idle = attribution.idle;
+  report.arithmetic = attribution.arithmetic;
   report.cpu = attribution.cpu;
   report.memory = MemoryOf(run, attribution.memory);
   for (const auto& straggler : attribution.stragglers) {

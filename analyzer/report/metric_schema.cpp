@@ -23,11 +23,13 @@ Report Everything() {
   device.copies.resize(1);
   report.devices = {device};
   report.kernels.resize(1);
+  report.arithmetic = attribution::Arithmetic{0, 0, 0, 0, 0};
   report.cpu = {0, 0, 0, 0, 0, 0, 0};
   report.memory = {0, 0, {{"", 0}}, 0};
   FindingRow finding;
   finding.recommendation = findings::Recommendation{};
-  finding.recommendation->gain = findings::Gain{1, 1, 1, 1};
+  finding.recommendation->gain = findings::Gain{};
+  finding.recommendation->measured = 1;
   finding.recommendation->memory_bytes = 0;
   report.findings = {finding};
   return report;

@@ -36,11 +36,42 @@ std::string DevicePhrase(const Report& report) {
   return device.kind.empty() ? device.name : device.name + " (" + device.kind + ")";
 }
 
+namespace {
+
+// "1.61 TFLOP"
+std::string ReadableFlops(double flops) {
+  const char* unit = "";
+  for (const char* larger : {"k", "M", "G", "T", "P", "E"}) {
+    if (flops < 1000) break;
+    flops /= 1000;
+    unit = larger;
+  }
+  return fmt::format("{:.3g} {}FLOP", flops, unit);
+}
+
+}  // namespace
+
+std::string ArithmeticPhrase(const Report& report) {
+  if (!report.arithmetic.has_value()) return "";
+  const attribution::Arithmetic& arithmetic = *report.arithmetic;
+  std::string text = fmt::format("computed {} a step: {}/s, {}/s while a device computes",
+                                 ReadableFlops(static_cast<double>(arithmetic.flops_per_step)),
+                                 ReadableFlops(arithmetic.flops_per_s),
+                                 ReadableFlops(arithmetic.flops_per_s_computing));
+  if (arithmetic.fraction_of_peak.has_value()) {
+    text += ", " + ReadablePercent(*arithmetic.fraction_of_peak) + " of the peak";
+  }
+  return text;
+}
+
 std::string GainPhrase(const findings::Recommendation& recommendation) {
-  if (!recommendation.gain.has_value()) return recommendation.unpriced;
+  const std::optional<double>& measured = recommendation.measured;
+  if (!recommendation.gain.has_value()) {
+    return measured ? fmt::format("measured {:.2f}x", *measured) : recommendation.unpriced;
+  }
   const findings::Gain& gain = *recommendation.gain;
   std::string text = fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain.predicted, gain.low, gain.high);
-  if (gain.measured.has_value()) text += fmt::format(", measured {:.2f}x", *gain.measured);
+  if (measured.has_value()) text += fmt::format(", measured {:.2f}x", *measured);
   return text;
 }
 

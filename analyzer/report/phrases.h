@@ -22,6 +22,9 @@ std::string BytesOrDash(const std::optional<uint64_t>& bytes);
 std::string WindowPhrase(const Report& report);
 // "NVIDIA A100 (emulated)"
 std::string DevicePhrase(const Report& report);
+// "computed 0.3 GFLOP a step: 12 GFLOP/s, 15 GFLOP/s while a device computes"; empty where it is
+// not known.
+std::string ArithmeticPhrase(const Report& report);
 // "1.80x (1.60 to 1.90), measured 1.76x", or why there is none; empty where nothing is known.
 std::string GainPhrase(const findings::Recommendation& recommendation);
 // "costs 12.0 MiB", "frees 3.0 MiB"; empty where it is not known or nothing.

@@ -148,6 +148,7 @@ struct Report {
   std::vector<attribution::DeviceUse> devices;
   std::vector<KernelRow> kernels;
   attribution::DeviceIdle idle;
+  std::optional<attribution::Arithmetic> arithmetic;
   attribution::CpuUse cpu;
   MemoryRow memory;
   std::vector<std::string> stragglers;  // "step 217 waited 41 ms for element 13911, ..."

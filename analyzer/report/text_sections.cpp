@@ -45,6 +45,11 @@ std::string Kernels(const Report& report) {
   return text;
 }
 
+std::string Computed(const Report& report) {
+  const std::string phrase = ArithmeticPhrase(report);
+  return phrase.empty() ? "" : "\n" + Lines(phrase, 2, 4);
+}
+
 std::string Idle(const attribution::DeviceIdle& idle) {
   if (idle.ns <= 0) return "";
   std::string text;
@@ -143,7 +148,7 @@ std::string Devices(const Report& report, bool colors) {
   if (report.devices.size() > kShown) {
     text += fmt::format("  and {} more devices\n", Grouped(report.devices.size() - kShown));
   }
-  return text + Kernels(report) + Idle(report.idle);
+  return text + Kernels(report) + Computed(report) + Idle(report.idle);
 }
 
 std::string Memory(const Report& report, bool colors) {

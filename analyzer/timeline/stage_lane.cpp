@@ -32,6 +32,7 @@ std::vector<Sums> SumsOf(const model::Run& run, const std::vector<bool>& asked,
     if (asked[i]) sums[i].layers.assign(kLayers, Columns(range, columns));
   }
   for (const model::Track& track : run.tracks) {
+    if (track.info.kind == trace::TrackKind::kDetail) continue;
     const StageId owner = track.info.stage;
     Innermost innermost;
     for (size_t i = 0; i < track.spans.size(); ++i) {

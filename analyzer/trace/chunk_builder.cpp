@@ -11,7 +11,7 @@ namespace {
 // What Grow() takes for a message or a string is no less than this, so that a full chunk has fewer
 // than kMaxMessagesInPayload of them.
 constexpr size_t kPartBytes = 16;
-static_assert(kFullPayload / kPartBytes + 3 * kMaxArguments + kMaxTalliesInSeal <
+static_assert(kFullPayload / kPartBytes + 4 * kMaxArguments + kMaxTalliesInSeal <
               kMaxMessagesInPayload);
 constexpr size_t kTallyBytes = 42;
 // Past a builder that is not full yet, one more call and the spans that were not measured fit in.
@@ -61,6 +61,8 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   device.set_name(run.device.name);
   device.set_memory_bytes(run.device.memory_bytes);
   device.set_driver(run.device.driver);
+  device.set_peak_memory_bytes(run.device.peak_memory_bytes);
+  device.set_peak_flops_per_s(run.device.peak_flops_per_s);
   to.set_tick_source(run.tick_source);
   to.set_ticks_per_second(run.ticks_per_second);
   to.set_start_ns(run.start_ns);
@@ -70,6 +72,9 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   to.set_rank(run.rank);
   to.set_world_size(run.world_size);
   for (const std::string& warning : run.warnings) to.add_warnings(warning);
+  to.set_imported_from(run.imported_from);
+  for (const std::string& limit : run.limits) to.add_limits(limit);
+  to.set_flops_per_step(run.flops_per_step);
 }
 
 void Encode(const Definitions& from, wire::Definitions& to) {
@@ -169,7 +174,8 @@ Names ChunkBuilder::UsedNames::Take() {
 
 size_t ChunkBuilder::SpanClassHash::operator()(const SpanClass& c) const {
   const uint64_t ids = uint64_t{c.stage.value} << 32 | c.queue.value;
-  const auto kinds = static_cast<uint64_t>(c.kind) << 3 | static_cast<uint64_t>(c.cause);
+  const auto kinds = static_cast<uint64_t>(c.activity) << 5 | static_cast<uint64_t>(c.kind) << 3 |
+                     static_cast<uint64_t>(c.cause) | uint64_t{c.name.value + 1} << 8;
   return static_cast<size_t>(((ids * 0x9e3779b97f4a7c15u) ^ kinds) * 0x9e3779b97f4a7c15u >> 32);
 }
 
@@ -216,7 +222,8 @@ uint32_t ChunkBuilder::ClassNumber(const SpanClass& span_class) {
     classes_.push_back(span_class);
     Use(span_class.stage);
     Use(span_class.queue);
-    Grow(24);
+    Use(span_class.name);
+    Grow(32);
   }
   cached = place->second + 1;
   return place->second;
@@ -296,13 +303,14 @@ void ChunkBuilder::Define(const RunInfo& run) {
   RunInfo& cut = definitions_.run.emplace(run);
   for (std::string* name :
        {&cut.name, &cut.tool, &cut.data_fingerprint, &cut.digest, &cut.host.name, &cut.host.kernel,
-        &cut.host.cpu, &cut.device.kind, &cut.device.name, &cut.device.driver, &cut.tick_source}) {
+        &cut.host.cpu, &cut.device.kind, &cut.device.name, &cut.device.driver, &cut.tick_source,
+        &cut.imported_from}) {
     Cut(*name, kMaxNameBytes);
   }
   Cut(cut.spec_json, kMaxTextBytes);
   Cut(cut.graph_json, kMaxTextBytes);
-  Grow(CutList(cut.command_line) + CutList(cut.warnings) + cut.spec_json.size() +
-       cut.graph_json.size() + 11 * kMaxNameBytes + 256);
+  Grow(CutList(cut.command_line) + CutList(cut.warnings) + CutList(cut.limits) +
+       cut.spec_json.size() + cut.graph_json.size() + 12 * kMaxNameBytes + 256);
 }
 void ChunkBuilder::Define(const StageInfo& stage) {
   StageInfo& cut = definitions_.stages.emplace_back(stage);
@@ -365,6 +373,8 @@ std::string ChunkBuilder::Finish(const Anchor& anchor) {
     to.set_stage_plus_1(c.stage.value + 1);
     to.set_cause(static_cast<uint32_t>(c.cause));
     to.set_queue_plus_1(c.queue.value + 1);
+    to.set_name_plus_1(c.name.value + 1);
+    to.set_activity(static_cast<uint32_t>(c.activity));
   }
   classes_.clear();
   class_numbers_.clear();

@@ -32,8 +32,12 @@ RunInfo Decode(wire::RunInfo& from) {
               from.host().cpu(),           from.host().cores_online(),
               from.host().cores_allowed(), from.host().cgroup_cores(),
               from.host().memory_bytes(),  from.host().memory_limit_bytes()};
-  run.device = {from.device().kind(), from.device().name(), from.device().memory_bytes(),
-                from.device().driver()};
+  run.device = {from.device().kind(),
+                from.device().name(),
+                from.device().memory_bytes(),
+                from.device().driver(),
+                from.device().peak_memory_bytes(),
+                from.device().peak_flops_per_s()};
   run.tick_source = from.tick_source();
   run.ticks_per_second = from.ticks_per_second();
   run.start_ns = ClampTime(from.start_ns());
@@ -43,6 +47,9 @@ RunInfo Decode(wire::RunInfo& from) {
   run.rank = from.rank();
   run.world_size = from.world_size();
   run.warnings.assign(from.warnings().begin(), from.warnings().end());
+  run.imported_from = from.imported_from();
+  run.limits.assign(from.limits().begin(), from.limits().end());
+  run.flops_per_step = from.flops_per_step();
   return run;
 }
 
@@ -60,7 +67,7 @@ Definitions Decode(wire::Definitions& from) {
   }
   for (const wire::TrackInfo& t : from.tracks()) {
     // A kind that a later version brings has a name at least; a thread is what most tracks are.
-    const TrackKind kind = t.kind() > 3 ? TrackKind::kThread : static_cast<TrackKind>(t.kind());
+    const TrackKind kind = t.kind() > 4 ? TrackKind::kThread : static_cast<TrackKind>(t.kind());
     to.tracks.push_back(
         {TrackId{t.id()}, t.name(), kind, StageId{t.stage_plus_1() - 1}, t.thread(), t.device()});
   }
@@ -125,7 +132,8 @@ Result<Chunk> DecodeChunk(std::string_view payload) {
     chunk.span_classes.push_back(
         {c.kind() == 2 ? SpanKind::kWait : SpanKind::kWork, StageId{c.stage_plus_1() - 1},
          c.cause() > 5 ? WaitCause::kUnknown : static_cast<WaitCause>(c.cause()),
-         QueueId{c.queue_plus_1() - 1}});
+         QueueId{c.queue_plus_1() - 1}, StringId{c.name_plus_1() - 1},
+         c.activity() > 6 ? SpanActivity::kNone : static_cast<SpanActivity>(c.activity())});
   }
   for (wire::Spans& spans : *wire_chunk.mutable_spans()) chunk.spans.push_back(Decode(spans));
   bool good = true;

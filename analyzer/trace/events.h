@@ -34,6 +34,8 @@ struct DeviceInfo {
   std::string name;
   uint64_t memory_bytes = 0;
   std::string driver;
+  uint64_t peak_memory_bytes = 0;  // allocated at the most; of several devices the fullest
+  uint64_t peak_flops_per_s = 0;   // of one device in the run's precision; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };
 
@@ -58,6 +60,9 @@ struct RunInfo {
   uint32_t rank = 0;
   uint32_t world_size = 0;
   std::vector<std::string> warnings;
+  std::string imported_from;        // the foreign format that it was made from; empty: recorded
+  std::vector<std::string> limits;  // what that format cannot show
+  uint64_t flops_per_step = 0;  // of a step with a full batch, all replicas; 0: not known
   bool operator==(const RunInfo&) const = default;
 };
 
@@ -80,7 +85,13 @@ struct QueueInfo {
   bool operator==(const QueueInfo&) const = default;
 };
 
-enum class TrackKind : uint8_t { kThread = 0, kStream = 1, kCopyEngine = 2, kSampler = 3 };
+enum class TrackKind : uint8_t {
+  kThread = 0,
+  kStream = 1,
+  kCopyEngine = 2,
+  kSampler = 3,
+  kDetail = 4  // what a thread did, operation by operation: shown, but no stage's account
+};
 
 struct TrackInfo {
   TrackId id;
@@ -111,12 +122,25 @@ enum class WaitCause : uint8_t {
   kLock = 5
 };
 
+// What a foreign trace says that a span was.
+enum class SpanActivity : uint8_t {
+  kNone = 0,
+  kOperator = 1,    // a framework's operation
+  kRuntime = 2,     // a call into the device's run-time or driver
+  kFunction = 3,    // of the program or its interpreter
+  kAnnotation = 4,  // a range that somebody marked; a step
+  kMemset = 5,      // of a device
+  kLoader = 6       // the trainer fetches a batch
+};
+
 // What a span is about. Spans repeat few of these, so each stores the number of one.
 struct SpanClass {
   SpanKind kind = SpanKind::kWork;
   StageId stage;
   WaitCause cause = WaitCause::kUnknown;  // of a wait
   QueueId queue;                          // or lock, of a wait
+  StringId name;                          // of its own, where it has one
+  SpanActivity activity = SpanActivity::kNone;
   bool operator==(const SpanClass&) const = default;
 };
 

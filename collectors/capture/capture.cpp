@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/spec/spec_json.h"
+#include "collectors/capture/earlier_trace.h"
 #include "collectors/pipeline/batch_ops.h"
 #include "collectors/system/host.h"
 #include "collectors/system/sampler.h"
@@ -172,10 +173,15 @@ void RemoveTrace(const std::string& path) {
 }  // namespace
 
 Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const EarlierTrace earlier, EarlierTrace::SetAside(options.output));
   std::unique_ptr<recorder::Recorder> recorder;
   if (!options.output.empty()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        recorder, recorder::Recorder::Start(options.output, RunInfoOf(spec, options)));
+    auto started = recorder::Recorder::Start(options.output, RunInfoOf(spec, options));
+    if (!started.ok()) {
+      earlier.PutBack();
+      return std::move(started).error();
+    }
+    recorder = std::move(started).value();
   }
   CaptureResult result;
   auto session = std::make_unique<Session>(spec, options, recorder.get());
@@ -186,10 +192,18 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
       recorder->Stop();
       RemoveTrace(options.output);
     }
+    earlier.PutBack();
     return std::move(prepared).error();
   }
+  earlier.Forget();
   auto trained = session->Run();
   session->Finish(result);
+  if (trained.ok() && recorder != nullptr) {
+    recorder->UpdateRun([&](trace::RunInfo& run) {
+      run.flops_per_step = trained.value().flops_per_step;
+      run.device.peak_memory_bytes = trained.value().device_peak_bytes;
+    });
+  }
   if (!trained.ok() && recorder != nullptr) {
     recorder->UpdateRun([&](trace::RunInfo& run) {
       run.warnings.push_back("the run failed: " + trained.error().Line());

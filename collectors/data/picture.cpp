@@ -4,19 +4,14 @@
 #include <array>
 #include <cmath>
 
+#include "analyzer/base/splitmix.h"
+
 namespace stallscope::data {
 
-// SplitMix64: small, good enough for pictures, and the same everywhere.
 class PicturePainter::Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    state_ += 0x9e3779b97f4a7c15u;
-    uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  explicit Random(uint64_t seed) : bits_(seed) {}
+  uint64_t Next() { return bits_.Next(); }
   // -1 to 1, and `low` to `high`.
   float Signed() { return Step(static_cast<uint32_t>(Next() >> 40)); }
   float Between(float low, float high) { return low + (high - low) * (Signed() + 1) * 0.5f; }
@@ -32,7 +27,7 @@ class PicturePainter::Random {
 
  private:
   static float Step(uint32_t bits24) { return static_cast<float>(bits24) * 0x1p-23f - 1.0f; }
-  uint64_t state_;
+  SplitMix64 bits_;
 };
 
 // An ellipse of one color, with its own share of detail.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "analyzer/base/splitmix.h"
 #include "collectors/pipeline/element.h"
 
 namespace stallscope::pipeline {
@@ -13,11 +14,11 @@ namespace stallscope::pipeline {
 class Random {
  public:
   Random(uint64_t seed, uint64_t salt, uint64_t a, uint64_t b = 0)
-      : state_(Mix(Mix(Mix(seed ^ Mix(salt)) ^ a) ^ b)) {}
+      : state_(SplitMix(SplitMix(SplitMix(seed ^ SplitMix(salt)) ^ a) ^ b)) {}
   Random(uint64_t seed, uint64_t salt, const ElementId& id)
       : Random(seed, salt, (uint64_t{id.file} << 32) | id.epoch, id.record) {}
 
-  uint64_t Next() { return Mix(state_ += 0x9e3779b97f4a7c15); }
+  uint64_t Next() { return SplitMix(state_ += kSplitMixStep); }
   // In [0, 1).
   double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
@@ -29,14 +30,6 @@ class Random {
  private:
   __extension__ using Wide = unsigned __int128;
 
-  // The finaliser of splitmix64.
-  static uint64_t Mix(uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  }
-
   uint64_t state_;
 };
 
@@ -44,7 +37,7 @@ class Random {
 inline uint64_t Salt(std::string_view name, uint64_t number) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return hash + number * 0x9e3779b97f4a7c15;
+  return hash + number * kSplitMixStep;
 }
 
 }  // namespace stallscope::pipeline

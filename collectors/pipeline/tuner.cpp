@@ -16,6 +16,8 @@ constexpr int64_t kLookNs = 100'000'000;
 constexpr double kSaturated = 0.75;
 constexpr double kTrialSeconds = 0.5;
 constexpr double kWorthwhile = 1.03;
+// One half second of a busy machine proves nothing.
+constexpr int kFailedTrials = 2;
 
 }  // namespace
 
@@ -53,8 +55,11 @@ std::optional<TunerPolicy::Change> TunerPolicy::Judge(const Look& look) {
   const Trial trial = *std::exchange(trial_, std::nullopt);
   // What the next trial is measured against; the average still remembers what was before this one.
   rate_ = rate;
-  if (rate >= trial.rate_before * kWorthwhile && MemoryLeft(look)) return std::nullopt;
-  state.settled = true;
+  if (rate >= trial.rate_before * kWorthwhile && MemoryLeft(look)) {
+    state.failed_trials = 0;
+    return std::nullopt;
+  }
+  state.settled = ++state.failed_trials >= kFailedTrials;
   return Set(state, trial.old_value, look);
 }
 

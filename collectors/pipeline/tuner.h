@@ -2,9 +2,10 @@
 //
 // Every tenth of a second it looks at what limits: of the stages whose workers are busy nearly all
 // the time while the one behind them waits, the busiest gets one worker more, as long as there are
-// cores. Where that does not pay within half a second it is taken back, and the stage is settled. A
-// buffer that was both empty and full in one look is too small for its bursts, and doubles. Each
-// change is recorded; what was chosen in the end, and when, is told in the notes.
+// cores. Where that does not pay within half a second it is taken back, and after the second time
+// in a row the stage is settled. A buffer that was both empty and full in one look is too small for
+// its bursts, and doubles. Each change is recorded; what was chosen in the end, and when, is told
+// in the notes.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
 
@@ -69,6 +70,7 @@ class TunerPolicy {
     Tunable tunable;
     StageLoad last;
     StageLoad now;
+    int failed_trials = 0;  // in a row
     bool settled = false;
     double changed_at = 0;
     double busy(uint64_t ticks) const;

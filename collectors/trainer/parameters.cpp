@@ -1,15 +1,9 @@
 #include "collectors/trainer/parameters.h"
 
+#include "analyzer/base/splitmix.h"
+
 namespace stallscope::trainer {
 namespace {
-
-// splitmix64
-uint64_t Mix(uint64_t z) {
-  z += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 // Of mean 0 and deviation 1, nearly normal: the sum of four uniform numbers, which is the same on
 // every machine, as logarithms and cosines are not.
@@ -29,7 +23,7 @@ std::vector<float> InitialWeights(const Plan& plan, uint64_t seed) {
     if (parameter.deviation == 0) continue;
     for (int64_t i = 0; i < parameter.elements; ++i) {
       const auto at = static_cast<size_t>(parameter.offset + i);
-      arena[at] = parameter.deviation * Draw(Mix(Mix(seed) + at));
+      arena[at] = parameter.deviation * Draw(SplitMix(SplitMix(seed) + at));
     }
   }
   return arena;

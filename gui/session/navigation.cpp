@@ -101,6 +101,12 @@ void Navigation::On(const intent::Fit&) {
   Show(Whole());
 }
 
+bool Navigation::ShowsAll(RunNumber run) const {
+  return run == desk_.state.active && desk_.state.view.visible == Whole();
+}
+
+void Navigation::ShowAll() { Show(Whole()); }
+
 void Navigation::On(const intent::FitSelection&) {
   const auto what = TimeOfSelection();
   if (!what.has_value()) return;
@@ -199,6 +205,8 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
     state.bookmarks = kept->second.bookmarks;
     back_ = kept->second.back;
     forward_ = kept->second.forward;
+    // It was left before anything of it was there.
+    if (state.view.visible.ns() <= 0) Show(notes.visible.ns() > 0 ? notes.visible : Whole());
   } else {
     state.view = View{panel, {}, {}, {}};
     state.layout = notes.layout;

@@ -45,6 +45,9 @@ class Navigation {
   bool can_go_forward() const { return !forward_.empty(); }
   // The run's whole time; empty where nothing is open.
   Range Whole() const;
+  // For a run that grows: whoever sees all of it goes on seeing all of it.
+  bool ShowsAll(RunNumber run) const;
+  void ShowAll();
   // Puts the active run's view aside, and shows the one of another run, or `notes` the first time.
   void Leave();
   void Enter(RunNumber run, const SideNotes& notes);

@@ -201,6 +201,7 @@ void Runs::ReadAgain(RunNumber run) {
         const std::vector<QueueGauge> gauges = GaugesOf(*whole);
         const int64_t took = MonotonicNs() - began;
         job.HandOver([=, this] {
+          const bool shows_all = navigation_.ShowsAll(run);
           desk_.Change(run, [&](OpenRun& open) {
             open.run = whole;
             open.index = index;
@@ -213,6 +214,7 @@ void Runs::ReadAgain(RunNumber run) {
             open.bytes = bytes;
             ++open.revision;
           });
+          if (shows_all) navigation_.ShowAll();
           if (desk_.state.record.recorded == run) desk_.state.record.queues = gauges;
           const auto following = sources_.find(run);
           if (following == sources_.end()) return;

@@ -65,14 +65,7 @@ class Session::Core {
   }
 
   void Settle() {
-    for (;;) {
-      Poll();
-      const auto& jobs = desk_.state.jobs;
-      if (std::all_of(jobs.begin(), jobs.end(),
-                      [](const Job& job) { return GoesOnByItself(job.kind); }) &&
-          answers_.settled()) {
-        return;
-      }
+    for (Poll(); !desk_.workers.Idle(&GoesOnByItself) || !answers_.settled(); Poll()) {
       desk_.workers.Await(kAwaitMs);
     }
   }

@@ -112,6 +112,13 @@ bool Workers::IsRunning(JobKind kind) const {
                      [&](const Entry& entry) { return entry.ticket->job_.kind == kind; });
 }
 
+bool Workers::Idle(bool (*goes_on)(JobKind)) const {
+  const std::lock_guard lock(mutex_);
+  return calls_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
+           return !entry.ended && goes_on(entry.ticket->job_.kind);
+         });
+}
+
 void Workers::Await(int ms) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::milliseconds(ms), [&] {

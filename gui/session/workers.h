@@ -59,6 +59,8 @@ class Workers {
   bool Poll();
   std::vector<Job> Running() const;
   bool IsRunning(JobKind kind) const;
+  // Nothing waits to be polled, and no job is left but those that go on by themselves.
+  bool Idle(bool (*goes_on)(JobKind)) const;
   // For threads that are no jobs.
   void HandOver(Ticket::Call call);
   // Until something was handed over or a job ended; at most `ms`.

@@ -157,7 +157,7 @@ class Planner {
 
   void AddCounters() {
     size_t count = 0;
-    for (const auto& counter : open_.index->counters) count += counter.empty() ? 0 : 1;
+    for (const auto& counter : open_.index->counters) count += counter.empty() ? 0U : 1U;
     if (count == 0) return;
     if (!Open({.kind = LaneKind::kCounter,
                .key = "counters",

@@ -12,6 +12,7 @@
 #include "collectors/capture/data_files.h"
 #include "replay/rerun/core_limit.h"
 #include "replay/rerun/record_process.h"
+#include "replay/rerun/stores.h"
 
 namespace stallscope::replay {
 namespace {
@@ -56,7 +57,8 @@ Result<bool> RunApart(const Spec& spec, const RerunOptions& options, const RunFi
 
 }  // namespace
 
-Result<Rerun> RunSpec(const Spec& spec, const RerunOptions& options) {
+Result<Rerun> RunSpec(const Spec& wanted, const RerunOptions& options) {
+  const Spec spec = WithStoresIn(wanted, options.scratch);
   if (options.page_cache != PageCache::kAsItIs) {
     STALLSCOPE_ASSIGN_OR_RETURN(const auto data, capture::FindDataFiles(spec));
     STALLSCOPE_RETURN_IF_ERROR(PreparePageCache(data.paths, options.page_cache));

@@ -21,7 +21,9 @@ namespace stallscope::replay {
 
 struct RerunOptions {
   std::string program;  // the program `stallscope`; empty: runs in this process
-  std::string scratch;  // an existing folder for the spec and the trace, which are removed again
+  // An existing folder for the spec and the trace, which are removed again, and for what the spec
+  // stores, which the next run reads.
+  std::string scratch;
   bool digest = false;
   int cores = 0;  // that the run may use, of those that this process may; 0: all
   PageCache page_cache = PageCache::kAsItIs;

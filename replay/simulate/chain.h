@@ -78,7 +78,7 @@ class Chain {
 
   std::vector<Place> places_;
   bool has_input_;
-  Random random_;
+  SplitMix64 random_;
 };
 
 }  // namespace stallscope::replay

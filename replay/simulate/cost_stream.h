@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "replay/simulate/random.h"
+#include "analyzer/base/splitmix.h"
 #include "replay/workload/workload.h"
 
 namespace stallscope::replay {
@@ -48,7 +48,7 @@ class CostStream {
   uint64_t block_;
   uint64_t left_ = 0;
   uint64_t at_ = 0;
-  Random random_;
+  SplitMix64 random_;
 };
 
 }  // namespace stallscope::replay

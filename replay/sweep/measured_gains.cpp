@@ -1,7 +1,5 @@
 #include "replay/sweep/measured_gains.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -63,12 +61,7 @@ void SetMeasuredGains(const Sweep& sweep, report::Report& report) {
       if (point.patch != recommendation.patch || !point.error.empty()) continue;
       const auto measured = Measured(point);
       if (!measured.has_value()) continue;
-      const double gain = measured->samples_per_s / base->samples_per_s;
-      if (recommendation.gain.has_value()) {
-        recommendation.gain->measured = gain;
-      } else {
-        recommendation.unpriced = fmt::format("a replay measured {:.2f}x", gain);
-      }
+      recommendation.measured = measured->samples_per_s / base->samples_per_s;
       break;
     }
   }

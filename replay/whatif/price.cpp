@@ -44,7 +44,6 @@ bool Reprice(const Workload& workload, const Prediction& now, report::FindingRow
   gain.predicted = prediction.samples_per_s / now.samples_per_s;
   gain.low = prediction.low / now.samples_per_s;
   gain.high = prediction.high / now.samples_per_s;
-  if (recommendation.gain.has_value()) gain.measured = recommendation.gain->measured;
   recommendation.gain = gain;
   recommendation.unpriced.clear();
   if (prediction.memory_bytes > 0) {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/splitmix.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/simulate/engine.h"
 #include "replay/simulate/network.h"
-#include "replay/simulate/random.h"
 #include "replay/simulate/simulate.h"
 #include "replay/workload/change.h"
 
@@ -33,7 +33,7 @@ constexpr const char* kSpec = R"json({"name": "six", "stages": [
   "trainer": {"device": "emulated", "steps": 256, "graph": "captured",
               "emulated": {"compute_us_per_batch": 4000}}})json";
 
-std::vector<Cost> Around(double cpu_us, Random& random) {
+std::vector<Cost> Around(double cpu_us, SplitMix64& random) {
   std::vector<Cost> items(8192);
   for (Cost& item : items) {
     item.cpu_ns = static_cast<float>(cpu_us * 1e3 * (0.5 + random.Fraction()));
@@ -46,7 +46,7 @@ Workload Six() {
   auto spec = ReadSpec(kSpec, "six");
   if (!spec.ok()) std::abort();
   recorded->spec = std::move(spec).value();
-  Random random(1);
+  SplitMix64 random(1);
   recorded->stages["read"].items = Around(40, random);
   recorded->stages["decode"].items = Around(400, random);
   recorded->stages["augment"].items = Around(100, random);

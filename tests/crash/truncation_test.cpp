@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
       chunks.push_back(std::move(*chunk.value()));
     }
     REQUIRE(chunks.size() == 4);
-    for (size_t size = bytes.size() - 1; size >= kHeaderSize; size -= 97) {
+    for (size_t size = bytes.size() - 1; size >= kHeaderSize; size -= std::min<size_t>(size, 97)) {
       file.Truncate(size);
       auto cut = TraceReader::Open(file.path());
       REQUIRE(cut.ok());

@@ -5,19 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "analyzer/base/splitmix.h"
+
 namespace stallscope::test {
 
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
+  explicit Random(uint64_t seed) : bits_(seed) {}
 
-  // splitmix64
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  uint64_t Next() { return bits_.Next(); }
   uint64_t Below(uint64_t limit) { return Next() % limit; }
   bool OneIn(uint64_t n) { return Below(n) == 0; }
   // Every length from 0 to `bits` bits is as likely as any other: small and huge numbers alike.
@@ -32,7 +28,7 @@ class Random {
   }
 
  private:
-  uint64_t state_;
+  SplitMix64 bits_;
 };
 
 }  // namespace stallscope::test

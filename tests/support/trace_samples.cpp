@@ -42,6 +42,9 @@ trace::RunInfo FullRunInfo() {
   run.process = 4242;
   run.rank = 3;
   run.world_size = 8;
+  run.flops_per_step = 123'456'789;
+  run.device.peak_memory_bytes = 7 << 20;
+  run.device.peak_flops_per_s = 989'400'000'000'000;
   run.warnings = {"no perf events", ""};
   return run;
 }

@@ -12,7 +12,7 @@ endfunction()
 stallscope_install_headers(analyzer/base
   clock.h column.h file.h ids.h math.h result.h units.h)
 stallscope_install_headers(analyzer/trace
-  chunk.h events.h frame.h limits.h reader.h span_codec.h varint.h writer.h)
+  chunk.h damage.h events.h frame.h limits.h reader.h span_codec.h varint.h writer.h)
 stallscope_install_headers(collectors/recorder
   recorder.h ring.h track.h)
 

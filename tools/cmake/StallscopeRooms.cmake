@@ -10,13 +10,18 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/trace||protobuf isal"
   "analyzer/spec||protobuf json"
   "analyzer/model|analyzer/trace analyzer/spec|"
+  "analyzer/importers/foreign|analyzer/model|isal"
+  "analyzer/importers/xplane|analyzer/importers/foreign|"
+  "analyzer/importers/nsys|analyzer/importers/foreign|sqlite"
+  "analyzer/importers/chrome|analyzer/importers/foreign analyzer/model|simdjson xxhash"
+  "analyzer/importers|analyzer/importers/foreign analyzer/importers/chrome analyzer/importers/xplane analyzer/importers/nsys analyzer/model|"
   "analyzer/timeline|analyzer/model|"
   "analyzer/attribution|analyzer/model analyzer/spec|"
   "analyzer/findings|analyzer/attribution analyzer/spec|"
   "analyzer/compare|analyzer/attribution analyzer/spec|"
   "analyzer/report|analyzer/findings analyzer/compare analyzer/timeline|json"
   "analyzer/export|analyzer/attribution|"
-  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture replay/whatif replay/sweep|cli11 json"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/importers analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture replay/whatif replay/sweep|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
@@ -58,7 +63,9 @@ endfunction()
 
 # analyzer/trace -> stallscope_trace, analyzer/importers/nsys -> stallscope_importers_nsys
 function(stallscope_room_target ROOM OUT)
-  string(REGEX REPLACE "^[^/]+/" "" short "${ROOM}")
+  # Not a replacement of "^[^/]+/": CMake matches that again behind what it has replaced.
+  string(REGEX MATCH "^[^/]+/(.*)$" short "${ROOM}")
+  set(short "${CMAKE_MATCH_1}")
   string(REPLACE "/" "_" short "${short}")
   set(${OUT} "stallscope_${short}" PARENT_SCOPE)
 endfunction()

@@ -47,6 +47,33 @@ TEST_SUITE("fast") {
     CHECK((devices[2].rank == 1 && devices[2].device == 1 && devices[2].busy_ns == 10));
   }
 
+  TEST_CASE("arithmetic is told of what is really computed, and its share of a known peak") {
+    const auto arithmetic_of = [](auto change) {
+      RunBuilder b;
+      b.run.info.device.kind = "host";
+      b.run.info.flops_per_step = 1000;
+      const TrackId stream = b.Stream();
+      for (uint64_t k = 0; k < 40; ++k) {
+        const auto at = static_cast<int64_t>(k) * 100;
+        b.Step({.index = k, .requested = at, .received = at, .issued = at, .done = at + 100});
+        b.Kernel(stream, at, at + 50);
+      }
+      change(b.run.info);
+      return Attribute(b.Take()).arithmetic;
+    };
+    const auto known =
+        arithmetic_of([](trace::RunInfo& run) { run.device.peak_flops_per_s = 40'000'000'000; });
+    REQUIRE(known.has_value());
+    CHECK(known->flops_per_s == Approx(1000 / 100e-9));
+    CHECK(known->flops_per_s_computing == Approx(1000 / 50e-9));
+    CHECK(known->fraction_of_peak == Approx(0.25));
+    const auto without_peak = arithmetic_of([](trace::RunInfo&) {});
+    REQUIRE(without_peak.has_value());
+    CHECK_FALSE(without_peak->fraction_of_peak.has_value());
+    CHECK_FALSE(arithmetic_of([](trace::RunInfo& run) { run.device.kind = "emulated"; }));
+    CHECK_FALSE(arithmetic_of([](trace::RunInfo& run) { run.flops_per_step = 0; }));
+  }
+
   TEST_CASE("copies by direction and memory") {
     RunBuilder b;
     const TrackId engine = b.CopyEngine();

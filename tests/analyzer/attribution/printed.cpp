@@ -114,18 +114,22 @@ void PrintDevices(const attribution::Attribution& a, Printer& p) {
 void PrintMachine(const attribution::Attribution& a, Printer& p) {
   const auto& [cores, busy, run_wait, throttled, steal, read, disk] = a.cpu;
   p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk);
-  const auto& [peak, available, limit, stages] = a.memory;
-  p.Line("memory", peak, available, limit);
+  const auto& [peak, on_device, available, limit, stages] = a.memory;
+  p.Line("memory", peak, on_device, available, limit);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);
+  if (!a.arithmetic.has_value()) return;
+  const auto& [step, rate, computing, most, share] = *a.arithmetic;
+  p.Line("arithmetic", step, rate, computing, most, share);
 }
 
 }  // namespace
 
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, stragglers, stages, devices, kernels,
-               idle, cpu, memory, throughput, step_ns, cross_check, limits] = attribution;
+               idle, cpu, memory, arithmetic, throughput, step_ns, cross_check, limits] =
+      attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
-                             devices, kernels, idle, cpu, memory));
+                             devices, kernels, idle, cpu, memory, arithmetic));
   Printer p;
   PrintTime(attribution, p);
   PrintStages(attribution, p);

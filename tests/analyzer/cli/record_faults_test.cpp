@@ -109,6 +109,28 @@ TEST_SUITE("fast") {
     CHECK(Info(dir / "r.sst")["sealed"] == true);
   }
 
+  TEST_CASE("an earlier trace is kept until the new run can begin") {
+    ScratchDir dir;
+    const std::string good = EndlessSpec(dir);
+    const std::string trace = dir / "r.sst";
+    const auto record = [&](const char* steps) {
+      return RunStallscope({"record", good, "-o", trace, "--quiet", "--steps", steps}).exit_code;
+    };
+    REQUIRE(record("5") == 0);
+    const std::string earlier = Read(trace);
+    CheckFails(Record(SpecOf(dir, "tfrecord", "no.tfrecord", "decode_jpeg"), trace),
+               {dir / "no.tfrecord"});
+    CHECK(Read(trace) == earlier);
+    EndlessSpec(dir);
+    REQUIRE(record("7") == 0);
+    CHECK(Info(trace)["steps"] == 7);
+    size_t traces = 0;
+    for (const auto& entry : fs::directory_iterator(dir.path())) {
+      traces += entry.path().string().find("r.sst") != std::string::npos ? 1U : 0U;
+    }
+    CHECK(traces == 1);
+  }
+
   TEST_CASE("a corrupt record ends the run, or is left out and told") {
     ScratchDir dir;
     CHECK(

@@ -25,7 +25,7 @@ std::vector<double> Correlated(size_t size, double correlation) {
 
 TEST_SUITE("fast") {
   TEST_CASE("the generator draws the same with every compiler, and all values as often") {
-    compare::Generator generator(1);
+    SplitMix64 generator(1);
     std::vector<size_t> first;
     for (int i = 0; i < 5; ++i) first.push_back(generator.Below(1000));
     CHECK(first == std::vector<size_t>{566, 745, 971, 444, 444});
@@ -57,7 +57,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("blocks together are as long as the ring") {
-    compare::Generator generator(3);
+    SplitMix64 generator(3);
     std::vector<Block> blocks;
     compare::DrawBlocks(10, 4, generator, blocks);
     REQUIRE(blocks.size() == 3);

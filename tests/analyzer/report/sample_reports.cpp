@@ -110,7 +110,8 @@ report::FindingRow MoreWorkers() {
   findings::Recommendation advice;
   advice.text = "set decode.parallelism to 4";
   advice.patch.changes = {SetTo("decode.parallelism", 4)};
-  advice.gain = findings::Gain{1.58, 1.49, 1.63, 1.55};
+  advice.gain = findings::Gain{1.58, 1.49, 1.63};
+  advice.measured = 1.55;
   advice.memory_bytes = 12'582'912;
   advice.code.tf_data =
       "dataset = dataset.map(\n    decode,\n    num_parallel_calls=4,\n    deterministic=True)";
@@ -137,7 +138,7 @@ report::FindingRow CacheIt() {
   cache.name = "cache";
   cache.kind = CacheSpec{.max_bytes = 2'000'000'000};
   advice.patch.changes = {InsertChange{cache, Place::After("decode")}};
-  advice.gain = findings::Gain{1.31, 1.12, 1.44, {}};
+  advice.gain = findings::Gain{1.31, 1.12, 1.44};
   advice.memory_bytes = 1'932'735'283;
   advice.code.tf_data = "dataset = dataset.map(decode).cache()";
   finding.recommendation = advice;
@@ -184,6 +185,8 @@ void SetRun(Report& report) {
   report.kernels = {{"train_step", 2200, 5'900'000'000, 0.905},
                     {"sgemm_128x64", 2200, 620'000'000, 0.095}};
   report.idle = {5'090'000'000, 60'000'000, 4'700'000'000, 0, 330'000'000, 0.4, 400};
+  report.arithmetic =
+      attribution::Arithmetic{52'300'000'000, 871'700'000'000.0, 1.61e12, 19.5e12, 0.0447};
   report.cpu = {4.0, 1.42, 0.03, 0.0, 0.01, 29'000'000.0, 1'200'000.0};
   report.memory.peak_rss_bytes = 1'181'116'006;
   report.memory.limit_bytes = 8'589'934'592;

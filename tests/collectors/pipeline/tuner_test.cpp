@@ -18,6 +18,7 @@ struct Simulated {
   double busy = 0;
   uint64_t empty = 0;
   double demand = 1e9;  // elements a second that the trainer could take
+  double stolen = 0;    // of each core, by somebody else
 
   std::vector<Tunable> Tunables() {
     Tunable tunable;
@@ -28,7 +29,7 @@ struct Simulated {
     return {tunable};
   }
   void Pass(double seconds) {
-    const double capacity = 1000.0 * static_cast<double>(std::min(workers, cores));
+    const double capacity = 1000.0 * (1 - stolen) * static_cast<double>(std::min(workers, cores));
     const double rate = std::min(capacity, demand);
     elements += rate * seconds;
     // More workers than cores are all on their way all the time.
@@ -55,6 +56,24 @@ TEST_SUITE("fast") {
     CHECK(Settle(four, {.cores = 4}, 200) == 4);
     Simulated one{1};
     CHECK(Settle(one, {.cores = 4}, 200) == 1);
+  }
+
+  TEST_CASE("one disturbed trial settles nothing, two in a row do") {
+    for (const int disturbed : {1, 2}) {
+      Simulated machine{2};
+      TunerPolicy policy(machine.Tunables(), {.cores = 4});
+      int trials = 0;
+      for (int i = 0; i < 200; ++i) {
+        const int64_t before = machine.workers;
+        policy.Step({i * 0.1, static_cast<uint64_t>(i) * 100'000'000,
+                     static_cast<uint64_t>(machine.elements), 0});
+        if (machine.workers > before) ++trials;
+        machine.stolen = machine.workers == 2 && trials <= disturbed ? 0.6 : 0;
+        machine.Pass(0.1);
+      }
+      CAPTURE(disturbed);
+      CHECK(machine.workers == (disturbed == 1 ? 2 : 1));
+    }
   }
 
   TEST_CASE("a stage that keeps up is left alone") {

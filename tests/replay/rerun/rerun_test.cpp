@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "analyzer/spec/spec_json.h"
+#include "replay/rerun/stores.h"
 #include "tests/support/paths.h"
 
 using namespace stallscope;
@@ -65,6 +66,20 @@ TEST_SUITE("fast") {
     REQUIRE_FALSE(failed.ok());
     CHECK(failed.error().kind == ErrorKind::kRun);
     CHECK(IsEmpty(dir.path()));
+  }
+
+  TEST_CASE("what a run stores goes to the scratch folder, unless it is there already") {
+    test::ScratchDir dir;
+    Spec spec = Small();
+    spec.stages.insert(spec.stages.begin() + 2, StageSpec{"kept", SnapshotSpec{dir / "absent"}});
+    spec.stages.insert(spec.stages.begin() + 3,
+                       StageSpec{"again", CacheSpec{CacheWhere::kDisk, dir.path(), 0}});
+    spec.stages.insert(spec.stages.begin() + 4,
+                       StageSpec{"memory", CacheSpec{CacheWhere::kMemory, dir / "absent", 0}});
+    const Spec moved = replay::WithStoresIn(spec, "/scratch");
+    CHECK(std::get<SnapshotSpec>(moved.stages[2].kind).path == "/scratch/store-kept");
+    CHECK(std::get<CacheSpec>(moved.stages[3].kind).path == dir.path());
+    CHECK(std::get<CacheSpec>(moved.stages[4].kind).path == dir / "absent");
   }
 
   TEST_CASE("files are read or forgotten before a run, a missing one is an error") {

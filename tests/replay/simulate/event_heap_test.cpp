@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "replay/simulate/random.h"
+#include "analyzer/base/splitmix.h"
 
+using stallscope::SplitMix64;
 using stallscope::replay::Event;
 using stallscope::replay::EventHeap;
-using stallscope::replay::Random;
 
 TEST_SUITE("fast") {
   TEST_CASE("events come in the order of their times") {
     EventHeap heap;
-    Random random(7);
+    SplitMix64 random(7);
     std::vector<double> times;
     for (uint32_t i = 0; i < 1000; ++i) {
       times.push_back(random.Fraction());

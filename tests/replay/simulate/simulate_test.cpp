@@ -6,13 +6,13 @@
 #include <thread>
 #include <vector>
 
-#include "replay/simulate/random.h"
+#include "analyzer/base/splitmix.h"
 #include "tests/replay/made_workload.h"
 
 using stallscope::ShuffleSpec;
+using stallscope::SplitMix64;
 using stallscope::replay::Cost;
 using stallscope::replay::Prediction;
-using stallscope::replay::Random;
 using stallscope::replay::Simulate;
 using stallscope::replay::SimulateOptions;
 using stallscope::replay::Workload;
@@ -28,7 +28,7 @@ namespace {
 MadeWorkload Varied() {
   MadeWorkload made({Map("work", 4), StageOf("shuffle", ShuffleSpec{50}), Batch(8), Prefetch(2)},
                     300);
-  Random random(3);
+  SplitMix64 random(3);
   std::vector<Cost> items(500);
   for (Cost& item : items) {
     item.cpu_ns = static_cast<float>(50'000 + random.Below(200'000));

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "analyzer/base/file.h"
 #include "replay/sweep/sweep_json.h"
 #include "tests/replay/sweep/sweeps.h"
 #include "tests/support/paths.h"

@@ -27,7 +27,7 @@ FindingRow Proposes(const std::string& path, Value value, double guess) {
   row.id = path;
   Recommendation recommendation;
   recommendation.patch.changes.emplace_back(SetTo(path, value));
-  recommendation.gain = Gain{guess, guess - 0.1, guess + 0.1, {}};
+  recommendation.gain = Gain{guess, guess - 0.1, guess + 0.1};
   row.recommendation = std::move(recommendation);
   return row;
 }
@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("what a measurement said stays beside the new prediction") {
     FindingRow row = Proposes("fetch.parallelism", 2, 9.0);
-    row.recommendation->gain->measured = 1.9;
-    CHECK(Priced({row}).findings[0].recommendation->gain->measured == 1.9);
+    row.recommendation->measured = 1.9;
+    CHECK(Priced({row}).findings[0].recommendation->measured == 1.9);
   }
 }

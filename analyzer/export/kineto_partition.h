@@ -1,0 +1,42 @@
+// A step's time shared out as Kineto's own overview page did: Kernel > Memcpy > Memset >
+// Communication > Runtime > DataLoader > CPU > Other, each instant to the first that is active on
+// any thread or stream. For comparing a trace with what its authors published; the breakdown of
+// reports is attribution's. Any thread.
+#ifndef STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_
+#define STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/model/run.h"
+
+namespace stallscope::exporting {
+
+enum class KinetoRole : uint8_t {
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kCommunication,
+  kRuntime,
+  kDataLoader,
+  kCpu,
+  kOther
+};
+constexpr size_t kKinetoRoles = 8;
+
+struct KinetoStep {
+  uint64_t step = 0;  // N of ProfilerStep#N; without such marks the run's own numbers
+  // From its own start, or the end of the window before where that is later, to its own end, or
+  // the end of the last device work that it launched.
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  std::array<int64_t, kKinetoRoles> ns{};  // adds up to end - start
+};
+
+std::vector<KinetoStep> PartitionAsKineto(const model::Run& run);
+
+}  // namespace stallscope::exporting
+
+#endif  // STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_

@@ -1,0 +1,427 @@
+#include "analyzer/importers/chrome/collector.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "analyzer/importers/chrome/decimal.h"
+#include "analyzer/importers/chrome/json_text.h"
+
+namespace stallscope::importers::chrome {
+namespace {
+
+constexpr std::string_view kStepPrefix = "ProfilerStep#";
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+bool IsLoader(std::string_view name) {
+  return StartsWith(name, "enumerate(DataLoader)") || StartsWith(name, "enumerate(DataPipe)#");
+}
+
+// The batches come from other processes, which the file does not show.
+bool IsFetchedElsewhere(std::string_view name) {
+  return name.find("_MultiProcessingDataLoaderIter") != std::string_view::npos;
+}
+
+uint64_t NumberAtEnd(std::string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+Collector::Collector(const std::string& path)
+    : builder_(path, "chrome"), lanes_(builder_), streams_(builder_), async_(builder_, lanes_) {}
+
+void Collector::OnDamage(uint64_t offset, uint64_t bytes, const std::string& reason, bool cut) {
+  if (reason.empty()) {
+    builder_.GrowDamage(bytes);
+  } else {
+    builder_.Damaged(offset, bytes, reason, cut);
+  }
+}
+
+void Collector::OnEvent(const Event& event) {
+  ++events_;
+  if (event.phase.size() != 1) return Pass('\0');
+  const char phase = event.phase[0];
+  switch (phase) {
+    case 'X':
+      return OnComplete(event);
+    case 'B':
+      return OnBegin(event);
+    case 'E':
+      return OnEnd(event);
+    case 'M':
+      return OnMetadata(event);
+    case 'C':
+      return OnCounter(event);
+    case 'b':
+    case 'S': {
+      const std::optional<int64_t> time = TimeOf(event.time);
+      if (time) async_.Begin(event, NamedOf(event.name, Kind::kOther).span_class, *time);
+      return;
+    }
+    case 'e':
+    case 'F': {
+      const std::optional<int64_t> time = TimeOf(event.time);
+      if (time) async_.End(event, *time);
+      return;
+    }
+    default:
+      return Pass(phase);
+  }
+}
+
+void Collector::Pass(char phase) {
+  const auto number = static_cast<unsigned char>(phase);
+  ++passed_[number < passed_.size() ? number : 0];
+}
+
+std::optional<int64_t> Collector::TimeOf(std::string_view text) {
+  const std::optional<int64_t> time = NanosecondsOf(text);
+  if (!time) {
+    builder_.Count(text.empty() ? "events have no time: left out"
+                                : "events have a time that is none: left out");
+  }
+  return time;
+}
+
+Kind Collector::KindOfEvent(const Event& event) {
+  uint32_t& kind = kinds_.At(event.category, 0);
+  if (kind == TextTable::kNew) kind = static_cast<uint32_t>(KindOf(event.category));
+  return static_cast<Kind>(kind);
+}
+
+trace::StringId Collector::TextOf(std::string_view name) {
+  uint32_t& id = texts_.At(name, 0);
+  if (id == TextTable::kNew) id = builder_.Intern(Unescaped(name)).value;
+  return trace::StringId{id};
+}
+
+Collector::Named Collector::NamedOf(std::string_view name, Kind kind) {
+  uint32_t& place = names_.At(name, static_cast<uint8_t>(kind));
+  if (place == TextTable::kNew) {
+    place = static_cast<uint32_t>(named_.size());
+    Named& named = named_.emplace_back();
+    trace::SpanActivity activity = ActivityOf(kind);
+    if (kind == Kind::kOperator || kind == Kind::kAnnotation) {
+      if (StartsWith(name, kStepPrefix)) {
+        named.special = Special::kStep;
+        activity = trace::SpanActivity::kAnnotation;
+      } else if (IsLoader(name)) {
+        named.special = Special::kLoader;
+        activity = trace::SpanActivity::kLoader;
+      }
+    }
+    named.span_class = builder_.Detail(activity, builder_.Intern(Unescaped(name)));
+  }
+  return named_[place];
+}
+
+LaneMeaning Collector::MeaningOfLane(uint32_t lane) {
+  if (lane >= meanings_.size()) meanings_.resize(lane + 1);
+  std::optional<LaneMeaning>& meaning = meanings_[lane];
+  if (!meaning) {
+    const Process& process = lanes_.process(lanes_[lane].process);
+    meaning = MeaningOf(process.name, lanes_[lane].name, numbered_streams_);
+    if (meaning->role != LaneRole::kNone) saw_tensorflow_ = true;
+  }
+  return *meaning;
+}
+
+void Collector::OnComplete(const Event& event) {
+  const std::optional<int64_t> start = TimeOf(event.time);
+  if (!start) return;
+  int64_t end = *start;
+  if (!event.duration.empty()) {
+    const std::optional<int64_t> duration = TimeOf(event.duration);
+    if (!duration) return;
+    end = *start + *duration;
+  }
+  const Kind kind = KindOfEvent(event);
+  if (kind != Kind::kOther) saw_pytorch_ = true;
+  if (kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset) {
+    return OnDeviceWork(event, kind, *start, end);
+  }
+  // The profiler's own bracket around everything.
+  if (kind == Kind::kProfiler && event.category == "Trace") return;
+  const uint32_t lane = lanes_.Of(event.process, event.thread);
+  if (kind == Kind::kOther) {
+    const LaneMeaning meaning = MeaningOfLane(lane);
+    if (meaning.role != LaneRole::kNone) return OnTensorFlow(event, lane, meaning, *start, end);
+  }
+  const Named named = NamedOf(event.name, kind);
+  if (named.special != Special::kNone) OnSpecial(event, named.special, lane, *start, end);
+  builder_.AddSpan(lanes_.Detail(lane), named.span_class, *start, end);
+  if (kind == Kind::kRuntime) {
+    const uint64_t correlation = DeviceWorkOf(event).correlation;
+    if (correlation != 0) launches_.Add(correlation, *start);
+  }
+}
+
+void Collector::OnSpecial(const Event& event, Special special, uint32_t lane, int64_t start_ns,
+                          int64_t end_ns) {
+  const TrackId track = lanes_.Accounted(lane);
+  if (special == Special::kStep) {
+    const uint64_t index = NumberAtEnd(event.name.substr(kStepPrefix.size()));
+    marks_.push_back({index, start_ns, end_ns, track, 0});
+    return;
+  }
+  saw_loader_ = true;
+  const bool elsewhere = IsFetchedElsewhere(event.name);
+  loader_in_processes_ = loader_in_processes_ || elsewhere;
+  const StageId stage = builder_.Stage("DataLoader", "dataloader", elsewhere ? 0 : 1);
+  builder_.AddBatchWait(track, stage, start_ns, end_ns, !elsewhere);
+}
+
+void Collector::OnDeviceWork(const Event& event, Kind kind, int64_t start_ns, int64_t end_ns) {
+  saw_stream_work_ = true;
+  const DeviceWork work = DeviceWorkOf(event);
+  const TrackId track = streams_.Of(work);
+  if (kind == Kind::kMemset) {
+    builder_.AddSpan(track, NamedOf(event.name, kind).span_class, start_ns, end_ns);
+    return;
+  }
+  if (kind == Kind::kKernel) {
+    trace::Kernel kernel;
+    kernel.start_ns = start_ns;
+    kernel.end_ns = end_ns;
+    kernel.correlation = work.correlation;
+    kernel.graph = work.graph;
+    kernel.track = track;
+    kernel.name = TextOf(event.name);
+    return builder_.Add(kernel);
+  }
+  const CopyKind what = CopyKindOf(event.name);
+  trace::Copy copy;
+  copy.start_ns = start_ns;
+  copy.end_ns = end_ns;
+  copy.correlation = work.correlation;
+  copy.bytes = work.bytes;
+  copy.track = track;
+  copy.direction = what.direction;
+  copy.memory = what.memory;
+  builder_.Add(copy);
+}
+
+void Collector::OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning meaning,
+                             int64_t start_ns, int64_t end_ns) {
+  if (meaning.role == LaneRole::kStepNumbers) {
+    derived_marks_.push_back({NumberAtEnd(event.name), start_ns, end_ns, TrackId::None(), 0});
+  }
+  if (meaning.role != LaneRole::kStream) {
+    // What repeats the streams is left out: shown twice it would look like work done twice.
+    if (meaning.role == LaneRole::kDerived) {
+      builder_.Limit(
+          "lines that repeat what the streams show (XLA Modules, TensorFlow Ops, stream:all, "
+          "memcpy) are left out");
+      return;
+    }
+    builder_.AddSpan(lanes_.Detail(lane), NamedOf(event.name, Kind::kOther).span_class, start_ns,
+                     end_ns);
+    return;
+  }
+  const std::string device = std::to_string(meaning.device);
+  const Process& process = lanes_.process(lanes_[lane].process);
+  const size_t stream = process.name.find("/stream:");
+  // TF1 deals out one stream's overlapping rows to several threads.
+  const std::string name = stream == std::string::npos
+                               ? lanes_[lane].name
+                               : process.name.substr(stream + 1) + "." + lanes_[lane].thread;
+  DeviceWork work = DeviceWorkOf(event);
+  work.device = device;
+  work.stream = name;
+  const TrackId track = streams_.Of(work);
+  saw_stream_work_ = true;
+  const bool copies = StartsWith(event.name, "MEMCPY") || StartsWith(event.name, "Memcpy");
+  if (StartsWith(event.name, "Memset") || StartsWith(event.name, "MEMSET")) {
+    builder_.AddSpan(track, NamedOf(event.name, Kind::kMemset).span_class, start_ns, end_ns);
+  } else if (copies) {
+    trace::Copy copy;
+    copy.start_ns = start_ns;
+    copy.end_ns = end_ns;
+    copy.correlation = work.correlation;
+    copy.track = track;
+    copy.direction = CopyKindOf(event.name).direction;
+    ForEachArgument(event, [&](std::string_view key, size_t place) {
+      if (key == "memcpy_details" || key == "details") {
+        TakeCopyDetails(event.text->ScalarAt(place).text, copy);
+      }
+    });
+    builder_.Add(copy);
+  } else {
+    trace::Kernel kernel;
+    kernel.start_ns = start_ns;
+    kernel.end_ns = end_ns;
+    kernel.correlation = work.correlation;
+    kernel.track = track;
+    kernel.name = TextOf(event.name);
+    builder_.Add(kernel);
+  }
+}
+
+void Collector::OnBegin(const Event& event) {
+  const std::optional<int64_t> time = TimeOf(event.time);
+  if (!time) return;
+  constexpr size_t kMostOpen = 100'000;
+  Lane& lane = lanes_[lanes_.Of(event.process, event.thread)];
+  lane.last_ns = std::max(lane.last_ns, *time);
+  if (lane.open.size() >= kMostOpen) {
+    builder_.Count("events begin inside 100,000 others: left out");
+    return;
+  }
+  lane.open.push_back(
+      {std::string(event.name), NamedOf(event.name, KindOfEvent(event)).span_class, *time});
+}
+
+void Collector::OnEnd(const Event& event) {
+  const std::optional<int64_t> time = TimeOf(event.time);
+  if (!time) return;
+  const uint32_t number = lanes_.Of(event.process, event.thread);
+  const TrackId track = lanes_.Detail(number);
+  Lane& lane = lanes_[number];
+  lane.last_ns = std::max(lane.last_ns, *time);
+  if (lane.open.empty()) {
+    builder_.Count("events end without having begun: left out");
+    return;
+  }
+  // An end without a name is the innermost's.
+  size_t at = lane.open.size() - 1;
+  if (!event.name.empty() && lane.open[at].name != event.name) {
+    size_t same = lane.open.size();
+    constexpr size_t kLookBack = 64;
+    for (size_t i = same; i-- > 0 && same - i <= kLookBack;) {
+      if (lane.open[i].name != event.name) continue;
+      at = i;
+      break;
+    }
+    builder_.Count("events end under another's name: those inside are taken to end there, too");
+  }
+  while (lane.open.size() > at) {
+    const OpenSpan& open = lane.open.back();
+    builder_.AddSpan(track, open.span_class, open.start_ns, *time);
+    lane.open.pop_back();
+  }
+}
+
+void Collector::CloseOpenSpans() {
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    while (!lanes_[i].open.empty()) {
+      const OpenSpan open = lanes_[i].open.back();
+      lanes_[i].open.pop_back();
+      builder_.AddSpan(lanes_.Detail(i), open.span_class, open.start_ns, lanes_[i].last_ns);
+      builder_.Count("events never end: taken to last as long as their thread");
+    }
+  }
+  async_.Close();
+}
+
+void Collector::OnCounter(const Event& event) {
+  const std::optional<int64_t> time = TimeOf(event.time);
+  if (!time) return;
+  ForEachArgument(event, [&](std::string_view key, size_t place) {
+    const std::string_view text = event.text->ScalarAt(place).text;
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return;
+    std::string name(event.name);
+    if (key != "value" && key != event.name) name += "." + std::string(key);
+    uint32_t& counter = counters_.At(name, 0);
+    if (counter == TextTable::kNew) counter = builder_.Counter(Unescaped(name)).value;
+    builder_.Add(trace::Sample{*time, value, CounterId{counter}});
+  });
+}
+
+void Collector::OnMetadata(const Event& event) {
+  std::string value;
+  ForEachArgument(event, [&](std::string_view key, size_t place) {
+    if (key == "name" || key == "labels") value = Unescaped(event.text->ScalarAt(place).text);
+  });
+  if (value.empty()) return;
+  if (event.name == "process_name") {
+    lanes_.process(lanes_.ProcessOf(event.process)).name = value;
+    numbered_streams_ = numbered_streams_ || IsNumberedStream(value);
+  } else if (event.name == "process_labels") {
+    lanes_.process(lanes_.ProcessOf(event.process)).labels = value;
+  } else if (event.name == "thread_name") {
+    lanes_[lanes_.Of(event.process, event.thread)].name = value;
+  }
+}
+
+void Collector::JoinLaunches() {
+  launches_.Close();
+  const auto join = [&](auto& row) {
+    if (row.correlation != 0) row.enqueued_ns = launches_.StartOf(row.correlation, row.start_ns);
+  };
+  for (trace::Kernel& kernel : builder_.kernels()) join(kernel);
+  for (trace::Copy& copy : builder_.copies()) join(copy);
+}
+
+void Collector::DescribeDevice() {
+  trace::DeviceInfo& device = builder_.info().device;
+  if (!saw_stream_work_) {
+    device.kind = "host";
+    return;
+  }
+  device.kind = "gpu";
+  device.driver = head_.driver;
+  for (const uint32_t id : streams_.devices()) {
+    const auto found = head_.devices.find(id);
+    if (found == head_.devices.end()) continue;
+    device.name = found->second.name;
+    device.memory_bytes = found->second.memory_bytes;
+    break;
+  }
+}
+
+void Collector::DescribeRun() {
+  trace::RunInfo& info = builder_.info();
+  info.name = head_.trace_name;
+  info.rank = head_.rank.value_or(0);
+  info.world_size = head_.world_size;
+  const bool pytorch = head_.from_pytorch || saw_pytorch_;
+  if (pytorch) {
+    info.tool = "PyTorch profiler (Kineto)";
+    builder_.SetFormat("kineto", head_.schema_version);
+  } else if (saw_tensorflow_) {
+    info.tool = "TensorFlow profiler";
+    builder_.SetFormat("tensorflow", numbered_streams_ ? "timeline" : "trace.json");
+  } else {
+    builder_.SetFormat("chrome", "trace events");
+  }
+  // Older files of Kineto count from the epoch themselves.
+  if (head_.base_time_ns) {
+    builder_.SetRealtimeAhead(*head_.base_time_ns);
+  } else if (pytorch) {
+    builder_.SetRealtimeAhead(0);
+  }
+  DescribeDevice();
+}
+
+void Collector::SayLimits() {
+  if (!builder_.run().rows.kernels.empty() || !builder_.run().rows.copies.empty()) {
+    builder_.Limit("stages: the CPU time of threads is not in this format");
+  }
+  if (loader_in_processes_) {
+    builder_.Limit(
+        "DataLoader: its workers are other processes, which this file shows from outside only; "
+        "to see inside, record them too: run the profiler in the workers (worker_init_fn), or the "
+        "same loop with num_workers=0");
+  }
+  builder_.Limit("throughput: this format does not say how many samples a step has");
+}
+
+model::Run Collector::Finish() {
+  CloseOpenSpans();
+  JoinLaunches();
+  lanes_.NameTracks();
+  DescribeRun();
+  SayLimits();
+  if (marks_.empty()) marks_ = std::move(derived_marks_);
+  return builder_.Finish(marks_);
+}
+
+}  // namespace stallscope::importers::chrome

@@ -1,0 +1,241 @@
+#include "analyzer/importers/chrome/document.h"
+
+#include <algorithm>
+
+namespace stallscope::importers::chrome {
+
+Parsed Document::TakeMember(const IndexedText& text, size_t& i, DocumentVisitor& visitor) {
+  if (i + 2 >= text.count) return Parsed::kCut;
+  if (text.At(i + 1) != ':') return Parsed::kBroken;
+  const std::string_view key = text.ScalarAt(i).text;
+  const size_t value = i + 2;
+  if (key == "traceEvents" && text.At(value) == '[') {
+    state_ = State::kEvents;
+    has_events_ = true;
+    i = value + 1;
+    return Parsed::kWhole;
+  }
+  const char first = text.At(value);
+  if ((first == '{' || first == '[') && !visitor.Wants(key)) {
+    state_ = State::kSkip;
+    skip_depth_ = 1;
+    i = value + 1;
+    return Parsed::kWhole;
+  }
+  const size_t next = text.Skip(value);
+  if (next == IndexedText::kBroken) return Parsed::kBroken;
+  // A scalar at the very end may go on.
+  if (next == IndexedText::kCut || (next == text.count && !windows_.at_end())) return Parsed::kCut;
+  const size_t begin = text.index[value];
+  size_t end = next < text.count ? text.index[next] : text.size;
+  while (end > begin && IndexedText::IsSpace(text.text[end - 1])) --end;
+  visitor.OnMember(key, std::string_view(text.text + begin, end - begin));
+  i = next;
+  return Parsed::kWhole;
+}
+
+Parsed Document::Take(const IndexedText& text, size_t& i, DocumentVisitor& visitor) {
+  const char c = text.At(i);
+  switch (state_) {
+    case State::kStart:
+      if (c != '{' && c != '[') return Parsed::kBroken;
+      in_object_ = c == '{';
+      has_events_ = !in_object_;
+      state_ = in_object_ ? State::kMembers : State::kEvents;
+      ++i;
+      return Parsed::kWhole;
+    case State::kMembers:
+      if (c == '"') return TakeMember(text, i, visitor);
+      if (c != ',' && c != '}') return Parsed::kBroken;
+      if (c == '}') state_ = State::kDone;
+      ++i;
+      return Parsed::kWhole;
+    case State::kSkip:
+      if (c == '{' || c == '[') ++skip_depth_;
+      if ((c == '}' || c == ']') && --skip_depth_ == 0) state_ = State::kMembers;
+      ++i;
+      return Parsed::kWhole;
+    case State::kEvents: {
+      if (c == ',') {
+        ++i;
+        return Parsed::kWhole;
+      }
+      if (c == ']') {
+        state_ = in_object_ ? State::kMembers : State::kDone;
+        ++i;
+        return Parsed::kWhole;
+      }
+      Event event;
+      const Parsed parsed = ParseEvent(text, i, event);
+      if (parsed == Parsed::kWhole) visitor.OnEvent(event);
+      return parsed;
+    }
+    case State::kDone:
+      i = text.count;
+      return Parsed::kWhole;
+  }
+  return Parsed::kBroken;
+}
+
+size_t Document::PassOver(size_t at, DocumentVisitor& visitor) {
+  const std::string_view text = windows_.All();
+  size_t next = NextEvent(text, at);
+  const bool found = next != std::string_view::npos;
+  if (!found) {
+    // The place may be cut by the window's end: its last bytes are looked at again.
+    constexpr size_t kOverlap = 1024;
+    next = windows_.at_end() ? text.size()
+                             : std::max(at, text.size() - std::min(text.size(), kOverlap));
+  }
+  visitor.OnDamage(windows_.offset() + at, next - at,
+                   passing_over_ ? "" : "something that is no event was passed over", false);
+  passing_over_ = !found;
+  // Past anything that might have been a member of the head.
+  if (found && state_ != State::kEvents) {
+    state_ = State::kEvents;
+    has_events_ = true;
+  }
+  return next;
+}
+
+size_t Document::ReadSound(const IndexedText& text, DocumentVisitor& visitor) {
+  const std::string_view whole(text.text, text.size);
+  size_t i = 0;
+  while (i < text.count) {
+    const size_t before = i;
+    const Parsed parsed = Take(text, i, visitor);
+    if (parsed == Parsed::kWhole) continue;
+    if (parsed == Parsed::kCut) return text.index[before];
+    const size_t next = PassOver(text.index[before], visitor);
+    if (next >= whole.size()) return next;
+    // The index holds on where the next event's brace is one of its places: no quote was too many.
+    const uint32_t* end = text.index + text.count;
+    const uint32_t* place = std::lower_bound(text.index, end, next);
+    if (place == end || *place != next) return next + ReadBroken(whole.substr(next), visitor, next);
+    i = static_cast<size_t>(place - text.index);
+  }
+  return text.size;
+}
+
+size_t Document::ReadBroken(std::string_view text, DocumentVisitor& visitor, size_t base) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const std::string_view rest = text.substr(at);
+    if (IndexedText::IsSpace(rest[0])) {
+      ++at;
+      continue;
+    }
+    if (state_ == State::kSkip) {
+      at += SkipBroken(rest);
+      continue;
+    }
+    if (state_ == State::kStart && (rest[0] == '{' || rest[0] == '[')) {
+      const uint32_t first = 0;
+      size_t i = 0;
+      (void)Take({rest.data(), 1, &first, 1}, i, visitor);
+      ++at;
+      continue;
+    }
+    IndexedText one;
+    size_t done = 0;
+    if (state_ == State::kMembers && rest[0] == '"') {
+      done = ReadBrokenMember(rest, visitor);
+      if (done == 0) return at;
+    } else {
+      const Structure::Found found = structure_.IndexOne(rest, one);
+      if (found == Structure::Found::kCut) return at;
+      size_t i = 0;
+      if (found == Structure::Found::kWhole && Take(one, i, visitor) == Parsed::kWhole) {
+        done = one.size;
+      }
+    }
+    if (done == 0) {
+      at = PassOver(base + at, visitor) - base;
+      if (at >= text.size() || passing_over_) return at;
+    }
+    at += done;
+  }
+  return at;
+}
+
+// `"key": value` where the text around it is not sound; 0 where it ends inside it.
+size_t Document::ReadBrokenMember(std::string_view text, DocumentVisitor& visitor) {
+  IndexedText key;
+  if (structure_.IndexOne(text, key) != Structure::Found::kWhole) return 0;
+  const std::string name(key.ScalarAt(0).text);
+  size_t at = key.size;
+  while (at < text.size() && (IndexedText::IsSpace(text[at]) || text[at] == ':')) ++at;
+  if (at >= text.size()) return 0;
+  const bool opens = text[at] == '{' || text[at] == '[';
+  if (name == "traceEvents" && text[at] == '[') {
+    state_ = State::kEvents;
+    has_events_ = true;
+    return at + 1;
+  }
+  if (opens && !visitor.Wants(name)) {
+    state_ = State::kSkip;
+    skip_depth_ = 1;
+    return at + 1;
+  }
+  IndexedText value;
+  const Structure::Found found = structure_.IndexOne(text.substr(at), value);
+  if (found == Structure::Found::kCut) return 0;
+  if (found == Structure::Found::kWhole) visitor.OnMember(name, text.substr(at, value.size));
+  return at + std::max<size_t>(value.size, 1);
+}
+
+// As far as the member that nobody wants goes, a token at a time.
+size_t Document::SkipBroken(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        if (text[at] == '\\') ++at;
+      }
+    } else if (c == '{' || c == '[') {
+      ++skip_depth_;
+    } else if ((c == '}' || c == ']') && --skip_depth_ == 0) {
+      state_ = State::kMembers;
+      return at + 1;
+    }
+  }
+  return text.size();
+}
+
+void Document::SayHowItEnds(DocumentVisitor& visitor) {
+  const std::string_view rest = windows_.All();
+  const bool blank = std::all_of(rest.begin(), rest.end(), IndexedText::IsSpace);
+  if (!blank && state_ != State::kDone) {
+    visitor.OnDamage(windows_.offset(), rest.size(), "the file ends inside an event", true);
+  } else if (state_ == State::kEvents && in_object_) {
+    visitor.OnDamage(windows_.offset(), 0, "the file ends before its list of events does", true);
+  }
+}
+
+Status Document::Read(DocumentVisitor& visitor) {
+  for (;;) {
+    STALLSCOPE_RETURN_IF_ERROR(windows_.Fill());
+    if (windows_.at_end() && windows_.All().empty()) break;
+    if (state_ == State::kDone) {
+      windows_.Consume(windows_.All().size());
+      continue;
+    }
+    if (windows_.offset() == 0 && windows_.All().substr(0, 3) == "\xef\xbb\xbf") {
+      windows_.Consume(3);
+    }
+    const std::string_view whole = windows_.Whole();
+    size_t done = 0;
+    if (passing_over_) {
+      done = PassOver(0, visitor);
+    } else if (!whole.empty()) {
+      const std::optional<IndexedText> text = structure_.Index(whole);
+      done = text ? ReadSound(*text, visitor) : ReadBroken(whole, visitor, 0);
+    }
+    windows_.Consume(done);
+    if (windows_.at_end() && done == 0) break;
+  }
+  SayHowItEnds(visitor);
+  return {};
+}
+
+}  // namespace stallscope::importers::chrome

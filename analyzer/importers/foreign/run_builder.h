@@ -1,0 +1,132 @@
+// Puts a model::Run together from a foreign file's events, in whatever order they come, and keeps
+// the promises of run.h.
+//
+// What goes where:
+//  - What the pipeline did goes on thread tracks (TrackKind::kThread): work of a stage, and the
+//    trainer's waits for a batch. Only this is accounted to stages.
+//  - What a thread did operation by operation (framework ops, API calls, functions, annotations)
+//    goes on its detail track (kDetail), named and with its activity: it is shown, exported and
+//    partitioned as Kineto does, and never counts as a stage's work.
+//  - A stream's kernels and copies go into their tables; whatever else kept the device busy
+//  (memset)
+//    is a work span of activity kMemset on the stream's track.
+// Spans of a track may be added in any order; of two with the same extent the one added later lies
+// inside. One thread at a time.
+#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
+#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/importers/foreign/step_marks.h"
+#include "analyzer/model/interner.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::importers {
+
+class RunBuilder {
+ public:
+  // `format` is what reports call the file ("kineto"), `version` the dialect, or nothing.
+  RunBuilder(const std::string& path, const std::string& format, const std::string& version = "");
+  RunBuilder(const RunBuilder&) = delete;  // the interners point into run_
+  RunBuilder& operator=(const RunBuilder&) = delete;
+
+  // Host, device, rank, clocks: whatever the file says. start_ns and end_ns are found by Finish().
+  trace::RunInfo& info() { return run_.info; }
+  // How far the wall clock is ahead of the file's own times, where that is known: what ties several
+  // ranks' clocks together.
+  void SetRealtimeAhead(int64_t ns) { realtime_ahead_ns_ = ns; }
+  // Where the file only tells in the end what it is.
+  void SetFormat(const std::string& format, const std::string& version);
+
+  trace::StringId Intern(std::string_view text);
+  // Past limits.h: None, counted and said. The same name and kind is the same stage.
+  StageId Stage(std::string_view name, std::string_view kind, uint32_t workers = 0,
+                bool ordered = true);
+  // `stage` takes its elements from `input`.
+  void Connect(StageId input, StageId stage);
+  // The queue that the stage fills; made where it has none. What its consumer waits for.
+  QueueId QueueOf(StageId stage);
+  void SetCapacity(QueueId queue, uint64_t elements) {
+    if (queue.known()) run_.queues[queue.value].info.capacity = elements;
+  }
+  TrackId Track(trace::TrackInfo track);
+  // What is found out about a track later; its id stays.
+  trace::TrackInfo& InfoOf(TrackId track) { return run_.tracks[track.value].info; }
+  // Takes a track's spans away again, to add them as something else; in the order of their adding.
+  trace::SpanColumns TakeSpans(TrackId track) {
+    return std::exchange(run_.tracks[track.value].spans, {});
+  }
+  CounterId Counter(std::string_view name, std::string_view unit = "");
+
+  // The number of a span class for AddSpan. Where there are too many, one without a name, counted
+  // and said.
+  uint16_t Class(const trace::SpanClass& span_class);
+  uint16_t Detail(trace::SpanActivity activity, trace::StringId name);
+  // A span that ends before it begins gets the duration 0, times past limits.h are brought to them;
+  // both are counted and said.
+  void AddSpan(TrackId track, uint16_t span_class, int64_t start_ns, int64_t end_ns,
+               ItemId item = ItemId::None()) {
+    if (end_ns < start_ns || !trace::IsTime(start_ns) || !trace::IsTime(end_ns)) [[unlikely]] {
+      Repair(start_ns, end_ns);
+    }
+    trace::SpanColumns& spans = run_.tracks[track.value].spans;
+    const auto duration = static_cast<uint64_t>(end_ns - start_ns);
+    if (duration >= trace::SpanColumns::kLongDuration) [[unlikely]] {
+      spans.long_durations.emplace_back(spans.size(), end_ns - start_ns);
+      spans.duration.push_back(trace::SpanColumns::kLongDuration);
+    } else {
+      spans.duration.push_back(static_cast<uint32_t>(duration));
+    }
+    spans.start_ns.push_back(start_ns);
+    spans.span_class.push_back(span_class);
+    spans.item.push_back(item.value);
+  }
+  // The trainer's thread waited for a batch of `stage` from here to there. `itself`: it did the
+  // stage's work meanwhile, so that the wait is explained by that.
+  void AddBatchWait(TrackId trainer, StageId stage, int64_t start_ns, int64_t end_ns, bool itself);
+
+  // Their tracks must be known. Times are repaired as a span's are; enqueued 0 is not known.
+  void Add(trace::Kernel kernel);
+  void Add(trace::Copy copy);
+  void Add(const trace::Sample& sample);
+  std::vector<trace::Kernel>& kernels() { return run_.rows.kernels; }
+  std::vector<trace::Copy>& copies() { return run_.rows.copies; }
+
+  // What this format, or this file, cannot show: goes to trust.limits. "transfer: why" where it is
+  // about a category.
+  void Limit(std::string text);
+  // What was wrong with the file and what was done about it, one line without the file's name.
+  void Warn(std::string text);
+  // Bytes that could not be used; `cut`: the file ends inside an event that begins here.
+  void Damaged(uint64_t offset, uint64_t bytes, std::string reason, bool cut = false);
+  // More bytes of the damage that was told last.
+  void GrowDamage(uint64_t bytes);
+  // Something that was repaired or left out: Finish() makes one warning of each kind.
+  // "events end before they begin: taken as having no duration" gets the count in front.
+  void Count(const std::string& kind, uint64_t count = 1) { counted_[kind] += count; }
+
+  const model::Run& run() const { return run_; }
+
+  // The run with its spans in order and with its steps: those of `marks`, or where there are none
+  // what AddSteps (step_marks.h) finds. The builder is spent.
+  model::Run Finish(const std::vector<StepMark>& marks);
+
+ private:
+  void Repair(int64_t& start_ns, int64_t& end_ns);
+
+  model::Run run_;
+  model::StringInterner strings_;
+  model::SpanClassInterner classes_;
+  std::optional<int64_t> realtime_ahead_ns_;
+  std::map<std::string, uint64_t> counted_;
+};
+
+}  // namespace stallscope::importers
+
+#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_

@@ -1,0 +1,196 @@
+#include "analyzer/importers/nsys/database.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace stallscope::importers::nsys {
+namespace {
+
+constexpr int kMostCellBytes = 16 << 20;
+constexpr int kMostColumns = 500;
+constexpr size_t kMostTables = 4'096;
+constexpr uint64_t kMostPackedBytes = uint64_t{8} << 30;
+// A row takes no less, so a file that promises more of them goes in circles.
+constexpr uint64_t kLeastRowBytes = 3;
+constexpr uint64_t kFewRows = 1'000;
+
+// Allowed is what a plain SELECT over tables needs. A function can only come out of the schema.
+int Authorize(void*, int action, const char* first, const char*, const char*, const char*) {
+  if (action == SQLITE_SELECT || action == SQLITE_READ) return SQLITE_OK;
+  if (action == SQLITE_PRAGMA && first != nullptr && std::strcmp(first, "table_xinfo") == 0) {
+    return SQLITE_OK;
+  }
+  return SQLITE_DENY;
+}
+
+std::string Quoted(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+bool SameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+// A path as a file: URI, where "?" and "#" would begin its parameters.
+std::string Uri(const std::string& path) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '/' || c == '.' || c == '_' || c == '-';
+    if (plain) {
+      uri += c;
+    } else {
+      uri += '%';
+      uri += kHex[byte >> 4];
+      uri += kHex[byte & 15];
+    }
+  }
+  return uri + "?mode=ro&immutable=1";
+}
+
+bool Configure(sqlite3* handle) {
+  const auto off = [&](int what) {
+    return sqlite3_db_config(handle, what, 0, nullptr) == SQLITE_OK;
+  };
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMostCellBytes);
+  sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, kMostColumns);
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(handle, SQLITE_LIMIT_EXPR_DEPTH, 20);
+  return off(SQLITE_DBCONFIG_TRUSTED_SCHEMA) && off(SQLITE_DBCONFIG_ENABLE_TRIGGER) &&
+         off(SQLITE_DBCONFIG_ENABLE_VIEW) && off(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION) &&
+         sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr) == SQLITE_OK &&
+         sqlite3_set_authorizer(handle, Authorize, nullptr) == SQLITE_OK;
+}
+
+Error Unreadable(sqlite3* handle, const std::string& path) {
+  return Error{ErrorKind::kInput,
+               std::string("this SQLite database cannot be read: ") + sqlite3_errmsg(handle), path,
+               "export it again with nsys export --type sqlite"};
+}
+
+}  // namespace
+
+bool Row::IsNull(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+int64_t Row::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+std::string_view Row::Text(int column) const {
+  const unsigned char* const text = sqlite3_column_text(statement_, column);
+  if (text == nullptr) return {};
+  return {reinterpret_cast<const char*>(text),
+          static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
+  std::unique_ptr<Database> database(new Database());
+  database->bytes_ = source.file_bytes();
+  int opened = SQLITE_OK;
+  constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  if (source.packed()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(database->content_, ReadAll(source, kMostPackedBytes));
+    database->bytes_ = database->content_.size();
+    opened =
+        sqlite3_open_v2(":memory:", &database->handle_,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, nullptr);
+    if (opened == SQLITE_OK) {
+      const auto size = static_cast<sqlite3_int64>(database->content_.size());
+      opened = sqlite3_deserialize(database->handle_, "main",
+                                   reinterpret_cast<unsigned char*>(database->content_.data()),
+                                   size, size, SQLITE_DESERIALIZE_READONLY);
+    }
+  } else {
+    opened = sqlite3_open_v2(Uri(source.path()).c_str(), &database->handle_, kFlags, nullptr);
+  }
+  if (opened != SQLITE_OK || !Configure(database->handle_)) {
+    return Unreadable(database->handle_, source.path());
+  }
+  database->rows_left_ = database->bytes_ / kLeastRowBytes + kFewRows;
+  STALLSCOPE_RETURN_IF_ERROR(database->ReadSchema(source.path()));
+  return database;
+}
+
+Database::~Database() { sqlite3_close(handle_); }
+
+// Tables proper: a view would run its author's query, a virtual table his choice of code.
+Status Database::ReadSchema(const std::string& path) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(handle_, "SELECT name, sql FROM sqlite_master WHERE type = 'table'", -1,
+                         &statement, nullptr) != SQLITE_OK) {
+    return Unreadable(handle_, path);
+  }
+  int result = SQLITE_OK;
+  while ((result = sqlite3_step(statement)) == SQLITE_ROW && tables_.size() < kMostTables) {
+    const Row row(statement);
+    std::string sql(row.Text(1).substr(0, 16));
+    if (SameName(sql.substr(0, 14), "CREATE VIRTUAL")) continue;
+    tables_[std::string(row.Text(0))];
+  }
+  sqlite3_finalize(statement);
+  if (result != SQLITE_DONE && result != SQLITE_ROW) return Unreadable(handle_, path);
+  for (auto& [table, columns] : tables_) {
+    const std::string query = "PRAGMA table_xinfo(" + Quoted(table) + ")";
+    if (sqlite3_prepare_v2(handle_, query.c_str(), -1, &statement, nullptr) != SQLITE_OK) continue;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+      const Row row(statement);
+      // Hidden, or computed from an expression: no column of Nsight's is.
+      if (row.Int(6) == 0) columns.emplace_back(row.Text(1));
+    }
+    sqlite3_finalize(statement);
+  }
+  return {};
+}
+
+Database::Scan::Scan(Database& database, std::string_view table,
+                     const std::vector<std::string_view>& columns)
+    : database_(database), table_(table) {
+  const auto found = database.tables_.find(table_);
+  if (found == database.tables_.end()) return;
+  std::string query = "SELECT ";
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (i > 0) query += ", ";
+    const auto& has = found->second;
+    const auto column = std::find_if(has.begin(), has.end(), [&](const std::string& name) {
+      return SameName(name, columns[i]);
+    });
+    query += column == has.end() ? "NULL" : Quoted(*column);
+  }
+  query += " FROM " + Quoted(table_);
+  if (sqlite3_prepare_v2(database.handle_, query.c_str(), -1, &statement_, nullptr) != SQLITE_OK) {
+    Fail(sqlite3_errmsg(database.handle_));
+  }
+}
+
+Database::Scan::~Scan() { sqlite3_finalize(statement_); }
+
+bool Database::Scan::Next() {
+  if (statement_ == nullptr) return false;
+  const int result = sqlite3_step(statement_);
+  if (result == SQLITE_ROW) {
+    if (database_.rows_left_ > 0) {
+      --database_.rows_left_;
+      return true;
+    }
+    Fail("it has more rows than bytes for them");
+    return false;
+  }
+  if (result != SQLITE_DONE) Fail(sqlite3_errmsg(database_.handle_));
+  return false;
+}
+
+void Database::Scan::Fail(const std::string& why) {
+  database_.damage_.push_back("table " + table_ + ": " + why + "; what comes behind is left out");
+}
+
+}  // namespace stallscope::importers::nsys

@@ -1,0 +1,393 @@
+#include "analyzer/importers/nsys/nsys.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/importers/foreign/id_table.h"
+#include "analyzer/importers/foreign/launches.h"
+#include "analyzer/importers/foreign/run_builder.h"
+#include "analyzer/importers/nsys/copy_kinds.h"
+#include "analyzer/importers/nsys/database.h"
+#include "analyzer/importers/nsys/marked_ranges.h"
+#include "analyzer/importers/nsys/range_names.h"
+
+namespace stallscope::importers::nsys {
+namespace {
+
+using trace::SpanActivity;
+using trace::WaitCause;
+
+constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr std::string_view kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr std::string_view kCudaCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
+constexpr std::string_view kRanges = "NVTX_EVENTS";
+constexpr std::string_view kSystemCalls = "OSRT_API";
+
+// Of NVTX_EVENTS.eventType; others are marks and names.
+constexpr int64_t kPushPop = 59;
+constexpr int64_t kStartEnd = 60;
+
+// A thread: vendor, machine, process and thread in one number, the last two with 24 bits each.
+constexpr uint64_t kThreadBits = 24;
+constexpr uint64_t kThreadMask = (uint64_t{1} << kThreadBits) - 1;
+
+// Numbers are a process's own.
+uint64_t LaunchKey(int64_t global_id, int64_t correlation) {
+  return static_cast<uint64_t>(global_id) >> kThreadBits << 32 |
+         (static_cast<uint64_t>(correlation) & 0xffffffffu);
+}
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+// What a thread waited for in a call of the system's library; nothing where it worked.
+std::optional<WaitCause> WaitIn(std::string_view call) {
+  for (const std::string_view io : {"read", "pread", "readv", "preadv", "fread", "recv"}) {
+    if (StartsWith(call, io)) return WaitCause::kIo;
+  }
+  for (const std::string_view lock : {"pthread_mutex_lock", "pthread_rwlock"}) {
+    if (StartsWith(call, lock)) return WaitCause::kLock;
+  }
+  for (const std::string_view wait : {"pthread_cond", "sem_", "poll", "ppoll", "epoll_", "select",
+                                      "nanosleep", "usleep", "sleep", "futex", "pthread_join"}) {
+    if (StartsWith(call, wait)) return WaitCause::kUnknown;
+  }
+  return std::nullopt;
+}
+
+// "iteration" of "iteration 12".
+std::string WithoutNumber(std::string_view text) {
+  const size_t end = text.find_last_not_of("0123456789 _-#:=[]");
+  return std::string(end == std::string_view::npos ? text : text.substr(0, end + 1));
+}
+
+struct Text {
+  std::string text;
+  trace::StringId id;
+};
+
+class Importer {
+ public:
+  Importer(Database& database, const std::string& path)
+      : database_(database), builder_(path, "nsys"), copy_kinds_(database) {}
+
+  model::Run Run() {
+    Describe();
+    ReadTexts();
+    ReadThreadNames();
+    ReadCudaCalls();
+    ReadCalls(kSystemCalls, SpanActivity::kFunction);
+    ReadCalls("CUDNN_EVENTS", SpanActivity::kOperator);
+    ReadCalls("CUBLAS_EVENTS", SpanActivity::kOperator);
+    ReadRanges();
+    launches_.Sort();
+    ReadKernels();
+    ReadCopies();
+    ReadMemsets();
+    MarkedRanges marked;
+    marked.keys = std::move(keys_);
+    marked.texts = std::move(key_texts_);
+    for (auto& [id, thread] : threads_) marked.threads.push_back(std::move(thread.marked));
+    const MarksSeen seen = AddMarkedRanges(marked, builder_);
+    SayLimits(seen);
+    for (const std::string& damage : database_.damage()) builder_.Warn(damage);
+    return builder_.Finish(seen.steps);
+  }
+
+ private:
+  struct Thread {
+    MarkedThread marked;
+    TrackId detail;
+  };
+
+  void Describe() {
+    trace::RunInfo& info = builder_.info();
+    std::string version;
+    database_.ForEach("META_DATA_EXPORT", {"name", "value"}, [&](const Row& row) {
+      const std::string_view name = row.Text(0);
+      if (name == "EXPORT_SCHEMA_VERSION") version = row.Text(1);
+      if (name == "EXPORT_HOST") info.host.name = row.Text(1);
+      if (name == "EXPORT_PRODUCT_VERSION")
+        info.tool = "Nsight Systems " + std::string(row.Text(1));
+    });
+    builder_.SetFormat("nsys", version);
+    CheckVersion(version);
+    info.device.kind = "cuda";
+    bool first = true;
+    database_.ForEach("TARGET_INFO_GPU", {"name", "totalMemory"}, [&](const Row& row) {
+      if (!std::exchange(first, false)) return;
+      info.device.name = row.Text(0);
+      info.device.memory_bytes = static_cast<uint64_t>(std::max<int64_t>(0, row.Int(1)));
+    });
+    database_.ForEach("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "systemClockNs"},
+                      [&](const Row& row) {
+                        // Older exports count from the session's start.
+                        builder_.SetRealtimeAhead(row.Int(0) - row.Int(1));
+                      });
+  }
+
+  void CheckVersion(const std::string& version) {
+    int major = 0;
+    int minor = 0;
+    const char* const end = version.data() + version.size();
+    const auto read = std::from_chars(version.data(), end, major);
+    if (read.ec == std::errc() && read.ptr != end) std::from_chars(read.ptr + 1, end, minor);
+    const bool known =
+        std::pair(major, minor) >= std::pair(2, 9) && std::pair(major, minor) <= std::pair(3, 25);
+    if (!version.empty() && !known) {
+      builder_.Warn("its schema is " + version +
+                    ", and 2.9 to 3.25 are known: read by the names of its columns");
+    }
+  }
+
+  void ReadTexts() {
+    database_.ForEach("StringIds", {"id", "value"},
+                      [&](const Row& row) { texts_[row.Int(0)].text = row.Text(1); });
+  }
+  std::string_view TextOf(int64_t id) const {
+    const Text* text = texts_.Find(id);
+    return text == nullptr ? std::string_view() : std::string_view(text->text);
+  }
+  trace::StringId InternText(int64_t id) {
+    if (texts_.Find(id) == nullptr) return builder_.Intern("(no name)");
+    Text& text = texts_[id];
+    if (!text.id.known()) text.id = builder_.Intern(text.text);
+    return text.id;
+  }
+
+  void ReadThreadNames() {
+    database_.ForEach("ThreadNames", {"globalTid", "nameId"},
+                      [&](const Row& row) { thread_names_[row.Int(0)] = TextOf(row.Int(1)); });
+  }
+
+  Thread& ThreadOf(int64_t global_id) {
+    if (last_thread_ != nullptr && last_thread_id_ == global_id) return *last_thread_;
+    const auto [place, fresh] = threads_.try_emplace(global_id);
+    Thread& thread = place->second;
+    if (fresh) {
+      const uint64_t number = static_cast<uint64_t>(global_id) & kThreadMask;
+      const auto name = thread_names_.find(global_id);
+      thread.marked.name = name != thread_names_.end() && !name->second.empty()
+                               ? name->second
+                               : "thread " + std::to_string(number);
+      thread.marked.number = number;
+      trace::TrackInfo info;
+      info.name = thread.marked.name;
+      info.kind = trace::TrackKind::kDetail;
+      info.thread = number;
+      thread.detail = builder_.Track(info);
+    }
+    last_thread_ = &thread;
+    last_thread_id_ = global_id;
+    return thread;
+  }
+
+  uint16_t ClassOf(SpanActivity activity, int64_t text) {
+    const auto [place, fresh] = classes_.try_emplace(text << 3 | static_cast<int64_t>(activity));
+    if (fresh) place->second = builder_.Detail(activity, InternText(text));
+    return place->second;
+  }
+
+  void ReadCudaCalls() {
+    database_.ForEach(kCudaCalls, {"start", "end", "globalTid", "correlationId", "nameId"},
+                      [&](const Row& row) {
+                        const int64_t start = row.Int(0);
+                        const int64_t global_id = row.Int(2);
+                        Thread& thread = ThreadOf(global_id);
+                        builder_.AddSpan(thread.detail, ClassOf(SpanActivity::kRuntime, row.Int(4)),
+                                         start, EndOf(row, start));
+                        launches_.Add(LaunchKey(global_id, row.Int(3)), start);
+                        if (!thread.marked.launches) {
+                          const std::string_view name = TextOf(row.Int(4));
+                          thread.marked.launches = name.find("Launch") != std::string_view::npos ||
+                                                   name.find("Memcpy") != std::string_view::npos;
+                        }
+                      });
+  }
+
+  void ReadCalls(std::string_view table, SpanActivity activity) {
+    const bool system = table == kSystemCalls;
+    database_.ForEach(table, {"start", "end", "globalTid", "nameId"}, [&](const Row& row) {
+      const int64_t start = row.Int(0);
+      const int64_t end = EndOf(row, start);
+      Thread& thread = ThreadOf(row.Int(2));
+      builder_.AddSpan(thread.detail, ClassOf(activity, row.Int(3)), start, end);
+      if (!system) return;
+      if (const auto cause = WaitIn(TextOf(row.Int(3)))) {
+        thread.marked.waits.push_back({start, end, *cause});
+      }
+    });
+  }
+
+  void ReadRanges() {
+    database_.ForEach(
+        kRanges, {"start", "end", "eventType", "text", "textId", "globalTid"}, [&](const Row& row) {
+          const int64_t type = row.Int(2);
+          if (row.IsNull(0) || (!row.IsNull(2) && type != kPushPop && type != kStartEnd)) return;
+          if (row.IsNull(1)) {
+            builder_.Count("ranges were open when the recording ended: left out");
+            return;
+          }
+          const int64_t start = row.Int(0);
+          const int64_t end = row.Int(1);
+          Thread& thread = ThreadOf(row.Int(5));
+          const std::string_view text = row.IsNull(3) ? TextOf(row.Int(4)) : row.Text(3);
+          builder_.AddSpan(thread.detail, RangeClass(text), start, end);
+          if (IsFrameworkOp(text)) return;
+          thread.marked.ranges.push_back(
+              {start, std::max(start, end), KeyOf(text), RangeNumber(text)});
+        });
+  }
+  uint16_t RangeClass(std::string_view text) {
+    const SpanActivity activity =
+        IsFrameworkOp(text) ? SpanActivity::kOperator : SpanActivity::kAnnotation;
+    // "aten::copy_" of "aten::copy_, op_id = 7": a kind of its own each would be one too many.
+    const std::string_view name = text.substr(0, text.find(", op_id = "));
+    return builder_.Detail(activity, builder_.Intern(name.empty() ? "(no name)" : name));
+  }
+  uint32_t KeyOf(std::string_view text) {
+    std::string key = RangeKey(text);
+    const auto [place, fresh] = key_numbers_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
+    if (fresh) {
+      keys_.push_back(std::move(key));
+      key_texts_.push_back(WithoutNumber(text));
+    }
+    return place->second;
+  }
+
+  // An event that was open when the recording ended has no end.
+  static int64_t EndOf(const Row& row, int64_t start) { return row.IsNull(1) ? start : row.Int(1); }
+
+  TrackId StreamOf(int64_t global_id, int64_t device, int64_t stream) {
+    const auto [place, fresh] =
+        streams_.try_emplace({static_cast<uint64_t>(global_id) >> kThreadBits, device, stream});
+    if (fresh) {
+      trace::TrackInfo info;
+      info.name = "stream " + std::to_string(stream);
+      info.kind = trace::TrackKind::kStream;
+      info.thread = static_cast<uint64_t>(stream);
+      info.device = static_cast<uint32_t>(device);
+      place->second = builder_.Track(info);
+    }
+    return place->second;
+  }
+
+  void ReadKernels() {
+    database_.ForEach(kKernels,
+                      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
+                       "shortName", "demangledName", "graphId"},
+                      [&](const Row& row) {
+                        trace::Kernel kernel;
+                        kernel.start_ns = row.Int(0);
+                        kernel.end_ns = EndOf(row, kernel.start_ns);
+                        kernel.track = StreamOf(row.Int(5), row.Int(2), row.Int(3));
+                        kernel.correlation = static_cast<uint64_t>(row.Int(4));
+                        kernel.enqueued_ns = launches_.StartOf(LaunchKey(row.Int(5), row.Int(4)));
+                        kernel.graph = static_cast<uint64_t>(row.Int(8));
+                        kernel.name = InternText(row.IsNull(6) ? row.Int(7) : row.Int(6));
+                        builder_.Add(kernel);
+                      });
+  }
+
+  void ReadCopies() {
+    database_.ForEach(kCopies,
+                      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
+                       "bytes", "copyKind", "srcKind", "dstKind"},
+                      [&](const Row& row) {
+                        trace::Copy copy;
+                        copy.start_ns = row.Int(0);
+                        copy.end_ns = EndOf(row, copy.start_ns);
+                        copy.track = StreamOf(row.Int(5), row.Int(2), row.Int(3));
+                        copy.correlation = static_cast<uint64_t>(row.Int(4));
+                        copy.enqueued_ns = launches_.StartOf(LaunchKey(row.Int(5), row.Int(4)));
+                        copy.bytes = static_cast<uint64_t>(std::max<int64_t>(0, row.Int(6)));
+                        copy.direction = copy_kinds_.DirectionOf(row.Int(7));
+                        const int64_t from = row.IsNull(8) ? -1 : row.Int(8);
+                        const int64_t to = row.IsNull(9) ? -1 : row.Int(9);
+                        copy.memory = copy_kinds_.MemoryOf(copy.direction, from, to);
+                        builder_.Add(copy);
+                      });
+  }
+
+  void ReadMemsets() {
+    const uint16_t span_class = builder_.Detail(SpanActivity::kMemset, builder_.Intern("Memset"));
+    database_.ForEach(kMemsets, {"start", "end", "deviceId", "streamId", "globalPid"},
+                      [&](const Row& row) {
+                        const int64_t start = row.Int(0);
+                        builder_.AddSpan(StreamOf(row.Int(4), row.Int(2), row.Int(3)), span_class,
+                                         start, EndOf(row, start));
+                      });
+  }
+
+  void SayLimits(const MarksSeen& seen) {
+    if (!seen.loader) {
+      builder_.Limit(
+          "stages: no range marks where the trainer fetches a batch; mark it with NVTX "
+          "(nvtx.range_push(\"data loading\")) to see what it waits for");
+    }
+    if (!database_.Has(kCudaCalls)) {
+      builder_.Limit(
+          "launch: calls into CUDA were not recorded; record with --trace=cuda,nvtx,osrt");
+    }
+    builder_.Limit("throughput: Nsight does not know how many samples a step has");
+    builder_.Limit("stages: Nsight's exports do not say how long each call had a core");
+  }
+
+  Database& database_;
+  RunBuilder builder_;
+  const CopyKinds copy_kinds_;
+  IdTable<Text> texts_;
+  std::unordered_map<int64_t, std::string> thread_names_;
+  std::map<int64_t, Thread> threads_;
+  Thread* last_thread_ = nullptr;
+  int64_t last_thread_id_ = 0;
+  std::unordered_map<int64_t, uint16_t> classes_;
+  std::vector<std::string> keys_;
+  std::vector<std::string> key_texts_;
+  std::unordered_map<std::string, uint32_t> key_numbers_;
+  Launches launches_;
+  std::map<std::tuple<uint64_t, int64_t, int64_t>, TrackId> streams_;
+};
+
+}  // namespace
+
+bool LooksLikeDatabase(std::string_view head) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  return StartsWith(head, kMagic);
+}
+
+Result<model::Run> ReadNsys(ByteSource& source) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, Database::Open(source));
+  constexpr std::array kTables = {kKernels,
+                                  kCopies,
+                                  kMemsets,
+                                  kCudaCalls,
+                                  kRanges,
+                                  kSystemCalls,
+                                  std::string_view("META_DATA_EXPORT")};
+  const bool any = std::any_of(kTables.begin(), kTables.end(),
+                               [&](std::string_view table) { return database->Has(table); });
+  if (!any) {
+    return Error{
+        ErrorKind::kInput,
+        "this is no trace: it looks like an SQLite database, but has none of the tables of "
+        "Nsight Systems",
+        source.path(), "export the report with nsys export --type sqlite"};
+  }
+  model::Run run = Importer(*database, source.path()).Run();
+  if (const auto damage = source.Damage()) {
+    run.quality.warnings.push_back(source.path() + ": " + *damage);
+  }
+  return run;
+}
+
+}  // namespace stallscope::importers::nsys

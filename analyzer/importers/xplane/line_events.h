@@ -1,0 +1,139 @@
+// The events of one line, from front to back. Private to the room. Header-only: the hot loop.
+#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_
+#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "analyzer/base/result.h"
+#include "analyzer/importers/xplane/space_bytes.h"
+#include "analyzer/importers/xplane/space_index.h"
+#include "analyzer/importers/xplane/stat.h"
+#include "analyzer/importers/xplane/wire.h"
+
+namespace stallscope::importers::xplane {
+
+struct Event {
+  int64_t name = 0;  // in Plane::event_names
+  int64_t offset_ps = 0;
+  int64_t duration_ps = 0;
+  bool aggregated = false;  // a sum over many, without a place in time
+};
+
+// What became of a line's bytes.
+struct LineRead {
+  uint64_t events = 0;
+  uint64_t unreadable = 0;  // messages that are no event
+  uint64_t bad_from = 0;    // 0: the line was read to its end
+};
+
+constexpr uint32_t kEventField = 4;
+constexpr uint64_t kMostEventBytes = uint64_t{16} << 20;
+
+inline bool ReadEvent(std::string_view message, const StatNames& names, Event& event,
+                      EventStats& stats) {
+  event = {};
+  stats.Clear();
+  WireReader reader(message);
+  while (reader.Next()) {
+    switch (reader.field()) {
+      case 1:
+        event.name = reader.Signed();
+        break;
+      case 2:
+        event.offset_ps = reader.Signed();
+        break;
+      case 3:
+        event.duration_ps = reader.Signed();
+        break;
+      case 5:
+        event.aggregated = true;
+        break;
+      case 4: {
+        const std::string_view bytes = reader.Bytes();
+        // A stat begins with its name, and most are of no interest.
+        uint64_t id = 0;
+        if (bytes.size() < 2 || bytes[0] != 0x08) break;
+        if (ReadVarint(bytes.data() + 1, bytes.data() + bytes.size(), id) == nullptr) break;
+        const StatName* name = names.Find(static_cast<int64_t>(id));
+        if (name == nullptr || name->role == StatRole::kNone) break;
+        stats.Add(name->role, ReadStat(bytes), names);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return reader.ok();
+}
+
+// Calls take(event, stats) for each; `stats` has those that have a role, and what their texts point
+// to is good during the call. An error is the disk's.
+template <class Take>
+Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNames& names,
+                              Take&& take) {
+  constexpr size_t kHeadBytes = 20;
+  LineRead read;
+  Event event;
+  EventStats stats;
+  uint64_t offset = line.events_from;
+  size_t least = kHeadBytes;
+  while (offset < line.end) {
+    STALLSCOPE_ASSIGN_OR_RETURN(std::string_view view, bytes.From(offset, least));
+    if (view.size() < std::min<uint64_t>(least, line.end - offset)) {
+      read.bad_from = offset;  // the file has become shorter
+      return read;
+    }
+    const bool last = view.size() >= line.end - offset;
+    view = view.substr(0, static_cast<size_t>(std::min<uint64_t>(view.size(), line.end - offset)));
+    const char* const begin = view.data();
+    const char* const end = begin + view.size();
+    const char* at = begin;
+    least = kHeadBytes;
+    uint64_t skip = 0;  // past what is in view
+    while (at < end && (last || static_cast<size_t>(end - at) >= kHeadBytes)) {
+      uint64_t tag = 0;
+      uint64_t length = 0;
+      const char* from = ReadVarint(at, end, tag);
+      if (from != nullptr && (tag & 7) <= 2 && (tag & 7) != 1) from = ReadVarint(from, end, length);
+      if (from == nullptr || tag >> 3 == 0 || (tag & 7) == 1 || (tag & 7) > 2) {
+        read.bad_from = offset + static_cast<uint64_t>(at - begin);
+        return read;
+      }
+      if ((tag & 7) == 0) {
+        at = from;
+        continue;
+      }
+      const auto left = static_cast<uint64_t>(end - from);
+      if (tag >> 3 != kEventField || length > kMostEventBytes) {
+        read.unreadable += tag >> 3 == kEventField ? 1 : 0;
+        skip = length > left ? length - left : 0;
+        at = length > left ? end : from + length;
+        continue;
+      }
+      if (length > left) {
+        // Cut off by the line's end, or by the window's.
+        if (last) {
+          read.bad_from = offset + static_cast<uint64_t>(at - begin);
+          return read;
+        }
+        least = static_cast<size_t>(from - at) + static_cast<size_t>(length);
+        break;
+      }
+      if (ReadEvent({from, static_cast<size_t>(length)}, names, event, stats)) {
+        ++read.events;
+        take(static_cast<const Event&>(event), static_cast<const EventStats&>(stats));
+      } else {
+        ++read.unreadable;
+      }
+      at = from + length;
+    }
+    offset += static_cast<uint64_t>(at - begin) + skip;
+  }
+  return read;
+}
+
+}  // namespace stallscope::importers::xplane
+
+#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_

@@ -1,0 +1,35 @@
+// Which thread trains, and where its steps begin. Private to the room; any thread.
+//
+// In this order: events with a step's number (tf.profiler's Trace, Keras, JAX's
+// StepTraceAnnotation); the `Steps` lines that a profiler made of the devices' work; the waits for
+// batches, which RunBuilder finds itself; the calls of the function that the trainer calls again
+// and again.
+#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_STEPS_H_
+#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_STEPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/importers/foreign/step_marks.h"
+#include "analyzer/importers/xplane/host_event.h"
+
+namespace stallscope::importers::xplane {
+
+// Its place in HostEvents::threads; their number where no thread looks like one.
+size_t FindTrainer(const HostEvents& host);
+
+// The steps of the trainer that have a number.
+std::vector<StepMark> NumberedSteps(const HostEvents& host, size_t trainer);
+
+struct CalledSteps {
+  std::string function;
+  std::vector<StepMark> marks;
+};
+// At least three calls of one function; of several that which took longest. Each lasts to the next.
+std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer);
+
+}  // namespace stallscope::importers::xplane
+
+#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_STEPS_H_

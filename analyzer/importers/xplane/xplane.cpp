@@ -1,0 +1,196 @@
+#include "analyzer/importers/xplane/xplane.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/importers/foreign/run_builder.h"
+#include "analyzer/importers/xplane/device_plane.h"
+#include "analyzer/importers/xplane/host_plane.h"
+#include "analyzer/importers/xplane/space_bytes.h"
+#include "analyzer/importers/xplane/space_index.h"
+#include "analyzer/importers/xplane/steps.h"
+#include "analyzer/importers/xplane/tf_data.h"
+#include "analyzer/importers/xplane/times.h"
+
+namespace stallscope::importers::xplane {
+namespace {
+
+// The kind of a device as its plane's name says it: "gpu" of "/device:GPU:0".
+std::string DeviceKind(std::string_view plane) {
+  constexpr std::string_view kStart = "/device:";
+  std::string kind(plane.substr(kStart.size(), plane.find(':', kStart.size()) - kStart.size()));
+  std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return kind;
+}
+
+class Importer {
+ public:
+  Importer(SpaceBytes& bytes, SpaceIndex index, const std::string& path)
+      : index_(std::move(index)),
+        times_(index_.planes),
+        builder_(path, "xplane"),
+        host_(bytes, times_, builder_),
+        devices_(bytes, times_, host_.launches(), builder_) {}
+
+  Result<model::Run> Run() {
+    Describe();
+    for (const Plane& plane : index_.planes) {
+      if (IsDevicePlane(plane)) continue;
+      STALLSCOPE_RETURN_IF_ERROR(host_.Add(plane));
+    }
+    host_.launches().Sort();
+    for (const Plane& plane : index_.planes) {
+      if (IsDevicePlane(plane)) STALLSCOPE_RETURN_IF_ERROR(devices_.Add(plane));
+    }
+    const size_t trainer = FindTrainer(host_.events());
+    pipeline_ = AddPipeline(host_.events(), trainer, builder_);
+    AddTotals("eager ops", host_.eager_ops());
+    AddTotals("compilations", host_.compilations());
+    std::vector<StepMark> marks = Marks(trainer);
+    for (StepMark& mark : marks) mark.samples = pipeline_.samples_per_batch;
+    SayLimits();
+    return builder_.Finish(marks);
+  }
+
+ private:
+  void Describe() {
+    trace::RunInfo& info = builder_.info();
+    if (!index_.hosts.empty()) info.host.name = index_.hosts.front();
+    for (const Plane& plane : index_.planes) {
+      const bool used = std::any_of(plane.lines.begin(), plane.lines.end(),
+                                    [](const Line& line) { return line.events_from != line.end; });
+      if (!IsDevicePlane(plane) || !used) continue;
+      info.device.kind = DeviceKind(plane.name);
+      info.device.name = plane.device_name.empty() ? plane.device_vendor : plane.device_name;
+      info.device.memory_bytes = plane.memory_bytes;
+      break;
+    }
+    if (info.device.kind.empty()) info.device.kind = "host";
+    if (times_.knows_realtime()) builder_.SetRealtimeAhead(times_.realtime_ahead_ns());
+    if (times_.mixed()) {
+      builder_.Warn(
+          "some lines say their times since 1970 and some since the recording began: the "
+          "former were brought to the latter");
+    }
+    for (const std::string& message : index_.messages) {
+      builder_.Warn("the profiler says: " + message);
+    }
+    for (const Fault& fault : index_.faults) {
+      builder_.Damaged(fault.offset, fault.bytes, fault.reason, fault.cut);
+    }
+    builder_.Count("planes, lines or names past what is kept were left out", index_.left_out);
+  }
+
+  std::vector<StepMark> Marks(size_t trainer) {
+    std::vector<StepMark> marks = NumberedSteps(host_.events(), trainer);
+    if (marks.empty()) marks = devices_.marks();
+    // Waits for batches, if there are enough of them, are found by the builder.
+    if (!marks.empty() || BatchWaits(builder_.run()).size() >= 3) return marks;
+    if (auto called = StepsOfCalls(host_.events(), trainer)) {
+      builder_.Limit("steps: this file marks none; each call of " + called->function +
+                     " begins one");
+      return std::move(called->marks);
+    }
+    return marks;
+  }
+
+  // What happened so far, and how long it took.
+  void AddTotals(const std::string& name, std::vector<HostPlanes::Occurrence>& all) {
+    if (all.empty()) return;
+    std::sort(all.begin(), all.end(),
+              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    const CounterId counts = builder_.Counter(name);
+    const CounterId times = builder_.Counter(name + " time", "ns");
+    double count = 0;
+    double ns = 0;
+    for (const HostPlanes::Occurrence& one : all) {
+      builder_.Add(trace::Sample{one.start_ns, ++count, counts});
+      builder_.Add(trace::Sample{one.start_ns, ns += static_cast<double>(one.ns), times});
+    }
+  }
+
+  void SayLimits() {
+    const bool copies = !builder_.copies().empty();
+    const bool kinds = std::any_of(
+        builder_.copies().begin(), builder_.copies().end(),
+        [](const trace::Copy& copy) { return copy.memory != trace::CopyMemory::kUnknown; });
+    if (copies && !kinds) {
+      builder_.Limit(
+          "devices.copies.memory: this profiler does not say whether the host's memory "
+          "was pinned");
+    }
+    if (pipeline_.any) {
+      builder_.Limit(
+          "stages.cpu_s: an XPlane does not tell when a thread had a core, so what a "
+          "stage's work waited for is not known");
+    } else {
+      builder_.Limit(
+          "stages: this file holds no tf.data iterators, so what prepared the batches "
+          "cannot be seen; with tf.data, record with host_tracer_level=2");
+    }
+    if (pipeline_.any && pipeline_.samples_per_batch == 0) {
+      builder_.Limit("throughput: the batch's size is not in the file");
+    }
+  }
+
+  SpaceIndex index_;
+  const TimeBase times_;
+  RunBuilder builder_;
+  HostPlanes host_;
+  DevicePlanes devices_;
+  PipelineSeen pipeline_;
+};
+
+// A plane begins with its number, where that is not 0, and its name.
+bool IsPlane(std::string_view plane) {
+  WireReader reader(plane);
+  if (!reader.Next()) return false;
+  if (reader.field() == 1 && reader.type() == WireType::kVarint && !reader.Next()) return false;
+  if (reader.field() != 2 || reader.type() != WireType::kBytes) return false;
+  const std::string_view name = reader.Bytes();
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+}
+
+}  // namespace
+
+bool LooksLikeXSpace(std::string_view head) {
+  const char* at = head.data();
+  const char* const end = at + head.size();
+  while (at != nullptr && at < end) {
+    uint64_t tag = 0;
+    uint64_t length = 0;
+    at = ReadVarint(at, end, tag);
+    if (at == nullptr || tag != 0x0a) return false;
+    at = ReadVarint(at, end, length);
+    if (at == nullptr || length > SpaceBytes::kMostBytes) return false;
+    const auto left = static_cast<uint64_t>(end - at);
+    if (length != 0) return IsPlane({at, static_cast<size_t>(std::min(length, left))});
+  }
+  return false;
+}
+
+Result<model::Run> ReadXPlane(ByteSource& source) {
+  STALLSCOPE_ASSIGN_OR_RETURN(SpaceBytes bytes, SpaceBytes::Open(source));
+  STALLSCOPE_ASSIGN_OR_RETURN(SpaceIndex index, IndexSpace(bytes));
+  const bool anything =
+      std::any_of(index.planes.begin(), index.planes.end(),
+                  [](const Plane& plane) { return !plane.name.empty() || !plane.lines.empty(); });
+  if (!anything) {
+    return Error{ErrorKind::kInput, "this XSpace holds no plane that could be read", source.path(),
+                 "record the run again"};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run,
+                              Importer(bytes, std::move(index), source.path()).Run());
+  if (const auto damage = source.Damage()) {
+    run.quality.warnings.push_back(source.path() + ": " + *damage);
+  }
+  return run;
+}
+
+}  // namespace stallscope::importers::xplane

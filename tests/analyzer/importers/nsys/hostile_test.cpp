@@ -1,0 +1,108 @@
+// Databases whose schema means harm.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "analyzer/base/file.h"
+#include "tests/analyzer/importers/nsys/made_database.h"
+
+using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using test::MadeDatabase;
+
+TEST_SUITE("fast") {
+  TEST_CASE("a database of something else is an error that says so") {
+    MadeDatabase database;
+    database.Run("CREATE TABLE moz_places (id, url);");
+    const auto run = database.Read();
+    REQUIRE(!run.ok());
+    CHECK(run.error().kind == ErrorKind::kInput);
+    CHECK(run.error().Line().find("SQLite") != std::string::npos);
+    CHECK(run.error().Line().find("nsys export --type sqlite") != std::string::npos);
+  }
+
+  TEST_CASE("views under a table's name are not run") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);"
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS "
+        "  (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start AS end FROM n;");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    CHECK(run.value().rows.kernels.empty());
+  }
+
+  TEST_CASE("columns that the schema computes are not computed") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "
+        "  end AS (length(hex(zeroblob(1000000)))), deviceId, streamId);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, deviceId, streamId) "
+        "  VALUES (7, 0, 1);");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    REQUIRE(run.value().rows.kernels.size() == 1);
+    CHECK(run.value().rows.kernels[0].end_ns == 7);
+  }
+
+  TEST_CASE("virtual tables are none") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);"
+        "CREATE VIRTUAL TABLE CUPTI_ACTIVITY_KIND_KERNEL USING fts5(start, end);");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    CHECK(run.value().rows.kernels.empty());
+  }
+
+  TEST_CASE("triggers do not fire and the file stays as it was") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);"
+        "CREATE TRIGGER t AFTER INSERT ON CUPTI_ACTIVITY_KIND_MEMSET BEGIN "
+        "  DELETE FROM CUPTI_ACTIVITY_KIND_MEMSET; END;");
+    database.Close();
+    const auto before = ReadWholeFile(database.path(), 1 << 20);
+    REQUIRE(test::ReadNsysFile(database.path()).ok());
+    CHECK(ReadWholeFile(database.path(), 1 << 20).value() == before.value());
+  }
+
+  TEST_CASE("values of the wrong kind are taken as what they can be") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, "
+        "  shortName);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', x'00ff', NULL, 1e300, 'x'), "
+        "  (9223372036854775807, -9223372036854775808, -1, 0, 99);");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    CHECK(run.value().rows.kernels.size() == 2);
+    CHECK(!run.value().quality.warnings.empty());
+  }
+
+  TEST_CASE("a file that breaks off is an error, or gives what was there") {
+    MadeDatabase database;
+    database.Run("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);");
+    for (int i = 0; i < 50; ++i) {
+      database.Run("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + std::to_string(i) + ", " +
+                   std::to_string(i + 1) + ", 0, 0);");
+    }
+    database.Close();
+    const std::string whole = ReadWholeFile(database.path(), 1 << 20).value();
+    for (size_t size = 100; size < whole.size(); size += 512) {
+      REQUIRE(WriteFileAtomically(database.path(), whole.substr(0, size)).ok());
+      const auto run = test::ReadNsysFile(database.path());
+      if (!run.ok()) CHECK(run.error().Line().find('\n') == std::string::npos);
+    }
+  }
+
+  TEST_CASE("a name that would be part of an address opens its own file") {
+    const test::ScratchDir folder;
+    const std::string path = folder / "a?mode=rwc&b#c d%41.sqlite";
+    MadeDatabase database;
+    database.Run("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);");
+    database.Close();
+    REQUIRE(std::rename(database.path().c_str(), path.c_str()) == 0);
+    CHECK(test::ReadNsysFile(path).ok());
+  }
+}

@@ -1,0 +1,121 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/importers/nsys/range_names.h"
+#include "tests/analyzer/importers/nsys/made_database.h"
+
+using namespace stallscope;                   // NOLINT(google-build-using-namespace)
+using namespace stallscope::importers::nsys;  // NOLINT(google-build-using-namespace)
+using test::MadeDatabase;
+
+namespace {
+
+void Begin(MadeDatabase& database) {
+  database.Run(
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+      "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'decode'), (3, 'read'), "
+      "  (4, 'pthread_cond_wait');"
+      "CREATE TABLE NVTX_EVENTS (start, end, eventType, text, textId, globalTid);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 83886089, 1, 1);"
+      "CREATE TABLE OSRT_API (start, end, globalTid, nameId);");
+}
+
+void Range(MadeDatabase& database, int start, int end, const std::string& text,
+           const std::string& thread = test::kThread) {
+  database.Run("INSERT INTO NVTX_EVENTS VALUES (" + std::to_string(start) + ", " +
+               std::to_string(end) + ", 59, '" + text + "', NULL, " + thread + ");");
+}
+
+StageId Find(const model::Run& run, const std::string& name) {
+  for (const auto& stage : run.stages) {
+    if (stage.name == name) return stage.id;
+  }
+  return StageId::None();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a range's text says what it is") {
+    CHECK(RangeKey("Train Step 12") == "train step");
+    CHECK(RangeKey("iteration_3") == "iteration");
+    CHECK(RangeKey("ProfilerStep#7") == "profilerstep");
+    CHECK(RangeNumber("epoch 2 step 31") == 31);
+    CHECK(!RangeNumber("step").has_value());
+    CHECK(StepRank("profilerstep") > StepRank("train step"));
+    CHECK(StepRank("train step") > StepRank("iteration"));
+    CHECK(StepRank("optimizer step") == 0);
+    CHECK(StepRank("stepping") == 0);
+    CHECK(StepRank("forward") == 0);
+    CHECK(IsLoader(RangeKey("enumerate(DataLoader)#_Multi.__next__")));
+    CHECK(IsLoader(RangeKey("data_loading")));
+    CHECK(!IsLoader(RangeKey("metadata")));
+    CHECK(IsFrameworkOp("aten::copy_, op_id = 991065"));
+    CHECK(!IsFrameworkOp("copy to device"));
+  }
+
+  TEST_CASE("ranges are steps, fetches and stages") {
+    MadeDatabase database;
+    Begin(database);
+    for (int step = 0; step < 4; ++step) {
+      const int at = 1'000 * (step + 1);
+      Range(database, at, at + 900, "step " + std::to_string(10 + step));
+      Range(database, at, at + 700, "data loading");
+      Range(database, at + 700, at + 900, "optimizer step " + std::to_string(step));
+      // A worker that launches nothing: by the name's number, and reading for a while.
+      database.Run("INSERT INTO NVTX_EVENTS VALUES (" + std::to_string(at) + ", " +
+                   std::to_string(at + 680) + ", 59, NULL, 2, 83886099);");
+      database.Run("INSERT INTO OSRT_API VALUES (" + std::to_string(at + 100) + ", " +
+                   std::to_string(at + 200) + ", 83886099, 3);");
+    }
+    const auto read = database.Read();
+    REQUIRE(read.ok());
+    const model::Run& run = read.value();
+    REQUIRE(run.rows.steps.size() == 4);
+    CHECK(run.rows.steps[0].index == 10);
+    CHECK(run.rows.steps[1].requested_ns == 2'000);
+    const StageId decode = Find(run, "decode");
+    const StageId loader = Find(run, "data loading");
+    REQUIRE(decode.known());
+    REQUIRE(loader.known());
+    CHECK(run.stages[loader.value].inputs == std::vector<StageId>{decode});
+    const attribution::Attribution a = attribution::Attribute(run);
+    CHECK(a.breakdown[attribution::At(attribution::Category::kInputStall)]->ns == 2'800);
+    int64_t io = 0;
+    int64_t decoding = 0;
+    for (const auto& blame : a.blame) {
+      if (blame.stage != decode) continue;
+      (blame.cause == attribution::Cause::kIo ? io : decoding) += blame.ns;
+    }
+    CHECK(io == 400);
+    CHECK(decoding >= 2'320);
+  }
+
+  TEST_CASE("what comes as often as steps is none") {
+    MadeDatabase database;
+    Begin(database);
+    for (int i = 0; i < 5; ++i) {
+      Range(database, 100 * i, 100 * i + 50, "forward");
+      Range(database, 100 * i + 50, 100 * i + 90, "optimizer step");
+    }
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    CHECK(run.value().rows.steps.empty());
+  }
+
+  TEST_CASE("ranges without an end are left out and counted") {
+    MadeDatabase database;
+    Begin(database);
+    database.Run(
+        "INSERT INTO NVTX_EVENTS VALUES (5, NULL, 59, 'open', NULL, 83886089);"
+        "INSERT INTO NVTX_EVENTS VALUES (5, 9, 34, 'a mark', NULL, 83886089);"
+        "INSERT INTO NVTX_EVENTS VALUES (NULL, NULL, 75, 'a domain', NULL, NULL);");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    REQUIRE(run.value().quality.warnings.size() == 1);
+    CHECK(run.value().quality.warnings[0].find("1 ranges") != std::string::npos);
+  }
+}

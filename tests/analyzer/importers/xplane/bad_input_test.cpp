@@ -1,0 +1,111 @@
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+
+#include "tests/analyzer/importers/xplane/read.h"
+#include "tests/support/made_space.h"
+
+using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using importers::xplane::LooksLikeXSpace;
+using test::BytesField;
+using test::MadePlane;
+using test::NumberField;
+
+namespace {
+
+std::string Small() {
+  MadePlane host("/host:CPU");
+  std::string events;
+  for (uint64_t i = 0; i < 20; ++i) {
+    events += host.Event("train", i * 10'000, 9'000, host.Number("step_num", i));
+    events += host.Event("Iterator::Root", i * 10'000, 1'000, host.Number("id", 7));
+  }
+  host.Line(1, "python", 0, events);
+  MadePlane gpu("/device:GPU:0");
+  gpu.Line(1, "Stream #1(Compute)", 0, gpu.Event("kernel", 0, 5'000));
+  return host.Bytes() + gpu.Bytes() + BytesField(4, "a host");
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("an XSpace is told by its first bytes") {
+    CHECK(LooksLikeXSpace(Small()));
+    CHECK(LooksLikeXSpace(Small().substr(0, 40)));
+    CHECK(LooksLikeXSpace(BytesField(1, NumberField(1, 4) + BytesField(2, "/host:metadata"))));
+    // A tf.train.Example, a GraphDef, text, and nothing.
+    CHECK(!LooksLikeXSpace(BytesField(1, BytesField(1, BytesField(1, "image")))));
+    CHECK(!LooksLikeXSpace(BytesField(1, BytesField(1, "node") + BytesField(2, "Const"))));
+    CHECK(!LooksLikeXSpace("\n# a page that begins with an empty line"));
+    CHECK(!LooksLikeXSpace(""));
+    CHECK(!LooksLikeXSpace(BytesField(1, BytesField(2, std::string("\x01\x02", 2)))));
+  }
+
+  TEST_CASE("a file that breaks off gives what was there, and says so") {
+    const std::string whole = Small();
+    for (size_t size = 1; size < whole.size(); ++size) {
+      const auto run = test::ReadSpace(whole.substr(0, size));
+      if (!run.ok()) {
+        CHECK(run.error().kind == ErrorKind::kInput);
+        CHECK(size < 16);
+        continue;
+      }
+      CHECK(run.value().rows.steps.size() <= 20);
+    }
+    const auto cut = test::ReadSpace(whole.substr(0, 300));
+    REQUIRE(cut.ok());
+    CHECK(cut.value().quality.cut_at.has_value());
+    CHECK(!cut.value().quality.warnings.empty());
+  }
+
+  TEST_CASE("flipped bytes never do harm") {
+    const std::string whole = Small();
+    std::mt19937 random(7);
+    for (int i = 0; i < 300; ++i) {
+      std::string bytes = whole;
+      for (int flip = 0; flip < 3; ++flip) {
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+      }
+      const auto run = test::ReadSpace(bytes);
+      if (run.ok()) CHECK(run.value().tracks.size() < 10);
+    }
+  }
+
+  TEST_CASE("lengths and numbers that lie cost nothing") {
+    // A line of 2^60 bytes in a plane of 30, names with the largest numbers, times past all limits.
+    const std::string endless = BytesField(2, "/host:CPU") + test::Varint(3 << 3 | 2) +
+                                test::Varint(uint64_t{1} << 60) + "abc";
+    CHECK(test::ReadSpace(BytesField(1, endless)).ok());
+
+    MadePlane host("/host:CPU");
+    host.Line(~uint64_t{0}, "python", uint64_t{1} << 63,
+              host.Event("a", uint64_t{1} << 63, ~uint64_t{0}) +
+                  host.Event("b", ~uint64_t{0} >> 1, ~uint64_t{0} >> 1) +
+                  BytesField(4, NumberField(1, ~uint64_t{0}) + NumberField(5, 1'000'000'000)));
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    REQUIRE(run.value().tracks.size() >= 1);
+    CHECK(run.value().tracks[0].spans.size() == 2);
+    CHECK(!run.value().quality.warnings.empty());
+  }
+
+  TEST_CASE("an XSpace without a plane is an error of one line") {
+    const auto run = test::ReadSpace(BytesField(4, "a host"));
+    REQUIRE(!run.ok());
+    CHECK(run.error().kind == ErrorKind::kInput);
+    CHECK(run.error().Line().find('\n') == std::string::npos);
+  }
+
+  TEST_CASE("fields that a later version brings are stepped over") {
+    MadePlane host("/host:CPU");
+    const std::string event =
+        BytesField(4, NumberField(1, host.EventId("a")) + NumberField(2, 1'000) +
+                          NumberField(3, 1'000) + BytesField(99, "new") + NumberField(100, 7));
+    host.Line(1, "python", 0, BytesField(77, "new") + event + BytesField(78, "new") + event);
+    const auto run = test::ReadSpace(host.Bytes() + BytesField(79, "new"));
+    REQUIRE(run.ok());
+    CHECK(run.value().tracks[0].spans.size() == 2);
+    CHECK(run.value().quality.warnings.empty());
+  }
+}

@@ -1,0 +1,84 @@
+#include <doctest/doctest.h>
+
+#include "tests/analyzer/importers/xplane/read.h"
+#include "tests/support/made_space.h"
+
+using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using test::MadePlane;
+
+TEST_SUITE("fast") {
+  TEST_CASE("events with a number are steps, whatever their name") {
+    MadePlane host("/host:CPU");
+    host.Line(1, "python", 50,
+              host.Event("my loop", 0, 9'000, host.Number("step_num", 7)) +
+                  host.Event("my loop", 10'000, 9'000, host.Number("step_num", 8)) +
+                  host.Event("my loop", 20'000, 9'000));
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    const auto& steps = run.value().rows.steps;
+    REQUIRE(steps.size() == 2);
+    CHECK(steps[0].index == 7);
+    CHECK(steps[0].requested_ns == 50);
+    CHECK(steps[1].requested_ns == 60);
+    CHECK(steps[1].device_done_ns == 69);
+  }
+
+  TEST_CASE("without numbers the function that is called again and again makes the steps") {
+    MadePlane host("/host:CPU");
+    std::string events = host.Event("PjitFunction(init)", 0, 900'000);  // it compiles
+    for (uint64_t call = 0; call < 4; ++call) {
+      const uint64_t at = 1'000'000 + call * 10'000;
+      events += host.Event("PjitFunction(step)", at, 8'000);
+      events += host.Event("PjitFunction(step)", at, 7'000);  // told twice
+      events += host.Event("PjitFunction(log)", at + 8'500, 100);
+    }
+    host.Line(1, "python", 0, events);
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    REQUIRE(run.value().rows.steps.size() == 4);
+    CHECK(run.value().rows.steps[1].requested_ns == 1'010);
+    REQUIRE(!run.value().info.limits.empty());
+    CHECK(run.value().info.limits[0].find("PjitFunction(step)") != std::string::npos);
+  }
+
+  TEST_CASE("two calls are no steps") {
+    MadePlane host("/host:CPU");
+    host.Line(1, "python", 0,
+              host.Event("PjitFunction(f)", 0, 5) + host.Event("PjitFunction(f)", 10'000, 5));
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    CHECK(run.value().rows.steps.empty());
+  }
+
+  TEST_CASE("fetches of batches make the steps of a loop that nobody marked") {
+    MadePlane host("/host:CPU");
+    std::string events;
+    for (uint64_t i = 0; i < 4; ++i) {
+      events += host.Event("IteratorGetNextOp::DoCompute", i * 10'000, 2'000);
+      events += host.Event("train_step", i * 10'000 + 2'000, 7'000,
+                           host.Reference("tf_function_call", "notTraced-nonXla"));
+    }
+    host.Line(1, "python", 0, events);
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    REQUIRE(run.value().rows.steps.size() >= 3);
+    CHECK(run.value().rows.steps[1].requested_ns == 10);
+    CHECK(run.value().rows.steps[1].received_ns == 12);
+  }
+
+  TEST_CASE("compiled calls and eager ops are counted") {
+    MadePlane host("/host:CPU");
+    host.Line(
+        1, "python", 0,
+        host.Event("f", 0, 100, host.Reference("tf_function_call", "traced-nonXla")) +
+            host.Event("f", 1'000, 10, host.Reference("tf_function_call", "notTraced-nonXla")) +
+            host.Event("EagerExecute", 2'000, 5,
+                       host.Reference("eager_op", "Add") + host.Number("is_func", 0)) +
+            host.Event("EagerExecute", 3'000, 5,
+                       host.Reference("eager_op", "f") + host.Number("is_func", 1)));
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    CHECK(run.value().counters.size() == 2);
+    CHECK(run.value().rows.samples.size() == 2);
+  }
+}
