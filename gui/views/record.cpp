@@ -1,4 +1,5 @@
 // A spec with its errors as they are typed, and the run that it becomes.
+#include <imgui.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Millions of intervals as a table: filtered and sorted by a worker, and made into text only where
 // they are seen.
+#include <imgui.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>

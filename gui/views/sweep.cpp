@@ -1,4 +1,5 @@
 // Other settings for the run: what to vary, how far it is, what came out.
+#include <imgui.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
