@@ -42,6 +42,10 @@ def train_step(state, images, labels):
     images = (images.astype(jnp.float32) - mean) / std)py"},
     Line{"kernel-fusion", R"py(train_step = jax.jit(train_step)  # XLA fuses what is inside)py"},
     Line{"captured-graph", R"py(train_step = jax.jit(train_step, donate_argnums=0))py"},
+    Line{
+        "retracing",
+        R"py(train_step = jax.jit(train_step)  # pad batches to one shape; see jax_explain_cache_misses)py"},
+    Line{"eager-ops", R"py(train_step = jax.jit(train_step))py"},
     Line{"mixed-precision",
          R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py"},
     Line{"sync-points", R"py(if step % 50 == 0:  # float() waits for the device

@@ -67,6 +67,8 @@ images = on_device(images.to(device, non_blocking=True)))py"},
     Line{"kernel-fusion", R"py(model = torch.compile(model))py"},
     Line{"captured-graph",
          R"py(model = torch.compile(model, mode="reduce-overhead")  # CUDA graphs)py"},
+    Line{"retracing", R"py(model = torch.compile(model, dynamic=True))py"},
+    Line{"eager-ops", R"py(model = torch.compile(model))py"},
     Line{"mixed-precision", R"py(with torch.autocast("cuda", dtype=torch.bfloat16):
     loss = criterion(model(images), labels)
 loss.backward())py"},

@@ -67,6 +67,11 @@ image = tf.cast(image, tf.float32) / 255.0  # last)py"},
 def train_step(images, labels): ...)py"},
     Line{"captured-graph", R"py(@tf.function(jit_compile=True, reduce_retracing=True)
 def train_step(images, labels): ...)py"},
+    Line{"retracing",
+         R"py(@tf.function(reduce_retracing=True)  # and drop_remainder=True for the batches
+def train_step(images, labels): ...)py"},
+    Line{"eager-ops", R"py(@tf.function
+def train_step(images, labels): ...)py"},
     Line{"mixed-precision", R"py(tf.keras.mixed_precision.set_global_policy("mixed_bfloat16"))py"},
     Line{
         "loss-scale",

@@ -34,6 +34,8 @@ std::span<const RuleEntry> AllRules() {
       RuleEntry{"late-cast", 17, LateCast},
       RuleEntry{"kernel-fusion", 17, KernelFusion},
       RuleEntry{"captured-graph", 18, CapturedGraph},
+      RuleEntry{"retracing", 18, Retracing},
+      RuleEntry{"eager-ops", 18, EagerOps},
       RuleEntry{"mixed-precision", 19, MixedPrecision},
       RuleEntry{"loss-scale", 19, LossScale},
       RuleEntry{"strategy", 20, Strategy},

@@ -21,6 +21,20 @@ void LaunchBound(CaseBuilder& b) {
   b.attribution.kernels = {{b.Intern("add"), 100'000, 500'000'000, 1.0, false}};
 }
 
+// As an importer counts them: how many so far, and how long they took.
+void Count(CaseBuilder& b, const std::string& name, int64_t count, double ns_each) {
+  const CounterId counts{static_cast<uint32_t>(b.run.counters.size())};
+  b.run.counters.push_back({counts, name, ""});
+  const CounterId times{counts.value + 1};
+  b.run.counters.push_back({times, name + " time", "ns"});
+  const attribution::Window& window = b.attribution.window;
+  for (int64_t i = 1; i <= count; ++i) {
+    const int64_t at = window.start_ns + window.ns() / (count + 1) * i;
+    b.run.rows.samples.push_back({at, static_cast<double>(i), counts});
+    b.run.rows.samples.push_back({at, static_cast<double>(i) * ns_each, times});
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> DeviceScenarios() {
@@ -66,6 +80,19 @@ std::vector<Scenario> DeviceScenarios() {
        }},
       {"captured-graph", "kernels are launched one by one", LaunchBound, "the graph is captured",
        [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kCaptured; }},
+      {"retracing", "half of the steps compile",
+       [](CaseBuilder& b) { Count(b, "compilations", 50, 5'000'000); },
+       "they did before the window",
+       [](CaseBuilder& b) {
+         for (auto& sample : b.run.rows.samples) sample.time_ns -= b.attribution.window.ns();
+       }},
+      {"eager-ops", "two hundred operations a step",
+       [](CaseBuilder& b) { Count(b, "eager ops", 20'000, 10'000); }, "they take no time",
+       [](CaseBuilder& b) {
+         for (auto& sample : b.run.rows.samples) {
+           if (sample.counter.value == 1) sample.value = 0;
+         }
+       }},
       {"kernel-fusion", "kernels of five microseconds", LaunchBound, "they are long",
        [](CaseBuilder& b) { b.attribution.kernels[0].count = 1000; }},
       {"batch-size", "launches for few samples", LaunchBound, "the device computes",

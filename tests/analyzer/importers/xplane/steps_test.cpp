@@ -78,7 +78,9 @@ TEST_SUITE("fast") {
                        host.Reference("eager_op", "f") + host.Number("is_func", 1)));
     const auto run = test::ReadSpace(host.Bytes());
     REQUIRE(run.ok());
-    CHECK(run.value().counters.size() == 2);
-    CHECK(run.value().rows.samples.size() == 2);
+    REQUIRE(run.value().counters.size() == 4);
+    CHECK(run.value().counters[0].name == "eager ops");
+    CHECK(run.value().counters[3].name == "compilations time");
+    CHECK(run.value().rows.samples.size() == 4);
   }
 }

@@ -1,0 +1,28 @@
+// Row 18: functions are compiled again and again while the run goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/findings/counted_time.h"
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+void Retracing(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  // The first step compiles; the window begins behind it where it stands out.
+  const CountedTime compiled = CountedIn(c, "compilations");
+  if (compiled.count < 2 || compiled.share < kModerateShare) return;
+  const double share = std::min(1.0, compiled.share);
+  Draft draft = About("retracing", c, StageId::None(), share,
+                      fmt::format("{} compilations take {} of step time: arguments of another "
+                                  "shape, type or Python value make a new function each time",
+                                  compiled.count, Percent(share)));
+  ShowCounter(draft, c, "compilations", fmt::format("{} compilations", compiled.count));
+  RecommendUnpriced(draft, "give every call arguments of one shape and type", Patch(),
+                    "what compiles less is another program; record it to know");
+  drafts.push_back(std::move(draft));
+}
+
+}  // namespace stallscope::findings

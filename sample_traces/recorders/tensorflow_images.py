@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Records sample_traces/tf_images_{slow,fixed}.xplane.pb.gz: a tf.data image pipeline on the CPU.
+
+    python -m venv venv && venv/bin/pip install tensorflow-cpu
+    venv/bin/python sample_traces/recorders/tensorflow_images.py slow  OUT.xplane.pb.gz
+    venv/bin/python sample_traces/recorders/tensorflow_images.py fixed OUT.xplane.pb.gz
+
+`slow` decodes one picture after the other when a batch is asked for, and TensorFlow's own rewrites
+of the pipeline are switched off: the step waits for its input. `fixed` is the same training with
+the pipeline that TensorFlow's guide asks for: decoded pictures are kept in memory after the first
+epoch, and batches are made ahead of their step.
+"""
+import argparse
+import glob
+import gzip
+import os
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import tensorflow as tf  # noqa: E402
+
+IMAGES = 128
+SIZE = (480, 640)
+BATCH = 32
+WARM_UP = 10  # steps before the recording: more than an epoch, and everything is traced once
+STEPS = 20
+
+
+def write_images(path):
+    """Pictures of coloured noise over a slope: as slow to decode as photographs are."""
+    random = tf.random.Generator.from_seed(7)
+    with tf.io.TFRecordWriter(path) as writer:
+        for _ in range(IMAGES):
+            coarse = random.uniform((SIZE[0] // 8, SIZE[1] // 8, 3), 0, 255)
+            image = tf.cast(tf.image.resize(coarse, SIZE), tf.uint8)
+            writer.write(tf.io.encode_jpeg(image, quality=90).numpy())
+
+
+def prepare(record):
+    image = tf.io.decode_jpeg(record, channels=3)
+    image = tf.image.resize(image, (64, 64))
+    return tf.cast(image, tf.float32) / 255.0
+
+
+def pipeline(path, fixed):
+    data = tf.data.TFRecordDataset(path)
+    if fixed:
+        data = data.map(prepare, num_parallel_calls=tf.data.AUTOTUNE).cache()
+    else:
+        data = data.map(prepare)
+    data = data.repeat().batch(BATCH, drop_remainder=True)
+    if fixed:
+        return data.prefetch(tf.data.AUTOTUNE)
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_optimization.inject_prefetch = False
+    options.experimental_optimization.map_parallelization = False
+    return data.with_options(options)
+
+
+class Model(tf.Module):
+    def __init__(self):
+        super().__init__()
+        first = tf.random.normal((3, 3, 3, 16), stddev=0.1, seed=1)
+        second = tf.random.normal((3, 3, 16, 32), stddev=0.1, seed=2)
+        self.weights = [tf.Variable(first), tf.Variable(second)]
+
+    @tf.function
+    def train_step(self, images):
+        with tf.GradientTape() as tape:
+            x = tf.nn.relu(tf.nn.conv2d(images, self.weights[0], 2, "SAME"))
+            x = tf.nn.relu(tf.nn.conv2d(x, self.weights[1], 2, "SAME"))
+            loss = tf.reduce_mean(tf.square(tf.reduce_mean(x, (1, 2)) - 0.5))
+        for weight, gradient in zip(self.weights, tape.gradient(loss, self.weights)):
+            weight.assign_sub(0.01 * gradient)
+        return loss
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=["slow", "fixed"])
+    parser.add_argument("out")
+    args = parser.parse_args()
+    # One thread an op: their hand-overs would be most of the recording.
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "images.tfrecord")
+        write_images(path)
+        batches = iter(pipeline(path, args.kind == "fixed"))
+        model = Model()
+        for _ in range(WARM_UP):
+            model.train_step(next(batches))
+        options = tf.profiler.experimental.ProfilerOptions(
+            host_tracer_level=2, python_tracer_level=0)
+        tf.profiler.experimental.start(folder, options)
+        for step in range(STEPS):
+            with tf.profiler.experimental.Trace("train", step_num=step, _r=1):
+                model.train_step(next(batches)).numpy()
+        tf.profiler.experimental.stop()
+        (trace,) = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
+        with open(trace, "rb") as file, gzip.GzipFile(args.out, "wb", mtime=0) as out:
+            out.write(file.read())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+// A fuzzer's bytes as a foreign file, and what must hold of every run that is made of one.
+#ifndef STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
+#define STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "analyzer/importers/foreign/byte_source.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::fuzz {
+
+// As if they came out of an archive: nothing can look for them on the disk.
+class ForeignSource : public importers::ByteSource {
+ public:
+  explicit ForeignSource(std::string_view bytes)
+      : importers::ByteSource("fuzz", true, bytes.size()), bytes_(bytes) {
+    head_ = bytes.substr(0, kHeadBytes);
+  }
+  Result<size_t> Read(char* into, size_t size) override {
+    const size_t count = std::min(size, bytes_.size() - at_);
+    std::memcpy(into, bytes_.data() + at_, count);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  std::string_view bytes_;
+  size_t at_ = 0;
+};
+
+inline void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// The promises of run.h.
+inline void RequireGoodRun(const model::Run& run) {
+  for (size_t i = 0; i < run.tracks.size(); ++i) {
+    const model::Track& track = run.tracks[i];
+    Require(track.info.id.value == i && !track.info.name.empty());
+    Require(!track.info.stage.known() || track.info.stage.value < run.stages.size());
+    int64_t before = trace::kMinTimeNs;
+    for (size_t s = 0; s < track.spans.size(); ++s) {
+      Require(track.spans.span_class[s] < run.span_classes.size());
+      Require(trace::IsTime(track.spans.start_ns[s]) && trace::IsTime(track.spans.EndNs(s)));
+      Require(track.spans.EndNs(s) >= before);
+      before = track.spans.EndNs(s);
+    }
+  }
+  for (const trace::SpanClass& what : run.span_classes) {
+    Require(!what.stage.known() || what.stage.value < run.stages.size());
+    Require(!what.queue.known() || what.queue.value < run.queues.size());
+    Require(!what.name.known() || what.name.value < run.strings.size());
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    Require(kernel.track.value < run.tracks.size() && kernel.end_ns >= kernel.start_ns);
+  }
+  for (const trace::Copy& copy : run.rows.copies) {
+    Require(copy.track.value < run.tracks.size() && copy.end_ns >= copy.start_ns);
+  }
+  for (size_t i = 1; i < run.rows.steps.size(); ++i) {
+    Require(run.rows.steps[i].index > run.rows.steps[i - 1].index);
+  }
+}
+
+inline void RequireGoodError(const Error& error) {
+  Require(error.kind == ErrorKind::kInput && !error.what.empty());
+  Require(error.Line().find('\n') == std::string::npos);
+}
+
+}  // namespace stallscope::fuzz
+
+#endif  // STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
