@@ -27,8 +27,8 @@ void AddRecommendation(const session::State& state, const model::Run& run,
     const findings::Gain& gain = *recommendation.gain;
     card.predicted =
         Factor(gain.predicted) + " (" + Factor(gain.low) + " to " + Factor(gain.high) + ")";
-    if (gain.measured.has_value()) card.measured = Factor(*gain.measured);
   }
+  if (recommendation.measured.has_value()) card.measured = Factor(*recommendation.measured);
   card.memory = CostText(recommendation);
   card.cannot_verify = WhyNotVerify(state, run, recommendation);
   card.can_verify = card.cannot_verify.empty() && !state.verify.running;

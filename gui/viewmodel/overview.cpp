@@ -100,7 +100,7 @@ std::vector<Advice> AdviceOf(const report::Report& report) {
     one.gain = GainText(recommendation);
     one.cost = CostText(recommendation);
     one.why = finding.text;
-    one.measured = recommendation.gain.has_value() && recommendation.gain->measured.has_value();
+    one.measured = recommendation.measured.has_value();
     advice.push_back(std::move(one));
   }
   return advice;

@@ -54,11 +54,14 @@ std::string NameOf(attribution::Cause cause) {
 }
 
 std::string GainText(const findings::Recommendation& recommendation) {
-  if (!recommendation.gain.has_value()) return recommendation.unpriced;
+  const std::optional<double>& measured = recommendation.measured;
+  if (!recommendation.gain.has_value()) {
+    return measured ? "measured " + Factor(*measured) : recommendation.unpriced;
+  }
   const findings::Gain& gain = *recommendation.gain;
   std::string text =
       Factor(gain.predicted) + " (" + Factor(gain.low) + " to " + Factor(gain.high) + ")";
-  if (gain.measured.has_value()) text += ", measured " + Factor(*gain.measured);
+  if (measured.has_value()) text += ", measured " + Factor(*measured);
   return text;
 }
 

@@ -118,9 +118,10 @@ void Draw(Scene& scene) {
   size_t hit = 0;
   const auto begin = Clock::now();
   for (int i = 0; i < kHovers; ++i) {
-    const double x = static_cast<double>(i * 7919LL % model->width) + 0.5;
-    const double y =
-        static_cast<double>(model->rows[static_cast<size_t>(i) % model->rows.size()].y) + 0.5;
+    const double x =
+        static_cast<double>(static_cast<size_t>(i) * 7919 % static_cast<size_t>(model->width)) +
+        0.5;
+    const double y = model->rows[static_cast<size_t>(i) % model->rows.size()].y + 0.5;
     hit += viewmodel::HitTest(*model, scene.state, x, y).interval.has_value() ? 1 : 0;
   }
   std::printf("hover_ns %.1f\n", Since(begin) * 1e6 / kHovers);

@@ -85,7 +85,7 @@ void XPlane(benchmark::State& state) {
   }();
   uint64_t spans = 0;
   for (auto _ : state) spans += Import(file.path, importers::xplane::ReadXPlane);
-  state.SetBytesProcessed(static_cast<int64_t>(bytes * state.iterations()));
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
   state.SetItemsProcessed(static_cast<int64_t>(spans));
 }
 BENCHMARK(XPlane)->Unit(benchmark::kMillisecond);
@@ -132,7 +132,7 @@ void Nsys(benchmark::State& state) {
   static const TemporaryFile file{Path(".sqlite")};
   static const uint64_t rows = MakeDatabase(file.path);
   for (auto _ : state) Import(file.path, importers::nsys::ReadNsys);
-  state.SetItemsProcessed(static_cast<int64_t>(rows * state.iterations()));
+  state.SetItemsProcessed(static_cast<int64_t>(rows) * state.iterations());
 }
 BENCHMARK(Nsys)->Unit(benchmark::kMillisecond);
 

@@ -69,7 +69,8 @@ TEST_SUITE("fast") {
       CHECK(busy == facts["gpu_busy_by_device_ns"].get<std::map<std::string, int64_t>>());
       CHECK(kernels == facts["kernel_busy_union_ns"].get<int64_t>());
       const auto& by_category = facts["x_by_cat"];
-      const uint64_t expected = by_category.value("kernel", 0) + by_category.value("Kernel", 0);
+      const uint64_t expected =
+          by_category.value("kernel", uint64_t{0}) + by_category.value("Kernel", uint64_t{0});
       CHECK(run.rows.kernels.size() == expected);
     }
   }

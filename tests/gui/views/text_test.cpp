@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <initializer_list>
 #include <string>
 
 #include "gui/views/context.h"
@@ -46,7 +47,8 @@ TEST_SUITE("fast") {
     Context context;
     context.Dress(Theme::kDark, 1);
     ImGui::GetIO().Fonts->Build();
-    for (const ImWchar sign : {0x00D7, 0x2026, 0x2190, 0x25BE, 0x25CF, 0x00B5, 0x00B1, 0x2264}) {
+    for (const ImWchar sign : std::initializer_list<ImWchar>{0x00D7, 0x2026, 0x2190, 0x25BE, 0x25CF,
+                                                             0x00B5, 0x00B1, 0x2264}) {
       CAPTURE(sign);
       CHECK(context.look().fonts.body->FindGlyphNoFallback(sign) != nullptr);
     }

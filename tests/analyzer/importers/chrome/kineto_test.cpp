@@ -13,7 +13,7 @@ namespace {
 
 // Two steps with a fetch each, a copy, a kernel that runs past its step, a memset.
 std::string Today() {
-  return R"({"schemaVersion": 1,
+  return R"json({"schemaVersion": 1,
   "deviceProperties": [{"id": 1, "name": "A100", "totalGlobalMem": 42000000000}],
   "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
   "traceEvents": [
@@ -34,7 +34,7 @@ std::string Today() {
   {"ph":"M","name":"thread_name","pid":5,"tid":5,"ts":0,"args":{"name":"thread 5 (python)"}},
   {"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":999}
   ], "traceName": "t.json", "baseTimeNanoseconds": 1751410836000000000
-})";
+})json";
 }
 
 }  // namespace
@@ -144,8 +144,8 @@ TEST_SUITE("fast") {
     for (int round = 0; round < 5; ++round) {
       for (const char* name : {"first", "second", "second", "third"}) {
         static int at = 0;
-        kernels += R"({"ph":"X","cat":"kernel","pid":0,"tid":7,"dur":3,"name":")" +
-                   std::string(name) + R"(","ts":)" + std::to_string(10 * at++) + "},";
+        kernels += R"json({"ph":"X","cat":"kernel","pid":0,"tid":7,"dur":3,"name":")json" +
+                   std::string(name) + R"json(","ts":)json" + std::to_string(10 * at++) + "},";
       }
     }
     const auto by_rhythm = ReadText(kernels);
@@ -154,25 +154,25 @@ TEST_SUITE("fast") {
     CHECK(by_rhythm.value().rows.steps[1].requested_ns == 40'000);
     CHECK(by_rhythm.value().info.limits.front().starts_with("throughput") == false);
     // Without a round there is no rhythm.
-    const auto none = ReadText(R"([{"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":1,"dur":3,
-      "name":"a"},{"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":9,"dur":3,"name":"b"}])");
+    const auto none = ReadText(R"json([{"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":1,"dur":3,
+      "name":"a"},{"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":9,"dur":3,"name":"b"}])json");
     REQUIRE(none.ok());
     CHECK(none.value().rows.steps.empty());
   }
 
   TEST_CASE("ROCm's and other words for copies") {
-    const auto read = ReadText(R"([
+    const auto read = ReadText(R"json([
       {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Host -> Device)","pid":2,"tid":0,"ts":1,"dur":1},
       {"ph":"X","cat":"gpu_memcpy","name":"CopyDeviceToHost","pid":2,"tid":0,"ts":3,"dur":1},
       {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoD (Device -> Device)","pid":2,"tid":0,"ts":5,"dur":1},
-      {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoH (Device -> Pageable)","pid":2,"tid":0,"ts":7,"dur":1}])");
+      {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoH (Device -> Pageable)","pid":2,"tid":0,"ts":7,"dur":1}])json");
     REQUIRE(read.ok());
-  const auto& copies = read.value().rows.copies;
-  REQUIRE(copies.size() == 4);
-  CHECK(copies[0].direction == trace::CopyDirection::kHostToDevice);
-  CHECK(copies[0].memory == trace::CopyMemory::kUnknown);
-  CHECK(copies[1].direction == trace::CopyDirection::kDeviceToHost);
-  CHECK(copies[2].direction == trace::CopyDirection::kDeviceToDevice);
-  CHECK(copies[3].memory == trace::CopyMemory::kPageable);
-}
+    const auto& copies = read.value().rows.copies;
+    REQUIRE(copies.size() == 4);
+    CHECK(copies[0].direction == trace::CopyDirection::kHostToDevice);
+    CHECK(copies[0].memory == trace::CopyMemory::kUnknown);
+    CHECK(copies[1].direction == trace::CopyDirection::kDeviceToHost);
+    CHECK(copies[2].direction == trace::CopyDirection::kDeviceToDevice);
+    CHECK(copies[3].memory == trace::CopyMemory::kPageable);
+  }
 }
