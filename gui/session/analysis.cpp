@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analyzer/findings/findings.h"
-#include "analyzer/model/loader.h"
+#include "analyzer/importers/open_run.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/sweep/measured_gains.h"
@@ -29,7 +29,7 @@ report::Report ReportOn(const model::Run& run, const attribution::Attribution& a
 Result<model::Run> ReadRun(const std::vector<std::string>& paths) {
   std::vector<model::Run> ranks;
   for (const std::string& path : paths) {
-    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadTrace(path));
+    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path));
     ranks.push_back(std::move(run));
   }
   return model::MergeRanks(std::move(ranks));

@@ -122,7 +122,7 @@ void Draw(Scene& scene) {
         static_cast<double>(static_cast<size_t>(i) * 7919 % static_cast<size_t>(model->width)) +
         0.5;
     const double y = model->rows[static_cast<size_t>(i) % model->rows.size()].y + 0.5;
-    hit += viewmodel::HitTest(*model, scene.state, x, y).interval.has_value() ? 1 : 0;
+    if (viewmodel::HitTest(*model, scene.state, x, y).interval.has_value()) ++hit;
   }
   std::printf("hover_ns %.1f\n", Since(begin) * 1e6 / kHovers);
   std::printf("hover_hits %zu\n", hit);

@@ -34,7 +34,7 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/whatif|replay/simulate analyzer/report|"
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
-  "gui/session|replay/sweep analyzer/export|json"
+  "gui/session|replay/sweep analyzer/importers analyzer/export|json"
   "gui/viewmodel|gui/session analyzer/timeline|"
   "gui/raster||imgui png"
   "gui/views|gui/viewmodel|imgui"

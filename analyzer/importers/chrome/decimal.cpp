@@ -15,7 +15,12 @@ struct Decimal {
   bool negative = false;
 };
 
-constexpr uint64_t kRoom = (~uint64_t{0} - 9) / 10;  // one more digit fits in
+constexpr uint64_t kMost = ~uint64_t{0};
+// Whether one more digit fits in.
+constexpr bool HasRoom(uint64_t mantissa, int digit) {
+  return mantissa < kMost / 10 ||
+         (mantissa == kMost / 10 && static_cast<uint64_t>(digit) <= kMost % 10);
+}
 constexpr int kMostExponent = 400;
 
 std::optional<Decimal> Parse(std::string_view text) {
@@ -33,7 +38,7 @@ std::optional<Decimal> Parse(std::string_view text) {
     }
     if (!IsDigit(c)) break;
     ++digits;
-    if (number.next_digit < 0 && number.mantissa <= kRoom) {
+    if (number.next_digit < 0 && HasRoom(number.mantissa, c - '0')) {
       number.mantissa = number.mantissa * 10 + static_cast<uint64_t>(c - '0');
       if (point) --number.exponent;
     } else {
@@ -63,7 +68,7 @@ std::optional<uint64_t> Scaled(Decimal number, int shift) {
   uint64_t value = number.mantissa;
   if (value == 0) return 0;
   for (; exponent > 0; --exponent) {
-    if (value > kRoom) return std::nullopt;
+    if (!HasRoom(value, 0)) return std::nullopt;
     value *= 10;
   }
   int dropped = number.next_digit;
@@ -83,9 +88,11 @@ std::optional<int64_t> NanosecondsOf(std::string_view microseconds) {
   if (microseconds.size() <= kShort) {
     uint64_t value = 0;
     int after_point = -1;
-    bool plain = !microseconds.empty();
+    bool plain = true;
+    bool any = false;
     for (const char c : microseconds) {
       if (IsDigit(c)) {
+        any = true;
         value = value * 10 + static_cast<uint64_t>(c - '0');
         if (after_point >= 0) ++after_point;
       } else if (c == '.' && after_point < 0) {
@@ -97,7 +104,8 @@ std::optional<int64_t> NanosecondsOf(std::string_view microseconds) {
     }
     constexpr uint64_t kPowers[] = {1000, 100, 10, 1};
     if (after_point < 0) after_point = 0;
-    if (plain && after_point <= 3 && value <= static_cast<uint64_t>(trace::kMaxTimeNs) / 1000) {
+    if (plain && any && after_point <= 3 &&
+        value <= static_cast<uint64_t>(trace::kMaxTimeNs) / 1000) {
       return static_cast<int64_t>(value * kPowers[after_point]);
     }
   }

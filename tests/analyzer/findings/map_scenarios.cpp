@@ -105,6 +105,7 @@ std::vector<Scenario> MapScenarios() {
       {"loader-workers", "the trainer's thread loads the batches",
        [](CaseBuilder& b) {
          b.run.stages[b.IdOf("decode").value].kind = "dataloader";
+         b.UseOf("decode").workers = 1;
          b.Stall("decode", Cause::kUnknown, 0.5);
        },
        "bursts only emptied what was made ahead",

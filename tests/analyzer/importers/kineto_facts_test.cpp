@@ -157,8 +157,10 @@ TEST_SUITE("fast") {
         const auto loader = kineto[i].ns[static_cast<size_t>(exporting::KinetoRole::kDataLoader)];
         // Calls into the run-time rank before the loader.
         const auto runtime = kineto[i].ns[static_cast<size_t>(exporting::KinetoRole::kRuntime)];
-        CHECK(loader <= idle);
-        CHECK(loader + runtime >= idle);
+        // A window lasts until its device work is done, into the next step's fetch.
+        const int64_t window = kineto[i].end_ns - kineto[i].start_ns;
+        CHECK(loader <= idle + window / 100);
+        CHECK(loader + runtime + window / 100 >= idle);
       }
     }
   }

@@ -1,5 +1,6 @@
 // The desktop program where there is no desktop.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -32,7 +33,7 @@ bool IsOneLine(const std::string& text) {
 
 class Folder {
  public:
-  Folder() : path_(test::BuildDir() + "/gui_export_test") {
+  Folder() : path_(test::BuildDir() + "/gui_export_test_" + std::to_string(::getpid())) {
     std::filesystem::create_directories(path_);
   }
   ~Folder() { std::filesystem::remove_all(path_); }

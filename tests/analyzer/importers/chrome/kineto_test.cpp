@@ -136,9 +136,9 @@ TEST_SUITE("fast") {
     }
     const auto by_fetch = ReadText(text);
     REQUIRE(by_fetch.ok());
-    REQUIRE(by_fetch.value().rows.steps.size() == 2);
+    // No kernel comes after the second fetch.
+    REQUIRE(by_fetch.value().rows.steps.size() == 1);
     CHECK(by_fetch.value().rows.steps[0].requested_ns == 101'000);
-    CHECK(by_fetch.value().rows.steps[1].requested_ns == 152'000);
 
     std::string kernels = "[";
     for (int round = 0; round < 5; ++round) {
