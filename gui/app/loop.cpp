@@ -55,7 +55,7 @@ class Loop {
     while (!window_.closing() && !quitting_) {
       const bool woken = Wait(frames);
       const bool changed = TakeEvents() | session_.Poll();
-      if (woken || changed) frames = kFramesAfterEvent;
+      if (woken || changed || window_.keys_wait()) frames = kFramesAfterEvent;
       if (frames <= 0) continue;
       frames = DrawFrame() ? kFramesAfterEvent : frames - 1;
     }

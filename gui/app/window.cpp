@@ -63,6 +63,11 @@ Window::Window(GLFWwindow* window) : window_(window) {
   });
   // Before the first frame there must be fonts, at whatever scale.
   ImGui_ImplGlfw_InitForOpenGL(window_, true);
+  glfwSetKeyCallback(window_,
+                     [](GLFWwindow* pressed_in, int key, int scancode, int action, int modifiers) {
+                       auto* self = static_cast<Window*>(glfwGetWindowUserPointer(pressed_in));
+                       self->keys_.push_back({key, scancode, action, modifiers});
+                     });
   views::MapKeys(ImGui::GetIO());
   glEnable(GL_BLEND);
 }
@@ -121,12 +126,24 @@ void Window::UploadStrip(views::Strip& strip, unsigned& texture, uint64_t& revis
   revision = strip.revision;
 }
 
+void Window::DeliverKeys() {
+  bool pressed = false;
+  while (!keys_.empty()) {
+    const KeyEvent event = keys_.front();
+    if (event.action == GLFW_RELEASE && pressed) return;
+    pressed = pressed || event.action == GLFW_PRESS;
+    keys_.pop_front();
+    ImGui_ImplGlfw_KeyCallback(window_, event.key, event.scancode, event.action, event.modifiers);
+  }
+}
+
 void Window::Frame(const std::function<void()>& draw) {
   views::Look& look = context_.look();
   const std::array<views::Strip*, 3> strips = {&look.lanes, &look.base_lanes, &look.now_lanes};
   for (size_t i = 0; i < strips.size(); ++i) {
     UploadStrip(*strips[i], uploads_[i].texture, uploads_[i].revision);
   }
+  DeliverKeys();
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   ImGui::NewFrame();

@@ -3,6 +3,7 @@
 #define STALLSCOPE_GUI_APP_WINDOW_H_
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,8 +39,19 @@ class Window {
   // Files that were dropped since the last call.
   std::vector<std::string> TakeDropped();
   std::array<int, 2> Size() const;
+  // Keys were let go of after the last frame began: another frame has to see that.
+  bool keys_wait() const { return !keys_.empty(); }
 
  private:
+  struct KeyEvent {
+    int key = 0;
+    int scancode = 0;
+    int action = 0;
+    int modifiers = 0;
+  };
+  // Dear ImGui looks at which keys are down, once a frame. A key that is down and up again between
+  // two frames would be lost, so what is let go of waits until a frame has seen it down.
+  void DeliverKeys();
   explicit Window(GLFWwindow* window);
   void UploadStrip(views::Strip& strip, unsigned& texture, uint64_t& revision);
 
@@ -54,6 +66,7 @@ class Window {
   double scale_ = 0;
   std::array<Upload, 3> uploads_;
   std::vector<std::string> dropped_;
+  std::deque<KeyEvent> keys_;
 };
 
 // Wakes a window that waits. Any thread, as long as one is open.
