@@ -65,7 +65,7 @@ TEST_SUITE("fast") {
     REQUIRE(map.known());
     REQUIRE(source.known());
     CHECK(run.stages[map.value].inputs == std::vector<StageId>{source});
-    CHECK(run.stages[Find(run, "trainer").value].inputs == std::vector<StageId>{Find(run, "Root")});
+    CHECK(run.stages[Find(run, "trainer").value].inputs == std::vector<StageId>{map});
 
     const attribution::Attribution a = attribution::Attribute(run);
     CHECK(a.breakdown[attribution::At(attribution::Category::kInputStall)]->ns == 18'000'000);
