@@ -22,8 +22,8 @@ int64_t Scaled(int64_t ns, double factor) {
 
 }  // namespace
 
-Range Navigation::Whole() const {
-  const OpenRun* const run = desk_.state.Active();
+Range Navigation::WholeOf(RunNumber number) const {
+  const OpenRun* const run = desk_.state.Run(number);
   if (run == nullptr || run->run == nullptr) return {};
   const model::TimeRange window =
       run->index != nullptr ? run->index->window : model::WindowOf(*run->run);
@@ -209,6 +209,8 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
     if (state.view.visible.ns() <= 0) Show(notes.visible.ns() > 0 ? notes.visible : Whole());
   } else {
     state.view = View{panel, {}, {}, {}};
+    // Where the last look ended, unless somebody has gone somewhere already.
+    if (panel == Panel::kOverview && state.runs.size() == 1) state.view.panel = notes.panel;
     state.layout = notes.layout;
     state.bookmarks = notes.bookmarks;
     back_.clear();
@@ -220,15 +222,16 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
 
 SideNotes Navigation::NotesOf(RunNumber run) const {
   const State& state = desk_.state;
+  SideNotes notes;
   if (run == state.active) {
-    const Range whole = Whole();
-    const bool all = state.view.visible == whole;
-    return {state.view.panel, all ? Range{} : state.view.visible, state.layout, state.bookmarks};
+    notes = {state.view.panel, state.view.visible, state.layout, state.bookmarks};
+  } else if (const auto kept = kept_.find(run); kept != kept_.end()) {
+    notes = {kept->second.view.panel, kept->second.view.visible, kept->second.layout,
+             kept->second.bookmarks};
   }
-  const auto kept = kept_.find(run);
-  if (kept == kept_.end()) return {};
-  return {kept->second.view.panel, kept->second.view.visible, kept->second.layout,
-          kept->second.bookmarks};
+  // All of it stays all of it, also where the trace has grown by then.
+  if (notes.visible == WholeOf(run)) notes.visible = {};
+  return notes;
 }
 
 }  // namespace stallscope::session

@@ -44,7 +44,7 @@ class Navigation {
   bool can_go_back() const { return !back_.empty(); }
   bool can_go_forward() const { return !forward_.empty(); }
   // The run's whole time; empty where nothing is open.
-  Range Whole() const;
+  Range Whole() const { return WholeOf(desk_.state.active); }
   // For a run that grows: whoever sees all of it goes on seeing all of it.
   bool ShowsAll(RunNumber run) const;
   void ShowAll();
@@ -66,6 +66,7 @@ class Navigation {
   };
   // Before a change that undo takes back. Moves that follow each other at once are one.
   void Remember(bool same_gesture = false);
+  Range WholeOf(RunNumber run) const;
   void RememberMove();
   void Show(Range visible);
   void Restore(std::vector<View>& from, std::vector<View>& to);

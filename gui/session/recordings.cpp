@@ -20,6 +20,31 @@ constexpr int64_t kOpenAfterNs = 500 * kNsPerMs;  // several flushes: there is s
 constexpr size_t kMostRates = 400;
 constexpr const char* kTyped = "spec";  // what errors call the text
 
+// How often a recording is told of: a step may be a microsecond.
+class Pace {
+ public:
+  struct Due {
+    bool tell = false;
+    bool rate = false;  // a point of the curve
+    bool open = false;  // there is something to see; once
+  };
+  Due At(int64_t now_ns) {
+    if (now_ns - told_ns_ < kTellEveryNs) return {};
+    told_ns_ = now_ns;
+    Due due{true, now_ns - rated_ns_ >= kRateEveryNs,
+            !opened_ && now_ns - began_ns_ >= kOpenAfterNs};
+    if (due.rate) rated_ns_ = now_ns;
+    opened_ = opened_ || due.open;
+    return due;
+  }
+
+ private:
+  const int64_t began_ns_ = MonotonicNs();
+  int64_t told_ns_ = 0;
+  int64_t rated_ns_ = began_ns_;
+  bool opened_ = false;
+};
+
 }  // namespace
 
 std::string ExampleSpec() {
@@ -108,48 +133,19 @@ void Recordings::On(const intent::StartRecording& start) {
     return desk_.Notify(NoticeLevel::kWarning,
                         "a replay is running; a recording beside it would be disturbed");
   }
-  record.output = OutputFor(start.output);
-  record.running = true;
-  record.stopping = false;
-  record.steps = 0;
-  record.most_steps = static_cast<uint64_t>(spec.value().trainer.steps);
-  record.samples_per_s = 0;
-  record.input_stall = 0;
-  record.rates.clear();
-  record.queues.clear();
-  record.error.reset();
-  record.recorded = kNoRun;
-  desk_.changed = true;
+  Begin(OutputFor(start.output), static_cast<uint64_t>(spec.value().trainer.steps));
   capture::CaptureOptions options;
   options.output = record.output;
   options.tool = desk_.options.tool;
   options.command_line = {desk_.options.tool};
   job_ = desk_.workers.Start(JobKind::kRecord, "recording " + record.output,
                              [this, spec = std::move(spec).value(), options](Ticket& job) mutable {
-                               const int64_t began = MonotonicNs();
-                               int64_t told = 0;
-                               int64_t rated = began;
-                               bool opened = false;
+                               Pace pace;
                                options.stop_requested = [&job] { return job.cancelled(); };
                                options.on_progress = [&](const trainer::Progress& at) {
-                                 const int64_t now = MonotonicNs();
-                                 if (now - told < kTellEveryNs) return;
-                                 told = now;
-                                 const bool rate = now - rated >= kRateEveryNs;
-                                 if (rate) rated = now;
-                                 const bool open = !opened && now - began >= kOpenAfterNs;
-                                 opened = opened || open;
-                                 job.HandOver([this, at, rate, open] {
-                                   RecordState& live = desk_.state.record;
-                                   live.steps = at.steps;
-                                   live.samples_per_s = at.samples_per_s;
-                                   live.input_stall = at.input_stall;
-                                   if (rate) live.rates.push_back(at.samples_per_s);
-                                   if (live.rates.size() > kMostRates)
-                                     live.rates.erase(live.rates.begin());
-                                   if (open) OpenWhatIsThere();
-                                   desk_.changed = true;
-                                 });
+                                 const Pace::Due due = pace.At(MonotonicNs());
+                                 if (due.tell)
+                                   job.HandOver([this, at, due] { Show(at, due.rate, due.open); });
                                };
                                const auto done = capture::Capture(spec, options);
                                std::optional<Error> error;
@@ -157,20 +153,47 @@ void Recordings::On(const intent::StartRecording& start) {
                                std::optional<trainer::Progress> last;
                                if (done.ok()) last = done.value().training.last;
                                job.HandOver([this, error, last] {
-                                 RecordState& live = desk_.state.record;
-                                 live.running = false;
-                                 live.stopping = false;
-                                 live.error = error;
-                                 if (last.has_value()) {
-                                   live.steps = last->steps;
-                                   live.samples_per_s = last->samples_per_s;
-                                   live.input_stall = last->input_stall;
-                                 }
-                                 if (error.has_value()) desk_.Complain(*error);
-                                 OpenWhatIsThere();
-                                 desk_.changed = true;
+                                 if (last.has_value()) Show(*last, /*rate=*/false, /*open=*/false);
+                                 End(error);
                                });
                              });
+}
+
+void Recordings::Begin(std::string output, uint64_t most_steps) {
+  RecordState& record = desk_.state.record;
+  record.output = std::move(output);
+  record.running = true;
+  record.stopping = false;
+  record.steps = 0;
+  record.most_steps = most_steps;
+  record.samples_per_s = 0;
+  record.input_stall = 0;
+  record.rates.clear();
+  record.queues.clear();
+  record.error.reset();
+  record.recorded = kNoRun;
+  desk_.changed = true;
+}
+
+void Recordings::Show(const trainer::Progress& at, bool rate, bool open) {
+  RecordState& record = desk_.state.record;
+  record.steps = at.steps;
+  record.samples_per_s = at.samples_per_s;
+  record.input_stall = at.input_stall;
+  if (rate) record.rates.push_back(at.samples_per_s);
+  if (record.rates.size() > kMostRates) record.rates.erase(record.rates.begin());
+  if (open) OpenWhatIsThere();
+  desk_.changed = true;
+}
+
+void Recordings::End(const std::optional<Error>& error) {
+  RecordState& record = desk_.state.record;
+  record.running = false;
+  record.stopping = false;
+  record.error = error;
+  if (error.has_value()) desk_.Complain(*error);
+  OpenWhatIsThere();
+  desk_.changed = true;
 }
 
 void Recordings::OpenWhatIsThere() {

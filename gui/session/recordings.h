@@ -3,10 +3,11 @@
 #ifndef STALLSCOPE_GUI_SESSION_RECORDINGS_H_
 #define STALLSCOPE_GUI_SESSION_RECORDINGS_H_
 
-#include <atomic>
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "collectors/trainer/trainer.h"
 #include "gui/session/desk.h"
 #include "gui/session/intents.h"
 #include "gui/session/runs.h"
@@ -26,6 +27,9 @@ class Recordings {
 
  private:
   void Check();
+  void Begin(std::string output, uint64_t most_steps);
+  void Show(const trainer::Progress& at, bool rate, bool open);
+  void End(const std::optional<Error>& error);
   // Shows the trace that is being written.
   void OpenWhatIsThere();
   std::string OutputFor(const std::string& given) const;

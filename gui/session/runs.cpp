@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "analyzer/attribution/partition.h"
-#include "analyzer/base/clock.h"
 #include "gui/session/analysis.h"
 
 namespace stallscope::session {
@@ -95,9 +94,7 @@ RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
   if (paths.size() > 1) open->title += " and " + std::to_string(paths.size() - 1) + " more";
   const RunNumber number = open->number;
   desk_.state.runs.push_back(std::move(open));
-  Source& source = sources_[number];
-  source.paths = paths;
-  source.wanted_active = active;
+  sources_[number].paths = paths;
   // Also before anything is read: the window says what it is reading, or why it could not.
   if (active) Show(number);
   desk_.changed = true;
@@ -107,69 +104,81 @@ RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
 
 void Runs::Load(RunNumber run) {
   const std::vector<std::string> paths = sources_[run].paths;
-  const unsigned threads = desk_.options.threads;
-  const bool side_files = desk_.options.side_files;
   desk_.workers.Start(JobKind::kOpen, "reading " + TitleOf(paths.front()), [=, this](Ticket& job) {
-    const auto gave_up = [&] {
-      if (job.cancelled()) job.HandOver([this, run] { On(intent::CloseRun{run}); });
-      return job.cancelled();
-    };
-    const int64_t began = MonotonicNs();
-    const uint64_t bytes = SizeOf(paths.front());
-    auto notes = side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
-    auto read = ReadRun(paths);
-    if (!read.ok()) {
-      job.HandOver([this, run, error = read.error()] { Failed(run, error); });
-      return;
-    }
-    const auto whole = std::make_shared<const model::Run>(std::move(read).value());
-    const int64_t took = MonotonicNs() - began;
-    job.HandOver([this, run, whole, bytes, took, notes] {
-      const auto source = sources_.find(run);
-      if (source == sources_.end()) return;
-      source->second.notes_are_ours = notes.ok();
-      if (notes.ok()) source->second.notes = notes.value();
-      if (!notes.ok()) desk_.Notify(NoticeLevel::kWarning, notes.error().Line());
-      Took(run, whole, bytes, took);
-    });
-    if (gave_up()) return;
-    job.Tell("preparing the timeline", 0.4);
-    const auto index = IndexOf(whole, threads);
-    const auto spans = std::make_shared<const SpanTable>(whole);
-    job.HandOver([this, run, index, spans] {
-      desk_.Change(run, [&](OpenRun& open) {
-        open.index = index;
-        open.spans = spans;
-        open.stage = OpenStage::kAnalysing;
-      });
-    });
-    if (gave_up()) return;
-    job.Tell("finding what bounds it", 0.6);
-    const Analysis analysis = Analyse(*whole, threads);
-    const auto devices = DevicesOf(analysis);
-    job.HandOver([this, run, analysis, devices] {
-      desk_.Change(run, [&](OpenRun& open) {
-        open.whole = analysis;
-        open.devices = devices;
-        open.stage = OpenStage::kPricing;
-      });
-    });
-    if (gave_up()) return;
-    job.Tell("blame, stall by stall", 0.8);
-    const auto stalls = StallsOf(*whole, threads);
-    job.HandOver(
-        [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
-    if (gave_up()) return;
-    job.Tell("what changes would gain", 0.9);
-    const auto report = PricedReport(*whole, *analysis.attribution);
-    job.HandOver([this, run, report] {
-      desk_.Change(run, [&](OpenRun& open) {
-        open.whole.report = report;
-        open.stage = OpenStage::kReady;
-      });
-      StartFollowing(run);
+    const auto whole = Read(job, run, paths);
+    if (whole == nullptr || GaveUp(job, run)) return;
+    Examine(job, run, whole);
+  });
+}
+
+// By a worker. Null where it could not be read, which has been said then.
+std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
+                                             const std::vector<std::string>& paths) {
+  const uint64_t bytes = SizeOf(paths.front());
+  auto notes =
+      desk_.options.side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
+  auto read = ReadRun(paths);
+  if (!read.ok()) {
+    job.HandOver([this, run, error = read.error()] { Failed(run, error); });
+    return nullptr;
+  }
+  const auto whole = std::make_shared<const model::Run>(std::move(read).value());
+  job.HandOver([this, run, whole, bytes, notes] {
+    const auto source = sources_.find(run);
+    if (source == sources_.end()) return;
+    source->second.notes_are_ours = notes.ok();
+    if (notes.ok()) source->second.notes = notes.value();
+    if (!notes.ok()) desk_.Notify(NoticeLevel::kWarning, notes.error().Line());
+    Took(run, whole, bytes);
+  });
+  return whole;
+}
+
+// By a worker; each answer is shown as soon as it is there.
+void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model::Run>& whole) {
+  const unsigned threads = desk_.options.threads;
+  job.Tell("preparing the timeline", 0.4);
+  const auto index = IndexOf(whole, threads);
+  const auto spans = std::make_shared<const SpanTable>(whole);
+  job.HandOver([this, run, index, spans] {
+    desk_.Change(run, [&](OpenRun& open) {
+      open.index = index;
+      open.spans = spans;
+      open.stage = OpenStage::kAnalysing;
     });
   });
+  if (GaveUp(job, run)) return;
+  job.Tell("finding what bounds it", 0.6);
+  const Analysis analysis = Analyse(*whole, threads);
+  const auto devices = DevicesOf(analysis);
+  job.HandOver([this, run, analysis, devices] {
+    desk_.Change(run, [&](OpenRun& open) {
+      open.whole = analysis;
+      open.devices = devices;
+      open.stage = OpenStage::kPricing;
+    });
+  });
+  if (GaveUp(job, run)) return;
+  job.Tell("blame, stall by stall", 0.8);
+  const auto stalls = StallsOf(*whole, threads);
+  job.HandOver(
+      [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
+  if (GaveUp(job, run)) return;
+  job.Tell("what changes would gain", 0.9);
+  const auto report = PricedReport(*whole, *analysis.attribution);
+  job.HandOver([this, run, report] {
+    desk_.Change(run, [&](OpenRun& open) {
+      open.whole.report = report;
+      open.stage = OpenStage::kReady;
+    });
+    StartFollowing(run);
+  });
+}
+
+// A run whose opening is cancelled is closed.
+bool Runs::GaveUp(Ticket& job, RunNumber run) {
+  if (job.cancelled()) job.HandOver([this, run] { On(intent::CloseRun{run}); });
+  return job.cancelled();
 }
 
 // A file that grew. What is shown stays until everything new is there; a growing run is not priced.
@@ -180,7 +189,6 @@ void Runs::ReadAgain(RunNumber run) {
   const unsigned threads = desk_.options.threads;
   desk_.workers.Start(
       JobKind::kFollow, "following " + TitleOf(paths.front()), [=, this](Ticket& job) {
-        const int64_t began = MonotonicNs();
         const uint64_t bytes = SizeOf(paths.front());
         auto read = ReadRun(paths);
         if (!read.ok()) {
@@ -199,7 +207,6 @@ void Runs::ReadAgain(RunNumber run) {
         const auto stalls = StallsOf(*whole, threads);
         if (ended) analysis.report = PricedReport(*whole, *analysis.attribution);
         const std::vector<QueueGauge> gauges = GaugesOf(*whole);
-        const int64_t took = MonotonicNs() - began;
         job.HandOver([=, this] {
           const bool shows_all = navigation_.ShowsAll(run);
           desk_.Change(run, [&](OpenRun& open) {
@@ -216,19 +223,15 @@ void Runs::ReadAgain(RunNumber run) {
           });
           if (shows_all) navigation_.ShowAll();
           if (desk_.state.record.recorded == run) desk_.state.record.queues = gauges;
-          const auto following = sources_.find(run);
-          if (following == sources_.end()) return;
-          following->second.read_took_ns = took;
-          if (!ended) follower_.Watch(run, paths.front(), bytes);
+          const bool closed = desk_.state.Run(run) == nullptr;
+          if (!ended && !closed) follower_.Watch(run, paths.front(), bytes);
         });
       });
 }
 
-void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes,
-                int64_t took_ns) {
+void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes) {
   const auto source = sources_.find(run);
   if (source == sources_.end()) return;  // closed meanwhile
-  source->second.read_took_ns = took_ns;
   const bool follow = MayGrow(*read) && source->second.paths.size() == 1;
   desk_.Change(run, [&](OpenRun& open) {
     open.run = std::move(read);
@@ -319,7 +322,7 @@ void Runs::SaveNotes(RunNumber run, bool now) {
   if (source == sources_.end() || open == nullptr || open->run == nullptr) return;
   if (!desk_.options.side_files || !source->second.notes_are_ours) return;
   SideNotes notes = navigation_.NotesOf(run);
-  if (notes == source->second.notes) return;
+  if (!Differ(notes, source->second.notes)) return;
   const SideNotes before = std::exchange(source->second.notes, notes);
   const std::string path = source->second.paths.front();
   const bool wants_saying = before.bookmarks != notes.bookmarks;

@@ -36,12 +36,14 @@ class Runs {
     std::vector<std::string> paths;
     SideNotes notes;
     bool notes_are_ours = true;  // false: what lies beside the trace is somebody else's
-    bool wanted_active = false;
-    int64_t read_took_ns = 0;
   };
   void Load(RunNumber run);
+  std::shared_ptr<const model::Run> Read(Ticket& job, RunNumber run,
+                                         const std::vector<std::string>& paths);
+  void Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model::Run>& whole);
+  bool GaveUp(Ticket& job, RunNumber run);
   void ReadAgain(RunNumber run);
-  void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes, int64_t took_ns);
+  void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes);
   void StartFollowing(RunNumber run);
   void Failed(RunNumber run, const Error& error);
   void OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes);

@@ -54,6 +54,11 @@ SideNotes NotesOf(const nlohmann::json& json) {
 
 }  // namespace
 
+bool Differ(const SideNotes& a, const SideNotes& b) {
+  return a.visible != b.visible || a.layout.collapsed != b.layout.collapsed ||
+         a.bookmarks != b.bookmarks;
+}
+
 std::string SidePath(const std::string& trace) { return trace + ".view"; }
 
 Result<SideNotes> ReadSideNotes(const std::string& trace) {

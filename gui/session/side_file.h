@@ -19,6 +19,10 @@ struct SideNotes {
   bool operator==(const SideNotes&) const = default;
 };
 
+// Something that a second look at the trace would miss. Which panel was shown is kept with the
+// rest, and nothing to keep by itself.
+bool Differ(const SideNotes& a, const SideNotes& b);
+
 std::string SidePath(const std::string& trace);
 
 // Nothing to read gives empty notes; an error (kInput) only for a file that is there and is not

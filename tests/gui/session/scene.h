@@ -21,6 +21,8 @@ inline session::SessionOptions QuietOptions() {
   session::SessionOptions options;
   options.settings.tour_done = true;
   options.tool = "test";
+  // Most tests look at the samples, which nothing may be left beside.
+  options.side_files = false;
   return options;
 }
 

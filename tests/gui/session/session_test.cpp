@@ -33,6 +33,12 @@ struct Opened {
   const State& state() const { return *session.state(); }
 };
 
+SessionOptions KeepingOptions() {
+  SessionOptions options = QuietOptions();
+  options.side_files = true;
+  return options;
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -207,13 +213,13 @@ TEST_SUITE("fast") {
     const auto bytes = ReadWholeFile(path, 1 << 20).value();
     Range seen;
     {
-      Session session(QuietOptions());
+      Session session(KeepingOptions());
       OpenAndSettle(session, path);
       Do(session, intent::Zoom{4, {}}, intent::AddBookmark{"here"}, intent::ToggleLane{"stage:1"});
       seen = session.state()->view.visible;
     }
     CHECK(ReadWholeFile(path, 1 << 20).value() == bytes);
-    Session session(QuietOptions());
+    Session session(KeepingOptions());
     OpenAndSettle(session, path);
     CHECK(session.state()->view.visible == seen);
     REQUIRE(session.state()->bookmarks.size() == 1);
@@ -227,9 +233,14 @@ TEST_SUITE("fast") {
     const test::ScratchDir dir;
     std::filesystem::copy_file(SampleTrace("balanced"), dir / "run.sst");
     {
-      Session session(QuietOptions());
+      Session session(KeepingOptions());
       OpenAndSettle(session, dir / "run.sst");
+      // Also one that another run was looked at after, and whose panels were gone through.
+      Do(session, intent::ShowPanel{Panel::kTimeline}, intent::Zoom{4, {}}, intent::Fit{});
+      OpenAndSettle(session, SampleTrace("balanced"));
+      Do(session, intent::ShowPanel{Panel::kSteps});
     }
+    CHECK_FALSE(std::filesystem::exists(SampleTrace("balanced") + ".view"));
     CHECK_FALSE(std::filesystem::exists(dir / "run.sst.view"));
   }
 
