@@ -12,9 +12,9 @@ namespace stallscope::viewmodel {
 namespace {
 
 // In lines of text.
-constexpr float kBoxWidth = 13;
+constexpr float kBoxWidth = 12;
 constexpr float kBoxHeight = 6;
-constexpr float kGap = 7;     // between boxes: room for a gauge
+constexpr float kGap = 5;     // between boxes: room for a gauge
 constexpr float kRowGap = 4;  // between rows of a folded chain
 constexpr float kMargin = 1;
 constexpr float kThinnest = 0.15F;
@@ -49,7 +49,9 @@ class Layout {
   PipelineModel Make() {
     depths_ = DepthsOf(run_.stages);
     box_of_.assign(run_.stages.size(), kNoBox);
-    for (const trace::StageInfo& stage : run_.stages) AddStage(stage);
+    for (const trace::StageInfo& stage : run_.stages) {
+      if (!IsTrainer(stage)) AddStage(stage);
+    }
     AddTrainer();
     Place();
     AddPipes();
@@ -64,6 +66,9 @@ class Layout {
                      [&](const report::StageRow& stage) { return stage.name == name; });
     return row == report_.stages.end() ? nullptr : &*row;
   }
+
+  // It has a box of its own, behind all others.
+  static bool IsTrainer(const trace::StageInfo& stage) { return stage.kind == "trainer"; }
 
   void AddStage(const trace::StageInfo& stage) {
     StageBox box;
@@ -122,6 +127,11 @@ class Layout {
                      bound == findings::Bound::kLaunch || bound == findings::Bound::kCommunication;
     if (box.bottleneck) box.marked = "bottleneck: " + std::string(findings::WordFor(bound));
     box.tooltip = {"trainer"};
+    for (const trace::StageInfo& stage : run_.stages) {
+      if (!IsTrainer(stage)) continue;
+      box_of_[stage.id.value] = model_.boxes.size();
+      box.selected = box.selected || state_.view.selected.stage == stage.id;
+    }
     if (compute.has_value()) box.tooltip.push_back("compute " + BothNs(compute->ns));
     if (stall.has_value()) box.tooltip.push_back("input stall " + BothNs(stall->ns));
     model_.boxes.push_back(std::move(box));
@@ -130,12 +140,16 @@ class Layout {
   // In columns by depth, side by side from the left; a row that is full goes on below.
   void Place() {
     size_t deepest = 0;
-    for (const size_t depth : depths_) deepest = std::max(deepest, depth);
+    for (const trace::StageInfo& stage : run_.stages) {
+      if (!IsTrainer(stage)) deepest = std::max(deepest, depths_[stage.id.value]);
+    }
     const auto fits =
         static_cast<size_t>(std::max((width_ - 2 * kMargin + kGap) / (kBoxWidth + kGap), 1.F));
     std::map<size_t, size_t> beside;  // boxes at a depth so far
     size_t tallest = 1;
-    for (const size_t depth : depths_) tallest = std::max(tallest, ++beside[depth]);
+    for (const trace::StageInfo& stage : run_.stages) {
+      if (!IsTrainer(stage)) tallest = std::max(tallest, ++beside[depths_[stage.id.value]]);
+    }
     beside.clear();
     const float row_height = static_cast<float>(tallest) * (kBoxHeight + kRowGap);
     for (size_t i = 0; i < model_.boxes.size(); ++i) {
@@ -202,12 +216,14 @@ class Layout {
     for (const trace::StageInfo& stage : run_.stages) {
       for (const StageId input : stage.inputs) {
         if (!input.known() || input.value >= run_.stages.size()) continue;
+        if (IsTrainer(run_.stages[input.value])) continue;
         feeds[input.value] = true;
         AddPipe(box_of_[input.value], box_of_[stage.id.value]);
       }
     }
     for (const trace::StageInfo& stage : run_.stages) {
-      if (!feeds[stage.id.value]) AddPipe(box_of_[stage.id.value], model_.boxes.size() - 1);
+      if (!feeds[stage.id.value] && !IsTrainer(stage))
+        AddPipe(box_of_[stage.id.value], model_.boxes.size() - 1);
     }
     float most = 0;
     for (const Pipe& pipe : model_.pipes) most = std::max(most, pipe.width);

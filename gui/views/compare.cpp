@@ -169,7 +169,16 @@ void DrawCompare(const Snapshot& snapshot, Intents& intents) {
   const session::State& state = *snapshot.state;
   Look& look = TheLook();
   if (!model.choices.empty()) DrawChoice(model, state, intents);
-  if (!model.nothing.empty()) return DrawNothing("Nothing to compare with", model.nothing);
+  if (!model.nothing.empty()) {
+    DrawNothing("Nothing to compare with", model.nothing);
+    const float wide = look.Px(220);
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                         std::floor((ImGui::GetContentRegionAvail().x - wide) / 2));
+    if (ImGui::Button("Compare with a trace", {wide, 0})) {
+      intents.Add(intent::AskToOpen{session::OpenWhat::kBase});
+    }
+    return;
+  }
   DrawAnswer(model);
   const float line = state.sizes[session::At(session::Panel::kCompare)].line;
   const float half = ShareOfWidth(2);

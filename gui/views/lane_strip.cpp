@@ -73,7 +73,8 @@ void FillSeries(const LaneRow& row, int width, int height, const Look& look, ImU
 
 void FillStrip(const std::vector<LaneRow>& rows, int width, uint64_t drawn, float line,
                const Look& look, Strip& strip) {
-  if (strip.model != nullptr && strip.drawn == drawn && strip.width == width) return;
+  if (strip.model != nullptr && strip.drawn == drawn && strip.width == width && strip.line == line)
+    return;
   int height = 0;
   for (const LaneRow& row : rows) height += RowsOf(row, line);
   strip.width = std::max(1, width);
@@ -91,6 +92,7 @@ void FillStrip(const std::vector<LaneRow>& rows, int width, uint64_t drawn, floa
     at += static_cast<ptrdiff_t>(width) * high;
   }
   strip.drawn = drawn;
+  strip.line = line;
   strip.model = rows.data();
   ++strip.revision;
 }

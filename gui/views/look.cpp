@@ -71,6 +71,7 @@ void ApplyStyle(const Look& look) {
   style.WindowBorderSize = 1;
   style.ChildBorderSize = 1;
   style.PopupBorderSize = 1;
+  style.FrameBorderSize = 1;
   style.WindowRounding = 0;
   style.ChildRounding = px(6);
   style.PopupRounding = px(6);

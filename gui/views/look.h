@@ -28,6 +28,7 @@ struct Strip {
   std::vector<ImU32> pixels;
   uint64_t revision = 0;
   uint64_t drawn = 0;           // TimelineModel::drawn that the pixels show, and
+  float line = 0;               // with lanes so high, and
   const void* model = nullptr;  // whose
 };
 

@@ -43,18 +43,19 @@ void DrawVerdict(const OverviewModel& model) {
   const Card card("verdict", {0, height});
   // A band in the colour of what bounds the run, at the card's left.
   const ImVec2 at = ImGui::GetWindowPos();
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + edge, at.y + height},
-                                            look.Of(model.verdict_paint), look.Px(6),
-                                            ImDrawFlags_RoundCornersLeft);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.PushClipRect(at, {at.x + edge, at.y + height});
+  list.AddRectFilled(at, {at.x + edge, at.y + height}, look.Of(model.verdict_paint), look.Px(6),
+                     ImDrawFlags_RoundCornersLeft);
+  list.PopClipRect();
   {
     const ImVec2 top = ImGui::GetCursorScreenPos();
     const std::string confidence = ConfidenceOf(model);
     const ImFont& body = *look.fonts.body;
     const float right = top.x + ImGui::GetContentRegionAvail().x;
     const float room = ImGui::GetContentRegionAvail().x - WidthOf(body, confidence) - look.Px(24);
-    PutRight(*ImGui::GetWindowDrawList(), body,
-             {right, top.y + (look.fonts.title->FontSize - body.FontSize) / 2}, look.colors.muted,
-             confidence);
+    PutRight(list, body, {right, top.y + (look.fonts.title->FontSize - body.FontSize) / 2},
+             look.colors.muted, confidence);
     const InFont title(look.fonts.title);
     Line(model.verdict, look.colors.text, room);
   }
@@ -108,17 +109,18 @@ void DrawGain(const Advice& advice) {
   ImGui::Dummy({room, title.FontSize});
 }
 
-void DrawAdvice(const Advice& advice, ImVec2 size, const session::State& state, Intents& intents) {
+void DrawAdvice(const Advice& advice, ImVec2 size, bool last, const session::State& state,
+                Intents& intents) {
   const Look& look = TheLook();
   ImGui::PushID(static_cast<int>(advice.finding));
   {
-    const Card card("advice", size);
+    const Card card("advice", {last ? 0 : size.x, size.y});
     DrawGain(advice);
     {
       const InFont bold(look.fonts.bold);
       Paragraph(advice.text, look.colors.text);
     }
-    Line(advice.cost.empty() ? "no more memory" : advice.cost, look.colors.muted);
+    if (!advice.cost.empty()) Line(advice.cost, look.colors.muted);
     Paragraph(advice.why, look.colors.muted);
     // Buttons of neighbours stand on one line, whatever is above them.
     ImGui::SetCursorPosY(size.y - ImGui::GetStyle().WindowPadding.y - ImGui::GetFrameHeight());
@@ -156,7 +158,9 @@ void DrawAdviceRow(const OverviewModel& model, const session::State& state, Inte
   }
   for (size_t i = 0; i < model.advice.size(); ++i) {
     if (i > 0) ImGui::SameLine();
-    DrawAdvice(model.advice[i], {width, height}, state, intents);
+    // The last one of a full row ends where the row does, whatever the division left over.
+    const bool last = i + 1 == static_cast<size_t>(columns);
+    DrawAdvice(model.advice[i], {width, height}, last, state, intents);
   }
 }
 
@@ -175,7 +179,8 @@ void DrawFigures(const OverviewModel& model) {
     if (i % static_cast<size_t>(columns) != 0) ImGui::SameLine();
     ImGui::PushID(static_cast<int>(i));
     {
-      const Card card("figure", {width, height});
+      const bool last = (i + 1) % static_cast<size_t>(columns) == 0;
+      const Card card("figure", {last ? 0 : width, height});
       {
         const InFont small(look.fonts.small);
         Line(model.figures[i].name, look.colors.muted);

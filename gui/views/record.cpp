@@ -145,8 +145,21 @@ void DrawStartStop(const RecordModel& model, const session::RecordState& record,
   }
 }
 
+void DrawDevice(const RecordModel& model, Intents& intents) {
+  if (model.devices.empty()) return;
+  ImGui::SetNextItemWidth(TheLook().Px(150));
+  if (!ImGui::BeginCombo("device", model.device.c_str())) return;
+  for (const std::string& device : model.devices) {
+    if (ImGui::Selectable(device.c_str(), device == model.device)) {
+      intents.Add(intent::SetKnob{"trainer.device", device});
+    }
+  }
+  ImGui::EndCombo();
+}
+
 void DrawLive(const RecordModel& model, const session::RecordState& record, Intents& intents) {
   const Look& look = TheLook();
+  if (!model.running) DrawDevice(model, intents);
   DrawStartStop(model, record, intents);
   if (model.done) {
     Gauge(*model.done, look.colors.accent, {ImGui::GetContentRegionAvail().x, look.Px(8)});
@@ -175,7 +188,7 @@ void DrawRecord(const Snapshot& snapshot, Intents& intents) {
   {
     const bool live = model.running || !model.rates.empty();
     const float high = live ? ImGui::GetContentRegionAvail().y * 0.5f
-                            : CardHeight(2 * ImGui::GetFrameHeightWithSpacing(), true);
+                            : CardHeight(3 * ImGui::GetFrameHeightWithSpacing(), true);
     const Card card("live", {0, high}, "Recording", live);
     DrawLive(model, record, intents);
   }

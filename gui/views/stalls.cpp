@@ -24,7 +24,7 @@ using viewmodel::StallsModel;
 // One hue from the ground to the stall's colour: lightness alone tells the order.
 ImU32 HeatColor(float part) {
   const Look& look = TheLook();
-  return Mixed(look.colors.grid, look.Of(Paint::kInputStall),
+  return Mixed(look.colors.lane, look.Of(Paint::kInputStall),
                std::sqrt(std::clamp(part, 0.0f, 1.0f)));
 }
 
@@ -95,8 +95,9 @@ void DrawMatrix(const StallsModel& model, const session::State& state, Intents& 
   const float head = small.FontSize + look.Px(6);
   const float totals = x_of(model.causes.size());
   for (size_t cause = 0; cause < model.causes.size(); ++cause) {
-    const std::string shown =
-        Cut(small, attribution::WordFor(model.causes[cause]), grid.cell - look.Px(4));
+    std::string word(attribution::WordFor(model.causes[cause]));
+    std::replace(word.begin(), word.end(), '_', ' ');
+    const std::string shown = Cut(small, word, grid.cell - look.Px(4));
     Put(list, small, {x_of(cause) + (grid.cell - WidthOf(small, shown)) / 2, at.y},
         look.colors.muted, shown);
   }

@@ -47,7 +47,7 @@ void DrawScatter(const StepsModel& model, const session::State& state, ImVec2 si
                  Intents& intents) {
   const Look& look = TheLook();
   const float axis = TimeAxisHeight();
-  const PlotArea area = DrawAxes("scatter", {size.x, size.y - axis}, {}, model.y_ticks, "", "ms");
+  const PlotArea area = DrawAxes("scatter", {size.x, size.y - axis}, {}, model.y_ticks, "", "");
   ImDrawList& list = *ImGui::GetWindowDrawList();
   PutTimeAxis(list, {area.from.x, area.to.y}, area.to.x, model.times, state);
   const float reach = look.Px(7);
@@ -100,6 +100,7 @@ void DrawSteps(const Snapshot& snapshot, Intents& intents) {
   const Look& look = TheLook();
   const session::State& state = *snapshot.state;
   for (size_t i = 0; i < model.summary.size(); ++i) {
+    if (i > 0) ImGui::SameLine(0, look.Px(20));
     const InFont font(i == 0 ? look.fonts.bold : look.fonts.body);
     Line(model.summary[i], i == 0 ? look.colors.text : look.colors.muted);
   }
@@ -115,8 +116,7 @@ void DrawSteps(const Snapshot& snapshot, Intents& intents) {
   const float width = ShareOfWidth(2);
   {
     const Card card("histogram card", {width, 0}, "How steps are distributed");
-    DrawHistogram("histogram", model.histogram, ImGui::GetContentRegionAvail(),
-                  model.histogram.unit, "steps");
+    DrawHistogram("histogram", model.histogram, ImGui::GetContentRegionAvail(), "", "steps");
   }
   ImGui::SameLine();
   const Card card("outliers card", {0, 0}, "Outliers");

@@ -119,8 +119,8 @@ void DrawStart(const SweepModel& model, const session::State& state, Intents& in
   if (!model.can_start) ImGui::EndDisabled();
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  Line(model.error.empty() ? model.points_text : model.error,
-       model.error.empty() ? look.colors.muted : look.colors.bad);
+  if (!model.error.empty()) return Line(model.error, look.colors.bad);
+  Line(sweep.vary.empty() ? "click the knobs to vary" : model.points_text, look.colors.muted);
 }
 
 void DrawSetUp(const SweepModel& model, const session::State& state, float width,

@@ -34,8 +34,8 @@ float RowHeight() { return ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().Ce
 void DrawCell(const TableCell& cell, bool number, float width) {
   const Look& look = TheLook();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (cell.bar) {
-    const float part = static_cast<float>(std::clamp(*cell.bar, 0.0, 1.0));
+  const auto part = static_cast<float>(std::clamp(cell.bar.value_or(0), 0.0, 1.0));
+  if (part > 0.005f) {
     ImGui::GetWindowDrawList()->AddRectFilled(
         {at.x - look.Px(3), at.y - look.Px(1)},
         {at.x - look.Px(3) + (width + look.Px(6)) * part, at.y + ImGui::GetFontSize() + look.Px(1)},
@@ -87,15 +87,25 @@ std::vector<float> Widths(const Table& table) {
   return widths;
 }
 
-// Numbers get what they need; texts share what is left, each by what it needs.
+// Where there is room each column gets what it needs and a little more, and the rest stays empty at
+// the right: figures far from their names are hard to follow. Else texts share what numbers leave.
 void SetUpColumns(const Table& table) {
+  const Look& look = TheLook();
   const std::vector<float> widths = Widths(table);
+  float needed = 0;
+  for (const float width : widths) needed += width + 2 * ImGui::GetStyle().CellPadding.x;
+  const float slack = ImGui::GetContentRegionAvail().x - needed - look.Px(30);
+  const bool roomy = slack > 0;
+  const float more = std::min(look.Px(48), slack / static_cast<float>(widths.size()));
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    const ImGuiTableColumnFlags flags = table.columns[i].number
-                                            ? ImGuiTableColumnFlags_WidthFixed
-                                            : ImGuiTableColumnFlags_WidthStretch;
-    ImGui::TableSetupColumn(table.columns[i].name.c_str(), flags, widths[i]);
+    const bool fixed = roomy || table.columns[i].number;
+    ImGui::TableSetupColumn(
+        table.columns[i].name.c_str(),
+        fixed ? ImGuiTableColumnFlags_WidthFixed : ImGuiTableColumnFlags_WidthStretch,
+        roomy ? widths[i] + more : widths[i]);
   }
+  ImGui::TableSetupColumn(
+      "", roomy ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed, 1);
   ImGui::TableSetupScrollFreeze(0, 1);
 }
 
@@ -113,7 +123,7 @@ std::optional<size_t> DrawTable(const char* id, const Table& table, const TableL
       ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_PadOuterX;
   const bool scrolls = table_look.height > 0;
   if (scrolls) flags |= ImGuiTableFlags_ScrollY;
-  if (!ImGui::BeginTable(id, static_cast<int>(table.columns.size()), flags,
+  if (!ImGui::BeginTable(id, static_cast<int>(table.columns.size()) + 1, flags,
                          {0, scrolls ? table_look.height : 0})) {
     return clicked;
   }

@@ -11,6 +11,7 @@
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/text.h"
+#include "gui/views/timeline_details.h"
 #include "gui/views/timeline_input.h"
 #include "gui/views/timeline_marks.h"
 #include "gui/views/timeline_place.h"
@@ -70,6 +71,20 @@ void DrawName(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) 
   }
 }
 
+// "step 12" is 12 where there is no more room; of other words a stump says nothing.
+std::string Fitting(const ImFont& font, const std::string& text, float room) {
+  if (WidthOf(font, text) <= room) return text;
+  const size_t space = text.rfind(' ');
+  const bool numbered = space != std::string::npos && space + 1 < text.size() &&
+                        text.find_first_not_of("0123456789,", space + 1) == std::string::npos;
+  if (numbered) {
+    std::string number = text.substr(space + 1);
+    return WidthOf(font, number) <= room ? number : "";
+  }
+  std::string cut = Cut(font, text, room);
+  return cut.size() * 3 < text.size() * 2 ? "" : cut;
+}
+
 void DrawLabels(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) {
   const Look& look = TheLook();
   const ImFont& small = *look.fonts.small;
@@ -77,9 +92,8 @@ void DrawLabels(ImDrawList& list, const TimelinePlace& place, const LaneRow& row
   for (const viewmodel::Label& label : row.labels) {
     const float x0 = std::max(place.X(label.x0), place.from.x) + look.Px(4);
     const float x1 = std::min(place.X(label.x1), place.to.x) - look.Px(3);
-    const std::string shown = Cut(small, label.text, x1 - x0);
-    // Less than half of a word says nothing.
-    if (shown.empty() || shown.size() * 2 < label.text.size()) continue;
+    const std::string shown = Fitting(small, label.text, x1 - x0);
+    if (shown.empty()) continue;
     // A wait fills the lower part only: its word stands on the bare lane.
     const ImU32 color = viewmodel::IsWait(label.paint) || label.paint == Paint::kNothing
                             ? look.colors.text
@@ -120,11 +134,26 @@ void DrawScroll(ImDrawList& list, const TimelinePlace& place) {
                      WithAlpha(look.colors.faint, 0.8f), look.Px(3));
 }
 
-// What the paints that are to be seen mean.
-void DrawLegend(const TimelineModel& model) {
+// The word of a paint; of a stage's its name, as each stage has a colour of its own.
+std::string LegendWord(Paint paint, const session::State& state) {
+  const session::OpenRun* run = state.Active();
+  if (paint < Paint::kStage0 || run == nullptr || run->run == nullptr) {
+    return std::string(viewmodel::WordFor(paint));
+  }
+  std::string word;
+  for (const trace::StageInfo& stage : run->run->stages) {
+    if (viewmodel::PaintOfStage(stage.id) != paint) continue;
+    word += (word.empty() ? "" : ", ") + stage.name;
+  }
+  return word.empty() ? std::string(viewmodel::WordFor(paint)) : word;
+}
+
+// What the paints that are to be seen mean. Steps are told by their numbers.
+void DrawLegend(const TimelineModel& model, const session::State& state) {
   const Look& look = TheLook();
   std::array<bool, viewmodel::kPaints> seen{};
   for (const LaneRow& row : model.rows) {
+    if (row.kind == viewmodel::LaneKind::kSteps) continue;
     for (const viewmodel::Texel& texel : row.texels) seen[static_cast<size_t>(texel.paint)] = true;
   }
   seen[static_cast<size_t>(Paint::kInputStall)] |= !model.stalls.empty();
@@ -132,15 +161,10 @@ void DrawLegend(const TimelineModel& model) {
   seen[static_cast<size_t>(Paint::kPath)] = !model.path.empty();
   const InFont small(look.fonts.small);
   bool first = true;
-  bool work_told = false;
   for (size_t i = 0; i < viewmodel::kPaints; ++i) {
     const auto paint = static_cast<Paint>(i);
     if (!seen[i] || paint == Paint::kNothing) continue;
-    // Each stage has its colour, and all of them mean work.
-    const bool stage = paint >= Paint::kStage0;
-    if (stage && work_told) continue;
-    work_told |= stage;
-    const std::string_view word = viewmodel::WordFor(paint);
+    const std::string word = LegendWord(paint, state);
     if (!first) ImGui::SameLine(0, look.Px(16));
     if (ImGui::GetContentRegionAvail().x < LegendWidth(word)) break;
     LegendEntry(paint, word);
@@ -175,7 +199,8 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float navigator = look.Px(8);
   const float ruler = std::round(look.Px(30));
-  const float footer = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
+  const float footer = ImGui::GetTextLineHeightWithSpacing() + look.fonts.small->FontSize +
+                       2 * ImGui::GetStyle().ItemSpacing.y;
   TimelinePlace place{.model = model};
   place.names = at.x;
   place.line = state.sizes[session::At(session::Panel::kTimeline)].line;
@@ -184,23 +209,29 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   place.from = {at.x + static_cast<float>(model.name_width), place.ruler + ruler};
   place.to = {std::min(at.x + room.x, place.from.x + static_cast<float>(model.width)),
               std::max(place.from.y + 1, at.y + room.y - footer)};
+  const float end =
+      place.from.y + (model.rows_height - static_cast<float>(place.first_row)) * place.line;
+  TimelinePlace marks = place;
+  marks.to.y = std::min(place.to.y, end);
   ImDrawList& list = *ImGui::GetWindowDrawList();
   DrawNavigator(list, place, at, navigator);
-  DrawRuler(list, place);
+  DrawRuler(list, marks);
   DrawLanes(list, place);
   list.PushClipRect({place.from.x, place.ruler}, place.to, true);
-  DrawStallBands(list, place);
-  DrawChains(list, place);
-  DrawSelections(list, place);
+  DrawStallBands(list, marks);
+  DrawChains(list, marks);
+  DrawSelections(list, marks);
   list.PopClipRect();
   DrawScroll(list, place);
   HandleTimelineMouse(place, state, intents);
   ImGui::SetCursorScreenPos({at.x, place.to.y + ImGui::GetStyle().ItemSpacing.y});
-  if (state.measured) {
-    DrawMeasured(model, state, intents);
-  } else {
-    DrawLegend(model);
-  }
+  DrawLegend(model, state);
+  ImGui::SetCursorScreenPos({at.x, at.y + room.y - ImGui::GetTextLineHeight()});
+  if (state.measured) return DrawMeasured(model, state, intents);
+  const std::string selection = DescribeSelection(state);
+  if (!selection.empty()) return Line(selection, look.colors.text);
+  Line("Click a step or a stall for why it waited. Shift and drag to measure. ? lists every key.",
+       look.colors.muted);
 }
 
 }  // namespace stallscope::views

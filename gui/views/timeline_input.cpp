@@ -67,6 +67,19 @@ void Click(const TimelinePlace& place, const State& state, Intents& intents) {
   intents.Add(intent::Select{selected, false});
 }
 
+// The stall whose mark above the lanes is clicked.
+void ClickRuler(const TimelinePlace& place, const State& state, Intents& intents) {
+  const float x = ImGui::GetIO().MousePos.x - place.from.x;
+  const float slack = TheLook().Px(2);
+  for (const viewmodel::StallBand& band : place.model.stalls) {
+    if (x < band.x0 - slack || x > band.x1 + slack) continue;
+    session::Selection selected = state.view.selected;
+    selected.interval.reset();
+    selected.step_row = band.step_row;
+    return intents.Add(intent::Select{selected, false});
+  }
+}
+
 void Drag(const TimelinePlace& place, bool marks, Intents& intents) {
   const ImGuiIO& io = ImGui::GetIO();
   Memory& memory = TheLook().memory;
@@ -126,7 +139,11 @@ void HandleTimelineMouse(const TimelinePlace& place, const State& state, Intents
   const bool on_ruler = io.MousePos.y < place.from.y;
   if (ImGui::IsItemActive()) Drag(place, on_ruler || io.KeyShift, intents);
   if (ImGui::IsItemDeactivated() && !TheLook().memory.drag_moved) {
-    if (!on_ruler) Click(place, state, intents);
+    if (on_ruler) {
+      ClickRuler(place, state, intents);
+    } else {
+      Click(place, state, intents);
+    }
   }
   if (hovered) HandleWheel(place, true, intents);
   if (hovered && ImGui::IsMouseDoubleClicked(0)) intents.Add(intent::FitSelection{});

@@ -74,14 +74,16 @@ void DrawPicture(const viewmodel::Snapshot& snapshot, session::Intents& intents)
   ImGui::PopStyleVar();
   const session::State& state = *snapshot.state;
   if (const session::OpenRun* run = state.Active(); run != nullptr) {
+    // A spec is not one of the run's.
+    const bool of_run = state.view.panel != session::Panel::kRecord;
     const std::string panel(session::TitleOf(state.view.panel));
-    const std::string of = run->title;
+    const std::string of = of_run ? " of " + run->title : "";
     const InFont bold(look.fonts.bold);
     PutRight(*ImGui::GetWindowDrawList(), *look.fonts.body,
              {ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x,
               ImGui::GetCursorScreenPos().y},
              look.colors.muted, "stallscope");
-    Line(panel + " of " + of, look.colors.text, ImGui::GetContentRegionAvail().x - look.Px(110));
+    Line(panel + of, look.colors.text, ImGui::GetContentRegionAvail().x - look.Px(110));
   }
   DrawPanel(snapshot, intents);
   ImGui::EndChild();

@@ -317,7 +317,7 @@ TEST_SUITE("fast") {
          [&] {
            return request().kind == session::Request::Kind::kCopy && !request().text.empty();
          }},
-        {"also for PyTorch", [&] { stage.ClickText("Copy pytorch"); },
+        {"also for PyTorch", [&] { stage.ClickText("Copy PyTorch"); },
          [&] { return request().kind == session::Request::Kind::kCopy; }},
         {"a patched spec asks where to", [&] { stage.ClickText("Save patched spec"); },
          [&] { return request().kind == session::Request::Kind::kSaveDialog; }},
