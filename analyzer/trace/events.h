@@ -62,7 +62,7 @@ struct RunInfo {
   std::vector<std::string> warnings;
   std::string imported_from;        // the foreign format that it was made from; empty: recorded
   std::vector<std::string> limits;  // what that format cannot show
-  uint64_t flops_per_step = 0;  // of a step with a full batch, all replicas; 0: not known
+  uint64_t flops_per_step = 0;      // of a step with a full batch, all replicas; 0: not known
   bool operator==(const RunInfo&) const = default;
 };
 
