@@ -74,6 +74,7 @@ act "the timeline was shown" key 2
 act "W zoomed in" key w
 act "W zoomed in again" key w
 act "D moved right" key d
+act "M kept the place" key m
 act "F fitted" key f
 act "the wheel zoomed" mousemove 900 500 click 4
 xdotool mousemove 1599 899
@@ -94,6 +95,6 @@ code=0
 wait "$gui" || code=$?
 gui=
 [[ $code -eq 0 ]] || fail "it ended with $code"
-[[ -s $scratch/run.sst.view ]] || fail "where its user was looking is not kept beside the trace"
+[[ -s $scratch/run.sst.view ]] || fail "the bookmark is not kept beside the trace"
 cmp -s "$STALLSCOPE_SOURCE/sample_traces/input_decode.sst" "$scratch/run.sst" ||
   fail "the trace was changed"

@@ -115,7 +115,9 @@ TEST_SUITE("fast") {
     stage.Show(Panel::kTimeline);
     const session::Range whole = stage.state().view.visible;
     const ImVec2 middle = Middle(stage);
-    const ImVec2 times(middle.x, 78);
+    const auto label = stage.Find("200 ms");
+    REQUIRE(label.has_value());
+    const ImVec2 times(middle.x, label->y);
     Play({
         {"Shift and a drag mark a range",
          [&] {
@@ -271,9 +273,9 @@ TEST_SUITE("fast") {
          [&] { return !stage.snapshot().spans->problem.empty(); }},
         {"Esc leaves the field", [&] { stage.Key(Key::kEscape); },
          [&] { return stage.state().view.panel == Panel::kSpans; }},
-        {"a click on a head sorts by it", [&] { stage.ClickText("duration"); },
+        {"a click on a head sorts by it", [&] { stage.ClickWholeText("duration"); },
          [&] { return stage.state().spans.query.sort == session::SpanColumn::kDuration; }},
-        {"another one turns the order", [&] { stage.ClickText("duration"); },
+        {"another one turns the order", [&] { stage.ClickWholeText("duration"); },
          [&] { return stage.state().spans.query.descending; }},
     });
     session::Intents clear;

@@ -224,6 +224,19 @@ bool Stage::ClickText(const std::string& text, size_t nth) {
   return true;
 }
 
+bool Stage::ClickWholeText(const std::string& text) {
+  std::istringstream lines(Page());
+  size_t nth = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("<text x=\"", 0) != 0) continue;
+    const size_t begin = line.find('>') + 1;
+    const std::string said = line.substr(begin, line.rfind("</text>") - begin);
+    if (said == text) return ClickText(text, nth);
+    if (said.find(text) != std::string::npos) ++nth;
+  }
+  return false;
+}
+
 ImVec2 Stage::LanesFrom() const {
   const auto& model = *snapshot_->timeline;
   return {ImGui::GetIO().DisplaySize.x - static_cast<float>(model.width) - 20, 120};

@@ -59,6 +59,8 @@ class Stage {
   bool Sees(const std::string& text) const { return Find(text).has_value(); }
   // False where it is not there.
   bool ClickText(const std::string& text, size_t nth = 0);
+  // One that says nothing else: a column's head, not the field that has the word in it, too.
+  bool ClickWholeText(const std::string& text);
 
   const session::State& state() const { return *state_; }
   const viewmodel::Snapshot& snapshot() const { return *snapshot_; }
