@@ -70,6 +70,8 @@ done
 xdotool windowfocus "$window" windowmove "$window" 0 0
 changed "$empty" "it started"
 
+# The first start offers a tour, which keeps the keys to itself.
+act "the tour was left" key Escape
 act "the timeline was shown" key 2
 act "W zoomed in" key w
 act "W zoomed in again" key w
