@@ -107,7 +107,7 @@ Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNam
       }
       const auto left = static_cast<uint64_t>(end - from);
       if (tag >> 3 != kEventField || length > kMostEventBytes) {
-        read.unreadable += tag >> 3 == kEventField ? 1 : 0;
+        if (tag >> 3 == kEventField) ++read.unreadable;
         skip = length > left ? length - left : 0;
         at = length > left ? end : from + length;
         continue;

@@ -22,7 +22,7 @@ double Luminance(ImU32 color) {
 
 // As WCAG 2 has it.
 double Contrast(ImU32 a, ImU32 b) {
-  const auto [low, high] = std::minmax(Luminance(a), Luminance(b));
+  const auto [low, high] = std::minmax({Luminance(a), Luminance(b)});
   return (high + 0.05) / (low + 0.05);
 }
 
