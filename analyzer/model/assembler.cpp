@@ -271,48 +271,56 @@ void Assembler::AddRows(std::vector<Row>& from, std::vector<Row>& to) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-void Assembler::NameTheNameless() {
+namespace {
+
+void NameTheNameless(Run& run) {
   const auto name = [](auto& table, const char* word) {
     for (size_t i = 0; i < table.size(); ++i) {
       std::string& place = NameIn(table[i]);
       if (place.empty()) place = word + std::to_string(i);
     }
   };
-  name(run_.stages, "stage ");
-  name(run_.queues, "queue ");
-  name(run_.tracks, "track ");
-  name(run_.counters, "counter ");
+  name(run.stages, "stage ");
+  name(run.queues, "queue ");
+  name(run.tracks, "track ");
+  name(run.counters, "counter ");
 }
 
-Run Assembler::Finish() {
-  NameTheNameless();
-  for (Track& track : run_.tracks) {
-    track.rank = run_.info.rank;
+Run Finished(Run run) {
+  NameTheNameless(run);
+  for (Track& track : run.tracks) {
+    track.rank = run.info.rank;
     track.spans.PadOptional();
   }
-  for (Queue& queue : run_.queues) queue.rank = run_.info.rank;
-  for (const trace::StageInfo& stage : run_.stages) {
+  for (Queue& queue : run.queues) queue.rank = run.info.rank;
+  for (const trace::StageInfo& stage : run.stages) {
     if (!stage.queue.known()) continue;
-    Queue& queue = run_.queues[stage.queue.value];
+    Queue& queue = run.queues[stage.queue.value];
     if (!queue.producer.known()) queue.producer = stage.id;
   }
-  std::sort(run_.rows.steps.begin(), run_.rows.steps.end(),
+  std::sort(run.rows.steps.begin(), run.rows.steps.end(),
             [](const trace::Step& a, const trace::Step& b) {
               return std::pair{a.index, a.requested_ns} < std::pair{b.index, b.requested_ns};
             });
-  std::sort(run_.rows.gaps.begin(), run_.rows.gaps.end(),
+  std::sort(run.rows.gaps.begin(), run.rows.gaps.end(),
             [](const trace::Gap& a, const trace::Gap& b) {
               return std::pair{a.track, a.from_ns} < std::pair{b.track, b.from_ns};
             });
-  if (!run_.quality.sealed) {
-    run_.quality.emitted.reset();
-    run_.quality.stored.reset();
-    run_.quality.dropped = 0;
-    for (const trace::Gap& gap : run_.rows.gaps) {
-      run_.quality.dropped = AddUpTo64Bits(run_.quality.dropped, gap.dropped);
+  if (!run.quality.sealed) {
+    run.quality.emitted.reset();
+    run.quality.stored.reset();
+    run.quality.dropped = 0;
+    for (const trace::Gap& gap : run.rows.gaps) {
+      run.quality.dropped = AddUpTo64Bits(run.quality.dropped, gap.dropped);
     }
   }
-  return std::move(run_);
+  return run;
 }
+
+}  // namespace
+
+Run Assembler::Finish() { return Finished(std::move(run_)); }
+
+Run Assembler::Snapshot() const { return Finished(run_); }
 
 }  // namespace stallscope::model

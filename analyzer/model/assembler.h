@@ -37,6 +37,8 @@ class Assembler {
   std::vector<std::string> LimitWarnings() const;
   // The run, sorted and padded. The assembler is spent.
   Run Finish();
+  // A copy of what is there by now, likewise; more may be added afterwards.
+  Run Snapshot() const;
 
  private:
   void AddNames(const trace::Chunk& chunk);
@@ -57,7 +59,6 @@ class Assembler {
   template <class Field>
   void Check(Field& field);
   void LeaveOut(const char* what);
-  void NameTheNameless();
 
   Run run_;
   StringInterner strings_;

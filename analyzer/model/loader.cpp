@@ -3,99 +3,67 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/base/file.h"
 #include "analyzer/model/assembler.h"
-#include "analyzer/model/content.h"
-#include "analyzer/model/warnings.h"
-#include "analyzer/trace/limits.h"
-#include "analyzer/trace/reader.h"
+#include "analyzer/model/loading.h"
 
 namespace stallscope::model {
 namespace {
 
-constexpr size_t kSniffBytes = 4096;
+constexpr uint64_t kTellEveryBytes = uint64_t{1} << 20;
+constexpr double kCounting = 0.2;  // its part of the whole: nothing is decoded
 
-bool HoldsChunk(const trace::TraceReader::Frame& frame) {
-  return frame.header.type == trace::FrameType::kChunk ||
-         frame.header.type == trace::FrameType::kSeal;
-}
+// Tells how far a pass over the file is.
+class Teller {
+ public:
+  Teller(const OnProgress& on_progress, uint64_t bytes)
+      : on_progress_(on_progress), bytes_(static_cast<double>(std::max<uint64_t>(bytes, 1))) {}
 
-Result<trace::TraceReader> Open(const std::string& path) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  std::string start(kSniffBytes, '\0');
-  STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, start.data(), start.size()));
-  start.resize(got);
-  if (!trace::TraceReader::LooksLikeTrace(start)) return NotATrace(path, LooksLike(start));
-  return trace::TraceReader::Open(path);
-}
-
-Result<Expected> CountAll(trace::TraceReader& reader) {
-  Expected expected;
-  for (;;) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const auto frame, reader.NextFrame());
-    if (!frame) return expected;
-    if (HoldsChunk(*frame)) expected.Add(trace::CountChunk(frame->payload));
+  void BeginPass(double from, double to) {
+    from_ = from;
+    to_ = to;
+    told_at_ = 0;
   }
-}
 
-// How many chunks could be read.
-Result<uint64_t> DecodeAll(trace::TraceReader& reader, Assembler& assembler) {
-  uint64_t chunks = 0;
-  for (;;) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const auto frame, reader.NextFrame());
-    if (!frame) return chunks;
-    if (!HoldsChunk(*frame)) continue;
-    Result<trace::Chunk> chunk = trace::DecodeChunk(frame->payload);
-    if (!chunk.ok()) {
-      reader.MarkDamaged(*frame, chunk.error().what);
-      continue;
-    }
-    ++chunks;
-    if (!assembler.Add(std::move(chunk).value())) {
-      reader.MarkDamaged(*frame, "spans whose columns do not fit their count");
-    }
+  Status After(const trace::TraceReader& reader) {
+    if (!on_progress_ || reader.offset() - told_at_ < kTellEveryBytes) return {};
+    told_at_ = reader.offset();
+    const double part = std::min(static_cast<double>(told_at_) / bytes_, 1.0);
+    if (on_progress_(from_ + (to_ - from_) * part)) return {};
+    return Error{ErrorKind::kInput, "the reading was ended", "", ""};
   }
-}
 
-Status DescribeDamage(const trace::TraceReader& reader, const std::string& path,
-                      DataQuality& quality) {
-  const trace::Damage& damage = reader.damage();
-  quality.frames = reader.frames();
-  quality.damaged_bytes = damage.bytes;
-  quality.damaged_ranges = damage.ranges;
-  quality.missing_frames = damage.missing_frames;
-  quality.cut_at = damage.cut_at;
-  if (!damage.cut_at) return {};
+ private:
+  const OnProgress& on_progress_;
+  const double bytes_;
+  double from_ = 0;
+  double to_ = 1;
+  uint64_t told_at_ = 0;
+};
+
+Result<uint64_t> SizeOf(const std::string& path) {
   STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t size, file.Size());
-  // The file may have grown since: no more than one frame can have been cut.
-  const uint64_t longest = trace::kFrameHeaderSize + trace::kMaxPayload;
-  const uint64_t cut = std::min(size > *damage.cut_at ? size - *damage.cut_at : 0, longest);
-  quality.damaged_bytes += cut;
-  quality.damaged_ranges.push_back({*damage.cut_at, cut, "the file ends inside a frame"});
-  return {};
+  return file.Size();
 }
 
 }  // namespace
 
-Result<Run> LoadTrace(const std::string& path) {
-  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, Open(path));
+Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
+  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(path));
+  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(path));
+  Teller teller(on_progress, bytes);
+  const auto after = [&](const trace::TraceReader& at) { return teller.After(at); };
   Assembler assembler;
   {
-    STALLSCOPE_ASSIGN_OR_RETURN(const Expected expected, CountAll(reader));
+    teller.BeginPass(0, kCounting);
+    STALLSCOPE_ASSIGN_OR_RETURN(const Expected expected, CountAll(reader, after));
     assembler.Reserve(expected);
   }
   reader.Rewind();
-  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t chunks, DecodeAll(reader, assembler));
-  std::vector<std::string> limit_warnings = assembler.LimitWarnings();
-  Run run = assembler.Finish();
-  run.path = path;
-  run.format = "sst";
-  run.format_version =
-      std::to_string(reader.header().major) + "." + std::to_string(reader.header().minor);
-  STALLSCOPE_RETURN_IF_ERROR(DescribeDamage(reader, path, run.quality));
-  if (chunks == 0 && run.quality.damaged_bytes != 0) return NothingReadable(path, run.quality);
-  AddWarnings(limit_warnings, run);
-  return run;
+  teller.BeginPass(kCounting, 1);
+  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t chunks, DecodeAll(reader, assembler, after));
+  const std::vector<std::string> limit_warnings = assembler.LimitWarnings();
+  return Described(assembler.Finish(), reader, path, chunks, limit_warnings);
 }
 
 }  // namespace stallscope::model

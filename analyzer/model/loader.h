@@ -7,6 +7,8 @@
 #ifndef STALLSCOPE_ANALYZER_MODEL_LOADER_H_
 #define STALLSCOPE_ANALYZER_MODEL_LOADER_H_
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "analyzer/base/result.h"
@@ -14,9 +16,13 @@
 
 namespace stallscope::model {
 
+// Told now and then while a file is read: the part of it that has been, where that is known. False
+// ends the reading, with an error that nobody waits for any more.
+using OnProgress = std::function<bool(std::optional<double> part)>;
+
 // An error only where nothing can be used: a missing file, one that is no trace (the error says
 // what it looks like), or one without a single whole chunk. Everything less is in Run::quality.
-Result<Run> LoadTrace(const std::string& path);
+Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress = {});
 
 }  // namespace stallscope::model
 

@@ -1,6 +1,7 @@
 #include "analyzer/model/ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -252,20 +253,45 @@ Run Merger::Finish() {
   return std::move(to_);
 }
 
+// What brings each run's times to the first one's clock.
+std::vector<int64_t> OffsetsOf(std::vector<Run>& runs, IsCommunication is_communication) {
+  // Less than a launch takes is not worth a word.
+  constexpr int64_t kWorthSaying = 100'000;
+  const Run& first = runs.front();
+  std::vector<int64_t> offsets;
+  for (Run& run : runs) {
+    int64_t offset = RealtimeAhead(run) - RealtimeAhead(first);
+    const auto correction = is_communication == nullptr || &run == &first
+                                ? std::nullopt
+                                : CorrectionByCollectives(first, run, offset, is_communication);
+    if (correction.has_value()) {
+      offset = std::clamp(offset + std::clamp(correction->ns, -kMaxDistance, kMaxDistance),
+                          -kMaxDistance, kMaxDistance);
+      if (std::abs(correction->ns) >= kWorthSaying) {
+        run.quality.warnings.push_back(
+            run.path + ": its wall clock is " + std::to_string(correction->ns / 1'000) +
+            " us off rank " + std::to_string(first.info.rank) + "'s, by the ends of " +
+            std::to_string(correction->pairs) + " collectives: it was corrected by that");
+      }
+    }
+    offsets.push_back(offset);
+  }
+  return offsets;
+}
+
 }  // namespace
 
-Result<Run> MergeRanks(std::vector<Run> runs) {
+Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication) {
   if (runs.empty()) {
     return Error{ErrorKind::kUsage, "there is no trace to merge", "", "name at least one"};
   }
   if (runs.size() == 1) return std::move(runs.front());
   NumberRanks(runs);
-  const int64_t first_ahead = RealtimeAhead(runs.front());
+  const std::vector<int64_t> offsets = OffsetsOf(runs, is_communication);
   const auto world = static_cast<uint32_t>(runs.size());
   Merger merger;
-  for (Run& run : runs) {
-    const int64_t offset = RealtimeAhead(run) - first_ahead;
-    STALLSCOPE_RETURN_IF_ERROR(merger.Add(std::move(run), offset));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    STALLSCOPE_RETURN_IF_ERROR(merger.Add(std::move(runs[i]), offsets[i]));
   }
   Run merged = merger.Finish();
   merged.info.world_size = std::max(merged.info.world_size, world);

@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/base/clock.h"
-#include "analyzer/base/units.h"
 #include "gui/app/file_dialog.h"
 #include "gui/app/picture.h"
 #include "gui/app/places.h"
@@ -53,9 +51,12 @@ class Loop {
   void Run() {
     int frames = kFramesAfterEvent;
     while (!window_.closing() && !quitting_) {
-      const bool woken = Wait(frames);
-      const bool changed = TakeEvents() | session_.Poll();
-      if (woken || changed || window_.keys_wait()) frames = kFramesAfterEvent;
+      const bool caret = Wait(frames);
+      const bool asked = TakeEvents();
+      const bool changed = session_.Poll();
+      // Also where it came while frames were still to be drawn: a button let go of with the last of
+      // them would else be seen with the next thing that happens.
+      if (window_.TakeTouched() || caret || asked || changed) frames = kFramesAfterEvent;
       if (frames <= 0) continue;
       frames = DrawFrame() ? kFramesAfterEvent : frames - 1;
     }
@@ -67,7 +68,7 @@ class Loop {
 
  private:
   // With nothing to draw it sleeps until something happens, and looks up now and then only while a
-  // dialog, a text field or a worker needs it. True where the picture may have to change.
+  // dialog, a text field or a worker needs it. True where a caret has to blink.
   bool Wait(int frames) {
     if (frames > 0) {
       window_.Wait(kAnimation);
@@ -78,11 +79,8 @@ class Loop {
     if (typing) seconds = kCaretBlink;
     if (!session_.state()->jobs.empty()) seconds = kProgress;
     if (dialog_.open()) seconds = kDialogPoll;
-    const int64_t before = MonotonicNs();
     window_.Wait(seconds);
-    const bool by_itself = seconds > 0 && MonotonicNs() - before >=
-                                              static_cast<int64_t>(seconds * kNsPerSecond * 0.95);
-    return !by_itself || typing;
+    return typing;
   }
 
   // True where something was asked for.

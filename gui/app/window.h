@@ -39,8 +39,9 @@ class Window {
   // Files that were dropped since the last call.
   std::vector<std::string> TakeDropped();
   std::array<int, 2> Size() const;
-  // Keys were let go of after the last frame began: another frame has to see that.
-  bool keys_wait() const { return !keys_.empty(); }
+  // True where somebody moved, pressed, typed or resized since the last call, however the waiting
+  // ended: the frames that show it have yet to be drawn.
+  bool TakeTouched();
 
  private:
   struct KeyEvent {
@@ -52,6 +53,9 @@ class Window {
   // Dear ImGui looks at which keys are down, once a frame. A key that is down and up again between
   // two frames would be lost, so what is let go of waits until a frame has seen it down.
   void DeliverKeys();
+  // Dear ImGui calls on what was there before it.
+  void NoteTouches();
+  static void Touch(GLFWwindow* window);
   explicit Window(GLFWwindow* window);
   void UploadStrip(views::Strip& strip, unsigned& texture, uint64_t& revision);
 
@@ -66,6 +70,7 @@ class Window {
   double scale_ = 0;
   std::array<Upload, 3> uploads_;
   std::vector<std::string> dropped_;
+  bool touched_ = false;
   std::deque<KeyEvent> keys_;
 };
 

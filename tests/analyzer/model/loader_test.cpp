@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 #include "tests/support/paths.h"
 #include "tests/support/trace_builder.h"
 
@@ -196,5 +200,35 @@ TEST_SUITE("fast") {
     CHECK(model::CountSpans(run) == 0);
     CHECK_FALSE(run.quality.sealed);
     CHECK(run.quality.damaged_bytes == 0);
+  }
+
+  TEST_CASE("progress is told from the beginning to the end, and false ends the reading") {
+    ScratchDir dir;
+    TraceBuilder trace;
+    const StageId decode = trace.Stage("decode");
+    const TrackId worker = trace.Thread("decode 0", decode);
+    // Items far apart take many bytes: some MiB in all.
+    for (uint64_t i = 0; i < 300'000; ++i) {
+      const auto at = static_cast<int64_t>(i) * 3'000'000'000;
+      trace.Work(worker, decode, at, at + 2'000'000'000, ItemId{(i % 2) << 60});
+      if (i % 10'000 == 9'999) trace.EndChunk();
+    }
+    trace.Seal(int64_t{300'000} * 3'000'000'000);
+    trace.Write(dir / "run.sst");
+    std::vector<double> told;
+    const auto run = model::LoadTrace(dir / "run.sst", [&](std::optional<double> part) {
+      told.push_back(part.value_or(-1));
+      return true;
+    });
+    REQUIRE(run.ok());
+    REQUIRE(told.size() >= 4);
+    CHECK(std::is_sorted(told.begin(), told.end()));
+    CHECK(told.front() >= 0);
+    CHECK(told.back() <= 1);
+    int calls = 0;
+    const auto ended =
+        model::LoadTrace(dir / "run.sst", [&](std::optional<double>) { return ++calls < 2; });
+    CHECK_FALSE(ended.ok());
+    CHECK(calls == 2);
   }
 }
