@@ -41,6 +41,22 @@ void SortWithinOutlines(std::vector<Segment>& parts) {
   }
 }
 
+// Each instant to the innermost of the spans that are taken.
+template <class Takes>
+std::vector<Segment> PartsOf(const model::Track& track, Takes&& takes) {
+  const trace::SpanColumns& spans = track.spans;
+  std::vector<Segment> parts;
+  Innermost innermost;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    if (!takes(i)) continue;
+    innermost.Add(spans.start_ns[i], spans.EndNs(i), [&](int64_t start, int64_t end) {
+      parts.push_back({start, end, spans.span_class[i], Origin::kSpan, static_cast<uint32_t>(i)});
+    });
+  }
+  SortWithinOutlines(parts);
+  return parts;
+}
+
 }  // namespace
 
 std::vector<int64_t> ColumnBounds(model::TimeRange range, size_t columns) {
@@ -79,16 +95,12 @@ LaneIndex LaneIndex::FromSpans(const model::Track& track) {
     lane.Finish();
     return lane;
   }
-  std::vector<Segment> parts;
-  parts.reserve(spans.size());
-  Innermost innermost;
-  for (size_t i = 0; i < spans.size(); ++i) {
-    innermost.Add(spans.start_ns[i], spans.EndNs(i), [&](int64_t start, int64_t end) {
-      parts.push_back({start, end, spans.span_class[i], Origin::kSpan, static_cast<uint32_t>(i)});
-    });
-  }
-  SortWithinOutlines(parts);
-  return FromSegments(parts);
+  return FromSegments(PartsOf(track, [](size_t) { return true; }));
+}
+
+LaneIndex LaneIndex::FromSpansOfRow(const model::Track& track, const std::vector<uint8_t>& rows,
+                                    uint8_t row) {
+  return FromSegments(PartsOf(track, [&](size_t span) { return rows[span] == row; }));
 }
 
 // What is longer than a duration can say becomes several segments.
@@ -159,7 +171,7 @@ Segment LaneIndex::At(size_t segment) const {
 
 size_t LaneIndex::FirstEndingAfter(int64_t time_ns) const {
   if (empty()) return 0;
-  const size_t block = BlockAt(time_ns, 0);
+  const size_t block = BlockAt(time_ns, Guess(time_ns));
   if (block == blocks()) return 0;
   size_t i = block * kBlock;
   while (i < size_ && EndOf(i) <= time_ns) ++i;
@@ -172,19 +184,36 @@ std::optional<size_t> LaneIndex::Find(int64_t time_ns) const {
   return std::nullopt;
 }
 
-size_t LaneIndex::BlockAt(int64_t time_ns, size_t block) const {
-  if (block >= blocks() || block_starts_[block] > time_ns) block = 0;
-  if (blocks() == 0 || block_starts_[block] > time_ns) return blocks();
-  // Doubling steps, then halves: near to where the last instant was found it takes a look or two.
+size_t LaneIndex::Guess(int64_t time_ns) const {
+  const auto first = static_cast<double>(block_starts_.front());
+  const auto length = static_cast<double>(block_starts_.back()) - first;
+  if (length <= 0) return 0;
+  const double part = (static_cast<double>(time_ns) - first) / length;
+  return static_cast<size_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(blocks() - 1));
+}
+
+size_t LaneIndex::BlockAt(int64_t time_ns, size_t from) const {
+  if (blocks() == 0 || block_starts_[0] > time_ns) return blocks();
+  // Doubling steps, then halves.
+  size_t low = std::min(from, blocks() - 1);
+  size_t high = low;
   size_t step = 1;
-  while (block + step < blocks() && block_starts_[block + step] <= time_ns) {
-    block += step;
-    step *= 2;
+  if (block_starts_[low] <= time_ns) {
+    while (low + step < blocks() && block_starts_[low + step] <= time_ns) {
+      low += step;
+      step *= 2;
+    }
+    high = std::min(low + step, blocks());
+  } else {
+    while (high > step && block_starts_[high - step] > time_ns) {
+      high -= step;
+      step *= 2;
+    }
+    low = high > step ? high - step : 0;
   }
-  const auto end = std::min(block + step, blocks());
   const auto found =
-      std::upper_bound(block_starts_.begin() + static_cast<std::ptrdiff_t>(block),
-                       block_starts_.begin() + static_cast<std::ptrdiff_t>(end), time_ns);
+      std::upper_bound(block_starts_.begin() + static_cast<std::ptrdiff_t>(low),
+                       block_starts_.begin() + static_cast<std::ptrdiff_t>(high), time_ns);
   return static_cast<size_t>(found - block_starts_.begin()) - 1;
 }
 
@@ -206,17 +235,20 @@ void LaneIndex::ForEachColumn(std::span<const int64_t> bounds, Take&& take) cons
   if (empty() || bounds.size() < 2) return;
   constexpr size_t kAhead = 32;
   std::array<size_t, kAhead> blocks_ahead{};
-  size_t block = 0;
+  size_t block = Guess(bounds.front());
+  size_t stride = 0;  // from the last bound's block to this one's: likely the next one's, too
   Sums before{};
   for (size_t first = 0; first < bounds.size(); first += kAhead) {
     const size_t count = std::min(kAhead, bounds.size() - first);
     for (size_t i = 0; i < count; ++i) {
-      block = BlockAt(bounds[first + i], block);
-      blocks_ahead[i] = block;
-      if (block == blocks()) {
+      const size_t found = BlockAt(bounds[first + i], block + stride);
+      blocks_ahead[i] = found;
+      if (found == blocks()) {
         block = 0;
         continue;
       }
+      stride = found > block ? found - block : 0;
+      block = found;
       __builtin_prefetch(&starts_[block * kBlock]);
       __builtin_prefetch(&starts_[std::min(block * kBlock + kBlock / 2, size_ - 1)]);
       __builtin_prefetch(&durations_[block * kBlock]);

@@ -59,9 +59,14 @@ class LaneIndex {
   // The spans of a track: each instant belongs to the innermost. Where nothing is nested the
   // track's own columns are read, and must outlive the lane.
   static LaneIndex FromSpans(const model::Track& track);
+  // Of these spans alone those whose row (nesting.h) is `row`.
+  static LaneIndex FromSpansOfRow(const model::Track& track, const std::vector<uint8_t>& rows,
+                                  uint8_t row);
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // The track's own columns are read.
+  bool in_place() const { return own_starts_.empty(); }
   Segment At(size_t segment) const;
   // The segment that covers the instant; else nothing.
   std::optional<size_t> Find(int64_t time_ns) const;
@@ -92,9 +97,11 @@ class LaneIndex {
   void UseOwn();
   void Finish();
   int64_t EndOf(size_t i) const { return starts_[i] + int64_t{durations_[i]}; }
-  // The last block that begins at or before the instant, looked for from `block` on, where the
-  // instants of a caller ascend; blocks() where there is none.
-  size_t BlockAt(int64_t time_ns, size_t block) const;
+  // Where the block of an instant would be if segments were spread evenly.
+  size_t Guess(int64_t time_ns) const;
+  // The last block that begins at or before the instant; blocks() where there is none. Looked for
+  // from `from` on to either side: the nearer the guess, the fewer looks into memory.
+  size_t BlockAt(int64_t time_ns, size_t from) const;
   size_t blocks() const { return block_starts_.size(); }
   // Adds to sums what lies before the instant, which is in this block or behind it.
   void AddBefore(int64_t time_ns, size_t block, Sums& sums) const;

@@ -118,6 +118,10 @@ LaneIndex LaneOfSteps(const model::Run& run, const std::vector<model::StepInterv
 size_t RunIndex::Bytes() const {
   size_t bytes = steps.Bytes() + step_times.capacity() * sizeof(model::StepInterval);
   for (const LaneIndex& lane : tracks) bytes += lane.Bytes();
+  for (const Nesting& nesting : nested) {
+    bytes += nesting.span_rows.capacity();
+    for (const LaneIndex& lane : nesting.rows) bytes += lane.Bytes();
+  }
   for (const SeriesIndex& series : queues) bytes += series.Bytes();
   for (const SeriesIndex& series : counters) bytes += series.Bytes();
   return bytes;
@@ -128,12 +132,18 @@ RunIndex MakeRunIndex(std::shared_ptr<const model::Run> run, IsCommunication is_
   RunIndex index;
   index.window = model::WindowOf(*run);
   index.tracks.resize(run->tracks.size());
+  index.nested.resize(run->tracks.size());
   DeviceWork work = GatherDeviceWork(*run, is_communication);
   // Tracks on one side, queues on the other: both walk what the other does not touch.
   std::atomic<size_t> next{0};
   const auto take_tracks = [&] {
     for (size_t i = next.fetch_add(1); i < index.tracks.size(); i = next.fetch_add(1)) {
+      const bool spans_alone = work[i].empty();
       index.tracks[i] = LaneOfTrack(run->tracks[i], std::move(work[i]));
+      // Where nothing overlaps nothing is nested, either.
+      if (spans_alone && !index.tracks[i].in_place()) {
+        index.nested[i] = NestingOf(*run, run->tracks[i]);
+      }
     }
   };
   std::vector<std::thread> others;

@@ -12,6 +12,7 @@
 
 #include "analyzer/model/run.h"
 #include "analyzer/timeline/lane_index.h"
+#include "analyzer/timeline/nesting.h"
 #include "analyzer/timeline/series_index.h"
 
 namespace stallscope::timeline {
@@ -26,6 +27,7 @@ struct RunIndex {
   std::shared_ptr<const model::Run> run;
   model::TimeRange window;                      // of the whole trace
   std::vector<LaneIndex> tracks;                // as long as Run::tracks; some are empty
+  std::vector<Nesting> nested;                  // likewise; of tracks with nothing but spans
   std::vector<SeriesIndex> queues;              // depths; as long as Run::queues
   std::vector<SeriesIndex> counters;            // as long as Run::counters
   std::vector<model::StepInterval> step_times;  // as long as Run::rows.steps

@@ -139,7 +139,7 @@ struct SpanClass {
   StageId stage;
   WaitCause cause = WaitCause::kUnknown;  // of a wait
   QueueId queue;                          // or lock, of a wait
-  StringId name;                          // of its own, where it has one
+  StringId name = {};                     // of its own, where it has one
   SpanActivity activity = SpanActivity::kNone;
   bool operator==(const SpanClass&) const = default;
 };
