@@ -73,7 +73,7 @@ std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
 
 std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window) {
   std::map<trace::StringId, KernelUse> by_name;
-  int64_t all = 0;
+  double all = 0;
   for (const trace::Kernel& kernel : run.rows.kernels) {
     const int64_t ns =
         std::min(kernel.end_ns, window.end_ns) - std::max(kernel.start_ns, window.start_ns);
@@ -81,12 +81,13 @@ std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window)
     KernelUse& use = by_name[kernel.name];
     use.name = kernel.name;
     ++use.count;
-    use.ns += ns;
-    all += ns;
+    // Kernels that overlap for centuries are in no real trace, but in hostile ones.
+    if (__builtin_add_overflow(use.ns, ns, &use.ns)) use.ns = std::numeric_limits<int64_t>::max();
+    all += static_cast<double>(ns);
   }
   std::vector<KernelUse> uses;
   for (auto& [name, use] : by_name) {
-    use.fraction = all > 0 ? static_cast<double>(use.ns) / static_cast<double>(all) : 0;
+    use.fraction = all > 0 ? static_cast<double>(use.ns) / all : 0;
     use.communication = IsCommunication(run.Text(name));
     uses.push_back(use);
   }

@@ -96,4 +96,14 @@ std::optional<Quantiles> StepTimes(const Partition& partition) {
   return times;
 }
 
+std::optional<Throughput> StepRate(const Attribution& attribution) {
+  if (attribution.window.steps == 0 || !attribution.step_ns || attribution.step_ns->mean <= 0) {
+    return std::nullopt;
+  }
+  const double rate = kNsPerSecond / attribution.step_ns->mean;
+  const double half = 1.96 * attribution.step_ns->variation /
+                      std::sqrt(static_cast<double>(attribution.steps.size()));
+  return Throughput{rate, rate * std::max(0.0, 1 - half), rate * (1 + half)};
+}
+
 }  // namespace stallscope::attribution

@@ -19,6 +19,10 @@ PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
 std::optional<Throughput> ThroughputOf(const Partition& partition, const Window& window);
 std::optional<Quantiles> StepTimes(const Partition& partition);
 
+// Steps a second of one rank, with a 95 % interval by the steps' variation: the unit that is left
+// where a trace does not say how many samples a step has. Nothing without steps.
+std::optional<Throughput> StepRate(const Attribution& attribution);
+
 }  // namespace stallscope::attribution
 
 #endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_

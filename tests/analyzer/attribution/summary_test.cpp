@@ -45,6 +45,18 @@ TEST_SUITE("fast") {
     CHECK(!Attribute(RunBuilder().Take()).throughput.has_value());
   }
 
+  TEST_CASE("steps a second need no samples, and vary as the steps do") {
+    const auto even = StepRate(Of({1000, 1000, 1000, 1000}));
+    REQUIRE(even.has_value());
+    CHECK(even->samples_per_s == Approx(1e6));
+    CHECK(even->low == Approx(1e6));
+    const auto uneven = StepRate(Of({1000, 1200, 1000, 1200}));
+    CHECK(uneven->samples_per_s == Approx(1e9 / 1100));
+    CHECK(uneven->low < uneven->samples_per_s * 0.95);
+    CHECK(uneven->high > uneven->samples_per_s * 1.05);
+    CHECK_FALSE(StepRate(Attribute(RunBuilder().Take())).has_value());
+  }
+
   TEST_CASE("warm-up is left out of the throughput and of the step times") {
     const Attribution a = Of({90'000, 1000, 1000, 1000, 1000});
     CHECK(a.throughput->samples_per_s == Approx(2e6));
