@@ -3,12 +3,14 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/attribution/partition.h"
 #include "analyzer/findings/findings.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/sweep/measured_gains.h"
 #include "replay/whatif/price.h"
+#include "replay/workload/foreign_spec.h"
 
 namespace stallscope::session {
 namespace {
@@ -18,7 +20,11 @@ report::Report ReportOn(const model::Run& run, const attribution::Attribution& a
   const findings::Verdict verdict = findings::Judge(run, attribution);
   findings::Case c{run, attribution, verdict, std::nullopt};
   auto spec = ReadSpec(run.info.spec_json, run.path);
-  if (spec.ok()) c.spec = std::move(spec).value();
+  if (spec.ok()) {
+    c.spec = std::move(spec).value();
+  } else if (run.imported()) {
+    c.stages = replay::SpecOfStages(run, attribution).spec;
+  }
   report::Report report = report::MakeReport(run, attribution, verdict, findings::Find(c, price));
   if (price) replay::Price(report, run, attribution);
   return report;
@@ -26,13 +32,19 @@ report::Report ReportOn(const model::Run& run, const attribution::Attribution& a
 
 }  // namespace
 
-Result<model::Run> ReadRun(const std::vector<std::string>& paths) {
+Result<model::Run> ReadRun(const std::vector<std::string>& paths,
+                           const model::OnProgress& on_progress) {
   std::vector<model::Run> ranks;
   for (const std::string& path : paths) {
-    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path));
+    const auto before = static_cast<double>(ranks.size());
+    const auto all = static_cast<double>(paths.size());
+    const auto of_all = [&](std::optional<double> part) {
+      return on_progress(part ? std::optional((before + *part) / all) : std::nullopt);
+    };
+    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path, of_all));
     ranks.push_back(std::move(run));
   }
-  return model::MergeRanks(std::move(ranks));
+  return model::MergeRanks(std::move(ranks), &attribution::IsCommunication);
 }
 
 Analysis Analyse(const model::Run& run, unsigned threads) {
@@ -63,9 +75,15 @@ Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads) {
   return analysis;
 }
 
-std::vector<timeline::LaneIndex> LanesOfDevices(const attribution::Attribution& attribution) {
+std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
+                                                  unsigned threads) {
+  return std::make_shared<const timeline::RunIndex>(
+      timeline::MakeRunIndex(std::move(run), &attribution::IsCommunication, threads));
+}
+
+std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis) {
   std::vector<timeline::LaneIndex> lanes;
-  for (const attribution::DeviceTimeline& device : attribution.timelines) {
+  for (const attribution::DeviceTimeline& device : analysis.attribution->timelines) {
     std::vector<timeline::Segment> segments;
     segments.reserve(device.slices.size());
     for (size_t i = 0; i < device.slices.size(); ++i) {
@@ -75,7 +93,13 @@ std::vector<timeline::LaneIndex> LanesOfDevices(const attribution::Attribution& 
     }
     lanes.push_back(timeline::LaneIndex::FromSegments(segments));
   }
-  return lanes;
+  return std::make_shared<const std::vector<timeline::LaneIndex>>(std::move(lanes));
+}
+
+std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
+                                                                      unsigned threads) {
+  return std::make_shared<const std::vector<attribution::StallDetail>>(
+      attribution::StallDetails(run, threads));
 }
 
 }  // namespace stallscope::session

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/model/loader.h"
 #include "analyzer/model/run.h"
 #include "gui/session/open_run.h"
 
 namespace stallscope::session {
 
 // The one place where a file becomes a run, whatever its format. Several files are the ranks of one
-// run.
-Result<model::Run> ReadRun(const std::vector<std::string>& paths);
+// run. Progress is told of all of them together.
+Result<model::Run> ReadRun(const std::vector<std::string>& paths,
+                           const model::OnProgress& on_progress);
 
 // Attribution and report of the whole run. With `price` recommendations have their predicted gains
 // (and those that bring nothing are gone), and what a replay measured where it lies beside the
@@ -25,8 +27,14 @@ std::shared_ptr<const report::Report> PricedReport(const model::Run& run,
 // Of the steps that begin within the range; without prices.
 Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads);
 
+// Everything on the timeline.
+std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
+                                                  unsigned threads);
 // The devices' categories as lanes: kinds are attribution::Category.
-std::vector<timeline::LaneIndex> LanesOfDevices(const attribution::Attribution& attribution);
+std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis);
+// Blame, stall by stall.
+std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
+                                                                      unsigned threads);
 
 }  // namespace stallscope::session
 

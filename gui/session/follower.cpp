@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "analyzer/base/clock.h"
+
 namespace stallscope::session {
 namespace {
 
@@ -25,10 +27,10 @@ Follower::~Follower() {
   thread_.join();
 }
 
-void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes) {
+void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns) {
   {
     const std::lock_guard lock(mutex_);
-    files_[run] = {path, bytes};
+    files_[run] = {path, bytes, MonotonicNs() + rest_ns};
   }
   changed_.notify_all();
 }
@@ -52,7 +54,12 @@ void Follower::Run() {
 
 // Under the mutex: a look at a size is short.
 void Follower::Look() {
+  const int64_t now_ns = MonotonicNs();
   for (auto file = files_.begin(); file != files_.end();) {
+    if (now_ns < file->second.not_before_ns) {
+      ++file;
+      continue;
+    }
     const RunNumber run = file->first;
     std::error_code failed;
     const uint64_t bytes = std::filesystem::file_size(file->second.path, failed);

@@ -28,15 +28,16 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // From now on; `bytes` is what was read of it. One event is told, then the file must be watched
-  // anew: whoever reads it again says when it is ready for more.
-  void Watch(RunNumber run, const std::string& path, uint64_t bytes);
+  // After `rest_ns`; `bytes` is what was read of it. One event is told, then the file must be
+  // watched anew: whoever reads it again says when it is ready for more.
+  void Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns);
   void Forget(RunNumber run);
 
  private:
   struct Watched {
     std::string path;
     uint64_t bytes = 0;
+    int64_t not_before_ns = 0;  // of the monotonic clock
   };
   void Run();
   void Look();

@@ -50,11 +50,13 @@ class Pace {
 std::string ExampleSpec() {
   return R"spec({ "name": "example", "seed": 7,
   "stages": [
-    {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 16384}},
+    {"name": "read",
+     "source": {"format": "synthetic", "elements": 100000, "bytes": 16384}},
     {"name": "decode", "map": {"ops": ["busy(400)"], "parallelism": 2}},
     {"name": "batch", "batch": {"size": 32, "drop_remainder": true}},
     {"name": "prefetch", "prefetch": {"buffer_size": 2}} ],
-  "trainer": {"device": "emulated", "steps": 200, "emulated": {"compute_us_per_batch": 5000}} }
+  "trainer": {"device": "emulated", "steps": 200,
+              "emulated": {"compute_us_per_batch": 5000}} }
 )spec";
 }
 

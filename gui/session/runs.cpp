@@ -5,11 +5,15 @@
 #include <system_error>
 #include <utility>
 
-#include "analyzer/attribution/partition.h"
 #include "gui/session/analysis.h"
 
 namespace stallscope::session {
 namespace {
+
+constexpr double kReadingsPart = 0.4;  // of opening a run
+constexpr double kTellEvery = 0.02;
+
+}  // namespace
 
 uint64_t SizeOf(const std::string& path) {
   std::error_code failed;
@@ -21,42 +25,6 @@ bool MayGrow(const model::Run& run) { return run.format == "sst" && !run.quality
 
 std::string TitleOf(const std::string& path) {
   return std::filesystem::path(path).filename().string();
-}
-
-std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
-                                                  unsigned threads) {
-  return std::make_shared<const timeline::RunIndex>(
-      timeline::MakeRunIndex(std::move(run), &attribution::IsCommunication, threads));
-}
-
-std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis) {
-  return std::make_shared<const std::vector<timeline::LaneIndex>>(
-      LanesOfDevices(*analysis.attribution));
-}
-
-std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
-                                                                      unsigned threads) {
-  return std::make_shared<const std::vector<attribution::StallDetail>>(
-      attribution::StallDetails(run, threads));
-}
-
-}  // namespace
-
-std::vector<QueueGauge> GaugesOf(const model::Run& run) {
-  std::vector<QueueGauge> gauges;
-  std::vector<size_t> gauge_of(run.queues.size());
-  for (const model::Queue& queue : run.queues) {
-    gauge_of[queue.info.id.value] = gauges.size();
-    if (!queue.info.lock) gauges.push_back({queue.info.name, 0, queue.info.capacity});
-  }
-  std::vector<int64_t> last(run.queues.size(), trace::kMinTimeNs);
-  for (const trace::QueueEvent& event : run.rows.queue_events) {
-    if (!event.queue.known() || run.queues[event.queue.value].info.lock) continue;
-    if (event.time_ns < last[event.queue.value]) continue;
-    last[event.queue.value] = event.time_ns;
-    gauges[gauge_of[event.queue.value]].depth = event.depth;
-  }
-  return gauges;
 }
 
 Runs::Runs(Desk& desk, Navigation& navigation)
@@ -106,20 +74,30 @@ void Runs::Load(RunNumber run) {
   const std::vector<std::string> paths = sources_[run].paths;
   desk_.workers.Start(JobKind::kOpen, "reading " + TitleOf(paths.front()), [=, this](Ticket& job) {
     const auto whole = Read(job, run, paths);
-    if (whole == nullptr || GaveUp(job, run)) return;
+    if (GaveUp(job, run) || whole == nullptr) return;
     Examine(job, run, whole);
   });
 }
 
-// By a worker. Null where it could not be read, which has been said then.
+// By a worker. Null where it could not be read, which has been said then, or is not waited for.
 std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
                                              const std::vector<std::string>& paths) {
   const uint64_t bytes = SizeOf(paths.front());
   auto notes =
       desk_.options.side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
-  auto read = ReadRun(paths);
+  // A window that is told draws itself: some dozens of times are enough.
+  double told = 0;
+  auto read = ReadRun(paths, [&](std::optional<double> part) {
+    if (part.has_value() && *part - told >= kTellEvery) {
+      told = *part;
+      job.Tell("", told * kReadingsPart);
+    }
+    return !job.cancelled();
+  });
   if (!read.ok()) {
-    job.HandOver([this, run, error = read.error()] { Failed(run, error); });
+    if (!job.cancelled()) {
+      job.HandOver([this, run, error = read.error()] { Failed(run, error); });
+    }
     return nullptr;
   }
   const auto whole = std::make_shared<const model::Run>(std::move(read).value());
@@ -137,7 +115,7 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
 // By a worker; each answer is shown as soon as it is there.
 void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model::Run>& whole) {
   const unsigned threads = desk_.options.threads;
-  job.Tell("preparing the timeline", 0.4);
+  job.Tell("preparing the timeline", kReadingsPart);
   const auto index = IndexOf(whole, threads);
   const auto spans = std::make_shared<const SpanTable>(whole);
   job.HandOver([this, run, index, spans] {
@@ -181,54 +159,6 @@ bool Runs::GaveUp(Ticket& job, RunNumber run) {
   return job.cancelled();
 }
 
-// A file that grew. What is shown stays until everything new is there; a growing run is not priced.
-void Runs::ReadAgain(RunNumber run) {
-  const auto source = sources_.find(run);
-  if (source == sources_.end()) return;
-  const std::vector<std::string> paths = source->second.paths;
-  const unsigned threads = desk_.options.threads;
-  desk_.workers.Start(
-      JobKind::kFollow, "following " + TitleOf(paths.front()), [=, this](Ticket& job) {
-        const uint64_t bytes = SizeOf(paths.front());
-        auto read = ReadRun(paths);
-        if (!read.ok()) {
-          job.HandOver([this, run, error = read.error()] {
-            desk_.Change(run, [&](OpenRun& open) { open.lost = error.Line(); });
-          });
-          return;
-        }
-        const auto whole = std::make_shared<const model::Run>(std::move(read).value());
-        const auto index = IndexOf(whole, threads);
-        const auto spans = std::make_shared<const SpanTable>(whole);
-        if (job.cancelled()) return;
-        const bool ended = !MayGrow(*whole);
-        Analysis analysis = Analyse(*whole, threads);
-        const auto devices = DevicesOf(analysis);
-        const auto stalls = StallsOf(*whole, threads);
-        if (ended) analysis.report = PricedReport(*whole, *analysis.attribution);
-        const std::vector<QueueGauge> gauges = GaugesOf(*whole);
-        job.HandOver([=, this] {
-          const bool shows_all = navigation_.ShowsAll(run);
-          desk_.Change(run, [&](OpenRun& open) {
-            open.run = whole;
-            open.index = index;
-            open.spans = spans;
-            open.whole = analysis;
-            open.devices = devices;
-            open.stalls = stalls;
-            open.stage = OpenStage::kReady;
-            open.following = !ended;
-            open.bytes = bytes;
-            ++open.revision;
-          });
-          if (shows_all) navigation_.ShowAll();
-          if (desk_.state.record.recorded == run) desk_.state.record.queues = gauges;
-          const bool closed = desk_.state.Run(run) == nullptr;
-          if (!ended && !closed) follower_.Watch(run, paths.front(), bytes);
-        });
-      });
-}
-
 void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes) {
   const auto source = sources_.find(run);
   if (source == sources_.end()) return;  // closed meanwhile
@@ -246,34 +176,12 @@ void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t 
   Remember(desk_.state.settings, failed ? source->second.paths.front() : absolute.string());
 }
 
-// Only once everything about the first reading is there: two readings never mix.
-void Runs::StartFollowing(RunNumber run) {
-  const OpenRun* const open = desk_.state.Run(run);
-  if (open != nullptr && open->following) follower_.Watch(run, open->path, open->bytes);
-}
-
 void Runs::Failed(RunNumber run, const Error& error) {
   desk_.Change(run, [&](OpenRun& open) {
     open.stage = OpenStage::kFailed;
     open.error = error;
   });
   desk_.Complain(error);
-}
-
-void Runs::OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes) {
-  const OpenRun* const open = desk_.state.Run(run);
-  if (open == nullptr) return;
-  if (event == Follower::Event::kGrew) return ReadAgain(run);
-  const std::string what = event == Follower::Event::kVanished
-                               ? open->path + " is gone: what was read of it is shown"
-                               : open->path + " shrank from " + std::to_string(open->bytes) +
-                                     " to " + std::to_string(bytes) +
-                                     " bytes: what was read of it before is shown";
-  desk_.Change(run, [&](OpenRun& changed) {
-    changed.lost = what;
-    changed.following = false;
-  });
-  desk_.Notify(NoticeLevel::kWarning, what);
 }
 
 void Runs::Show(RunNumber run) {

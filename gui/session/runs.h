@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/growing_trace.h"
 #include "gui/session/desk.h"
 #include "gui/session/follower.h"
 #include "gui/session/intents.h"
@@ -36,13 +37,17 @@ class Runs {
     std::vector<std::string> paths;
     SideNotes notes;
     bool notes_are_ours = true;  // false: what lies beside the trace is somebody else's
+    // While it is followed. One job at a time reads it: the next is started when this one is done.
+    std::shared_ptr<model::GrowingTrace> growing;
   };
   void Load(RunNumber run);
   std::shared_ptr<const model::Run> Read(Ticket& job, RunNumber run,
                                          const std::vector<std::string>& paths);
   void Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model::Run>& whole);
   bool GaveUp(Ticket& job, RunNumber run);
+  struct Grown;
   void ReadAgain(RunNumber run);
+  void ShowGrown(RunNumber run, const Grown& grown);
   void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes);
   void StartFollowing(RunNumber run);
   void Failed(RunNumber run, const Error& error);
@@ -57,6 +62,12 @@ class Runs {
   Follower follower_;
 };
 
+// Of a file now; 0 where it is not there.
+uint64_t SizeOf(const std::string& path);
+// What a file is called where there is little room.
+std::string TitleOf(const std::string& path);
+// Whether its file may still be written.
+bool MayGrow(const model::Run& run);
 // The last depth of each queue of a run.
 std::vector<QueueGauge> GaugesOf(const model::Run& run);
 

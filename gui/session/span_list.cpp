@@ -1,13 +1,14 @@
-// Filters, sorts and sums up the rows of a SpanTable.
+// Filters the rows of a SpanTable and sums them up.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "analyzer/attribution/histogram.h"
 #include "analyzer/attribution/parallel.h"
 #include "gui/session/span_filter.h"
+#include "gui/session/span_order.h"
 #include "gui/session/span_table.h"
 
 namespace stallscope::session {
@@ -53,8 +54,9 @@ Column<SpanRowNumber> Filtered(const SpanTable& table, const SpanFilter& filter,
     if (cancelled || all) return;
     ClassMemory memory(table, filter);
     const size_t end = std::min(table.size(), (piece + 1) * kPiece);
+    size_t near = 0;
     for (size_t i = piece * kPiece; i < end; ++i) {
-      const SpanRow row = table.At(static_cast<SpanRowNumber>(i));
+      const SpanRow row = table.At(table.RefOf(static_cast<SpanRowNumber>(i), near));
       if (range.has_value() &&
           (row.start_ns >= range->end_ns || row.start_ns + row.duration_ns <= range->start_ns)) {
         continue;
@@ -76,136 +78,97 @@ Column<SpanRowNumber> Filtered(const SpanTable& table, const SpanFilter& filter,
   return rows;
 }
 
-// Texts by their place in the alphabet, so that rows are compared as numbers.
-class TextRanks {
- public:
-  TextRanks(const SpanTable& table, SpanColumn column) {
-    if (column != SpanColumn::kTrack && column != SpanColumn::kKind &&
-        column != SpanColumn::kName && column != SpanColumn::kCause) {
-      return;
-    }
-    const model::Run& run = table.run();
-    for (const auto& track : run.tracks) ranks_[track.info.name] = 0;
-    for (const auto& stage : run.stages) ranks_[stage.name] = 0;
-    for (const std::string& text : run.strings) ranks_[text] = 0;
-    for (const std::string_view word :
-         {"", "work", "wait", "copy", "kernel", "unknown", "empty", "full", "io", "device", "lock",
-          "h2d", "d2h", "d2d", "pinned", "pageable"}) {
-      ranks_[word] = 0;
-    }
-    uint64_t rank = 0;
-    for (auto& [text, at] : ranks_) at = rank++;
-  }
-  uint64_t Of(std::string_view text) const {
-    const auto found = ranks_.find(text);
-    return found == ranks_.end() ? 0 : found->second;
-  }
-
- private:
-  std::map<std::string_view, uint64_t> ranks_;
-};
-
-uint64_t KeyOf(const SpanRow& row, SpanColumn column, const TextRanks& ranks) {
-  constexpr uint64_t kSign = uint64_t{1} << 63;  // makes signed times ascend as unsigned ones
-  switch (column) {
-    case SpanColumn::kStart:
-      return static_cast<uint64_t>(row.start_ns) ^ kSign;
-    case SpanColumn::kDuration:
-      return static_cast<uint64_t>(row.duration_ns);
-    case SpanColumn::kTrack:
-      return ranks.Of(row.track);
-    case SpanColumn::kKind:
-      return ranks.Of(row.kind);
-    case SpanColumn::kName:
-      return ranks.Of(row.name);
-    case SpanColumn::kCause:
-      return ranks.Of(row.cause);
-    case SpanColumn::kItem:
-      return row.item.value;
-    case SpanColumn::kBytes:
-      return row.bytes;
-  }
-  return 0;
-}
-
-struct Keyed {
-  uint64_t key;
-  SpanRowNumber row;
-};
-
-void Sort(const SpanTable& table, const SpanQuery& query, const std::atomic<bool>& cancelled,
-          unsigned threads, Column<SpanRowNumber>& rows) {
-  const TextRanks ranks(table, query.sort);
-  Column<Keyed> keyed(rows.size());
-  attribution::ForEachParallel(PiecesOf(rows.size()), threads, [&](size_t piece) {
-    const size_t end = std::min(rows.size(), (piece + 1) * kPiece);
-    for (size_t i = piece * kPiece; i < end; ++i) {
-      const uint64_t key = KeyOf(table.At(rows[i]), query.sort, ranks);
-      keyed[i] = {query.descending ? ~key : key, rows[i]};
-    }
-  });
-  const auto before = [](const Keyed& a, const Keyed& b) {
-    return a.key != b.key ? a.key < b.key : a.row < b.row;
-  };
-  // Halves side by side, then together. The tracks of a run are in order already: then there is
-  // less to do than a sort.
-  const auto middle = keyed.begin() + static_cast<std::ptrdiff_t>(keyed.size() / 2);
-  attribution::ForEachParallel(2, threads, [&](size_t half) {
-    if (cancelled) return;
-    const auto from = half == 0 ? keyed.begin() : middle;
-    const auto to = half == 0 ? middle : keyed.end();
-    if (!std::is_sorted(from, to, before)) std::sort(from, to, before);
-  });
-  if (cancelled) return;
-  std::inplace_merge(keyed.begin(), middle, keyed.end(), before);
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = keyed[i].row;
-}
-
+// What is added up of one share of the rows.
 struct Extremes {
   int64_t min = std::numeric_limits<int64_t>::max();
   int64_t max = std::numeric_limits<int64_t>::min();
   uint64_t sum = 0;  // that of a broken trace wraps around
+  attribution::DurationHistogram durations;
+
+  void Add(int64_t ns) {
+    min = std::min(min, ns);
+    max = std::max(max, ns);
+    sum += static_cast<uint64_t>(ns);
+    durations.Add(ns);
+  }
+  void Merge(const Extremes& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+    sum += other.sum;
+    durations.Merge(other.durations);
+  }
 };
 
-size_t BinOf(int64_t ns, double low, double step) {
-  const double at = (std::log(static_cast<double>(std::max<int64_t>(ns, 1))) - low) / step;
-  return static_cast<size_t>(std::clamp(at, 0.0, static_cast<double>(kBins - 1)));
+// Equal steps of the logarithm from the shortest to the longest.
+class Bins {
+ public:
+  Bins(int64_t min, int64_t max) : low_(LogOf(min)) {
+    step_ = std::max((LogOf(max) - low_) / static_cast<double>(kBins), 1e-9);
+  }
+  void Add(int64_t ns) {
+    const double at = (LogOf(ns) - low_) / step_;
+    ++counts_[static_cast<size_t>(std::clamp(at, 0.0, static_cast<double>(kBins - 1)))];
+  }
+  void AddTo(std::vector<uint64_t>& histogram) const {
+    for (size_t i = 0; i < kBins; ++i) histogram[i] += counts_[i];
+  }
+
+ private:
+  static double LogOf(int64_t ns) {
+    return std::log(static_cast<double>(std::max<int64_t>(ns, 1)));
+  }
+  double low_;
+  double step_;
+  std::array<uint64_t, kBins> counts_{};
+};
+
+// Calls add(share, duration) for each row from `first` to before `last`; each share is one
+// thread's.
+template <class Add>
+void ForEachDuration(const SpanTable& table, const Column<SpanRowNumber>& rows, size_t first,
+                     size_t last, unsigned shares, Add&& add) {
+  attribution::ForEachParallel(shares, shares, [&](size_t share) {
+    const size_t end = first + (last - first) * (share + 1) / shares;
+    size_t near = 0;
+    for (size_t i = first + (last - first) * share / shares; i < end; ++i) {
+      add(share, table.TimesOf(table.RefOf(rows[i], near)).duration_ns);
+    }
+  });
+}
+
+DurationStatistics Summed(const SpanTable& table, const Column<SpanRowNumber>& rows, size_t first,
+                          size_t last, unsigned threads) {
+  DurationStatistics result;
+  last = std::min(last, rows.size());
+  if (first >= last) return result;
+  const unsigned shares = last - first < kPiece ? 1 : std::max(threads, 1U);
+  std::vector<Extremes> parts(shares);
+  ForEachDuration(table, rows, first, last, shares,
+                  [&](size_t share, int64_t ns) { parts[share].Add(ns); });
+  Extremes all;
+  for (const Extremes& part : parts) all.Merge(part);
+  const attribution::Quantiles summary = all.durations.Summary();
+  result.count = last - first;
+  result.sum_ns = static_cast<int64_t>(all.sum);
+  result.min_ns = all.min;
+  result.max_ns = all.max;
+  result.mean_ns = summary.mean;
+  result.p50_ns = summary.p50;
+  result.p95_ns = summary.p95;
+  result.p99_ns = summary.p99;
+  std::vector<Bins> bins(shares, Bins(all.min, all.max));
+  ForEachDuration(table, rows, first, last, shares,
+                  [&](size_t share, int64_t ns) { bins[share].Add(ns); });
+  result.histogram.resize(kBins);
+  for (const Bins& part : bins) part.AddTo(result.histogram);
+  return result;
 }
 
 }  // namespace
 
 DurationStatistics StatisticsOf(const SpanTable& table, const SpanList& list, size_t first,
-                                size_t last) {
-  DurationStatistics result;
-  last = std::min(last, list.rows.size());
-  if (first >= last) return result;
-  Extremes extremes;
-  attribution::DurationHistogram durations;
-  std::vector<int64_t> all;
-  all.reserve(last - first);
-  for (size_t i = first; i < last; ++i) {
-    const int64_t ns = table.At(list.rows[i]).duration_ns;
-    all.push_back(ns);
-    extremes.min = std::min(extremes.min, ns);
-    extremes.max = std::max(extremes.max, ns);
-    extremes.sum += static_cast<uint64_t>(ns);
-    durations.Add(ns);
-  }
-  const attribution::Quantiles summary = durations.Summary();
-  result.count = last - first;
-  result.sum_ns = static_cast<int64_t>(extremes.sum);
-  result.min_ns = extremes.min;
-  result.max_ns = extremes.max;
-  result.mean_ns = summary.mean;
-  result.p50_ns = summary.p50;
-  result.p95_ns = summary.p95;
-  result.p99_ns = summary.p99;
-  const double low = std::log(static_cast<double>(std::max<int64_t>(extremes.min, 1)));
-  const double high = std::log(static_cast<double>(std::max<int64_t>(extremes.max, 1)));
-  const double step = std::max((high - low) / static_cast<double>(kBins), 1e-9);
-  result.histogram.resize(kBins);
-  for (const int64_t ns : all) ++result.histogram[BinOf(ns, low, step)];
-  return result;
+                                size_t last, unsigned threads) {
+  return Summed(table, list.rows, first, last, threads);
 }
 
 Result<SpanList> ListSpans(const SpanTable& table, const SpanQuery& query,
@@ -215,12 +178,13 @@ Result<SpanList> ListSpans(const SpanTable& table, const SpanQuery& query,
   SpanList list;
   list.query = query;
   list.rows = Filtered(table, filter, query.range, cancelled, threads);
-  Sort(table, query, cancelled, threads, list.rows);
+  // Before they are sorted: as they stand now they lie side by side in memory.
+  if (!cancelled) list.statistics = Summed(table, list.rows, 0, list.rows.size(), threads);
+  SortRows(table, query.sort, query.descending, cancelled, threads, list.rows);
   if (cancelled) {
     list.rows.clear();
-    return list;
+    list.statistics = {};
   }
-  list.statistics = StatisticsOf(table, list, 0, list.rows.size());
   return list;
 }
 

@@ -26,8 +26,16 @@ SpanTable::SpanTable(std::shared_ptr<const model::Run> run) : run_(std::move(run
 }
 
 IntervalRef SpanTable::RefOf(SpanRowNumber row) const {
-  const auto after = std::upper_bound(first_rows_.begin(), first_rows_.end(), row);
-  const auto table = static_cast<size_t>(after - first_rows_.begin()) - 1;
+  size_t table = 0;
+  return RefOf(row, table);
+}
+
+IntervalRef SpanTable::RefOf(SpanRowNumber row, size_t& near) const {
+  if (row < first_rows_[near] || row >= first_rows_[near + 1]) {
+    const auto after = std::upper_bound(first_rows_.begin(), first_rows_.end(), row);
+    near = static_cast<size_t>(after - first_rows_.begin()) - 1;
+  }
+  const size_t table = near;
   const uint64_t index = row - first_rows_[table];
   if (table < run_->tracks.size()) {
     return {IntervalKind::kSpan, TrackId{static_cast<uint32_t>(table)}, index};
@@ -51,10 +59,26 @@ std::optional<SpanRowNumber> SpanTable::RowOf(const IntervalRef& ref) const {
 
 SpanRow SpanTable::At(SpanRowNumber row) const { return At(RefOf(row)); }
 
+SpanTable::Times SpanTable::TimesOf(const IntervalRef& ref) const {
+  if (ref.kind == IntervalKind::kSpan) {
+    const trace::SpanColumns& spans = run_->tracks[ref.track.value].spans;
+    return {spans.start_ns[ref.index], spans.DurationNs(ref.index)};
+  }
+  if (ref.kind == IntervalKind::kCopy) {
+    const trace::Copy& copy = run_->rows.copies[ref.index];
+    return {copy.start_ns, copy.end_ns - copy.start_ns};
+  }
+  const trace::Kernel& kernel = run_->rows.kernels[ref.index];
+  return {kernel.start_ns, kernel.end_ns - kernel.start_ns};
+}
+
 SpanRow SpanTable::At(const IntervalRef& ref) const {
   SpanRow row;
   row.ref = ref;
   row.track = run_->NameOf(ref.track);
+  const Times times = TimesOf(ref);
+  row.start_ns = times.start_ns;
+  row.duration_ns = times.duration_ns;
   if (ref.kind == IntervalKind::kSpan) {
     const model::Track& track = run_->tracks[ref.track.value];
     const size_t i = ref.index;
@@ -62,11 +86,9 @@ SpanRow SpanTable::At(const IntervalRef& ref) const {
     row.stage = what.stage.known() ? what.stage : track.info.stage;
     const bool wait = what.kind == trace::SpanKind::kWait;
     row.kind = wait ? "wait" : "work";
-    row.name = run_->NameOf(row.stage);
+    row.name = what.name.known() ? run_->Text(what.name) : run_->NameOf(row.stage);
     if (wait) row.cause = exporting::WordFor(what.cause);
     row.item = ItemId{track.spans.item[i]};
-    row.start_ns = track.spans.start_ns[i];
-    row.duration_ns = track.spans.DurationNs(i);
     row.bytes = track.spans.bytes.empty() ? 0 : track.spans.bytes[i];
   } else if (ref.kind == IntervalKind::kCopy) {
     const trace::Copy& copy = run_->rows.copies[ref.index];
@@ -74,16 +96,12 @@ SpanRow SpanTable::At(const IntervalRef& ref) const {
     row.name = exporting::WordFor(copy.direction);
     row.cause = exporting::WordFor(copy.memory);
     row.item = copy.batch;
-    row.start_ns = copy.start_ns;
-    row.duration_ns = copy.end_ns - copy.start_ns;
     row.bytes = copy.bytes;
   } else {
     const trace::Kernel& kernel = run_->rows.kernels[ref.index];
     row.kind = "kernel";
     row.name = run_->Text(kernel.name);
     row.item = kernel.batch;
-    row.start_ns = kernel.start_ns;
-    row.duration_ns = kernel.end_ns - kernel.start_ns;
   }
   return row;
 }

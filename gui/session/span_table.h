@@ -42,10 +42,18 @@ class SpanTable {
 
   size_t size() const { return size_; }
   IntervalRef RefOf(SpanRowNumber row) const;
+  // The same for many rows: `near` is where the last one was found, 0 at first. Neighbours cost no
+  // search.
+  IntervalRef RefOf(SpanRowNumber row, size_t& near) const;
   // The row of an interval; nothing where the run has no such interval.
   std::optional<SpanRowNumber> RowOf(const IntervalRef& ref) const;
   SpanRow At(SpanRowNumber row) const;
   SpanRow At(const IntervalRef& ref) const;
+  struct Times {
+    int64_t start_ns = 0;
+    int64_t duration_ns = 0;
+  };
+  Times TimesOf(const IntervalRef& ref) const;
   const model::Run& run() const { return *run_; }
 
  private:
@@ -97,7 +105,7 @@ Result<SpanList> ListSpans(const SpanTable& table, const SpanQuery& query,
 
 // Of some rows of a list: those from `first` to before `last`.
 DurationStatistics StatisticsOf(const SpanTable& table, const SpanList& list, size_t first,
-                                size_t last);
+                                size_t last, unsigned threads = 2);
 
 }  // namespace stallscope::session
 

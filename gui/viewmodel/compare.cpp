@@ -110,13 +110,15 @@ CompareSide SideOf(const session::OpenRun& open, session::Range visible, int col
       open, visible,
       timeline::ColumnBounds({visible.start_ns, visible.end_ns}, static_cast<size_t>(columns)), 8};
   float y = 0;
-  for (const LanePlan::Entry& entry : plan.entries) {
+  for (LanePlan::Entry& entry : plan.entries) {
     if (entry.indent > 0 || entry.kind == LaneKind::kCounter || entry.kind == LaneKind::kQueue) {
       continue;
     }
+    if (entry.depth != kAllDepths && entry.depth > 0) continue;
+    entry.depth = kAllDepths;
     DrawnLane drawn = DrawLane(picture, entry);
     side.rows.push_back({entry.kind, entry.key, entry.name, entry.detail, 0, false, false, y,
-                         entry.height, entry.track, entry.stage, entry.index,
+                         entry.height, entry.track, entry.stage, entry.index, entry.depth,
                          std::move(drawn.texels), std::move(drawn.series),
                          std::move(drawn.labels)});
     y += entry.height;

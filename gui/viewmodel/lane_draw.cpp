@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "gui/viewmodel/format.h"
 
@@ -14,15 +15,15 @@ namespace {
 using timeline::LaneIndex;
 
 // Labels are looked for only where segments are few enough that some may be wide.
-constexpr size_t kMostLabelled = 300;
-constexpr size_t kLeastCharacters = 3;
+constexpr size_t kMostLabelled = 2'000;
+constexpr float kLeastCharacters = 2;
 
 Paint PaintOfSegment(const LanePicture& picture, LaneKind kind, const model::Track* track,
                      uint16_t segment_kind) {
   if (kind == LaneKind::kCategories) {
     return PaintOf(static_cast<attribution::Category>(segment_kind));
   }
-  if (kind == LaneKind::kSteps) return segment_kind == 0 ? Paint::kStage0 : Paint::kStage1;
+  if (kind == LaneKind::kSteps) return segment_kind == 0 ? Paint::kEvenStep : Paint::kOddStep;
   return PaintOfKind(*picture.open.run, *track, segment_kind);
 }
 
@@ -79,24 +80,42 @@ class Mixer {
   std::vector<Lane> lanes_;
 };
 
-std::string LabelOf(const model::Run& run, LaneKind kind, const model::Track* track,
-                    const timeline::Segment& segment) {
-  if (kind == LaneKind::kSteps) return fmt::format("step {}", run.rows.steps[segment.index].index);
+struct Said {
+  std::string text;
+  std::string brief;  // where there is little room; empty: nothing short says anything
+};
+
+// "input stall" is "input", where that is all there is room for.
+Said WithFirstWord(std::string text) {
+  const size_t space = text.find(' ');
+  return {text, space == std::string::npos ? "" : text.substr(0, space)};
+}
+
+Said LabelOf(const model::Run& run, LaneKind kind, const model::Track* track,
+             const timeline::Segment& segment) {
+  if (kind == LaneKind::kSteps) {
+    const std::string number = std::to_string(run.rows.steps[segment.index].index);
+    return {"step " + number, number};
+  }
   if (kind == LaneKind::kCategories) {
-    return std::string(WordFor(PaintOf(static_cast<attribution::Category>(segment.kind))));
+    return WithFirstWord(
+        std::string(WordFor(PaintOf(static_cast<attribution::Category>(segment.kind)))));
   }
   if (segment.origin == timeline::Origin::kKernel) {
-    return std::string(run.Text(run.rows.kernels[segment.index].name));
+    return {std::string(run.Text(run.rows.kernels[segment.index].name)), ""};
   }
   if (segment.origin == timeline::Origin::kCopy) {
-    return BytesText(run.rows.copies[segment.index].bytes);
+    return {BytesText(run.rows.copies[segment.index].bytes), ""};
   }
   const trace::SpanClass& what = run.span_classes[segment.kind];
-  if (what.kind == trace::SpanKind::kWait) return std::string(WordFor(PaintOf(what.cause)));
-  std::string text(run.NameOf(what.stage.known() ? what.stage : track->info.stage));
+  if (what.kind == trace::SpanKind::kWait) {
+    return WithFirstWord(std::string(WordFor(PaintOf(what.cause))));
+  }
+  if (what.name.known()) return {std::string(run.Text(what.name)), ""};
+  const std::string stage(run.NameOf(what.stage.known() ? what.stage : track->info.stage));
   const ItemId item{track->spans.item[segment.index]};
-  if (item.known()) text += fmt::format(" {}", item.value);
-  return text;
+  if (!item.known()) return {stage, ""};
+  return {fmt::format("{} {}", stage, item.value), stage};
 }
 
 std::vector<Label> LabelsOf(const LanePicture& picture, LaneKind kind, const LaneIndex& lane,
@@ -116,13 +135,10 @@ std::vector<Label> LabelsOf(const LanePicture& picture, LaneKind kind, const Lan
     if (segment.start_ns >= picture.visible.end_ns) break;
     const float x0 = x_of(segment.start_ns);
     const float x1 = x_of(segment.end_ns);
-    // A character's room is left on the sides.
-    const float fits = (x1 - x0) / picture.character - 1;
-    if (fits < static_cast<float>(kLeastCharacters)) continue;
-    labels.push_back(
-        {x0, x1,
-         Fitted(LabelOf(*picture.open.run, kind, track, segment), static_cast<size_t>(fits)),
-         PaintOfSegment(picture, kind, track, segment.kind)});
+    if ((x1 - x0) / picture.character < kLeastCharacters) continue;
+    Said said = LabelOf(*picture.open.run, kind, track, segment);
+    labels.push_back({x0, x1, std::move(said.text), std::move(said.brief),
+                      PaintOfSegment(picture, kind, track, segment.kind)});
   }
   return labels;
 }
@@ -157,10 +173,12 @@ Paint PaintOfKind(const model::Run& run, const model::Track& track, uint16_t kin
   if (kind >= timeline::kMostSpanKinds) return Paint::kTransfer;
   const trace::SpanClass& what = run.span_classes[kind];
   if (what.kind == trace::SpanKind::kWait) return PaintOf(what.cause);
-  return PaintOfStage(what.stage.known() ? what.stage : track.info.stage);
+  const StageId stage = what.stage.known() ? what.stage : track.info.stage;
+  return stage.known() ? PaintOfStage(stage) : PaintOfName(what.name);
 }
 
-const LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId track, size_t index) {
+const LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId track, size_t index,
+                        size_t depth) {
   switch (kind) {
     case LaneKind::kSteps:
       return &open.index->steps;
@@ -168,6 +186,10 @@ const LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId tra
       return open.devices != nullptr && index < open.devices->size() ? &(*open.devices)[index]
                                                                      : nullptr;
     case LaneKind::kThread:
+      if (depth < open.index->nested[track.value].rows.size()) {
+        return &open.index->nested[track.value].rows[depth];
+      }
+      return &open.index->tracks[track.value];
     case LaneKind::kStream:
     case LaneKind::kCopyEngine:
     case LaneKind::kSampler:
@@ -204,7 +226,7 @@ DrawnLane DrawLane(const LanePicture& picture, const LanePlan::Entry& entry) {
     drawn.texels = mixer.Draw();
     return drawn;
   }
-  const LaneIndex* const lane = LaneOf(open, entry.kind, entry.track, entry.index);
+  const LaneIndex* const lane = LaneOf(open, entry.kind, entry.track, entry.index, entry.depth);
   if (lane == nullptr) return drawn;
   const model::Track* const track =
       entry.track.known() ? &open.run->tracks[entry.track.value] : nullptr;

@@ -29,7 +29,7 @@ DrawnLane DrawLane(const LanePicture& picture, const LanePlan::Entry& entry);
 
 // The lane that a row shows; null for groups, queues and counters.
 const timeline::LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId track,
-                                  size_t index);
+                                  size_t index, size_t depth);
 // What a segment of a track's lane looks like.
 Paint PaintOfKind(const model::Run& run, const model::Track& track, uint16_t kind);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "gui/viewmodel/format.h"
 #include "gui/viewmodel/timeline.h"
@@ -12,6 +13,7 @@ namespace {
 // Lanes stand a little apart; queues and counters need room for a curve.
 constexpr float kPlain = 1.1F;
 constexpr float kCurve = 1.5F;
+constexpr float kNested = 0.9F;
 
 class Planner {
  public:
@@ -35,7 +37,8 @@ class Planner {
 
   void Add(Entry entry) {
     const bool curve = entry.kind == LaneKind::kQueue || entry.kind == LaneKind::kCounter;
-    entry.height = curve ? kCurve : kPlain;
+    const bool below = entry.depth != kAllDepths && entry.depth > 0;
+    entry.height = curve ? kCurve : below ? kNested : kPlain;
     plan_.entries.push_back(std::move(entry));
   }
 
@@ -80,15 +83,33 @@ class Planner {
     return tracks;
   }
 
-  void AddThread(TrackId id, int indent) {
+  // A thread whose work is nested has a row for each depth, or one where it is folded: inside a
+  // group by itself, where several threads would need many rows.
+  void AddThread(TrackId id, std::string name, std::string detail, int indent) {
+    const size_t depths = open_.index->nested[id.value].rows.size();
+    Entry row{.kind = LaneKind::kThread,
+              .key = fmt::format("track:{}", id.value),
+              .name = std::move(name),
+              .detail = std::move(detail),
+              .indent = indent,
+              .track = id,
+              .stage = run_.tracks[id.value].info.stage};
+    if (depths == 0) return Add(std::move(row));
+    row.detail = fmt::format("{} deep", depths);
+    const std::string key = row.key;
+    row.depth = Collapsed(key, indent > 0) ? kAllDepths : 0;
+    if (!Open(row, indent > 0)) return;
+    row.name.clear();
+    row.detail.clear();
+    for (row.depth = 1; row.depth < depths; ++row.depth) {
+      row.key = fmt::format("{}/{}", key, row.depth);
+      Add(row);
+    }
+  }
+
+  void AddNamedThread(TrackId id, int indent) {
     const model::Track& track = run_.tracks[id.value];
-    Add({.kind = LaneKind::kThread,
-         .key = fmt::format("track:{}", id.value),
-         .name = track.info.name,
-         .detail = Grouped(track.spans.size()) + " spans",
-         .indent = indent,
-         .track = id,
-         .stage = track.info.stage});
+    AddThread(id, track.info.name, Grouped(track.spans.size()) + " spans", indent);
   }
 
   void AddQueue(QueueId id, int indent) {
@@ -112,9 +133,7 @@ class Planner {
   void AddStage(const trace::StageInfo& stage) {
     const std::vector<TrackId> tracks = TracksOf(stage.id);
     if (tracks.size() == 1) {
-      AddThread(tracks.front(), 0);
-      plan_.entries.back().name = stage.name;
-      plan_.entries.back().detail = run_.NameOf(tracks.front());
+      AddThread(tracks.front(), stage.name, std::string(run_.NameOf(tracks.front())), 0);
     } else if (!tracks.empty()) {
       const bool open = Open({.kind = LaneKind::kStage,
                               .key = fmt::format("stage:{}", stage.id.value),
@@ -124,20 +143,35 @@ class Planner {
                               .members = tracks},
                              tracks.size() > kManyThreads);
       if (open) {
-        for (const TrackId track : tracks) AddThread(track, 1);
+        for (const TrackId track : tracks) AddNamedThread(track, 1);
       }
     }
     AddQueue(stage.queue, tracks.empty() ? 0 : 1);
   }
 
+  // What a thread did operation by operation stands below it.
   void AddLoneThreads() {
-    for (const TrackId track : TracksOf(StageId::None())) AddThread(track, 0);
+    for (const TrackId track : TracksOf(StageId::None())) {
+      AddNamedThread(track, 0);
+      AddDetails(run_.tracks[track.value].info.thread);
+    }
+    AddDetails(std::nullopt);
+  }
+
+  // Of one thread, or all that are not there yet.
+  void AddDetails(std::optional<uint64_t> thread) {
+    for (const model::Track& track : run_.tracks) {
+      const trace::TrackInfo& info = track.info;
+      if (info.kind != trace::TrackKind::kDetail || (thread && info.thread != *thread)) continue;
+      if (open_.index->tracks[info.id.value].empty()) continue;
+      if (placed_details_.insert(info.id.value).second) AddNamedThread(info.id, 0);
+    }
   }
 
   void AddDeviceTracks() {
     for (const model::Track& track : run_.tracks) {
       const trace::TrackKind kind = track.info.kind;
-      if (kind == trace::TrackKind::kThread || kind == trace::TrackKind::kSampler) continue;
+      if (kind != trace::TrackKind::kStream && kind != trace::TrackKind::kCopyEngine) continue;
       if (open_.index->tracks[track.info.id.value].empty()) continue;
       Add({.kind = kind == trace::TrackKind::kStream ? LaneKind::kStream : LaneKind::kCopyEngine,
            .key = fmt::format("track:{}", track.info.id.value),
@@ -188,6 +222,7 @@ class Planner {
   const model::Run& run_;
   const std::set<std::string>& toggled_;
   std::set<uint32_t> placed_queues_;
+  std::set<uint32_t> placed_details_;
   LanePlan plan_;
 };
 

@@ -29,6 +29,8 @@ constexpr std::array<Look, kPaints> kLooks = {{{"compute", Hatch::kNone},
                                                {"selected", Hatch::kNone},
                                                {"blame chain", Hatch::kNone},
                                                {"path", Hatch::kNone},
+                                               {"step", Hatch::kNone},
+                                               {"step", Hatch::kNone},
                                                {"work", Hatch::kNone},
                                                {"work", Hatch::kNone},
                                                {"work", Hatch::kNone},
@@ -71,6 +73,11 @@ Paint PaintOf(trace::WaitCause cause) {
 Paint PaintOfStage(StageId stage) {
   if (!stage.known()) return Paint::kOther;
   return static_cast<Paint>(static_cast<size_t>(Paint::kStage0) + stage.value % kStagePaints);
+}
+
+Paint PaintOfName(trace::StringId name) {
+  if (!name.known()) return Paint::kOther;
+  return static_cast<Paint>(static_cast<size_t>(Paint::kStage0) + name.value % kStagePaints);
 }
 
 }  // namespace stallscope::viewmodel

@@ -34,6 +34,8 @@ enum class Paint : uint8_t {
   kSelected,
   kChain,
   kPath,
+  kEvenStep,
+  kOddStep,
   kStage0,
   kStage1,
   kStage2,
@@ -43,7 +45,7 @@ enum class Paint : uint8_t {
   kStage6,
   kStage7
 };
-constexpr size_t kPaints = 27;
+constexpr size_t kPaints = 29;
 constexpr size_t kStagePaints = 8;
 
 enum class Hatch : uint8_t { kNone, kRising, kFalling, kCrossed, kDots, kHorizontal };
@@ -55,6 +57,8 @@ bool IsWait(Paint paint);
 Paint PaintOf(attribution::Category category);
 Paint PaintOf(trace::WaitCause cause);
 Paint PaintOfStage(StageId stage);  // None: kOther
+// Of an operation that belongs to no stage: the same for the same name.
+Paint PaintOfName(trace::StringId name);
 
 }  // namespace stallscope::viewmodel
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "gui/viewmodel/format.h"
 #include "gui/viewmodel/phrases.h"
@@ -18,7 +19,7 @@ constexpr float kGap = 5;     // between boxes: room for a gauge
 constexpr float kRowGap = 4;  // between rows of a folded chain
 constexpr float kMargin = 1;
 constexpr float kThinnest = 0.15F;
-constexpr float kThickest = 1.6F;
+constexpr float kThickest = 0.8F;
 constexpr size_t kNoBox = static_cast<size_t>(-1);
 
 // How far a stage is from the source, along its longest way.
@@ -90,8 +91,10 @@ class Layout {
 
   static void Describe(const report::StageRow& row, StageBox& box) {
     box.utilization = row.utilization;
-    box.lines.push_back(
-        fmt::format("{} worker{}", row.parallelism, row.parallelism == 1 ? "" : "s"));
+    if (row.parallelism.has_value()) {
+      box.lines.push_back(
+          fmt::format("{} worker{}", *row.parallelism, *row.parallelism == 1 ? "" : "s"));
+    }
     if (row.service_ms.has_value()) {
       box.lines.push_back(ShortNs(static_cast<int64_t>(row.service_ms->mean * 1e6)) + " each");
     }
@@ -167,6 +170,32 @@ class Layout {
     }
   }
 
+  // Samples a second out of each stage, so that pipes on both sides of a batch can be compared.
+  // What runs inside another stage's thread is not counted: it gives what it gets.
+  void FindFlows() {
+    double samples = 0;
+    for (const trace::Step& step : run_.rows.steps) samples += static_cast<double>(step.samples);
+    const auto steps = static_cast<double>(run_.rows.steps.size());
+    const double batch = steps > 0 && samples > 0 ? samples / steps : 1;
+    std::vector<size_t> order(run_.stages.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return depths_[a] < depths_[b]; });
+    flows_.assign(run_.stages.size(), 0);
+    batched_.assign(run_.stages.size(), false);
+    for (const size_t i : order) {
+      const trace::StageInfo& stage = run_.stages[i];
+      batched_[i] = stage.kind.find("batch") != std::string::npos;
+      for (const StageId input : stage.inputs) {
+        if (!input.known() || input.value >= run_.stages.size()) continue;
+        if (batched_[input.value]) batched_[i] = true;
+        flows_[i] = std::max(flows_[i], flows_[input.value]);
+      }
+      const double own = ThroughputOf(stage);
+      if (own > 0) flows_[i] = own * (batched_[i] ? batch : 1);
+    }
+  }
+
   double ThroughputOf(const trace::StageInfo& stage) const {
     const report::StageRow* const row = RowOf(stage.name);
     const int64_t window = report_.window_end_ns - report_.window_start_ns;
@@ -186,9 +215,13 @@ class Layout {
     pipe.x1 = b.x;
     pipe.y1 = b.y + b.height / 2;
     const double rate = ThroughputOf(stage);
-    pipe.width = static_cast<float>(rate);  // scaled below, once the largest is known
-    if (rate > 0) pipe.text = Rate(rate);
-    pipe.tooltip = {stage.name + " to " + b.name, Rate(rate) + " elements"};
+    pipe.width = static_cast<float>(flows_[stage.id.value]);  // scaled below, by the largest
+    pipe.tooltip = {stage.name + " to " + b.name};
+    if (rate > 0) {
+      pipe.text = Rate(rate);
+      if (batched_[stage.id.value]) pipe.text.insert(pipe.text.rfind('/'), " batches");
+      pipe.tooltip.push_back(pipe.text);
+    }
     const report::StageRow* const row = RowOf(stage.name);
     if (row != nullptr && row->queue.has_value()) pipe.queue = GaugeOf(*row->queue, stage);
     if (pipe.queue.has_value()) {
@@ -201,17 +234,18 @@ class Layout {
   Pipe::Gauge GaugeOf(const report::QueueRow& queue, const trace::StageInfo& stage) const {
     Pipe::Gauge gauge;
     gauge.name = run_.NameOf(stage.queue);
-    gauge.capacity = queue.capacity;
+    gauge.capacity = queue.capacity.value_or(0);
     gauge.empty = queue.empty;
     gauge.full = queue.full;
-    if (queue.mean.has_value() && queue.capacity > 0) {
-      gauge.mean = std::min(*queue.mean / static_cast<double>(queue.capacity), 1.0);
-      gauge.text = fmt::format("{:.1f} of {}", *queue.mean, queue.capacity);
+    if (queue.mean.has_value() && gauge.capacity > 0) {
+      gauge.mean = std::min(*queue.mean / static_cast<double>(gauge.capacity), 1.0);
+      gauge.text = fmt::format("{:.1f} of {}", *queue.mean, gauge.capacity);
     }
     return gauge;
   }
 
   void AddPipes() {
+    FindFlows();
     std::vector<bool> feeds(run_.stages.size());
     for (const trace::StageInfo& stage : run_.stages) {
       for (const StageId input : stage.inputs) {
@@ -246,7 +280,7 @@ class Layout {
       table.rows.push_back(
           {{row.name, {}, ""},
            {row.kind, {}, ""},
-           {Grouped(row.parallelism), {}, ""},
+           {row.parallelism ? Grouped(*row.parallelism) : "-", {}, ""},
            {Grouped(row.elements), {}, ""},
            service,
            {PercentOrDash(row.utilization), row.utilization, ""},
@@ -262,6 +296,8 @@ class Layout {
   const float width_;
   std::vector<size_t> depths_;
   std::vector<size_t> box_of_;
+  std::vector<double> flows_;  // by stage
+  std::vector<bool> batched_;  // likewise: what it gives are batches
   PipelineModel model_;
 };
 

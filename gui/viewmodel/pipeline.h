@@ -43,7 +43,7 @@ struct Pipe {
   std::string text;  // "1,230/s"
   struct Gauge {
     std::string name;
-    uint64_t capacity = 0;
+    uint64_t capacity = 0;        // 0: not known
     std::optional<double> mean;   // depth / capacity, 0 to 1
     std::optional<double> empty;  // fractions of the time
     std::optional<double> full;

@@ -10,14 +10,25 @@
 namespace stallscope::viewmodel {
 namespace {
 
-// The reader says "spec, line 3, column 7": both numbers, or zeros.
-int NumberAfter(const std::string& text, const std::string& word) {
-  const size_t at = text.find(word);
-  if (at == std::string::npos) return 0;
-  int number = 0;
-  const char* const from = text.data() + at + word.size();
-  std::from_chars(from, text.data() + text.size(), number);
-  return number;
+// The reader says "spec:3:7" where the text is no JSON, and names the place in the spec elsewhere.
+struct Place {
+  int line = 0;
+  int column = 0;
+};
+
+Place PlaceIn(const std::string& where) {
+  Place place;
+  const size_t column = where.rfind(':');
+  if (column == std::string::npos || column == 0) return place;
+  const size_t line = where.rfind(':', column - 1);
+  if (line == std::string::npos) return place;
+  const auto read = [&](size_t from, size_t to, int& number) {
+    const auto [rest, failed] = std::from_chars(where.data() + from, where.data() + to, number);
+    return failed == std::errc() && rest == where.data() + to;
+  };
+  const bool both =
+      read(line + 1, column, place.line) && read(column + 1, where.size(), place.column);
+  return both ? place : Place{};
 }
 
 }  // namespace
@@ -27,9 +38,12 @@ RecordModel BuildRecord(const session::State& state) {
   RecordModel model;
   model.valid = !record.problem.has_value();
   if (record.problem.has_value()) {
-    model.problem = record.problem->Line();
-    model.problem_line = NumberAfter(record.problem->where, "line ");
-    model.problem_column = NumberAfter(record.problem->where, "column ");
+    Error problem = *record.problem;
+    const Place place = PlaceIn(problem.where);
+    model.problem_line = place.line;
+    model.problem_column = place.column;
+    if (place.line > 0) problem.where.clear();  // told by the numbers
+    model.problem = problem.Line();
   }
   for (const KnobInfo& knob : record.knobs) {
     if (knob.path == "trainer.device") {

@@ -12,12 +12,18 @@
 namespace stallscope::viewmodel {
 namespace {
 
-constexpr size_t kBins = 48;
+constexpr size_t kMostBins = 48;
 constexpr size_t kMostDots = 3'000;
 constexpr size_t kMostOutliers = 30;
 constexpr size_t kTicks = 5;
 // Tukey's fence for what lies far out.
 constexpr double kFence = 3;
+
+// Few values in many bins would be a comb.
+size_t BinsFor(size_t values) {
+  const double twice_the_root = 2 * std::sqrt(static_cast<double>(values));
+  return std::clamp<size_t>(static_cast<size_t>(twice_the_root), 8, kMostBins);
+}
 
 struct Quartiles {
   double low = 0;
@@ -63,7 +69,7 @@ class StepsBuilder {
                       "p50 " + Text(Quantile(sorted, 0.5)) + ", p95 " +
                           Text(Quantile(sorted, 0.95)) + ", p99 " + Text(Quantile(sorted, 0.99)),
                       "from " + Text(sorted.front()) + " to " + Text(sorted.back())};
-    model_.histogram = MakeHistogram(ms_, kBins, "ms");
+    model_.histogram = MakeHistogram(ms_, BinsFor(ms_.size()), "ms");
     model_.y_max_ms = NiceEnd(sorted.back());
     for (size_t i = 0; i < kTicks; ++i) {
       model_.y_ticks.push_back(

@@ -143,7 +143,7 @@ std::vector<Plot> LinesOf(const report::SweepTable& table) {
     Plot plot;
     plot.title = table.axes[axis].path;
     plot.x_name = table.axes[axis].path;
-    plot.y_name = "samples/s";
+    plot.y_name = table.counted + "/s";
     plot.x_ticks = table.axes[axis].values;
     plot.y_ticks = rates.Ticks([](double rate) { return Rate(rate); });
     for (const bool measured : {false, true}) {
@@ -167,7 +167,7 @@ std::optional<Plot> ParetoOf(const report::SweepTable& table) {
   Plot plot;
   plot.title = "throughput for memory";
   plot.x_name = "memory";
-  plot.y_name = "samples/s";
+  plot.y_name = table.counted + "/s";
   plot.x_ticks = memory.Ticks([](double bytes) { return BytesText(static_cast<uint64_t>(bytes)); });
   plot.y_ticks = rates.Ticks([](double rate) { return Rate(rate); });
   const auto point_of = [&](size_t r) {

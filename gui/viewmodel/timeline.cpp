@@ -101,12 +101,12 @@ class Marks {
     return end_ns > model_.visible.start_ns && start_ns < model_.visible.end_ns;
   }
 
-  // The row of a track, or of the group that it is hidden in.
-  size_t RowOf(TrackId track) const {
+  // The row of a track, of nested ones that of this depth; or of the group that it is hidden in.
+  size_t RowOf(TrackId track, size_t depth = 0) const {
     size_t group = kNoRow;
     for (size_t i = 0; i < model_.rows.size(); ++i) {
       const LaneRow& row = model_.rows[i];
-      if (row.track == track) return i;
+      if (row.track == track && (row.depth == kAllDepths || row.depth == depth)) return i;
       const StageId stage = open_.run->tracks[track.value].info.stage;
       if (row.kind == LaneKind::kStage && row.collapsed && row.stage == stage) group = i;
     }
@@ -138,7 +138,7 @@ class Marks {
                                                    : std::string(open_.run->NameOf(link.track));
       model_.chain.push_back(
           {X(link.start_ns), X(link.end_ns), RowOf(link.track),
-           stage + ": " + NameOf(link.cause) + ", " + ShortNs(link.end_ns - link.start_ns),
+           stage + ": " + NameOf(link.cause) + ", " + ShortNs(link.end_ns - link.start_ns), stage,
            Paint::kChain, link.depth});
     }
   }
@@ -148,7 +148,7 @@ class Marks {
     for (const session::PathStop& stop : state_.explanation.path->stops) {
       if (!stop.at.track.known() || stop.at.track.value >= open_.run->tracks.size()) continue;
       model_.path.push_back({X(stop.when.start_ns), X(stop.when.end_ns), RowOf(stop.at.track),
-                             stop.what + ", " + ShortNs(stop.when.ns()), Paint::kPath, 0});
+                             stop.what + ", " + ShortNs(stop.when.ns()), "", Paint::kPath, 0});
     }
   }
 
@@ -159,7 +159,10 @@ class Marks {
     const session::SpanRow row = open_.spans->At(*interval);
     const int64_t end = row.start_ns + row.duration_ns;
     if (!Visible(row.start_ns, std::max(end, row.start_ns + 1)) || !interval->track.known()) return;
-    model_.selected = SelectedMark{X(row.start_ns), X(end), RowOf(interval->track)};
+    const std::vector<uint8_t>& depths = open_.index->nested[interval->track.value].span_rows;
+    const bool nested = interval->kind == session::IntervalKind::kSpan && !depths.empty();
+    model_.selected = SelectedMark{X(row.start_ns), X(end),
+                                   RowOf(interval->track, nested ? depths[interval->index] : 0)};
   }
 
   std::string MeasuredText(const session::Range& range) const {
@@ -206,6 +209,10 @@ class TimelineBuilder::Impl {
   }
 
  private:
+  // A thread's first row has the same key, whether it is folded or not.
+  using LaneName = std::pair<std::string, size_t>;
+  static LaneName NameOf(const LanePlan::Entry& entry) { return {entry.key, entry.depth}; }
+
   void Plan(const session::OpenRun& open, const session::State& state) {
     PlanKey key{open.number, open.revision, open.devices.get(), state.layout.collapsed};
     if (key == plan_key_) return;
@@ -243,7 +250,7 @@ class TimelineBuilder::Impl {
     }
     std::vector<size_t> missing;
     for (const size_t i : visible) {
-      if (lanes_.count(plan_.entries[i].key) == 0) missing.push_back(i);
+      if (lanes_.count(NameOf(plan_.entries[i])) == 0) missing.push_back(i);
     }
     if (!missing.empty()) {
       const LanePicture picture{
@@ -256,7 +263,7 @@ class TimelineBuilder::Impl {
         drawn[i] = std::make_shared<const DrawnLane>(DrawLane(picture, plan_.entries[missing[i]]));
       });
       for (size_t i = 0; i < missing.size(); ++i) {
-        lanes_[plan_.entries[missing[i]].key] = std::move(drawn[i]);
+        lanes_[NameOf(plan_.entries[missing[i]])] = std::move(drawn[i]);
       }
       ++drawn_;
     }
@@ -272,10 +279,11 @@ class TimelineBuilder::Impl {
       const LanePlan::Entry& entry = plan_.entries[i];
       if (visible[next] == i) {
         ++next;
-        const std::shared_ptr<const DrawnLane>& lane = lanes_.at(entry.key);
+        const std::shared_ptr<const DrawnLane>& lane = lanes_.at(NameOf(entry));
         model.rows.push_back({entry.kind, entry.key, entry.name, entry.detail, entry.indent,
                               entry.group, entry.collapsed, y, entry.height, entry.track,
-                              entry.stage, entry.index, lane->texels, lane->series, lane->labels});
+                              entry.stage, entry.index, entry.depth, lane->texels, lane->series,
+                              lane->labels});
       }
       y += entry.height;
     }
@@ -285,7 +293,7 @@ class TimelineBuilder::Impl {
   PlanKey plan_key_;
   LanePlan plan_;
   PictureKey picture_key_;
-  std::map<std::string, std::shared_ptr<const DrawnLane>> lanes_;
+  std::map<LaneName, std::shared_ptr<const DrawnLane>> lanes_;
   std::vector<size_t> shown_;
   uint64_t drawn_ = 0;
 };

@@ -45,13 +45,17 @@ struct SeriesTexel {
   bool known = false;
 };
 
-// A text where it fits, at a segment that is wide enough for it.
+// What a segment is, where it is wide enough that some text may fit.
 struct Label {
   float x0 = 0;
   float x1 = 0;
   std::string text;
+  std::string brief;  // says it in less room; may be empty
   Paint paint = Paint::kNothing;
 };
+
+// Of a thread whose work is nested: one of the rows that stand below each other, or all in one.
+constexpr size_t kAllDepths = static_cast<size_t>(-1);
 
 struct LaneRow {
   LaneKind kind = LaneKind::kThread;
@@ -66,6 +70,7 @@ struct LaneRow {
   TrackId track;  // of a thread, stream or copy engine
   StageId stage;
   size_t index = 0;                 // of a queue, counter or device
+  size_t depth = kAllDepths;        // of a thread
   std::vector<Texel> texels;        // as many as the width; empty for queues and counters
   std::vector<SeriesTexel> series;  // likewise, of queues and counters
   std::vector<Label> labels;
@@ -83,8 +88,9 @@ struct StallBand {
 struct ChainPiece {
   float x0 = 0;
   float x1 = 0;
-  size_t row = 0;    // of `rows`; kNoRow: the lane is not visible
-  std::string text;  // "decode: cpu, 3.20 ms"
+  size_t row = 0;     // of `rows`; kNoRow: the lane is not visible
+  std::string text;   // "decode: cpu, 3.20 ms"
+  std::string brief;  // "decode"; may be empty
   Paint paint = Paint::kChain;
   int depth = 0;
 };
@@ -136,6 +142,7 @@ struct LanePlan {
     TrackId track = {};
     StageId stage = {};
     size_t index = 0;
+    size_t depth = kAllDepths;
     std::vector<TrackId> members = {};  // of a group: the tracks that it is drawn from
   };
   std::vector<Entry> entries;

@@ -86,7 +86,8 @@ TimelineHit HitTest(const TimelineModel& model, const session::State& state, dou
     HitGroup(*open, row->stage, column_ns, hit);
     return hit;
   }
-  const timeline::LaneIndex* const lane = LaneOf(*open, row->kind, row->track, row->index);
+  const timeline::LaneIndex* const lane =
+      LaneOf(*open, row->kind, row->track, row->index, row->depth);
   if (lane == nullptr) return hit;
   const auto segment = SegmentAt(*lane, hit.time_ns, column_ns);
   if (row->kind == LaneKind::kSteps) {

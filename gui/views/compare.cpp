@@ -158,7 +158,12 @@ void DrawAnswer(const CompareModel& model) {
   }
   Paragraph(model.text, look.colors.text);
   for (const std::string& warning : model.warnings) Paragraph(warning, look.colors.warning);
-  for (const std::string& change : model.spec_change) Line(change, look.colors.muted);
+  // In one line, and whole in its tooltip: two specs may differ in everything.
+  std::string changes;
+  for (const std::string& change : model.spec_change) {
+    changes += (changes.empty() ? "changed: " : "; ") + change;
+  }
+  if (!changes.empty()) Line(changes, look.colors.muted);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void CentredParagraph(std::string_view text, ImU32 color) {
   Centre(std::min(width, line));
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width + 1);
   const InColor in_color(color);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  Wrapped(text);
   ImGui::PopTextWrapPos();
 }
 

@@ -41,12 +41,13 @@ void Diagonals(ImDrawList& list, const Area& area, float pitch, bool rising, ImU
 
 }  // namespace
 
-void PutHatch(ImDrawList& list, ImVec2 from, ImVec2 to, Hatch hatch, ImU32 color) {
+void PutHatch(ImDrawList& list, ImVec2 from, ImVec2 to, Hatch hatch, ImU32 color,
+              float least_pitch) {
   const Area area{from, to};
   if (area.wide() < 1 || area.high() < 1) return;
   const Look& look = TheLook();
   const float pitch =
-      std::max(look.Px(kPitch), std::ceil((area.wide() + area.high()) / kMostLines));
+      std::max({look.Px(kPitch), least_pitch, std::ceil((area.wide() + area.high()) / kMostLines)});
   switch (hatch) {
     case Hatch::kNone:
       break;

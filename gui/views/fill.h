@@ -10,8 +10,9 @@
 
 namespace stallscope::views {
 
-// The paint's hatch in `color`, cut to the rectangle.
-void PutHatch(ImDrawList& list, ImVec2 from, ImVec2 to, viewmodel::Hatch hatch, ImU32 color);
+// The paint's hatch in `color`, cut to the rectangle; its lines no closer than `least_pitch`.
+void PutHatch(ImDrawList& list, ImVec2 from, ImVec2 to, viewmodel::Hatch hatch, ImU32 color,
+              float least_pitch = 0);
 // Its colour and its hatch.
 void PutPaint(ImDrawList& list, ImVec2 from, ImVec2 to, viewmodel::Paint paint, float rounding = 0);
 

@@ -137,7 +137,7 @@ void DrawCode(const FindingCard& card) {
                                             look.Px(4));
   ImGui::SetCursorScreenPos({at.x + pad, at.y + pad});
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - 2 * pad);
-  ImGui::TextUnformatted(shown.second.c_str());
+  Wrapped(shown.second);
   ImGui::PopTextWrapPos();
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, high});
@@ -168,10 +168,10 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
   PutRight(list, *look.fonts.body, {at.x + width - pad, at.y + look.Px(10)}, look.colors.muted,
            card.share);
   const InColor text(look.colors.text);
-  ImGui::TextUnformatted(card.text.c_str());
+  Wrapped(card.text);
   if (!card.advice.empty()) {
     const InFont bold(look.fonts.bold);
-    ImGui::TextUnformatted(card.advice.c_str());
+    Wrapped(card.advice);
   }
   DrawGains(card);
   if (card.selected) DrawEvidence(card, intents);

@@ -106,12 +106,14 @@ void HandleKeys(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
   const ImGuiIO& io = ImGui::GetIO();
   const session::State& state = *snapshot.state;
   const bool overlay = state.overlay != session::Overlay::kNone;
+  const bool menu = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   for (const Command& command : viewmodel::AllCommands()) {
     for (const Chord& chord : {command.chord, command.other_chord}) {
       // A field takes Esc for itself; what lies on top goes with it all the same.
       const bool escape = chord.key == Key::kEscape;
       if (io.WantTextInput && !PassesField(chord) && !(escape && overlay)) continue;
       if (overlay && !escape && !PassesField(chord)) continue;
+      if (escape && menu) continue;  // closes that
       const int presses = Presses(chord, command.repeats);
       if (presses <= 0 || (command.enabled != nullptr && !command.enabled(state))) continue;
       for (int i = 0; i < presses; ++i) command.run(state, intents);

@@ -69,12 +69,27 @@ void FillSeries(const LaneRow& row, int width, int height, const Look& look, ImU
   }
 }
 
+void Tint(const std::vector<uint8_t>& tints, ImU32 color, Strip& strip) {
+  const size_t columns = std::min(tints.size(), static_cast<size_t>(strip.width));
+  for (size_t x = 0; x < columns; ++x) {
+    if (tints[x] == 0) continue;
+    const float part = static_cast<float>(tints[x]) / 255;
+    for (size_t at = x; at < strip.pixels.size(); at += static_cast<size_t>(strip.width)) {
+      strip.pixels[at] = Mixed(strip.pixels[at], color, part);
+    }
+  }
+}
+
 }  // namespace
 
+float LowerPart(float top, float bottom) { return std::round(top + (bottom - top) * kUpperPart); }
+
 void FillStrip(const std::vector<LaneRow>& rows, int width, uint64_t drawn, float line,
-               const Look& look, Strip& strip) {
-  if (strip.model != nullptr && strip.drawn == drawn && strip.width == width && strip.line == line)
+               const Look& look, Strip& strip, const std::vector<uint8_t>& tints) {
+  if (strip.model != nullptr && strip.drawn == drawn && strip.width == width &&
+      strip.line == line && strip.tints == tints) {
     return;
+  }
   int height = 0;
   for (const LaneRow& row : rows) height += RowsOf(row, line);
   strip.width = std::max(1, width);
@@ -91,6 +106,8 @@ void FillStrip(const std::vector<LaneRow>& rows, int width, uint64_t drawn, floa
     }
     at += static_cast<ptrdiff_t>(width) * high;
   }
+  Tint(tints, look.Of(Paint::kInputStall), strip);
+  strip.tints = tints;
   strip.drawn = drawn;
   strip.line = line;
   strip.model = rows.data();
@@ -108,7 +125,7 @@ void PutLane(ImDrawList& list, const std::vector<LaneRow>& rows, size_t row, con
                   {1, v(first + SeriesRows(rows[row], line))});
     return;
   }
-  const float middle = std::round(from.y + (to.y - from.y) * kUpperPart);
+  const float middle = LowerPart(from.y, to.y);
   list.AddImage(strip.texture, from, {to.x, middle}, {0, v(first)}, {1, v(first + 1)});
   list.AddImage(strip.texture, {from.x, middle}, to, {0, v(first + 1)}, {1, v(first + 2)});
 }

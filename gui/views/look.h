@@ -29,7 +29,8 @@ struct Strip {
   uint64_t revision = 0;
   uint64_t drawn = 0;           // TimelineModel::drawn that the pixels show, and
   float line = 0;               // with lanes so high, and
-  const void* model = nullptr;  // whose
+  const void* model = nullptr;  // whose, with
+  std::vector<uint8_t> tints;   // so much of a stall's colour in each column
 };
 
 // What a window keeps between two frames and nobody else needs to know.
@@ -56,6 +57,10 @@ struct Look {
   Strip lanes;       // of the timeline
   Strip base_lanes;  // of the comparison's two sides
   Strip now_lanes;
+  // What a renderer does before and after pixels that nothing shines through, null where it makes
+  // no difference: mixing them with what lies below is most of what they cost one in software.
+  ImDrawCallback opaque = nullptr;
+  ImDrawCallback blended = nullptr;
   Memory memory;
 
   ImU32 Of(viewmodel::Paint paint) const { return ColorOf(paint, theme); }

@@ -162,8 +162,8 @@ void DrawGraph(const PipelineModel& model, const session::State& state, Intents&
   const Look& look = TheLook();
   const float line = state.sizes[session::At(session::Panel::kPipeline)].line;
   const float wanted = model.height * line + look.Px(30);
-  const float table =
-      std::min(TableHeight(model.stages) + look.Px(50), ImGui::GetContentRegionAvail().y * 0.5f);
+  // The table scrolls where the graph needs the room: a box that is cut off cannot be read.
+  const float table = std::min(TableHeight(model.stages) + look.Px(50), look.Px(170));
   const float room = ImGui::GetContentRegionAvail().y - table - ImGui::GetStyle().ItemSpacing.y;
   const float height = std::clamp(wanted + 2 * ImGui::GetStyle().WindowPadding.y, look.Px(120),
                                   std::max(look.Px(120), room));

@@ -49,8 +49,10 @@ void DrawEditor(const RecordModel& model, const session::RecordState& record, fl
          model.valid ? look.colors.good : look.colors.muted);
     return;
   }
-  const std::string place =
-      model.problem_line > 0 ? "line " + std::to_string(model.problem_line) + ": " : "";
+  const std::string place = model.problem_line > 0
+                                ? "line " + std::to_string(model.problem_line) + ", column " +
+                                      std::to_string(model.problem_column) + ": "
+                                : "";
   Paragraph(place + model.problem, look.colors.bad);
 }
 

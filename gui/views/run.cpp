@@ -61,9 +61,7 @@ void DrawSpec(const RunFacts& facts, Intents& intents) {
     if (ImGui::Button("Copy##spec")) intents.Add(session::intent::CopyText{facts.spec});
   }
   const InFont mono(look.fonts.mono);
-  ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(facts.spec.c_str());
-  ImGui::PopTextWrapPos();
+  Paragraph(facts.spec, look.colors.text);
 }
 
 }  // namespace

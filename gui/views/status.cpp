@@ -86,7 +86,7 @@ void DrawNotices(const session::State& state, session::Intents& intents) {
     ImGui::SameLine();
     ImGui::PushTextWrapPos(look.Px(530));
     const InColor in_color(ColorOf(notice.level));
-    ImGui::TextUnformatted(notice.text.c_str());
+    Wrapped(notice.text);
     ImGui::PopTextWrapPos();
     ImGui::PopID();
   }

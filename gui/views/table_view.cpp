@@ -22,6 +22,7 @@ void OfferCopies(const std::function<Table()>& table, session::Intents& intents)
       {{"Copy as CSV", TableForm::kCsv},
        {"Copy as TSV", TableForm::kTsv},
        {"Copy as Markdown", TableForm::kMarkdown}}};
+  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false)) ImGui::CloseCurrentPopup();
   for (const auto& [name, form] : kForms) {
     if (ImGui::MenuItem(name)) {
       intents.Add(session::intent::CopyText{viewmodel::TextOf(table(), form)});
@@ -104,8 +105,11 @@ void SetUpColumns(const Table& table) {
         fixed ? ImGuiTableColumnFlags_WidthFixed : ImGuiTableColumnFlags_WidthStretch,
         roomy ? widths[i] + more : widths[i]);
   }
+  // Never less than Dear ImGui gives a column anyway: what is missing would be the neighbour's.
+  const float least = ImGui::GetStyle().FramePadding.x;
   ImGui::TableSetupColumn(
-      "", roomy ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed, 1);
+      "", roomy ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed,
+      roomy ? 1 : least);
   ImGui::TableSetupScrollFreeze(0, 1);
 }
 

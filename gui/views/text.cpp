@@ -1,5 +1,6 @@
 #include "gui/views/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -9,6 +10,12 @@ namespace stallscope::views {
 namespace {
 
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
+constexpr size_t kLongestLine = 4'000;  // in bytes
+constexpr size_t kLongestParagraph = 6'000;
+constexpr size_t kLongestTipLine = 1'500;
+constexpr size_t kMostTipLines = 30;
+// Of a long name so many letters are worth reading, of a short one two thirds.
+constexpr size_t kTellingLetters = 8;
 // A tooltip's width, in pixels at scale 1.
 constexpr float kTipWidth = 520;
 
@@ -18,6 +25,13 @@ const char* End(std::string_view text) { return text.data() + text.size(); }
 
 }  // namespace
 
+std::string Beginning(std::string_view text, size_t most_bytes) {
+  if (text.size() <= most_bytes) return std::string(text);
+  size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + std::string(kEllipsis);
+}
+
 float WidthOf(const ImFont& font, std::string_view text) {
   return font
       .CalcTextSizeA(font.FontSize, std::numeric_limits<float>::max(), 0, text.data(), End(text))
@@ -25,7 +39,10 @@ float WidthOf(const ImFont& font, std::string_view text) {
 }
 
 std::string Cut(const ImFont& font, std::string_view text, float width) {
-  if (WidthOf(font, text) <= width) return std::string(text);
+  // What is longer is wider than any window: it need not be measured.
+  const bool whole = text.size() <= kLongestLine;
+  if (!whole) text = text.substr(0, kLongestLine);
+  if (whole && WidthOf(font, text) <= width) return std::string(text);
   const float room = width - WidthOf(font, kEllipsis);
   if (room <= 0) return "";
   const char* end = nullptr;
@@ -34,6 +51,16 @@ std::string Cut(const ImFont& font, std::string_view text, float width) {
   while (end > text.data() && end[-1] == ' ') --end;
   if (end == text.data()) return "";
   return std::string(text.data(), end) + std::string(kEllipsis);
+}
+
+std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief,
+                    float width) {
+  if (width <= 0) return "";
+  if (WidthOf(font, text) <= width) return std::string(text);
+  if (!brief.empty()) return WidthOf(font, brief) <= width ? std::string(brief) : "";
+  std::string cut = Cut(font, text, width);
+  const size_t kept = cut.empty() ? 0 : cut.size() - kEllipsis.size();
+  return kept >= kTellingLetters || kept * 3 >= text.size() * 2 ? cut : "";
 }
 
 void Put(ImDrawList& list, const ImFont& font, ImVec2 at, ImU32 color, std::string_view text) {
@@ -64,12 +91,18 @@ void Line(std::string_view text) { Line(text, TheLook().colors.text); }
 void Paragraph(std::string_view text, ImU32 color) {
   const InColor in_color(color);
   ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(text.data(), End(text));
+  Wrapped(text);
   ImGui::PopTextWrapPos();
 }
 
+void Wrapped(std::string_view text) {
+  const std::string shown = Beginning(text, kLongestParagraph);
+  ImGui::TextUnformatted(shown.data(), End(shown));
+}
+
 float ParagraphHeight(std::string_view text, float width) {
-  return ImGui::CalcTextSize(text.data(), End(text), false, width).y;
+  const std::string shown = Beginning(text, kLongestParagraph);
+  return ImGui::CalcTextSize(shown.data(), End(shown), false, width).y;
 }
 
 void Heading(std::string_view text) {
@@ -86,10 +119,12 @@ void ShowTooltip(const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   const Look& look = TheLook();
   ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(look.Px(kTipWidth));
-  for (size_t i = 0; i < lines.size(); ++i) {
+  // Never wider than the window: what stands beyond its edge cannot be read.
+  ImGui::PushTextWrapPos(std::min(look.Px(kTipWidth), ImGui::GetIO().DisplaySize.x * 0.9f));
+  for (size_t i = 0; i < std::min(lines.size(), kMostTipLines); ++i) {
     const InColor in_color(i == 0 ? look.colors.text : look.colors.muted);
-    ImGui::TextUnformatted(lines[i].data(), End(lines[i]));
+    const std::string shown = Beginning(lines[i], kLongestTipLine);
+    ImGui::TextUnformatted(shown.data(), End(shown));
   }
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();

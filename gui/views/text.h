@@ -27,10 +27,18 @@ class InColor {
   InColor& operator=(const InColor&) = delete;
 };
 
+// No more of a text than somebody would read, with an ellipsis: names in a trace may have 64 KiB
+// and a spec a megabyte, and a draw list holds 65,536 corners, four for each letter.
+std::string Beginning(std::string_view text, size_t most_bytes);
+
 float WidthOf(const ImFont& font, std::string_view text);
 // As much of it as fits into `width`, with an ellipsis where that is not all; never a part of a
 // character. Empty where not even one fits.
 std::string Cut(const ImFont& font, std::string_view text, float width);
+
+// `text` where it fits, else `brief` where that does; else as much of `text` as still says
+// something, unless there is something brief; else nothing.
+std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief, float width);
 
 // Into a draw list, in whole pixels.
 void Put(ImDrawList& list, const ImFont& font, ImVec2 at, ImU32 color, std::string_view text);
@@ -43,8 +51,10 @@ void PutCut(ImDrawList& list, const ImFont& font, ImVec2 at, float width, ImU32 
 // A line as an item: cut at the end of the room, or at `width` where that is above 0.
 void Line(std::string_view text, ImU32 color, float width = 0);
 void Line(std::string_view text);
-// As many lines as it needs.
+// As many lines as it needs, of a long text its beginning.
 void Paragraph(std::string_view text, ImU32 color);
+// The same in the font, the colour and the room that are set.
+void Wrapped(std::string_view text);
 // How high a paragraph would be.
 float ParagraphHeight(std::string_view text, float width);
 // A heading of a part of a panel.

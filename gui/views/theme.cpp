@@ -55,8 +55,8 @@ constexpr std::array<ImU32, viewmodel::kPaints> kPaintColors = {
     Rgb(0x009e73), Rgb(0xcc79a7), Rgb(0x56b4e9), Rgb(0xf0e442), Rgb(0xd55e00), Rgb(0x0072b2),
     Rgb(0x999999), Rgb(0x808080), Rgb(0xb08968), Rgb(0x8d86c9), Rgb(0xc44536), Rgb(0x4d9078),
     Rgb(0x9d4edd), Rgb(0x8d99ae), Rgb(0x5390d9), Rgb(0x6c9a8b), Rgb(0xffffff), Rgb(0xff4d00),
-    Rgb(0xe01e8c), Rgb(0x4477aa), Rgb(0x66ccee), Rgb(0x228833), Rgb(0xccbb44), Rgb(0xee6677),
-    Rgb(0xaa3377), Rgb(0x44aa99), Rgb(0xbbbbbb)};
+    Rgb(0xe01e8c), Rgb(0x4b5666), Rgb(0x5c6879), Rgb(0x4477aa), Rgb(0x66ccee), Rgb(0x228833),
+    Rgb(0xccbb44), Rgb(0xee6677), Rgb(0xaa3377), Rgb(0x44aa99), Rgb(0xbbbbbb)};
 
 float Linear(ImU32 byte) {
   const float value = static_cast<float>(byte & 255) / 255;
@@ -75,6 +75,9 @@ ImU32 ColorOf(Paint paint, session::Theme theme) {
   // Blue on black and yellow on white would drown.
   if (paint == Paint::kSync && dark) return Rgb(0x2d8fd0);
   if (paint == Paint::kLaunch && !dark) return Rgb(0xdccb1e);
+  // Steps are told by their numbers: they take no colour that means something.
+  if (paint == Paint::kEvenStep && !dark) return Rgb(0xc9d1db);
+  if (paint == Paint::kOddStep && !dark) return Rgb(0xb4becb);
   if (paint == Paint::kNothing) return ColorsOf(theme).lane;
   return kPaintColors[static_cast<size_t>(paint)];
 }

@@ -71,51 +71,59 @@ void DrawName(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) 
   }
 }
 
-// "step 12" is 12 where there is no more room; of other words a stump says nothing.
-std::string Fitting(const ImFont& font, const std::string& text, float room) {
-  if (WidthOf(font, text) <= room) return text;
-  const size_t space = text.rfind(' ');
-  const bool numbered = space != std::string::npos && space + 1 < text.size() &&
-                        text.find_first_not_of("0123456789,", space + 1) == std::string::npos;
-  if (numbered) {
-    std::string number = text.substr(space + 1);
-    return WidthOf(font, number) <= room ? number : "";
-  }
-  std::string cut = Cut(font, text, room);
-  return cut.size() * 3 < text.size() * 2 ? "" : cut;
+// The middle of the text's line, and its colour: of a wait on the lower part of the lane, which is
+// what it fills, or on the bare lane above where that is too low.
+struct LabelPlace {
+  float top = 0;
+  ImU32 color = 0;
+};
+
+LabelPlace PlaceOf(const viewmodel::Label& label, float top, float bottom) {
+  const Look& look = TheLook();
+  const float high = look.fonts.small->FontSize;
+  const ImU32 on_paint = TextOn(look.Of(label.paint));
+  if (!viewmodel::IsWait(label.paint)) return {std::round((top + bottom - high) / 2), on_paint};
+  const float middle = LowerPart(top, bottom);
+  if (bottom - middle >= high) return {std::round((middle + bottom - high) / 2), on_paint};
+  return {std::round((top + middle - high) / 2), look.colors.text};
 }
 
-void DrawLabels(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) {
+void DrawLabels(ImDrawList& list, const TimelinePlace& place) {
   const Look& look = TheLook();
   const ImFont& small = *look.fonts.small;
-  const float top = std::round((place.Top(row) + place.Bottom(row) - small.FontSize) / 2);
-  for (const viewmodel::Label& label : row.labels) {
-    const float x0 = std::max(place.X(label.x0), place.from.x) + look.Px(4);
-    const float x1 = std::min(place.X(label.x1), place.to.x) - look.Px(3);
-    const std::string shown = Fitting(small, label.text, x1 - x0);
-    if (shown.empty()) continue;
-    // A wait fills the lower part only: its word stands on the bare lane.
-    const ImU32 color = viewmodel::IsWait(label.paint) || label.paint == Paint::kNothing
-                            ? look.colors.text
-                            : TextOn(look.Of(label.paint));
-    Put(list, small, {x0, top}, color, shown);
+  for (const LaneRow& row : place.model.rows) {
+    const float top = place.Top(row);
+    const float bottom = place.Bottom(row);
+    if (bottom <= place.from.y || top >= place.to.y || bottom - top < small.FontSize) continue;
+    for (const viewmodel::Label& label : row.labels) {
+      const float x0 = std::max(place.X(label.x0), place.from.x) + look.Px(4);
+      const float x1 = std::min(place.X(label.x1), place.to.x) - look.Px(3);
+      const std::string shown = Fitting(small, label.text, label.brief, x1 - x0);
+      if (shown.empty()) continue;
+      const LabelPlace at = PlaceOf(label, top, bottom);
+      Put(list, small, {x0, at.top}, at.color, shown);
+    }
   }
 }
 
 void DrawLanes(ImDrawList& list, const TimelinePlace& place) {
   Look& look = TheLook();
   const TimelineModel& model = place.model;
-  FillStrip(model.rows, model.width, model.drawn, place.line, look, look.lanes);
+  FillStrip(model.rows, model.width, model.drawn, place.line, look, look.lanes, TintsOf(model));
+  const auto visible = [&](const LaneRow& row) {
+    return place.Bottom(row) > place.from.y && place.Top(row) < place.to.y;
+  };
   list.PushClipRect({place.names, place.from.y}, place.to, true);
+  if (look.opaque != nullptr) list.AddCallback(look.opaque, nullptr);
   for (size_t i = 0; i < model.rows.size(); ++i) {
     const LaneRow& row = model.rows[i];
-    const float top = place.Top(row);
-    const float bottom = place.Bottom(row);
-    if (bottom <= place.from.y || top >= place.to.y) continue;
-    DrawName(list, place, row);
-    PutLane(list, model.rows, i, look.lanes, place.line, {place.from.x, top},
-            {place.X(static_cast<float>(model.width)), bottom});
-    DrawLabels(list, place, row);
+    if (!visible(row)) continue;
+    PutLane(list, model.rows, i, look.lanes, place.line, {place.from.x, place.Top(row)},
+            {place.X(static_cast<float>(model.width)), place.Bottom(row)});
+  }
+  if (look.blended != nullptr) list.AddCallback(look.blended, nullptr);
+  for (const LaneRow& row : model.rows) {
+    if (visible(row)) DrawName(list, place, row);
   }
   list.PopClipRect();
 }
@@ -134,7 +142,8 @@ void DrawScroll(ImDrawList& list, const TimelinePlace& place) {
                      WithAlpha(look.colors.faint, 0.8f), look.Px(3));
 }
 
-// The word of a paint; of a stage's its name, as each stage has a colour of its own.
+// The word of a paint; of a stage's its name, as each stage has a colour of its own. Empty for
+// operations, which are told by their labels.
 std::string LegendWord(Paint paint, const session::State& state) {
   const session::OpenRun* run = state.Active();
   if (paint < Paint::kStage0 || run == nullptr || run->run == nullptr) {
@@ -145,7 +154,7 @@ std::string LegendWord(Paint paint, const session::State& state) {
     if (viewmodel::PaintOfStage(stage.id) != paint) continue;
     word += (word.empty() ? "" : ", ") + stage.name;
   }
-  return word.empty() ? std::string(viewmodel::WordFor(paint)) : word;
+  return word;
 }
 
 // What the paints that are to be seen mean. Steps are told by their numbers.
@@ -165,6 +174,7 @@ void DrawLegend(const TimelineModel& model, const session::State& state) {
     const auto paint = static_cast<Paint>(i);
     if (!seen[i] || paint == Paint::kNothing) continue;
     const std::string word = LegendWord(paint, state);
+    if (word.empty()) continue;
     if (!first) ImGui::SameLine(0, look.Px(16));
     if (ImGui::GetContentRegionAvail().x < LegendWidth(word)) break;
     LegendEntry(paint, word);
@@ -219,6 +229,7 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   DrawLanes(list, place);
   list.PushClipRect({place.from.x, place.ruler}, place.to, true);
   DrawStallBands(list, marks);
+  DrawLabels(list, place);
   DrawChains(list, marks);
   DrawSelections(list, marks);
   list.PopClipRect();

@@ -29,8 +29,9 @@ std::string DescribeStep(const session::OpenRun& run, uint64_t step_row) {
   for (size_t i = 0; i < std::min(kMost, parts.size()); ++i) {
     const std::string stage =
         parts[i].stage.known() ? std::string(run.run->NameOf(parts[i].stage)) : "unknown";
-    text += (i == 0 ? " " : ", ") + stage + " " +
-            std::string(attribution::WordFor(parts[i].cause)) + " " +
+    std::string cause(attribution::WordFor(parts[i].cause));
+    std::replace(cause.begin(), cause.end(), '_', ' ');
+    text += (i == 0 ? " " : ", ") + stage + " " + cause + " " +
             viewmodel::Percent(static_cast<double>(parts[i].ns) /
                                static_cast<double>(std::max<int64_t>(1, all)));
   }

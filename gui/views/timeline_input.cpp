@@ -117,7 +117,7 @@ void HandleNames(const TimelinePlace& place, const State& state, Intents& intent
     const ImVec2 from(place.names, std::max(place.from.y, place.Top(row)));
     const ImVec2 to(place.from.x, std::min(place.to.y, place.Bottom(row)));
     if (!Contains(from, to, ImGui::GetIO().MousePos)) continue;
-    ShowTooltip({row.name, row.detail});
+    if (!row.name.empty()) ShowTooltip({row.name, row.detail});
     if (ImGui::IsMouseClicked(0)) {
       if (row.group) intents.Add(intent::ToggleLane{row.key});
       session::Selection selected = state.view.selected;

@@ -43,8 +43,8 @@ void DrawChain(ImDrawList& list, const TimelinePlace& place, const std::vector<C
     if (!Inside(place, x0, x1)) continue;
     list.AddRect({x0, place.Top(row)}, {x1, place.Bottom(row)}, color, 0, 0, thick);
     const float room = x1 - x0 - look.Px(10);
-    const std::string shown = Cut(small, piece.text, room);
-    if (shown.empty() || shown.size() * 3 < piece.text.size()) continue;
+    const std::string shown = Fitting(small, piece.text, piece.brief, room);
+    if (shown.empty()) continue;
     const float top = begin.y - small.FontSize / 2;
     list.AddRectFilled({x0 + look.Px(4), top},
                        {x0 + look.Px(8) + WidthOf(small, shown), top + small.FontSize},
@@ -95,19 +95,39 @@ void DrawRuler(ImDrawList& list, const TimelinePlace& place) {
   }
 }
 
+std::vector<uint8_t> TintsOf(const viewmodel::TimelineModel& model) {
+  constexpr uint8_t kTint = 15;
+  constexpr uint8_t kSelectedTint = 41;
+  std::vector<uint8_t> tints(static_cast<size_t>(std::max(model.width, 0)));
+  for (const viewmodel::StallBand& band : model.stalls) {
+    const auto to =
+        std::min(static_cast<size_t>(std::lround(std::max(band.x1, 0.0f))), tints.size());
+    for (auto x = static_cast<size_t>(std::lround(std::max(band.x0, 0.0f))); x < to; ++x) {
+      tints[x] = std::max(tints[x], band.selected ? kSelectedTint : kTint);
+    }
+  }
+  return tints;
+}
+
 void DrawStallBands(ImDrawList& list, const TimelinePlace& place) {
   const Look& look = TheLook();
   const ImU32 color = look.Of(Paint::kInputStall);
+  // Hundreds of narrow bands would need tens of thousands of lines: all of them share so many, and
+  // where that makes them rare the band is still told by its cap.
+  constexpr float kMostHatchLines = 900;
+  float around = 0;
+  for (const viewmodel::StallBand& band : place.model.stalls) {
+    around += band.x1 - band.x0 + place.to.y - place.from.y;
+  }
+  const float pitch = around / kMostHatchLines;
   for (const viewmodel::StallBand& band : place.model.stalls) {
     float x0 = place.X(band.x0);
     float x1 = place.X(band.x1);
     if (!Inside(place, x0, x1)) continue;
     // A cap where the times are, so that a stall is also found where lanes are full.
     list.AddRectFilled({x0, place.from.y - look.Px(4)}, {x1, place.from.y}, color);
-    list.AddRectFilled({x0, place.from.y}, {x1, place.to.y},
-                       WithAlpha(color, band.selected ? 0.16f : 0.06f));
     PutHatch(list, {x0, place.from.y}, {x1, place.to.y}, viewmodel::HatchOf(Paint::kInputStall),
-             WithAlpha(color, band.selected ? 0.6f : 0.26f));
+             WithAlpha(color, band.selected ? 0.6f : 0.26f), band.selected ? 0 : pitch);
     if (band.selected) list.AddRect({x0, place.from.y}, {x1, place.to.y}, color, 0, 0, look.Px(2));
   }
 }

@@ -18,9 +18,12 @@
 namespace stallscope::views {
 namespace {
 
-constexpr ImGuiWindowFlags kWhole =
-    ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus;
+// Whoever renders clears to the window's colour first: a rectangle over everything would cost a
+// renderer in software half of the frame.
+constexpr ImGuiWindowFlags kWhole = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground |
+                                    ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                                    ImGuiWindowFlags_NoBringToFrontOnFocus |
+                                    ImGuiWindowFlags_NoNavFocus;
 
 class WholeDisplay {
  public:

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "analyzer/base/clock.h"
+#include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
 #include "gui/session/replaying.h"
 #include "tests/gui/session/scene.h"
@@ -14,6 +16,14 @@ using test::QuietOptions;
 using test::SampleTrace;
 
 namespace {
+
+// One worker sleeps for most of a step: three more take what it cannot.
+constexpr const char* kSleepyRun = R"json({ "name": "sleepy",
+  "stages": [ {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 256}},
+              {"name": "fetch", "map": {"ops": ["sleep(1000)"]}},
+              {"name": "batch", "batch": {"size": 8, "drop_remainder": true}},
+              {"name": "prefetch", "prefetch": {"buffer_size": 2}} ],
+  "trainer": {"device": "emulated", "steps": 60, "emulated": {"compute_us_per_batch": 2000}} })json";
 
 // A copy, so that sweeps lie beside it and not among the samples.
 struct Copied {
@@ -94,6 +104,49 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.state().verify.running);
     CHECK(run.state().verify.error.has_value());
     CHECK_FALSE(run.state().notices.empty());
+  }
+
+  TEST_CASE("a verification runs the change for real, and fills in what it gained") {
+    const test::ScratchDir dir;
+    Session session(QuietOptions());
+    const auto state = [&]() -> const State& { return *session.state(); };
+    Do(session, intent::EditSpec{kSleepyRun}, intent::StartRecording{dir / "run.sst"});
+    const int64_t give_up = MonotonicNs() + 60 * kNsPerSecond;
+    while (MonotonicNs() < give_up && (state().record.running || state().Active() == nullptr ||
+                                       state().Active()->stage != OpenStage::kReady)) {
+      session.Settle();
+    }
+    REQUIRE_FALSE(state().record.error.has_value());
+    // More workers: a sleep needs no core, so that this is recommended on any machine.
+    const auto find = [&](const report::Report& report) -> const report::FindingRow* {
+      for (const auto& finding : report.findings) {
+        if (finding.id == "map-parallelism" && finding.recommendation) return &finding;
+      }
+      return nullptr;
+    };
+    REQUIRE(state().shown.report != nullptr);
+    const auto* const before = find(*state().shown.report);
+    REQUIRE(before != nullptr);
+    CHECK_FALSE(before->recommendation->measured.has_value());
+    const auto row = static_cast<size_t>(before - state().shown.report->findings.data());
+    Do(session, intent::Verify{row});
+    CHECK(state().verify.running);
+    session.Settle();
+    CHECK_FALSE(state().verify.running);
+    REQUIRE_MESSAGE(!state().verify.error.has_value(),
+                    (state().verify.error ? state().verify.error->Line() : ""));
+    const auto* const after = find(*state().shown.report);
+    REQUIRE(after != nullptr);
+    REQUIRE(after->recommendation->measured.has_value());
+    CHECK(*after->recommendation->measured > 1.1);
+    CHECK(std::filesystem::exists(dir / "run.sweep.json"));
+
+    // Whoever opens the trace again finds it measured.
+    Session later(QuietOptions());
+    OpenAndSettle(later, dir / "run.sst");
+    const auto* const found = find(*later.state()->shown.report);
+    REQUIRE(found != nullptr);
+    CHECK(found->recommendation->measured.has_value());
   }
 
   TEST_CASE("a patched spec is written") {

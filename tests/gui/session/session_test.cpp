@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "analyzer/base/file.h"
@@ -342,5 +343,24 @@ TEST_SUITE("fast") {
       OpenAndSettle(session, dir / "half.sst");
       CHECK_FALSE(ActiveRun(session).run->quality.Complete());
     }
+  }
+
+  TEST_CASE("an opening that is cancelled leaves nothing behind") {
+    // The worker is held where it first tells something, until it has been asked to end.
+    std::atomic<bool> asked{false};
+    SessionOptions options = QuietOptions();
+    options.wake = [&] { asked.wait(false); };
+    Session session(options);
+    Do(session, intent::OpenFile{SampleTrace("input_decode"), false});
+    session.Poll();
+    REQUIRE(session.state()->jobs.size() == 1);
+    CHECK(session.state()->jobs[0].kind == JobKind::kOpen);
+    Do(session, intent::CancelJob{session.state()->jobs[0].number});
+    asked = true;
+    asked.notify_all();
+    session.Settle();
+    CHECK(session.state()->runs.empty());
+    CHECK(session.state()->active == kNoRun);
+    CHECK(session.state()->notices.empty());
   }
 }

@@ -65,7 +65,9 @@ TEST_SUITE("fast") {
         const auto bounds = timeline::ColumnBounds({model->visible.start_ns, model->visible.end_ns},
                                                    static_cast<size_t>(model->width));
         for (const LaneRow& row : model->rows) {
-          if (row.kind != LaneKind::kThread) continue;
+          // What lies inside other work covers no more than that does.
+          const bool below = row.depth != kAllDepths && row.depth > 0;
+          if (row.kind != LaneKind::kThread || below) continue;
           const model::Track& track = opened.run().run->tracks[row.track.value];
           REQUIRE(row.texels.size() == static_cast<size_t>(model->width));
           for (size_t k = 0; k < row.texels.size(); k += 7) {
@@ -110,6 +112,47 @@ TEST_SUITE("fast") {
                       [](const Texel& texel) { return texel.busy > 0; }));
     Do(opened.session, intent::ToggleLane{group->key});
     CHECK(opened.Build()->rows.size() == before);
+  }
+
+  TEST_CASE("work inside work has rows of its own, which are folded into one") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    const StageId decode = trace.Stage("decode");
+    const StageId read = trace.Stage("read");
+    const TrackId worker = trace.Thread("decode 0", decode);
+    trace.Work(worker, read, 2'000'000, 4'000'000, ItemId{1});
+    trace.Work(worker, decode, 1'000'000, 9'000'000, ItemId{1});
+    trace.Seal(10'000'000);
+    trace.Write(dir / "run.sst");
+    Opened opened(dir / "run.sst");
+    const auto model = opened.Build();
+    const LaneRow* const outer = RowOf(*model, "track:0");
+    const LaneRow* const inner = RowOf(*model, "track:0/1");
+    REQUIRE(outer != nullptr);
+    REQUIRE(inner != nullptr);
+    CHECK(outer->group);
+    CHECK(inner->y > outer->y);
+    const auto at = static_cast<size_t>(XAtTime(*model, 3'000'000));
+    CHECK(outer->texels[at].paint == PaintOfStage(decode));
+    CHECK(inner->texels[at].paint == PaintOfStage(read));
+    CHECK(inner->texels[static_cast<size_t>(XAtTime(*model, 6'000'000))].busy == 0);
+    const session::State& state = *opened.session.state();
+    const auto x = static_cast<double>(at);
+    const auto hit = HitTest(*model, state, x, static_cast<double>(inner->y) + 0.2);
+    REQUIRE(hit.interval.has_value());
+    CHECK(hit.interval->index == 0);
+    CHECK(HitTest(*model, state, x, static_cast<double>(outer->y) + 0.2).interval->index == 1);
+    session::Selection selection;
+    selection.interval = hit.interval;
+    Do(opened.session, intent::Select{selection, false});
+    const auto selected = opened.Build()->selected;
+    REQUIRE(selected.has_value());
+    CHECK(opened.Build()->rows[selected->row].key == "track:0/1");
+
+    Do(opened.session, intent::ToggleLane{"track:0"});
+    const auto folded = opened.Build();
+    CHECK(RowOf(*folded, "track:0/1") == nullptr);
+    CHECK(RowOf(*folded, "track:0")->texels[at].paint == PaintOfStage(read));
   }
 
   TEST_CASE("what lies under the pointer is the span at that instant") {
@@ -171,8 +214,9 @@ TEST_SUITE("fast") {
       const auto model = opened.Build();
       for (const LaneRow& row : model->rows) {
         for (const Label& label : row.labels) {
-          CHECK(static_cast<float>(label.text.size()) * kSize.character <=
-                label.x1 - label.x0 + 2 * kSize.character);
+          CHECK(label.x1 - label.x0 >= 2 * kSize.character);
+          CHECK(label.brief.size() < label.text.size());
+          if (row.kind == LaneKind::kSteps) CHECK(label.text == "step " + label.brief);
           CHECK(label.x0 >= 0);
           CHECK(label.x1 <= static_cast<float>(model->width));
         }

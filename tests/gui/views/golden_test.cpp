@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "analyzer/base/file.h"
 #include "gui/raster/png_writer.h"
@@ -21,9 +22,9 @@ namespace {
 
 constexpr int kSmaller = 4;  // of a picture at scale 1
 
-std::string NameOf(session::Panel panel, session::Theme theme, int scale) {
-  return std::string(session::WordFor(panel)) +
-         (theme == session::Theme::kDark ? "_dark_" : "_light_") + std::to_string(scale) + "x.png";
+std::string NameOf(const std::string& what, session::Theme theme, int scale) {
+  return what + (theme == session::Theme::kDark ? "_dark_" : "_light_") + std::to_string(scale) +
+         "x.png";
 }
 
 void Write(const raster::Image& image, const std::string& path) {
@@ -64,8 +65,45 @@ void DrawAll(session::Theme theme, int scale) {
   stage.Open("sample_traces/input_decode.sst");
   for (const session::Panel panel : session::kAllPanels) {
     stage.Show(panel);
-    CheckGolden(stage.Picture(), NameOf(panel, theme, scale), scale);
+    const std::string what(session::WordFor(panel));
+    CheckGolden(stage.Picture(), NameOf(what, theme, scale), scale);
   }
+}
+
+// What there is to see only after something was done: two runs beside each other, a sweep that has
+// its points, and a stall that is explained.
+void DrawDone(session::Theme theme, int scale) {
+  test::StageOptions options;
+  options.theme = theme;
+  options.scale = scale;
+  options.width = 1280;
+  options.height = 800;
+  test::Stage stage(options);
+  const auto check = [&](session::Panel panel, const std::string& what) {
+    stage.Show(panel);
+    CheckGolden(stage.Picture(), NameOf(what, theme, scale), scale);
+  };
+  const auto ask = [&](auto asked) {
+    session::Intents intents;
+    intents.Add(std::move(asked));
+    stage.Ask(intents);
+  };
+  // A sweep lies beside its trace, where nothing may be left among the samples.
+  const test::ScratchDir dir;
+  std::filesystem::copy_file(test::SourceDir() + "/sample_traces/input_decode.sst",
+                             dir / "input_decode.sst");
+  stage.Open(dir / "input_decode.sst");
+  ask(session::intent::EditSweep{{"decode.parallelism=1,2,4", "prefetch.buffer_size=1,2,4"},
+                                 session::SweepRunMode::kSimulate,
+                                 1});
+  ask(session::intent::StartSweep{});
+  check(session::Panel::kSweep, "swept");
+  ask(session::intent::OpenFile{test::SourceDir() + "/sample_traces/input_contention.sst", true});
+  check(session::Panel::kCompare, "compared");
+  stage.Show(session::Panel::kTimeline);
+  ask(session::intent::SelectStep{4, true});
+  ask(session::intent::FitSelection{});
+  check(session::Panel::kTimeline, "explained");
 }
 
 }  // namespace
@@ -78,5 +116,11 @@ TEST_SUITE("fast") {
   }
   TEST_CASE("every panel looks as it was found good, light at twice the size") {
     DrawAll(session::Theme::kLight, 2);
+  }
+  TEST_CASE("what was done looks as it was found good, dark") {
+    DrawDone(session::Theme::kDark, 1);
+  }
+  TEST_CASE("what was done looks as it was found good, light at twice the size") {
+    DrawDone(session::Theme::kLight, 2);
   }
 }

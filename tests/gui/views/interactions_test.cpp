@@ -2,42 +2,28 @@
 // interaction.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "tests/gui/session/scene.h"
+#include "tests/gui/views/script.h"
 #include "tests/gui/views/stage.h"
-#include "tests/support/paths.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
 using session::Overlay;
 using session::Panel;
+using test::Ctrl;
+using test::Interaction;
+using test::Play;
+using test::Sample;
 using test::Stage;
 using viewmodel::Chord;
 using viewmodel::Key;
 using viewmodel::KeyOf;
 
 namespace {
-
-struct Interaction {
-  std::string what;
-  std::function<void()> act;
-  std::function<bool()> holds;  // afterwards
-};
-
-void Play(const std::vector<Interaction>& script) {
-  for (const Interaction& one : script) {
-    CAPTURE(one.what);
-    one.act();
-    CHECK_MESSAGE(one.holds(), one.what);
-  }
-}
-
-std::string Sample(const std::string& name) {
-  return test::SourceDir() + "/sample_traces/" + name + ".sst";
-}
-
-Chord Ctrl(char key) { return {KeyOf(key), true, false, false}; }
 
 // In the middle of the lanes.
 ImVec2 Middle(const Stage& stage) {
@@ -324,5 +310,25 @@ TEST_SUITE("fast") {
         {"a patched spec asks where to", [&] { stage.ClickText("Save patched spec"); },
          [&] { return request().kind == session::Request::Kind::kSaveDialog; }},
     });
+  }
+
+  TEST_CASE("a frame has few primitives at any zoom, however many stalls there are") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildSteps(trace, 3'000);
+    trace.Seal(3'001'000'000);
+    trace.Write(dir / "run.sst");
+    Stage stage;
+    stage.Open(dir / "run.sst");
+    stage.Show(Panel::kTimeline);
+    size_t most_stalls = 0;
+    for (int zoom = 0; zoom < 24; ++zoom) {
+      CAPTURE(zoom);
+      // Four corners make a quad: a rectangle, a line or a letter.
+      CHECK(ImGui::GetDrawData()->TotalVtxCount / 4 <= 5'000);
+      most_stalls = std::max(most_stalls, stage.snapshot().timeline->stalls.size());
+      stage.Key('W');
+    }
+    CHECK(most_stalls > 200);
   }
 }

@@ -10,6 +10,7 @@
 using stallscope::session::Theme;
 using stallscope::views::Context;
 using stallscope::views::Cut;
+using stallscope::views::Fitting;
 using stallscope::views::WidthOf;
 
 TEST_SUITE("fast") {
@@ -41,6 +42,36 @@ TEST_SUITE("fast") {
       CHECK(cut.substr(cut.size() - 3) == "\xE2\x80\xA6");
       CHECK((cut.size() - 3) % 2 == 0);
     }
+  }
+
+  TEST_CASE("a label is whole, brief or not there") {
+    Context context;
+    context.Dress(Theme::kDark, 1);
+    ImGui::GetIO().Fonts->Build();
+    const ImFont& font = *context.look().fonts.body;
+    const auto wide = [&](const char* text) { return WidthOf(font, text); };
+    CHECK(Fitting(font, "step 12", "12", wide("step 12")) == "step 12");
+    CHECK(Fitting(font, "step 12", "12", wide("step 12") - 1) == "12");
+    CHECK(Fitting(font, "step 12", "12", wide("12") - 1).empty());
+    // A stump of a short name says nothing, the beginning of a long one does.
+    CHECK(Fitting(font, "decode", "", wide("dec\xE2\x80\xA6")).empty());
+    CHECK_FALSE(Fitting(font, "decode", "", wide("decod\xE2\x80\xA6")).empty());
+    const char* const kernel = "volta_scudnn_128x64_relu_interior_nn_v1";
+    CHECK(Fitting(font, kernel, "", wide("volta_scudnn\xE2\x80\xA6") + 1) ==
+          "volta_scudnn\xE2\x80\xA6");
+    CHECK(Fitting(font, kernel, "", wide("volt\xE2\x80\xA6")).empty());
+    CHECK(Fitting(font, "x", "", 0).empty());
+  }
+
+  TEST_CASE("of a very long text its beginning is shown, in whole characters") {
+    CHECK(stallscope::views::Beginning("abc", 3) == "abc");
+    CHECK(stallscope::views::Beginning("abcd", 3) == "abc\xE2\x80\xA6");
+    CHECK(stallscope::views::Beginning("ab\xC3\xA9z", 3) == "ab\xE2\x80\xA6");
+    Context context;
+    context.Dress(Theme::kDark, 1);
+    ImGui::GetIO().Fonts->Build();
+    const std::string cut = Cut(*context.look().fonts.body, std::string(1 << 20, 'x'), 1e6);
+    CHECK(cut.size() < 10'000);
   }
 
   TEST_CASE("every sign that the window draws is in the font") {

@@ -1,0 +1,20 @@
+// Sorts rows of a SpanTable by a column. Private to the room; any thread.
+#ifndef STALLSCOPE_GUI_SESSION_SPAN_ORDER_H_
+#define STALLSCOPE_GUI_SESSION_SPAN_ORDER_H_
+
+#include <atomic>
+
+#include "analyzer/base/column.h"
+#include "gui/session/span_table.h"
+
+namespace stallscope::session {
+
+// `rows` ascend; those with the same value stay in that order. A radix sort, because
+// millions of rows are sorted while somebody waits. Where `cancelled` becomes true their order is
+// any.
+void SortRows(const SpanTable& table, SpanColumn column, bool descending,
+              const std::atomic<bool>& cancelled, unsigned threads, Column<SpanRowNumber>& rows);
+
+}  // namespace stallscope::session
+
+#endif  // STALLSCOPE_GUI_SESSION_SPAN_ORDER_H_
