@@ -61,15 +61,35 @@ Window::Window(GLFWwindow* window) : window_(window) {
     auto* self = static_cast<Window*>(glfwGetWindowUserPointer(dropped_on));
     self->dropped_.insert(self->dropped_.end(), paths, paths + count);
   });
+  NoteTouches();
   // Before the first frame there must be fonts, at whatever scale.
   ImGui_ImplGlfw_InitForOpenGL(window_, true);
   glfwSetKeyCallback(window_,
                      [](GLFWwindow* pressed_in, int key, int scancode, int action, int modifiers) {
                        auto* self = static_cast<Window*>(glfwGetWindowUserPointer(pressed_in));
                        self->keys_.push_back({key, scancode, action, modifiers});
+                       self->touched_ = true;
                      });
   views::MapKeys(ImGui::GetIO());
-  glEnable(GL_BLEND);
+  context_.look().opaque = [](const ImDrawList*, const ImDrawCmd*) { glDisable(GL_BLEND); };
+  context_.look().blended = [](const ImDrawList*, const ImDrawCmd*) { glEnable(GL_BLEND); };
+}
+
+void Window::Touch(GLFWwindow* window) {
+  static_cast<Window*>(glfwGetWindowUserPointer(window))->touched_ = true;
+}
+
+void Window::NoteTouches() {
+  glfwSetMouseButtonCallback(window_, [](GLFWwindow* window, int, int, int) { Touch(window); });
+  glfwSetCursorPosCallback(window_, [](GLFWwindow* window, double, double) { Touch(window); });
+  glfwSetCursorEnterCallback(window_, [](GLFWwindow* window, int) { Touch(window); });
+  glfwSetScrollCallback(window_, [](GLFWwindow* window, double, double) { Touch(window); });
+  glfwSetCharCallback(window_, [](GLFWwindow* window, unsigned) { Touch(window); });
+  glfwSetWindowFocusCallback(window_, [](GLFWwindow* window, int) { Touch(window); });
+  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int, int) { Touch(window); });
+  glfwSetWindowContentScaleCallback(window_,
+                                    [](GLFWwindow* window, float, float) { Touch(window); });
+  glfwSetWindowRefreshCallback(window_, [](GLFWwindow* window) { Touch(window); });
 }
 
 Window::~Window() {
@@ -167,6 +187,11 @@ void Window::SetTitle(const std::string& title) { glfwSetWindowTitle(window_, ti
 
 void Window::SetClipboard(const std::string& text) {
   glfwSetClipboardString(window_, text.c_str());
+}
+
+bool Window::TakeTouched() {
+  // A key's release that waits has to be seen by another frame.
+  return std::exchange(touched_, false) || !keys_.empty();
 }
 
 std::vector<std::string> Window::TakeDropped() { return std::exchange(dropped_, {}); }
