@@ -7,13 +7,19 @@
 #include <string>
 
 #include "analyzer/base/result.h"
+#include "analyzer/model/loader.h"
 #include "analyzer/model/run.h"
 
 namespace stallscope::importers {
 
 // An error only where nothing of the file can be used, and where no format knows it: the error says
 // what it looks like. Everything less is in Run::quality.
-Result<model::Run> OpenRun(const std::string& path);
+// Progress is told of what is read in pieces: all but SQLite.
+Result<model::Run> OpenRun(const std::string& path, const model::OnProgress& on_progress = {});
+
+// Whether OpenRun would read this file, by its beginning: many traces are JSON, and so is what is
+// none. An error where it cannot be read.
+Result<bool> IsTrace(const std::string& path);
 
 }  // namespace stallscope::importers
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records a small training loop of PyTorch's on the CPU with its own profiler.
+"""Records sample_traces/pytorch_workers_*.json.gz: a small training loop of PyTorch's on the CPU.
 
     python3 -m venv torch && torch/bin/pip install torch numpy
     torch/bin/python pytorch_dataloader.py --workers 0 -o pytorch_workers_0.json.gz
@@ -10,6 +10,9 @@ with no workers the trainer's own thread waits for all 8 of a batch, with two th
 it computes.
 """
 import argparse
+import gzip
+import os
+import tempfile
 import time
 
 import torch
@@ -17,7 +20,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 BATCH = 8
 FETCH_S = 0.004
-WIDTH = 1024
+WIDTH = 1280
 
 
 class Store(torch.utils.data.Dataset):
@@ -62,7 +65,16 @@ def main():
                 criterion(model(samples), labels).backward()
                 optimizer.step()
             profiler.step()
-    profiler.export_chrome_trace(arguments.output)
+    with tempfile.TemporaryDirectory() as folder:
+        # The file's name stands in the trace: one without a folder is the same everywhere.
+        back = os.getcwd()
+        os.chdir(folder)
+        profiler.export_chrome_trace(f"workers_{arguments.workers}.json")
+        os.chdir(back)
+        with open(os.path.join(folder, f"workers_{arguments.workers}.json"), "rb") as file:
+            text = file.read()
+    with open(arguments.output, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as out:
+        out.write(text)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,13 @@ bool IsFetchedElsewhere(std::string_view name) {
   return name.find("_MultiProcessingDataLoaderIter") != std::string_view::npos;
 }
 
+// torch.compile makes a graph of a function anew: the innermost of the events that say so, which
+// all versions have ("_compile.<locals>.compile_inner" before 2.4).
+bool IsCompilation(std::string_view name) {
+  constexpr std::string_view kEnd = "compile_inner (dynamo_timed)";
+  return name.size() >= kEnd.size() && name.substr(name.size() - kEnd.size()) == kEnd;
+}
+
 uint64_t NumberAtEnd(std::string_view text) {
   uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -33,7 +40,11 @@ uint64_t NumberAtEnd(std::string_view text) {
 }  // namespace
 
 Collector::Collector(const std::string& path)
-    : builder_(path, "chrome"), lanes_(builder_), streams_(builder_), async_(builder_, lanes_) {}
+    : builder_(path, "chrome"),
+      lanes_(builder_),
+      streams_(builder_),
+      async_(builder_, lanes_),
+      tensorflow_(builder_) {}
 
 void Collector::OnDamage(uint64_t offset, uint64_t bytes, const std::string& reason, bool cut) {
   if (reason.empty()) {
@@ -114,6 +125,8 @@ Collector::Named Collector::NamedOf(std::string_view name, Kind kind) {
       } else if (IsLoader(name)) {
         named.special = Special::kLoader;
         activity = trace::SpanActivity::kLoader;
+      } else if (IsCompilation(name)) {
+        named.special = Special::kCompile;
       }
     }
     named.span_class = builder_.Detail(activity, builder_.Intern(Unescaped(name)));
@@ -164,6 +177,10 @@ void Collector::OnComplete(const Event& event) {
 
 void Collector::OnSpecial(const Event& event, Special special, uint32_t lane, int64_t start_ns,
                           int64_t end_ns) {
+  if (special == Special::kCompile) {
+    compilations_.push_back({start_ns, std::max<int64_t>(0, end_ns - start_ns)});
+    return;
+  }
   const TrackId track = lanes_.Accounted(lane);
   if (special == Special::kStep) {
     const uint64_t index = NumberAtEnd(event.name.substr(kStepPrefix.size()));
@@ -220,6 +237,7 @@ void Collector::OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning mean
           "memcpy) are left out");
       return;
     }
+    if (meaning.role == LaneRole::kHost) tensorflow_.Add(event, lane, start_ns, end_ns);
     builder_.AddSpan(lanes_.Detail(lane), NamedOf(event.name, Kind::kOther).span_class, start_ns,
                      end_ns);
     return;
@@ -411,7 +429,14 @@ void Collector::SayLimits() {
         "to see inside, record them too: run the profiler in the workers (worker_init_fn), or the "
         "same loop with num_workers=0");
   }
-  builder_.Limit("throughput: this format does not say how many samples a step has");
+  if (tensorflow_.pipeline().any) {
+    builder_.Limit(
+        "stages.cpu_s: this format does not tell when a thread had a core, so what a stage's work "
+        "waited for is not known");
+  }
+  if (tensorflow_.pipeline().samples_per_batch == 0) {
+    builder_.Limit("throughput: this format does not say how many samples a step has");
+  }
 }
 
 model::Run Collector::Finish() {
@@ -419,8 +444,10 @@ model::Run Collector::Finish() {
   JoinLaunches();
   lanes_.NameTracks();
   DescribeRun();
-  SayLimits();
+  if (saw_tensorflow_) derived_marks_ = tensorflow_.Finish(lanes_, std::move(derived_marks_));
   if (marks_.empty()) marks_ = std::move(derived_marks_);
+  AddTotals("compilations", std::move(compilations_), builder_);
+  SayLimits();
   return builder_.Finish(marks_);
 }
 

@@ -17,9 +17,11 @@
 #include "analyzer/importers/chrome/kind.h"
 #include "analyzer/importers/chrome/lanes.h"
 #include "analyzer/importers/chrome/launches.h"
+#include "analyzer/importers/chrome/tensorflow_host.h"
 #include "analyzer/importers/chrome/tensorflow_lanes.h"
 #include "analyzer/importers/chrome/text_table.h"
 #include "analyzer/importers/foreign/run_builder.h"
+#include "analyzer/importers/foreign/running_totals.h"
 
 namespace stallscope::importers::chrome {
 
@@ -39,7 +41,7 @@ class Collector final : public DocumentVisitor {
 
  private:
   // What is known of all events of one name and kind.
-  enum class Special : uint8_t { kNone, kStep, kLoader };
+  enum class Special : uint8_t { kNone, kStep, kLoader, kCompile };
   struct Named {
     uint16_t span_class = 0;
     Special special = Special::kNone;
@@ -73,7 +75,9 @@ class Collector final : public DocumentVisitor {
   Lanes lanes_;
   DeviceStreams streams_;
   AsyncSpans async_;
+  TensorFlowHost tensorflow_;
   Launches launches_;
+  std::vector<Occurrence> compilations_;  // of torch.compile
   std::vector<StepMark> marks_;
   std::vector<StepMark> derived_marks_;  // of TensorFlow's line "Steps"
 

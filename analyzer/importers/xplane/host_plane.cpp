@@ -1,7 +1,6 @@
 #include "analyzer/importers/xplane/host_plane.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 namespace stallscope::importers::xplane {
@@ -38,14 +37,6 @@ SpanActivity ActivityOf(std::string_view name, const EventStats& stats) {
   return SpanActivity::kFunction;
 }
 
-// 16 of "[16,96,96,3]"; 0 where it is not known.
-uint64_t LeadingSize(std::string_view shapes) {
-  uint64_t size = 0;
-  if (shapes.size() < 2 || shapes[0] != '[') return 0;
-  std::from_chars(shapes.data() + 1, shapes.data() + shapes.size(), size);
-  return size;
-}
-
 void Take(const EventStats& stats, IteratorFacts& facts) {
   if (stats.Has(StatRole::kParallelism)) {
     facts.parallelism =
@@ -57,12 +48,6 @@ void Take(const EventStats& stats, IteratorFacts& facts) {
   if (stats.Has(StatRole::kDeterministic)) {
     facts.deterministic = stats.Text(StatRole::kDeterministic) != "false";
   }
-}
-
-// "Map" of "Iterator::Map", and of "Iterator::Root::Map" where the display name is missing.
-std::string IteratorKind(std::string_view path) {
-  const size_t colons = path.rfind("::");
-  return std::string(colons == std::string_view::npos ? path : path.substr(colons + 2));
 }
 
 }  // namespace

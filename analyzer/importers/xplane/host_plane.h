@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/importers/foreign/host_event.h"
 #include "analyzer/importers/foreign/launches.h"
 #include "analyzer/importers/foreign/run_builder.h"
-#include "analyzer/importers/xplane/host_event.h"
+#include "analyzer/importers/foreign/running_totals.h"
 #include "analyzer/importers/xplane/line_events.h"
 #include "analyzer/importers/xplane/space_bytes.h"
 #include "analyzer/importers/xplane/space_index.h"
@@ -28,10 +29,6 @@ class HostPlanes {
   Status Add(const Plane& plane);
   HostEvents& events() { return events_; }
   Launches& launches() { return launches_; }
-  struct Occurrence {
-    int64_t start_ns = 0;
-    int64_t ns = 0;
-  };
   // Ops that Python ran one by one.
   std::vector<Occurrence>& eager_ops() { return eager_ops_; }
   // Calls for which a function was traced, and compilations.

@@ -5,13 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/importers/foreign/host_steps.h"
 #include "analyzer/importers/foreign/run_builder.h"
+#include "analyzer/importers/foreign/running_totals.h"
+#include "analyzer/importers/foreign/tf_data.h"
 #include "analyzer/importers/xplane/device_plane.h"
 #include "analyzer/importers/xplane/host_plane.h"
 #include "analyzer/importers/xplane/space_bytes.h"
 #include "analyzer/importers/xplane/space_index.h"
-#include "analyzer/importers/xplane/steps.h"
-#include "analyzer/importers/xplane/tf_data.h"
 #include "analyzer/importers/xplane/times.h"
 
 namespace stallscope::importers::xplane {
@@ -48,8 +49,8 @@ class Importer {
     }
     const size_t trainer = FindTrainer(host_.events());
     pipeline_ = AddPipeline(host_.events(), trainer, builder_);
-    AddTotals("eager ops", host_.eager_ops());
-    AddTotals("compilations", host_.compilations());
+    AddTotals("eager ops", std::move(host_.eager_ops()), builder_);
+    AddTotals("compilations", std::move(host_.compilations()), builder_);
     std::vector<StepMark> marks = Marks(trainer);
     for (StepMark& mark : marks) mark.samples = pipeline_.samples_per_batch;
     SayLimits();
@@ -96,21 +97,6 @@ class Importer {
       return std::move(called->marks);
     }
     return marks;
-  }
-
-  // What happened so far, and how long it took.
-  void AddTotals(const std::string& name, std::vector<HostPlanes::Occurrence>& all) {
-    if (all.empty()) return;
-    std::sort(all.begin(), all.end(),
-              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
-    const CounterId counts = builder_.Counter(name);
-    const CounterId times = builder_.Counter(name + " time", "ns");
-    double count = 0;
-    double ns = 0;
-    for (const HostPlanes::Occurrence& one : all) {
-      builder_.Add(trace::Sample{one.start_ns, ++count, counts});
-      builder_.Add(trace::Sample{one.start_ns, ns += static_cast<double>(one.ns), times});
-    }
   }
 
   void SayLimits() {

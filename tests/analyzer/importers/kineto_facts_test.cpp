@@ -1,6 +1,7 @@
 // Our figures of PyTorch's real traces against those of an independent program, to the nanosecond.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,9 +9,12 @@
 
 #include "analyzer/attribution/attribution.h"
 #include "analyzer/attribution/device_use.h"
+#include "analyzer/attribution/partition.h"
 #include "analyzer/export/kineto_partition.h"
 #include "analyzer/importers/open_run.h"
+#include "analyzer/model/rank_clocks.h"
 #include "tests/analyzer/importers/facts.h"
+#include "tests/support/paths.h"
 #include "tests/support/skip.h"
 
 using namespace stallscope;
@@ -56,7 +60,9 @@ TEST_SUITE("fast") {
   TEST_CASE("real traces of PyTorch: devices are as busy as the facts say") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-    for (const auto& [path, facts] : *traces) {
+    for (const test::RealTrace& real : *traces) {
+      const std::string& path = real.path;
+      const Facts& facts = real.facts;
       CAPTURE(path);
       const model::Run run = Open(path);
       CHECK(run.format == "kineto");
@@ -85,7 +91,9 @@ TEST_SUITE("fast") {
       bool operator==(const Sum&) const = default;
     };
     using Kinds = std::map<std::pair<trace::CopyDirection, trace::CopyMemory>, Sum>;
-    for (const auto& [path, facts] : *traces) {
+    for (const test::RealTrace& real : *traces) {
+      const std::string& path = real.path;
+      const Facts& facts = real.facts;
       CAPTURE(path);
       const model::Run run = Open(path);
       Kinds expected;
@@ -109,7 +117,9 @@ TEST_SUITE("fast") {
   TEST_CASE("real traces of PyTorch: steps and loaders last as long as the facts say") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-    for (const auto& [path, facts] : *traces) {
+    for (const test::RealTrace& real : *traces) {
+      const std::string& path = real.path;
+      const Facts& facts = real.facts;
       CAPTURE(path);
       const model::Run run = Open(path);
       Intervals expected;
@@ -135,7 +145,9 @@ TEST_SUITE("fast") {
   TEST_CASE("real traces of PyTorch: both partitions add up in every step") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-    for (const auto& [path, facts] : *traces) {
+    for (const test::RealTrace& real : *traces) {
+      const std::string& path = real.path;
+      const Facts& facts = real.facts;
       CAPTURE(path);
       const model::Run run = Open(path);
       const auto kineto = exporting::PartitionAsKineto(run);
@@ -165,11 +177,35 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("real ranks of one run end their collectives together") {
+    const auto corpus = test::CorpusDir();
+    if (!corpus) return test::Skip("STALLSCOPE_CORPUS is not set");
+    std::vector<model::Run> ranks;
+    for (const char* const rank : {"0", "1"}) {
+      ranks.push_back(
+          Open(*corpus + "/kineto/facebookresearch__dlrm_8rank_worker" + rank + ".pt.trace.json"));
+    }
+    const auto correction =
+        model::CorrectionByCollectives(ranks[0], ranks[1], 0, &attribution::IsCommunication);
+    REQUIRE(correction.has_value());
+    // Both ran on one host, by one clock of whole microseconds.
+    CHECK(correction->pairs == 8);
+    CHECK(std::abs(correction->ns) <= 1'000);
+    CHECK(correction->spread_ns <= 1'000);
+    // Half a second of error in one's clock is found.
+    const auto late = model::CorrectionByCollectives(ranks[0], ranks[1], 500'000'000,
+                                                     &attribution::IsCommunication);
+    REQUIRE(late.has_value());
+    CHECK(late->ns == correction->ns - 500'000'000);
+  }
+
   TEST_CASE("real traces of Chrome and TensorFlow are read without a loss") {
     for (const char* folder : {"chrome", "tf_trace"}) {
       const auto traces = test::RealTraces(folder);
       if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-      for (const auto& [path, facts] : *traces) {
+      for (const test::RealTrace& real : *traces) {
+        const std::string& path = real.path;
+        const Facts& facts = real.facts;
         CAPTURE(path);
         const model::Run run = Open(path);
         CHECK(model::CountSpans(run) > 0);

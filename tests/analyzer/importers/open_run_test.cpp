@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 
 #include "analyzer/base/file.h"
@@ -27,6 +28,21 @@ std::string RefusalOf(const std::string& name, const std::string& content) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a trace that is JSON is told from JSON that is none") {
+    const test::ScratchDir dir;
+    const auto is_trace = [&](const std::string& content) {
+      REQUIRE(WriteFileAtomically(dir / "file.json", content).ok());
+      const auto known = importers::IsTrace(dir / "file.json");
+      REQUIRE(known.ok());
+      return known.value();
+    };
+    CHECK(is_trace(R"({"schemaVersion": 1, "traceEvents": []})"));
+    CHECK(is_trace(R"([{"ph": "X", "name": "a"}])"));
+    CHECK_FALSE(is_trace(R"({"stages": [{"name": "read", "source": {"format": "synthetic"}}]})"));
+    CHECK_FALSE(is_trace(""));
+    CHECK_FALSE(importers::IsTrace(dir / "none.json").ok());
+  }
+
   TEST_CASE("a file that no importer knows is named") {
     const auto looks = [&](const std::string& content) {
       const std::string line = RefusalOf("run.sst", content);
@@ -74,5 +90,27 @@ TEST_SUITE("fast") {
     const auto missing = OpenRun("/no/such/file");
     REQUIRE_FALSE(missing.ok());
     CHECK(missing.error().kind == ErrorKind::kInput);
+  }
+
+  TEST_CASE("a foreign file tells its progress, too, and is left where nobody waits for it") {
+    const test::ScratchDir dir;
+    const std::string path = dir / "trace.json";
+    std::string content = "[";
+    for (int i = 0; i < 100'000; ++i) {
+      content +=
+          R"({"ph":"X","name":"a","ts":)" + std::to_string(i) + R"(,"dur":1,"pid":1,"tid":1},)";
+    }
+    content.back() = ']';
+    REQUIRE(WriteFileAtomically(path, content).ok());
+    double last = 0;
+    const auto run = OpenRun(path, [&](std::optional<double> part) {
+      REQUIRE(part.has_value());
+      CHECK(*part >= last);
+      last = *part;
+      return true;
+    });
+    REQUIRE(run.ok());
+    CHECK(last > 0);
+    CHECK_FALSE(OpenRun(path, [](std::optional<double>) { return false; }).ok());
   }
 }

@@ -67,7 +67,8 @@ TEST_SUITE("fast") {
       const auto traces = test::RealTraces(folder);
       if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
       const test::ScratchDir dir;
-      for (const auto& [path, facts] : *traces) {
+      for (const test::RealTrace& real : *traces) {
+        const std::string& path = real.path;
         CAPTURE(path);
         const auto run = importers::OpenRun(path);
         REQUIRE(run.ok());

@@ -40,6 +40,40 @@ std::string Today() {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("functions that torch.compile compiles again are counted, with their time") {
+    const auto events = [](const std::string& name) {
+      std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+      for (int i = 0; i < 3; ++i) {
+        text += std::string(i == 0 ? "" : ",") + R"({"ph":"X","cat":"cpu_op","name":")" + name +
+                R"(","pid":5,"tid":5,"dur":50,"ts":)" + std::to_string(1000 + 100 * i) + "}";
+      }
+      return text + "]}";
+    };
+    for (const char* const name : {"_compile.compile_inner (dynamo_timed)",
+                                   "_compile.<locals>.compile_inner (dynamo_timed)"}) {
+      CAPTURE(name);
+      const auto read = ReadText(events(name));
+      REQUIRE(read.ok());
+      const model::Run& run = read.value();
+      REQUIRE(run.counters.size() == 2);
+      CHECK(run.counters[0].name == "compilations");
+      CHECK(run.counters[1].name == "compilations time");
+      REQUIRE(run.rows.samples.size() == 6);
+      CHECK(run.rows.samples[4].value == 3);
+      CHECK(run.rows.samples[5].value == 150'000);
+      // It is an event like any other besides.
+      CHECK(SpansNamed(run, name).size() == 3);
+    }
+    // What lies inside, or only runs what was compiled, is none.
+    for (const char* const name : {"bytecode_tracing (dynamo_timed)", "Torch-Compiled Region: 0/0",
+                                   "entire_frame_compile"}) {
+      CAPTURE(name);
+      const auto read = ReadText(events(name));
+      REQUIRE(read.ok());
+      CHECK(read.value().counters.empty());
+    }
+  }
+
   TEST_CASE("steps begin with their mark and end with the work that they launched") {
     const auto read = ReadText(Today());
     REQUIRE(read.ok());

@@ -100,12 +100,13 @@ TEST_SUITE("fast") {
     for (const auto& [version, warnings] :
          {std::pair("2.8.0", 1), std::pair("2.9.0", 0), std::pair("3.25.4", 0),
           std::pair("3.26.0", 1), std::pair("4.0", 1), std::pair("3.2.1", 0)}) {
-      CAPTURE(version);
+      const std::string schema = version;
+      CAPTURE(schema);
       MadeDatabase database;
       database.Run(
           "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
           "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '" +
-          std::string(version) + "');");
+          schema + "');");
       const auto run = database.Read();
       REQUIRE(run.ok());
       CHECK(run.value().format_version == version);

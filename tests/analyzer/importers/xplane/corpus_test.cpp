@@ -72,7 +72,7 @@ void CheckAgainst(const json& facts, const model::Run& run) {
   }
   for (const json& plane : facts["planes"]) {
     const std::string name = plane["name"];
-    CAPTURE(name);
+    INFO(std::string(name));
     if (name.rfind("/device:GPU:", 0) != 0) {
       host_events += plane["n_events"].get<size_t>();
       continue;
@@ -83,7 +83,8 @@ void CheckAgainst(const json& facts, const model::Run& run) {
     REQUIRE(busy != seen.busy.end());
     CHECK(Union(busy->second) * 1'000 == plane["device_busy_base_lines_ps"].get<int64_t>());
     for (const auto& [kind, copies] : plane["memcpy"].items()) {
-      CAPTURE(kind);
+      const std::string& copied = kind;
+      CAPTURE(copied);
       const auto& sum = seen.copies.at(device).at(kind);
       CHECK(sum.first == copies["count"].get<uint64_t>());
       CHECK(sum.second == copies["bytes"].get<uint64_t>());
@@ -99,8 +100,9 @@ void CheckAgainst(const json& facts, const model::Run& run) {
   }
   CHECK(host_spans == host_events);
   for (const auto& [name, iterator] : facts["iterators"].items()) {
-    CAPTURE(name);
-    const auto& sum = seen.named.at(name);
+    const std::string& called = name;
+    CAPTURE(called);
+    const auto& sum = seen.named.at(called);
     CHECK(sum.first == iterator["count"].get<uint64_t>());
     CHECK(sum.second * 1'000 == iterator["total_ps"].get<int64_t>());
   }

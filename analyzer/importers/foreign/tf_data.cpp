@@ -1,4 +1,4 @@
-#include "analyzer/importers/xplane/tf_data.h"
+#include "analyzer/importers/foreign/tf_data.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/importers/xplane/iterator_graph.h"
+#include "analyzer/importers/foreign/iterator_graph.h"
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 namespace {
 
 // Pieces of one run of a graph on one thread that are no further apart are one piece of work: in
@@ -215,4 +215,4 @@ PipelineSeen AddPipeline(HostEvents& host, size_t trainer, RunBuilder& builder) 
   return Pipeline(host, trainer, builder).Run();
 }
 
-}  // namespace stallscope::importers::xplane
+}  // namespace stallscope::importers

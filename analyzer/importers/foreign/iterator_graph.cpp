@@ -1,11 +1,11 @@
-#include "analyzer/importers/xplane/iterator_graph.h"
+#include "analyzer/importers/foreign/iterator_graph.h"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 namespace {
 
 constexpr size_t kNoNode = static_cast<size_t>(-1);
@@ -210,4 +210,4 @@ std::optional<size_t> IteratorGraph::NodeOfRun(uint64_t run) const {
   return produced_[found->second.first].at(found->second.second).node;
 }
 
-}  // namespace stallscope::importers::xplane
+}  // namespace stallscope::importers

@@ -1,10 +1,10 @@
-#include "analyzer/importers/xplane/steps.h"
+#include "analyzer/importers/foreign/host_steps.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 namespace {
 
 constexpr size_t kLeastCalls = 3;
@@ -105,4 +105,4 @@ std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer) 
   return best;
 }
 
-}  // namespace stallscope::importers::xplane
+}  // namespace stallscope::importers

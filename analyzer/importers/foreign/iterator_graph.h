@@ -1,8 +1,8 @@
 // Which iterators there are, which of them have threads of their own, and for which of them each
-// thread and each run of a graph works. Private to the room. Learned from all threads at once; then
+// thread and each run of a graph works. Learned from all threads at once; then
 // only read.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_ITERATOR_GRAPH_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_ITERATOR_GRAPH_H_
+#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_
+#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_
 
 #include <cstdint>
 #include <map>
@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/importers/xplane/host_event.h"
+#include "analyzer/importers/foreign/host_event.h"
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 
 struct IteratorNode {
   std::string path;  // "Iterator::Root::Prefetch"
@@ -66,6 +66,6 @@ class IteratorGraph {
   std::vector<std::optional<size_t>> node_of_thread_;
 };
 
-}  // namespace stallscope::importers::xplane
+}  // namespace stallscope::importers
 
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_ITERATOR_GRAPH_H_
+#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_

@@ -1,8 +1,9 @@
-#include "analyzer/importers/xplane/host_event.h"
+#include "analyzer/importers/foreign/host_event.h"
 
 #include <algorithm>
+#include <charconv>
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 namespace {
 
 bool StartsWith(std::string_view text, std::string_view start) {
@@ -53,4 +54,16 @@ std::string IteratorPath(std::string_view name) {
   return path;
 }
 
-}  // namespace stallscope::importers::xplane
+std::string IteratorKind(std::string_view path) {
+  const size_t colons = path.rfind("::");
+  return std::string(colons == std::string_view::npos ? path : path.substr(colons + 2));
+}
+
+uint64_t LeadingSize(std::string_view shapes) {
+  uint64_t size = 0;
+  if (shapes.size() < 2 || shapes[0] != '[') return 0;
+  std::from_chars(shapes.data() + 1, shapes.data() + shapes.size(), size);
+  return size;
+}
+
+}  // namespace stallscope::importers

@@ -1,7 +1,7 @@
 // What happened on the host that says something about steps and the input pipeline. Private to the
 // room; plain data.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_EVENT_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_EVENT_H_
+#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_HOST_EVENT_H_
+#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_HOST_EVENT_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "analyzer/base/ids.h"
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 
 enum class HostRole : uint8_t {
   kNone,      // shown, but of no further meaning
@@ -32,6 +32,12 @@ HostRole RoleOfEvent(std::string_view name);
 // "Iterator::Root::Prefetch::ForeverRepeat[2]::Map" of whatever epoch: without "[2]". The same for
 // "Iterator::Map#id=7#".
 std::string IteratorPath(std::string_view name);
+
+// "Map" of "Iterator::Map", and of "Iterator::Root::Map" where the display name is missing.
+std::string IteratorKind(std::string_view path);
+
+// Of the first dimension of shapes: 16 of "[16,96,96,3]"; 0 where it is not known.
+uint64_t LeadingSize(std::string_view shapes);
 
 struct HostEvent {
   int64_t start_ns = 0;
@@ -68,6 +74,6 @@ struct HostEvents {
   std::vector<HostThread> threads;
 };
 
-}  // namespace stallscope::importers::xplane
+}  // namespace stallscope::importers
 
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_EVENT_H_
+#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_HOST_EVENT_H_

@@ -1,5 +1,5 @@
 // The input pipeline of tf.data from its iterators' events: stages, what they did, and what the
-// trainer waited for. Private to the room.
+// trainer waited for. One thread at a time.
 //
 //  - Each kind of iterator is a stage. Calls of one that works where it is asked are work spans on
 //    the caller's track; calls that it makes itself lie inside and are theirs: what is left is its
@@ -9,15 +9,15 @@
 //    threads do, with the functions that they hand to the pool, is its work. Children that work in
 //    parallel are so never taken from a caller's time twice.
 //  - The trainer's IteratorGetNext is a wait for a batch.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_TF_DATA_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_TF_DATA_H_
+#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
+#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
 
 #include <cstdint>
 
+#include "analyzer/importers/foreign/host_event.h"
 #include "analyzer/importers/foreign/run_builder.h"
-#include "analyzer/importers/xplane/host_event.h"
 
-namespace stallscope::importers::xplane {
+namespace stallscope::importers {
 
 struct PipelineSeen {
   uint32_t samples_per_batch = 0;  // 0: not said
@@ -28,6 +28,6 @@ struct PipelineSeen {
 // there is none. Sorts the threads' events, and makes tracks for those that take part.
 PipelineSeen AddPipeline(HostEvents& host, size_t trainer, RunBuilder& builder);
 
-}  // namespace stallscope::importers::xplane
+}  // namespace stallscope::importers
 
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_TF_DATA_H_
+#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
