@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/findings/worth.h"
 #include "replay/simulate/simulate.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
@@ -13,14 +14,6 @@ namespace {
 // A recommendation must not take longer than 20 ms: so many elements are simulated in 5.
 constexpr SimulateOptions kQuick{.resamples = 2, .most_elements = 12'000};
 
-bool HoldsOne(const findings::Gain& gain) { return gain.low <= 1 && gain.high >= 1; }
-
-// A change for speed must bring some, and surely so.
-bool WorthShowing(const findings::Recommendation& recommendation) {
-  if (recommendation.aim != findings::Aim::kSpeed || !recommendation.gain.has_value()) return true;
-  return !HoldsOne(*recommendation.gain) && recommendation.gain->predicted > 1;
-}
-
 double GainOf(const report::FindingRow& finding) {
   const bool priced =
       finding.recommendation.has_value() && finding.recommendation->gain.has_value();
@@ -28,7 +21,8 @@ double GainOf(const report::FindingRow& finding) {
 }
 
 // False where nothing is left to say.
-bool Reprice(const Workload& workload, const Prediction& now, report::FindingRow& finding) {
+bool Reprice(const Workload& workload, const Prediction& now, uint64_t steps,
+             report::FindingRow& finding) {
   auto& recommendation = *finding.recommendation;
   const auto changed = WithPatch(workload, recommendation.patch);
   if (!changed.ok()) return true;
@@ -50,7 +44,7 @@ bool Reprice(const Workload& workload, const Prediction& now, report::FindingRow
     recommendation.memory_bytes =
         static_cast<int64_t>(prediction.memory_bytes) - static_cast<int64_t>(now.memory_bytes);
   }
-  if (WorthShowing(recommendation)) return true;
+  if (findings::WorthShowing(recommendation, finding.share, steps)) return true;
   finding.recommendation.reset();
   return finding.stands_alone;
 }
@@ -71,7 +65,8 @@ void Price(report::Report& report, const model::Run& run,
   if (now.samples_per_s <= 0) return;
   report.findings.erase(std::remove_if(report.findings.begin(), report.findings.end(),
                                        [&](report::FindingRow& finding) {
-                                         return asks(finding) && !Reprice(workload, now, finding);
+                                         return asks(finding) &&
+                                                !Reprice(workload, now, report.steps, finding);
                                        }),
                         report.findings.end());
   std::stable_sort(report.findings.begin(), report.findings.end(),

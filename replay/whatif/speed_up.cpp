@@ -29,7 +29,9 @@ std::vector<SpeedUpCurve> SpeedUpCurves(const Workload& workload,
     const auto costs = workload.recorded->stages.find(stage.name);
     const bool works = costs != workload.recorded->stages.end() &&
                        (!costs->second.items.empty() || !costs->second.hits.empty());
-    if (works) curves.push_back(CurveOf(workload, stage.name, factors, options));
+    // What it would be to be faster cannot be told of a stage that is seen from outside only.
+    if (works && !workload.recorded->unseen.contains(stage.name))
+      curves.push_back(CurveOf(workload, stage.name, factors, options));
   }
   curves.push_back(CurveOf(workload, "trainer", factors, options));
   return curves;

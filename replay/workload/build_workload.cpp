@@ -7,9 +7,11 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/thread_rates.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
+#include "replay/workload/foreign_trainer.h"
 #include "replay/workload/span_costs.h"
 #include "replay/workload/trainer_costs.h"
 
@@ -24,6 +26,8 @@ constexpr double kWakeNs = 30'000;
 // Others may have less the next time: no more than this of the cores is taken to be theirs.
 constexpr double kMostOthers = 0.3;
 constexpr double k90Of95 = 1.645 / 1.960;
+// Of a machine of which the trace says nothing: more than the threads that anybody tries.
+constexpr double kManyCores = 64;
 
 Error Cannot(const model::Run& run, std::string what, std::string hint) {
   return Error{ErrorKind::kInput, std::move(what), run.path, std::move(hint)};
@@ -143,11 +147,24 @@ void TakeTuned(const model::Run& run, Recorded& recorded) {
   }
 }
 
+// The stage that makes batches, and those that work on them.
+std::set<std::string> BehindTheBatch(const Spec& spec) {
+  std::set<std::string> names;
+  bool batched = false;
+  for (const StageSpec& stage : spec.stages) {
+    batched = batched || std::holds_alternative<BatchSpec>(stage.kind);
+    if (batched) names.insert(stage.name);
+  }
+  return names;
+}
+
 void TakeStages(const model::Run& run, const attribution::Attribution& attribution,
                 const std::vector<std::string>& names, Recorded& recorded) {
   SpanCosts spans = CostsOfSpans(run, attribution, kMostItems);
   const std::vector<double> jobs = JobsOf(run, attribution.window);
   bool batched = false;
+  const std::set<std::string> of_batches =
+      recorded.made_up_spec ? BehindTheBatch(recorded.spec) : std::set<std::string>();
   for (size_t i = 0; i < run.stages.size(); ++i) {
     const trace::StageInfo& info = run.stages[i];
     if (info.kind == "trainer") continue;
@@ -156,7 +173,9 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
     costs.items = std::move(spans.items[i]);
     if (info.kind == "cache" || info.kind == "snapshot") SplitStore(run, info.id, costs);
     FillMeans(costs);
-    batched = batched || info.kind == "batch";
+    // Of a foreign run the order of the stages is the file's, and their kinds are its words.
+    batched =
+        recorded.made_up_spec ? of_batches.count(names[i]) != 0 : batched || info.kind == "batch";
     costs.of_batches = batched;
     if (jobs[i] > 0) costs.handover_ns = spans.gap_ns[i] / jobs[i];
     if (use.elements > 0) {
@@ -169,12 +188,84 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
   }
 }
 
+void TakeForeign(ForeignSpec foreign, bool imported, std::vector<std::string>& names,
+                 Recorded& recorded) {
+  recorded.spec = std::move(foreign.spec);
+  names = std::move(foreign.names);
+  recorded.made_up_spec = true;
+  recorded.imported = imported;
+  recorded.counts_steps = foreign.counts_steps;
+  recorded.unseen = std::move(foreign.unseen);
+  recorded.limits = std::move(foreign.limits);
+  recorded.limits.emplace_back("the run has no spec: its stages are taken as they are named");
+  if (recorded.counts_steps) {
+    recorded.limits.emplace_back(
+        "this trace does not say how many samples a step has: rates are in steps a second");
+  }
+  for (const auto& [stage, how] : recorded.unseen) recorded.limits.push_back(stage + ": " + how);
+}
+
+// The trainer of a foreign run, and what it waited for where no stage's work is known.
+void TakeForeignTrainer(const model::Run& run, const attribution::Attribution& attribution,
+                        double batch, Recorded& recorded) {
+  recorded.trainer = CostsOfForeignSteps(run, attribution, batch);
+  if (attribution.cpu.cores <= 0) {
+    recorded.limits.emplace_back(
+        "this trace does not say how many cores the machine has: enough are taken to be there");
+  }
+  if (recorded.unseen.empty()) {
+    recorded.spec.transfer.overlap = AsksAhead(run, attribution);
+    return;
+  }
+  StageCosts& costs = recorded.stages[recorded.spec.stages.front().name];
+  costs.items = WaitsOfSteps(attribution);
+  costs.of_batches = true;
+  FillMeans(costs);
+}
+
+// What a sample has in a batch on the host; as many bytes as over the link where nothing tells.
+void TakeHostBytes(const model::Run& run, const std::vector<std::string>& names,
+                   Recorded& recorded) {
+  for (size_t i = 0; i < run.stages.size(); ++i) {
+    if (run.stages[i].kind != "batch") continue;
+    const double bytes = recorded.stages[names[i]].bytes;
+    if (bytes > 0) recorded.trainer.host_sample_bytes = bytes / recorded.trainer.batch;
+  }
+  if (recorded.trainer.host_sample_bytes <= 0) {
+    recorded.trainer.host_sample_bytes = recorded.trainer.sample_bytes;
+  }
+}
+
+void TakeMachine(const model::Run& run, const attribution::Attribution& attribution,
+                 Recorded& recorded) {
+  recorded.cores_known = attribution.cpu.cores > 0 || !run.imported();
+  recorded.cores = recorded.cores_known ? std::max(1.0, attribution.cpu.cores) : kManyCores;
+  recorded.other_cores = OtherCores(run, attribution);
+  recorded.busy_cores = attribution.cpu.process_busy.value_or(0);
+  recorded.wake_ns = kWakeNs;
+  recorded.peak_rss_bytes = attribution.memory.peak_rss_bytes.value_or(0);
+}
+
+void TakeMeasured(const attribution::Attribution& attribution,
+                  const attribution::Throughput& steps_per_s, double samples_a_step,
+                  Recorded& recorded) {
+  const bool has_samples =
+      attribution.throughput && attribution.throughput->samples_per_s > 0 && !recorded.counts_steps;
+  const attribution::Throughput& measured = has_samples ? *attribution.throughput : steps_per_s;
+  recorded.samples_per_s = measured.samples_per_s * (has_samples ? 1 : samples_a_step);
+  recorded.spread = k90Of95 * (measured.high - measured.low) / (2 * measured.samples_per_s);
+}
+
 }  // namespace
 
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution) {
-  if (attribution.steps.empty() || attribution.window.steps == 0 ||
-      !attribution.throughput.has_value() || attribution.throughput->samples_per_s <= 0) {
+  const std::optional<attribution::Throughput> steps_per_s = attribution::StepRate(attribution);
+  if (!steps_per_s.has_value()) {
     return Cannot(run, "a run without steps has no throughput to predict from",
+                  "record some steps");
+  }
+  if (!run.imported() && (!attribution.throughput || attribution.throughput->samples_per_s <= 0)) {
+    return Cannot(run, "the run trained on no samples, so that it has no throughput",
                   "record some steps");
   }
   if (!run.step_ranks.empty()) {
@@ -182,48 +273,41 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
   }
   auto recorded = std::make_shared<Recorded>();
   std::vector<std::string> names;
+  double samples_a_step = 1;
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {
     recorded->spec = std::move(spec).value();
     for (const trace::StageInfo& stage : run.stages) names.push_back(stage.name);
   } else {
-    STALLSCOPE_ASSIGN_OR_RETURN(ForeignSpec foreign, SpecOfStages(run, attribution));
-    recorded->spec = std::move(foreign.spec);
-    names = std::move(foreign.names);
-    recorded->made_up_spec = true;
-    recorded->limits.push_back("the run has no spec: its stages are taken as they are named");
+    ForeignSpec foreign = SpecOfStages(run, attribution);
+    if (foreign.spec.stages.empty()) {
+      return Cannot(run, "the trace has neither a spec nor stages",
+                    "record the input pipeline's stages");
+    }
+    samples_a_step = foreign.batch;
+    TakeForeign(std::move(foreign), run.imported(), names, *recorded);
   }
   TakeStages(run, attribution, names, *recorded);
+  if (recorded->imported) {
+    TakeForeignTrainer(run, attribution, samples_a_step, *recorded);
+  } else {
+    recorded->trainer = CostsOfSteps(run, attribution, recorded->spec);
+  }
   const bool works = std::any_of(
       recorded->stages.begin(), recorded->stages.end(),
       [](const auto& stage) { return !stage.second.items.empty() || !stage.second.hits.empty(); });
   if (!works) {
     return Cannot(run, "the trace has no stage's work", "record the input pipeline's stages");
   }
-  recorded->trainer = CostsOfSteps(run, attribution, recorded->spec);
   const DataFacts facts = FactsOf(run, recorded->spec, recorded->made_up_spec);
   recorded->elements_per_epoch = facts.per_epoch;
   recorded->elements_per_file = facts.per_file;
   if (facts.bytes > 0) recorded->stages[recorded->spec.stages.front().name].bytes = facts.bytes;
-  for (size_t i = 0; i < run.stages.size(); ++i) {
-    const bool batch = run.stages[i].kind == "batch";
-    if (!batch) continue;
-    const double bytes = recorded->stages[names[i]].bytes;
-    if (bytes > 0) recorded->trainer.host_sample_bytes = bytes / recorded->trainer.batch;
-  }
-  if (recorded->trainer.host_sample_bytes <= 0) {
-    recorded->trainer.host_sample_bytes = recorded->trainer.sample_bytes;
-  }
+  TakeHostBytes(run, names, *recorded);
   TakeTuned(run, *recorded);
-  recorded->cores = attribution.cpu.cores > 0 ? attribution.cpu.cores : 1;
-  recorded->other_cores = OtherCores(run, attribution);
-  recorded->busy_cores = attribution.cpu.process_busy.value_or(0);
-  recorded->wake_ns = kWakeNs;
+  TakeMachine(run, attribution, *recorded);
+  TakeMeasured(attribution, *steps_per_s, samples_a_step, *recorded);
   recorded->steps = run.rows.steps.size();
-  const attribution::Throughput& measured = *attribution.throughput;
-  recorded->samples_per_s = measured.samples_per_s;
-  recorded->spread = k90Of95 * (measured.high - measured.low) / (2 * measured.samples_per_s);
-  recorded->peak_rss_bytes = attribution.memory.peak_rss_bytes.value_or(0);
   Workload workload;
   workload.spec = recorded->spec;
   workload.recorded = std::move(recorded);

@@ -22,6 +22,7 @@ constexpr double kStoreDoubt = 0.08;    // a store that was not there
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
+constexpr double kNoCoresDoubt = 0.1;    // for each doubling of workers on unknown cores
 constexpr double kMostDoubt = 0.7;
 
 // Rounded, so that a logarithm's last bit, which is the processor's, is nobody's.
@@ -38,6 +39,7 @@ class Judge {
   std::vector<std::string> assumptions;
 
   void Compare() {
+    if (!recorded_.unseen.empty()) CompareUnseen();
     if (BatchSize(from_) != BatchSize(to_)) CompareBatch();
     for (const StageSpec& stage : to_.stages) {
       const StageSpec* before = Find(from_, stage.name);
@@ -81,6 +83,14 @@ class Judge {
     if (!assumption.empty()) assumptions.push_back(std::move(assumption));
   }
 
+  // What is known from outside only stays as it is, or cannot be told.
+  void CompareUnseen() {
+    const auto& [name, how] = *recorded_.unseen.begin();
+    if (from_.stages != to_.stages && unpriceable.empty()) {
+      unpriceable = fmt::format("{}: {}", name, how);
+    }
+  }
+
   void CompareKnob(const std::string& path, const Knob& before, const Knob& now, double each) {
     if (before == now) return;
     if (now.automatic) {
@@ -94,7 +104,8 @@ class Judge {
       const bool known = knob.automatic && tuned != recorded_.tuned.end();
       return static_cast<double>(std::max<int64_t>(1, known ? tuned->second : knob.value));
     };
-    Doubt(each * Doublings(value(now) / value(before)));
+    const double unknown = each > 0 && !recorded_.cores_known ? kNoCoresDoubt : 0;
+    Doubt((each + unknown) * Doublings(value(now) / value(before)));
     if ((value(before) > 1) != (value(now) > 1)) Doubt(kThreadsDoubt);
   }
 
@@ -213,6 +224,11 @@ class Judge {
   }
 
   void CompareTransfer() {
+    if (recorded_.imported && from_.transfer != to_.transfer) {
+      return Cannot("transfer",
+                    "a trace of another profiler's does not tell what of the trainer's own work "
+                    "could run beside its copies and its device");
+    }
     if (from_.transfer.dtype != to_.transfer.dtype) {
       Cannot("transfer.dtype", "one run cannot tell what the conversion to another dtype costs");
     }

@@ -1,12 +1,12 @@
-// A spec that has the stages of a run which brought none. Private to the room; any thread.
+// A spec that has the stages of a run which brought none: what changes are made to. Any thread.
 #ifndef STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_
 #define STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
-#include "analyzer/base/result.h"
 #include "analyzer/model/run.h"
 #include "analyzer/spec/spec.h"
 
@@ -15,12 +15,17 @@ namespace stallscope::replay {
 struct ForeignSpec {
   Spec spec;
   std::vector<std::string> names;  // in the spec, by stage of the run
+  double batch = 1;                // samples of a step
+  bool counts_steps = false;       // nothing says how many they are: a step counts as one
+  // Stages of which nothing but the trainer's waits is known, with what to record to see inside.
+  std::map<std::string, std::string, std::less<>> unseen;
+  std::vector<std::string> limits;  // what was taken for known
 };
 
 // The chain from the trainer's input back to the source; stages beside it are left out. Kinds are
-// told by the words that loaders use for them. An error where there is no stage at all.
-Result<ForeignSpec> SpecOfStages(const model::Run& run,
-                                 const attribution::Attribution& attribution);
+// told by the words that loaders use for them. A run without any stage gets an unseen one, called
+// "input": what its trainer and device do can be varied all the same.
+ForeignSpec SpecOfStages(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay
 

@@ -62,20 +62,28 @@ struct TrainerCosts {
 struct Recorded {
   Spec spec;
   bool made_up_spec = false;  // a foreign run has none; it was read off its stage graph
+  bool imported = false;      // another profiler's: its trainer is no loop that we know
   std::map<std::string, StageCosts, std::less<>> stages;
   TrainerCosts trainer;
-  double cores = 0;        // that the run could use
-  double other_cores = 0;  // that something else on the machine used meanwhile
-  double busy_cores = 0;   // that the run itself used
-  double wake_ns = 0;      // from an event to when a thread that slept for it runs
-  uint64_t steps = 0;      // warm-up counted
+  double cores = 0;         // that the run could use
+  bool cores_known = true;  // else enough of them are taken to be there
+  double other_cores = 0;   // that something else on the machine used meanwhile
+  double busy_cores = 0;    // that the run itself used
+  double wake_ns = 0;       // from an event to when a thread that slept for it runs
+  uint64_t steps = 0;       // warm-up counted
   // Elements that a pass over the data has; nothing where the run did not see a pass end.
   std::optional<uint64_t> elements_per_epoch;
   double elements_per_file = 0;                       // 0: not known
   std::map<std::string, int64_t, std::less<>> tuned;  // by knob: what "auto" came to
   double samples_per_s = 0;                           // measured, without the warm-up
-  double spread = 0;                                  // half of its 90 % interval, as a part of it
-  uint64_t peak_rss_bytes = 0;                        // 0: not known
+  // The trace does not say how many samples a step has: a step counts as one, and every rate is in
+  // steps a second.
+  bool counts_steps = false;
+  // Stages that the trace shows from outside only, and what to record to see inside. They keep the
+  // trainer waiting as they did; no change of theirs can be priced.
+  std::map<std::string, std::string, std::less<>> unseen;
+  double spread = 0;                // half of its 90 % interval, as a part of it
+  uint64_t peak_rss_bytes = 0;      // 0: not known
   std::vector<std::string> limits;  // what of the run is not known, and how it is taken instead
 };
 

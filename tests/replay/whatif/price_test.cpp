@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/replay/kineto_run.h"
 #include "tests/replay/made_run.h"
 
 using stallscope::Patch;
@@ -67,6 +68,23 @@ TEST_SUITE("fast") {
     REQUIRE(report.findings.size() == 2);
     CHECK(report.findings[0].recommendation.has_value());
     CHECK_FALSE(report.findings[1].recommendation.has_value());
+  }
+
+  TEST_CASE("a foreign run's change is priced by its stages, as far as the file shows them") {
+    const auto priced = [](const stallscope::test::KinetoOptions& options) {
+      const auto run = stallscope::test::KinetoRun(options);
+      Report report;
+      report.findings = {Proposes("DataLoader.parallelism", 4, 9.0)};
+      Price(report, run, Attribute(run));
+      REQUIRE(report.findings.size() == 1);
+      return *report.findings[0].recommendation;
+    };
+    // 3 ms of loading, 1 ms of computing: with four workers the latter is what is left.
+    const Recommendation seen = priced({});
+    CHECK(seen.gain->predicted == doctest::Approx(4).epsilon(0.1));
+    CHECK(seen.gain->low > 1.5);
+    const Recommendation unseen = priced({.in_processes = true});
+    CHECK(unseen.gain->predicted == 9.0);  // the rule's own: nothing better is known
   }
 
   TEST_CASE("the best comes first") {
