@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/window.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
@@ -155,14 +156,6 @@ double OtherCpu(const Case& c, double samples) {
   return std::max(0.0, all_ns) * kNs / samples;
 }
 
-// Steps a second of one rank, with a 95 % interval by the steps' variation.
-std::optional<attribution::Throughput> StepRate(const attribution::Attribution& a) {
-  if (!a.step_ns.has_value() || a.step_ns->mean <= 0) return std::nullopt;
-  const double rate = 1 / (a.step_ns->mean * kNs);
-  const double half = 1.96 * a.step_ns->variation / std::sqrt(static_cast<double>(a.steps.size()));
-  return attribution::Throughput{rate, rate * std::max(0.0, 1 - half), rate * (1 + half)};
-}
-
 double DeviceVariation(const attribution::Attribution& a) {
   double sum = 0;
   double squares = 0;
@@ -261,7 +254,7 @@ std::optional<Load> LoadOf(const Case& c) {
   const bool counts_steps = samples <= 0 && c.run.imported();
   if (counts_steps) {
     samples = steps;
-    rate = StepRate(a);
+    rate = attribution::StepRate(a);
   }
   if (!rate.has_value() || rate->samples_per_s <= 0 || samples <= 0) return std::nullopt;
   Load load;

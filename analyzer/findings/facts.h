@@ -29,6 +29,11 @@ bool WorthAt(const Case& c, StageId stage, std::initializer_list<attribution::Ca
 const attribution::StageUse* UseOf(const Case& c, StageId stage);
 // Else it works in the threads of another stage, or in the trainer's.
 bool HasOwnThreads(const Case& c, StageId stage);
+// What a patch is made to: the run's spec, or the one that stands for its stages. Null without
+// both.
+const Spec* ChangeableSpec(const Case& c);
+// Whether a patch can name this stage.
+bool IsChangeable(const Case& c, StageId stage);
 // None where no stage has this name.
 StageId StageNamed(const Case& c, std::string_view name);
 // Every stage of the run but the trainer, each behind its inputs; of equals the lowest id first.

@@ -19,6 +19,9 @@ struct Case {
   const attribution::Attribution& attribution;
   const Verdict& verdict;
   std::optional<Spec> spec;  // that the run was made from
+  // Of a run of another profiler's, which was made from none: its stages as a replay takes them.
+  // Rules' patches are made to it; it says nothing else of the run.
+  std::optional<Spec> stages = std::nullopt;
 };
 
 // All rules' findings, by gain where they are priced, then by share. With `price` false no gain is

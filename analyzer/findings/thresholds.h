@@ -29,6 +29,16 @@ constexpr double kFullDeviceUse = 0.90;
 // a loss; the verdict has no word for it, so only a large share is worth a line.
 constexpr double kSyncShare = kHighShare;
 
+// --- Gains
+// --------------------------------------------------------------------------
+
+// A gain whose interval holds 1.0 is not shown, but one of a tenth and more from a short recording
+// may well be there: it is named without the figure.
+constexpr double kPromisingGain = 1.1;
+// From this many steps on a mean of them has settled, and an interval that still holds 1.0 means
+// it.
+constexpr uint64_t kTellingSteps = 100;
+
 // --- Workers and buffers
 // --------------------------------------------------------------------------
 

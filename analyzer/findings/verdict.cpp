@@ -212,7 +212,10 @@ Verdict Judge(const model::Run& run, const Attribution& attribution) {
   const size_t steps = attribution.window.steps + attribution.window.warmup_steps;
   const double lost = Lost(run, attribution);
   if (steps < kLeastSteps || attribution.window.ns() <= 0) {
-    verdict.doubts.push_back(fmt::format("{} steps are too few to judge by", steps));
+    verdict.doubts.push_back(steps == 1 ? std::string("one step is too few to judge by")
+                             : steps == 0
+                                 ? std::string("without steps there is nothing to judge by")
+                                 : fmt::format("{} steps are too few to judge by", steps));
   } else if (lost > kBearableLoss) {
     verdict.doubts.push_back(fmt::format("{:.0f} % of the run is missing", 100 * lost));
   } else {

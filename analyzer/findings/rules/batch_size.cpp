@@ -1,6 +1,8 @@
 // Row 13: what each step costs once is paid for too few samples.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyzer/findings/device_time.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/rules/rules.h"
@@ -31,15 +33,22 @@ void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     if (RoleOf(c, stage.id) == StageRole::kBatch) batch = stage.id;
   }
   const auto* spec = As<BatchSpec>(c, batch);
+  // Most traces of others do not say how many samples a step has: the gain is known, the size is
+  // not.
+  const auto& steps = c.attribution.steps;
+  const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
+                                                    [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
-  Draft draft = About(
-      "batch-size", c, batch, share,
-      fmt::format("{} of step time is spent once a step, for {} samples", Percent(share), now));
+  Draft draft = About("batch-size", c, batch, share,
+                      fmt::format("{} of step time is spent once a step, for {}", Percent(share),
+                                  known ? fmt::format("{} samples", now) : "one batch"));
   Show(draft, Evidence::Kind::kStep,
        fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
                    Percent(Share(c, Category::kCommunication))));
-  draft.words.value = std::to_string(2 * now);
-  Recommend(draft, fmt::format("make batches of {}, and scale the learning rate along", 2 * now),
+  draft.words.value = known ? std::to_string(2 * now) : "2 * batch_size";
+  Recommend(draft,
+            fmt::format("make batches {}, and scale the learning rate along",
+                        known ? fmt::format("of {}", 2 * now) : "twice as large"),
             spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
             WithLargerBatch(c, batch, 2));
   const double bytes = BytesOfBatch(c);

@@ -1,6 +1,8 @@
 // The input is fast enough: what bounds the run then, and that no change of the input would help.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/rules/rules.h"
 #include "analyzer/findings/thresholds.h"
@@ -52,11 +54,11 @@ void ComputeBound(const Case& c, const Load* load, std::vector<Draft>& drafts) {
                                   Percent(share), WhatBounds(c)));
   draft.finding.severity = Severity::kInfo;
   ShowKernels(c, draft);
-  if (load != nullptr) {
+  // A trace that does not say how many samples a step has is measured in steps.
+  if (load != nullptr && c.attribution.throughput.has_value()) {
     Show(draft, Evidence::Kind::kStep,
-         fmt::format("a step is {:.0f} samples; a larger batch uses a device better that is not "
-                     "full yet",
-                     load->batch));
+         fmt::format("a step is {}; a larger batch uses a device better that is not full yet",
+                     Counted(std::llround(load->batch), "sample", "samples")));
   }
   drafts.push_back(std::move(draft));
 }

@@ -52,7 +52,7 @@ void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts)
                        role == StageRole::kBatch ? "a batch" : "an element"));
     }
     draft.words.value = std::to_string(workers);
-    const bool knob = SpecOf(c, stage.id) != nullptr;
+    const bool knob = IsChangeable(c, stage.id);
     Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),
               knob ? Setting(stage.name + ".parallelism", workers) : Patch(),
               WithWorkers(stage.id, workers));

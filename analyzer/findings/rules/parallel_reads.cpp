@@ -65,7 +65,9 @@ void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) 
                      Percent(use->utilization), Duration(use->service_ns.mean)));
     draft.words.value = std::to_string(readers);
     Recommend(draft, fmt::format("read with {} workers from as many files at a time", readers),
-              source != nullptr ? Readers(stage.name, *source, readers) : Patch(),
+              source != nullptr           ? Readers(stage.name, *source, readers)
+              : IsChangeable(c, stage.id) ? Setting(stage.name + ".parallelism", readers)
+                                          : Patch(),
               WithWorkers(stage.id, readers));
     const double bytes = 2 * BytesOfElement(c) * static_cast<double>(readers - now);
     if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);

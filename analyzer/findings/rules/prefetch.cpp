@@ -81,13 +81,14 @@ StageId LastOnHost(const Case& c) {
 
 Patch FirstPrefetch(const Case& c, StageId last) {
   Patch patch;
-  if (!c.spec.has_value()) return patch;
+  const Spec* const spec = ChangeableSpec(c);
+  if (spec == nullptr) return patch;
   if (As<PrefetchSpec>(c, last) != nullptr) {
     return Setting(NameOf(c, last) + ".buffer_size", kFirstPrefetch);
   }
-  StageSpec stage{FreshName(*c.spec, "prefetch"), PrefetchSpec{Knob{kFirstPrefetch, false}}};
+  StageSpec stage{FreshName(*spec, "prefetch"), PrefetchSpec{Knob{kFirstPrefetch, false}}};
   patch.changes.emplace_back(
-      InsertChange{std::move(stage), Place::After(c.spec->stages.back().name)});
+      InsertChange{std::move(stage), Place::After(spec->stages.back().name)});
   return patch;
 }
 
@@ -96,6 +97,8 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   const StageId last = LastOnHost(c);
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
+  // A DataLoader works ahead where it has workers: loader-workers says so.
+  if (c.run.stages[last.value].kind == "dataloader") return;
   const double share = Share(c, attribution::Category::kInputStall);
   Draft draft =
       About("prefetch", c, last, share,

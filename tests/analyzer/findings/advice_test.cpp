@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
+#include "analyzer/findings/advice/framework.h"
 #include "analyzer/findings/rules/rules.h"
 
 using stallscope::findings::AllRules;
@@ -40,6 +43,31 @@ TEST_SUITE("fast") {
       const Code code = CodeFor(entry.id, {"decode", "4"});
       CHECK_FALSE((code.tf_data + code.pytorch + code.dali + code.grain).empty());
     }
+  }
+
+  TEST_CASE("advice is in the words of the framework that wrote the trace") {
+    const auto words = [](const std::string& format, const std::vector<std::string>& names) {
+      stallscope::model::Run run;
+      run.info.imported_from = format;
+      run.strings = names;
+      const Code code =
+          advice::Only(CodeFor("map-parallelism", {"decode", "4"}), advice::FrameworksOf(run));
+      std::string has;
+      if (!code.tf_data.empty()) has += "tf ";
+      if (!code.pytorch.empty()) has += "torch ";
+      if (!code.dali.empty()) has += "dali ";
+      if (!code.grain.empty()) has += "grain ";
+      return has;
+    };
+    CHECK(words("", {}) == "tf torch dali grain ");  // our own
+    CHECK(words("kineto", {"Iterator::Map"}) == "torch ");
+    CHECK(words("tensorflow", {}) == "tf ");
+    CHECK(words("xplane", {"matmul", "Iterator::Prefetch::Map"}) == "tf ");
+    CHECK(words("xplane", {"PjitFunction(train_step)"}) == "grain ");
+    // JAX that takes its batches from tf.data.
+    CHECK(words("xplane", {"PjitFunction(f)", "Iterator::Map"}) == "tf grain ");
+    CHECK(words("nsys", {"void at::native::vectorized_elementwise_kernel"}) == "torch ");
+    CHECK(words("nsys", {"sgemm_128x64"}) == "tf torch dali grain ");  // nobody knows
   }
 
   TEST_CASE("names and values stand in the code") {

@@ -56,6 +56,23 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a batch is told in samples only where the trace tells them") {
+    CaseBuilder builder;
+    builder.Spend(stallscope::attribution::Category::kLaunch, 0.4, Bound::kLaunch);
+    builder.with_spec = false;
+    builder.run.info.imported_from = "kineto";
+    const auto told = builder.FindingOf("batch-size");
+    REQUIRE(told.has_value());
+    CHECK(told->text.find("for 32 samples") != std::string::npos);
+    CHECK(told->recommendation->text.find("of 64") != std::string::npos);
+    for (auto& step : builder.attribution.steps) step.samples = 0;
+    for (auto& step : builder.run.rows.steps) step.samples = 0;
+    const auto untold = builder.FindingOf("batch-size");
+    REQUIRE(untold.has_value());
+    CHECK(untold->text.find("samples") == std::string::npos);
+    CHECK(untold->recommendation->text.find("twice as large") != std::string::npos);
+  }
+
   TEST_CASE("every rule has a case") {
     std::set<std::string_view> seen;
     for (const Scenario& scenario : AllScenarios()) seen.insert(scenario.id);
@@ -111,6 +128,21 @@ TEST_SUITE("fast") {
     CHECK_FALSE(findings[0].recommendation.has_value());
   }
 
+  TEST_CASE("a computing run is told its batch only where it is known") {
+    CaseBuilder builder;
+    const auto told = [&] {
+      const auto finding = builder.FindingOf("compute-bound");
+      return std::any_of(finding->evidence.begin(), finding->evidence.end(),
+                         [](const auto& e) { return e.text.find("a step is 32 samples") == 0; });
+    };
+    CHECK(told());
+    // Measured in steps, a step would be one sample.
+    builder.attribution.throughput.reset();
+    for (auto& step : builder.attribution.steps) step.samples = 0;
+    builder.run.info.imported_from = "kineto";
+    CHECK_FALSE(told());
+  }
+
   TEST_CASE("a balanced run hears that nothing is worth changing") {
     CaseBuilder builder;
     for (const auto& name : {"decode", "augment", "read"}) {
@@ -134,6 +166,62 @@ TEST_SUITE("fast") {
     CHECK(finding->recommendation->code.tf_data.starts_with(
         "ds = ds.map(decode, num_parallel_calls="));
     CHECK(finding->recommendation->code.pytorch.find("num_workers=") != std::string::npos);
+  }
+
+  TEST_CASE("a foreign run's patch is made to its stages, where they are known") {
+    CaseBuilder builder;
+    builder.run.info.imported_from = "xplane";
+    builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
+    stallscope::findings::Case c{builder.run, builder.attribution, builder.verdict, std::nullopt,
+                                 builder.spec};
+    const auto patch_of = [&](const std::string& id) {
+      for (const Finding& finding : stallscope::findings::Find(c)) {
+        if (finding.id == id) return finding.recommendation->patch;
+      }
+      return stallscope::Patch();
+    };
+    CHECK(patch_of("map-parallelism").changes.size() == 1);
+    // One whose name no spec has, has no knob.
+    for (auto& stage : c.stages->stages) {
+      if (stage.name == "decode") stage.name = "decode_2";
+    }
+    CHECK(patch_of("map-parallelism").changes.empty());
+  }
+
+  TEST_CASE("without a price it is said why, and steps are not missed where there are some") {
+    CaseBuilder builder;
+    builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    const auto why = [&] { return builder.FindingOf("map-parallelism")->recommendation->unpriced; };
+    builder.attribution.throughput.reset();
+    for (auto& step : builder.attribution.steps) step.samples = 0;
+    CHECK(why().find("no steps") == std::string::npos);
+    CHECK(why().find("samples") != std::string::npos);
+    builder.attribution.window.steps = 0;
+    CHECK(why().find("no steps") != std::string::npos);
+  }
+
+  TEST_CASE("a DataLoader without workers is told once") {
+    CaseBuilder builder;
+    builder.with_spec = false;
+    builder.run.info.imported_from = "kineto";
+    // Its work is done in the trainer's thread, and nothing stands behind it.
+    const auto loader = builder.IdOf("read");
+    builder.Stall("read", stallscope::attribution::Cause::kUnknown, 0.5);
+    builder.run.stages.resize(1);
+    builder.run.stages[0].kind = "dataloader";
+    builder.attribution.stages = {builder.UseOf("read")};
+    builder.attribution.stages[0].runs_in = stallscope::StageId::None();
+    builder.run.tracks.clear();
+    const auto says = [&](std::string_view id) {
+      const std::vector<Finding> all = builder.Find(false);
+      return std::any_of(all.begin(), all.end(), [&](const Finding& finding) {
+        return finding.id == id && finding.stage == loader;
+      });
+    };
+    CHECK(says("loader-workers"));
+    CHECK_FALSE(says("prefetch"));
+    builder.run.stages[0].kind = "generator";
+    CHECK(says("prefetch"));
   }
 
   TEST_CASE("an empty run is no reason to speak") {

@@ -1,0 +1,22 @@
+#include "analyzer/findings/worth.h"
+
+#include <fmt/format.h>
+
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps) {
+  if (recommendation.aim != Aim::kSpeed || !recommendation.gain.has_value()) return true;
+  const Gain& gain = *recommendation.gain;
+  if (gain.predicted <= 1) return false;
+  if (gain.low > 1) return true;
+  if (share < kHighShare || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
+  recommendation.unpriced = fmt::format(
+      "{} steps tell too little, anything from {:.2f} to {:.2f} times as fast; record at least {}",
+      steps, gain.low, gain.high, kTellingSteps);
+  recommendation.gain.reset();
+  return true;
+}
+
+}  // namespace stallscope::findings
