@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -12,7 +13,9 @@
 
 #include "analyzer/spec/spec_json.h"
 #include "collectors/capture/earlier_trace.h"
+#include "collectors/device/cuda_module.h"
 #include "collectors/pipeline/batch_ops.h"
+#include "collectors/pipeline/device_plan.h"
 #include "collectors/system/host.h"
 #include "collectors/system/sampler.h"
 
@@ -31,7 +34,7 @@ trace::RunInfo RunInfoOf(const Spec& spec, const CaptureOptions& options) {
   return run;
 }
 
-trainer::DeviceOps DeviceOpsOf(pipeline::BatchOps& ops) {
+trainer::DeviceOps DeviceOpsOf(pipeline::BatchOps& ops, uint64_t seed) {
   trainer::DeviceOps device_ops;
   device_ops.form_after = [](const pipeline::OpInstance& op,
                              const trainer::BatchForm& in) -> Result<trainer::BatchForm> {
@@ -42,7 +45,22 @@ trainer::DeviceOps DeviceOpsOf(pipeline::BatchOps& ops) {
   device_ops.run = [&ops](const pipeline::OpInstance& op,
                           const std::vector<pipeline::ElementId>& ids, const data::Tensor& in,
                           data::Tensor& out) { return ops.Run(op, ids, in, out); };
+  device_ops.plan = [seed](const pipeline::OpInstance& op,
+                           const std::vector<pipeline::ElementId>& ids,
+                           const trainer::BatchForm& in) {
+    return pipeline::PlanForDevice(op, ids, seed, {in.dtype, in.sample});
+  };
   return device_ops;
+}
+
+// Where a run on a GPU is watched with Nsight Systems too.
+pipeline::StageRanges RangesFor(const Spec& spec) {
+  if (spec.trainer.device != TrainerDevice::kCuda || std::getenv("STALLSCOPE_NVTX") == nullptr) {
+    return {};
+  }
+  const auto module = device::LoadCudaModule(device::CudaModulePlaces());
+  if (!module.ok() || module.value()->begin_range == nullptr) return {};
+  return {module.value()->begin_range, module.value()->end_range};
 }
 
 // Looks 20 times a second whether the run must end, and ends it once.
@@ -113,13 +131,15 @@ Status Session::Prepare() {
   options.recorder = recorder_;
   options.batch_memory = spec_.transfer.pinned ? devices_->pinned() : nullptr;
   options.digest = options_.digest;
+  options.ranges = RangesFor(spec_);
   STALLSCOPE_ASSIGN_OR_RETURN(pipeline_, pipeline::Pipeline::Build(spec_, options));
   trainer::TrainerOptions training;
   training.next = [this] { return pipeline_->Next(); };
   training.recycle = [this](pipeline::Element&& batch) { pipeline_->Recycle(std::move(batch)); };
   training.recorder = recorder_;
+  training.ranges = options.ranges;
   training.device_maps = pipeline_->device_maps();
-  training.device_ops = DeviceOpsOf(ops_);
+  training.device_ops = DeviceOpsOf(ops_, static_cast<uint64_t>(spec_.seed));
   training.on_progress = options_.on_progress;
   STALLSCOPE_ASSIGN_OR_RETURN(trainer_,
                               trainer::Trainer::Make(spec_, *devices_, std::move(training)));

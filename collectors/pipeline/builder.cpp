@@ -209,6 +209,7 @@ Result<std::vector<MapPart>> Builder::MakeParts(const Node& node, uint32_t worke
   std::vector<MapPart> parts;
   for (const MapPiece& piece : node.pieces) {
     MapPart part;
+    part.name = piece.name;
     STALLSCOPE_ASSIGN_OR_RETURN(part.ops, MakeOps(piece.ops, graph_.source().features));
     // The last piece of a map is the stage that has the queue; its caller defines it.
     const bool last =
@@ -243,8 +244,8 @@ Result<StagePtr> Builder::MakeBatch(const Node& node, StagePtr input) {
   STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, count));
   const Names names = Define(node.stage.name, "batch", count, true, workers ? count : 0);
   auto runner = std::make_unique<BatchRunner>(
-      BatchOptions{names.stage, batch.size, batch.drop_remainder, batch.pad}, std::move(parts),
-      context_);
+      BatchOptions{names.stage, node.stage.name, batch.size, batch.drop_remainder, batch.pad},
+      std::move(parts), context_);
   if (!workers) {
     return StagePtr(std::make_unique<InlineStage>(std::move(input), std::move(runner), context_));
   }

@@ -40,6 +40,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::Build(const Spec& spec,
   context.seed = static_cast<uint64_t>(spec.seed);
   context.skip_errors = parts->graph.skip_errors;
   context.recorder = options.recorder;
+  context.ranges = options.ranges;
   context.batches = std::make_unique<TensorPool>(options.batch_memory);
   STALLSCOPE_ASSIGN_OR_RETURN(SourceFiles files, FindFiles(parts->graph.source()));
   parts->fingerprint = files.fingerprint;

@@ -20,6 +20,7 @@
 #include "analyzer/spec/spec.h"
 #include "collectors/data/buffer.h"
 #include "collectors/pipeline/element.h"
+#include "collectors/pipeline/stage_ranges.h"
 #include "collectors/recorder/recorder.h"
 
 namespace stallscope::pipeline {
@@ -44,6 +45,7 @@ struct PipelineOptions {
   // Where batches lie: a device's pinned memory. Null: ordinary memory. Must outlive every batch.
   data::BufferMemory* batch_memory = nullptr;
   bool digest = false;
+  StageRanges ranges;  // around the work of maps and batches
 };
 
 struct PipelineStats {

@@ -41,6 +41,7 @@ Status RunParts(const std::vector<MapPart>& parts, Element& element, RunnerWorke
   for (size_t p = 0; p < parts.size(); ++p) {
     const size_t count =
         parts[p].ops.size() - (leave_last && p + 1 == parts.size() ? size_t{1} : size_t{0});
+    const RangeScope range(worker.ops.context.ranges, parts[p].name.c_str());
     worker.meters[p].Begin();
     for (size_t i = 0; i < count; ++i) {
       const Op& op = *parts[p].ops[i];
@@ -105,6 +106,7 @@ Status BatchRunner::AddSample(Element& sample, BatchAssembler& assembler,
 
 Result<std::optional<Element>> BatchRunner::Run(std::vector<Element>& job,
                                                 RunnerWorker& worker) const {
+  const RangeScope range(context_.ranges, options_.name.c_str());
   BatchAssembler assembler(context_, options_.size, options_.pad);
   std::vector<ItemId> samples;
   samples.reserve(job.size());

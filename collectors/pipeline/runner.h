@@ -18,6 +18,7 @@ namespace stallscope::pipeline {
 // Ops of one stage of the spec. A fused map has several, and each is recorded under its own name.
 struct MapPart {
   StageId stage;
+  std::string name;
   std::vector<OpPtr> ops;
 };
 
@@ -82,6 +83,7 @@ class MapRunner final : public Runner {
 
 struct BatchOptions {
   StageId stage;
+  std::string name;
   int64_t size = 1;
   bool drop_rest = false;
   bool pad = false;

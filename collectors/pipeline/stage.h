@@ -14,6 +14,7 @@
 #include "analyzer/base/result.h"
 #include "collectors/pipeline/cancel.h"
 #include "collectors/pipeline/element.h"
+#include "collectors/pipeline/stage_ranges.h"
 #include "collectors/pipeline/tensor_pool.h"
 #include "collectors/recorder/recorder.h"
 
@@ -42,6 +43,7 @@ struct StageContext {
   uint64_t seed = 0;
   bool skip_errors = false;                // on_error: skip
   recorder::Recorder* recorder = nullptr;  // may be null
+  StageRanges ranges;
   CancelToken token;
   TensorPool elements;
   std::unique_ptr<TensorPool> batches;  // in the device's memory, where it gave some

@@ -52,6 +52,8 @@ class Drainer {
       case Tag::kWork:
       case Tag::kWait:
         return TakeSpan(slot, until);
+      case Tag::kNamed:
+        return TakeNamed(slot, until);
       case Tag::kPush:
       case Tag::kPop:
         return TakeQueueEvent(slot);
@@ -123,6 +125,16 @@ class Drainer {
       const Slot& cost = Next();
       builder_.AddCost(cost.a, cost.c);
     }
+    Count(start_ns, end_ns);
+  }
+
+  void TakeNamed(const Slot& slot, uint64_t until) {
+    trace::SpanClass named;
+    named.name = trace::StringId{static_cast<uint32_t>(slot.c)};
+    named.activity = static_cast<trace::SpanActivity>(slot.b >> 8 & kLowMask);
+    const int64_t start_ns = Ns(slot.a);
+    const int64_t end_ns = Ns(EndOf(slot, until));
+    builder_.AddSpan(track_, named, start_ns, end_ns, ItemId::None());
     Count(start_ns, end_ns);
   }
 

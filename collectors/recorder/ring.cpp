@@ -50,6 +50,15 @@ bool Ring::MakeRoom(Ticks now, uint64_t needed) noexcept {
   return true;
 }
 
+void Ring::Lose(uint64_t count, Ticks from, Ticks to) noexcept {
+  const uint64_t lost = gap_dropped_.load(std::memory_order_relaxed);
+  if (lost == 0) gap_from_.store(from, std::memory_order_relaxed);
+  gap_to_.store(to, std::memory_order_relaxed);
+  gap_dropped_.store(lost + count, std::memory_order_relaxed);
+  dropped_.store(dropped_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  producer_.limit = producer_.head;  // the next event comes by MakeRoom and closes the gap
+}
+
 Ring::OpenGap Ring::Open() const {
   return {gap_from_.load(std::memory_order_relaxed), gap_to_.load(std::memory_order_relaxed),
           gap_dropped_.load(std::memory_order_relaxed)};

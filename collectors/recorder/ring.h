@@ -49,6 +49,10 @@ class Ring {
     published_.store(at, std::memory_order_release);
   }
 
+  // `count` events of the producer's that it never got hold of itself: dropped, like those that a
+  // full ring refuses.
+  void Lose(uint64_t count, Ticks from, Ticks to) noexcept;
+
   // --- The consumer ---
 
   // What lies between Tail() and Published() may be read until Release().

@@ -54,6 +54,8 @@ enum class Tag : uint8_t {
   kSample,
   // a: from; b: tag; c: dropped | a: to
   kGap,
+  // a: start; b: tag, activity (16), duration (40); c: name
+  kNamed,
 };
 
 constexpr uint64_t kMaxShortDuration = (uint64_t{1} << 40) - 1;
@@ -108,6 +110,13 @@ class Track {
   void Cache(StageId stage, trace::CacheOp op, ItemId item, uint32_t epoch, uint64_t bytes,
              Ticks time) noexcept;
   void Sample(CounterId counter, double value, Ticks time) noexcept;
+
+  // A span that belongs to no stage and has a name of its own.
+  void Named(trace::SpanActivity activity, trace::StringId name, Ticks start, Ticks end) noexcept {
+    PutSpan(internal::Tag::kNamed, static_cast<uint64_t>(activity), start, end, name.value);
+  }
+  // `count` events between the two times that never reached this thread.
+  void Lost(uint64_t count, Ticks from, Ticks to) noexcept { ring_->Lose(count, from, to); }
 
   // What a device did, and the trainer's steps. The times in the row are ticks, converted by the
   // flusher; the row's own track is ignored in favour of this one.

@@ -89,6 +89,30 @@ TEST_SUITE("fast") {
     CHECK(trace.rows.gaps[0].track == track->id());
   }
 
+  TEST_CASE(
+      "events that never reached their track count as dropped, and lie where they were lost") {
+    ScratchDir dir;
+    auto started = Recorder::Start(dir / "r.sst", {});
+    REQUIRE(started.ok());
+    const auto track = started.value()->NewTrack({});
+    Touch(*track, ItemId{1});
+    const Ticks t = NowTicks();
+    track->Lost(3, t, t + 10);
+    track->Lost(4, t + 20, t + 30);
+    Touch(*track, ItemId{2});                // closes the gap
+    track->Lost(5, NowTicks(), NowTicks());  // open when the recording ends
+    const Summary summary = started.value()->Stop();
+    CHECK(summary.emitted == 14);
+    CHECK(summary.stored == 2);
+    CHECK(summary.dropped == 12);
+    const auto trace = ReadTrace(dir / "r.sst");
+    CHECK(trace.Dropped() == 12);
+    CHECK(trace.DroppedInGaps() == 12);
+    REQUIRE(trace.rows.gaps.size() == 2);
+    CHECK(trace.rows.gaps[0].dropped == 7);
+    CHECK(trace.rows.gaps[0].from_ns <= trace.rows.gaps[0].to_ns);
+  }
+
   TEST_CASE("a thread that finds no ring is counted, not blocked") {
     ScratchDir dir;
     Options options;

@@ -136,6 +136,28 @@ TEST_SUITE("fast") {
     CHECK(trace.strings.at(trace.rows.knobs[0].new_value.value) == "4");
   }
 
+  TEST_CASE("a span with a name of its own belongs to no stage, however long it is") {
+    ScratchDir dir;
+    auto recorder = StartRecorder(dir / "r.sst");
+    const auto track = recorder->NewTrack({{}, "calls", trace::TrackKind::kDetail, {}, 7, 0});
+    const trace::StringId name = recorder->DefineString("cudaLaunchKernel");
+    const Ticks t = NowTicks();
+    track->Named(trace::SpanActivity::kRuntime, name, t, t + 1000);
+    track->Named(trace::SpanActivity::kMemset, name, t + 2000, t + (Ticks{1} << 41));
+    track->Work(StageId::None(), ItemId::None(), t, t + 100);
+    CHECK(recorder->Stop().stored == 3);
+    const auto trace = ReadTrace(dir / "r.sst");
+    REQUIRE(trace.spans.size() == 1);
+    const auto& spans = trace.spans.begin()->second;
+    REQUIRE(spans.size() == 3);
+    CHECK(spans[0].span_class.activity == trace::SpanActivity::kRuntime);
+    CHECK(trace.strings.at(spans[0].span_class.name.value) == "cudaLaunchKernel");
+    CHECK_FALSE(spans[0].span_class.stage.known());
+    CHECK(spans[1].span_class.activity == trace::SpanActivity::kMemset);
+    CHECK(spans[1].end_ns - spans[1].start_ns > 100'000'000'000);
+    CHECK(spans[2].span_class.activity == trace::SpanActivity::kNone);
+  }
+
   TEST_CASE("a span of hours keeps its length, and its cost") {
     ScratchDir dir;
     auto recorder = StartRecorder(dir / "r.sst");
