@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "collectors/device/host_kernels.h"
+#include "collectors/device/check_launch.h"
 
 namespace stallscope::device {
 namespace {
@@ -49,6 +49,12 @@ Needs NeedsOf(Kernel kernel) {
       return {2, 3, 0, 4};
     case Kernel::kUpdateScale:
       return {1, 0, 1, 0};
+    case Kernel::kDense:
+      return {3, 1, 7, 0};
+    case Kernel::kRegions:
+      return {2, 1, 6, 0};
+    case Kernel::kScaleChannels:
+      return {1, 1, 1, 2};
     case Kernel::kImageOp:
       break;
   }
@@ -70,6 +76,10 @@ bool Fits(const Launch& launch) {
     case Kernel::kGemm:
       return in[0].elements == i[2] * i[4] && in[1].elements == i[4] * i[3] &&
              out[0].elements == i[2] * i[3];
+    case Kernel::kDense:
+      if (i[6] != 0 && (out.size() < 2 || out[1].elements != out[0].elements)) return false;
+      return in[0].elements == i[2] * i[4] && in[1].elements == i[4] * i[3] &&
+             in[2].elements == i[3] && out[0].elements == i[2] * i[3];
     case Kernel::kGeluBackward:
     case Kernel::kAdd:
       return in[0].elements == out[0].elements && in[1].elements == out[0].elements;
@@ -95,6 +105,12 @@ bool Fits(const Launch& launch) {
       return in[0].elements == i[0] * i[1] && in[1].elements >= i[0] &&
              in[1].type == Type::kInt32 && in[2].elements >= int64_t{kStateValues} &&
              out[0].elements == in[0].elements;
+    case Kernel::kRegions:
+      return in[0].elements == Product(i, 0, 4) && in[1].elements >= 5 * i[0] &&
+             in[1].type == Type::kInt32 && out[0].elements == i[0] * i[4] * i[5] * i[3];
+    case Kernel::kScaleChannels:
+      return i[0] > 0 && launch.floats.size() == 2 * static_cast<size_t>(i[0]) &&
+             in[0].elements == out[0].elements && in[0].elements % i[0] == 0;
     case Kernel::kSgd:
     case Kernel::kAdam:
       for (const Operand& each : out) {

@@ -33,11 +33,22 @@ namespace stallscope::device {
 enum class Kind : uint8_t { kHost, kEmulated, kCuda };
 std::string_view Name(Kind kind);  // "host"
 
+// Of products, in operations a second; 0: not known.
+struct PeakRates {
+  uint64_t fp32 = 0;
+  uint64_t tf32 = 0;
+  uint64_t narrow = 0;  // float16 and bfloat16
+};
+
 struct Capabilities {
   Kind kind = Kind::kHost;
-  std::string name;           // of an emulated device it says so
-  uint64_t memory_bytes = 0;  // in all
-  bool computes = true;       // false: results are never written, copies move nothing
+  std::string name;            // of an emulated device it says so
+  uint64_t memory_bytes = 0;   // in all
+  bool computes = true;        // false: results are never written, copies move nothing
+  bool dense = false;          // a product with its bias and activation costs no more than it alone
+  bool image_kernels = false;  // it has kRegions and kScaleChannels
+  PeakRates peaks;
+  std::string driver;  // its version, where it has one
 };
 
 class Device;

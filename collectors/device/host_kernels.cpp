@@ -47,6 +47,28 @@ void HostKernels::Gemm(const Launch& launch) {
   Store(out);
 }
 
+// In the steps that it stands for, each rounded: the bits of a plan that was not fused.
+void HostKernels::Dense(const Launch& launch) {
+  const auto& i = launch.ints;
+  const Operand& sum = launch.out[i[6] != 0 ? 1 : 0];
+  cblas_sgemm(
+      CblasRowMajor, i[0] != 0 ? CblasTrans : CblasNoTrans, i[1] != 0 ? CblasTrans : CblasNoTrans,
+      static_cast<blasint>(i[2]), static_cast<blasint>(i[3]), static_cast<blasint>(i[4]), 1,
+      Read(launch.in[0], 0), static_cast<blasint>(i[0] != 0 ? i[2] : i[4]), Read(launch.in[1], 1),
+      static_cast<blasint>(i[1] != 0 ? i[4] : i[3]), 0, Target(sum), static_cast<blasint>(i[3]));
+  Store(sum);
+  Launch rest;
+  rest.kernel = Kernel::kFused;
+  rest.in = {sum, launch.in[2]};
+  rest.out = {sum};
+  rest.fused = {{Kernel::kAddBias, 0, 1, 0, sum.type}};
+  if (i[6] != 0) {
+    rest.out.push_back(launch.out[0]);
+    rest.fused.push_back({Kernel::kGelu, -1, 0, 1, launch.out[0].type});
+  }
+  RunElementwise(rest);
+}
+
 void HostKernels::SumRows(const Launch& launch) {
   const int64_t rows = launch.ints[0];
   const int64_t columns = launch.ints[1];
@@ -189,6 +211,9 @@ Status HostKernels::Run(const Launch& launch) {
     case Kernel::kGemm:
       Gemm(launch);
       break;
+    case Kernel::kDense:
+      Dense(launch);
+      break;
     case Kernel::kAddBias:
     case Kernel::kGelu:
     case Kernel::kGeluBackward:
@@ -230,8 +255,13 @@ Status HostKernels::Run(const Launch& launch) {
     case Kernel::kAllReduce:
       AllReduce(launch);
       break;
+    case Kernel::kRegions:
+    case Kernel::kScaleChannels:
+      return Error{ErrorKind::kRun, "the host device has no such kernel",
+                   std::string(launch.name()), ""};
     case Kernel::kImageOp:
-      return launch.on_host ? launch.on_host() : Status();
+      if (!launch.on_host || launch.in.empty() || launch.out.empty()) return {};
+      return launch.on_host(Pointer(launch.in[0]), Pointer(launch.out[0]));
   }
   return {};
 }

@@ -30,6 +30,7 @@ class HostKernels {
   void Store(const Operand& operand);
 
   void Gemm(const Launch& launch);
+  void Dense(const Launch& launch);
   void SumRows(const Launch& launch);
   void Transpose(const Launch& launch);
   void Patches(const Launch& launch);
@@ -47,9 +48,6 @@ class HostKernels {
 void RunElementwise(const Launch& launch);
 // Optimizers and the loss scale.
 void RunOptimizer(const Launch& launch);
-
-// Whether the operands are as many and as large as the kernel needs; kUsage.
-Status CheckLaunch(const Launch& launch);
 
 }  // namespace stallscope::device
 

@@ -6,6 +6,8 @@
 #include <exception>
 #include <utility>
 
+#include "collectors/device/check_launch.h"
+
 namespace stallscope::device {
 
 bool HostEvent::Done() const {

@@ -25,7 +25,7 @@ std::string_view Name(Type type) {
 }
 
 std::string_view Name(Kernel kernel) {
-  constexpr std::array<std::string_view, 22> kNames = {"gemm",
+  constexpr std::array<std::string_view, 25> kNames = {"gemm",
                                                        "add_bias",
                                                        "gelu",
                                                        "gelu_backward",
@@ -46,8 +46,11 @@ std::string_view Name(Kernel kernel) {
                                                        "adam",
                                                        "update_scale",
                                                        "all_reduce",
-                                                       "image_op"};
-  static_assert(kNames.size() == static_cast<size_t>(Kernel::kImageOp) + 1);
+                                                       "image_op",
+                                                       "dense",
+                                                       "regions",
+                                                       "scale_channels"};
+  static_assert(kNames.size() == static_cast<size_t>(Kernel::kScaleChannels) + 1);
   return kNames[static_cast<size_t>(kernel)];
 }
 

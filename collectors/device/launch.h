@@ -35,7 +35,7 @@ struct Operand {
 // result is rounded once, when it is stored. `i`: Launch::ints, `f`: Launch::floats.
 enum class Kernel : uint8_t {
   // out[m,n] = f0 a*b + f1 out; a is m x k, or k x m where i0 is 1; b is k x n, or n x k where i1
-  // is 1. i: a and b transposed?, m, n, k
+  // is 1. i: a and b transposed?, m, n, k; and 1 where the factors may be rounded to TF32
   kGemm,
   // Elementwise: out has as many elements as the first input.
   kAddBias,       // x, bias: out[r,c] = x[r,c] + bias[c]
@@ -67,6 +67,15 @@ enum class Kernel : uint8_t {
   kUpdateScale,  // state: halves the loss scale after a skipped step, doubles after i0 good ones
   kAllReduce,    // the replicas' gradients: out = their sum
   kImageOp,      // see Launch::on_host
+  // a, b, bias: gemm with f0 = 1 and f1 = 0, then the bias; where i6 is 1 out[0] is the gelu of
+  // that,
+  // and out[1] takes it before. Nothing is rounded between them, unless a backend does it in steps.
+  kDense,
+  // Of devices that say that they have them (Capabilities::image_kernels).
+  // images [i0,i1,i2,i3], regions (int32, five for each image: x, y, width, height, 1 where it is
+  // mirrored): out [i0,i4,i5,i3], each image's region resized, between pixels on the line
+  kRegions,
+  kScaleChannels,  // x, whose values belong to i0 channels in turn: out = x * f[c] + f[i0 + c]
 };
 std::string_view Name(Kernel kernel);  // "gemm"
 
@@ -111,9 +120,10 @@ struct Launch {
   std::vector<float> floats;
   std::vector<FusedStep> fused;
   StepPart part;
-  // kImageOp: the op as the spec writes it, and how a backend that computes on the host does it.
+  // kImageOp: the op as the spec writes it, and how the host does it: from the bytes of in[0] to
+  // those of out[0]. A backend whose memory the host cannot follow takes both to the host and back.
   std::string image_op;
-  std::function<Status()> on_host;
+  std::function<Status(const void* in, void* out)> on_host;
 
   // As the trace has it: the kernel's name, or the image op's.
   std::string_view name() const { return kernel == Kernel::kImageOp ? image_op : Name(kernel); }

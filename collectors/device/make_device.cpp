@@ -2,26 +2,27 @@
 #include <string>
 #include <utility>
 
+#include "collectors/device/cuda_module.h"
 #include "collectors/device/device.h"
 #include "collectors/device/emulated_device.h"
 #include "collectors/device/host_device.h"
+#include "collectors/device/stream_recorder.h"
 
 namespace stallscope::device {
+namespace {
+
+Result<std::unique_ptr<Device>> MakeCuda(const Options& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const CudaModule* const module, LoadCudaModule(CudaModulePlaces()));
+  std::shared_ptr<DeviceTracks> tracks;
+  if (options.recorder != nullptr) tracks = std::make_shared<RecordedTracks>(*options.recorder);
+  return module->make(options, std::move(tracks));
+}
+
+}  // namespace
 
 std::string_view Name(Kind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"host", "emulated", "cuda"};
   return kNames[static_cast<size_t>(kind)];
-}
-
-Block& Block::operator=(Block&& other) noexcept {
-  std::swap(owner_, other.owner_);
-  std::swap(address_, other.address_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Block::~Block() {
-  if (owner_ != nullptr) owner_->Free(address_, bytes_);
 }
 
 Result<std::unique_ptr<Device>> MakeDevice(Kind kind, const Options& options) {
@@ -33,8 +34,7 @@ Result<std::unique_ptr<Device>> MakeDevice(Kind kind, const Options& options) {
     case Kind::kCuda:
       break;
   }
-  return Error{ErrorKind::kRun, "the module for CUDA devices is missing from this build", "cuda",
-               "use the device 'host', or 'emulated' with the figures of a GPU"};
+  return MakeCuda(options);
 }
 
 }  // namespace stallscope::device

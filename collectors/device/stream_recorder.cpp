@@ -1,16 +1,41 @@
 #include "collectors/device/stream_recorder.h"
 
-namespace stallscope::device {
+#include <algorithm>
+#include <vector>
 
-StreamRecorder::StreamRecorder(recorder::Recorder* recorder, const std::string& name,
-                               trace::TrackKind kind, uint32_t device)
-    : recorder_(recorder) {
-  if (recorder == nullptr) return;
+namespace stallscope::device {
+namespace {
+
+trace::TrackInfo InfoOf(const std::string& name, trace::TrackKind kind, uint32_t device) {
   trace::TrackInfo info;
   info.name = name;
   info.kind = kind;
   info.device = device;
-  track_ = recorder->NewTrack(info);
+  return info;
+}
+
+// Several devices of a run find the same thing out.
+void AddOnce(std::vector<std::string>& lines, const std::string& line) {
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+}
+
+}  // namespace
+
+StreamRecorder::StreamRecorder(recorder::Recorder* recorder, const std::string& name,
+                               trace::TrackKind kind, uint32_t device)
+    : StreamRecorder(recorder, InfoOf(name, kind, device)) {}
+
+StreamRecorder::StreamRecorder(recorder::Recorder* recorder, const trace::TrackInfo& info)
+    : recorder_(recorder) {
+  if (recorder != nullptr) track_ = recorder->NewTrack(info);
+}
+
+trace::StringId StreamRecorder::NameOf(std::string_view name) {
+  auto known = names_.find(name);
+  if (known == names_.end()) {
+    known = names_.emplace(std::string(name), recorder_->DefineString(name)).first;
+  }
+  return known->second;
 }
 
 void StreamRecorder::Copy(const CopyRequest& request, trace::CopyMemory memory,
@@ -31,10 +56,6 @@ void StreamRecorder::Copy(const CopyRequest& request, trace::CopyMemory memory,
 void StreamRecorder::Kernel(std::string_view name, ItemId batch, uint64_t correlation,
                             uint64_t graph, const Times& times) {
   if (track_ == nullptr) return;
-  auto known = names_.find(name);
-  if (known == names_.end()) {
-    known = names_.emplace(std::string(name), recorder_->DefineString(name)).first;
-  }
   trace::Kernel row;
   row.enqueued_ns = static_cast<int64_t>(times.enqueued);
   row.start_ns = static_cast<int64_t>(times.start);
@@ -42,8 +63,25 @@ void StreamRecorder::Kernel(std::string_view name, ItemId batch, uint64_t correl
   row.batch = batch;
   row.correlation = correlation;
   row.graph = graph;
-  row.name = known->second;
+  row.name = NameOf(name);
   track_->Kernel(row);
+}
+
+void StreamRecorder::Span(trace::SpanActivity activity, std::string_view name, Ticks start,
+                          Ticks end) {
+  if (track_ != nullptr) track_->Named(activity, NameOf(name), start, end);
+}
+
+void StreamRecorder::Lost(uint64_t count, Ticks from, Ticks to) {
+  if (track_ != nullptr) track_->Lost(count, from, to);
+}
+
+void RecordedTracks::Warn(const std::string& warning) {
+  recorder_.UpdateRun([&](trace::RunInfo& run) { AddOnce(run.warnings, warning); });
+}
+
+void RecordedTracks::Limit(const std::string& limit) {
+  recorder_.UpdateRun([&](trace::RunInfo& run) { AddOnce(run.limits, limit); });
 }
 
 }  // namespace stallscope::device

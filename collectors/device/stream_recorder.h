@@ -1,4 +1,5 @@
-// Writes what a stream did to its track. Inside this room; belongs to whoever runs the stream.
+// Writes what a stream did to its track of the recorder. Inside this room; belongs to whoever runs
+// the stream.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_STREAM_RECORDER_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_STREAM_RECORDER_H_
 
@@ -9,33 +10,45 @@
 #include <string_view>
 
 #include "collectors/device/device.h"
+#include "collectors/device/device_tracks.h"
 
 namespace stallscope::device {
 
-// When something was enqueued, and when it ran.
-struct Times {
-  Ticks enqueued = 0;
-  Ticks start = 0;
-  Ticks end = 0;
-};
-
-class StreamRecorder {
+class StreamRecorder final : public DeviceTrack {
  public:
   // A null recorder records nothing.
   StreamRecorder(recorder::Recorder* recorder, const std::string& name, trace::TrackKind kind,
                  uint32_t device);
+  StreamRecorder(recorder::Recorder* recorder, const trace::TrackInfo& info);
 
   void Copy(const CopyRequest& request, trace::CopyMemory memory, uint64_t correlation,
-            const Times& times);
-  // `graph`: 0 where it was launched by itself.
+            const Times& times) override;
   void Kernel(std::string_view name, ItemId batch, uint64_t correlation, uint64_t graph,
-              const Times& times);
-  TrackId track() const { return track_ ? track_->id() : TrackId::None(); }
+              const Times& times) override;
+  void Span(trace::SpanActivity activity, std::string_view name, Ticks start, Ticks end) override;
+  void Lost(uint64_t count, Ticks from, Ticks to) override;
+  TrackId track() const override { return track_ ? track_->id() : TrackId::None(); }
 
  private:
+  trace::StringId NameOf(std::string_view name);
+
   recorder::Recorder* recorder_;
   std::shared_ptr<recorder::Track> track_;
   std::map<std::string, trace::StringId, std::less<>> names_;
+};
+
+// Tracks of a recorder, which must outlive it and them.
+class RecordedTracks final : public DeviceTracks {
+ public:
+  explicit RecordedTracks(recorder::Recorder& recorder) : recorder_(recorder) {}
+  std::unique_ptr<DeviceTrack> New(const trace::TrackInfo& info) override {
+    return std::make_unique<StreamRecorder>(&recorder_, info);
+  }
+  void Warn(const std::string& warning) override;
+  void Limit(const std::string& limit) override;
+
+ private:
+  recorder::Recorder& recorder_;
 };
 
 }  // namespace stallscope::device

@@ -4,10 +4,12 @@
 #define STALLSCOPE_COLLECTORS_TRAINER_DEVICE_OPS_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "analyzer/base/result.h"
 #include "collectors/data/tensor.h"
+#include "collectors/pipeline/device_plan.h"
 #include "collectors/pipeline/pipeline.h"
 #include "collectors/trainer/batch_form.h"
 
@@ -21,6 +23,12 @@ struct DeviceOps {
   std::function<Status(const pipeline::OpInstance& op, const std::vector<pipeline::ElementId>& ids,
                        const data::Tensor& in, data::Tensor& out)>
       run;
+  // How a device that has kernels for images can do the op without the host; nothing where it
+  // cannot. May be empty.
+  std::function<Result<std::optional<pipeline::DevicePlan>>(
+      const pipeline::OpInstance& op, const std::vector<pipeline::ElementId>& ids,
+      const BatchForm& in)>
+      plan;
 };
 
 }  // namespace stallscope::trainer

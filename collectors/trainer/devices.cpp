@@ -46,6 +46,7 @@ Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
   options.clock = clock;
   options.pinned = std::make_shared<device::PinnedMemory>();
   auto made = std::make_unique<Devices>();
+  made->precision_ = trainer.precision;
   for (int64_t i = 0; i < trainer.strategy.replicas; ++i) {
     options.index = static_cast<uint32_t>(i);
     STALLSCOPE_ASSIGN_OR_RETURN(auto one, device::MakeDevice(KindOf(trainer.device), options));
@@ -61,6 +62,18 @@ trace::DeviceInfo Devices::info() const {
   info.kind = device::Name(can.kind);
   info.name = can.name;
   info.memory_bytes = can.memory_bytes;
+  info.driver = can.driver;
+  switch (precision_) {
+    case Precision::kFp32:
+      info.peak_flops_per_s = can.peaks.fp32;
+      break;
+    case Precision::kTf32:
+      info.peak_flops_per_s = can.peaks.tf32;
+      break;
+    case Precision::kFp16:
+    case Precision::kBf16:
+      info.peak_flops_per_s = can.peaks.narrow;
+  }
   return info;
 }
 

@@ -32,6 +32,7 @@ class Devices {
   trace::DeviceInfo info() const;
 
  private:
+  Precision precision_ = Precision::kFp32;
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::unique_ptr<PinnedBuffers> pinned_;
 };

@@ -19,7 +19,10 @@ constexpr float kPixelOffset = -2;
 class Builder {
  public:
   Builder(const TrainerSpec& trainer, Plan& plan)
-      : model_(trainer.model), type_(ComputeType(trainer.precision)), plan_(plan) {}
+      : model_(trainer.model),
+        type_(ComputeType(trainer.precision)),
+        tf32_(trainer.precision == Precision::kTf32 ? 1 : 0),
+        plan_(plan) {}
 
   void Mixer(const BatchForm& form, float scale, float offset);
   void Mlp(const BatchForm& form, float scale, float offset);
@@ -81,8 +84,9 @@ class Builder {
 
   TensorId Forward(const Linear& layer, TensorId x) {
     const int64_t rows = Size(x) / layer.in;
-    const TensorId product = Op(Kernel::kGemm, {x, Use(layer.weight)}, rows * layer.out,
-                                layer.name + " product", {0, 0, rows, layer.out, layer.in}, {1, 0});
+    const TensorId product =
+        Op(Kernel::kGemm, {x, Use(layer.weight)}, rows * layer.out, layer.name + " product",
+           {0, 0, rows, layer.out, layer.in, tf32_}, {1, 0});
     return Op(Kernel::kAddBias, {product, Use(layer.bias)}, rows * layer.out, layer.name);
   }
   void ParameterGradients(const Linear& layer, TensorId x, TensorId gradient) {
@@ -90,7 +94,7 @@ class Builder {
     plan_.compute.push_back({Kernel::kGemm,
                              {x, gradient},
                              {layer.weight_gradient},
-                             {1, 0, layer.in, layer.out, rows},
+                             {1, 0, layer.in, layer.out, rows, tf32_},
                              {1, 0},
                              {}});
     plan_.compute.push_back(
@@ -100,7 +104,7 @@ class Builder {
     ParameterGradients(layer, x, gradient);
     const int64_t rows = Size(x) / layer.in;
     return Op(Kernel::kGemm, {gradient, Use(layer.weight)}, Size(x), layer.name + " input gradient",
-              {0, 1, rows, layer.in, layer.out}, {1, 0});
+              {0, 1, rows, layer.in, layer.out, tf32_}, {1, 0});
   }
 
   TensorId Gelu(TensorId x) { return Op(Kernel::kGelu, {x}, Size(x), plan_.at(x).name + " gelu"); }
@@ -142,6 +146,7 @@ class Builder {
 
   const ModelSpec& model_;
   const Type type_;
+  const int64_t tf32_;
   Plan& plan_;
   int64_t whole_batch_ = 1;
   TensorId state_ = 0;

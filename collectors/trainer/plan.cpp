@@ -25,6 +25,9 @@ uint64_t Flops(const Plan& plan, const PlanOp& op) {
   }
   uint64_t values = 0;
   for (const TensorId out : op.out) values += static_cast<uint64_t>(plan.at(out).elements);
+  if (op.kernel == Kernel::kDense) {
+    return 2 * static_cast<uint64_t>(op.ints[2] * op.ints[3] * op.ints[4]) + values;
+  }
   if (op.kernel == Kernel::kFused) return values / op.out.size() * op.fused.size();
   return values;
 }

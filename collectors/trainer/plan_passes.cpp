@@ -82,6 +82,14 @@ class Chain {
   std::vector<PlanOp> ops_;
 };
 
+std::vector<size_t> CountReaders(const Plan& plan) {
+  std::vector<size_t> readers(plan.tensors.size());
+  for (const PlanOp& op : plan.compute) {
+    for (const TensorId in : op.in) ++readers[static_cast<size_t>(in)];
+  }
+  return readers;
+}
+
 }  // namespace
 
 size_t RemoveDuplicates(Plan& plan) {
@@ -113,11 +121,51 @@ size_t RemoveDuplicates(Plan& plan) {
   return removed;
 }
 
-size_t FuseElementwise(Plan& plan) {
-  std::vector<size_t> readers(plan.tensors.size());
-  for (const PlanOp& op : plan.compute) {
-    for (const TensorId in : op.in) ++readers[static_cast<size_t>(in)];
+size_t FuseDense(Plan& plan) {
+  const std::vector<size_t> readers = CountReaders(plan);
+  const size_t before = plan.compute.size();
+  std::vector<PlanOp> kept;
+  std::map<TensorId, size_t> products;  // where among the kept the op stands that makes each
+  std::map<TensorId, size_t> sums;
+  std::vector<bool> taken;
+  for (PlanOp& op : plan.compute) {
+    if (op.kernel == Kernel::kAddBias) {
+      const auto product = products.find(op.in[0]);
+      if (product != products.end() && readers[static_cast<size_t>(op.in[0])] == 1) {
+        PlanOp& gemm = kept[product->second];
+        op.kernel = Kernel::kDense;
+        op.in = {gemm.in[0], gemm.in[1], op.in[1]};
+        op.ints = gemm.ints;
+        op.ints.resize(6);
+        op.ints.push_back(0);
+        taken[product->second] = true;
+        sums[op.out[0]] = kept.size();
+      }
+    } else if (op.kernel == Kernel::kGelu) {
+      const auto sum = sums.find(op.in[0]);
+      if (sum != sums.end() && WritesActivationsOnly(plan, op)) {
+        PlanOp& dense = kept[sum->second];
+        dense.out.insert(dense.out.begin(), op.out[0]);
+        dense.ints[6] = 1;
+        sums.erase(sum);
+        continue;
+      }
+    } else if (op.kernel == Kernel::kGemm && WritesActivationsOnly(plan, op) &&
+               op.floats == std::vector<float>{1, 0}) {
+      products[op.out[0]] = kept.size();
+    }
+    kept.push_back(std::move(op));
+    taken.push_back(false);
   }
+  plan.compute.clear();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!taken[i]) plan.compute.push_back(std::move(kept[i]));
+  }
+  return before - plan.compute.size();
+}
+
+size_t FuseElementwise(Plan& plan) {
+  const std::vector<size_t> readers = CountReaders(plan);
   std::vector<PlanOp> kept;
   Chain chain(plan, readers);
   size_t saved = 0;

@@ -4,11 +4,19 @@
 #include <cstring>
 #include <utility>
 
+#include "analyzer/base/clock.h"
 #include "collectors/trainer/model.h"
 #include "collectors/trainer/parameters.h"
 #include "collectors/trainer/plan_passes.h"
 
 namespace stallscope::trainer {
+
+Replica::~Replica() {
+  CloseStream();
+  for (Regions& each : regions_) {
+    device_.FreePinned(reinterpret_cast<uint8_t*>(each.host), each.count * sizeof(int32_t));
+  }
+}
 
 Status Replica::Open() {
   STALLSCOPE_ASSIGN_OR_RETURN(stream_,
@@ -71,6 +79,7 @@ Status Replica::GrowActivations(uint64_t bytes) {
 
 Result<std::shared_ptr<const device::Graph>> Replica::CaptureList(
     const std::vector<const std::vector<device::Launch>*>& lists) {
+  const int64_t began_ns = MonotonicNs();
   STALLSCOPE_RETURN_IF_ERROR(stream_->BeginCapture());
   for (const auto* list : lists) {
     for (const device::Launch& launch : *list) {
@@ -78,7 +87,9 @@ Result<std::shared_ptr<const device::Graph>> Replica::CaptureList(
     }
   }
   ++captures_;
-  return stream_->EndCapture();
+  auto graph = stream_->EndCapture();
+  capture_ns_ += MonotonicNs() - began_ns;
+  return graph;
 }
 
 Status Replica::Capture(Program& program) {
@@ -104,6 +115,7 @@ Status Replica::FindProgram(const BatchForm& form, const LoadedShard& shard,
   }
   Plan plan = BuildPlan(trainer_, form, batch.samples, pixels);
   RemoveDuplicates(plan);
+  if (trainer_.fuse && device_.capabilities().dense) FuseDense(plan);
   if (trainer_.fuse) FuseElementwise(plan);
   if (model_bytes_ == 0) STALLSCOPE_RETURN_IF_ERROR(AllocateModel(plan));
   STALLSCOPE_RETURN_IF_ERROR(GrowActivations(ActivationBytes(plan)));

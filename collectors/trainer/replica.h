@@ -3,6 +3,7 @@
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,6 +24,9 @@ class Replica {
   Replica(device::Device& device, const TrainerSpec& trainer, uint64_t seed, size_t replicas,
           size_t index)
       : device_(device), trainer_(trainer), seed_(seed), replicas_(replicas), index_(index) {}
+  ~Replica();
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
   Status Open();
   // Waits for what was enqueued. Before the memory goes that it uses: this replica's, the others'
   // (their gradients), and the batches'.
@@ -42,6 +46,7 @@ class Replica {
   uint64_t flops() const { return program_ == nullptr ? 0 : program_->flops; }
   size_t launches() const { return launches_; }  // of the last step, on the host's side
   uint64_t captures() const { return captures_; }
+  int64_t capture_ns() const { return capture_ns_; }  // that they took, on the host's side
   // What the model takes, also on a device that keeps no memory.
   uint64_t model_bytes() const { return model_bytes_; }
 
@@ -68,6 +73,13 @@ class Replica {
                  const DeviceOps& ops, BatchForm& form, device::Address& images);
   Status RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op, const DeviceOps& ops,
                BatchForm& form, device::Address& images);
+  // The op as launches of the device's own; false where it has none for it.
+  Result<bool> RunPlanned(const LoadedBatch& batch, const pipeline::OpInstance& op,
+                          const DeviceOps& ops, const std::vector<pipeline::ElementId>& ids,
+                          const BatchForm& form, device::Address images, const BatchForm& after,
+                          device::Address out);
+  // Copies the values to the device, from pinned memory that stays as it is meanwhile.
+  Result<device::Address> UploadRegions(const std::vector<int32_t>& regions, ItemId batch);
   Result<device::Address> MapBuffer(size_t bytes);
 
   device::Device& device_;
@@ -79,11 +91,21 @@ class Replica {
   Memory memory_;
   device::Block activations_;
   std::vector<device::Block> map_buffers_;
+  // Used in turn by the ops of all steps that may be on the device.
+  struct Regions {
+    int32_t* host = nullptr;  // pinned
+    size_t count = 0;
+    device::Block block;
+    std::shared_ptr<device::Event> copied;
+  };
+  std::array<Regions, 8> regions_;
+  size_t next_regions_ = 0;
   size_t next_map_buffer_ = 0;
   std::map<Key, Program> programs_;
   Program* program_ = nullptr;
   size_t launches_ = 0;
   uint64_t captures_ = 0;
+  int64_t capture_ns_ = 0;
   uint64_t model_bytes_ = 0;
 };
 

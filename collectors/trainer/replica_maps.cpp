@@ -8,15 +8,15 @@ namespace {
 
 // What the device's thread does for one op: the bytes into a tensor, the op, the bytes back.
 Status RunOnHost(const DeviceOps& ops, const pipeline::OpInstance& op,
-                 const std::vector<pipeline::ElementId>& ids, const BatchForm& from,
-                 device::Address in, const BatchForm& to, device::Address out) {
+                 const std::vector<pipeline::ElementId>& ids, const BatchForm& from, const void* in,
+                 const BatchForm& to, void* out) {
   const auto whole = [](const BatchForm& form) {
     std::vector<int64_t> dims = {form.samples};
     dims.insert(dims.end(), form.sample.dims().begin(), form.sample.dims().end());
     return data::Shape::Of(dims);
   };
   data::Tensor before(from.dtype, whole(from));
-  std::memcpy(before.data(), reinterpret_cast<const void*>(in), before.bytes());
+  std::memcpy(before.data(), in, before.bytes());
   data::Tensor after;
   STALLSCOPE_RETURN_IF_ERROR(ops.run(op, ids, before, after));
   if (after.dtype() != to.dtype || after.shape() != whole(to)) {
@@ -24,12 +24,17 @@ Status RunOnHost(const DeviceOps& ops, const pipeline::OpInstance& op,
                  "gave " + after.shape().ToString() + " where it said " + whole(to).ToString(),
                  op.call.Text(), ""};
   }
-  std::memcpy(reinterpret_cast<void*>(out), after.data(), after.bytes());
+  std::memcpy(out, after.data(), after.bytes());
   return {};
 }
 
 size_t Bytes(const BatchForm& form) {
   return static_cast<size_t>(form.values()) * data::SizeOf(form.dtype);
+}
+
+// Whatever the values are: not every dtype of a batch is one of a device's.
+device::Operand BytesAt(device::Address address, const BatchForm& form) {
+  return {address, static_cast<int64_t>(Bytes(form)), device::Type::kUint8};
 }
 
 }  // namespace
@@ -44,6 +49,64 @@ Result<device::Address> Replica::MapBuffer(size_t bytes) {
     STALLSCOPE_ASSIGN_OR_RETURN(block, device_.Allocate(bytes));
   }
   return block.address();
+}
+
+Result<device::Address> Replica::UploadRegions(const std::vector<int32_t>& regions, ItemId batch) {
+  Regions& slot = regions_[next_regions_++ % regions_.size()];
+  if (slot.copied != nullptr) STALLSCOPE_RETURN_IF_ERROR(slot.copied->Wait());
+  const size_t bytes = regions.size() * sizeof(int32_t);
+  if (slot.count < regions.size()) {
+    STALLSCOPE_RETURN_IF_ERROR(stream_->Synchronize());
+    device_.FreePinned(reinterpret_cast<uint8_t*>(slot.host), slot.count * sizeof(int32_t));
+    slot.count = 0;
+    slot.host = reinterpret_cast<int32_t*>(device_.AllocatePinned(bytes));
+    if (slot.host == nullptr) {
+      return Error{ErrorKind::kRun, "no pinned memory left", "trainer", "make the batch smaller"};
+    }
+    slot.count = regions.size();
+    slot.block = device::Block();
+    STALLSCOPE_ASSIGN_OR_RETURN(slot.block, device_.Allocate(bytes));
+  }
+  std::memcpy(slot.host, regions.data(), bytes);
+  device::CopyRequest copy;
+  copy.device = slot.block.address();
+  copy.host = slot.host;
+  copy.bytes = bytes;
+  copy.batch = batch;
+  STALLSCOPE_RETURN_IF_ERROR(stream_->Copy(copy));
+  STALLSCOPE_ASSIGN_OR_RETURN(slot.copied, stream_->Record());
+  return slot.block.address();
+}
+
+Result<bool> Replica::RunPlanned(const LoadedBatch& batch, const pipeline::OpInstance& op,
+                                 const DeviceOps& ops, const std::vector<pipeline::ElementId>& ids,
+                                 const BatchForm& form, device::Address images,
+                                 const BatchForm& after, device::Address out) {
+  const auto from = DeviceType(form.dtype);
+  const auto to = DeviceType(after.dtype);
+  if (!device_.capabilities().image_kernels || !ops.plan || !from || !to) return false;
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto plan, ops.plan(op, ids, form));
+  if (!plan) return false;
+  const ItemId item = batch.batch.item;
+  device::Launch launch;
+  launch.in = {{images, form.values(), *from}};
+  launch.out = {{out, after.values(), *to}};
+  if (!plan->regions.empty()) {
+    const auto& before = form.sample;
+    const auto count = static_cast<int64_t>(plan->regions.size());
+    STALLSCOPE_ASSIGN_OR_RETURN(const device::Address at, UploadRegions(plan->regions, item));
+    launch.kernel = device::Kernel::kRegions;
+    launch.in.push_back({at, count, device::Type::kInt32});
+    launch.ints = {form.samples, before[0], before[1], before[2], after.sample[0], after.sample[1]};
+  } else if (!plan->channels.empty()) {
+    launch.kernel = device::Kernel::kScaleChannels;
+    launch.ints = {static_cast<int64_t>(plan->channels.size() / 2)};
+    launch.floats = plan->channels;
+  } else {
+    launch.kernel = device::Kernel::kCast;
+  }
+  STALLSCOPE_RETURN_IF_ERROR(stream_->Run(launch, item));
+  return true;
 }
 
 Status Replica::RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op,
@@ -64,8 +127,17 @@ Status Replica::RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op,
     const auto first = batch.batch.batch->ids.begin() + batch.shards[index_].first;
     ids.assign(first, first + form.samples);
   }
-  launch.on_host = [&ops, op, ids = std::move(ids), form, images, after, out] {
-    return RunOnHost(ops, op, ids, form, images, after, out);
+  STALLSCOPE_ASSIGN_OR_RETURN(const bool planned,
+                              RunPlanned(batch, op, ops, ids, form, images, after, out));
+  if (planned) {
+    form = after;
+    images = out;
+    return {};
+  }
+  launch.in = {BytesAt(images, form)};
+  launch.out = {BytesAt(out, after)};
+  launch.on_host = [&ops, op, ids = std::move(ids), form, after](const void* from, void* to) {
+    return RunOnHost(ops, op, ids, form, from, after, to);
   };
   STALLSCOPE_RETURN_IF_ERROR(stream_->Run(launch, batch.batch.item));
   form = after;

@@ -63,6 +63,7 @@ class Trainer::Loop {
   Status EnqueueStep(Step& step);
   Status FinishOldest();
   void Account(const Step& step);
+  void CountCaptures();
   // Why the loop ends before the next step; nothing: it goes on.
   Result<std::optional<Ended>> Next();
   TrainResult Finished(Ended ended) const;
@@ -83,6 +84,9 @@ class Trainer::Loop {
   int64_t largest_batch_ = 0;
   uint64_t flops_ = 0;
   uint64_t launches_ = 0;
+  uint64_t captures_ = 0;
+  CounterId captures_counter_;
+  CounterId capture_time_counter_;
   StepStats stats_;
 };
 
@@ -102,6 +106,9 @@ void Trainer::Loop::DefineStage() {
   stage.workers = 1;
   stage.ordered = true;
   stage_ = options_.recorder->DefineStage(stage);
+  if (spec_.trainer.graph != GraphMode::kCaptured) return;
+  captures_counter_ = options_.recorder->DefineCounter("compilations", "");
+  capture_time_counter_ = options_.recorder->DefineCounter("compilations time", "ns");
 }
 
 Status Trainer::Loop::Open() {
@@ -146,6 +153,23 @@ Status Trainer::Loop::EnqueueStep(Step& step) {
   return {};
 }
 
+// To the analyzer a graph that is captured anew is a function that is compiled anew.
+void Trainer::Loop::CountCaptures() {
+  uint64_t captures = 0;
+  int64_t capture_ns = 0;
+  for (const auto& replica : replicas_) {
+    captures += replica->captures();
+    capture_ns += replica->capture_ns();
+  }
+  if (captures == captures_) return;
+  captures_ = captures;
+  if (auto* track = recorder::CurrentTrack(); track != nullptr) {
+    const Ticks now = NowTicks();
+    track->Sample(captures_counter_, static_cast<double>(captures), now);
+    track->Sample(capture_time_counter_, static_cast<double>(capture_ns), now);
+  }
+}
+
 Status Trainer::Loop::Issue(LoadedBatch&& batch) {
   Step step;
   step.batch = std::move(batch);
@@ -169,9 +193,11 @@ Status Trainer::Loop::Issue(LoadedBatch&& batch) {
   Step& mine = in_flight_.back();
   {
     const recorder::SpanScope span(stage_, mine.row.batch);
+    const pipeline::RangeScope range(options_.ranges, "step");
     STALLSCOPE_RETURN_IF_ERROR(EnqueueStep(mine));
   }
   mine.row.issued_ns = static_cast<int64_t>(NowTicks());
+  CountCaptures();
   if (mine.batch.samples >= largest_batch_) {
     largest_batch_ = mine.batch.samples;
     flops_ = launches_ = 0;
@@ -188,6 +214,7 @@ Status Trainer::Loop::FinishOldest() {
   Ticks done = 0;
   {
     const recorder::WaitScope wait(trace::WaitCause::kDevice, QueueId::None());
+    const pipeline::RangeScope range(options_.ranges, "wait for the device");
     for (const auto& event : step.done) {
       STALLSCOPE_RETURN_IF_ERROR(event->Wait());
       done = std::max(done, event->time());

@@ -25,6 +25,7 @@
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
 #include "collectors/pipeline/element.h"
+#include "collectors/pipeline/stage_ranges.h"
 #include "collectors/recorder/recorder.h"
 #include "collectors/trainer/device_ops.h"
 #include "collectors/trainer/devices.h"
@@ -46,6 +47,7 @@ struct TrainerOptions {
   // Pipeline::Recycle(); may be empty. By the thread that calls `next`, or by Run()'s.
   std::function<void(pipeline::Element&&)> recycle;
   recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
+  pipeline::StageRanges ranges;            // around the work of steps
   std::vector<pipeline::DeviceMap> device_maps;
   DeviceOps device_ops;
   std::function<void(const Progress&)> on_progress;  // after each step, on Run()'s thread

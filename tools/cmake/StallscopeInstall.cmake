@@ -53,6 +53,11 @@ if(TARGET stallscope_cli)
   add_custom_target(stallscope_printed ALL DEPENDS ${printed})
 endif()
 
+# Where the program looks for it: beside itself, or here.
+if(TARGET stallscope_cuda)
+  install(TARGETS stallscope_cuda LIBRARY DESTINATION lib/stallscope)
+endif()
+
 # The desktop program, its entry in menus, its icon, the type of its files.
 if(TARGET stallscope_app)
   install(TARGETS stallscope_app RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

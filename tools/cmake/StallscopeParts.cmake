@@ -40,5 +40,7 @@ set(STALLSCOPE_PART_hdf5 PkgConfig::hdf5)
 set(STALLSCOPE_PART_yuv ${STALLSCOPE_YUV_LIBRARY})
 set(STALLSCOPE_PART_blas PkgConfig::openblas)
 set(STALLSCOPE_PART_dl ${CMAKE_DL_LIBS})
+# Static: it loads the driver itself, and says so where there is none.
+set(STALLSCOPE_PART_cudart "${STALLSCOPE_CUDART}" rt)
 set(STALLSCOPE_PART_imgui PkgConfig::imgui PkgConfig::freetype)
 set(STALLSCOPE_PART_glfw PkgConfig::glfw PkgConfig::opengl)

@@ -21,12 +21,13 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/compare|analyzer/attribution analyzer/spec|"
   "analyzer/report|analyzer/findings analyzer/compare analyzer/timeline|json"
   "analyzer/export|analyzer/attribution|"
-  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/importers analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/capture replay/whatif replay/sweep|cli11 json"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/importers analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/device collectors/capture replay/whatif replay/sweep|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl"
   "collectors/pipeline|collectors/recorder collectors/data analyzer/spec|xxhash json"
-  "collectors/device|collectors/recorder|blas"
+  "collectors/device|collectors/recorder|blas dl"
+  "collectors/device/cuda|collectors/device|dl cudart"
   "collectors/trainer|collectors/pipeline collectors/device|"
   "collectors/capture|collectors/trainer collectors/system|"
   "replay/workload|analyzer/attribution analyzer/spec|"
@@ -125,6 +126,33 @@ function(stallscope_program)
   target_link_libraries(${target} PRIVATE stallscope_options)
   _stallscope_resolve_links("${arg_ROOM}" PRIVATE analyzer/base ${arg_LINKS})
   set_property(GLOBAL APPEND PROPERTY STALLSCOPE_ROOMS_BUILT "${arg_ROOM}")
+endfunction()
+
+# stallscope_module(NAME <target> ROOM <room> SOURCES <files> LINKS <the room itself, and parts>)
+# A file beside the programs that one of them loads. It takes from the static libraries what it uses
+# and shows one symbol.
+function(stallscope_module)
+  cmake_parse_arguments(arg "" "NAME;ROOM" "SOURCES;LINKS" ${ARGN})
+  add_library(${arg_NAME} MODULE ${arg_SOURCES})
+  set_target_properties(${arg_NAME} PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  target_link_libraries(${arg_NAME} PRIVATE stallscope_options)
+  foreach(link IN LISTS arg_LINKS)
+    if(link STREQUAL arg_ROOM)
+      stallscope_room_target("${link}" linked)
+    else()
+      _stallscope_room_row("${arg_ROOM}" allowed_rooms allowed_parts)
+      if(NOT link IN_LIST allowed_parts AND NOT link IN_LIST STALLSCOPE_PARTS_EVERYWHERE)
+        message(FATAL_ERROR "${arg_NAME} must not link '${link}': the table of rooms in "
+                            "tools/cmake/StallscopeRooms.cmake has no such edge.")
+      endif()
+      set(linked "${STALLSCOPE_PART_${link}}")
+    endif()
+    target_link_libraries(${arg_NAME} PRIVATE ${linked})
+  endforeach()
+  # Of the libraries that its room's own pull in it needs hardly any.
+  target_link_options(${arg_NAME} PRIVATE -Wl,--as-needed -Wl,--exclude-libs,ALL)
 endfunction()
 
 # stallscope_proto(<room> <file.proto>): the room's sources include "<room>/<file>.pb.h", nobody

@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "tests/collectors/device/devices.h"
+#include "tests/collectors/device/on_cuda.h"
 #include "tests/collectors/recorder/recorded_trace.h"
 #include "tests/support/paths.h"
 
@@ -21,19 +23,6 @@ using test::Must;
 using test::OnDevice;
 using test::Put;
 
-// Runs `check` on a device of each kind that works without a module.
-template <class Check>
-void OnEach(Check&& check, device::Options options = {}) {
-  for (const Kind kind : {Kind::kHost, Kind::kEmulated}) {
-    CAPTURE(device::Name(kind));
-    test::TestClock clock;
-    options.clock = &clock;
-    options.emulated.compute_us_per_sample = 10;
-    const auto made = test::MakeTestDevice(kind, options);
-    check(*made);
-  }
-}
-
 Launch AddOne(const OnDevice& x, const OnDevice& one) {
   Launch add;
   add.kernel = Kernel::kAdd;
@@ -44,22 +33,29 @@ Launch AddOne(const OnDevice& x, const OnDevice& one) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("a device says what it is, and cuda that its module is missing") {
-    OnEach([](device::Device& on) {
+  DEVICE_CASE("a device says what it is") {
+    on_each([](device::Device& on) {
       const auto& can = on.capabilities();
-      CHECK(can.computes == (can.kind == Kind::kHost));
+      CHECK(can.computes == (can.kind != Kind::kEmulated));
       CHECK((can.name.find("emulated") == 0) == (can.kind == Kind::kEmulated));
+      CHECK(can.driver.empty() == (can.kind != Kind::kCuda));
     });
+  }
+
+  TEST_CASE("a device whose module is missing says so") {
+    setenv("STALLSCOPE_CUDA_MODULE", "/nowhere/stallscope_cuda.so", 1);
     const auto cuda = MakeDevice(Kind::kCuda, {});
+    unsetenv("STALLSCOPE_CUDA_MODULE");
     REQUIRE_FALSE(cuda.ok());
     CHECK(cuda.error().kind == ErrorKind::kRun);
     CHECK(cuda.error().Line().find("the module for CUDA devices is missing") != std::string::npos);
   }
 
-  TEST_CASE("memory that is not there is an error with the sizes, and comes back with its block") {
+  DEVICE_CASE(
+      "memory that is not there is an error with the sizes, and comes back with its block") {
     device::Options options;
     options.memory_bytes = 1000;
-    OnEach(
+    on_each(
         [](device::Device& on) {
           auto most = Must(on.Allocate(900));
           const auto more = on.Allocate(101);
@@ -77,8 +73,8 @@ TEST_SUITE("fast") {
         options);
   }
 
-  TEST_CASE("pinned memory and device memory begin on 64 bytes") {
-    OnEach([](device::Device& on) {
+  DEVICE_CASE("pinned memory and device memory begin on 64 bytes") {
+    on_each([](device::Device& on) {
       for (const size_t bytes : {1u, 63u, 64u, 100'000u}) {
         uint8_t* pinned = on.AllocatePinned(bytes);
         REQUIRE(pinned != nullptr);
@@ -89,8 +85,8 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a stream runs in order, and an event orders streams") {
-    OnEach([](device::Device& on) {
+  DEVICE_CASE("a stream runs in order, and an event orders streams") {
+    on_each([](device::Device& on) {
       const auto first = Must(on.NewStream("first", trace::TrackKind::kStream));
       const auto second = Must(on.NewStream("second", trace::TrackKind::kStream));
       const OnDevice x(on, 1000);
@@ -114,8 +110,8 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a captured graph does what its launches do one by one") {
-    OnEach([](device::Device& on) {
+  DEVICE_CASE("a captured graph does what its launches do one by one") {
+    on_each([](device::Device& on) {
       const auto stream = Must(on.NewStream("s", trace::TrackKind::kStream));
       const OnDevice x(on, 10);
       const OnDevice one(on, 10);
@@ -138,10 +134,10 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a full queue blocks, and takes all in the end") {
+  DEVICE_CASE("a full queue blocks, and takes all in the end") {
     device::Options options;
     options.queue_depth = 2;
-    OnEach(
+    on_each(
         [](device::Device& on) {
           const auto stream = Must(on.NewStream("s", trace::TrackKind::kStream));
           const OnDevice x(on, 100);
@@ -154,10 +150,10 @@ TEST_SUITE("fast") {
         options);
   }
 
-  TEST_CASE("everything that was enqueued is done and recorded when a stream goes") {
+  DEVICE_CASE("everything that was enqueued is done and recorded when a stream goes") {
     const test::ScratchDir dir;
     int runs = 0;
-    for (const Kind kind : {Kind::kHost, Kind::kEmulated}) {
+    for (const Kind kind : on_each.kinds) {
       CAPTURE(device::Name(kind));
       const std::string path = dir / (std::to_string(runs++) + ".sst");
       const auto recorder = Must(recorder::Recorder::Start(path, {}));
@@ -211,8 +207,8 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a device that failed says why, now and later") {
-    const auto on = test::MakeTestDevice(Kind::kHost);
+  COMPUTING_DEVICE_CASE("a device that failed says why, now and later") {
+    const auto on = test::MakeTestDevice(on_each.kinds[0]);
     const auto stream = Must(on->NewStream("s", trace::TrackKind::kStream));
     const auto other = Must(on->NewStream("t", trace::TrackKind::kStream));
     const OnDevice logits(*on, 6);
@@ -238,8 +234,8 @@ TEST_SUITE("fast") {
     CHECK_FALSE(other->Record().ok());
   }
 
-  TEST_CASE("operands that do not fit are refused before they are enqueued") {
-    const auto on = test::MakeTestDevice(Kind::kHost);
+  COMPUTING_DEVICE_CASE("operands that do not fit are refused before they are enqueued") {
+    const auto on = test::MakeTestDevice(on_each.kinds[0]);
     const auto stream = Must(on->NewStream("s", trace::TrackKind::kStream));
     const OnDevice small(*on, 3);
     const OnDevice large(*on, 4);

@@ -7,7 +7,7 @@
 
 #include "collectors/data/generate.h"
 #include "collectors/data/hdf5_images.h"
-#include "tests/collectors/device/devices.h"
+#include "tests/collectors/device/on_cuda.h"
 #include "tests/collectors/trainer/training.h"
 #include "tests/support/paths.h"
 
@@ -66,8 +66,9 @@ double AccuracyOf(const Spec& spec) {
   return *Must(trained.result).last.accuracy;
 }
 
-Spec LearningSpec() {
+Spec LearningSpec(device::Kind kind) {
   Spec spec = test::SmallSpec();
+  if (kind == device::Kind::kCuda) spec.trainer.device = TrainerDevice::kCuda;
   spec.trainer.steps = 300;
   spec.trainer.model = {ModelKind::kMixer, 32, 2, 8, kClasses};
   spec.trainer.optimizer.kind = OptimizerKind::kAdam;
@@ -78,14 +79,14 @@ Spec LearningSpec() {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("the mixer learns the generator's pictures") {
-    CHECK(AccuracyOf(LearningSpec()) >= 0.95);
+  COMPUTING_DEVICE_CASE("the mixer learns the generator's pictures") {
+    CHECK(AccuracyOf(LearningSpec(on_each.kinds[0])) >= 0.95);
   }
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("it learns them with momentum and in float16 with a loss scale too") {
-    Spec spec = LearningSpec();
+  COMPUTING_DEVICE_CASE("it learns them with momentum and in float16 with a loss scale too") {
+    Spec spec = LearningSpec(on_each.kinds[0]);
     spec.trainer.optimizer = {OptimizerKind::kSgd, 0.03, 0.9};
     spec.trainer.precision = Precision::kFp16;
     CHECK(AccuracyOf(spec) >= 0.95);

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "collectors/trainer/model.h"
+#include "collectors/trainer/parameters.h"
+#include "tests/collectors/trainer/one_pass.h"
 
 namespace stallscope {
 namespace {
@@ -52,6 +54,63 @@ TEST_SUITE("fast") {
     CHECK(RemoveDuplicates(plan) == 0);
     add(Role::kActivation, {1, 0});
     CHECK(RemoveDuplicates(plan) == 1);
+  }
+
+  TEST_CASE("a product, its bias and its gelu become one where nobody else reads the product") {
+    Plan plan = MixerPlan(Precision::kFp16);
+    RemoveDuplicates(plan);
+    const size_t products = Count(plan, Kernel::kGemm);
+    const size_t biases = Count(plan, Kernel::kAddBias);
+    const size_t gelus = Count(plan, Kernel::kGelu);
+    const uint64_t flops = Flops(plan);
+    CHECK(FuseDense(plan) == biases + gelus);
+    CHECK(Count(plan, Kernel::kDense) == biases);
+    CHECK(Count(plan, Kernel::kAddBias) == 0);
+    CHECK(Count(plan, Kernel::kGelu) == 0);
+    CHECK(Count(plan, Kernel::kGemm) == products - biases);
+    CHECK(Flops(plan) == flops);  // the same arithmetic
+    for (const PlanOp& op : plan.compute) {
+      if (op.kernel == Kernel::kDense) CHECK(op.out.size() == (op.ints[6] != 0 ? 2 : 1));
+    }
+    CHECK(FuseDense(plan) == 0);
+  }
+
+  TEST_CASE("a product that somebody else reads, or that is added to, stays") {
+    Plan plan;
+    const auto add = [&](Role role) { return plan.Add({"t", role, device::Type::kFloat32, 4, 0}); };
+    const TensorId x = add(Role::kImages);
+    const TensorId product = add(Role::kActivation);
+    const TensorId sum = add(Role::kActivation);
+    plan.compute.push_back({Kernel::kGemm, {x, x}, {product}, {0, 0, 2, 2, 2}, {1, 0}, {}});
+    plan.compute.push_back({Kernel::kAddBias, {product, x}, {sum}, {}, {}, {}});
+    Plan read_twice = plan;
+    read_twice.compute.push_back({Kernel::kGelu, {product}, {add(Role::kActivation)}, {}, {}, {}});
+    CHECK(FuseDense(read_twice) == 0);
+    Plan scaled = plan;
+    scaled.compute[0].floats = {2, 0};
+    CHECK(FuseDense(scaled) == 0);
+    CHECK(FuseDense(plan) == 1);
+    CHECK(plan.compute[0].in == std::vector<TensorId>{x, x, x});
+  }
+
+  TEST_CASE("on the host a dense kernel has the bits of its steps") {
+    TrainerSpec trainer;
+    trainer.model = {ModelKind::kMixer, 8, 2, 4, 3};
+    const BatchForm form{3, {8, 8, 3}, data::DType::kFloat32};
+    for (const Precision precision : {Precision::kFp32, Precision::kFp16, Precision::kBf16}) {
+      trainer.precision = precision;
+      Plan steps = BuildPlan(trainer, form, 3, false);
+      RemoveDuplicates(steps);
+      Plan dense = steps;
+      FuseDense(dense);
+      FuseElementwise(dense);
+      const auto weights = InitialWeights(steps, 3);
+      const auto type = ComputeType(precision);
+      test::OnePass one(steps, form, device::Kind::kHost, type);
+      test::OnePass other(dense, form, device::Kind::kHost, type);
+      CHECK(one.Loss(weights) == other.Loss(weights));
+      CHECK(one.Gradients() == other.Gradients());
+    }
   }
 
   TEST_CASE("a fused chain stores what others read and nothing else") {

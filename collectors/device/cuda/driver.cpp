@@ -1,0 +1,81 @@
+#include "collectors/device/cuda/driver.h"
+
+#include <fmt/format.h>
+
+#include "collectors/device/shared_library.h"
+
+namespace stallscope::device::cuda {
+namespace {
+
+// The driver's documented binary interface, in place of its header.
+constexpr int kSuccess = 0;
+constexpr int kNoDevice = 100;
+
+struct Calls {
+  int (*init)(unsigned) = nullptr;
+  int (*get_version)(int*) = nullptr;
+  int (*get_count)(int*) = nullptr;
+  int (*get_words)(int, const char**) = nullptr;
+
+  std::string Words(int code) const {
+    const char* words = nullptr;
+    if (get_words != nullptr && get_words(code, &words) == kSuccess && words != nullptr) {
+      return fmt::format("{} (CUDA error {})", words, code);
+    }
+    return fmt::format("CUDA error {}", code);
+  }
+};
+
+Error NoDevice(const Driver& driver) {
+  return {ErrorKind::kRun,
+          fmt::format("NVIDIA's driver (CUDA {}) has no device", VersionName(driver.version)),
+          "cuda", "pass a GPU into the container or machine, and look at CUDA_VISIBLE_DEVICES"};
+}
+
+}  // namespace
+
+std::string VersionName(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+Result<Driver> FindDriver(int needed, const std::string& library) {
+  auto opened = SharedLibrary::Open({library});
+  if (!opened.ok()) {
+    return Error{ErrorKind::kRun, "no NVIDIA driver: " + opened.error().what, "cuda",
+                 "install NVIDIA's driver, or in a container pass the device through"};
+  }
+  Calls calls;
+  const SharedLibrary& loaded = opened.value();
+  loaded.Bind(calls.get_words, "cuGetErrorString");
+  if (!loaded.Bind(calls.init, "cuInit") || !loaded.Bind(calls.get_version, "cuDriverGetVersion") ||
+      !loaded.Bind(calls.get_count, "cuDeviceGetCount")) {
+    return Error{ErrorKind::kRun, "this is not NVIDIA's driver: cuInit or its like is missing",
+                 library, "install NVIDIA's driver"};
+  }
+  Driver driver;
+  if (const int code = calls.get_version(&driver.version); code != kSuccess) {
+    return Error{ErrorKind::kRun, "NVIDIA's driver does not tell its version: " + calls.Words(code),
+                 "cuda", "check the driver with nvidia-smi"};
+  }
+  if (driver.version / 1000 < needed / 1000) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("NVIDIA's driver is too old: it speaks CUDA {}, and this build needs "
+                             "{}",
+                             VersionName(driver.version), VersionName(needed / 1000 * 1000)),
+                 "cuda", "update the driver, or build with an older CUDA toolkit"};
+  }
+  if (const int code = calls.init(0); code == kNoDevice) {
+    return NoDevice(driver);
+  } else if (code != kSuccess) {
+    return Error{ErrorKind::kRun, "NVIDIA's driver does not start: " + calls.Words(code), "cuda",
+                 "check the driver with nvidia-smi"};
+  }
+  if (const int code = calls.get_count(&driver.devices); code != kSuccess) {
+    return Error{ErrorKind::kRun, "NVIDIA's driver does not count devices: " + calls.Words(code),
+                 "cuda", "check the driver with nvidia-smi"};
+  }
+  if (driver.devices < 1) return NoDevice(driver);
+  return driver;
+}
+
+}  // namespace stallscope::device::cuda

@@ -1,0 +1,18 @@
+// Our own kernels on the device. Inside the module; any thread, with its device set.
+#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNELS_H_
+#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNELS_H_
+
+#include <cuda_runtime_api.h>
+
+#include "collectors/device/cuda/step_bodies.h"
+#include "collectors/device/launch.h"
+
+namespace stallscope::device::cuda {
+
+// Enqueues what kernel_calls.h says of the launch. `scratch` has ScratchFloats(launch); `fault` is
+// the device's address of host memory.
+cudaError_t RunKernel(const Launch& launch, float* scratch, Fault* fault, cudaStream_t stream);
+
+}  // namespace stallscope::device::cuda
+
+#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNELS_H_

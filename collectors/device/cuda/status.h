@@ -1,0 +1,21 @@
+// Errors of CUDA's calls as the program says them. Inside the module; any thread.
+#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_
+#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_
+
+#include <cuda_runtime_api.h>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope::device::cuda {
+
+// `what`: "copy", "launch of gemm".
+Error ErrorOf(cudaError_t code, const std::string& what);
+
+inline Status StatusOf(cudaError_t code, const char* what) {
+  if (code == cudaSuccess) return {};
+  return ErrorOf(code, what);
+}
+
+}  // namespace stallscope::device::cuda
+
+#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_

@@ -1,0 +1,39 @@
+// A library that is looked for when it is needed, so that nothing of it is when the program starts.
+// It stays loaded: threads of its own may run in it to the end. Any thread.
+#ifndef STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
+#define STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope::device {
+
+class SharedLibrary {
+ public:
+  // The first of `names` that can be loaded; the error has what the loader said of the first.
+  static Result<SharedLibrary> Open(const std::vector<std::string>& names);
+
+  const std::string& name() const { return name_; }
+  // False, and null, where the library has no such symbol.
+  template <class Function>
+  bool Bind(Function*& into, const char* symbol) const {
+    void* const found = Find(symbol);
+    static_assert(sizeof found == sizeof into);
+    std::memcpy(&into, &found, sizeof found);  // ISO C++ has no cast from object to function
+    return found != nullptr;
+  }
+
+ private:
+  SharedLibrary(void* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+  void* Find(const char* symbol) const;
+
+  void* handle_;
+  std::string name_;
+};
+
+}  // namespace stallscope::device
+
+#endif  // STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
