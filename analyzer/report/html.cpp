@@ -115,16 +115,12 @@ std::string StageTable(const Report& report) {
   Rows rows{{"stage", "kind", "workers", "elements", "service ms", "busy", "capacity/s", "starved",
              "blocked", "CPU s", "queue"}};
   for (const StageRow& stage : report.stages) {
-    std::string queue(kUnknown);
-    if (stage.queue) {
-      queue = NumberOrDash(stage.queue->mean) + " of " + Grouped(stage.queue->capacity);
-    }
     rows.push_back(
-        {stage.name, stage.kind, std::to_string(stage.parallelism), Grouped(stage.elements),
+        {stage.name, stage.kind, CountOrDash(stage.parallelism), Grouped(stage.elements),
          stage.service_ms ? ReadableNumber(stage.service_ms->mean) : std::string(kUnknown),
          PercentOrDash(stage.utilization), NumberOrDash(stage.capacity_samples_per_s),
          PercentOrDash(stage.starved), PercentOrDash(stage.blocked), NumberOrDash(stage.cpu_s),
-         queue});
+         QueuePhrase(stage.queue)});
   }
   return html::Table(rows, {2, 3, 4, 5, 6, 7, 8, 9, 10});
 }

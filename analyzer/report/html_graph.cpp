@@ -91,8 +91,10 @@ std::string Box(const StageRow& stage, const Cell& at) {
   const bool hot = busy >= 0.9;
   std::string tip = stage.name + " (" + stage.kind + "): ";
   tip += stage.utilization ? "busy " + ReadablePercent(*stage.utilization) : "not recorded";
-  const std::string kind = fmt::format("{}, {} worker{}", stage.kind, stage.parallelism,
-                                       stage.parallelism == 1 ? "" : "s");
+  std::string kind = stage.kind;
+  if (stage.parallelism.has_value()) {
+    kind += fmt::format(", {} worker{}", *stage.parallelism, *stage.parallelism == 1 ? "" : "s");
+  }
   const std::string capacity = stage.capacity_samples_per_s
                                    ? ReadableNumber(*stage.capacity_samples_per_s) + "/s"
                                    : std::string();

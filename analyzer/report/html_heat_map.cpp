@@ -63,11 +63,11 @@ std::string Text(double x, double y, const char* anchor, const std::string& text
                      anchor, EscapeMarkup(text));
 }
 
-std::string CellSvg(const SweepRow& row, double x, double y, double width, double share,
-                    bool best) {
+std::string CellSvg(const SweepRow& row, const std::string& counted, double x, double y,
+                    double width, double share, bool best) {
   const Shade shade = ShadeOf(share);
   const std::string figure = ReadableNumber(*RateOf(row));
-  std::string title = row.name + ": " + figure + " samples/s";
+  std::string title = row.name + ": " + figure + " " + counted + "/s";
   title += row.measured ? ", measured" : ", predicted";
   std::string svg = fmt::format(
       "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
@@ -111,9 +111,9 @@ std::string HeatMap(const SweepTable& table, size_t across, size_t down) {
     if (place.first >= columns || place.second >= lines) continue;
     const double rate = *RateOf(table.rows[row]);
     const double share = most > least ? (rate - least) / (most - least) : 0;
-    svg += CellSvg(table.rows[row], kNames + width * static_cast<double>(place.first),
-                   kHead + kCellHeight * static_cast<double>(place.second), width, share,
-                   rate == most);
+    svg += CellSvg(
+        table.rows[row], table.counted, kNames + width * static_cast<double>(place.first),
+        kHead + kCellHeight * static_cast<double>(place.second), width, share, rate == most);
   }
   const std::string label = one_axis
                                 ? "Throughput over " + wide.path

@@ -24,7 +24,7 @@ std::string Tiles(const SweepTable& table) {
   if (const auto best = BestRow(table)) {
     const SweepRow& row = table.rows[*best];
     tiles += Tile(ReadableNumber(*RateOf(row)),
-                  std::string("samples/s at best, ") + (row.measured ? "measured" : "predicted"));
+                  table.counted + "/s at best, " + (row.measured ? "measured" : "predicted"));
   }
   if (table.accuracy.median) {
     tiles += Tile(ReadablePercent(*table.accuracy.median), "median error of the predictions");

@@ -78,7 +78,7 @@ Json BlameTree(const std::vector<BlameRow>& blame) {
 Json StageTree(const StageRow& stage) {
   Json queue;
   if (stage.queue.has_value()) {
-    queue = {{"capacity", stage.queue->capacity},
+    queue = {{"capacity", OrNull(stage.queue->capacity)},
              {"mean", OrNull(stage.queue->mean)},
              {"empty", OrNull(stage.queue->empty)},
              {"full", OrNull(stage.queue->full)}};
@@ -86,7 +86,7 @@ Json StageTree(const StageRow& stage) {
   return {{"name", stage.name},
           {"kind", stage.kind},
           {"inputs", stage.inputs},
-          {"parallelism", stage.parallelism},
+          {"parallelism", OrNull(stage.parallelism)},
           {"elements", stage.elements},
           {"service_ms", QuantilesTree(stage.service_ms)},
           {"utilization", OrNull(stage.utilization)},

@@ -129,6 +129,21 @@ std::string CutTo(std::string_view text, size_t width) {
   return std::string(text.substr(0, bytes)) + std::string(kEllipsis);
 }
 
+std::string EndOf(std::string_view text, size_t width) {
+  size_t columns = TextWidth(text);
+  if (columns <= width) return std::string(text);
+  if (width == 0) return "";
+  size_t bytes = 0;
+  ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
+    // What stands on a character that goes, goes with it.
+    if (columns < width && ColumnsOf(character.code) > 0) return false;
+    columns -= ColumnsOf(character.code);
+    bytes += piece.size();
+    return true;
+  });
+  return std::string(kEllipsis) + std::string(text.substr(bytes));
+}
+
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent) {
   std::vector<std::string> lines;
   for (size_t at = 0; at <= text.size();) {

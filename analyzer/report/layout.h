@@ -38,6 +38,8 @@ std::string Printable(std::string_view text);
 size_t TextWidth(std::string_view text);
 // Ends in "…" where it is cut.
 std::string CutTo(std::string_view text, size_t width);
+// Begins with "…" where it is cut: of a path the file's name says most.
+std::string EndOf(std::string_view text, size_t width);
 // Printable lines of at most `width` columns, broken at spaces where there are some; every line but
 // the first begins with `indent` spaces, which count. Line feeds of the text begin a new line.
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent = 0);

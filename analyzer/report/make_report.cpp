@@ -45,7 +45,6 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   row.name = info.name;
   row.kind = info.kind;
   for (const StageId input : info.inputs) row.inputs.emplace_back(run.NameOf(input));
-  row.parallelism = use.workers;
   row.elements = use.elements;
   row.capacity_samples_per_s = use.capacity_samples_per_s;
   row.bytes = use.bytes;
@@ -54,13 +53,18 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
     row.service_ms = InMs(use.service_ns);
     row.cpu_s = static_cast<double>(use.cpu_ns) / kNsPerSecond;
   }
-  if (use.elements != 0 || use.busy_ns != 0 || use.starved != 0 || use.blocked != 0) {
+  const bool seen = use.elements != 0 || use.busy_ns != 0 || use.starved != 0 || use.blocked != 0;
+  // Workers of other processes: an imported trace shows neither them nor what they did.
+  if (seen || info.workers != 0 || !run.imported()) row.parallelism = use.workers;
+  if (seen) {
     row.utilization = use.utilization;
     row.starved = use.starved;
     row.blocked = use.blocked;
   }
   if (use.queue.has_value()) {
-    row.queue = QueueRow{use.queue->capacity, use.queue->mean, use.queue->empty, use.queue->full};
+    row.queue = QueueRow{std::nullopt, use.queue->mean, use.queue->empty, use.queue->full};
+    // No queue has no room: that of a foreign trace may have any.
+    if (use.queue->capacity != 0) row.queue->capacity = use.queue->capacity;
   }
   return row;
 }

@@ -17,6 +17,7 @@ Report Everything() {
   stage.service_ms = attribution::Quantiles{};
   stage.utilization = stage.capacity_samples_per_s = stage.starved = stage.blocked = 0;
   stage.cpu_s = 0;
+  stage.parallelism = 0;
   stage.queue = QueueRow{0, 0, 0, 0};
   report.stages = {stage};
   attribution::DeviceUse device;

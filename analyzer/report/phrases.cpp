@@ -19,6 +19,16 @@ std::string BytesOrDash(const std::optional<uint64_t>& bytes) {
   return bytes ? ReadableBytes(*bytes) : std::string(kUnknown);
 }
 
+std::string CountOrDash(const std::optional<uint64_t>& count) {
+  return count ? Grouped(*count) : std::string(kUnknown);
+}
+
+std::string QueuePhrase(const std::optional<QueueRow>& queue) {
+  if (!queue.has_value()) return std::string(kUnknown);
+  const std::string mean = NumberOrDash(queue->mean);
+  return queue->capacity.has_value() ? mean + " of " + Grouped(*queue->capacity) : mean;
+}
+
 std::string WindowPhrase(const Report& report) {
   const std::string length = ReadableNs(report.window_end_ns - report.window_start_ns);
   if (report.steps == 0) return "no steps, " + length;

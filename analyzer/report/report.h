@@ -37,7 +37,7 @@ struct BlameRow {
 };
 
 struct QueueRow {
-  uint64_t capacity = 0;
+  std::optional<uint64_t> capacity;  // nothing: the trace does not tell
   std::optional<double> mean;
   std::optional<double> empty;
   std::optional<double> full;
@@ -47,7 +47,7 @@ struct StageRow {
   std::string name;
   std::string kind;
   std::vector<std::string> inputs;
-  uint32_t parallelism = 1;
+  std::optional<uint32_t> parallelism;  // nothing: its workers are not in the trace
   uint64_t elements = 0;
   std::optional<attribution::Quantiles> service_ms;
   std::optional<double> utilization;

@@ -103,9 +103,9 @@ std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
 
 std::vector<std::vector<std::string>> SweepCells(const SweepTable& table,
                                                  const std::vector<size_t>& rows) {
-  std::vector<std::vector<std::string>> cells{{"configuration", "predicted samples/s",
-                                               "measured samples/s", "error", "gain", "memory",
-                                               "bound"}};
+  std::vector<std::vector<std::string>> cells{{"configuration", "predicted " + table.counted + "/s",
+                                               "measured " + table.counted + "/s", "error", "gain",
+                                               "memory", "bound"}};
   for (const size_t i : rows) {
     const SweepRow& row = table.rows[i];
     const std::string bound = row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
@@ -130,9 +130,8 @@ std::string BestPhrase(const SweepTable& table) {
   const auto best = BestRow(table);
   if (!best.has_value()) return "";
   const SweepRow& row = table.rows[*best];
-  std::string text =
-      fmt::format("best: {}, {} samples/s {}", row.name, ReadableNumber(*RateOf(row)),
-                  row.measured ? "measured" : "predicted");
+  std::string text = fmt::format("best: {}, {} {}/s {}", row.name, ReadableNumber(*RateOf(row)),
+                                 table.counted, row.measured ? "measured" : "predicted");
   if (*best == table.base || table.base >= table.rows.size()) return text;
   const auto gain = GainOf(row, table.rows[table.base]);
   return gain ? text + fmt::format(", {:.2f}x the recorded configuration", *gain) : text;

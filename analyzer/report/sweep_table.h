@@ -53,6 +53,7 @@ struct SweepTable {
   bool emulated = false;
   bool complete = true;
   unsigned repeats = 1;
+  std::string counted = "samples";  // what rates count: "steps" where nobody knows their samples
   std::vector<SweepAxis> axes;
   size_t base = 0;  // the row that gains are measured against
   std::vector<SweepRow> rows;

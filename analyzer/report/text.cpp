@@ -84,18 +84,24 @@ std::string Stages(const Report& report, bool colors) {
   Rows rows{{"stage", "kind", "workers", "service ms", "busy", "capacity/s", "starved", "blocked",
              "queue"}};
   for (const StageRow& stage : report.stages) {
-    std::string queue(kUnknown);
-    if (stage.queue.has_value()) {
-      queue =
-          fmt::format("{} of {}", NumberOrDash(stage.queue->mean), Grouped(stage.queue->capacity));
-    }
     rows.push_back(
-        {stage.name, stage.kind, std::to_string(stage.parallelism),
+        {stage.name, stage.kind, CountOrDash(stage.parallelism),
          stage.service_ms ? ReadableNumber(stage.service_ms->mean) : std::string(kUnknown),
          PercentOrDash(stage.utilization), NumberOrDash(stage.capacity_samples_per_s),
-         PercentOrDash(stage.starved), PercentOrDash(stage.blocked), queue});
+         PercentOrDash(stage.starved), PercentOrDash(stage.blocked), QueuePhrase(stage.queue)});
   }
   return Heading("Stages", colors) + Table(rows, {2, 3, 4, 5, 6, 7, 8});
+}
+
+// The run in one line. A path that does not fit in has its own: broken somewhere inside it could
+// be neither read nor copied.
+std::string RunLines(const Report& report) {
+  const std::string device = DevicePhrase(report);
+  const std::string what = WindowPhrase(report) + (device.empty() ? "" : ", on " + device);
+  const std::string name = report.name.empty() ? "" : report.name + ", ";
+  const std::string whole = Printable(name + report.trace + ": " + what);
+  if (TextWidth(whole) + 2 <= kTextWidth) return Lines(whole, 2, 4);
+  return "  " + EndOf(Printable(report.trace), kTextWidth - 2) + "\n" + Lines(name + what, 2, 4);
 }
 
 }  // namespace
@@ -127,9 +133,7 @@ std::string WriteText(const Report& report, const TextOptions& options) {
     text += Lines(fmt::format("confidence {:.0f} %", report.verdict.confidence * 100), 2, 4);
   }
   for (const std::string& doubt : report.verdict.doubts) text += Lines(doubt, 2, 4);
-  std::string run = report.name.empty() ? report.trace : report.name + ", " + report.trace;
-  const std::string device = DevicePhrase(report);
-  text += Lines(run + ": " + WindowPhrase(report) + (device.empty() ? "" : ", on " + device), 2, 4);
+  text += RunLines(report);
   text += Figures(report) + Breakdown(report, colors) + Blame(report, colors) +
           Stages(report, colors) + Findings(report, options) + Devices(report, colors) +
           Memory(report, colors) + Stragglers(report, colors) + BudgetSection(report, colors);

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "analyzer/report/layout.h"
 #include "analyzer/report/sweep_cells.h"
 #include "analyzer/report/text_sections.h"
@@ -11,18 +13,45 @@ constexpr size_t kMostNotes = 12;
 constexpr size_t kNameWidth = 34;
 constexpr size_t kBoundWidth = 20;
 
+std::string FieldOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// The axes without their stages where that names each of them; a cut name would hide the very
+// values that tell the rows apart.
+std::string ShortName(const SweepTable& table, const SweepRow& row) {
+  if (row.name.size() <= kNameWidth || row.values.size() != table.axes.size()) return row.name;
+  std::vector<std::string> fields;
+  std::string name;
+  for (size_t i = 0; i < table.axes.size(); ++i) {
+    const std::string field = FieldOf(table.axes[i].path);
+    if (std::find(fields.begin(), fields.end(), field) != fields.end()) return row.name;
+    fields.push_back(field);
+    name += (i == 0 ? "" : " ") + field + "=" + row.values[i];
+  }
+  return name;
+}
+
 // Intervals take too much room beside each other: here the figures stand alone where a line would
 // be cut.
-void Shorten(std::vector<std::vector<std::string>>& cells) {
+void Shorten(const SweepTable& table, const std::vector<size_t>& rows,
+             std::vector<std::vector<std::string>>& cells) {
+  size_t longest = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::string& name = cells[i + 1].front();
+    name = CutTo(Printable(ShortName(table, table.rows[rows[i]])), kNameWidth);
+    longest = std::max(longest, TextWidth(name));
+  }
   for (std::vector<std::string>& row : cells) {
-    row.front() = CutTo(Printable(row.front()), kNameWidth);
-    row.back() = CutTo(Printable(row.back()), kBoundWidth);
+    row.back() = CutTo(Printable(row.back()), kBoundWidth + kNameWidth - longest);
     for (size_t column : {size_t{1}, size_t{2}}) {
       row[column] = row[column].substr(0, row[column].find(" ("));
     }
   }
   cells.front()[1] = "predicted";
   cells.front()[2] = "measured";
+}
+
+std::string RateHeading(const SweepTable& table) {
+  return table.counted == "steps" ? "Steps a second" : "Samples a second";
 }
 
 std::string IntervalOf(const std::optional<SweepRate>& rate) {
@@ -50,8 +79,8 @@ std::string WriteText(const SweepTable& table, const TextOptions& options, size_
   if (!best.empty()) text += Painted(Lines(best, 0, 2), Tone::kGood, colors);
   const std::vector<size_t> rows = RowsToShow(table, most_rows);
   auto cells = SweepCells(table, rows);
-  Shorten(cells);
-  text += Heading("Samples a second", colors) + Table(cells, kSweepNumbers);
+  Shorten(table, rows, cells);
+  text += Heading(RateHeading(table), colors) + Table(cells, kSweepNumbers);
   if (rows.size() < table.rows.size()) {
     text += fmt::format("the {} fastest of {}; the sweep file has all\n", Grouped(rows.size()),
                         Grouped(table.rows.size()));

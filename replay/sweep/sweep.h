@@ -68,6 +68,9 @@ struct Sweep {
   SweepMode mode = SweepMode::kBoth;
   bool emulated = false;
   unsigned repeats = 1;
+  // Of a foreign run that does not say how many samples a step has: each counts as one, and the
+  // rates are in steps a second.
+  bool counts_steps = false;
   std::string job;  // that works on it; sweep_file.h
   std::vector<Axis> axes;
   // The recorded configuration, replayed like the others: what gains are measured against. Where

@@ -153,6 +153,7 @@ Sweep HeadFrom(const Json& json) {
   sweep.mode = *mode;
   sweep.emulated = json.at("emulated").get<bool>();
   sweep.repeats = json.at("repeats").get<unsigned>();
+  sweep.counts_steps = TextAt(json, "counted") == "steps";
   sweep.job = TextAt(json, "job");
   sweep.warnings = json.value("warnings", std::vector<std::string>());
   if (!json.at("spec").is_null()) sweep.spec_json = json.at("spec").dump();
@@ -231,6 +232,7 @@ std::string WriteSweep(const Sweep& sweep) {
   add("mode", WordFor(sweep.mode));
   add("emulated", sweep.emulated);
   add("repeats", sweep.repeats);
+  add("counted", sweep.counts_steps ? "steps" : "samples");
   add("job", TextOrNull(sweep.job));
   add("spec", sweep.spec_json.empty() ? Json() : Json::parse(sweep.spec_json));
   add("axes", AxesJson(sweep));

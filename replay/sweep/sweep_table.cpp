@@ -38,6 +38,7 @@ report::SweepTable TableOf(const Sweep& sweep) {
   table.emulated = sweep.emulated;
   table.complete = IsComplete(sweep);
   table.repeats = sweep.repeats;
+  if (sweep.counts_steps) table.counted = "steps";
   for (const Axis& axis : sweep.axes) table.axes.push_back({axis.path, axis.values});
   table.base = sweep.base_point.value_or(0);
   if (!sweep.base_point.has_value()) table.rows.push_back(RowOf(sweep, sweep.base));

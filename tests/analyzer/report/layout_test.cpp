@@ -9,6 +9,16 @@
 using namespace stallscope::report;
 
 TEST_SUITE("fast") {
+  TEST_CASE("a path that is too long loses its beginning") {
+    CHECK(EndOf("runs/trace.json", 15) == "runs/trace.json");
+    CHECK(EndOf("runs/trace.json", 11) == "…trace.json");
+    CHECK(EndOf("runs/trace.json", 1) == "…");
+    CHECK(EndOf("runs/trace.json", 0).empty());
+    // Wide characters count as two, and one that would stick out goes.
+    CHECK(EndOf("漢字漢字", 5) == "…漢字");
+    CHECK(EndOf("漢字漢字", 4) == "…字");
+  }
+
   TEST_CASE("counts, bytes, times and numbers as people read them") {
     CHECK(Grouped(0) == "0");
     CHECK(Grouped(999) == "999");

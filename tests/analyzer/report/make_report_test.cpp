@@ -128,6 +128,31 @@ TEST_SUITE("fast") {
     CHECK_FALSE(report::WriteJson(report).empty());
   }
 
+  TEST_CASE("workers and room that an imported trace does not show are null and named") {
+    model::Run run = SmallRun();
+    run.info.imported_from = "kineto";
+    run.stages[0].workers = 0;  // seen from outside: it did nothing that was recorded
+    run.stages[1].workers = 0;  // worked where it was called
+    attribution::Attribution a = SmallAttribution();
+    a.stages[1].queue->capacity = 0;
+    const report::Report report = report::MakeReport(run, a, {}, {});
+    CHECK_FALSE(report.stages.at(0).parallelism.has_value());
+    CHECK(report.stages.at(1).parallelism == 2);
+    CHECK_FALSE(report.stages.at(1).queue->capacity.has_value());
+    const std::string json = report::WriteJson(report);
+    CHECK(json.find("\"parallelism\": null") != std::string::npos);
+    CHECK(json.find("\"capacity\": null") != std::string::npos);
+    std::string limits;
+    for (const std::string& limit : report.trust.limits) limits += limit + "\n";
+    CHECK(limits.find("stages[].parallelism") != std::string::npos);
+    CHECK(limits.find("stages[].queue.capacity") != std::string::npos);
+    CHECK(report::WriteText(report).find(" of 0") == std::string::npos);
+
+    // A recorded run says what its stages have.
+    run.info.imported_from.clear();
+    CHECK(report::MakeReport(run, a, {}, {}).stages.at(0).parallelism == a.stages[0].workers);
+  }
+
   TEST_CASE("without steps there are no step times") {
     attribution::Attribution a = SmallAttribution();
     a.window.steps = 0;

@@ -22,6 +22,7 @@ StageRow Stage(const std::string& name, const std::string& kind, const std::stri
   row.name = name;
   row.kind = kind;
   if (!input.empty()) row.inputs = {input};
+  row.parallelism = 1;
   row.elements = 3200;
   row.service_ms = attribution::Quantiles{service_ms, service_ms * 0.94, service_ms * 1.4,
                                           service_ms * 2.1, 0.2};
@@ -276,6 +277,7 @@ Report InconclusiveReport() {
   StageRow stage;
   stage.name = "Iterator::Map";
   stage.kind = "map";
+  stage.parallelism = 1;
   stage.queue = report::QueueRow{2, {}, {}, {}};
   report.stages = {stage};
   report.verdict = {

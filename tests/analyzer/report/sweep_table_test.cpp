@@ -100,6 +100,24 @@ TEST_SUITE("fast") {
     CHECK(odd.find('\x1b') == std::string::npos);
   }
 
+  TEST_CASE("names too long for their column leave the stages out, never the values") {
+    SweepTable table;
+    table.axes = {{"transfer.pinned", {"true"}}, {"transfer.overlap", {"true", "false"}}};
+    table.rows = {Row("transfer.pinned=true transfer.overlap=true", 200, 0, 0),
+                  Row("transfer.pinned=true transfer.overlap=false", 100, 0, 0)};
+    table.rows[0].values = {"true", "true"};
+    table.rows[1].values = {"true", "false"};
+    const std::string text = WriteText(table);
+    CHECK(Count(text, "  pinned=true overlap=true ") == 1);
+    CHECK(Count(text, "  pinned=true overlap=false ") == 1);
+    // Without its stage a field would not say whose it is here.
+    table.axes = {{"decode.parallelism", {"1"}}, {"fetch_and_augment.parallelism", {"2"}}};
+    table.rows[0].name = "decode.parallelism=1 fetch_and_augment.parallelism=2";
+    CHECK(WriteText(table).find(" parallelism=") == std::string::npos);
+    // Short ones stay whole.
+    CHECK(WriteText(Grid()).find("  decode.parallelism=1 ") != std::string::npos);
+  }
+
   TEST_CASE("of very many rows the fastest are shown, the base always") {
     SweepTable table;
     for (int i = 0; i < 500; ++i)

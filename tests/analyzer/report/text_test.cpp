@@ -79,6 +79,24 @@ TEST_SUITE("fast") {
     CheckFits(WriteText(compare::Comparison{}));
   }
 
+  TEST_CASE("a path that does not fit in the run's line has its own, and keeps the file's name") {
+    report::Report report = test::InputBoundReport();
+    const auto has_line = [](const std::string& text, const std::string& line) {
+      const auto lines = LinesOf(text);
+      return std::find(lines.begin(), lines.end(), line) != lines.end();
+    };
+    const std::string name = report.name;
+    report.trace = "/data/" + std::string(60, 'd') + "/worker0.pt.trace.json.gz";
+    CHECK(has_line(WriteText(report), "  " + report.trace));
+    report.trace = "/data/" + std::string(120, 'd') + "/worker0.pt.trace.json.gz";
+    const std::string text = WriteText(report);
+    CheckFits(text);
+    CHECK(text.find("d/worker0.pt.trace.json.gz\n  " + name + ", ") != std::string::npos);
+    // One that fits stays in it.
+    report.trace = "run.sst";
+    CHECK(WriteText(report).find(name + ", run.sst: ") != std::string::npos);
+  }
+
   TEST_CASE("the code of one framework, or the first line for each") {
     const auto report = test::InputBoundReport();
     const std::string brief = WriteText(report);

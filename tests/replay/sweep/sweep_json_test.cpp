@@ -17,6 +17,7 @@ replay::Sweep FullSweep() {
   replay::Sweep sweep = test::PlannedGrid(replay::SweepMode::kBoth);
   sweep.warnings = {"a warning"};
   sweep.job = "77@1";
+  sweep.counts_steps = true;
   for (size_t i = 0; i < 3; ++i) {
     replay::Point& point = sweep.points[i];
     const double rate = 100.0 / 3 * static_cast<double>(i + 1);
@@ -47,6 +48,7 @@ void CheckSame(const replay::Sweep& a, const replay::Sweep& b) {
   CHECK(a.job == b.job);
   CHECK(a.recorded_ns == b.recorded_ns);
   CHECK(a.mode == b.mode);
+  CHECK(a.counts_steps == b.counts_steps);
   CHECK(a.kind == b.kind);
   CHECK(a.repeats == b.repeats);
 }
@@ -90,7 +92,7 @@ TEST_SUITE("fast") {
         continue;
       }
       if (!read.ok()) {
-        CHECK(lines <= 16);
+        CHECK(lines <= 17);
         continue;
       }
       const auto& points = read.value().sweep.points;
