@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "collectors/device/cuda_module.h"
 #include "collectors/system/doctor.h"
 
 namespace stallscope::cli {
@@ -73,6 +75,22 @@ std::string Json(const Diagnosis& diagnosis) {
   return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+// What of CUDA the module finds here, behind the check for the module itself.
+void AddCudaParts(Diagnosis& diagnosis) {
+  auto at = std::find_if(diagnosis.checks.begin(), diagnosis.checks.end(),
+                         [](const Check& check) { return check.name == "cuda module"; });
+  if (at == diagnosis.checks.end() || at->state != system::CheckState::kOk) return;
+  const auto module = device::LoadCudaModule(device::CudaModulePlaces());
+  if (!module.ok()) {
+    *at = {at->name, system::CheckState::kMissing, module.error().what, module.error().hint};
+    return;
+  }
+  for (const device::CudaPart& part : module.value()->look()) {
+    const auto state = part.there ? system::CheckState::kOk : system::CheckState::kMissing;
+    at = diagnosis.checks.insert(std::next(at), Check{part.name, state, part.detail, part.advice});
+  }
+}
+
 }  // namespace
 
 void AddDoctor(CLI::App& app, int& exit_code) {
@@ -83,7 +101,10 @@ void AddDoctor(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->callback([&app, &exit_code, format] {
-    Diagnosis diagnosis = system::Diagnose();
+    system::DoctorOptions options;
+    options.cuda_module = device::FindCudaModule(device::CudaModulePlaces());
+    Diagnosis diagnosis = system::Diagnose(options);
+    AddCudaParts(diagnosis);
     if (const std::string version = app.version(); !version.empty()) {
       diagnosis.checks.insert(diagnosis.checks.begin(),
                               Check{"program", system::CheckState::kOk, version, ""});

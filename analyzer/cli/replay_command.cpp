@@ -91,8 +91,9 @@ Result<Subject> OpenSubject(const ReplayArguments& arguments) {
     subject.recorded = std::move(spec).value();
   } else if (subject.predictor.has_value()) {
     subject.recorded = subject.predictor->workload().spec;
-    subject.warnings.emplace_back(
-        "the run has no spec: its stages and knobs are read off its trace");
+    for (const std::string& limit : subject.predictor->workload().recorded->limits) {
+      subject.warnings.push_back(limit);
+    }
   } else {
     return Error{ErrorKind::kInput,
                  "the run has no spec, and its trace does not tell what its stages cost (" +
@@ -236,6 +237,8 @@ Status RunReplay(const ReplayArguments& arguments) {
   planned.emulated = arguments.emulate;
   planned.repeats = arguments.repeats;
   planned.warnings = subject.warnings;
+  planned.counts_steps =
+      subject.predictor.has_value() && subject.predictor->workload().recorded->counts_steps;
   STALLSCOPE_RETURN_IF_ERROR(PlanPoints(arguments, subject, planned));
   replay::SweepWork work;
   work.file = {arguments.output, arguments.resume, replay::JobFromEnvironment(), &Interrupted};

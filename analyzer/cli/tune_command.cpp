@@ -16,12 +16,14 @@
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/replay_bench.h"
+#include "analyzer/importers/open_run.h"
 #include "analyzer/model/content.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/rerun/core_limit.h"
 #include "replay/rerun/data_check.h"
 #include "replay/sweep/tune.h"
+#include "replay/workload/build_workload.h"
 
 namespace stallscope::cli {
 namespace {
@@ -43,19 +45,21 @@ void Line(const char* name, const std::string& text) {
   std::printf("%-10s %s\n", name, report::Printable(text).c_str());
 }
 
-std::string RateText(const std::optional<replay::Rate>& rate) {
+std::string RateText(const std::optional<replay::Rate>& rate, const std::string& counted) {
   if (!rate.has_value()) return "not known";
-  return fmt::format("{} samples/s ({} to {})", ReadableNumber(rate->samples_per_s),
+  return fmt::format("{} {}/s ({} to {})", ReadableNumber(rate->samples_per_s), counted,
                      ReadableNumber(rate->low), ReadableNumber(rate->high));
 }
 
-// A spec is a JSON file that reads as one; everything else is a trace, or an error of one.
+// A spec is a JSON file that is no trace; everything else is a trace, or an error of one.
 Result<std::optional<Spec>> SpecOfInput(const std::string& path) {
   STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   std::string begin(4096, '\0');
   STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, begin.data(), begin.size()));
   begin.resize(got);
   if (model::LooksLike(begin) != model::Content::kJson) return std::optional<Spec>();
+  STALLSCOPE_ASSIGN_OR_RETURN(const bool is_trace, importers::IsTrace(path));
+  if (is_trace) return std::optional<Spec>();
   STALLSCOPE_ASSIGN_OR_RETURN(Spec spec, ReadSpecFile(path));
   return std::optional<Spec>(std::move(spec));
 }
@@ -64,7 +68,9 @@ Result<std::optional<Spec>> SpecOfInput(const std::string& path) {
 struct Start {
   Analysed analysed;
   Spec spec;
-  unsigned runs = 0;  // that it took
+  unsigned runs = 0;               // that it took
+  std::vector<std::string> notes;  // of a run that brought no spec: what was taken for one
+  std::string counted = "samples";
 };
 
 Result<Start> RecordFirst(const Spec& spec, const TuneArguments& arguments, ReplayBench* bench) {
@@ -75,7 +81,23 @@ Result<Start> RecordFirst(const Spec& spec, const TuneArguments& arguments, Repl
   STALLSCOPE_ASSIGN_OR_RETURN(auto outcome, bench->bench().Measure(spec, {0, false, &Interrupted}));
   if (outcome.stopped)
     return Error{ErrorKind::kRun, "stopped before the first run was done", "", ""};
-  return Start{{std::move(outcome.rerun.run), std::move(outcome.rerun.attribution)}, spec, 1};
+  return Start{
+      {std::move(outcome.rerun.run), std::move(outcome.rerun.attribution)}, spec, 1, {}, "samples"};
+}
+
+// A run of another profiler's is simulated by the stages that its trace shows.
+Status TakeStagesForSpec(bool runs_too, Start& start) {
+  const model::Run& run = start.analysed.run;
+  if (runs_too) {
+    return Error{ErrorKind::kInput, "the run has no spec that could be run", run.path,
+                 "give --mode simulate; replay --emulate runs stages of the recorded cost"};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Workload workload,
+                              replay::BuildWorkload(run, start.analysed.attribution));
+  start.spec = workload.spec;
+  start.notes = workload.recorded->limits;
+  if (workload.recorded->counts_steps) start.counted = "steps";
+  return {};
 }
 
 Result<Start> OpenStart(const TuneArguments& arguments, ReplayBench* bench) {
@@ -88,11 +110,11 @@ Result<Start> OpenStart(const TuneArguments& arguments, ReplayBench* bench) {
   STALLSCOPE_ASSIGN_OR_RETURN(start.analysed, Analyse({arguments.input}));
   const model::Run& run = start.analysed.run;
   auto recorded = ReadSpec(run.info.spec_json, run.path);
-  if (!recorded.ok()) {
-    return Error{ErrorKind::kInput, "the run has no spec that could be tuned", run.path,
-                 "tune a run that stallscope recorded; replay --emulate tries settings of others"};
+  if (recorded.ok()) {
+    start.spec = std::move(recorded).value();
+  } else {
+    STALLSCOPE_RETURN_IF_ERROR(TakeStagesForSpec(bench != nullptr, start));
   }
-  start.spec = std::move(recorded).value();
   if (arguments.steps) start.spec.trainer.steps = *arguments.steps;
   if (bench != nullptr) STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(run, start.spec));
   return start;
@@ -134,9 +156,10 @@ void PrintResult(const TuneArguments& arguments, const Start& start, const repla
                  const findings::Verdict& verdict) {
   PrintTries(tuned);
   std::printf("\n");
-  const auto rate_of = [](const replay::Point& point) {
+  const auto rate_of = [&](const replay::Point& point) {
     const auto measured = Measured(point);
-    return RateText(measured ? measured : point.predicted) + (measured ? "" : ", predicted");
+    return RateText(measured ? measured : point.predicted, start.counted) +
+           (measured ? "" : ", predicted");
   };
   Line("before", rate_of(tuned.base.point));
   if (tuned.best.has_value()) {
@@ -155,6 +178,7 @@ void PrintResult(const TuneArguments& arguments, const Start& start, const repla
   Line("ended", fmt::format("{}; {} run{}", tuned.ended, tuned.runs + start.runs,
                             tuned.runs + start.runs == 1 ? "" : "s"));
   if (!arguments.output.empty()) Line("spec", arguments.output);
+  for (const std::string& note : start.notes) Line("note", note);
 }
 
 Result<replay::Tuned> Work(const TuneArguments& arguments, const Start& start,

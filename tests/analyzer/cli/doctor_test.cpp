@@ -1,13 +1,17 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 
 using stallscope::test::ProgramResult;
 using stallscope::test::RunStallscope;
+namespace test = stallscope::test;
 
 TEST_SUITE("fast") {
   TEST_CASE("doctor prints a table of at most 100 columns") {
@@ -15,12 +19,32 @@ TEST_SUITE("fast") {
     CHECK(result.exit_code == 0);
     CHECK(result.err.empty());
     CHECK(result.out.find("clock") != std::string::npos);
-    CHECK(result.out.find("no CUDA module in this build") != std::string::npos);
+    CHECK(result.out.find("\ncuda module ") != std::string::npos);
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);) {
       CHECK_MESSAGE(line.size() <= 100, line);
       CHECK_MESSAGE((line.empty() || line.back() != ' '), line);
     }
+  }
+
+  TEST_CASE("doctor says what the CUDA module finds, and what is wrong where there is none") {
+    const ProgramResult result = RunStallscope({"doctor"});
+    const bool has_module = result.out.find("\ncuda module   ok") != std::string::npos ||
+                            result.out.find("stallscope_cuda.so") != std::string::npos;
+    const bool says_none = result.out.find("no CUDA module in this build") != std::string::npos;
+    CHECK(has_module != says_none);
+    CHECK((result.out.find("\ncuda driver ") != std::string::npos) == has_module);
+    CHECK((result.out.find("\ncublaslt ") != std::string::npos) == has_module);
+    CHECK((result.out.find("\ncupti ") != std::string::npos) == has_module);
+
+    const test::ScratchDir dir;
+    std::ofstream(dir / "stallscope_cuda.so") << "no library";
+    setenv("STALLSCOPE_CUDA_MODULE", (dir / "stallscope_cuda.so").c_str(), 1);
+    const ProgramResult broken = RunStallscope({"doctor"});
+    unsetenv("STALLSCOPE_CUDA_MODULE");
+    CHECK(broken.exit_code == 0);
+    CHECK(broken.out.find("the module for CUDA devices cannot be loaded") != std::string::npos);
+    CHECK(broken.out.find("\ncuda driver ") == std::string::npos);
   }
 
   TEST_CASE("doctor's JSON has the checks and the counters") {

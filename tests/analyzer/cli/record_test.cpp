@@ -43,6 +43,27 @@ nlohmann::json Info(const std::string& trace) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a device that is lost in the middle of a run leaves a sealed trace, and exit code 5") {
+    ScratchDir dir;
+    const std::string module = "STALLSCOPE_CUDA_MODULE=" STALLSCOPE_LOST_MODULE;
+    const ProgramResult run = RunStallscope(
+        {"record", WriteSpec(dir), "-o", dir / "r.sst", "--device", "cuda", "--quiet"}, {module});
+    CHECK(run.exit_code == 5);
+    CHECK(OneLine(run.err));
+    CHECK(run.err.find("the device is lost") != std::string::npos);
+    const auto info = Info(dir / "r.sst");
+    CHECK(info["steps"] > 2);
+    CHECK(info["steps"] < 20);
+    CHECK(info["damaged_bytes"] == 0);
+    const ProgramResult analyzed =
+        RunStallscope({"analyze", dir / "r.sst", "--format", "json", "--no-price"});
+    CHECK(analyzed.exit_code == 0);
+    const auto report = nlohmann::json::parse(analyzed.out);
+    CHECK(report["run"]["device"]["name"] == "a device that goes away");
+    CHECK(report["devices"][0]["kernels"] > 2);  // by way of the module
+    CHECK(report["trust"].dump().find("the run failed: cuda: the work") != std::string::npos);
+  }
+
   TEST_CASE("record writes a sealed trace, and says what ran and on what") {
     ScratchDir dir;
     const ProgramResult run =

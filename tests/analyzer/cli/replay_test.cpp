@@ -36,6 +36,14 @@ constexpr const char* kFiles = R"~({"name": "files", "stages": [
   {"name": "batch", "batch": {"size": 2}}],
   "trainer": {"device": "emulated", "steps": 30}})~";
 
+// Sleeps so long that another test's share of the cores does not decide which setting is faster.
+constexpr const char* kSleepy = R"~({"name": "sleepy", "seed": 3, "stages": [
+  {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 96}},
+  {"name": "work", "map": {"ops": ["sleep(3000)"], "parallelism": 1}},
+  {"name": "batch", "batch": {"size": 4, "drop_remainder": true}},
+  {"name": "ready", "prefetch": {"buffer_size": 2}}],
+  "trainer": {"device": "emulated", "steps": 40, "emulated": {"compute_us_per_batch": 3000}}})~";
+
 constexpr const char* kBadPatch = R"~([{"op": "set", "path": "no.such", "value": 4}])~";
 constexpr const char* kFailingPatch =
     R"~([{"op": "set", "path": "work.ops", "value": ["one_hot(3)"]}])~";
@@ -295,7 +303,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("tune writes a spec that is faster, and says by how much") {
     ScratchDir dir;
-    const std::string trace = Recorded(dir);
+    const std::string trace = Recorded(dir, kSleepy);
     const ProgramResult run =
         RunStallscope({"tune", trace, "--max-runs", "6", "-o", dir / "best.json"});
     CHECK_MESSAGE(run.exit_code == 0, run.err);

@@ -1,0 +1,169 @@
+// What other profilers wrote, as a user gives it to the commands that predict.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/support/paths.h"
+#include "tests/support/program.h"
+
+using namespace stallscope;
+using test::ProgramResult;
+using test::RunStallscope;
+using test::ScratchDir;
+
+namespace {
+
+std::string Sample(const std::string& name) { return test::SourceDir() + "/sample_traces/" + name; }
+
+nlohmann::json ReadJson(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return nlohmann::json::parse(text.str());
+}
+
+bool Has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+// Wherever a line was broken.
+std::string OneLine(std::string text) {
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text[at] = ' ';
+  for (size_t at = 0; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("replay simulates a foreign trace, and counts steps where nobody knows the samples") {
+    ScratchDir dir;
+    const ProgramResult run =
+        RunStallscope({"replay", Sample("pytorch_workers_0.json.gz"), "--vary",
+                       "DataLoader.parallelism=1,2,4", "--mode", "simulate", "-o", dir / "s.json"});
+    CHECK_MESSAGE(run.exit_code == 0, run.err);
+    CHECK(Has(run.out, "steps/s predicted"));
+    CHECK_FALSE(Has(run.out, "samples/s"));
+    const auto sweep = ReadJson(dir / "s.json");
+    CHECK(sweep["counted"] == "steps");
+    REQUIRE(sweep["points"].size() == 3);
+    const auto rate = [&](size_t point) {
+      return sweep["points"][point]["predicted"]["samples_per_s"].get<double>();
+    };
+    // 24 steps took 1.43 s.
+    CHECK(rate(0) == doctest::Approx(16.8).epsilon(0.1));
+    // The twin with two workers took 0.68 s.
+    CHECK(rate(1) > 1.5 * rate(0));
+    CHECK(rate(2) >= rate(1));
+  }
+
+  TEST_CASE("a loader that the file shows from outside is unpriced, and named") {
+    ScratchDir dir;
+    const std::string trace = Sample("pytorch_workers_2.json.gz");
+    const ProgramResult run =
+        RunStallscope({"replay", trace, "--vary", "DataLoader.parallelism=2,4", "--mode",
+                       "simulate", "-o", dir / "s.json"});
+    CHECK_MESSAGE(run.exit_code == 0, run.err);
+    const auto sweep = ReadJson(dir / "s.json");
+    for (const auto& point : sweep["points"]) {
+      CHECK(point["predicted"].is_null());
+      const std::string why = point["unpriced"].get<std::string>();
+      CHECK(Has(why, "DataLoader"));
+      CHECK(Has(why, "num_workers=0"));
+    }
+    const ProgramResult tuned = RunStallscope({"tune", trace, "--mode", "simulate"});
+    CHECK_MESSAGE(tuned.exit_code == 0, tuned.err);
+    CHECK(Has(OneLine(tuned.out), "nothing that was tried helps"));
+    CHECK(Has(OneLine(tuned.out), "DataLoader: its workers are other processes"));
+  }
+
+  TEST_CASE("tune takes a foreign trace for what it is, and not for a spec") {
+    ScratchDir dir;
+    const ProgramResult run = RunStallscope({"tune", Sample("pytorch_workers_0.json.gz"), "--mode",
+                                             "simulate", "-o", dir / "best.json"});
+    CHECK_MESSAGE(run.exit_code == 0, run.err);
+    CHECK(Has(run.out, "steps/s"));
+    CHECK(Has(run.out, "DataLoader"));
+    // Unpacked it is JSON, as a spec is.
+    std::ofstream(dir / "trace.json")
+        << R"({"schemaVersion": 1, "traceEvents": [)"
+        << R"({"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":1,"dur":1}]})";
+    const ProgramResult plain = RunStallscope({"tune", dir / "trace.json", "--mode", "simulate"});
+    CHECK(plain.exit_code == 3);
+    CHECK(Has(plain.err, "without steps"));
+    // What is neither is told what a spec has.
+    std::ofstream(dir / "neither.json") << R"({"stagess": []})";
+    const ProgramResult neither = RunStallscope({"tune", dir / "neither.json"});
+    CHECK(neither.exit_code == 2);
+    CHECK(Has(neither.err, "stages"));
+  }
+
+  TEST_CASE("what cannot be run is not run") {
+    ScratchDir dir;
+    const std::string trace = Sample("pytorch_workers_0.json.gz");
+    const ProgramResult tuned = RunStallscope({"tune", trace});
+    CHECK(tuned.exit_code == 3);
+    CHECK(Has(tuned.err, "--mode simulate"));
+    const ProgramResult run =
+        RunStallscope({"replay", trace, "--vary", "DataLoader.parallelism=1,2", "--mode", "rerun",
+                       "-o", dir / "s.json"});
+    CHECK(run.exit_code == 3);
+    CHECK(Has(run.err, "--emulate"));
+  }
+
+  TEST_CASE("every foreign sample can be simulated and tuned") {
+    for (const char* const name :
+         {"tf_images_slow.xplane.pb.gz", "tf_images_fixed.xplane.pb.gz",
+          "jax_training.xplane.pb.gz", "pytorch_workers_0.json.gz", "pytorch_workers_2.json.gz"}) {
+      CAPTURE(name);
+      ScratchDir dir;
+      const ProgramResult run =
+          RunStallscope({"tune", Sample(name), "--mode", "simulate", "-o", dir / "best.json"});
+      CHECK_MESSAGE(run.exit_code == 0, run.err);
+      CHECK(Has(run.out, "predicted"));
+      CHECK(ReadJson(dir / "best.json").contains("stages"));
+    }
+  }
+
+  TEST_CASE("analyze prices a foreign run's recommendation in the words of who wrote it") {
+    const ProgramResult run =
+        RunStallscope({"analyze", Sample("pytorch_workers_0.json.gz"), "--format", "json"});
+    REQUIRE_MESSAGE(run.exit_code == 0, run.err);
+    const auto report = nlohmann::json::parse(run.out);
+    const auto& finding = report["findings"][0];
+    CHECK(finding["id"] == "loader-workers");
+    const auto& recommendation = finding["recommendation"];
+    CHECK(recommendation["patch"][0]["path"] == "DataLoader.parallelism");
+    CHECK(recommendation["gain"]["predicted"] > 1.5);
+    CHECK(Has(recommendation["code"]["pytorch"].get<std::string>(), "persistent_workers"));
+    for (const char* const other : {"tf.data", "dali", "grain"}) {
+      CHECK(recommendation["code"][other].is_null());
+    }
+    const ProgramResult tf =
+        RunStallscope({"analyze", Sample("tf_images_slow.xplane.pb.gz"), "--format", "json"});
+    REQUIRE_MESSAGE(tf.exit_code == 0, tf.err);
+    const auto slow = nlohmann::json::parse(tf.out);
+    size_t advised = 0;
+    for (const auto& row : slow["findings"]) {
+      if (!row["recommendation"].is_object()) continue;
+      CHECK(row["recommendation"]["code"]["pytorch"].is_null());
+      advised += row["recommendation"]["code"]["tf.data"].is_string() ? 1U : 0U;
+    }
+    CHECK(advised >= 2);
+  }
+
+  TEST_CASE("workers in other processes are not known") {
+    const ProgramResult run =
+        RunStallscope({"analyze", Sample("pytorch_workers_2.json.gz"), "--format", "json"});
+    REQUIRE_MESSAGE(run.exit_code == 0, run.err);
+    const auto report = nlohmann::json::parse(run.out);
+    REQUIRE(report["stages"].size() == 1);
+    CHECK(report["stages"][0]["parallelism"].is_null());
+    CHECK(report["stages"][0]["queue"]["capacity"].is_null());
+    const ProgramResult text = RunStallscope({"analyze", Sample("pytorch_workers_2.json.gz")});
+    CHECK_FALSE(Has(text.out, " of 0"));
+  }
+}
