@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/findings/advice/advice.h"
 #include "analyzer/findings/capacity.h"
+#include "analyzer/findings/facts.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/findings.h"
 
@@ -42,6 +44,16 @@ Patch Setting(std::string path, Value value) {
   Patch patch;
   patch.changes.emplace_back(SetTo(std::move(path), value));
   return patch;
+}
+
+// Sets a knob of this stage: by the run's spec, or by the one that stands for its stages. Empty
+// where neither has the stage, or its kind has no such knob: the advice stays in words.
+template <class Value>
+Patch StageSetting(const Case& c, StageId stage, std::string_view knob, Value value) {
+  const Spec* const spec = ChangeableSpec(c);
+  if (spec == nullptr || !stage.known()) return {};
+  Patch patch = Setting(std::string(c.run.NameOf(stage)) + "." + std::string(knob), value);
+  return Apply(*spec, patch).ok() ? patch : Patch();
 }
 
 }  // namespace stallscope::findings

@@ -146,13 +146,6 @@ const Spec* ChangeableSpec(const Case& c) {
   return c.stages.has_value() ? &*c.stages : nullptr;
 }
 
-bool IsChangeable(const Case& c, StageId stage) {
-  const Spec* const spec = ChangeableSpec(c);
-  if (spec == nullptr || !stage.known()) return false;
-  return std::any_of(spec->stages.begin(), spec->stages.end(),
-                     [&](const StageSpec& known) { return known.name == c.run.NameOf(stage); });
-}
-
 StageId StageNamed(const Case& c, std::string_view name) {
   for (const auto& stage : c.run.stages) {
     if (stage.name == name) return stage.id;

@@ -32,8 +32,6 @@ bool HasOwnThreads(const Case& c, StageId stage);
 // What a patch is made to: the run's spec, or the one that stands for its stages. Null without
 // both.
 const Spec* ChangeableSpec(const Case& c);
-// Whether a patch can name this stage.
-bool IsChangeable(const Case& c, StageId stage);
 // None where no stage has this name.
 StageId StageNamed(const Case& c, std::string_view name);
 // Every stage of the run but the trainer, each behind its inputs; of equals the lowest id first.

@@ -39,9 +39,10 @@ void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
                                                     [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
-  Draft draft = About("batch-size", c, batch, share,
-                      fmt::format("{} of step time is spent once a step, for {}", Percent(share),
-                                  known ? fmt::format("{} samples", now) : "one batch"));
+  Draft draft =
+      About("batch-size", c, batch, share,
+            fmt::format("{} of step time is spent once a step, {}", Percent(share),
+                        known ? fmt::format("for {} samples", now) : "whatever its batch"));
   Show(draft, Evidence::Kind::kStep,
        fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
                    Percent(Share(c, Category::kCommunication))));

@@ -45,10 +45,7 @@ void LoaderWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
       Recommend(draft,
                 fmt::format("load in processes beside it: num_workers={}, persistent_workers=True",
                             workers),
-                !c.spec.has_value() && IsChangeable(c, stage.id)
-                    ? Setting(stage.name + ".parallelism", workers)
-                    : Patch(),
-                WithWorkers(stage.id, workers));
+                StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
       drafts.push_back(std::move(draft));
       continue;
     }

@@ -52,10 +52,8 @@ void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts)
                        role == StageRole::kBatch ? "a batch" : "an element"));
     }
     draft.words.value = std::to_string(workers);
-    const bool knob = IsChangeable(c, stage.id);
     Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),
-              knob ? Setting(stage.name + ".parallelism", workers) : Patch(),
-              WithWorkers(stage.id, workers));
+              StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
     SetMemory(c, role, workers - now, draft);
     drafts.push_back(std::move(draft));
   }

@@ -41,11 +41,8 @@ void Order(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(share), stage.name));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: finished elements held{}", stage.name, LongestHold(c, stage.id)));
-    const bool knob = As<MapSpec>(c, stage.id) != nullptr ||
-                      As<SourceSpec>(c, stage.id) != nullptr ||
-                      (!c.spec.has_value() && IsChangeable(c, stage.id));
     Recommend(draft, fmt::format("let {} hand elements on as they are finished", stage.name),
-              knob ? Setting(stage.name + ".deterministic", false) : Patch(),
+              StageSetting(c, stage.id, "deterministic", false),
               NotHeld(share / BlamedOn(c, Cause::kOrder)));
     drafts.push_back(std::move(draft));
   }

@@ -32,10 +32,12 @@ bool Throttled(const Case& c, const SourceSpec& source) {
   return c.attribution.cpu.read_bytes_per_s.value_or(limit) >= kFullDeviceUse * limit;
 }
 
-Patch Readers(const std::string& name, const SourceSpec& source, int64_t readers) {
-  Patch patch = Setting(name + ".parallelism", readers);
-  if (!source.cycle_length.automatic && source.cycle_length.value < readers) {
-    patch.changes.emplace_back(SetTo(name + ".cycle_length", readers));
+Patch Readers(const Case& c, StageId stage, int64_t readers) {
+  const auto* source = As<SourceSpec>(c, stage);
+  if (source == nullptr) return StageSetting(c, stage, "parallelism", readers);
+  Patch patch = Setting(NameOf(c, stage) + ".parallelism", readers);
+  if (!source->cycle_length.automatic && source->cycle_length.value < readers) {
+    patch.changes.emplace_back(SetTo(NameOf(c, stage) + ".cycle_length", readers));
   }
   return patch;
 }
@@ -65,10 +67,7 @@ void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) 
                      Percent(use->utilization), Duration(use->service_ns.mean)));
     draft.words.value = std::to_string(readers);
     Recommend(draft, fmt::format("read with {} workers from as many files at a time", readers),
-              source != nullptr           ? Readers(stage.name, *source, readers)
-              : IsChangeable(c, stage.id) ? Setting(stage.name + ".parallelism", readers)
-                                          : Patch(),
-              WithWorkers(stage.id, readers));
+              Readers(c, stage.id, readers), WithWorkers(stage.id, readers));
     const double bytes = 2 * BytesOfElement(c) * static_cast<double>(readers - now);
     if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
     drafts.push_back(std::move(draft));
