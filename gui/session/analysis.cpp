@@ -4,33 +4,12 @@
 #include <utility>
 
 #include "analyzer/attribution/partition.h"
-#include "analyzer/findings/findings.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/ranks.h"
-#include "analyzer/spec/spec_json.h"
 #include "replay/sweep/measured_gains.h"
-#include "replay/whatif/price.h"
-#include "replay/workload/foreign_spec.h"
+#include "replay/whatif/report_on.h"
 
 namespace stallscope::session {
-namespace {
-
-report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
-                        bool price) {
-  const findings::Verdict verdict = findings::Judge(run, attribution);
-  findings::Case c{run, attribution, verdict, std::nullopt};
-  auto spec = ReadSpec(run.info.spec_json, run.path);
-  if (spec.ok()) {
-    c.spec = std::move(spec).value();
-  } else if (run.imported()) {
-    c.stages = replay::SpecOfStages(run, attribution).spec;
-  }
-  report::Report report = report::MakeReport(run, attribution, verdict, findings::Find(c, price));
-  if (price) replay::Price(report, run, attribution);
-  return report;
-}
-
-}  // namespace
 
 Result<model::Run> ReadRun(const std::vector<std::string>& paths,
                            const model::OnProgress& on_progress) {
@@ -51,14 +30,14 @@ Analysis Analyse(const model::Run& run, unsigned threads) {
   Analysis analysis;
   auto attribution = attribution::Attribute(run, threads);
   analysis.report =
-      std::make_shared<const report::Report>(ReportOn(run, attribution, /*price=*/false));
+      std::make_shared<const report::Report>(replay::ReportOn(run, attribution, /*price=*/false));
   analysis.attribution = std::make_shared<const attribution::Attribution>(std::move(attribution));
   return analysis;
 }
 
 std::shared_ptr<const report::Report> PricedReport(const model::Run& run,
                                                    const attribution::Attribution& attribution) {
-  report::Report report = ReportOn(run, attribution, /*price=*/true);
+  report::Report report = replay::ReportOn(run, attribution, /*price=*/true);
   if (const auto sweep = replay::FindVerification(run)) {
     replay::SetMeasuredGains(*sweep, report);
   }
@@ -70,7 +49,7 @@ Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads) {
   analysis.range = range;
   auto attribution = attribution::AttributeRange(run, range.start_ns, range.end_ns, threads);
   analysis.report =
-      std::make_shared<const report::Report>(ReportOn(run, attribution, /*price=*/false));
+      std::make_shared<const report::Report>(replay::ReportOn(run, attribution, /*price=*/false));
   analysis.attribution = std::make_shared<const attribution::Attribution>(std::move(attribution));
   return analysis;
 }
