@@ -2,9 +2,9 @@
 // of the same kernels run one by one.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
 
+#include "collectors/device/gelu.h"
 #include "collectors/device/host_kernels.h"
 #include "collectors/device/narrow_float.h"
 
@@ -14,35 +14,6 @@ namespace {
 // Values in flight: a block of each result stays in the first-level cache.
 constexpr int64_t kBlock = 512;
 using BlockValues = std::array<float, kBlock>;
-
-// tanh as a quotient of polynomials (Eigen's, after Cephes): within 3 ulp, and the compiler makes
-// vectors of it, which it cannot of a call to tanhf.
-inline float Tanh(float x) {
-  const float c = std::min(std::max(x, -7.9f), 7.9f);
-  const float s = c * c;
-  float p = -2.76076847742355e-16f;
-  p = p * s + 2.00018790482477e-13f;
-  p = p * s + -8.60467152213735e-11f;
-  p = p * s + 5.12229709037114e-08f;
-  p = p * s + 1.48572235717979e-05f;
-  p = p * s + 6.37261928875436e-04f;
-  p = p * s + 4.89352455891786e-03f;
-  float q = 1.19825839466702e-06f;
-  q = q * s + 1.18534705686654e-04f;
-  q = q * s + 2.26843463243900e-03f;
-  q = q * s + 4.89352518554385e-03f;
-  return c * p / q;
-}
-
-constexpr float kRoot = 0.7978845608f;  // sqrt(2 / pi)
-constexpr float kCube = 0.044715f;
-
-inline float Gelu(float x) { return 0.5f * x * (1.0f + Tanh(kRoot * (x + kCube * x * x * x))); }
-
-inline float GeluSlope(float x) {
-  const float t = Tanh(kRoot * (x + kCube * x * x * x));
-  return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * kRoot * (1.0f + 3.0f * kCube * x * x);
-}
 
 // An operand's values [start, start + count), widened where they are narrow. `period`: how often
 // it repeats; a bias has as many values as a row.
@@ -64,10 +35,10 @@ void Apply(Kernel kernel, const float* __restrict a, const float* __restrict b,
            float* __restrict out, int64_t count) {
   switch (kernel) {
     case Kernel::kGelu:
-      for (int64_t i = 0; i < count; ++i) out[i] = Gelu(a[i]);
+      for (int64_t i = 0; i < count; ++i) out[i] = GeluOf(a[i]);
       return;
     case Kernel::kGeluBackward:
-      for (int64_t i = 0; i < count; ++i) out[i] = b[i] * GeluSlope(a[i]);
+      for (int64_t i = 0; i < count; ++i) out[i] = b[i] * GeluSlopeOf(a[i]);
       return;
     case Kernel::kAddBias:
     case Kernel::kAdd:

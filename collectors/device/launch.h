@@ -53,8 +53,7 @@ enum class Kernel : uint8_t {
   kMeanPool,          // x [i0,i1,i2]: out [i0,i2]
   kMeanPoolBackward,  // gradient [i0,i2]: out [i0,i1,i2]
   // logits [i0,i1], labels; out: the logits' gradient of the mean over i2 samples, times the
-  // state's
-  // loss scale. Loss (the sum over i0 samples / i2) and correct answers go to the state.
+  // state's loss scale. Loss (the sum over i0 samples / i2) and correct answers go to the state.
   kSoftmaxCrossEntropy,
   kZero,         // out = 0
   kBeginStep,    // state: a new step
@@ -68,8 +67,8 @@ enum class Kernel : uint8_t {
   kAllReduce,    // the replicas' gradients: out = their sum
   kImageOp,      // see Launch::on_host
   // a, b, bias: gemm with f0 = 1 and f1 = 0, then the bias; where i6 is 1 out[0] is the gelu of
-  // that,
-  // and out[1] takes it before. Nothing is rounded between them, unless a backend does it in steps.
+  // that, and out[1] takes it before. Nothing is rounded between them, unless a backend does it in
+  // steps.
   kDense,
   // Of devices that say that they have them (Capabilities::image_kernels).
   // images [i0,i1,i2,i3], regions (int32, five for each image: x, y, width, height, 1 where it is

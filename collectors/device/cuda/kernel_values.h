@@ -5,14 +5,12 @@
 
 #include <cstdint>
 
+#include "collectors/device/gelu.h"
 #include "collectors/device/launch.h"
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#define STALLSCOPE_BODY __host__ __device__ __forceinline__
-#else
-#define STALLSCOPE_BODY inline
 #endif
 
 // Of the host's pass; the device has instructions for it.
@@ -90,36 +88,6 @@ STALLSCOPE_BODY float RoundTo(Type type, float value) {
   if (type == Type::kBfloat16) return FromBfloat16(ToBfloat16(value));
 #endif
   return value;
-}
-
-// The host device's tanh, by the same polynomials.
-STALLSCOPE_BODY float TanhOf(float x) {
-  const float c = x < -7.9f ? -7.9f : x > 7.9f ? 7.9f : x;
-  const float s = c * c;
-  float p = -2.76076847742355e-16f;
-  p = p * s + 2.00018790482477e-13f;
-  p = p * s + -8.60467152213735e-11f;
-  p = p * s + 5.12229709037114e-08f;
-  p = p * s + 1.48572235717979e-05f;
-  p = p * s + 6.37261928875436e-04f;
-  p = p * s + 4.89352455891786e-03f;
-  float q = 1.19825839466702e-06f;
-  q = q * s + 1.18534705686654e-04f;
-  q = q * s + 2.26843463243900e-03f;
-  q = q * s + 4.89352518554385e-03f;
-  return c * p / q;
-}
-
-constexpr float kGeluRoot = 0.7978845608f;  // sqrt(2 / pi)
-constexpr float kGeluCube = 0.044715f;
-
-STALLSCOPE_BODY float GeluOf(float x) {
-  return 0.5f * x * (1.0f + TanhOf(kGeluRoot * (x + kGeluCube * x * x * x)));
-}
-STALLSCOPE_BODY float GeluSlopeOf(float x) {
-  const float t = TanhOf(kGeluRoot * (x + kGeluCube * x * x * x));
-  return 0.5f * (1.0f + t) +
-         0.5f * x * (1.0f - t * t) * kGeluRoot * (1.0f + 3.0f * kGeluCube * x * x);
 }
 
 }  // namespace stallscope::device::cuda

@@ -144,16 +144,16 @@ uint64_t CuptiNow() { return static_cast<uint64_t>(MonotonicNs()) - 500'000'000;
 
 struct Collected {
   FakeCupti cupti;
-  CuptiLibrary library;
+  CuptiLibrary functions;
   std::shared_ptr<test::KeptTracks> tracks = std::make_shared<test::KeptTracks>();
   double ticks_per_ns = TicksPerNs();
 
   Collected() {
     fake = &cupti;
-    library = FakeLibrary();
+    functions = FakeLibrary();
   }
   std::shared_ptr<ActivityCollector> Start() {
-    auto started = StartCollector(library, tracks, ticks_per_ns);
+    auto started = StartCollector(functions, tracks, ticks_per_ns);
     REQUIRE(started.ok());
     return std::move(started).value();
   }
@@ -280,7 +280,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a refusal says why, and leaves nothing switched on") {
     Collected c;
     c.cupti.refused = CUPTI_ACTIVITY_KIND_MEMSET;
-    const auto refused = StartCollector(c.library, c.tracks, c.ticks_per_ns);
+    const auto refused = StartCollector(c.functions, c.tracks, c.ticks_per_ns);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().kind == ErrorKind::kRun);
     CHECK(refused.error().Line().find("CUPTI is refused: insufficient privileges") !=
