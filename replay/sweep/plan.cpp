@@ -18,24 +18,24 @@ std::optional<double> RateOf(const Point& point) {
   return std::nullopt;
 }
 
-struct Helper {
+struct Winner {
   double gain = 1;
   Patch patch;
 };
 
 // Those that gained, the best first.
-std::vector<Helper> Helpers(const Sweep& sweep) {
-  std::vector<Helper> helpers;
+std::vector<Winner> Winners(const Sweep& sweep) {
+  std::vector<Winner> winners;
   const auto base = RateOf(BaseOf(sweep));
-  if (!base.has_value() || !(*base > 0)) return helpers;
+  if (!base.has_value() || !(*base > 0)) return winners;
   for (const Point& point : sweep.points) {
     const auto rate = RateOf(point);
     if (!point.patch || !rate || !point.error.empty() || *rate < kWorthIt * *base) continue;
-    helpers.push_back({*rate / *base, *point.patch});
+    winners.push_back({*rate / *base, *point.patch});
   }
-  std::stable_sort(helpers.begin(), helpers.end(),
-                   [](const Helper& a, const Helper& b) { return a.gain > b.gain; });
-  return helpers;
+  std::stable_sort(winners.begin(), winners.end(),
+                   [](const Winner& a, const Winner& b) { return a.gain > b.gain; });
+  return winners;
 }
 
 // The point that has the spec's own values; found without making every point's spec.
@@ -113,8 +113,8 @@ void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep)
   if (std::any_of(sweep.points.begin(), sweep.points.end(), combined_before)) return;
   Spec combined = spec;
   size_t taken = 0;
-  for (const Helper& helper : Helpers(sweep)) {
-    auto with = Apply(combined, helper.patch);
+  for (const Winner& winner : Winners(sweep)) {
+    auto with = Apply(combined, winner.patch);
     if (!with.ok() || with.value() == combined) continue;
     if (taken > 0 && SpeaksAgainst(predictor, combined, with.value())) continue;
     combined = std::move(with).value();
