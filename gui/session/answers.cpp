@@ -120,7 +120,7 @@ void Answers::On(const intent::SelectSpanRows& select) {
                       [this, table = open->spans, list = listing.list, first = listing.first,
                        last = listing.last](Ticket& job) {
                         const auto statistics = std::make_shared<const DurationStatistics>(
-                            StatisticsOf(*table, *list, first, last));
+                            StatisticsOf(*table, list->rows, first, last));
                         job.HandOver([this, list, first, last, statistics] {
                           --pending_;
                           SpanListing& now = desk_.state.spans;

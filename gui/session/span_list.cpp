@@ -136,8 +136,10 @@ void ForEachDuration(const SpanTable& table, const Column<SpanRowNumber>& rows, 
   });
 }
 
-DurationStatistics Summed(const SpanTable& table, const Column<SpanRowNumber>& rows, size_t first,
-                          size_t last, unsigned threads) {
+}  // namespace
+
+DurationStatistics StatisticsOf(const SpanTable& table, const Column<SpanRowNumber>& rows,
+                                size_t first, size_t last, unsigned threads) {
   DurationStatistics result;
   last = std::min(last, rows.size());
   if (first >= last) return result;
@@ -164,13 +166,6 @@ DurationStatistics Summed(const SpanTable& table, const Column<SpanRowNumber>& r
   return result;
 }
 
-}  // namespace
-
-DurationStatistics StatisticsOf(const SpanTable& table, const SpanList& list, size_t first,
-                                size_t last, unsigned threads) {
-  return Summed(table, list.rows, first, last, threads);
-}
-
 Result<SpanList> ListSpans(const SpanTable& table, const SpanQuery& query,
                            const std::atomic<bool>& cancelled, unsigned threads) {
   STALLSCOPE_ASSIGN_OR_RETURN(const SpanFilter filter,
@@ -179,7 +174,7 @@ Result<SpanList> ListSpans(const SpanTable& table, const SpanQuery& query,
   list.query = query;
   list.rows = Filtered(table, filter, query.range, cancelled, threads);
   // Before they are sorted: as they stand now they lie side by side in memory.
-  if (!cancelled) list.statistics = Summed(table, list.rows, 0, list.rows.size(), threads);
+  if (!cancelled) list.statistics = StatisticsOf(table, list.rows, 0, list.rows.size(), threads);
   SortRows(table, query.sort, query.descending, cancelled, threads, list.rows);
   if (cancelled) {
     list.rows.clear();

@@ -104,8 +104,8 @@ Result<SpanList> ListSpans(const SpanTable& table, const SpanQuery& query,
                            const std::atomic<bool>& cancelled, unsigned threads = 2);
 
 // Of some rows of a list: those from `first` to before `last`.
-DurationStatistics StatisticsOf(const SpanTable& table, const SpanList& list, size_t first,
-                                size_t last, unsigned threads = 2);
+DurationStatistics StatisticsOf(const SpanTable& table, const Column<SpanRowNumber>& rows,
+                                size_t first, size_t last, unsigned threads = 2);
 
 }  // namespace stallscope::session
 

@@ -116,11 +116,10 @@ CompareSide SideOf(const session::OpenRun& open, session::Range visible, int col
     }
     if (entry.depth != kAllDepths && entry.depth > 0) continue;
     entry.depth = kAllDepths;
-    DrawnLane drawn = DrawLane(picture, entry);
-    side.rows.push_back({entry.kind, entry.key, entry.name, entry.detail, 0, false, false, y,
-                         entry.height, entry.track, entry.stage, entry.index, entry.depth,
-                         std::move(drawn.texels), std::move(drawn.series),
-                         std::move(drawn.labels)});
+    // Nothing is folded or unfolded here.
+    entry.group = false;
+    entry.collapsed = false;
+    side.rows.push_back(RowOf(entry, y, DrawLane(picture, entry)));
     y += entry.height;
   }
   constexpr int kTicks = 4;

@@ -236,4 +236,25 @@ DrawnLane DrawLane(const LanePicture& picture, const LanePlan::Entry& entry) {
   return drawn;
 }
 
+LaneRow RowOf(const LanePlan::Entry& entry, float y, DrawnLane drawn) {
+  LaneRow row;
+  row.kind = entry.kind;
+  row.key = entry.key;
+  row.name = entry.name;
+  row.detail = entry.detail;
+  row.indent = entry.indent;
+  row.group = entry.group;
+  row.collapsed = entry.collapsed;
+  row.y = y;
+  row.height = entry.height;
+  row.track = entry.track;
+  row.stage = entry.stage;
+  row.index = entry.index;
+  row.depth = entry.depth;
+  row.texels = std::move(drawn.texels);
+  row.series = std::move(drawn.series);
+  row.labels = std::move(drawn.labels);
+  return row;
+}
+
 }  // namespace stallscope::viewmodel

@@ -26,6 +26,8 @@ struct LanePicture {
 };
 
 DrawnLane DrawLane(const LanePicture& picture, const LanePlan::Entry& entry);
+// The row of an entry at this height, with what was drawn for it.
+LaneRow RowOf(const LanePlan::Entry& entry, float y, DrawnLane drawn);
 
 // The lane that a row shows; null for groups, queues and counters.
 const timeline::LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId track,

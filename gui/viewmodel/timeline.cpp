@@ -279,11 +279,7 @@ class TimelineBuilder::Impl {
       const LanePlan::Entry& entry = plan_.entries[i];
       if (visible[next] == i) {
         ++next;
-        const std::shared_ptr<const DrawnLane>& lane = lanes_.at(NameOf(entry));
-        model.rows.push_back({entry.kind, entry.key, entry.name, entry.detail, entry.indent,
-                              entry.group, entry.collapsed, y, entry.height, entry.track,
-                              entry.stage, entry.index, entry.depth, lane->texels, lane->series,
-                              lane->labels});
+        model.rows.push_back(RowOf(entry, y, *lanes_.at(NameOf(entry))));
       }
       y += entry.height;
     }

@@ -8,9 +8,9 @@ namespace stallscope::views {
 
 // Times along the upper edge, a line down from each.
 void DrawRuler(ImDrawList& list, const TimelinePlace& place);
-// Stalls: hatched over all lanes.
 // How much of a stall's colour lies over each column of the lanes: FillStrip mixes it in.
 std::vector<uint8_t> TintsOf(const viewmodel::TimelineModel& model);
+// Stalls: hatched over all lanes.
 void DrawStallBands(ImDrawList& list, const TimelinePlace& place);
 // The blame chain and the path of an element: framed pieces on their lanes, joined in order.
 void DrawChains(ImDrawList& list, const TimelinePlace& place);

@@ -149,10 +149,10 @@ TEST_SUITE("fast") {
     uint64_t binned = 0;
     for (const uint64_t bin : list.statistics.histogram) binned += bin;
     CHECK(binned == 9);
-    const DurationStatistics part = StatisticsOf(table, list, 7, 100);
+    const DurationStatistics part = StatisticsOf(table, list.rows, 7, 100);
     CHECK(part.count == 2);
     CHECK(part.mean_ns == doctest::Approx(8'500));
-    CHECK(StatisticsOf(table, list, 5, 5).count == 0);
+    CHECK(StatisticsOf(table, list.rows, 5, 5).count == 0);
   }
 
   TEST_CASE("a query that is cancelled gives nothing") {
