@@ -115,7 +115,7 @@ void DrawActions(const FindingCard& card, bool busy, Intents& intents) {
   }
 }
 
-void DrawCode(const FindingCard& card) {
+void DrawCode(const FindingCard& card, float width) {
   Look& look = TheLook();
   if (card.code.empty() || !card.selected) return;
   const auto chosen = std::find_if(card.code.begin(), card.code.end(), [&](const auto& entry) {
@@ -130,7 +130,6 @@ void DrawCode(const FindingCard& card) {
   }
   const InFont mono(look.fonts.mono);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
   const float pad = look.Px(8);
   const float high = ParagraphHeight(shown.second, width - 2 * pad) + 2 * pad;
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + high}, look.colors.window,
@@ -176,7 +175,7 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
   DrawGains(card);
   if (card.selected) DrawEvidence(card, intents);
   if (!card.advice.empty()) DrawActions(card, busy, intents);
-  DrawCode(card);
+  DrawCode(card, width - 2 * pad);
   ImGui::PopItemWidth();
   ImGui::PopTextWrapPos();
   ImGui::EndGroup();

@@ -82,9 +82,13 @@ act "M kept the place" key m
 act "F fitted" key f
 act "the wheel zoomed" mousemove 900 500 click 4
 xdotool mousemove 1599 899
-act "a stall was clicked" mousemove 900 200 click 1
+act "the pointer came onto the device's lane" mousemove 900 140
+act "a stall was clicked" click 1
 act "Esc left it" mousemove 1599 899 key Escape
 act "the findings were shown" key 6
+act "a finding was opened" mousemove 900 110 click 1
+act "its evidence was followed" mousemove 450 196 click 1
+xdotool mousemove 1599 899
 act "the palette opened" key ctrl+shift+p
 act "and closed" key Escape
 act "the help opened" key question
