@@ -47,13 +47,15 @@ Patch Setting(std::string path, Value value) {
 }
 
 // Sets a knob of this stage: by the run's spec, or by the one that stands for its stages. Empty
-// where neither has the stage, or its kind has no such knob: the advice stays in words.
+// where neither has the stage, where its kind has no such knob, and where the knob stands so
+// already: the advice stays in words.
 template <class Value>
 Patch StageSetting(const Case& c, StageId stage, std::string_view knob, Value value) {
   const Spec* const spec = ChangeableSpec(c);
   if (spec == nullptr || !stage.known()) return {};
   Patch patch = Setting(std::string(c.run.NameOf(stage)) + "." + std::string(knob), value);
-  return Apply(*spec, patch).ok() ? patch : Patch();
+  const auto changed = Apply(*spec, patch);
+  return changed.ok() && !(changed.value() == *spec) ? patch : Patch();
 }
 
 }  // namespace stallscope::findings
