@@ -9,9 +9,9 @@
 
 namespace stallscope::replay {
 
-// Verdict and findings of the run, or of the part that the attribution is of. Patches are made to the
-// run's spec, or to one that stands for the stages of a run that brought none. With `price` false no
-// gain is computed.
+// Verdict and findings of the run, or of the part that the attribution is of. Patches are made to
+// the run's spec, or to one that stands for the stages of a run that brought none. With `price`
+// false no gain is computed.
 report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
                         bool price);
 
