@@ -90,11 +90,19 @@ class Ring {
     return true;
   }
 
-  // What was pushed and not popped, at some moment during the call.
+  // What was pushed and not popped, at some moment during the call; of a queue that is popped from
+  // all the time no more than it can hold.
   uint64_t depth() const {
-    const uint64_t popped = popped_.load(std::memory_order_relaxed);
-    const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
-    return pushed > popped ? pushed - popped : 0;
+    uint64_t popped = popped_.load(std::memory_order_acquire);
+    for (int tries = 0;; ++tries) {
+      const uint64_t pushed = pushed_.load(std::memory_order_acquire);
+      // What was popped between the two looks would count as if it were still there.
+      const uint64_t now = popped_.load(std::memory_order_acquire);
+      if (now == popped || tries == kMostLooks) {
+        return std::min(pushed > popped ? pushed - popped : 0, most_);
+      }
+      popped = now;
+    }
   }
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint64_t most() const { return most_; }
@@ -129,6 +137,8 @@ class Ring {
     const uint64_t limit = limit_.load(std::memory_order_relaxed);
     if (limit - std::min(limit, depth()) >= std::max<uint64_t>(limit / 4, 1)) room_.Wake();
   }
+
+  static constexpr int kMostLooks = 3;
 
   template <class Ready>
   void Blocked(Parking& parking, trace::WaitCause cause, Ready ready,
