@@ -42,7 +42,7 @@ uint64_t NumberAtEnd(std::string_view text) {
 Collector::Collector(const std::string& path)
     : builder_(path, "chrome"),
       lanes_(builder_),
-      streams_(builder_),
+      device_(builder_),
       async_(builder_, lanes_),
       tensorflow_(builder_) {}
 
@@ -106,12 +106,6 @@ Kind Collector::KindOfEvent(const Event& event) {
   return static_cast<Kind>(kind);
 }
 
-trace::StringId Collector::TextOf(std::string_view name) {
-  uint32_t& id = texts_.At(name, 0);
-  if (id == TextTable::kNew) id = builder_.Intern(Unescaped(name)).value;
-  return trace::StringId{id};
-}
-
 Collector::Named Collector::NamedOf(std::string_view name, Kind kind) {
   uint32_t& place = names_.At(name, static_cast<uint8_t>(kind));
   if (place == TextTable::kNew) {
@@ -157,7 +151,7 @@ void Collector::OnComplete(const Event& event) {
   const Kind kind = KindOfEvent(event);
   if (kind != Kind::kOther) saw_pytorch_ = true;
   if (kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset) {
-    return OnDeviceWork(event, kind, *start, end);
+    return device_.Add(event, kind, *start, end);
   }
   // The profiler's own bracket around everything.
   if (kind == Kind::kProfiler && event.category == "Trace") return;
@@ -169,10 +163,7 @@ void Collector::OnComplete(const Event& event) {
   const Named named = NamedOf(event.name, kind);
   if (named.special != Special::kNone) OnSpecial(event, named.special, lane, *start, end);
   builder_.AddSpan(lanes_.Detail(lane), named.span_class, *start, end);
-  if (kind == Kind::kRuntime) {
-    const uint64_t correlation = DeviceWorkOf(event).correlation;
-    if (correlation != 0) launches_.Add(correlation, *start);
-  }
+  if (kind == Kind::kRuntime) device_.AddCall(event, *start);
 }
 
 void Collector::OnSpecial(const Event& event, Special special, uint32_t lane, int64_t start_ns,
@@ -194,36 +185,6 @@ void Collector::OnSpecial(const Event& event, Special special, uint32_t lane, in
   builder_.AddBatchWait(track, stage, start_ns, end_ns, !elsewhere);
 }
 
-void Collector::OnDeviceWork(const Event& event, Kind kind, int64_t start_ns, int64_t end_ns) {
-  saw_stream_work_ = true;
-  const DeviceWork work = DeviceWorkOf(event);
-  const TrackId track = streams_.Of(work);
-  if (kind == Kind::kMemset) {
-    builder_.AddSpan(track, NamedOf(event.name, kind).span_class, start_ns, end_ns);
-    return;
-  }
-  if (kind == Kind::kKernel) {
-    trace::Kernel kernel;
-    kernel.start_ns = start_ns;
-    kernel.end_ns = end_ns;
-    kernel.correlation = work.correlation;
-    kernel.graph = work.graph;
-    kernel.track = track;
-    kernel.name = TextOf(event.name);
-    return builder_.Add(kernel);
-  }
-  const CopyKind what = CopyKindOf(event.name);
-  trace::Copy copy;
-  copy.start_ns = start_ns;
-  copy.end_ns = end_ns;
-  copy.correlation = work.correlation;
-  copy.bytes = work.bytes;
-  copy.track = track;
-  copy.direction = what.direction;
-  copy.memory = what.memory;
-  builder_.Add(copy);
-}
-
 void Collector::OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning meaning,
                              int64_t start_ns, int64_t end_ns) {
   if (meaning.role == LaneRole::kStepNumbers) {
@@ -242,43 +203,13 @@ void Collector::OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning mean
                      end_ns);
     return;
   }
-  const std::string device = std::to_string(meaning.device);
   const Process& process = lanes_.process(lanes_[lane].process);
   const size_t stream = process.name.find("/stream:");
   // TF1 deals out one stream's overlapping rows to several threads.
   const std::string name = stream == std::string::npos
                                ? lanes_[lane].name
                                : process.name.substr(stream + 1) + "." + lanes_[lane].thread;
-  DeviceWork work = DeviceWorkOf(event);
-  work.device = device;
-  work.stream = name;
-  const TrackId track = streams_.Of(work);
-  saw_stream_work_ = true;
-  const bool copies = StartsWith(event.name, "MEMCPY") || StartsWith(event.name, "Memcpy");
-  if (StartsWith(event.name, "Memset") || StartsWith(event.name, "MEMSET")) {
-    builder_.AddSpan(track, NamedOf(event.name, Kind::kMemset).span_class, start_ns, end_ns);
-  } else if (copies) {
-    trace::Copy copy;
-    copy.start_ns = start_ns;
-    copy.end_ns = end_ns;
-    copy.correlation = work.correlation;
-    copy.track = track;
-    copy.direction = CopyKindOf(event.name).direction;
-    ForEachArgument(event, [&](std::string_view key, size_t place) {
-      if (key == "memcpy_details" || key == "details") {
-        TakeCopyDetails(event.text->ScalarAt(place).text, copy);
-      }
-    });
-    builder_.Add(copy);
-  } else {
-    trace::Kernel kernel;
-    kernel.start_ns = start_ns;
-    kernel.end_ns = end_ns;
-    kernel.correlation = work.correlation;
-    kernel.track = track;
-    kernel.name = TextOf(event.name);
-    builder_.Add(kernel);
-  }
+  device_.AddNamed(event, meaning.device, name, start_ns, end_ns);
 }
 
 void Collector::OnBegin(const Event& event) {
@@ -369,24 +300,15 @@ void Collector::OnMetadata(const Event& event) {
   }
 }
 
-void Collector::JoinLaunches() {
-  launches_.Close();
-  const auto join = [&](auto& row) {
-    if (row.correlation != 0) row.enqueued_ns = launches_.StartOf(row.correlation, row.start_ns);
-  };
-  for (trace::Kernel& kernel : builder_.kernels()) join(kernel);
-  for (trace::Copy& copy : builder_.copies()) join(copy);
-}
-
 void Collector::DescribeDevice() {
   trace::DeviceInfo& device = builder_.info().device;
-  if (!saw_stream_work_) {
+  if (!device_.any()) {
     device.kind = "host";
     return;
   }
   device.kind = "gpu";
   device.driver = head_.driver;
-  for (const uint32_t id : streams_.devices()) {
+  for (const uint32_t id : device_.devices()) {
     const auto found = head_.devices.find(id);
     if (found == head_.devices.end()) continue;
     device.name = found->second.name;
@@ -441,7 +363,7 @@ void Collector::SayLimits() {
 
 model::Run Collector::Finish() {
   CloseOpenSpans();
-  JoinLaunches();
+  device_.JoinLaunches();
   lanes_.NameTracks();
   DescribeRun();
   if (saw_tensorflow_) derived_marks_ = tensorflow_.Finish(lanes_, std::move(derived_marks_));

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "analyzer/importers/chrome/async_spans.h"
-#include "analyzer/importers/chrome/device_streams.h"
+#include "analyzer/importers/chrome/device_rows.h"
 #include "analyzer/importers/chrome/document.h"
 #include "analyzer/importers/chrome/head.h"
 #include "analyzer/importers/chrome/kind.h"
 #include "analyzer/importers/chrome/lanes.h"
-#include "analyzer/importers/chrome/launches.h"
 #include "analyzer/importers/chrome/tensorflow_host.h"
 #include "analyzer/importers/chrome/tensorflow_lanes.h"
 #include "analyzer/importers/chrome/text_table.h"
@@ -48,7 +47,6 @@ class Collector final : public DocumentVisitor {
   };
 
   void OnComplete(const Event& event);
-  void OnDeviceWork(const Event& event, Kind kind, int64_t start_ns, int64_t end_ns);
   void OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning meaning, int64_t start_ns,
                     int64_t end_ns);
   void OnSpecial(const Event& event, Special special, uint32_t lane, int64_t start_ns,
@@ -61,11 +59,9 @@ class Collector final : public DocumentVisitor {
 
   Kind KindOfEvent(const Event& event);
   Named NamedOf(std::string_view name, Kind kind);
-  trace::StringId TextOf(std::string_view name);
   LaneMeaning MeaningOfLane(uint32_t lane);
   std::optional<int64_t> TimeOf(std::string_view text);
   void CloseOpenSpans();
-  void JoinLaunches();
   void DescribeRun();
   void DescribeDevice();
   void SayLimits();
@@ -73,10 +69,9 @@ class Collector final : public DocumentVisitor {
   RunBuilder builder_;
   Head head_;
   Lanes lanes_;
-  DeviceStreams streams_;
+  DeviceRows device_;
   AsyncSpans async_;
   TensorFlowHost tensorflow_;
-  Launches launches_;
   std::vector<Occurrence> compilations_;  // of torch.compile
   std::vector<StepMark> marks_;
   std::vector<StepMark> derived_marks_;  // of TensorFlow's line "Steps"
@@ -84,7 +79,6 @@ class Collector final : public DocumentVisitor {
   TextTable kinds_;
   TextTable names_;
   std::vector<Named> named_;  // by the value in names_
-  TextTable texts_;
   TextTable counters_;
   std::vector<std::optional<LaneMeaning>> meanings_;  // by lane
   std::map<std::string, std::string> thread_names_;
@@ -95,7 +89,6 @@ class Collector final : public DocumentVisitor {
   bool saw_tensorflow_ = false;
   bool saw_loader_ = false;
   bool loader_in_processes_ = false;
-  bool saw_stream_work_ = false;
 };
 
 }  // namespace stallscope::importers::chrome
