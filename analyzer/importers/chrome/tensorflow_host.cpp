@@ -6,6 +6,7 @@
 
 #include "analyzer/importers/chrome/json_text.h"
 #include "analyzer/importers/foreign/host_steps.h"
+#include "analyzer/trace/limits.h"
 
 namespace stallscope::importers::chrome {
 namespace {
@@ -22,104 +23,139 @@ uint64_t NumberIn(std::string_view text) {
 // "Iterator::Map": the iterator's own name, and not where it stands.
 bool IsFlat(std::string_view path) { return path.find("::") == path.rfind("::"); }
 
-}  // namespace
+// What an event's arguments say; they are called as the profiler calls its statistics.
+struct Said {
+  std::optional<uint64_t> step;
+  std::optional<std::string_view> call;  // of a tf.function, and whether it was traced for it
+  bool eager = false;
+  bool function = false;
+  uint64_t id = 0;
+  uint64_t parent = 0;
+  uint64_t produced = 0;
+  uint64_t consumed = 0;
+  std::optional<uint64_t> parallelism;
+  std::optional<uint64_t> buffer;
+  std::optional<uint64_t> batch;
+  std::optional<uint64_t> leading_size;
+  std::optional<bool> deterministic;
+};
 
-uint32_t TensorFlowHost::Keep(std::string_view text, HostRole role) {
-  std::string key(Unescaped(text));
-  if (role == HostRole::kIterator) key = IteratorPath(key);
-  const auto found = std::find(host_.names.begin(), host_.names.end(), key);
-  if (found != host_.names.end()) return static_cast<uint32_t>(found - host_.names.begin());
-  host_.names.push_back(key);
-  host_.facts.emplace_back().kind = IteratorKind(key);
-  return static_cast<uint32_t>(host_.names.size() - 1);
+void TakeArgument(std::string_view key, std::string_view value, Said& said) {
+  if (key == "id") {
+    said.id = NumberIn(value);
+  } else if (key == "parent_id") {
+    said.parent = NumberIn(value);
+  } else if (key == "_p") {
+    said.produced = NumberIn(value);
+  } else if (key == "_c") {
+    said.consumed = NumberIn(value);
+  } else if (key == "step_num") {
+    said.step = NumberIn(value);
+  } else if (key == "tf_function_call") {
+    said.call = value;
+  } else if (key == "eager_op") {
+    said.eager = true;
+  } else if (key == "is_func") {
+    said.function = value != "0" && value != "false";
+  } else if (key == "parallelism") {
+    said.parallelism = NumberIn(value);
+  } else if (key == "buffer_limit") {
+    said.buffer = NumberIn(value);
+  } else if (key == "batch_size") {
+    said.batch = NumberIn(value);
+  } else if (key == "shapes") {
+    said.leading_size = LeadingSize(value);
+  } else if (key == "deterministic") {
+    said.deterministic = value != "false";
+  }
 }
 
-TensorFlowHost::Name TensorFlowHost::NameOf(std::string_view text) {
+Said WhatIsSaid(const Event& event) {
+  Said said;
+  ForEachArgument(event, [&](std::string_view key, size_t place) {
+    TakeArgument(key, event.text->ScalarAt(place).text, said);
+  });
+  return said;
+}
+
+// An iterator stays one whatever it says.
+HostRole RoleOf(HostRole by_name, const Said& said) {
+  if (by_name == HostRole::kIterator) return by_name;
+  if (said.step) return HostRole::kStep;
+  return said.call ? HostRole::kCall : by_name;
+}
+
+bool Compiles(HostRole by_name, const Said& said) {
+  if (by_name == HostRole::kIterator) return false;
+  return said.call ? said.call->substr(0, 6) == "traced" : by_name == HostRole::kCompile;
+}
+
+void Learn(const Said& said, IteratorFacts& facts) {
+  if (said.parallelism) {
+    facts.parallelism = static_cast<uint32_t>(std::min<uint64_t>(*said.parallelism, UINT16_MAX));
+  }
+  if (said.buffer) facts.buffer = *said.buffer;
+  if (said.batch) facts.batch = *said.batch;
+  if (said.leading_size) facts.leading_size = *said.leading_size;
+  if (said.deterministic) facts.deterministic = said.deterministic;
+}
+
+}  // namespace
+
+TensorFlowHost::Name& TensorFlowHost::NameOf(std::string_view text) {
   uint32_t& place = known_.At(text, 0);
   if (place == TextTable::kNew) {
     place = static_cast<uint32_t>(names_.size());
-    Name name;
-    name.role = RoleOfEvent(text);
-    if (name.role != HostRole::kNone) name.name = Keep(text, name.role);
-    names_.push_back(name);
+    names_.push_back({RoleOfEvent(text), std::nullopt});
   }
   return names_[place];
 }
 
-// The arguments are called as the profiler calls its statistics.
-void TensorFlowHost::Take(const Event& event, HostEvent& kept) {
-  IteratorFacts unused;
-  IteratorFacts& facts = kept.role == HostRole::kIterator ? host_.facts[kept.name] : unused;
-  ForEachArgument(event, [&](std::string_view key, size_t place) {
-    const std::string_view value = event.text->ScalarAt(place).text;
-    if (key == "id" && kept.role == HostRole::kIterator) {
-      kept.id = NumberIn(value);
-    } else if (key == "parent_id") {
-      kept.parent = NumberIn(value);
-    } else if (key == "_p") {
-      kept.produced = NumberIn(value);
-    } else if (key == "_c") {
-      kept.consumed = NumberIn(value);
-    } else if (key == "parallelism") {
-      facts.parallelism = static_cast<uint32_t>(std::min<uint64_t>(NumberIn(value), UINT16_MAX));
-    } else if (key == "buffer_limit") {
-      facts.buffer = NumberIn(value);
-    } else if (key == "batch_size") {
-      facts.batch = NumberIn(value);
-    } else if (key == "shapes") {
-      facts.leading_size = LeadingSize(value);
-    } else if (key == "deterministic") {
-      facts.deterministic = value != "false";
-    }
-  });
+uint32_t TensorFlowHost::Keep(std::string_view text, Name& name) {
+  if (name.kept) return *name.kept;
+  std::string key = Unescaped(text.substr(0, trace::kMaxNameBytes));
+  if (name.role == HostRole::kIterator) key = IteratorPath(key);
+  const auto [place, fresh] = kept_.try_emplace(key, static_cast<uint32_t>(host_.names.size()));
+  if (fresh) {
+    host_.facts.emplace_back().kind = IteratorKind(key);
+    host_.names.push_back(std::move(key));
+  }
+  name.kept = place->second;
+  return place->second;
 }
 
-void TensorFlowHost::Add(const Event& event, uint32_t lane, int64_t start_ns, int64_t end_ns) {
-  Name name = NameOf(event.name);
-  uint64_t step = 0;
-  bool is_step = false;
-  bool compiles = name.role == HostRole::kCompile;
-  bool eager = false;
-  bool function = false;
-  if (event.arguments != 0 && name.role != HostRole::kIterator) {
-    ForEachArgument(event, [&](std::string_view key, size_t place) {
-      if (key == "step_num") {
-        is_step = true;
-        step = NumberIn(event.text->ScalarAt(place).text);
-      } else if (key == "tf_function_call") {
-        name.role = HostRole::kCall;
-        compiles = event.text->ScalarAt(place).text.substr(0, 6) == "traced";
-      } else if (key == "eager_op") {
-        eager = true;
-      } else if (key == "is_func") {
-        const std::string_view value = event.text->ScalarAt(place).text;
-        function = value != "0" && value != "false";
-      }
-    });
-    if (is_step) name.role = HostRole::kStep;
-    if (name.role != HostRole::kNone && RoleOfEvent(event.name) == HostRole::kNone) {
-      name.name = Keep(event.name, name.role);
-    }
-  }
-  const Occurrence one{start_ns, std::max<int64_t>(0, end_ns - start_ns)};
-  if (compiles) compilations_.push_back(one);
-  if (eager && !function) eager_ops_.push_back(one);
-  if (name.role == HostRole::kNone || name.role == HostRole::kCompile) return;
-  if (name.role == HostRole::kStep && !is_step) return;
+HostThread& TensorFlowHost::ThreadOf(uint32_t lane) {
   if (lane >= threads_.size()) threads_.resize(lane + 1);
   if (threads_[lane] == 0) {
     host_.threads.emplace_back();
     lanes_.push_back(lane);
     threads_[lane] = host_.threads.size();
   }
+  return host_.threads[threads_[lane] - 1];
+}
+
+void TensorFlowHost::Add(const Event& event, uint32_t lane, int64_t start_ns, int64_t end_ns) {
+  Name& name = NameOf(event.name);
+  const Said said = WhatIsSaid(event);
+  const HostRole role = RoleOf(name.role, said);
+  const Occurrence one{start_ns, std::max<int64_t>(0, end_ns - start_ns)};
+  if (Compiles(name.role, said)) compilations_.push_back(one);
+  if (role != HostRole::kIterator && said.eager && !said.function) eager_ops_.push_back(one);
+  if (role == HostRole::kNone || role == HostRole::kCompile) return;
   HostEvent kept;
   kept.start_ns = start_ns;
   kept.end_ns = std::max(start_ns, end_ns);
-  kept.role = name.role;
-  kept.name = name.name;
-  Take(event, kept);
-  if (is_step) kept.id = step;
-  host_.threads[threads_[lane] - 1].events.push_back(kept);
+  kept.role = role;
+  kept.name = Keep(event.name, name);
+  kept.parent = said.parent;
+  kept.produced = said.produced;
+  kept.consumed = said.consumed;
+  if (said.step) kept.id = *said.step;
+  if (role == HostRole::kIterator) {
+    kept.id = said.id;
+    Learn(said, host_.facts[kept.name]);
+  }
+  ThreadOf(lane).events.push_back(kept);
 }
 
 // Numbers for iterators that have none, by their names: as their own profiler would number them.

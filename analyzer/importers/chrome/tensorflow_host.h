@@ -9,7 +9,10 @@
 #define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TENSORFLOW_HOST_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/importers/chrome/event.h"
@@ -35,14 +38,16 @@ class TensorFlowHost {
   const PipelineSeen& pipeline() const { return pipeline_; }
 
  private:
+  // What is known of all events of one name.
   struct Name {
-    HostRole role = HostRole::kNone;
-    uint32_t name = 0;  // in HostEvents::names; none of a kNone's
+    HostRole role = HostRole::kNone;  // unless an event's arguments give it another
+    std::optional<uint32_t> kept;     // in HostEvents::names
   };
 
-  Name NameOf(std::string_view text);
-  uint32_t Keep(std::string_view text, HostRole role);
-  void Take(const Event& event, HostEvent& kept);
+  Name& NameOf(std::string_view text);
+  // Its place in HostEvents::names.
+  uint32_t Keep(std::string_view text, Name& name);
+  HostThread& ThreadOf(uint32_t lane);
   void FindParents();
 
   RunBuilder& builder_;
@@ -50,7 +55,8 @@ class TensorFlowHost {
   std::vector<Occurrence> compilations_;
   std::vector<Occurrence> eager_ops_;
   TextTable known_;
-  std::vector<Name> names_;      // by the value in known_
+  std::vector<Name> names_;                         // by the value in known_
+  std::unordered_map<std::string, uint32_t> kept_;  // several names may be one iterator's path
   std::vector<size_t> threads_;  // by lane: its place in host_.threads, from 1 on
   std::vector<uint32_t> lanes_;  // by thread
   PipelineSeen pipeline_;
