@@ -53,9 +53,10 @@ trace::StringId RunBuilder::Intern(std::string_view text) {
 
 StageId RunBuilder::Stage(std::string_view name, std::string_view kind, uint32_t workers,
                           bool ordered) {
-  for (const trace::StageInfo& stage : run_.stages) {
-    if (stage.name == name && stage.kind == kind) return stage.id;
-  }
+  std::string key(name);
+  key += '\n';
+  key += kind;
+  if (const auto found = stages_.find(key); found != stages_.end()) return found->second;
   if (run_.stages.size() >= trace::kMaxStages) {
     Count("stages past 4,096 were left out");
     return StageId::None();
@@ -66,13 +67,13 @@ StageId RunBuilder::Stage(std::string_view name, std::string_view kind, uint32_t
   stage.kind = Cut(kind);
   stage.workers = workers;
   stage.ordered = ordered;
+  stages_.emplace(std::move(key), stage.id);
   return stage.id;
 }
 
 void RunBuilder::Connect(StageId input, StageId stage) {
   if (!input.known() || !stage.known() || input == stage) return;
-  std::vector<StageId>& inputs = run_.stages[stage.value].inputs;
-  if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+  if (connected_.emplace(input, stage).second) run_.stages[stage.value].inputs.push_back(input);
 }
 
 QueueId RunBuilder::QueueOf(StageId stage) {

@@ -18,8 +18,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,8 @@ class RunBuilder {
   void Repair(int64_t& start_ns, int64_t& end_ns);
 
   model::Run run_;
+  std::unordered_map<std::string, StageId> stages_;  // by name and kind
+  std::set<std::pair<StageId, StageId>> connected_;
   model::StringInterner strings_;
   model::SpanClassInterner classes_;
   std::optional<int64_t> realtime_ahead_ns_;

@@ -63,6 +63,17 @@ TEST_SUITE("fast") {
     CHECK(builder.Stage("one more", "map") == StageId::None());
   }
 
+  TEST_CASE("a stage among the most that there may be is found at once") {
+    RunBuilder builder("a.json", "test");
+    const StageId trainer = builder.Stage("trainer", "trainer");
+    for (size_t i = 1; i < trace::kMaxStages; ++i) {
+      builder.Connect(builder.Stage(std::to_string(i), "map"), trainer);
+    }
+    const std::string last = std::to_string(trace::kMaxStages - 1);
+    for (int i = 0; i < 5'000'000; ++i) builder.Connect(builder.Stage(last, "map"), trainer);
+    CHECK(builder.run().stages[trainer.value].inputs.size() == trace::kMaxStages - 1);
+  }
+
   TEST_CASE("kinds of spans past the limit lose their names, not their time") {
     RunBuilder builder("a.json", "test");
     const TrackId track = builder.Track({});
