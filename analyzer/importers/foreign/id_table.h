@@ -1,13 +1,14 @@
 // Finds things by the numbers that a file gives them. One thread at a time.
 //
 // Numbers of the profilers begin at 1 and leave few holes, so most are an index into a vector; a
-// file that counts otherwise, or lies, falls back to a map and costs memory by its entries only.
+// file that counts otherwise, or lies, falls back to a map and costs memory by its entries only. No
+// hash table: whoever makes up the numbers could make one long list of it.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 namespace stallscope::importers {
@@ -53,7 +54,7 @@ class IdTable {
   }
 
   std::vector<uint32_t> places_;  // by number: place in values_, + 1
-  std::unordered_map<int64_t, uint32_t> sparse_;
+  std::map<int64_t, uint32_t> sparse_;
   std::vector<Value> values_;
 };
 

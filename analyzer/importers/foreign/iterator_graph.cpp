@@ -21,28 +21,57 @@ std::string_view Producer(std::string_view event) {
                                     : std::string_view();
 }
 
-// The events that are open, innermost last.
-class OpenEvents {
+// The calls of iterators and the producers that are open, innermost last. No other events: a file
+// may nest any number of those, and each would be passed over again and again.
+class OpenCalls {
  public:
-  explicit OpenEvents(const std::vector<HostEvent>& events) : events_(events) {}
-  // Closes what has ended, then opens this one.
-  void Open(size_t event) {
-    while (!open_.empty() && events_[open_.back()].end_ns < events_[event].end_ns) open_.pop_back();
-    open_.push_back(event);
-  }
-  // The innermost one of these roles that encloses the one opened last.
-  std::optional<size_t> Around(HostRole a, HostRole b) const {
-    for (size_t i = open_.size() - 1; i-- > 0;) {
-      const HostRole role = events_[open_[i]].role;
-      if (role == a || role == b) return open_[i];
+  explicit OpenCalls(const std::vector<HostEvent>& events) : events_(events) {}
+  // Closes what has ended, and gives the innermost that encloses this event; then opens it, too.
+  std::optional<size_t> Around(size_t event) {
+    const HostEvent& inner = events_[event];
+    while (!open_.empty() && events_[open_.back()].end_ns < inner.end_ns) open_.pop_back();
+    const std::optional<size_t> around = open_.empty() ? std::nullopt : std::optional(open_.back());
+    if (inner.role == HostRole::kIterator || inner.role == HostRole::kProduce) {
+      open_.push_back(event);
     }
-    return std::nullopt;
+    return around;
   }
 
  private:
   const std::vector<HostEvent>& events_;
   std::vector<size_t> open_;
 };
+
+// For each path the place of the longest other one that it goes on from: of "A::B::C" that of
+// "A::B", else that of "A". In order each path stands behind those that it goes on from, and
+// between them stands nothing that does not go on from them: one pass with a stack finds them all,
+// however long the paths are.
+std::vector<std::optional<size_t>> Callers(const std::vector<IteratorNode>& nodes) {
+  std::vector<std::pair<std::string, size_t>> paths;
+  for (size_t i = 0; i < nodes.size(); ++i) paths.emplace_back(nodes[i].path + "::", i);
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::optional<size_t>> callers(nodes.size());
+  std::vector<size_t> open;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const std::string& path = paths[i].first;
+    while (!open.empty() && !path.starts_with(paths[open.back()].first)) open.pop_back();
+    if (!open.empty()) callers[paths[i].second] = paths[open.back()].second;
+    open.push_back(i);
+  }
+  return callers;
+}
+
+// The only node whose kind begins like this; nothing where there are none or several.
+std::optional<size_t> OnlyNodeOfKind(
+    const std::vector<std::pair<std::string_view, size_t>>& sorted_kinds, std::string_view start) {
+  const auto first =
+      std::lower_bound(sorted_kinds.begin(), sorted_kinds.end(), std::pair(start, size_t{0}));
+  const auto begins_so = [&](auto place) {
+    return place != sorted_kinds.end() && place->first.starts_with(start);
+  };
+  if (start.empty() || !begins_so(first) || begins_so(first + 1)) return std::nullopt;
+  return first->second;
+}
 
 }  // namespace
 
@@ -83,17 +112,10 @@ void IteratorGraph::AddNodes(const HostEvents& host) {
     }
   }
   evidence_.resize(nodes_.size());
+  // By the path; where the profiler wrote only the iterator's own name, by its parent's number.
+  const std::vector<std::optional<size_t>> callers = Callers(nodes_);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    // By the path; where the profiler wrote only the iterator's own name, by its parent's number.
-    std::string_view path = nodes_[i].path;
-    for (size_t colons = path.rfind("::"); colons != std::string_view::npos && colons > 0;
-         colons = path.rfind("::")) {
-      path = path.substr(0, colons);
-      const auto found = by_path.find(path);
-      if (found == by_path.end()) continue;
-      nodes_[i].asked_by = found->second;
-      break;
-    }
+    nodes_[i].asked_by = callers[i];
     const auto parent = node_of_id_.find(parents[i]);
     if (!nodes_[i].asked_by && parents[i] != 0 && parent != node_of_id_.end() &&
         parent->second != i) {
@@ -105,11 +127,10 @@ void IteratorGraph::AddNodes(const HostEvents& host) {
 void IteratorGraph::Learn(size_t thread, const HostEvents& host) {
   const std::vector<HostEvent>& events = host.threads[thread].events;
   std::map<size_t, Produced>& produced = produced_[thread];
-  OpenEvents open(events);
+  OpenCalls open(events);
   for (size_t i = 0; i < events.size(); ++i) {
     const HostEvent& event = events[i];
-    open.Open(i);
-    const std::optional<size_t> around = open.Around(HostRole::kIterator, HostRole::kProduce);
+    const std::optional<size_t> around = open.Around(i);
     const bool in_iterator = around && events[*around].role == HostRole::kIterator;
     switch (event.role) {
       case HostRole::kProduce:
@@ -146,23 +167,15 @@ void IteratorGraph::Learn(size_t thread, const HostEvents& host) {
 
 // A source's Produce encloses no call: its name says whose it is, where only one can be meant.
 void IteratorGraph::FindProducersByName(const HostEvents& host) {
+  std::vector<std::pair<std::string_view, size_t>> kinds;
+  for (size_t i = 0; i < nodes_.size(); ++i) kinds.emplace_back(nodes_[i].facts.kind, i);
+  std::sort(kinds.begin(), kinds.end());
   std::map<uint32_t, std::optional<size_t>> by_name;
   for (std::map<size_t, Produced>& thread : produced_) {
     for (auto& [event, produced] : thread) {
       if (produced.node) continue;
       const auto [place, fresh] = by_name.try_emplace(produced.name);
-      if (fresh) {
-        const std::string_view producer = Producer(host.names[produced.name]);
-        size_t matches = 0;
-        for (size_t i = 0; i < nodes_.size(); ++i) {
-          if (producer.empty() || nodes_[i].facts.kind.compare(0, producer.size(), producer) != 0) {
-            continue;
-          }
-          ++matches;
-          place->second = i;
-        }
-        if (matches != 1) place->second.reset();
-      }
+      if (fresh) place->second = OnlyNodeOfKind(kinds, Producer(host.names[produced.name]));
       produced.node = place->second;
       if (produced.node) ++evidence_[*produced.node].produced;
     }

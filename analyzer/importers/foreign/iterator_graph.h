@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analyzer/importers/foreign/host_event.h"
@@ -60,9 +60,10 @@ class IteratorGraph {
   std::vector<IteratorNode> nodes_;
   std::vector<Evidence> evidence_;
   std::vector<size_t> node_of_name_;
-  std::unordered_map<uint64_t, size_t> node_of_id_;
-  std::vector<std::map<size_t, Produced>> produced_;              // by thread and event
-  std::unordered_map<uint64_t, std::pair<size_t, size_t>> runs_;  // thread and event that handed it
+  std::vector<std::map<size_t, Produced>> produced_;  // by thread and event
+  // Trees: whoever makes up the numbers could make one long list of a hash table.
+  std::map<uint64_t, size_t> node_of_id_;
+  std::map<uint64_t, std::pair<size_t, size_t>> runs_;  // thread and event that handed it
   std::vector<std::optional<size_t>> node_of_thread_;
 };
 
