@@ -27,46 +27,51 @@ std::vector<const trace::Kernel*> OfTheBusiestDevice(const model::Run& run) {
   return most;
 }
 
+// How many names come so often. Of n kernels there are no more than sqrt(2n) different counts,
+// however many names: what compares each with each is linear.
+using NamesByCount = std::map<size_t, size_t>;
+
 // How many rounds there are: the count that most names have.
-size_t CommonCount(const std::map<trace::StringId, size_t>& counts) {
-  std::map<size_t, size_t> names;
-  for (const auto& [name, count] : counts) {
-    if (count >= kLeastRounds && count <= kMostRounds) ++names[count];
-  }
+size_t CommonCount(const NamesByCount& names) {
   std::pair<size_t, size_t> best;  // how many names, which count
   for (const auto& [count, how_many] : names) {
+    if (count < kLeastRounds || count > kMostRounds) continue;
     if (how_many > best.first) best = {how_many, count};
   }
   return best.second;
 }
 
 // As often as there are rounds or a multiple of it, for most names.
-bool Even(const std::map<trace::StringId, size_t>& counts, size_t rounds) {
+bool Even(const NamesByCount& names, size_t rounds) {
   if (rounds == 0) return false;
-  const auto even = std::count_if(counts.begin(), counts.end(),
-                                  [rounds](const auto& name) { return name.second % rounds == 0; });
-  return static_cast<size_t>(even) * 2 > counts.size();
+  size_t even = 0;
+  size_t all = 0;
+  for (const auto& [count, how_many] : names) {
+    all += how_many;
+    if (count % rounds == 0) even += how_many;
+  }
+  return even * 2 > all;
 }
 
 // A recording that was cut out of a run lacks a part of its first and last round: a name that comes
 // m times a round may then come m times too often or too rarely. That tells only where m is small
 // beside the number of rounds, so it is asked of those names and of enough rounds; nearly all of
 // them must agree.
-size_t CommonCountOfACutRun(const std::map<trace::StringId, size_t>& counts) {
+size_t CommonCountOfACutRun(const NamesByCount& names) {
   constexpr size_t kManyRounds = 8;
   constexpr size_t kLeastNames = 3;
   size_t best = 0;
   size_t most = kLeastNames - 1;
-  for (const auto& [candidate, rounds] : counts) {
+  for (const auto& [rounds, candidates] : names) {
     if (rounds < kManyRounds || rounds > kMostRounds) continue;
     size_t agree = 0;
     size_t asked = 0;
-    for (const auto& [name, count] : counts) {
+    for (const auto& [count, how_many] : names) {
       const size_t each = (count + rounds / 2) / rounds;
       if (2 * each >= rounds) continue;
-      ++asked;
+      asked += how_many;
       const size_t off = count > each * rounds ? count - each * rounds : each * rounds - count;
-      agree += each > 0 && off <= each ? 1 : 0;
+      agree += each > 0 && off <= each ? how_many : 0;
     }
     if (agree * 10 < asked * 9 || agree < most || (agree == most && rounds <= best)) continue;
     most = agree;
@@ -81,8 +86,10 @@ std::optional<Rhythm> FindRhythm(const model::Run& run) {
   const std::vector<const trace::Kernel*> kernels = OfTheBusiestDevice(run);
   std::map<trace::StringId, size_t> counts;
   for (const trace::Kernel* kernel : kernels) ++counts[kernel->name];
-  size_t rounds = CommonCount(counts);
-  if (!Even(counts, rounds)) rounds = CommonCountOfACutRun(counts);
+  NamesByCount names;
+  for (const auto& [name, count] : counts) ++names[count];
+  size_t rounds = CommonCount(names);
+  if (!Even(names, rounds)) rounds = CommonCountOfACutRun(names);
   if (rounds == 0) return std::nullopt;
 
   Rhythm rhythm;
