@@ -5,6 +5,7 @@
 
 #include "analyzer/importers/chrome/decimal.h"
 #include "analyzer/importers/chrome/json_text.h"
+#include "analyzer/trace/limits.h"
 
 namespace stallscope::importers::chrome {
 namespace {
@@ -14,6 +15,9 @@ constexpr std::string_view kStepPrefix = "ProfilerStep#";
 bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
+
+// An event may be 16 MiB long, and what is said once come back with each of a million others.
+std::string_view Cut(std::string_view text) { return text.substr(0, trace::kMaxNameBytes); }
 
 bool IsLoader(std::string_view name) {
   return StartsWith(name, "enumerate(DataLoader)") || StartsWith(name, "enumerate(DataPipe)#");
@@ -271,13 +275,14 @@ void Collector::CloseOpenSpans() {
 void Collector::OnCounter(const Event& event) {
   const std::optional<int64_t> time = TimeOf(event.time);
   if (!time) return;
+  const std::string_view base = Cut(event.name);
   ForEachArgument(event, [&](std::string_view key, size_t place) {
     const std::string_view text = event.text->ScalarAt(place).text;
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return;
-    std::string name(event.name);
-    if (key != "value" && key != event.name) name += "." + std::string(key);
+    std::string name(base);
+    if (key != "value" && key != event.name) name.append(".").append(Cut(key));
     uint32_t& counter = counters_.At(name, 0);
     if (counter == TextTable::kNew) counter = builder_.Counter(Unescaped(name)).value;
     builder_.Add(trace::Sample{*time, value, CounterId{counter}});
@@ -287,7 +292,7 @@ void Collector::OnCounter(const Event& event) {
 void Collector::OnMetadata(const Event& event) {
   std::string value;
   ForEachArgument(event, [&](std::string_view key, size_t place) {
-    if (key == "name" || key == "labels") value = Unescaped(event.text->ScalarAt(place).text);
+    if (key == "name" || key == "labels") value = Unescaped(Cut(event.text->ScalarAt(place).text));
   });
   if (value.empty()) return;
   if (event.name == "process_name") {

@@ -135,7 +135,7 @@ class Marks {
   }
 
   void AddWorker(const MarkedThread& thread) {
-    if (thread.launches || thread.ranges.empty()) return;
+    if (thread.launches || thread.ranges.empty() || stages_.size() > kMostStages) return;
     std::set<uint32_t> keys = stages_;
     for (const Range& range : thread.ranges) {
       keys.insert(range.key);

@@ -17,6 +17,7 @@
 #include "analyzer/importers/nsys/database.h"
 #include "analyzer/importers/nsys/marked_ranges.h"
 #include "analyzer/importers/nsys/range_names.h"
+#include "analyzer/trace/limits.h"
 
 namespace stallscope::importers::nsys {
 namespace {
@@ -69,6 +70,9 @@ std::string WithoutNumber(std::string_view text) {
   const size_t end = text.find_last_not_of("0123456789 _-#:=[]");
   return std::string(end == std::string_view::npos ? text : text.substr(0, end + 1));
 }
+
+// A text may be 16 MiB long, and each of a million rows may refer to it.
+std::string_view Cut(std::string_view text) { return text.substr(0, trace::kMaxNameBytes); }
 
 struct Text {
   std::string text;
@@ -151,7 +155,7 @@ class Importer {
 
   void ReadTexts() {
     database_.ForEach("StringIds", {"id", "value"},
-                      [&](const Row& row) { texts_[row.Int(0)].text = row.Text(1); });
+                      [&](const Row& row) { texts_[row.Int(0)].text = Cut(row.Text(1)); });
   }
   std::string_view TextOf(int64_t id) const {
     const Text* text = texts_.Find(id);
@@ -240,7 +244,7 @@ class Importer {
           const int64_t start = row.Int(0);
           const int64_t end = row.Int(1);
           Thread& thread = ThreadOf(row.Int(5));
-          const std::string_view text = row.IsNull(3) ? TextOf(row.Int(4)) : row.Text(3);
+          const std::string_view text = row.IsNull(3) ? TextOf(row.Int(4)) : Cut(row.Text(3));
           builder_.AddSpan(thread.detail, RangeClass(text), start, end);
           if (IsFrameworkOp(text)) return;
           thread.marked.ranges.push_back(
@@ -346,11 +350,12 @@ class Importer {
   RunBuilder builder_;
   const CopyKinds copy_kinds_;
   IdTable<Text> texts_;
-  std::unordered_map<int64_t, std::string> thread_names_;
+  // Trees by the file's numbers: whoever makes them up could make one long list of a hash table.
+  std::map<int64_t, std::string> thread_names_;
   std::map<int64_t, Thread> threads_;
   Thread* last_thread_ = nullptr;
   int64_t last_thread_id_ = 0;
-  std::unordered_map<int64_t, uint16_t> classes_;
+  std::map<int64_t, uint16_t> classes_;
   std::vector<std::string> keys_;
   std::vector<std::string> key_texts_;
   std::unordered_map<std::string, uint32_t> key_numbers_;

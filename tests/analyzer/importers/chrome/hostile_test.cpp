@@ -19,6 +19,8 @@ std::string Named(const std::string& process, const std::string& thread) {
                      process, thread);
 }
 
+constexpr size_t kLongText = 8'000'000;
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -32,5 +34,26 @@ TEST_SUITE("fast") {
     REQUIRE(read.ok());
     CHECK(read.value().stages.size() == trace::kMaxStages);
     CHECK(Warned(read.value(), "stages past 4,096 were left out"));
+  }
+
+  TEST_CASE("a stream's long name is not copied for each of its kernels") {
+    std::string text = "[" + Named("/device:GPU:0", "Stream #" + std::string(kLongText, 'x'));
+    for (int i = 0; i < 20'000; ++i) {
+      text += fmt::format(R"(,{{"ph":"X","pid":1,"tid":7,"ts":{},"dur":1,"name":"gemm"}})", i);
+    }
+    const auto read = ReadText(text + "]");
+    REQUIRE(read.ok());
+    CHECK(read.value().rows.kernels.size() == 20'000);
+    CHECK(read.value().tracks[0].info.name.size() <= trace::kMaxNameBytes);
+  }
+
+  TEST_CASE("a counter's long name is not copied for each of its series") {
+    std::string series;
+    for (int i = 0; i < 20'000; ++i) series += fmt::format(R"({}"s{}":1)", i == 0 ? "" : ",", i);
+    const auto read = ReadText(R"([{"ph":"C","pid":1,"ts":1,"name":")" +
+                               std::string(kLongText, 'x') + R"(","args":{)" + series + "}}]");
+    REQUIRE(read.ok());
+    CHECK(read.value().counters.size() == trace::kMaxCounters);
+    CHECK(read.value().rows.samples.size() == 20'000);
   }
 }

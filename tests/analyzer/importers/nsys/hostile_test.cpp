@@ -96,6 +96,30 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a long text that each row refers to is not read again for each") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE StringIds (id, value);"
+        "CREATE TABLE NVTX_EVENTS (start, end, eventType, textId, globalTid);"
+        "INSERT INTO StringIds VALUES (1, 'x' || hex(zeroblob(4000000)));"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "
+        "  INSERT INTO NVTX_EVENTS SELECT i, i + 1, 59, 1, 1 FROM n;");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    CHECK(run.value().tracks[0].spans.size() == 10'000);
+  }
+
+  TEST_CASE("threads whose numbers are chosen to collide cost no more than others") {
+    MadeDatabase database;
+    // Multiples of a size that hash tables of the standard library have.
+    database.Run(
+        "CREATE TABLE NVTX_EVENTS (start, end);"
+        "CREATE TABLE ThreadNames (globalTid, nameId);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 499999) "
+        "  INSERT INTO ThreadNames SELECT i * 712697, 1 FROM n;");
+    CHECK(database.Read().ok());
+  }
+
   TEST_CASE("a name that would be part of an address opens its own file") {
     const test::ScratchDir folder;
     const std::string path = folder / "a?mode=rwc&b#c d%41.sqlite";
