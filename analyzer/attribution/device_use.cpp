@@ -7,6 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "analyzer/base/saturated.h"
+
 namespace stallscope::attribution {
 namespace {
 
@@ -51,8 +53,8 @@ std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
     use.direction = copy.direction;
     use.memory = copy.memory;
     ++use.count;
-    use.bytes += copy.bytes;
-    use.ns += std::max<int64_t>(0, copy.end_ns - copy.start_ns);
+    use.bytes = SaturatedSum(use.bytes, copy.bytes);
+    use.ns = SaturatedSum(use.ns, std::max<int64_t>(0, copy.end_ns - copy.start_ns));
     device.all.push_back({copy.start_ns, copy.end_ns});
   }
   std::vector<DeviceUse> uses;
@@ -82,7 +84,7 @@ std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window)
     use.name = kernel.name;
     ++use.count;
     // Kernels that overlap for centuries are in no real trace, but in hostile ones.
-    if (__builtin_add_overflow(use.ns, ns, &use.ns)) use.ns = std::numeric_limits<int64_t>::max();
+    use.ns = SaturatedSum(use.ns, ns);
     all += static_cast<double>(ns);
   }
   std::vector<KernelUse> uses;
@@ -132,7 +134,7 @@ DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Part
       ++idle.launches;
     }
     if (kernel.enqueued_ns != 0) {
-      queued += std::max<int64_t>(0, kernel.start_ns - kernel.enqueued_ns);
+      queued = SaturatedSum(queued, std::max<int64_t>(0, kernel.start_ns - kernel.enqueued_ns));
     }
   }
   idle.launches += launches.size();

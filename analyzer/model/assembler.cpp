@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/base/saturated.h"
 #include "analyzer/model/row_fields.h"
 #include "analyzer/trace/limits.h"
 
@@ -18,8 +19,6 @@ std::string& NameIn(trace::StageInfo& stage) { return stage.name; }
 std::string& NameIn(Queue& queue) { return queue.info.name; }
 std::string& NameIn(Track& track) { return track.info.name; }
 std::string& NameIn(trace::CounterInfo& counter) { return counter.name; }
-
-uint64_t AddUpTo64Bits(uint64_t a, uint64_t b) { return a + b < a ? ~uint64_t{0} : a + b; }
 
 template <class Number>
 void ReserveOptional(const std::string& encoded, uint64_t expected, std::vector<Number>& column) {
@@ -193,9 +192,9 @@ void Assembler::AddSeal(trace::Seal seal) {
   // A seal of very many tracks is written in parts, and only the last part has an end.
   if (seal.end_ns != 0) quality.sealed = true;
   for (const trace::Tally& tally : seal.tallies) {
-    quality.emitted = AddUpTo64Bits(quality.emitted.value_or(0), tally.emitted);
-    quality.stored = AddUpTo64Bits(quality.stored.value_or(0), tally.stored);
-    quality.dropped = AddUpTo64Bits(quality.dropped, tally.dropped);
+    quality.emitted = SaturatedSum(quality.emitted.value_or(0), tally.emitted);
+    quality.stored = SaturatedSum(quality.stored.value_or(0), tally.stored);
+    quality.dropped = SaturatedSum(quality.dropped, tally.dropped);
     const TrackId track = Known(tally.track);
     if (track.known()) run_.tracks[track.value].tally = tally;
   }
@@ -311,7 +310,7 @@ Run Finished(Run run) {
     run.quality.stored.reset();
     run.quality.dropped = 0;
     for (const trace::Gap& gap : run.rows.gaps) {
-      run.quality.dropped = AddUpTo64Bits(run.quality.dropped, gap.dropped);
+      run.quality.dropped = SaturatedSum(run.quality.dropped, gap.dropped);
     }
   }
   return run;

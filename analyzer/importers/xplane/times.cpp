@@ -1,6 +1,7 @@
 #include "analyzer/importers/xplane/times.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace stallscope::importers::xplane {
 

@@ -3,9 +3,9 @@
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_TIMES_H_
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "analyzer/base/saturated.h"
 #include "analyzer/importers/xplane/line_events.h"
 #include "analyzer/importers/xplane/space_index.h"
 
@@ -13,11 +13,6 @@ namespace stallscope::importers::xplane {
 
 constexpr int64_t kPsPerNs = 1'000;
 
-constexpr int64_t Saturated(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
-}
 // Downwards, so that an end that is the next one's start stays it.
 constexpr int64_t FloorNs(int64_t ps) { return ps / kPsPerNs - (ps % kPsPerNs < 0 ? 1 : 0); }
 
@@ -29,14 +24,14 @@ class TimeBase {
 
   // Of the line's first possible moment.
   int64_t OriginNs(const Line& line) const {
-    return IsEpoch(line.timestamp_ns) ? Saturated(line.timestamp_ns, -epoch_shift_ns_)
+    return IsEpoch(line.timestamp_ns) ? SaturatedSum(line.timestamp_ns, -epoch_shift_ns_)
                                       : line.timestamp_ns;
   }
   static int64_t StartNs(int64_t origin_ns, const Event& event) {
-    return Saturated(origin_ns, FloorNs(event.offset_ps));
+    return SaturatedSum(origin_ns, FloorNs(event.offset_ps));
   }
   static int64_t EndNs(int64_t origin_ns, const Event& event) {
-    return Saturated(origin_ns, FloorNs(Saturated(event.offset_ps, event.duration_ps)));
+    return SaturatedSum(origin_ns, FloorNs(SaturatedSum(event.offset_ps, event.duration_ps)));
   }
   // The file has lines of both kinds.
   bool mixed() const { return epoch_shift_ns_ != 0; }

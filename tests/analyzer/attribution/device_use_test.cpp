@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
+#include "analyzer/trace/limits.h"
 #include "tests/analyzer/attribution/run_builder.h"
 
 using namespace stallscope;
@@ -122,6 +125,30 @@ TEST_SUITE("fast") {
     CHECK(kernels[1].ns == 20);
     CHECK(run.Text(kernels[2].name) == "ncclAllReduce");
     CHECK(kernels[2].communication);
+  }
+
+  TEST_CASE("kernels and copies that overlap for centuries add up to no less than one of them") {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    RunBuilder b;
+    const TrackId engine = b.CopyEngine();
+    for (int i = 0; i < 3; ++i) {
+      b.Kernel(b.Stream(), trace::kMinTimeNs, trace::kMaxTimeNs,
+               {.enqueued = trace::kMinTimeNs, .name = "gemm"});
+      b.Copy(engine, trace::kMinTimeNs, trace::kMaxTimeNs, ~uint64_t{0} / 2);
+    }
+    b.Kernel(b.Stream(), trace::kMaxTimeNs - 1, trace::kMaxTimeNs, {.name = "relu"});
+    b.Step({.index = 0,
+            .requested = trace::kMinTimeNs,
+            .received = trace::kMinTimeNs,
+            .issued = trace::kMinTimeNs,
+            .done = trace::kMaxTimeNs});
+    const Attribution a = Attribute(b.Take());
+    REQUIRE(a.kernels.size() == 2);
+    CHECK(a.kernels[0].ns == kMost);
+    CHECK(a.kernels[1].ns == 1);
+    const CopyUse& copies = a.devices.at(0).copies.at(0);
+    CHECK(copies.ns == kMost);
+    CHECK(copies.bytes == ~uint64_t{0});
   }
 
   TEST_CASE("a device's idle time, by what the host did, and the launches on their way") {

@@ -1,0 +1,20 @@
+// Sums that stay at the largest or smallest number where they would go past it. Times and counts of
+// a file that somebody made up add up to anything.
+#ifndef STALLSCOPE_ANALYZER_BASE_SATURATED_H_
+#define STALLSCOPE_ANALYZER_BASE_SATURATED_H_
+
+#include <concepts>
+#include <limits>
+
+namespace stallscope {
+
+template <std::integral Number>
+constexpr Number SaturatedSum(Number a, Number b) {
+  Number sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? std::numeric_limits<Number>::max() : std::numeric_limits<Number>::min();
+}
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_BASE_SATURATED_H_
