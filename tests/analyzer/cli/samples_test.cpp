@@ -2,42 +2,28 @@
 // form.
 #include <doctest/doctest.h>
 
-#include <regex>
-#include <sstream>
-#include <string>
-
-#include "analyzer/base/file.h"
-#include "tests/support/paths.h"
+#include "tests/analyzer/sample_page.h"
 #include "tests/support/program.h"
 
-using stallscope::ReadWholeFile;
 using stallscope::test::ProgramResult;
 using stallscope::test::RunStallscope;
-using stallscope::test::SourceDir;
+using stallscope::test::Sample;
+using stallscope::test::SamplesOnPage;
 
 TEST_SUITE("fast") {
   TEST_CASE("the sample traces are judged as their page says") {
-    const std::string folder = SourceDir() + "/sample_traces/";
-    const auto page = ReadWholeFile(folder + "README.md", 1 << 20);
-    REQUIRE(page.ok());
-    const std::regex row(R"(\| `([^`]+\.sst)` \|.* dropped \| (.+) \|)");
-    size_t rows = 0;
-    std::istringstream lines(page.value());
-    for (std::string line; std::getline(lines, line);) {
-      std::smatch cells;
-      if (!std::regex_match(line, cells, row)) continue;
-      ++rows;
-      CAPTURE(line);
-      const std::string trace = folder + cells[1].str();
+    const auto samples = SamplesOnPage(R"(\| `([^`]+\.sst)` \|.* dropped \| (.+) \|)");
+    for (const Sample& sample : samples) {
+      CAPTURE(sample.path);
       for (const char* const form : {"text", "json", "markdown", "html", "junit", "sarif"}) {
         CAPTURE(form);
         const ProgramResult report =
-            RunStallscope({"analyze", trace, "--no-price", "--format", form});
+            RunStallscope({"analyze", sample.path, "--no-price", "--format", form});
         CHECK(report.exit_code == 0);
         CHECK(report.err.empty());
-        CHECK(report.out.find(cells[2].str()) != std::string::npos);
+        CHECK(report.out.find(sample.verdict) != std::string::npos);
       }
     }
-    CHECK(rows >= 14);
+    CHECK(samples.size() >= 14);
   }
 }

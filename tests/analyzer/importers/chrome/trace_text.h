@@ -1,4 +1,4 @@
-// A trace file made by hand, and the run that comes of it.
+// A trace file, also one made by hand, and the run that comes of it.
 #ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_CHROME_TRACE_TEXT_H_
 #define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_CHROME_TRACE_TEXT_H_
 
@@ -11,11 +11,15 @@
 
 namespace stallscope::test {
 
-inline Result<model::Run> ReadText(std::string_view text) {
-  const MemoryFile file(text);
-  auto source = importers::ByteSource::Open(file.path());
+inline Result<model::Run> ReadTraceFile(const std::string& path) {
+  auto source = importers::ByteSource::Open(path);
   if (!source.ok()) return std::move(source).error();
   return importers::chrome::ReadTraceEvents(*source.value());
+}
+
+inline Result<model::Run> ReadText(std::string_view text) {
+  const MemoryFile file(text);
+  return ReadTraceFile(file.path());
 }
 
 // A span of this name, or one that lies nowhere.

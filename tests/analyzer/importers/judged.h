@@ -1,0 +1,43 @@
+// An imported run and what the analysis says of it.
+#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_JUDGED_H_
+#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_JUDGED_H_
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/findings/findings.h"
+
+namespace stallscope::test {
+
+struct Judged {
+  model::Run run;
+  attribution::Attribution attribution;
+  findings::Verdict verdict;
+  std::vector<findings::Finding> found;
+
+  // Null where no rule of this name spoke.
+  const findings::Finding* FindingOf(const std::string& id) const {
+    const auto at = std::find_if(found.begin(), found.end(),
+                                 [&](const findings::Finding& f) { return f.id == id; });
+    return at == found.end() ? nullptr : &*at;
+  }
+};
+
+inline Judged Judge(Result<model::Run> run) {
+  REQUIRE(run.ok());
+  Judged judged{std::move(run).value(), {}, {}, {}};
+  judged.attribution = attribution::Attribute(judged.run);
+  judged.verdict = findings::Judge(judged.run, judged.attribution);
+  judged.found =
+      findings::Find({judged.run, judged.attribution, judged.verdict, std::nullopt}, true);
+  return judged;
+}
+
+}  // namespace stallscope::test
+
+#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_JUDGED_H_
