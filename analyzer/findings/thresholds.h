@@ -47,6 +47,12 @@ constexpr uint64_t kTellingSteps = 100;
 constexpr double kWorkerHeadroom = 1.2;
 // Above this many, scheduling and memory cost more than they bring; "auto" stops there as well.
 constexpr int64_t kMostWorkers = 64;
+// Between an epoch's last fetch and the next one's first, PyTorch draws seeds and an order: 12 to
+// 16 operations, where a small model's step has hundreds. Validation lies on the other side of one.
+constexpr double kBetweenEpochs = 0.25;
+// A fetch that waits for workers to end or to begin takes 12 others and more, even of forked ones;
+// a slow loader's fetches take as long as its workers' end, and have more to gain elsewhere.
+constexpr double kRestartFetches = 5;
 // Readers of one disk or bucket: past this the device's own queue is full.
 constexpr int64_t kMostReaders = 16;
 // Two batches ahead is what tf.data's and PyTorch's guides begin with; a first prefetch gets it.

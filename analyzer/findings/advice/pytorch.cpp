@@ -20,6 +20,9 @@ loader = DataLoader(dataset, batch_size, sampler=sampler)  # and sampler.set_epo
     Line{"loader-workers",
          R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True,
                     prefetch_factor=4, pin_memory=True))py"},
+    Line{"persistent-workers",
+         R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers,
+                    persistent_workers=True)  # made once, before the first epoch)py"},
     Line{
         "order",
         R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py"},

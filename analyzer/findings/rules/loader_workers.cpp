@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analyzer/findings/facts.h"
+#include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rules.h"
 #include "analyzer/findings/thresholds.h"
 #include "analyzer/findings/workers.h"
@@ -49,10 +50,13 @@ void LoaderWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
       drafts.push_back(std::move(draft));
       continue;
     }
-    Draft draft = About("loader-workers", c, stage.id, share,
+    // Workers that are started anew are another rule's, and more of them would be no help.
+    const double waited = share - RestartsOf(c, stage.id).waited;
+    if (waited < kModerateShare) continue;
+    Draft draft = About("loader-workers", c, stage.id, waited,
                         fmt::format("{} of step time waits for the {}, whose workers are other "
                                     "processes, not in this file",
-                                    Percent(share), stage.name));
+                                    Percent(waited), stage.name));
     draft.words.value = "2 * num_workers";
     RecommendUnpriced(draft,
                       "give it more workers (num_workers), and more to work ahead on "

@@ -11,6 +11,7 @@ std::span<const RuleEntry> AllRules() {
       RuleEntry{"sharding", 3, Sharding},
       RuleEntry{"map-parallelism", 4, MapParallelism},
       RuleEntry{"loader-workers", 4, LoaderWorkers},
+      RuleEntry{"persistent-workers", 4, PersistentWorkers},
       RuleEntry{"order", 4, Order},
       RuleEntry{"autotune", 5, Autotune},
       RuleEntry{"vectorise", 6, Vectorise},

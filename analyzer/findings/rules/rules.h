@@ -26,6 +26,7 @@ STALLSCOPE_RULE(ParallelReads);
 STALLSCOPE_RULE(Sharding);
 STALLSCOPE_RULE(MapParallelism);
 STALLSCOPE_RULE(LoaderWorkers);
+STALLSCOPE_RULE(PersistentWorkers);
 STALLSCOPE_RULE(Order);
 STALLSCOPE_RULE(Autotune);
 STALLSCOPE_RULE(Vectorise);

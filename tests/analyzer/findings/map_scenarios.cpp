@@ -14,6 +14,46 @@ void CheapMaps(CaseBuilder& b) {
   b.UseOf("augment").service_ns.mean = 30'000;
 }
 
+// A hundred fetches of 0.2 ms with twenty operations behind each; in the middle one that finds an
+// epoch's end in so many nanoseconds, and then the next one's first, which takes 40 ms.
+void AddTwoEpochs(CaseBuilder& b, int64_t end_ns) {
+  const auto class_of = [&](trace::SpanKind kind, trace::SpanActivity activity) {
+    trace::SpanClass what;
+    what.kind = kind;
+    what.activity = activity;
+    if (kind == trace::SpanKind::kWait) {
+      what.cause = trace::WaitCause::kEmpty;
+      what.queue = QueueId{static_cast<uint32_t>(b.run.queues.size())};
+      b.run.queues.emplace_back().producer = b.IdOf("decode");
+    }
+    b.run.span_classes.push_back(what);
+    return static_cast<uint16_t>(b.run.span_classes.size() - 1);
+  };
+  const uint16_t fetch = class_of(trace::SpanKind::kWait, trace::SpanActivity::kLoader);
+  const uint16_t op = class_of(trace::SpanKind::kWork, trace::SpanActivity::kOperator);
+  model::Track trainer;
+  model::Track detail;
+  trainer.info.kind = trace::TrackKind::kThread;
+  detail.info.kind = trace::TrackKind::kDetail;
+  trainer.info.thread = detail.info.thread = 7;
+  int64_t at = 0;
+  const auto add = [&](model::Track& track, uint16_t what, int64_t ns) {
+    track.spans.start_ns.push_back(at);
+    track.spans.duration.push_back(static_cast<uint32_t>(ns));
+    track.spans.span_class.push_back(what);
+    track.spans.item.push_back(ItemId::None().value);
+    at += ns;
+  };
+  for (int i = 0; i < 100; ++i) {
+    if (i == 50) add(trainer, fetch, end_ns);
+    at += 100'000;
+    add(trainer, fetch, i == 50 ? 40'000'000 : 200'000);
+    for (int k = 0; k < 20; ++k) add(detail, op, 400'000);
+  }
+  b.run.tracks.push_back(trainer);
+  b.run.tracks.push_back(detail);
+}
+
 }  // namespace
 
 std::vector<Scenario> MapScenarios() {
@@ -111,6 +151,17 @@ std::vector<Scenario> MapScenarios() {
        "bursts only emptied what was made ahead",
        [](CaseBuilder& b) {
          for (auto& blame : b.attribution.blame) blame.cause = Cause::kBuffer;
+       }},
+      {"persistent-workers", "workers end and begin in the middle of the run",
+       [](CaseBuilder& b) {
+         b.run.stages[b.IdOf("decode").value].kind = "dataloader";
+         b.Spend(attribution::Category::kInputStall, 0.1, findings::Bound::kInput);
+         AddTwoEpochs(b, 30'000'000);
+       },
+       "an epoch's first batch takes as long where they stay, but its end is told at once",
+       [](CaseBuilder& b) {
+         b.run.tracks.resize(b.run.tracks.size() - 2);
+         AddTwoEpochs(b, 15'000);
        }},
   };
 }

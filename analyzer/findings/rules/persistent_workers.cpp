@@ -1,0 +1,38 @@
+// Row 4: PyTorch's DataLoader ends its workers with each epoch and starts new ones for the next.
+#include <fmt/format.h>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/restarts.h"
+#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+void PersistentWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!Worth(c, attribution::Category::kInputStall)) return;
+  for (const auto& stage : c.run.stages) {
+    if (stage.kind != "dataloader") continue;
+    const Restarts restarts = RestartsOf(c, stage.id);
+    if (restarts.share < kModerateShare) continue;
+    Draft draft = About("persistent-workers", c, stage.id, restarts.share,
+                        fmt::format("{} of step time goes by between epochs: the {}'s workers are "
+                                    "shut down, and new ones started for the next",
+                                    Percent(restarts.share), stage.name));
+    const Restart& longest = restarts.all.front();
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: the longest of {}: {} until the workers have ended, {} until the new "
+                     "ones' first batch, where a fetch takes {} else",
+                     stage.name, restarts.all.size(),
+                     Duration(static_cast<double>(longest.shut_down_ns)),
+                     Duration(static_cast<double>(longest.first_ns)), Duration(restarts.fetch_ns)));
+    draft.finding.evidence.back().start_ns = longest.start_ns;
+    draft.finding.evidence.back().end_ns = longest.end_ns;
+    RecommendUnpriced(draft, "keep the workers from epoch to epoch: persistent_workers=True",
+                      Patch(),
+                      "how much of an epoch's first fetch is the workers' start and how much its "
+                      "batch is not in the file; record it with persistent_workers=True to know");
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace stallscope::findings
