@@ -107,7 +107,8 @@ size_t Document::ReadSound(const IndexedText& text, DocumentVisitor& visitor) {
     if (parsed == Parsed::kWhole) continue;
     if (parsed == Parsed::kCut) return text.index[before];
     const size_t next = PassOver(text.index[before], visitor);
-    if (next >= whole.size()) return next;
+    // Without the rest of the window there is no telling where it ends.
+    if (next >= whole.size() || passing_over_) return next;
     // The index holds on where the next event's brace is one of its places: no quote was too many.
     const uint32_t* end = text.index + text.count;
     const uint32_t* place = std::lower_bound(text.index, end, next);

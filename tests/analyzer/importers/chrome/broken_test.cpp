@@ -80,6 +80,20 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("what is broken where a window ends is passed over, too") {
+    // Each may end behind "args": its window then has no other event behind this one.
+    std::string broken = R"({"ph":"X" "name":"y","args":{},"ts":1)";
+    for (int i = 0; i < 40; ++i) broken += ",\"k" + std::to_string(i) + "\":1";
+    broken += "},\n";
+    std::string text = "[" + Events(3) + ",\n";
+    while (text.size() < 700'000) text += broken;
+    const auto run = ReadText(text + Events(3) + "]");
+    REQUIRE(run.ok());
+    CHECK(SpansNamed(run.value(), "x").size() >= 5);
+    CHECK(SpansNamed(run.value(), "y").empty());
+    CHECK(run.value().quality.damaged_bytes > 690'000);
+  }
+
   TEST_CASE("long files are read window by window, the same") {
     const std::string text = "{\"head\": [1,2], \"traceEvents\": [" + Events(20'000) +
                              "], \"stackFrames\": {\"1\": {\"name\": \"a\"}}}";
