@@ -77,7 +77,9 @@ std::optional<uint64_t> Scaled(Decimal number, int shift) {
     value /= 10;
   }
   if (exponent < 0) dropped = 0;
-  return value + (dropped >= 5 ? 1 : 0);
+  if (dropped < 5) return value;
+  if (value == kMost) return std::nullopt;
+  return value + 1;
 }
 
 }  // namespace

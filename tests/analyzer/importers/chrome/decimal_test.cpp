@@ -30,13 +30,15 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("what is no time is nothing") {
-    for (const char* text : {"", "-", ".", "1.2.3", "12a", "e5", "1e", "0x10", "nan", "null",
-                             "1e400", "99999999999999999999", "4611686018427387.904"}) {
+    for (const char* text :
+         {"", "-", ".", "1.2.3", "12a", "e5", "1e", "0x10", "nan", "null", "1e400",
+          "99999999999999999999", "4611686018427387.904", "18446744073709551.6155"}) {
       CAPTURE(text);
       CHECK_FALSE(NanosecondsOf(text).has_value());
     }
     // The last one that is.
     CHECK(NanosecondsOf("4611686018427387.903") == 4'611'686'018'427'387'903);
+    CHECK(NanosecondsOf("4611686018427387.9034999") == 4'611'686'018'427'387'903);
   }
 
   TEST_CASE("whole numbers may be written as decimals, and must fit") {
