@@ -138,13 +138,15 @@ void TensorFlowHost::Add(const Event& event, uint32_t lane, int64_t start_ns, in
   Name& name = NameOf(event.name);
   const Said said = WhatIsSaid(event);
   const HostRole role = RoleOf(name.role, said);
-  const Occurrence one{start_ns, std::max<int64_t>(0, end_ns - start_ns)};
+  // A time and a duration that may be may give an end that may not.
+  end_ns = std::max(start_ns, trace::ClampTime(end_ns));
+  const Occurrence one{start_ns, end_ns - start_ns};
   if (Compiles(name.role, said)) compilations_.push_back(one);
   if (role != HostRole::kIterator && said.eager && !said.function) eager_ops_.push_back(one);
   if (role == HostRole::kNone || role == HostRole::kCompile) return;
   HostEvent kept;
   kept.start_ns = start_ns;
-  kept.end_ns = std::max(start_ns, end_ns);
+  kept.end_ns = end_ns;
   kept.role = role;
   kept.name = Keep(event.name, name);
   kept.parent = said.parent;

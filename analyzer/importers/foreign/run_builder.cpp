@@ -158,6 +158,7 @@ void RunBuilder::Add(trace::Kernel kernel) {
       !trace::IsTime(kernel.end_ns)) {
     Repair(kernel.start_ns, kernel.end_ns);
   }
+  kernel.enqueued_ns = trace::ClampTime(kernel.enqueued_ns);
   run_.rows.kernels.push_back(kernel);
 }
 
@@ -165,6 +166,7 @@ void RunBuilder::Add(trace::Copy copy) {
   if (copy.end_ns < copy.start_ns || !trace::IsTime(copy.start_ns) || !trace::IsTime(copy.end_ns)) {
     Repair(copy.start_ns, copy.end_ns);
   }
+  copy.enqueued_ns = trace::ClampTime(copy.enqueued_ns);
   run_.rows.copies.push_back(copy);
 }
 
@@ -226,7 +228,12 @@ model::Run RunBuilder::Finish(const std::vector<StepMark>& marks) {
         static_cast<int64_t>(static_cast<uint64_t>(window.start_ns) +
                              static_cast<uint64_t>(trace::ClampTime(*realtime_ahead_ns_))));
   }
-  AddSteps(marks, run_);
+  std::vector<StepMark> steps = marks;
+  for (StepMark& step : steps) {
+    step.start_ns = trace::ClampTime(step.start_ns);
+    step.end_ns = trace::ClampTime(step.end_ns);
+  }
+  AddSteps(std::move(steps), run_);
   return std::move(run_);
 }
 

@@ -132,11 +132,11 @@ class Importer {
       info.device.name = row.Text(0);
       info.device.memory_bytes = static_cast<uint64_t>(std::max<int64_t>(0, row.Int(1)));
     });
-    database_.ForEach("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "systemClockNs"},
-                      [&](const Row& row) {
-                        // Older exports count from the session's start.
-                        builder_.SetRealtimeAhead(row.Int(0) - row.Int(1));
-                      });
+    database_.ForEach(
+        "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "systemClockNs"}, [&](const Row& row) {
+          // Older exports count from the session's start.
+          builder_.SetRealtimeAhead(trace::ClampTime(row.Int(0)) - trace::ClampTime(row.Int(1)));
+        });
   }
 
   void CheckVersion(const std::string& version) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyzer/trace/limits.h"
+
 namespace stallscope::importers::xplane {
 namespace {
 
@@ -76,7 +78,7 @@ void HostPlanes::Keep(const Kind& kind, const EventStats& stats, int64_t start_n
                       HostThread& thread) {
   HostEvent event;
   event.start_ns = start_ns;
-  event.end_ns = std::max(start_ns, end_ns);
+  event.end_ns = end_ns;
   event.role = kind.role;
   event.name = kind.name;
   switch (kind.role) {
@@ -145,10 +147,13 @@ Status HostPlanes::Add(const Plane& plane) {
       if (stats.Has(StatRole::kCorrelation)) {
         launches_.Add(stats.Number(StatRole::kCorrelation), start);
       }
+      // What is reckoned with must be a time, as the span has become one.
+      const int64_t from = trace::ClampTime(start);
+      const int64_t to = std::max(from, trace::ClampTime(end));
       if (stats.Has(StatRole::kEagerOp) && stats.Number(StatRole::kIsFunction) == 0) {
-        eager_ops_.push_back({start, end - start});
+        eager_ops_.push_back({from, to - from});
       }
-      if (kind.role != HostRole::kNone) Keep(kind, stats, start, end, thread);
+      if (kind.role != HostRole::kNone) Keep(kind, stats, from, to, thread);
     };
     STALLSCOPE_ASSIGN_OR_RETURN(const LineRead read,
                                 ForEachEvent(bytes_, line, plane.stat_names, take));

@@ -170,7 +170,7 @@ class Indexer {
     if (name->role == StatRole::kDeviceVendor) plane.device_vendor = text;
     if (name->role == StatRole::kMemorySize) plane.memory_bytes = stat.number;
     if (name->role == StatRole::kProfileStart) {
-      plane.profile_start_ns = static_cast<int64_t>(stat.number);
+      plane.profile_start_ns = trace::ClampTime(static_cast<int64_t>(stat.number));
     }
   }
 

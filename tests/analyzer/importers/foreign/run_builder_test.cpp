@@ -50,6 +50,27 @@ TEST_SUITE("fast") {
     CHECK(Warned(run, "a.json: 1 events end before they begin: taken as having no duration"));
   }
 
+  TEST_CASE("steps and launches lie where times can be") {
+    RunBuilder builder("a.json", "test");
+    const TrackId track = builder.Track({});
+    trace::Kernel kernel;
+    kernel.enqueued_ns = INT64_MIN;
+    kernel.start_ns = 30;
+    kernel.end_ns = 40;
+    kernel.track = track;
+    builder.Add(kernel);
+    kernel.enqueued_ns = 29;
+    builder.Add(kernel);
+    const model::Run run =
+        builder.Finish({{1, INT64_MIN, -5, track}, {2, 10, 50, track}, {3, 60, INT64_MAX, track}});
+    CHECK(run.rows.kernels[0].enqueued_ns == trace::kMinTimeNs);
+    CHECK(run.rows.kernels[1].enqueued_ns == 29);
+    REQUIRE(run.rows.steps.size() == 3);
+    CHECK(run.rows.steps[0].requested_ns == trace::kMinTimeNs);
+    CHECK(run.rows.steps[1].requested_ns == 10);
+    CHECK(run.rows.steps[2].device_done_ns == trace::kMaxTimeNs);
+  }
+
   TEST_CASE("stages are one by name and kind, and past the limit none") {
     RunBuilder builder("a.json", "test");
     const StageId decode = builder.Stage("decode", "map");

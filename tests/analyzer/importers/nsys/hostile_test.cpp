@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyzer/base/file.h"
+#include "analyzer/trace/limits.h"
 #include "tests/analyzer/importers/nsys/made_database.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
@@ -43,6 +44,24 @@ TEST_SUITE("fast") {
     REQUIRE(run.ok());
     REQUIRE(run.value().rows.kernels.size() == 1);
     CHECK(run.value().rows.kernels[0].end_ns == 7);
+  }
+
+  TEST_CASE("times as far apart as numbers go give a run within what times can be") {
+    MadeDatabase database;
+    database.Run(
+        "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs);"
+        "INSERT INTO TARGET_INFO_SESSION_START_TIME "
+        "  VALUES (9223372036854775807, -9223372036854775808);"
+        "CREATE TABLE NVTX_EVENTS (start, end, eventType, text, textId, globalTid);"
+        "INSERT INTO NVTX_EVENTS VALUES "
+        "  (-9223372036854775808, 9223372036854775807, 59, 'step 1', NULL, 83886089),"
+        "  (9223372036854775807, 9223372036854775807, 59, 'step 2', NULL, 83886089),"
+        "  (10, 20, 59, 'step 3', NULL, 83886089);");
+    const auto run = database.Read();
+    REQUIRE(run.ok());
+    REQUIRE(run.value().rows.steps.size() == 2);
+    CHECK(run.value().rows.steps[0].requested_ns == trace::kMinTimeNs);
+    CHECK(run.value().rows.steps[1].device_done_ns == trace::kMaxTimeNs);
   }
 
   TEST_CASE("virtual tables are none") {

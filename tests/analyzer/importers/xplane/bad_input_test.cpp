@@ -3,6 +3,7 @@
 #include <random>
 #include <string>
 
+#include "analyzer/trace/limits.h"
 #include "tests/analyzer/importers/xplane/read.h"
 #include "tests/support/made_space.h"
 
@@ -57,6 +58,39 @@ TEST_SUITE("fast") {
     REQUIRE(cut.ok());
     CHECK(cut.value().quality.cut_at.has_value());
     CHECK(!cut.value().quality.warnings.empty());
+  }
+
+  TEST_CASE("what lies at the end of all time is a span there, and its work one") {
+    MadePlane host("/host:CPU");
+    host.Line(1, "runner", 0,
+              host.Event("PrefetchProduce", 0, 100'000) +
+                  host.Event("FunctionRun", 1'000, 1'000, host.Number("_p", 7)));
+    host.Line(2, "python", 0, host.Event("Iterator::Prefetch", 0, 5'000, host.Number("id", 3)));
+    const std::string stat = host.Number("_c", 7);
+    host.Line(3, "pool", INT64_MAX,
+              host.Event("ExecutorState::Process", 0, 5'000, stat) +
+                  host.Event("ExecutorState::Process", 0, 9'000, stat));
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    CHECK(run.value().info.end_ns == trace::kMaxTimeNs);
+    size_t work = 0;
+    for (const model::Track& track : run.value().tracks) {
+      if (track.info.name == "pool" && track.info.kind == trace::TrackKind::kThread) {
+        work += track.spans.size();
+      }
+    }
+    CHECK(work == 1);
+  }
+
+  TEST_CASE("a recording that says to have begun before all time is read") {
+    MadePlane host("/host:CPU");
+    host.Line(1, "a", 5, host.Event("x", 0, 1'000));
+    host.Line(2, "b", 1'700'000'000'000'000'000, host.Event("x", 0, 1'000));
+    host.PlaneNumber("profile_start_time", uint64_t{1} << 63);
+    const auto run = test::ReadSpace(host.Bytes());
+    REQUIRE(run.ok());
+    CHECK(model::CountSpans(run.value()) == 2);
+    CHECK(run.value().info.end_ns == trace::kMaxTimeNs);
   }
 
   TEST_CASE("flipped bytes never do harm") {
