@@ -23,7 +23,7 @@ class TextTable {
   size_t size() const { return used_; }
 
  private:
-  static constexpr size_t kFirstSlots = 1024;  // a power of 2, as all sizes
+  static constexpr size_t kFirstSlots = 64;  // a power of 2, as all sizes
   struct Slot {
     uint64_t hash = 0;
     const std::string* text = nullptr;

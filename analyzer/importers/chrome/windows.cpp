@@ -73,10 +73,10 @@ Status Windows::Fill() {
     }
     wanted_ *= 2;
   } else {
-    wanted_ = kWindowBytes;
+    wanted_ = window_bytes_;
   }
   const size_t left = end_ - begin_;
-  const size_t size = std::max(wanted_, left + kWindowBytes / 2);
+  const size_t size = std::max(wanted_, left + window_bytes_ / 2);
   if (buffer_.size() < size) {
     Column<char> larger(size);
     if (left != 0) std::memcpy(larger.data(), buffer_.data() + begin_, left);

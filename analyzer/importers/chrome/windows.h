@@ -14,12 +14,13 @@ namespace stallscope::importers::chrome {
 
 class Windows {
  public:
-  // A window and the index of its structure fit into a core's cache.
+  // A window and the index of its structure fit into a core's cache. A small file's is smaller.
   static constexpr size_t kWindowBytes = size_t{256} << 10;
   // One event or value of the header that is longer than this is an error.
   static constexpr size_t kMostBytes = size_t{16} << 20;
 
-  explicit Windows(ByteSource& source) : source_(source) {}
+  explicit Windows(ByteSource& source)
+      : source_(source), window_bytes_(source.BytesAtOnce(kWindowBytes)) {}
 
   // Reads on behind what Consume() has left. The window grows where nothing was consumed. An error
   // is the source's, or a value that is longer than kMostBytes.
@@ -38,10 +39,11 @@ class Windows {
 
  private:
   ByteSource& source_;
+  const size_t window_bytes_;
   Column<char> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
-  size_t wanted_ = kWindowBytes;
+  size_t wanted_ = window_bytes_;
   uint64_t base_ = 0;  // of the buffer's first byte
   bool at_end_ = false;
 };

@@ -50,16 +50,17 @@ Result<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path,
 }
 
 Result<std::string_view> ByteSource::Next() {
-  block_.resize(kBlockBytes);
+  block_.resize(BytesAtOnce(kBlockBytes));
   STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, Read(block_.data(), block_.size()));
   return std::string_view(block_.data(), got);
 }
 
 Result<std::string> ReadAll(ByteSource& source, uint64_t limit) {
   std::string all;
+  const size_t least = source.BytesAtOnce(ByteSource::kBlockBytes);
   for (;;) {
     const size_t before = all.size();
-    all.resize(before + std::max(ByteSource::kBlockBytes, before / 2));
+    all.resize(before + std::max(least, before / 2));
     STALLSCOPE_ASSIGN_OR_RETURN(const size_t got,
                                 source.Read(all.data() + before, all.size() - before));
     const bool more = got == all.size() - before;

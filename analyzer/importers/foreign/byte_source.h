@@ -8,6 +8,7 @@
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_BYTE_SOURCE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_BYTE_SOURCE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,6 +43,11 @@ class ByteSource {
   // The first bytes, unpacked: kHeadBytes of them, or the whole file where it is shorter. They
   // stay valid, and are what reading begins with.
   std::string_view head() const { return head_; }
+  // How much to ask for at once where `most` is what a large file is read in: of a file that is all
+  // head, one byte more than that, so that the first read comes to its end.
+  size_t BytesAtOnce(size_t most) const {
+    return head_.size() < kHeadBytes ? std::min(most, head_.size() + 1) : most;
+  }
 
   // Reads up to `size` bytes; fewer only at the end. An error is the disk's, or a limit of
   // UnpackLimits.

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <string>
 
 #include "analyzer/importers/foreign/unpacked_file.h"
@@ -37,6 +38,22 @@ std::string Text(size_t size) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a small file is asked for at once, and costs no more memory than it has bytes") {
+    constexpr size_t kMost = size_t{1} << 20;
+    for (const size_t size : {size_t{0}, size_t{700}, ByteSource::kHeadBytes - 1}) {
+      const test::MemoryFile file(Text(size));
+      auto source = ByteSource::Open(file.path());
+      REQUIRE(source.ok());
+      CHECK(source.value()->BytesAtOnce(kMost) == size + 1);
+      CHECK(source.value()->BytesAtOnce(10) == std::min<size_t>(size + 1, 10));
+    }
+    // The head of this one does not tell where it ends.
+    const test::MemoryFile file(Text(ByteSource::kHeadBytes));
+    auto source = ByteSource::Open(file.path());
+    REQUIRE(source.ok());
+    CHECK(source.value()->BytesAtOnce(kMost) == kMost);
+  }
+
   TEST_CASE("plain and packed bytes are the same") {
     for (const size_t size :
          {size_t{0}, size_t{1}, ByteSource::kHeadBytes, 3 * ByteSource::kBlockBytes + 7}) {
