@@ -94,10 +94,14 @@ class Database {
   bool Run(const std::string& sql) {
     return sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   }
-  std::vector<std::string> Texts(const std::string& sql) {
+  // The columns `name` of what the statement gives.
+  std::vector<std::string> Names(const std::string& sql) {
     std::vector<std::string> texts;
-    const auto take = [](void* into, int, char** columns, char**) {
-      static_cast<std::vector<std::string>*>(into)->emplace_back(columns[0] ? columns[0] : "");
+    const auto take = [](void* into, int count, char** values, char** columns) {
+      for (int i = 0; i < count; ++i) {
+        if (std::strcmp(columns[i], "name") != 0 || values[i] == nullptr) continue;
+        static_cast<std::vector<std::string>*>(into)->emplace_back(values[i]);
+      }
       return 0;
     };
     sqlite3_exec(handle_, sql.c_str(), take, &texts, nullptr);
@@ -124,14 +128,14 @@ const auto& OneOf(const List& list, Random& random) {
 }
 
 bool Change(Database& database, Random& random) {
-  const auto tables = database.Texts("select name from sqlite_master where type = 'table'");
+  const auto tables = database.Names("select name from sqlite_master where type = 'table'");
   if (tables.empty() || random.OneIn(12)) {
     return database.Run(std::string("create table ") + OneOf(kTables, random));
   }
   const std::string table = OneOf(tables, random);
   const std::string row = " where rowid = (select rowid from " + Quoted(table) +
                           " limit 1 offset " + std::to_string(random.Below(5)) + ")";
-  const auto columns = database.Texts("select name from pragma_table_info('" + table + "')");
+  const auto columns = database.Names("pragma table_info(" + Quoted(table) + ")");
   if (columns.empty()) return false;
   const std::string column = Quoted(OneOf(columns, random));
   const auto set = [&](const std::string& value) {
@@ -165,7 +169,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   if (random.OneIn(4)) return LLVMFuzzerMutate(data, size, max_size);
   Database database({reinterpret_cast<const char*>(data), size});
   bool changed = false;
-  for (uint64_t i = random.Below(4) + 1; i > 0; --i) changed = Change(database, random) || changed;
+  for (uint64_t i = random.Below(2) + 1; i > 0; --i) changed = Change(database, random) || changed;
   const std::string bytes = changed ? database.Bytes() : std::string();
   if (bytes.empty() || bytes.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::memcpy(data, bytes.data(), bytes.size());
