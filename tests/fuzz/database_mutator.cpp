@@ -172,6 +172,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   for (uint64_t i = random.Below(2) + 1; i > 0; --i) changed = Change(database, random) || changed;
   const std::string bytes = changed ? database.Bytes() : std::string();
   if (bytes.empty() || bytes.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  std::memcpy(data, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), data);
   return bytes.size();
 }

@@ -3,7 +3,6 @@
 // written anew. Without this nearly every change ends the reading of all that stands around it.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -154,6 +153,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   if (random.OneIn(2)) Change(*message, max_size - size, random);
   const std::string bytes = Written(*message);
   if (bytes.empty() || bytes.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  std::memcpy(data, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), data);
   return bytes.size();
 }
