@@ -155,9 +155,13 @@ void KeepTheWorst(const Window& window, std::vector<int64_t> stalls,
   stalls.resize(std::max(stalls.size(), window.rows));
   const auto middle = stalls.begin() + static_cast<std::ptrdiff_t>(stalls.size() / 2);
   std::nth_element(stalls.begin(), middle, stalls.end());
-  const int64_t least = std::max(*middle * 3, window.ns() / static_cast<int64_t>(window.rows) / 10);
-  stragglers.erase(std::remove_if(stragglers.begin(), stragglers.end(),
-                                  [&](const Straggler& s) { return s.stall_ns < least; }),
+  const int64_t median = *middle;
+  const int64_t tenth = window.ns() / static_cast<int64_t>(window.rows) / 10;
+  // Three times the median may be more than 64 bits hold.
+  const auto is_small = [&](const Straggler& s) {
+    return s.stall_ns / 3 < median || s.stall_ns < tenth;
+  };
+  stragglers.erase(std::remove_if(stragglers.begin(), stragglers.end(), is_small),
                    stragglers.end());
   std::sort(stragglers.begin(), stragglers.end(), [](const Straggler& a, const Straggler& b) {
     return a.stall_ns != b.stall_ns ? a.stall_ns > b.stall_ns : a.step < b.step;

@@ -212,4 +212,23 @@ TEST_SUITE("fast") {
     CHECK(a.stragglers[1].step == 10);
     CHECK(!a.stragglers[1].file.known());
   }
+
+  TEST_CASE("stragglers: stalls of a century each are none beside each other") {
+    PathScene s;
+    constexpr int64_t kStall = 3'200'000'000'000'000'000;  // three of them are too many for 64 bits
+    int64_t now = -kStall;
+    for (uint64_t k = 0; k < 2; ++k) {
+      s.Work(s.worker, s.decode, now, now + kStall, {.item = k, .cpu = kStall});
+      s.Batch(kBatch + k, k);
+      s.Step({.index = k,
+              .requested = now,
+              .received = now + kStall,
+              .issued = now + kStall,
+              .done = now + kStall + 100,
+              .batch = kBatch + k,
+              .track = s.trainer});
+      now += kStall + 100;
+    }
+    CHECK(Attribute(s.Take()).stragglers.empty());
+  }
 }
