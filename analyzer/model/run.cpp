@@ -76,7 +76,10 @@ TimeRange WindowOf(const Run& run) {
   const Extent extent = ExtentOf(run);
   if (extent.empty()) return {window.start_ns, window.start_ns};
   if (window.start_ns == 0) window.start_ns = extent.first();
-  if (window.end_ns <= window.start_ns) window.end_ns = std::max(window.start_ns, extent.last());
+  // An end of 0 is one that nobody told, also where the run begins before 0.
+  if (window.end_ns == 0 || window.end_ns <= window.start_ns) {
+    window.end_ns = std::max(window.start_ns, extent.last());
+  }
   return window;
 }
 

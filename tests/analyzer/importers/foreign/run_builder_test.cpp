@@ -38,6 +38,17 @@ TEST_SUITE("fast") {
     CHECK(run.quality.Complete());
   }
 
+  TEST_CASE("a run that begins before time 0 lasts to its last event") {
+    for (const int64_t end : {-1, 0, 90}) {
+      RunBuilder builder("a.json", "test");
+      const TrackId track = builder.Track({});
+      builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), -10, end);
+      const model::Run run = builder.Finish({});
+      CHECK(run.info.start_ns == -10);
+      CHECK(run.info.end_ns == end);
+    }
+  }
+
   TEST_CASE("times that cannot be are repaired and counted") {
     RunBuilder builder("a.json", "test");
     const TrackId track = builder.Track({});
