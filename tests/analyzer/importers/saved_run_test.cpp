@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/importers/foreign/run_builder.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/loader.h"
 #include "analyzer/model/saver.h"
@@ -60,6 +61,21 @@ TEST_SUITE("fast") {
     CheckSame(run.value(), again.value());
     CHECK(again.value().quality.Complete());
     CHECK(again.value().rows.queue_events == run.value().rows.queue_events);
+  }
+
+  TEST_CASE("a run that ends at time 0, or holds nothing, is whole once written") {
+    for (const bool empty : {true, false}) {
+      importers::RunBuilder builder("a.json", "test");
+      const TrackId track = builder.Track({});
+      const uint16_t detail = builder.Detail(trace::SpanActivity::kNone, {});
+      if (!empty) builder.AddSpan(track, detail, -10, 0);
+      const test::ScratchDir dir;
+      REQUIRE(model::SaveTrace(builder.Finish({}), dir / "a.sst").ok());
+      const auto again = model::LoadTrace(dir / "a.sst");
+      REQUIRE(again.ok());
+      CHECK(again.value().quality.Complete());
+      CHECK(again.value().quality.warnings.empty());
+    }
   }
 
   TEST_CASE("real traces are the same as .sst") {
