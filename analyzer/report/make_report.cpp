@@ -26,7 +26,6 @@ Trust TrustOf(const model::Run& run, const attribution::Attribution& attribution
   trust.dropped = run.quality.dropped;
   trust.damaged_bytes = run.quality.damaged_bytes;
   trust.warnings = run.quality.warnings;
-  trust.warnings.insert(trust.warnings.end(), run.info.warnings.begin(), run.info.warnings.end());
   trust.limits = attribution.limits;
   return trust;
 }

@@ -91,6 +91,8 @@ TEST_SUITE("fast") {
     CHECK(report.name == "test");
     CHECK(report.trust.complete);
     CHECK(report.trust.line == "complete: 2 spans, none dropped, no damage");
+    REQUIRE(report.trust.warnings.size() == 1);
+    CHECK(report.trust.warnings[0].ends_with("run.sst: the clock stepped"));
     CHECK(report.steps == 2);
     CHECK(report.step_ms->p95 == 6);
     CHECK(report.blame.at(0).stage == "decode");
