@@ -93,8 +93,10 @@ std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window)
     use.communication = IsCommunication(run.Text(name));
     uses.push_back(use);
   }
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const KernelUse& a, const KernelUse& b) { return a.ns > b.ns; });
+  // Ids differ between a foreign file and the same run as .sst; names do not.
+  std::sort(uses.begin(), uses.end(), [&](const KernelUse& a, const KernelUse& b) {
+    return a.ns != b.ns ? a.ns > b.ns : run.Text(a.name) < run.Text(b.name);
+  });
   return uses;
 }
 

@@ -151,6 +151,23 @@ TEST_SUITE("fast") {
     CHECK(copies.bytes == ~uint64_t{0});
   }
 
+  TEST_CASE("kernels that took the same time stand by name, however they are numbered") {
+    for (const bool turned : {false, true}) {
+      RunBuilder b;
+      const TrackId stream = b.Stream();
+      b.Kernel(stream, 0, 10, {.name = turned ? "relu" : "add"});
+      b.Kernel(stream, 10, 20, {.name = turned ? "add" : "relu"});
+      b.Kernel(stream, 20, 31, {.name = "zero"});
+      b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 300});
+      const model::Run run = b.Take();
+      const auto kernels = Attribute(run).kernels;
+      REQUIRE(kernels.size() == 3);
+      CHECK(run.Text(kernels[0].name) == "zero");
+      CHECK(run.Text(kernels[1].name) == "add");
+      CHECK(run.Text(kernels[2].name) == "relu");
+    }
+  }
+
   TEST_CASE("a device's idle time, by what the host did, and the launches on their way") {
     RunBuilder b;
     const TrackId stream = b.Stream();
