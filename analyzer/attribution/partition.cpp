@@ -40,9 +40,11 @@ void AddKernels(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
     const bool moves = kernel.name.known() && communication[kernel.name.value];
     activity[At(moves ? Category::kCommunication : Category::kCompute)].push_back(
         {kernel.start_ns, kernel.end_ns});
-    // Enqueued, and nothing runs: the launch is on its way, or a reduction waits for its peers.
+    // Enqueued, and nothing runs: the launch is on its way, or a reduction waits for its peers. A
+    // profiler's collective waits for them while it runs; before, it waits for its turn in a queue.
     if (kernel.enqueued_ns != 0) {
-      activity[At(moves ? Category::kCommunication : Category::kLaunch)].push_back(
+      const bool for_peers = moves && !run.imported();
+      activity[At(for_peers ? Category::kCommunication : Category::kLaunch)].push_back(
           {kernel.enqueued_ns, kernel.start_ns});
     }
   }

@@ -148,6 +148,23 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE(
+      "partition: a collective that a profiler saw enqueued waits for its turn, not its peers") {
+    for (const bool imported : {false, true}) {
+      RunBuilder b;
+      const TrackId stream = b.Stream();
+      const TrackId copies = b.CopyEngine();
+      if (imported) b.run.info.imported_from = "kineto";
+      b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 200});
+      b.Kernel(stream, 150, 200, {.enqueued = 20, .name = "ncclDevKernel_AllReduce"});
+      b.Copy(copies, 40, 70);
+      const Partition partition = PartitionOf(b.Take());
+      CHECK(partition.ns[At(Category::kCommunication)] == (imported ? 50 : 180));
+      CHECK(partition.ns[At(Category::kTransfer)] == (imported ? 30 : 0));
+      CHECK(partition.ns[At(Category::kLaunch)] == (imported ? 100 : 0));
+    }
+  }
+
   TEST_CASE("partition: what a device's events and its host's step are counted as") {
     RunBuilder b;
     const TrackId stream = b.Stream();
