@@ -46,6 +46,10 @@ CopyDetails ReadCopyDetails(std::string_view text) {
 }
 
 std::optional<CopyDirection> DirectionOf(std::string_view event, const CopyDetails& details) {
+  // As roctracer named them, up to TensorFlow's and JAX's of 2024.
+  if (event == "CopyHostToDevice") return CopyDirection::kHostToDevice;
+  if (event == "CopyDeviceToHost") return CopyDirection::kDeviceToHost;
+  if (event == "CopyDeviceToDevice") return CopyDirection::kDeviceToDevice;
   if (!StartsWith(event, "Memcpy") && !StartsWith(event, "memcpy")) return std::nullopt;
   const std::string_view way = event.substr(6);
   if (StartsWith(way, "H2D")) return CopyDirection::kHostToDevice;

@@ -33,6 +33,10 @@ TEST_SUITE("fast") {
           CopyDirection::kHostToDevice);
     CHECK(DirectionOf("MemcpyOther", ReadCopyDetails("kind_src:device kind_dst:managed")) ==
           CopyDirection::kDeviceToHost);
+    CHECK(DirectionOf("CopyHostToDevice", none) == CopyDirection::kHostToDevice);
+    CHECK(DirectionOf("CopyDeviceToHost", none) == CopyDirection::kDeviceToHost);
+    CHECK(DirectionOf("CopyDeviceToDevice", none) == CopyDirection::kDeviceToDevice);
+    CHECK(!DirectionOf("CopyToDeviceHelper", none).has_value());
     CHECK(!DirectionOf("MemsetD32", none).has_value());
     CHECK(!DirectionOf("__amd_rocclr_copyBuffer.kd", none).has_value());
   }
