@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "analyzer/importers/foreign/graph_launches.h"
 #include "analyzer/importers/foreign/span_order.h"
 #include "analyzer/trace/limits.h"
 
@@ -204,6 +205,7 @@ void RunBuilder::GrowDamage(uint64_t bytes) {
 
 model::Run RunBuilder::Finish(const std::vector<StepMark>& marks) {
   OrderTracks(run_.tracks);
+  MarkGraphLaunches(run_.rows.kernels);
   model::DataQuality& quality = run_.quality;
   quality.sealed = true;
   quality.emitted = model::CountSpans(run_);
