@@ -83,7 +83,8 @@ std::string Devices(const Report& report) {
       rows.push_back({"",
                       std::string(kDirections[static_cast<size_t>(copy.direction)]) +
                           kMemory[static_cast<size_t>(copy.memory)],
-                      Grouped(copy.count), ReadableNs(copy.ns), ReadableBytes(copy.bytes)});
+                      Grouped(copy.count), ReadableNs(copy.ns),
+                      copy.bytes == 0 ? "" : ReadableBytes(copy.bytes)});
     }
   }
   std::string text = Table(rows, {2, 3, 4});

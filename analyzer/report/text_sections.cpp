@@ -21,6 +21,7 @@ std::string CopyWord(const attribution::CopyUse& copy) {
 }
 
 std::string CopyDetail(const attribution::CopyUse& copy) {
+  if (copy.bytes == 0) return "";  // the format does not tell: TF1's timelines
   std::string text = ReadableBytes(copy.bytes);
   if (copy.ns > 0) {
     text += fmt::format(", {} GB/s", ReadableNumber(static_cast<double>(copy.bytes) /
