@@ -35,6 +35,11 @@ bool IsCompilation(std::string_view name) {
   return name.size() >= kEnd.size() && name.substr(name.size() - kEnd.size()) == kEnd;
 }
 
+// What MTIA's streams wait for and tell among their work: nothing runs meanwhile.
+bool IsStreamEvent(std::string_view kernel) {
+  return kernel == "event_wait" || kernel == "event_record";
+}
+
 uint64_t NumberAtEnd(std::string_view text) {
   uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -152,7 +157,8 @@ void Collector::OnComplete(const Event& event) {
     if (!duration) return;
     end = *start + *duration;
   }
-  const Kind kind = KindOfEvent(event);
+  Kind kind = KindOfEvent(event);
+  if (kind == Kind::kKernel && IsStreamEvent(event.name)) kind = Kind::kDeviceNote;
   if (kind != Kind::kOther) saw_pytorch_ = true;
   if (kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset) {
     return device_.Add(event, kind, *start, end);

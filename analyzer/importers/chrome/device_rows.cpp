@@ -41,8 +41,10 @@ void DeviceRows::Add(const Event& event, Kind kind, int64_t start_ns, int64_t en
   any_ = true;
   const DeviceWork work = DeviceWorkOf(event);
   if (kind == Kind::kMemset) return AddMemset(event, work, start_ns, end_ns);
-  if (kind == Kind::kKernel) return AddKernel(event, work, start_ns, end_ns);
-  const CopyKind what = CopyKindOf(event.name);
+  if (kind == Kind::kKernel && work.direction.empty()) {
+    return AddKernel(event, work, start_ns, end_ns);
+  }
+  const CopyKind what = CopyKindOf(work.direction.empty() ? event.name : work.direction);
   trace::Copy copy;
   copy.start_ns = start_ns;
   copy.end_ns = end_ns;

@@ -26,6 +26,9 @@ DeviceWork DeviceWorkOf(const Event& event) {
   DeviceWork work;
   ForEachArgument(event, [&](std::string_view key, size_t place) {
     switch (key.size()) {
+      case 4:
+        if (key == "size") work.bytes = Number(event, place);
+        return;
       case 5:
         if (key == "bytes") work.bytes = Number(event, place);
         return;
@@ -35,6 +38,9 @@ DeviceWork DeviceWorkOf(const Event& event) {
         return;
       case 8:
         if (key == "graph id") work.graph = Number(event, place);
+        return;
+      case 9:
+        if (key == "direction") work.direction = event.text->ScalarAt(place).text;
         return;
       case 11:
         if (key == "correlation") work.correlation = Number(event, place);

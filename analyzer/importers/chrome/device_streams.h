@@ -17,6 +17,7 @@ namespace stallscope::importers::chrome {
 struct DeviceWork {
   std::string_view device;  // as the event has them; else its pid and tid
   std::string_view stream;
+  std::string_view direction;  // of a copy that is called so in no other way: MTIA's
   uint64_t correlation = 0;
   uint64_t bytes = 0;
   uint64_t graph = 0;

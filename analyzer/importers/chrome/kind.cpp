@@ -10,7 +10,7 @@ namespace {
 using Row = std::pair<std::string_view, Kind>;
 
 // 2021's names, then those since; other accelerators' as Kineto has them.
-constexpr std::array<Row, 27> kKinds = {{
+constexpr std::array<Row, 28> kKinds = {{
     {"Operator", Kind::kOperator},
     {"Runtime", Kind::kRuntime},
     {"Kernel", Kind::kKernel},
@@ -33,6 +33,7 @@ constexpr std::array<Row, 27> kKinds = {{
     {"cuda_sync", Kind::kDeviceNote},
     {"kernel", Kind::kKernel},
     {"mtia_kernel", Kind::kKernel},
+    {"mtia_ccp_events", Kind::kKernel},
     {"gpu_memcpy", Kind::kCopy},
     {"gpu_memset", Kind::kMemset},
     {"Trace", Kind::kProfiler},
@@ -72,9 +73,11 @@ trace::SpanActivity ActivityOf(Kind kind) {
 
 CopyKind CopyKindOf(std::string_view name) {
   CopyKind kind;
-  if (Has(name, "HtoD") || Has(name, "H2D") || Has(name, "HostToDevice")) {
+  if (Has(name, "HtoD") || Has(name, "H2D") || Has(name, "HostToDevice") ||
+      name == "HOST_TO_DEVICE") {
     kind.direction = trace::CopyDirection::kHostToDevice;
-  } else if (Has(name, "DtoH") || Has(name, "D2H") || Has(name, "DeviceToHost")) {
+  } else if (Has(name, "DtoH") || Has(name, "D2H") || Has(name, "DeviceToHost") ||
+             name == "DEVICE_TO_HOST") {
     kind.direction = trace::CopyDirection::kDeviceToHost;
   }
   if (Has(name, "Pinned")) {

@@ -40,6 +40,27 @@ std::string Today() {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("an MTIA device's packets are kernels and copies, and its streams' waits are neither") {
+    const auto read = ReadText(R"json({"schemaVersion": 1, "traceEvents": [
+  {"ph":"X","cat":"cpu_op","name":"aten::add","pid":5,"tid":5,"ts":1,"dur":5},
+  {"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":5,"tid":5,"ts":2,"dur":1,"args":{"correlation":18}},
+  {"ph":"X","cat":"mtia_ccp_events","name":"add-dtype_Float","pid":9,"tid":4,"ts":10,"dur":3,"args":{"correlation":18,"stream":102,"row":"0"}},
+  {"ph":"X","cat":"mtia_ccp_events","name":"dma_request","pid":9,"tid":4,"ts":13,"dur":2,"args":{"direction":"HOST_TO_DEVICE","size":160,"stream":102}},
+  {"ph":"X","cat":"mtia_ccp_events","name":"dma_request","pid":9,"tid":4,"ts":15,"dur":2,"args":{"direction":"DEVICE_TO_HOST","size":16,"stream":102}},
+  {"ph":"X","cat":"mtia_ccp_events","name":"event_wait","pid":9,"tid":4,"ts":17,"dur":50,"args":{"wait_on_stream":104,"stream":102}}
+]})json");
+    REQUIRE(read.ok());
+    const auto& rows = read.value().rows;
+    REQUIRE(rows.kernels.size() == 1);
+    CHECK(rows.kernels[0].enqueued_ns == 2'000);
+    CHECK(read.value().tracks[rows.kernels[0].track.value].info.device == 9);
+    REQUIRE(rows.copies.size() == 2);
+    CHECK(rows.copies[0].direction == trace::CopyDirection::kHostToDevice);
+    CHECK(rows.copies[0].bytes == 160);
+    CHECK(rows.copies[1].direction == trace::CopyDirection::kDeviceToHost);
+    CHECK(SpansNamed(read.value(), "event_wait").size() == 1);
+  }
+
   TEST_CASE("functions that torch.compile compiles again are counted, with their time") {
     const auto events = [](const std::string& name) {
       std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
