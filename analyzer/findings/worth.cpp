@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
@@ -12,9 +14,10 @@ bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps) 
   if (gain.predicted <= 1) return false;
   if (gain.low > 1) return true;
   if (share < kHighShare || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
+  // Few steps that differ much make an interval that reaches past standing still.
   recommendation.unpriced = fmt::format(
       "{} steps tell too little, anything from {:.2f} to {:.2f} times as fast; record at least {}",
-      steps, gain.low, gain.high, kTellingSteps);
+      steps, std::max(gain.low, 0.0), gain.high, kTellingSteps);
   recommendation.gain.reset();
   return true;
 }

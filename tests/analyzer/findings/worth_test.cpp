@@ -40,6 +40,9 @@ TEST_SUITE("fast") {
     CHECK_FALSE(open.gain.has_value());
     CHECK(open.unpriced.find("19 steps") != std::string::npos);
     CHECK(open.unpriced.find("record") != std::string::npos);
+    Recommendation scattered = Of(2.8, -0.6, 4.1);
+    CHECK(WorthShowing(scattered, 0.65, 3));
+    CHECK(scattered.unpriced.find("from 0.00 to 4.10") != std::string::npos);
     // A long run has told; little is at stake; the gain is small anyhow.
     Recommendation told = Of(2.8, 0.9, 4.1);
     CHECK_FALSE(WorthShowing(told, 0.65, 1'000));
