@@ -1,6 +1,8 @@
 // Nothing is worth changing, and that is worth saying; or several things alike are.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/rules/rules.h"
 #include "analyzer/findings/thresholds.h"
@@ -13,7 +15,14 @@ void Balanced(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kBalanced || Share(c, Category::kSync) >= kSyncShare) return;
   const bool several = Worth(c, Category::kInputStall) || Worth(c, Category::kTransfer) ||
                        Worth(c, Category::kLaunch) || Worth(c, Category::kCommunication);
-  const char* what = several ? "no single thing bounds this run" : "nothing is worth changing";
+  const double unseen = Share(c, Category::kOther);
+  std::string what = several ? "no single thing bounds this run" : "nothing is worth changing";
+  if (!several && unseen >= kHighShare) {
+    what = fmt::format(
+        "{} of step time this trace shows nothing at work, and nothing else is worth "
+        "changing",
+        Percent(unseen));
+  }
   Draft draft =
       About("balanced", c, StageId::None(), 0,
             fmt::format(

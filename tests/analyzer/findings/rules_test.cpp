@@ -154,6 +154,18 @@ TEST_SUITE("fast") {
     CHECK(findings[0].text.starts_with("nothing is worth changing"));
   }
 
+  TEST_CASE("a run whose time the trace does not show is not told that all is well") {
+    for (const double unseen : {0.19, 0.97}) {
+      CaseBuilder builder;
+      builder.Spend(stallscope::attribution::Category::kOther, unseen, Bound::kBalanced);
+      const auto finding = builder.FindingOf("balanced");
+      REQUIRE(finding.has_value());
+      CHECK(finding->text.starts_with(unseen < 0.2
+                                          ? "nothing is worth changing"
+                                          : "97 % of step time this trace shows nothing at work"));
+    }
+  }
+
   TEST_CASE("a run without a spec is told in words and code") {
     CaseBuilder builder;
     builder.with_spec = false;
