@@ -39,6 +39,13 @@ constexpr double kPromisingGain = 1.1;
 // it.
 constexpr uint64_t kTellingSteps = 100;
 
+// --- Launches
+// --------------------------------------------------------------------------
+
+// A launch is 5 us of the driver, an eager operation around it up to 0.3 ms of Python in the real
+// runs at hand. Where the device waits longer than this for each, the host does something else.
+constexpr double kSlowestLaunchNs = 1e6;
+
 // --- Workers and buffers
 // --------------------------------------------------------------------------
 

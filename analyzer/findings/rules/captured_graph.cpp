@@ -26,6 +26,11 @@ void CapturedGraph(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kLaunch) || Captured(c)) return;
   const double share = Share(c, Category::kLaunch);
   const auto& idle = c.attribution.idle;
+  // The host computes between a few launches; capturing these would bring nothing.
+  if (idle.launches > 0 &&
+      static_cast<double>(idle.launch_ns) / static_cast<double>(idle.launches) > kSlowestLaunchNs) {
+    return;
+  }
   Draft draft = About("captured-graph", c, StageId::None(), share,
                       fmt::format("{} of step time the device waits while the host launches its "
                                   "kernels one by one",

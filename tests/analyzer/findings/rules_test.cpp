@@ -166,6 +166,17 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a device that waits for a few launches waits for something else") {
+    for (const uint64_t launches : {600U, 6U}) {
+      CaseBuilder builder;
+      builder.with_spec = false;
+      builder.Spend(stallscope::attribution::Category::kLaunch, 0.5, Bound::kLaunch);
+      builder.attribution.idle.launch_ns = 20'000'000;
+      builder.attribution.idle.launches = launches;
+      CHECK(builder.FindingOf("captured-graph").has_value() == (launches == 600));
+    }
+  }
+
   TEST_CASE("a run without a spec is told in words and code") {
     CaseBuilder builder;
     builder.with_spec = false;
