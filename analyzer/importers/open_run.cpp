@@ -88,6 +88,7 @@ Result<model::Run> LoadPacked(ByteSource& source, const model::OnProgress& on_pr
 }
 
 const Format* FormatOf(const ByteSource& source) {
+  if (IsOtherJson(source.head())) return nullptr;
   const auto format = std::find_if(kFormats.begin(), kFormats.end(),
                                    [&](const Format& known) { return known.knows(source.head()); });
   return format == kFormats.end() ? nullptr : &*format;

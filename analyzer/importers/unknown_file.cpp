@@ -47,6 +47,30 @@ constexpr std::array<Magic, 21> kMagics = {{
     {0, "<?xml"sv, "XML"},
 }};
 
+// By what stands in every file of theirs, near its beginning.
+struct JsonKeys {
+  std::string_view first;
+  std::string_view second;
+  const char* what;
+};
+constexpr std::array<JsonKeys, 4> kOtherJson = {{
+    {"\"rocprofiler-sdk-tool\"", "\"metadata\"", "rocprofv3's own JSON"},
+    {"\"schema\"", "[pytorch|profiler|execution_trace", "an execution trace of PyTorch"},
+    {"speedscope.app/file-format-schema", "\"profiles\"", "a profile of speedscope"},
+    {"\"nodes\"", "\"callFrame\"", "a CPU profile of V8"},
+}};
+
+const JsonKeys* OtherJson(std::string_view head) {
+  const size_t begin = head.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos || head[begin] != '{') return nullptr;
+  const auto has = [&](std::string_view key) { return head.find(key) != std::string_view::npos; };
+  if (has("\"traceEvents\"") || has("\"ph\"")) return nullptr;
+  const auto known = std::find_if(kOtherJson.begin(), kOtherJson.end(), [&](const JsonKeys& keys) {
+    return has(keys.first) && has(keys.second);
+  });
+  return known == kOtherJson.end() ? nullptr : &*known;
+}
+
 bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -74,7 +98,10 @@ const char* HintFor(model::Content content) {
 
 }  // namespace
 
+bool IsOtherJson(std::string_view head) { return OtherJson(head) != nullptr; }
+
 std::string WhatItLooksLike(std::string_view head) {
+  if (const JsonKeys* const json = OtherJson(head)) return json->what;
   for (const Magic& magic : kMagics) {
     if (head.substr(0, magic.at + magic.bytes.size()).substr(std::min(magic.at, head.size())) ==
         magic.bytes) {

@@ -38,6 +38,8 @@ TEST_SUITE("fast") {
     };
     CHECK(is_trace(R"({"schemaVersion": 1, "traceEvents": []})"));
     CHECK(is_trace(R"([{"ph": "X", "name": "a"}])"));
+    CHECK(is_trace(R"({"nodes": [{"callFrame": {}}], "traceEvents": []})"));
+    CHECK_FALSE(is_trace(R"({"nodes": [{"callFrame": {}}], "schemaVersion": 1})"));
     CHECK_FALSE(is_trace(R"({"stages": [{"name": "read", "source": {"format": "synthetic"}}]})"));
     CHECK_FALSE(is_trace(""));
     CHECK_FALSE(importers::IsTrace(dir / "none.json").ok());
@@ -59,6 +61,11 @@ TEST_SUITE("fast") {
     CHECK(looks("just words\n") == "text");
     CHECK(looks(std::string(257, 'a') + "ustar") == "a tar archive");
     CHECK(looks("{\"name\": \"a spec\"}") == "JSON");
+    CHECK(looks(R"({"rocprofiler-sdk-tool": [{"metadata": {}}], "displayTimeUnit": "ns"})") ==
+          "rocprofv3's own JSON");
+    CHECK(looks(R"({"schema": "1.1.0-chakra.0.0.4", "schemaVersion": 1, "nodes": [
+                    {"name": "[pytorch|profiler|execution_trace|thread]"}]})") ==
+          "an execution trace of PyTorch");
     CHECK(looks("").starts_with("this is no trace: the file is empty"));
   }
 
