@@ -329,13 +329,17 @@ void StallWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval par
   }
 }
 
-// Nothing is recorded: handing on what the span before it made, unless events were lost then.
+// Nothing is recorded: handing on what the span before it made, unless events were lost then or a
+// profiler left them out.
 void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
                            Shares& shares) const {
   StageId stage = view.track().info.stage;
-  if (after > 0 && IsWork(view, after - 1)) stage = view.ClassOf(after - 1).stage;
+  // A profiler shows a stage's thread while it asks the stages before it, and not always what it
+  // does with what it got.
+  const bool own = run_.imported() && stage.known();
+  if (!own && after > 0 && IsWork(view, after - 1)) stage = view.ClassOf(after - 1).stage;
   int64_t lost = part.ns();
-  if (view.track().spans.size() > 0) {
+  if (!own && view.track().spans.size() > 0) {
     Intervals gaps;
     for (const trace::Gap& gap : run_.GapsOf(view.track().info.id)) {
       gaps.push_back({gap.from_ns, gap.to_ns});

@@ -22,6 +22,23 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 70, read cpu 30");
   }
 
+  TEST_CASE(
+      "blame: where nothing is recorded the span before it, of a profiler the thread's stage") {
+    for (const bool imported : {false, true}) {
+      StallScene s;
+      const TrackId worker = s.Worker();
+      s.Work(worker, s.read, 0, 30, {.cpu = 30});  // decode's thread reads for itself
+      s.Stall();
+      model::Run run = s.Take();
+      if (imported) run.info.imported_from = "tensorflow";
+      for (trace::SpanClass& what : run.span_classes) {
+        if (what.kind == trace::SpanKind::kWait) what.activity = trace::SpanActivity::kLoader;
+      }
+      CHECK(BlameText(run, Attribute(run)) ==
+            (imported ? "decode unknown 70, read cpu 30" : "read cpu 100"));
+    }
+  }
+
   TEST_CASE("blame: of nested spans the innermost") {
     StallScene s;
     const TrackId worker = s.Worker();
