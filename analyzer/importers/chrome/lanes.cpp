@@ -1,5 +1,8 @@
 #include "analyzer/importers/chrome/lanes.h"
 
+#include <map>
+#include <set>
+
 #include "analyzer/importers/chrome/decimal.h"
 #include "analyzer/importers/chrome/json_text.h"
 
@@ -59,8 +62,19 @@ std::string Lanes::NameOf(const Lane& lane) const {
 }
 
 void Lanes::NameTracks() {
+  // Every process of a pool calls a thread MainThread; one process may well have ten of one name.
+  std::map<std::string, std::set<uint32_t>> processes_of;
   for (const Lane& lane : lanes_) {
-    const std::string name = NameOf(lane);
+    if (lane.accounted.known() || lane.detail.known()) {
+      processes_of[NameOf(lane)].insert(lane.process);
+    }
+  }
+  for (const Lane& lane : lanes_) {
+    std::string name = NameOf(lane);
+    if (processes_of[name].size() > 1) {
+      const Process& process = processes_[lane.process];
+      name = (process.name.empty() ? process.id : process.name) + ": " + name;
+    }
     if (lane.accounted.known()) builder_.InfoOf(lane.accounted).name = name;
     if (!lane.detail.known()) continue;
     builder_.InfoOf(lane.detail).name = lane.accounted.known() ? name + ", in detail" : name;

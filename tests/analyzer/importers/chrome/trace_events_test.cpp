@@ -81,6 +81,27 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks[0].spans.size() == 2);
   }
 
+  TEST_CASE("threads of one name are told apart by their processes") {
+    const auto read = ReadText(R"([
+      {"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":"pool-1"}},
+      {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"Main"}},
+      {"ph":"M","name":"thread_name","pid":2,"tid":1,"args":{"name":"Main"}},
+      {"ph":"M","name":"thread_name","pid":2,"tid":3,"args":{"name":"io"}},
+      {"ph":"M","name":"thread_name","pid":2,"tid":4,"args":{"name":"io"}},
+      {"ph":"M","name":"thread_name","pid":5,"tid":1,"args":{"name":"io"}},
+      {"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},
+      {"ph":"X","name":"b","pid":2,"tid":1,"ts":1,"dur":1},
+      {"ph":"X","name":"c","pid":2,"tid":3,"ts":1,"dur":1},
+      {"ph":"X","name":"d","pid":2,"tid":4,"ts":1,"dur":1}])");
+    REQUIRE(read.ok());
+    const auto track_of = [&](const char* span) { return SpansNamed(read.value(), span)[0].track; };
+    CHECK(track_of("a") == "pool-1: Main");
+    CHECK(track_of("b") == "2: Main");
+    // Of one process; process 5 has a name alike, but nothing to show.
+    CHECK(track_of("c") == "io");
+    CHECK(track_of("d") == "io");
+  }
+
   TEST_CASE("TF1's timeline is counted once") {
     const auto events = [](const char* stream) {
       return std::string(R"({"traceEvents":[
