@@ -1,15 +1,20 @@
 #include "analyzer/base/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <poll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
 
 namespace stallscope {
 namespace {
@@ -37,8 +42,114 @@ std::string HintFor(int error) {
   }
 }
 
-Error SystemError(ErrorKind kind, const std::string& path, const char* action, int error) {
-  return Error{kind, std::string(action) + ": " + std::strerror(error), path, HintFor(error)};
+Error SystemError(ErrorKind kind, const std::string& path, const std::string& action, int error) {
+  return Error{kind, action + ": " + std::strerror(error), path, HintFor(error)};
+}
+
+// Which file it is, whatever it is called.
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+
+FileId IdOf(const struct stat& about) { return {about.st_dev, about.st_ino}; }
+
+// What this process has read, and what it has written. One for the process: a command reads and
+// writes in many rooms, and an input that a room forgot to hand on would be overwritten.
+class KnownFiles {
+ public:
+  void Read(const struct stat& about) {
+    const std::lock_guard lock(mutex_);
+    if (!written_.contains(IdOf(about))) read_.insert(IdOf(about));
+  }
+  // A new file may have the number of one that was read and has gone.
+  void Written(const struct stat& about) {
+    const std::lock_guard lock(mutex_);
+    read_.erase(IdOf(about));
+    written_.insert(IdOf(about));
+  }
+  void Forget(const struct stat& about) {
+    const std::lock_guard lock(mutex_);
+    read_.erase(IdOf(about));
+  }
+  bool WasRead(const struct stat& about) {
+    const std::lock_guard lock(mutex_);
+    return read_.contains(IdOf(about));
+  }
+  static KnownFiles& OfThisProcess() {
+    static KnownFiles files;
+    return files;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<FileId> read_;
+  std::set<FileId> written_;
+};
+
+// Of the open file, not of the process: two writers in one process exclude each other too.
+bool IsLocked(int fd) {
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  // Where the file system has no locks, nobody asks.
+  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// What has the name that a file is to get.
+struct Target {
+  std::string path;  // behind links
+  bool exists = false;
+  struct stat about {};
+};
+
+Result<Target> FindTarget(const std::string& path, Over over) {
+  Target target;
+  target.path = path;
+  if (lstat(path.c_str(), &target.about) != 0) {
+    if (errno == ENOENT && !path.empty() && path.back() != '/') return target;
+    return SystemError(ErrorKind::kRun, path, "cannot create the file",
+                       path.empty() ? ENOENT : errno);
+  }
+  target.exists = true;
+  if (S_ISLNK(target.about.st_mode)) {
+    const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                           &std::free);
+    if (real == nullptr || stat(real.get(), &target.about) != 0) {
+      return Error{ErrorKind::kUsage, "the link leads nowhere", path,
+                   "remove the link, or name another file"};
+    }
+    target.path = real.get();
+  }
+  if (S_ISDIR(target.about.st_mode)) {
+    return SystemError(ErrorKind::kRun, path, "cannot create the file", EISDIR);
+  }
+  if (!S_ISREG(target.about.st_mode)) {
+    return Error{ErrorKind::kUsage, "not a regular file, and never replaced", path,
+                 "name a file, or an unused name"};
+  }
+  if (over == Over::kNoInput && KnownFiles::OfThisProcess().WasRead(target.about)) {
+    return Error{ErrorKind::kUsage, "the output is also an input of this command", path,
+                 "name another file for the output"};
+  }
+  // By the name that the user gave, and for writing: so that the kernel refuses a link that another
+  // user planted, and a file that this user must not change.
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot replace the file", errno);
+  const bool locked = IsLocked(fd);
+  close(fd);
+  if (locked) {
+    return Error{ErrorKind::kRun, "another run is writing this file", path,
+                 "wait for it to end, or name another file"};
+  }
+  return target;
 }
 
 }  // namespace
@@ -54,58 +165,105 @@ FileOps& FileOps::Kernel() {
   return kernel;
 }
 
-Result<AppendFile> AppendFile::Create(const std::string& path, FileOps& ops) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot create the file", errno);
-  struct stat about;
-  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return AppendFile(fd, path, ops);
-  // Two that write one file would leave neither's. Where the file system has no locks, nobody asks.
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    close(fd);
-    return Error{ErrorKind::kRun, "another run is writing this file", path,
-                 "wait for it to end, or name another file"};
+std::string RandomName(size_t bytes) {
+  std::string name;
+  while (bytes > 0) {
+    unsigned char random[64];
+    const ssize_t got = getrandom(random, bytes < sizeof random ? bytes : sizeof random, 0);
+    if (got <= 0) continue;  // interrupted
+    for (ssize_t i = 0; i < got; ++i) {
+      name += "0123456789abcdef"[random[i] >> 4];
+      name += "0123456789abcdef"[random[i] & 15];
+    }
+    bytes -= static_cast<size_t>(got);
   }
-  if (ftruncate(fd, 0) != 0) {
-    const int error = errno;
-    close(fd);
-    return SystemError(ErrorKind::kRun, path, "cannot empty the file", error);
-  }
-  return AppendFile(fd, path, ops);
+  return name;
 }
 
-AppendFile::AppendFile(AppendFile&& other) noexcept
+Result<OutputFile> OutputFile::Create(const std::string& path, Over over, FileOps& ops) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const Target target, FindTarget(path, over));
+  OutputFile file(path, over, ops);
+  STALLSCOPE_RETURN_IF_ERROR(
+      file.Open(FolderOf(target.path), target.exists ? &target.about : nullptr));
+  return file;
+}
+
+// A file without a name where the file system can have one: a process that is killed leaves
+// nothing.
+Status OutputFile::Open(const std::string& folder, const struct stat* replaced) {
+  const mode_t mode = replaced != nullptr ? S_IRUSR | S_IWUSR : 0666;
+  if (access("/proc/self/fd", X_OK) == 0) {
+    fd_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  }
+  if (fd_ < 0) {
+    temporary_ = folder + "/.stallscope-" + RandomName(8);
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  }
+  if (fd_ < 0) {
+    temporary_.clear();
+    return SystemError(ErrorKind::kRun, path_, "cannot create the file", errno);
+  }
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  fcntl(fd_, F_OFD_SETLK, &lock);
+  struct stat about {};
+  if (fstat(fd_, &about) != 0) {
+    return SystemError(ErrorKind::kRun, path_, "cannot create the file", errno);
+  }
+  KnownFiles::OfThisProcess().Written(about);
+  if (replaced == nullptr) return {};
+  const bool other_owner = about.st_uid != replaced->st_uid || about.st_gid != replaced->st_gid;
+  if ((other_owner && fchown(fd_, replaced->st_uid, replaced->st_gid) != 0) ||
+      fchmod(fd_, replaced->st_mode & 07777) != 0) {
+    return Error{ErrorKind::kRun,
+                 std::string("cannot keep the file's owner and mode: ") + std::strerror(errno),
+                 path_, "remove the file first, or name another one"};
+  }
+  return {};
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       size_(other.size_),
       torn_(other.torn_),
+      published_(other.published_),
       path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, std::string())),
+      over_(other.over_),
       ops_(other.ops_) {}
 
-AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   if (this != &other) {
     Close();
     fd_ = std::exchange(other.fd_, -1);
     size_ = other.size_;
     torn_ = other.torn_;
+    published_ = other.published_;
     path_ = std::move(other.path_);
+    temporary_ = std::exchange(other.temporary_, std::string());
+    over_ = other.over_;
     ops_ = other.ops_;
   }
   return *this;
 }
 
-AppendFile::~AppendFile() { Close(); }
+OutputFile::~OutputFile() { Close(); }
 
 // At once, not at the next Append: that one may be shorter than what the failed one left, and the
 // process may not live to see it. Best effort: a reader skips a torn tail anyway.
-void AppendFile::TakeBack() { torn_ = ftruncate(fd_, static_cast<off_t>(size_)) != 0; }
+void OutputFile::TakeBack() { torn_ = ftruncate(fd_, static_cast<off_t>(size_)) != 0; }
 
-void AppendFile::Close() {
+void OutputFile::Close() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
   if (fd_ < 0) return;
   if (torn_) TakeBack();
   close(fd_);
   fd_ = -1;
 }
 
-Status AppendFile::Append(std::string_view data) {
+Status OutputFile::Append(std::string_view data) {
   if (torn_) TakeBack();
   size_t done = 0;
   while (done < data.size()) {
@@ -119,7 +277,7 @@ Status AppendFile::Append(std::string_view data) {
     }
     if (written == 0) {
       TakeBack();
-      return Error{ErrorKind::kRun, "cannot write: the disk took nothing", path_, HintFor(ENOSPC)};
+      return Error{ErrorKind::kRun, "cannot write: write returned 0 bytes", path_, HintFor(ENOSPC)};
     }
     done += static_cast<size_t>(written);
   }
@@ -127,20 +285,127 @@ Status AppendFile::Append(std::string_view data) {
   return {};
 }
 
-Status AppendFile::Sync() {
+Status OutputFile::Sync() {
   if (ops_->Fsync(fd_) != 0) return SystemError(ErrorKind::kRun, path_, "cannot sync", errno);
   return {};
 }
 
-Result<InputFile> InputFile::Open(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
-  struct stat about;
-  if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
-    close(fd);
-    return SystemError(ErrorKind::kInput, path, "cannot read", EISDIR);
+// A name of its own first: only a rename replaces a file without a moment in which there is none.
+Status OutputFile::NameIt(const std::string& target) {
+  if (temporary_.empty()) {
+    const std::string name = FolderOf(target) + "/.stallscope-" + RandomName(8);
+    const std::string itself = "/proc/self/fd/" + std::to_string(fd_);
+    if (linkat(AT_FDCWD, itself.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      return SystemError(ErrorKind::kRun, path_, "cannot create the file", errno);
+    }
+    temporary_ = name;
   }
-  return InputFile(fd, path);
+  if (ops_->Rename(temporary_.c_str(), target.c_str()) != 0) {
+    return SystemError(ErrorKind::kRun, path_, "cannot replace the file", errno);
+  }
+  temporary_.clear();
+  return {};
+}
+
+Status OutputFile::Publish() {
+  if (published_) return {};
+  STALLSCOPE_ASSIGN_OR_RETURN(const Target target, FindTarget(path_, over_));
+  STALLSCOPE_RETURN_IF_ERROR(NameIt(target.path));
+  published_ = true;
+  return {};
+}
+
+Status OutputFile::Commit() {
+  STALLSCOPE_RETURN_IF_ERROR(Sync());
+  return Publish();
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view content, Over over,
+                           FileOps& ops) {
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, over, ops));
+  STALLSCOPE_RETURN_IF_ERROR(file.Append(content));
+  return file.Commit();
+}
+
+bool HasWriter(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return false;
+  const bool locked = IsLocked(fd);
+  close(fd);
+  return locked;
+}
+
+void NoteInput(const std::string& path) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0) KnownFiles::OfThisProcess().Read(about);
+}
+
+void ForgetInput(const std::string& path) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0) KnownFiles::OfThisProcess().Forget(about);
+}
+
+namespace {
+
+// Waits for what is in the pipe. poll, unlike read, comes back for a signal whatever its handler
+// asked for; and a pipe that nobody has opened for writing yet does not look like one at its end.
+Status AwaitPipe(int fd, const std::string& path) {
+  struct pollfd wait {};
+  wait.fd = fd;
+  wait.events = POLLIN;
+  if (poll(&wait, 1, -1) >= 0) return {};
+  if (errno == EINTR) {
+    return Error{ErrorKind::kRun, "interrupted while waiting for the pipe", path, ""};
+  }
+  return SystemError(ErrorKind::kInput, path, "cannot read", errno);
+}
+
+// A pipe cannot be read by offset. Its content goes into a file that has no name.
+Result<int> CopyOfPipe(int pipe, const std::string& path) {
+  const char* const folder = std::getenv("TMPDIR");
+  const std::string where = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  const int copy = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (copy < 0) {
+    Error error = SystemError(ErrorKind::kRun, where, "cannot copy the pipe " + path, errno);
+    error.hint = "set TMPDIR to a folder with room, or give a file";
+    return error;
+  }
+  char block[65536];
+  for (;;) {
+    Status waited = AwaitPipe(pipe, path);
+    const ssize_t got = waited.ok() ? read(pipe, block, sizeof block) : -1;
+    if (got == 0) return copy;
+    if (got < 0 && waited.ok() && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got > 0 && write(copy, block, static_cast<size_t>(got)) == got) continue;
+    if (waited.ok()) {
+      waited = SystemError(ErrorKind::kRun, got < 0 ? path : where, "cannot copy the pipe", errno);
+    }
+    close(copy);
+    return std::move(waited).error();
+  }
+}
+
+}  // namespace
+
+Result<InputFile> InputFile::Open(const std::string& path) {
+  // Not blocking: a pipe without a writer must not swallow Ctrl-C.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
+  InputFile file(fd, path);
+  struct stat about {};
+  if (fstat(fd, &about) != 0) {
+    return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
+  }
+  if (S_ISREG(about.st_mode)) {
+    KnownFiles::OfThisProcess().Read(about);
+    return file;
+  }
+  if (S_ISDIR(about.st_mode)) return SystemError(ErrorKind::kInput, path, "cannot read", EISDIR);
+  if (!S_ISFIFO(about.st_mode)) {
+    return Error{ErrorKind::kInput, "not a regular file or a pipe", path, "name a file"};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(const int copy, CopyOfPipe(fd, path));
+  return InputFile(copy, path);
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
@@ -193,40 +458,6 @@ Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit) {
     }
     content.append(block, got);
   }
-}
-
-Result<AtomicFile> AtomicFile::Create(const std::string& path, FileOps& ops) {
-  std::string target = path;
-  if (char* resolved = realpath(path.c_str(), nullptr); resolved != nullptr) {
-    target = resolved;
-    std::free(resolved);
-  }
-  auto file = AppendFile::Create(target + ".tmp." + std::to_string(getpid()), ops);
-  if (!file.ok()) {
-    Error error = std::move(file).error();
-    error.where = path;
-    return error;
-  }
-  return AtomicFile(std::move(target), std::move(file).value(), ops);
-}
-
-AtomicFile::~AtomicFile() {
-  if (file_ != nullptr) unlink(file_->path().c_str());
-}
-
-Status AtomicFile::Commit() {
-  STALLSCOPE_RETURN_IF_ERROR(file_->Sync());
-  if (ops_->Rename(file_->path().c_str(), path_.c_str()) != 0) {
-    return SystemError(ErrorKind::kRun, path_, "cannot replace the file", errno);
-  }
-  file_.reset();
-  return {};
-}
-
-Status WriteFileAtomically(const std::string& path, std::string_view content, FileOps& ops) {
-  STALLSCOPE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path, ops));
-  STALLSCOPE_RETURN_IF_ERROR(file.Append(content));
-  return file.Commit();
 }
 
 }  // namespace stallscope

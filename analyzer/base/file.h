@@ -1,18 +1,24 @@
-// Files that keep their promises: a write is whole or reported, a report is old or new.
+// The one way into and out of the program: a write is whole or reported, a file is old or new, and
+// nothing is replaced that the user did not mean.
 //
+// Out: an OutputFile has no name until it is published, so that a process that dies leaves nothing
+// behind, and nobody can foresee or plant its temporary name. What it takes the place of is a
+// regular file, which keeps its mode and owner, and is none that this process has read, whatever
+// its name: files are told apart by device and inode. In: only regular files and pipes are read.
 // Every write goes through FileOps, so that a test can make the N-th one fail, come back short or
-// be interrupted. Objects here belong to one thread at a time.
+// be interrupted. Objects belong to one thread at a time; functions may be called from any thread.
 #ifndef STALLSCOPE_ANALYZER_BASE_FILE_H_
 #define STALLSCOPE_ANALYZER_BASE_FILE_H_
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "analyzer/base/result.h"
+
+struct stat;
 
 namespace stallscope {
 
@@ -27,61 +33,74 @@ class FileOps {
   static FileOps& Kernel();
 };
 
-// A file that grows at its end. An Append that fails leaves the earlier content as it was: what it
-// had put behind it is cut off again.
-class AppendFile {
+// Which files may be replaced.
+enum class Over : uint8_t {
+  kNoInput,   // any that this process has not read
+  kOwnInput,  // also one that it has read in order to change it: settings, a sweep that goes on
+};
+
+// A file that grows at its end, and is seen by others from Publish() on. An Append that fails
+// leaves the earlier content as it was: what it had put behind it is cut off again.
+class OutputFile {
  public:
-  // Creates or empties the file; kRun while another object has it. `ops` must outlive the object.
-  static Result<AppendFile> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
-  AppendFile(AppendFile&& other) noexcept;
-  AppendFile& operator=(AppendFile&& other) noexcept;
-  ~AppendFile();  // closes
+  // Checks at once what Publish() checks again. A link is followed: what it points to is replaced.
+  // kUsage: not a regular file, or an input; kRun: another process is writing it, or the system
+  // says no.
+  static Result<OutputFile> Create(const std::string& path, Over over = Over::kNoInput,
+                                   FileOps& ops = FileOps::Kernel());
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  ~OutputFile();  // closes; what was not published is gone
 
   // Takes short writes and EINTR in its stride. The error says ENOSPC, EIO, ... in words.
   Status Append(std::string_view data);
   Status Sync();
+  // Brings it to its name, in place of what is there. It may be appended to afterwards, and until
+  // it is closed no other process can replace it.
+  Status Publish();
+  // Sync and Publish: for a file that is complete.
+  Status Commit();
+  bool published() const { return published_; }
   uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
  private:
-  AppendFile(int fd, std::string path, FileOps& ops)
-      : fd_(fd), path_(std::move(path)), ops_(&ops) {}
+  OutputFile(std::string path, Over over, FileOps& ops)
+      : path_(std::move(path)), over_(over), ops_(&ops) {}
+  Status Open(const std::string& folder, const struct stat* replaced);
+  Status NameIt(const std::string& target);
   void TakeBack();
   void Close();
 
   int fd_ = -1;
   uint64_t size_ = 0;
   bool torn_ = false;  // bytes of a failed Append still lie behind size_
-  std::string path_;
+  bool published_ = false;
+  std::string path_;       // as the caller named it
+  std::string temporary_;  // its name so far; empty: it has none
+  Over over_;
   FileOps* ops_;
 };
 
-// A file that others see whole or not at all: written beside `path`, synced and renamed by
-// Commit(). Without a Commit() the old content stays.
-class AtomicFile {
- public:
-  // A link is followed: what it points to is replaced, not the link.
-  static Result<AtomicFile> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
-  AtomicFile(AtomicFile&&) noexcept = default;
-  AtomicFile& operator=(AtomicFile&&) = delete;
-  ~AtomicFile();
+// An OutputFile of one piece.
+Status WriteFileAtomically(const std::string& path, std::string_view content,
+                           Over over = Over::kNoInput, FileOps& ops = FileOps::Kernel());
 
-  Status Append(std::string_view data) { return file_->Append(data); }
-  Status Commit();
+// Whether a process, this one included, has published the file and still appends to it.
+bool HasWriter(const std::string& path);
 
- private:
-  AtomicFile(std::string path, AppendFile file, FileOps& ops)
-      : path_(std::move(path)), file_(std::make_unique<AppendFile>(std::move(file))), ops_(&ops) {}
-
-  std::string path_;
-  std::unique_ptr<AppendFile> file_;  // null once it is in its place, or moved away
-  FileOps* ops_;
-};
+// Files that this process reads by other means than InputFile (a library's, a data set's) are noted
+// by hand. What it wrote itself is no input. A program that lives long forgets what it is done
+// with.
+void NoteInput(const std::string& path);
+void ForgetInput(const std::string& path);
 
 // Reads by offset, never through a map: a file that shrinks while it is read is a short read, not a
 // signal.
 class InputFile {
  public:
+  // kInput: missing, or neither a regular file nor a pipe. A pipe is copied to an unnamed file
+  // first; a signal that has a handler ends the wait for it (kRun).
   static Result<InputFile> Open(const std::string& path);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
@@ -102,9 +121,8 @@ class InputFile {
 // The whole file; more than `limit` bytes is an error.
 Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit);
 
-// An AtomicFile of one piece.
-Status WriteFileAtomically(const std::string& path, std::string_view content,
-                           FileOps& ops = FileOps::Kernel());
+// `bytes` random bytes as hexadecimal digits, for names that nobody can foresee.
+std::string RandomName(size_t bytes);
 
 }  // namespace stallscope
 

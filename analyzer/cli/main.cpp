@@ -1,13 +1,43 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/usage.h"
 
+namespace {
+
+// A program that was started without stdin, stdout or stderr would open its own files under their
+// numbers, and print into them. What cannot be written fails instead.
+void TakeClosedStreams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY);
+  }
+}
+
+// What was printed and could not be written is a failure of the command, whichever it was. A reader
+// that went away early (head, a pager) is none.
+int WithStdoutWritten(int exit_code) {
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || errno == EPIPE || exit_code != 0) return exit_code;
+  return stallscope::cli::Fail({stallscope::ErrorKind::kRun,
+                                std::string("cannot write: ") +
+                                    (errno != 0 ? std::strerror(errno) : "an earlier write failed"),
+                                "stdout", ""});
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  TakeClosedStreams();
   // A reader that goes away early (head, a pager) is a failed write, not a death by signal.
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that grows past its limit.
@@ -27,5 +57,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return stallscope::cli::Fail({stallscope::ErrorKind::kRun, error.what(), "", ""});
   }
-  return exit_code;
+  return WithStdoutWritten(exit_code);
 }

@@ -1,23 +1,36 @@
 #include "analyzer/cli/output.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 namespace stallscope::cli {
+namespace {
+
+bool IsStdout(const struct stat& about) {
+  struct stat out {};
+  return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == about.st_dev &&
+         out.st_ino == about.st_ino;
+}
+
+}  // namespace
 
 Result<Output> Output::Open(const std::string& path) {
   Output output;
   output.path_ = path.empty() ? "stdout" : path;
-  std::error_code ignored;
-  if (path.empty()) {
+  struct stat about {};
+  const bool exists = !path.empty() && stat(path.c_str(), &about) == 0;
+  if (path.empty() || (exists && IsStdout(about))) {
     output.stream_.reset(stdout);
-  } else if (std::filesystem::exists(path, ignored) &&
-             !std::filesystem::is_regular_file(path, ignored)) {
-    output.stream_.reset(std::fopen(path.c_str(), "w"));
+  } else if (exists && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode))) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    output.stream_.reset(fd < 0 ? nullptr : fdopen(fd, "w"));
     if (output.stream_ == nullptr) return output.WriteError();
   } else {
-    STALLSCOPE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+    STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
     output.file_.emplace(std::move(file));
   }
   return output;

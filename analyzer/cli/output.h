@@ -16,7 +16,8 @@ namespace stallscope::cli {
 
 class Output {
  public:
-  // An empty path is stdout. What is no plain file (a device, a pipe) is written to as it is.
+  // An empty path is stdout, and so is a path that leads there (/dev/stdout). A pipe or a character
+  // device is written to as it is.
   static Result<Output> Open(const std::string& path);
 
   Status Write(std::string_view text);
@@ -35,7 +36,7 @@ class Output {
   Error WriteError();
 
   std::string path_;
-  std::optional<AtomicFile> file_;
+  std::optional<OutputFile> file_;
   std::unique_ptr<std::FILE, CloseFile> stream_;  // where there is no file_
   bool reader_left_ = false;
 };

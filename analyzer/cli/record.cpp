@@ -87,6 +87,11 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   }
   if (!result.digest.empty()) line("digest", result.digest);
   for (const std::string& note : result.pipeline.notes) line("note", note);
+  if (result.kept_earlier) {
+    line("trace",
+         "stopped before the first batch; " + arguments.output + " is still the earlier run");
+    return;
+  }
   line("trace", fmt::format("{}, {} events, {} dropped, {}", arguments.output, result.trace.stored,
                             result.trace.dropped, report::ReadableBytes(result.trace.bytes)));
 }

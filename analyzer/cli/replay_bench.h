@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "analyzer/base/folders.h"
 #include "analyzer/base/result.h"
-#include "analyzer/cli/scratch_folder.h"
 #include "replay/sweep/bench.h"
 
 namespace stallscope::cli {

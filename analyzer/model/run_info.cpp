@@ -47,6 +47,8 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.imported_from, run.imported_from);
   Take(later.limits, run.limits);
   Take(later.flops_per_step, run.flops_per_step);
+  Take(later.folder, run.folder);
+  Take(later.origin, run.origin);
 }
 
 }  // namespace stallscope::model

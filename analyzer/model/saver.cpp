@@ -1,7 +1,5 @@
 #include "analyzer/model/saver.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "analyzer/trace/chunk.h"
@@ -117,19 +115,11 @@ Status SaveTrace(const Run& run, const std::string& path, FileOps& ops) {
     return Error{ErrorKind::kUsage, "a trace holds one rank, and this run has several", run.path,
                  "import each rank's file alone"};
   }
-  const std::string beside = path + ".part-" + std::to_string(getpid());
-  const auto save = [&]() -> Status {
-    STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Create(beside, ops));
-    STALLSCOPE_RETURN_IF_ERROR(Saver(run, writer).Save());
-    return writer.Sync();
-  };
-  Status done = save();
-  if (done.ok() && ops.Rename(beside.c_str(), path.c_str()) != 0) {
-    done = Error{ErrorKind::kRun, "the trace could not be put into its place", path,
-                 "check the folder's permissions"};
-  }
-  if (!done.ok()) unlink(beside.c_str());
-  return done;
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Over(std::move(file)));
+  STALLSCOPE_RETURN_IF_ERROR(Saver(run, writer).Save());
+  STALLSCOPE_RETURN_IF_ERROR(writer.Sync());
+  return writer.Publish();
 }
 
 }  // namespace stallscope::model

@@ -75,6 +75,8 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   to.set_imported_from(run.imported_from);
   for (const std::string& limit : run.limits) to.add_limits(limit);
   to.set_flops_per_step(run.flops_per_step);
+  to.set_folder(run.folder);
+  to.set_origin(run.origin);
 }
 
 void Encode(const Definitions& from, wire::Definitions& to) {

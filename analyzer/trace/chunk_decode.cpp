@@ -50,6 +50,8 @@ RunInfo Decode(wire::RunInfo& from) {
   run.imported_from = from.imported_from();
   run.limits.assign(from.limits().begin(), from.limits().end());
   run.flops_per_step = from.flops_per_step();
+  run.folder = from.folder();
+  run.origin = from.origin();
   return run;
 }
 

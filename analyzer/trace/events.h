@@ -63,6 +63,8 @@ struct RunInfo {
   std::string imported_from;        // the foreign format that it was made from; empty: recorded
   std::vector<std::string> limits;  // what that format cannot show
   uint64_t flops_per_step = 0;      // of a step with a full batch, all replicas; 0: not known
+  std::string folder;               // absolute: where the relative paths of the spec begin
+  std::string origin;               // who recorded it: see collectors/system/origin.h
   bool operator==(const RunInfo&) const = default;
 };
 

@@ -2,10 +2,16 @@
 
 namespace stallscope::trace {
 
-Result<TraceWriter> TraceWriter::Create(const std::string& path, FileOps& ops) {
-  STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path, ops));
+Result<TraceWriter> TraceWriter::Over(OutputFile file) {
   STALLSCOPE_RETURN_IF_ERROR(file.Append(EncodeFileHeader(FileHeader{})));
   return TraceWriter(std::move(file));
+}
+
+Result<TraceWriter> TraceWriter::Create(const std::string& path, FileOps& ops) {
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::Over(std::move(file)));
+  STALLSCOPE_RETURN_IF_ERROR(writer.Publish());
+  return writer;
 }
 
 Status TraceWriter::Append(FrameType type, std::string_view payload, uint32_t stream) {

@@ -16,20 +16,24 @@ namespace stallscope::trace {
 
 class TraceWriter {
  public:
-  // Creates the file and writes its header. `ops` must outlive the writer.
+  // Writes the header. Others see the file from its Publish() on.
+  static Result<TraceWriter> Over(OutputFile file);
+  // Over a file that is seen at once. `ops` must outlive the writer.
   static Result<TraceWriter> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
 
   // A frame that could not be written whole is taken back: the file ends with the frame before it,
   // and its sequence number is used again.
   Status Append(FrameType type, std::string_view payload, uint32_t stream = 0);
   Status Sync() { return file_.Sync(); }
+  Status Publish() { return file_.Publish(); }
+  bool published() const { return file_.published(); }
 
   uint64_t size() const { return file_.size(); }
   const std::string& path() const { return file_.path(); }
 
  private:
-  explicit TraceWriter(AppendFile file) : file_(std::move(file)) {}
-  AppendFile file_;
+  explicit TraceWriter(OutputFile file) : file_(std::move(file)) {}
+  OutputFile file_;
   std::map<uint32_t, uint32_t> next_sequence_;  // by stream
 };
 

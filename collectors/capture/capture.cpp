@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "analyzer/spec/spec_json.h"
-#include "collectors/capture/earlier_trace.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/pipeline/batch_ops.h"
 #include "collectors/pipeline/device_plan.h"
 #include "collectors/system/host.h"
+#include "collectors/system/origin.h"
 #include "collectors/system/sampler.h"
 
 namespace stallscope::capture {
@@ -31,6 +31,9 @@ trace::RunInfo RunInfoOf(const Spec& spec, const CaptureOptions& options) {
   run.seed = static_cast<uint64_t>(spec.seed);
   run.host = system::ReadHost();
   run.process = static_cast<uint64_t>(getpid());
+  std::error_code unknown;
+  run.folder = std::filesystem::current_path(unknown).string();
+  run.origin = system::OriginOf(run);
   return run;
 }
 
@@ -109,8 +112,9 @@ class Session {
         recorder_(recorder),
         ops_(static_cast<uint64_t>(spec.seed)) {}
 
-  // What can fail before the first step.
-  Status Prepare();
+  // What can fail before the first step. `on_first_batch` is called before the trainer has it; its
+  // error ends the run.
+  Status Prepare(std::function<Status()> on_first_batch);
   Result<trainer::TrainResult> Run();
   void Finish(CaptureResult& result) const;
 
@@ -125,7 +129,7 @@ class Session {
   std::unique_ptr<system::SystemSampler> sampler_;
 };
 
-Status Session::Prepare() {
+Status Session::Prepare(std::function<Status()> on_first_batch) {
   STALLSCOPE_ASSIGN_OR_RETURN(devices_, trainer::Devices::Make(spec_.trainer, recorder_));
   pipeline::PipelineOptions options;
   options.recorder = recorder_;
@@ -134,7 +138,12 @@ Status Session::Prepare() {
   options.ranges = RangesFor(spec_);
   STALLSCOPE_ASSIGN_OR_RETURN(pipeline_, pipeline::Pipeline::Build(spec_, options));
   trainer::TrainerOptions training;
-  training.next = [this] { return pipeline_->Next(); };
+  training.next = [this, first = std::move(on_first_batch)]() mutable {
+    auto batch = pipeline_->Next();
+    if (!first || !batch.ok() || !batch.value().has_value()) return batch;
+    const Status told = std::exchange(first, nullptr)();
+    return told.ok() ? std::move(batch) : decltype(batch)(told.error());
+  };
   training.recycle = [this](pipeline::Element&& batch) { pipeline_->Recycle(std::move(batch)); };
   training.recorder = recorder_;
   training.ranges = options.ranges;
@@ -182,58 +191,88 @@ void Session::Finish(CaptureResult& result) const {
   });
 }
 
-// Never what is more than a file: the user may have named /dev/null, or a link.
-void RemoveTrace(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) {
-    unlink(path.c_str());
+// The trace of a run takes its name, and the place of an earlier one, when there is something in it
+// that is worth it: at once where nothing is there, else with the first batch. Most runs that fail
+// do so before that, and the recording of an hour is worth more than their error.
+class TraceName {
+ public:
+  explicit TraceName(const std::string& path) : path_(path) {
+    std::error_code ignored;
+    earlier_ = std::filesystem::exists(path, ignored);
   }
-}
+
+  Status Prepared(recorder::Recorder& recorder) { return earlier_ ? Status() : Take(recorder); }
+  Status Batch(recorder::Recorder& recorder) {
+    has_batch_ = true;
+    return Take(recorder);
+  }
+  // Whether the run's trace is what has the name now.
+  Result<bool> Ended(recorder::Recorder& recorder, bool failed, bool stopped) {
+    if (!has_batch_ && !failed && !stopped) STALLSCOPE_RETURN_IF_ERROR(Take(recorder));
+    if (taken_ && !has_batch_ && failed) {
+      unlink(path_.c_str());
+      taken_ = false;
+    }
+    return taken_;
+  }
+
+ private:
+  Status Take(recorder::Recorder& recorder) {
+    if (taken_) return {};
+    STALLSCOPE_RETURN_IF_ERROR(recorder.Publish());
+    taken_ = true;
+    return {};
+  }
+
+  const std::string path_;
+  bool earlier_ = false;
+  bool has_batch_ = false;
+  bool taken_ = false;
+};
 
 }  // namespace
 
 Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const EarlierTrace earlier, EarlierTrace::SetAside(options.output));
+  TraceName name(options.output);
   std::unique_ptr<recorder::Recorder> recorder;
   if (!options.output.empty()) {
-    auto started = recorder::Recorder::Start(options.output, RunInfoOf(spec, options));
-    if (!started.ok()) {
-      earlier.PutBack();
-      return std::move(started).error();
-    }
-    recorder = std::move(started).value();
+    recorder::Options recording;
+    recording.publish = false;
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        recorder, recorder::Recorder::Start(options.output, RunInfoOf(spec, options), recording));
   }
   CaptureResult result;
-  auto session = std::make_unique<Session>(spec, options, recorder.get());
-  Status prepared = session->Prepare();
-  if (!prepared.ok()) {
-    session.reset();
-    if (recorder != nullptr) {
-      recorder->Stop();
-      RemoveTrace(options.output);
-    }
-    earlier.PutBack();
-    return std::move(prepared).error();
-  }
-  earlier.Forget();
-  auto trained = session->Run();
-  session->Finish(result);
-  if (trained.ok() && recorder != nullptr) {
-    recorder->UpdateRun([&](trace::RunInfo& run) {
-      run.flops_per_step = trained.value().flops_per_step;
-      run.device.peak_memory_bytes = trained.value().device_peak_bytes;
-    });
-  }
-  if (!trained.ok() && recorder != nullptr) {
-    recorder->UpdateRun([&](trace::RunInfo& run) {
-      run.warnings.push_back("the run failed: " + trained.error().Line());
-    });
-  }
   // Its threads end before the recording does, so that nothing of them is lost.
-  session.reset();
-  if (recorder != nullptr) result.trace = recorder->Stop();
+  const auto run = [&]() -> Result<trainer::TrainResult> {
+    Session session(spec, options, recorder.get());
+    STALLSCOPE_RETURN_IF_ERROR(session.Prepare(
+        [&]() -> Status { return recorder == nullptr ? Status() : name.Batch(*recorder); }));
+    if (recorder != nullptr) STALLSCOPE_RETURN_IF_ERROR(name.Prepared(*recorder));
+    auto trained = session.Run();
+    session.Finish(result);
+    return trained;
+  };
+  auto trained = run();
+  if (recorder == nullptr) {
+    if (!trained.ok()) return std::move(trained).error();
+    result.training = std::move(trained).value();
+    return result;
+  }
+  recorder->UpdateRun([&](trace::RunInfo& info) {
+    if (trained.ok()) {
+      info.flops_per_step = trained.value().flops_per_step;
+      info.device.peak_memory_bytes = trained.value().device_peak_bytes;
+    } else {
+      info.warnings.push_back("the run failed: " + trained.error().Line());
+    }
+  });
+  const bool stopped = trained.ok() && trained.value().ended == trainer::Ended::kStopped;
+  const auto named = name.Ended(*recorder, !trained.ok(), stopped);
+  result.trace = recorder->Stop();
   if (!trained.ok()) return std::move(trained).error();
+  if (!named.ok()) return named.error();
   result.training = std::move(trained).value();
+  result.kept_earlier = !named.value();
   if (!result.trace.first_error.empty()) {
     // It names the file, and what to do.
     return Error{ErrorKind::kRun, "the trace is not whole: " + result.trace.first_error, "", ""};

@@ -2,7 +2,8 @@
 //
 // Starts the recorder, the samplers, the devices, the pipeline and the trainer, runs to the spec's
 // last step, to the end of the data or to a stop, and seals the trace. What goes wrong on the way
-// is the result, and is told in the trace too; a run that never began leaves no file.
+// is the result, and is told in the trace too. A run without a batch neither replaces an earlier
+// trace nor, where it failed, leaves a file.
 #ifndef STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 #define STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 
@@ -35,6 +36,8 @@ struct CaptureResult {
   recorder::Summary trace;
   trace::DeviceInfo device;
   std::string digest;  // empty where it was not asked for
+  // Stopped before the first batch: the output is still the earlier trace.
+  bool kept_earlier = false;
 };
 
 Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options);

@@ -100,7 +100,7 @@ Result<std::optional<RawRecord>> RawTensorReader::Next(Tensor& into) {
 
 Result<RawTensorWriter> RawTensorWriter::Create(const std::string& path, DType dtype,
                                                 const Shape& shape, FileOps& ops) {
-  STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path, ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
   uint8_t header[kHeaderSize] = {};
   std::memcpy(header, kMagic.data(), kMagic.size());
   header[8] = static_cast<uint8_t>(dtype);
@@ -110,6 +110,7 @@ Result<RawTensorWriter> RawTensorWriter::Create(const std::string& path, DType d
   const uint32_t crc = Crc32c({header, kCrcAt});
   std::memcpy(header + kCrcAt, &crc, sizeof crc);
   STALLSCOPE_RETURN_IF_ERROR(file.Append(AsText(header)));
+  STALLSCOPE_RETURN_IF_ERROR(file.Publish());
   return RawTensorWriter(std::move(file), dtype, shape);
 }
 

@@ -67,14 +67,15 @@ class RawTensorWriter {
  public:
   static Result<RawTensorWriter> Create(const std::string& path, DType dtype, const Shape& shape,
                                         FileOps& ops = FileOps::Kernel());
-  // A tensor of another dtype or shape is an error. Each record is written at once.
+  // The file is seen at once. A tensor of another dtype or shape is an error. Each record is
+  // written at once.
   Status Write(const Tensor& tensor, int64_t label);
 
  private:
-  RawTensorWriter(AppendFile file, DType dtype, const Shape& shape)
+  RawTensorWriter(OutputFile file, DType dtype, const Shape& shape)
       : file_(std::move(file)), dtype_(dtype), shape_(shape) {}
 
-  AppendFile file_;
+  OutputFile file_;
   DType dtype_;
   Shape shape_;
   Buffer record_;

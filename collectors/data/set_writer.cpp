@@ -36,16 +36,16 @@ class CsvShard {
  public:
   static constexpr const char* kEnding = "csv";
   static Result<CsvShard> Create(const std::string& path, const GenerateOptions& options, int64_t) {
-    STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path));
+    STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
     STALLSCOPE_RETURN_IF_ERROR(file.Append(CsvImageHeader(options.height, options.width)));
     return CsvShard(std::move(file));
   }
   Status Write(const Sample& sample) { return file_.Append(AsText(sample.bytes)); }
-  Status Finish() { return {}; }
+  Status Finish() { return file_.Publish(); }
 
  private:
-  explicit CsvShard(AppendFile file) : file_(std::move(file)) {}
-  AppendFile file_;
+  explicit CsvShard(OutputFile file) : file_(std::move(file)) {}
+  OutputFile file_;
 };
 
 class Hdf5Shard {
@@ -117,8 +117,9 @@ class FolderWriter final : public SetWriter {
     if (image == 0) STALLSCOPE_RETURN_IF_ERROR(MakeFolders());
     const std::string name = fmt::format(
         "{}/img_{:08}.jpg", ClassFolder(static_cast<int>(sample.label), options_.classes), image);
-    STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(options_.folder + "/" + name));
+    STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(options_.folder + "/" + name));
     STALLSCOPE_RETURN_IF_ERROR(file.Append(AsText(sample.bytes)));
+    STALLSCOPE_RETURN_IF_ERROR(file.Publish());
     files_.push_back({name, 0, 1, ""});
     return {};
   }

@@ -47,7 +47,7 @@ class TfRecordWriter::Deflater {
   bool started_ = false;
 };
 
-TfRecordWriter::TfRecordWriter(AppendFile file, std::unique_ptr<Deflater> deflater)
+TfRecordWriter::TfRecordWriter(OutputFile file, std::unique_ptr<Deflater> deflater)
     : file_(std::move(file)), deflater_(std::move(deflater)) {}
 TfRecordWriter::TfRecordWriter(TfRecordWriter&&) noexcept = default;
 TfRecordWriter& TfRecordWriter::operator=(TfRecordWriter&&) noexcept = default;
@@ -55,7 +55,7 @@ TfRecordWriter::~TfRecordWriter() = default;
 
 Result<TfRecordWriter> TfRecordWriter::Create(const std::string& path, Compression compression,
                                               FileOps& ops) {
-  STALLSCOPE_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path, ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
   std::unique_ptr<Deflater> deflater;
   if (compression != Compression::kNone) {
     deflater = std::make_unique<Deflater>();
@@ -99,7 +99,8 @@ Status TfRecordWriter::Write(ByteView payload) {
 
 Status TfRecordWriter::Finish() {
   if (deflater_ != nullptr) deflater_->Pack({}, true, buffer_);
-  return Flush();
+  STALLSCOPE_RETURN_IF_ERROR(Flush());
+  return file_.Publish();
 }
 
 }  // namespace stallscope::data

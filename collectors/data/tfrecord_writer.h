@@ -1,7 +1,6 @@
 // Writes TFRecord files, plain or packed as a whole with gzip or zlib, as TensorFlow does.
 //
-// Finish must be called: without it the file lacks what is still in the buffer. One thread at a
-// time.
+// Finish must be called: without it there is no file. One thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DATA_TFRECORD_WRITER_H_
 #define STALLSCOPE_COLLECTORS_DATA_TFRECORD_WRITER_H_
 
@@ -18,7 +17,7 @@ namespace stallscope::data {
 
 class TfRecordWriter {
  public:
-  // Creates or empties the file. `ops` must outlive the writer.
+  // `ops` must outlive the writer.
   static Result<TfRecordWriter> Create(const std::string& path,
                                        Compression compression = Compression::kNone,
                                        FileOps& ops = FileOps::Kernel());
@@ -32,11 +31,11 @@ class TfRecordWriter {
 
  private:
   class Deflater;
-  TfRecordWriter(AppendFile file, std::unique_ptr<Deflater> deflater);
+  TfRecordWriter(OutputFile file, std::unique_ptr<Deflater> deflater);
   Status Put(ByteView bytes);
   Status Flush();
 
-  AppendFile file_;
+  OutputFile file_;
   std::unique_ptr<Deflater> deflater_;  // null where nothing is packed
   Buffer buffer_;
   uint64_t records_ = 0;

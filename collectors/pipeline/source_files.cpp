@@ -30,6 +30,7 @@ Result<std::string> Fingerprint(const SourceFiles& files) {
     const std::string& path = *files.paths[i];
     struct stat info {};
     if (stat(path.c_str(), &info) != 0) continue;  // opening it will say why
+    NoteInput(path);
     const std::string line =
         fmt::format("{} {}\n", std::filesystem::path(path).filename().string(), info.st_size);
     XXH3_128bits_update(state, line.data(), line.size());

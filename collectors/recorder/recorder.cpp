@@ -15,8 +15,10 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const std::string& path, trace
     return Error{ErrorKind::kUsage, "ring_slots must be a power of two of at least 16",
                  "recorder options", ""};
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer,
-                              trace::TraceWriter::Create(path, *options.ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file,
+                              OutputFile::Create(path, Over::kNoInput, *options.ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Over(std::move(file)));
+  if (options.publish) STALLSCOPE_RETURN_IF_ERROR(writer.Publish());
   run.start_ns = MonotonicNs();
   run.start_realtime_ns = RealtimeNs();
   run.tick_source = TicksAreTsc() ? "tsc" : "monotonic";
@@ -55,6 +57,7 @@ void Recorder::UpdateRun(const std::function<void(trace::RunInfo&)>& change) {
   recording_->names().UpdateRun(change);
 }
 
+Status Recorder::Publish() { return recording_->Publish(); }
 Status Recorder::Flush() { return recording_->Flush(); }
 Summary Recorder::Stop() { return recording_->Stop(); }
 

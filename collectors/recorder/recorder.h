@@ -34,6 +34,8 @@ struct Options {
   int64_t flush_interval_ns = 100'000'000;
   // The flusher looks at the rings this often, and drains when one is an eighth full.
   int64_t look_interval_ns = 10'000'000;
+  // False: the file takes its name, and the place of an earlier one, with Publish() only.
+  bool publish = true;
   FileOps* ops = &FileOps::Kernel();
 };
 
@@ -75,6 +77,9 @@ class Recorder {
   // Changes what the trace says about the run; written at once and again at the end.
   void UpdateRun(const std::function<void(trace::RunInfo&)>& change);
 
+  // For a recorder that was started without: others see the trace from here on. One that ends
+  // unpublished leaves no file.
+  Status Publish();
   // Everything emitted before this call is in the file when it returns.
   Status Flush();
   // Drains, seals and closes the file. Threads may still hold tracks. Only the first call counts.

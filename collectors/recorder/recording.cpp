@@ -122,6 +122,11 @@ void Recording::FlusherLoop() {
   }
 }
 
+Status Recording::Publish() {
+  const std::lock_guard lock(flush_mutex_);
+  return writer_.Publish();
+}
+
 Status Recording::Flush() {
   const std::lock_guard lock(flush_mutex_);
   if (!sealed_) FlushLocked();

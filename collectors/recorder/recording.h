@@ -31,6 +31,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   DefinitionTable& names() { return names_; }
   std::shared_ptr<Track> NewTrack(trace::TrackInfo info);
   void Knob(trace::KnobChange change);
+  Status Publish();
   Status Flush();
   Summary Stop();
 

@@ -24,7 +24,7 @@ std::string Beside(const std::string& trace, const std::string& ending) {
 
 Status WriteSpans(const SpanTable& table, const SpanList& list, const std::string& path,
                   const Ticket& job) {
-  STALLSCOPE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
   const exporting::Sink into = [&](std::string_view text) { return file.Append(text); };
   exporting::TextSink sink(into);
   exporting::CsvWriter csv(sink);

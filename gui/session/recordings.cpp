@@ -108,7 +108,8 @@ void Recordings::On(const intent::SaveSpec& save) {
     const std::string suggestion = record.spec_path.empty() ? "spec.json" : record.spec_path;
     return desk_.AskWhereToSave(SaveWhat::kSpec, suggestion);
   }
-  const Status done = WriteFileAtomically(save.path, record.spec_text);
+  const Over over = save.path == record.spec_path ? Over::kOwnInput : Over::kNoInput;
+  const Status done = WriteFileAtomically(save.path, record.spec_text, over);
   if (!done.ok()) return desk_.Complain(done.error());
   record.spec_path = save.path;
   desk_.Notify(NoticeLevel::kInfo, "saved " + save.path);

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/folders.h"
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
-#include "gui/session/scratch.h"
 #include "replay/rerun/core_limit.h"
 #include "replay/rerun/data_check.h"
 #include "replay/sweep/measured_gains.h"
@@ -50,7 +50,7 @@ std::string NewName(const std::string& wanted) {
 class Bench {
  public:
   static Result<std::unique_ptr<Bench>> Make(const ReplaySubject& subject, replay::SweepMode mode) {
-    STALLSCOPE_ASSIGN_OR_RETURN(Scratch scratch, Scratch::Make());
+    STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::Make());
     auto bench = std::unique_ptr<Bench>(new Bench(subject, std::move(scratch)));
     STALLSCOPE_ASSIGN_OR_RETURN(bench->spec_, SpecOfRun(*subject.run, *subject.attribution));
     auto predictor = replay::Predictor::Make(*subject.run, *subject.attribution);
@@ -100,7 +100,7 @@ class Bench {
   }
 
  private:
-  Bench(const ReplaySubject& subject, Scratch scratch)
+  Bench(const ReplaySubject& subject, ScratchFolder scratch)
       : subject_(subject), scratch_(std::move(scratch)), runs_(OptionsOf(subject, scratch_)) {}
 
   static replay::RerunOptions OptionsOf(const ReplaySubject& subject, const Scratch& scratch) {
@@ -123,7 +123,7 @@ class Bench {
   }
 
   const ReplaySubject& subject_;
-  const Scratch scratch_;
+  const ScratchFolder scratch_;
   replay::LiveBench runs_;
   Spec spec_;
   std::optional<replay::Predictor> predictor_;

@@ -40,7 +40,7 @@ std::optional<ReplaySubject> Replays::Subject() {
 
 std::string Replays::Fallback() {
   if (!scratch_.has_value()) {
-    auto made = Scratch::Make();
+    auto made = ScratchFolder::Make();
     if (!made.ok()) return "/tmp";
     scratch_.emplace(std::move(made).value());
   }

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "analyzer/base/folders.h"
 #include "gui/session/desk.h"
 #include "gui/session/intents.h"
 #include "gui/session/replaying.h"
 #include "gui/session/runs.h"
-#include "gui/session/scratch.h"
 
 namespace stallscope::session {
 
@@ -31,7 +31,7 @@ class Replays {
 
   Desk& desk_;
   Runs& runs_;
-  std::optional<Scratch> scratch_;
+  std::optional<ScratchFolder> scratch_;
 };
 
 }  // namespace stallscope::session

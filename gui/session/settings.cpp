@@ -80,7 +80,8 @@ Status WriteSettings(const Settings& settings, const std::string& path) {
   }
   // A path in `recent` may hold any bytes.
   return WriteFileAtomically(
-      path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+      Over::kOwnInput);
 }
 
 }  // namespace stallscope::session

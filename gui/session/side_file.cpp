@@ -84,7 +84,8 @@ Status WriteSideNotes(const SideNotes& notes, const std::string& trace) {
   }
   // A name may hold whatever was typed.
   return WriteFileAtomically(
-      SidePath(trace), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      SidePath(trace), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+      Over::kOwnInput);
 }
 
 }  // namespace stallscope::session

@@ -74,7 +74,7 @@ bool Leases::OwnerLives(const std::string& path) const {
     return started != 0 && started == owner.started;
   }
   const std::string now = folder_ + "/" + kNow;
-  if (!WriteFileAtomically(now, "").ok()) return true;
+  if (!WriteFileAtomically(now, "", Over::kOwnInput).ok()) return true;
   return ModifiedSeconds(now) - ModifiedSeconds(path) < kLeaseSeconds;
 }
 
@@ -82,7 +82,7 @@ Result<bool> Leases::Take(const std::string& name) {
   if (mine_.contains(name)) return true;
   const std::string path = PathOf(name);
   if (OwnerLives(path)) return false;
-  STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(path, TextOf(owner_)));
+  STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(path, TextOf(owner_), Over::kOwnInput));
   mine_.insert(name);
   return true;
 }

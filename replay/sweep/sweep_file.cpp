@@ -134,7 +134,7 @@ Status SweepFile::Plan(Sweep planned) {
       STALLSCOPE_RETURN_IF_ERROR(MayReplace(options_.path));
     }
   }
-  return WriteFileAtomically(options_.path, WriteSweep(planned));
+  return WriteFileAtomically(options_.path, WriteSweep(planned), Over::kOwnInput);
 }
 
 Status SweepFile::AwaitPlan() {
@@ -154,7 +154,8 @@ Result<Sweep> SweepFile::Update(const std::function<bool(Sweep&, Leases&)>& chan
   STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder_ + "/lock"));
   STALLSCOPE_ASSIGN_OR_RETURN(Sweep sweep, ReadSweepFile(options_.path));
   if (change(sweep, *leases_)) {
-    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(options_.path, WriteSweep(sweep)));
+    STALLSCOPE_RETURN_IF_ERROR(
+        WriteFileAtomically(options_.path, WriteSweep(sweep), Over::kOwnInput));
   }
   return sweep;
 }

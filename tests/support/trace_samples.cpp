@@ -43,6 +43,8 @@ trace::RunInfo FullRunInfo() {
   run.rank = 3;
   run.world_size = 8;
   run.flops_per_step = 123'456'789;
+  run.folder = "/home/user/experiments";
+  run.origin = std::string("\0\xff digest", 9);
   run.device.peak_memory_bytes = 7 << 20;
   run.device.peak_flops_per_s = 989'400'000'000'000;
   run.warnings = {"no perf events", ""};

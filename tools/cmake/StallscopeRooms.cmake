@@ -24,7 +24,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/importers analyzer/export analyzer/report collectors/recorder collectors/system collectors/data collectors/device collectors/capture replay/whatif replay/sweep|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
-  "collectors/system|collectors/recorder|dl"
+  "collectors/system|collectors/recorder|dl sodium"
   "collectors/pipeline|collectors/recorder collectors/data analyzer/spec|xxhash json"
   "collectors/device|collectors/recorder|blas dl"
   "collectors/device/cuda|collectors/device|dl cudart"

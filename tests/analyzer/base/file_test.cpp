@@ -1,30 +1,67 @@
 #include "analyzer/base/file.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "tests/support/faults.h"
 #include "tests/support/paths.h"
 
-using stallscope::AppendFile;
 using stallscope::ErrorKind;
+using stallscope::HasWriter;
 using stallscope::InputFile;
+using stallscope::OutputFile;
+using stallscope::Over;
 using stallscope::ReadWholeFile;
+using stallscope::Result;
 using stallscope::WriteFileAtomically;
 using stallscope::test::FaultyDisk;
 using stallscope::test::ScratchDir;
+
+namespace {
+
+Result<OutputFile> Published(const std::string& path,
+                             stallscope::FileOps& ops = stallscope::FileOps::Kernel()) {
+  auto file = OutputFile::Create(path, Over::kNoInput, ops);
+  if (file.ok()) CHECK(file.value().Publish().ok());
+  return file;
+}
+
+size_t EntriesIn(const std::string& folder) {
+  size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    (void)entry;
+    ++entries;
+  }
+  return entries;
+}
+
+// As a user's own program leaves it: this process has not written it.
+void MakeForeign(const std::string& path, const std::string& content, mode_t mode = 0644) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  REQUIRE(fd >= 0);
+  REQUIRE(write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  REQUIRE(fchmod(fd, mode) == 0);
+  close(fd);
+}
+
+}  // namespace
 
 TEST_SUITE("fast") {
   TEST_CASE("a file that is being written is nobody else's, and keeps what it has") {
     ScratchDir dir;
     {
-      auto first = AppendFile::Create(dir / "f");
+      auto first = Published(dir / "f");
       REQUIRE(first.ok());
       REQUIRE(first.value().Append("first").ok());
-      const auto second = AppendFile::Create(dir / "f");
+      CHECK(HasWriter(dir / "f"));
+      const auto second = OutputFile::Create(dir / "f");
       REQUIRE_FALSE(second.ok());
       CHECK(second.error().Line() ==
             (dir / "f") +
@@ -32,16 +69,94 @@ TEST_SUITE("fast") {
                 "file");
       CHECK(ReadWholeFile(dir / "f", 100).value() == "first");
     }
-    CHECK(AppendFile::Create(dir / "f").ok());
+    CHECK_FALSE(HasWriter(dir / "f"));
+    CHECK_FALSE(HasWriter(dir / "none"));
+    CHECK(Published(dir / "f").ok());
     CHECK(ReadWholeFile(dir / "f", 100).value().empty());
-    CHECK(AppendFile::Create("/dev/null").ok());
+  }
+
+  TEST_CASE("a file that is not published leaves nothing, and takes nothing's place") {
+    ScratchDir dir;
+    MakeForeign(dir / "old", "old");
+    {
+      auto fresh = OutputFile::Create(dir / "fresh");
+      auto over = OutputFile::Create(dir / "old");
+      REQUIRE(fresh.ok());
+      REQUIRE(over.ok());
+      CHECK(over.value().Append("new").ok());
+      CHECK(EntriesIn(dir.path()) == 1);
+    }
+    CHECK(EntriesIn(dir.path()) == 1);
+    CHECK(ReadWholeFile(dir / "old", 100).value() == "old");
+  }
+
+  TEST_CASE("an input is never replaced, whatever its name") {
+    ScratchDir dir;
+    MakeForeign(dir / "in", "mine");
+    MakeForeign(dir / "other", "not read");
+    std::filesystem::create_symlink(dir / "in", dir / "link");
+    std::filesystem::create_hard_link(dir / "in", dir / "hard");
+    REQUIRE(ReadWholeFile(dir / "in", 100).ok());
+    for (const char* const name : {"in", "link", "hard", "./in"}) {
+      CAPTURE(name);
+      const auto refused = WriteFileAtomically(dir / name, "theirs");
+      REQUIRE_FALSE(refused.ok());
+      CHECK(refused.error().kind == ErrorKind::kUsage);
+      CHECK(refused.error().what == "the output is also an input of this command");
+    }
+    CHECK(ReadWholeFile(dir / "in", 100).value() == "mine");
+    CHECK(WriteFileAtomically(dir / "other", "fine").ok());
+    // Read, changed, written.
+    CHECK(WriteFileAtomically(dir / "in", "changed", Over::kOwnInput).ok());
+    // What this process wrote may be written again.
+    REQUIRE(ReadWholeFile(dir / "in", 100).value() == "changed");
+    CHECK(WriteFileAtomically(dir / "in", "again").ok());
+  }
+
+  TEST_CASE("an input that was read after the output was begun is not replaced either") {
+    ScratchDir dir;
+    MakeForeign(dir / "f", "mine");
+    auto file = OutputFile::Create(dir / "f");
+    REQUIRE(file.ok());
+    stallscope::NoteInput(dir / "f");
+    CHECK_FALSE(file.value().Publish().ok());
+    stallscope::ForgetInput(dir / "f");
+    CHECK(file.value().Publish().ok());
+  }
+
+  TEST_CASE("what is not a regular file is never replaced") {
+    ScratchDir dir;
+    REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
+    std::filesystem::create_symlink(dir / "nowhere", dir / "dangling");
+    std::filesystem::create_directory(dir / "folder");
+    for (const std::string& path :
+         {dir / "pipe", dir / "dangling", std::string("/dev/null"), dir / "folder"}) {
+      CAPTURE(path);
+      CHECK_FALSE(WriteFileAtomically(path, "text").ok());
+    }
+    struct stat about {};
+    REQUIRE(stat("/dev/null", &about) == 0);
+    CHECK(S_ISCHR(about.st_mode));
+    CHECK(EntriesIn(dir.path()) == 3);
+  }
+
+  TEST_CASE("a replaced file keeps its mode, and its owner where this user may give it away") {
+    ScratchDir dir;
+    MakeForeign(dir / "f", "secret", 0600);
+    const bool root = geteuid() == 0;
+    if (root) REQUIRE(chown((dir / "f").c_str(), 65534, 65534) == 0);
+    REQUIRE(WriteFileAtomically(dir / "f", "new").ok());
+    struct stat about {};
+    REQUIRE(stat((dir / "f").c_str(), &about) == 0);
+    CHECK((about.st_mode & 07777) == 0600);
+    if (root) CHECK(about.st_uid == 65534);
   }
 
   TEST_CASE("short and interrupted writes are finished") {
     for (auto fault : {FaultyDisk::Fault::kShort, FaultyDisk::Fault::kInterrupted}) {
       ScratchDir dir;
       FaultyDisk disk(fault, 0, 3);
-      auto file = AppendFile::Create(dir / "f", disk);
+      auto file = Published(dir / "f", disk);
       REQUIRE(file.ok());
       CHECK(file.value().Append("hello world").ok());
       CHECK(disk.writes() > 1);
@@ -52,7 +167,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a failed append is reported, and the next one takes its place") {
     ScratchDir dir;
     FaultyDisk disk(FaultyDisk::Fault::kError, 1, 1, ENOSPC);
-    auto file = AppendFile::Create(dir / "f", disk);
+    auto file = Published(dir / "f", disk);
     REQUIRE(file.ok());
     CHECK(file.value().Append("one ").ok());
     const auto failed = file.value().Append("two ");
@@ -78,7 +193,7 @@ TEST_SUITE("fast") {
       int calls = 0;
     } disk;
     ScratchDir dir;
-    auto file = AppendFile::Create(dir / "f", disk);
+    auto file = Published(dir / "f", disk);
     REQUIRE(file.ok());
     CHECK(file.value().Append("whole").ok());
     CHECK_FALSE(file.value().Append("halved").ok());
@@ -106,7 +221,7 @@ TEST_SUITE("fast") {
     CHECK(missing.error().kind == ErrorKind::kInput);
     CHECK(missing.error().where == dir / "none");
     CHECK_FALSE(InputFile::Open(dir.path()).ok());
-    CHECK_FALSE(AppendFile::Create(dir / "no/such/folder").ok());
+    CHECK_FALSE(OutputFile::Create(dir / "no/such/folder").ok());
   }
 
   TEST_CASE("a file over the limit is refused") {
@@ -120,28 +235,38 @@ TEST_SUITE("fast") {
     ScratchDir dir;
     REQUIRE(WriteFileAtomically(dir / "f", "old").ok());
     FaultyDisk disk(FaultyDisk::Fault::kError, 0, 100, EIO);
-    CHECK_FALSE(WriteFileAtomically(dir / "f", "new", disk).ok());
+    CHECK_FALSE(WriteFileAtomically(dir / "f", "new", Over::kNoInput, disk).ok());
     CHECK(ReadWholeFile(dir / "f", 100).value() == "old");
-    int entries = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
-      (void)entry;
-      ++entries;
-    }
-    CHECK(entries == 1);
+    CHECK(EntriesIn(dir.path()) == 1);
   }
 
-  TEST_CASE("an atomic file that is not committed never was, and links are followed") {
+  TEST_CASE("links are followed") {
     ScratchDir dir;
     REQUIRE(WriteFileAtomically(dir / "f", "old").ok());
-    {
-      auto file = stallscope::AtomicFile::Create(dir / "f");
-      REQUIRE(file.ok());
-      CHECK(file.value().Append("half").ok());
-    }
-    CHECK(ReadWholeFile(dir / "f", 100).value() == "old");
     std::filesystem::create_symlink(dir / "f", dir / "link");
     REQUIRE(WriteFileAtomically(dir / "link", "new").ok());
     CHECK(std::filesystem::is_symlink(dir / "link"));
     CHECK(ReadWholeFile(dir / "f", 100).value() == "new");
+  }
+
+  TEST_CASE("a pipe is read to its end, and a device not at all") {
+    ScratchDir dir;
+    REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
+    const std::string content(200'000, 'x');
+    std::thread writer([&] {
+      const int fd = open((dir / "pipe").c_str(), O_WRONLY);
+      for (size_t done = 0; fd >= 0 && done < content.size();) {
+        const ssize_t put = write(fd, content.data() + done, content.size() - done);
+        if (put > 0) done += static_cast<size_t>(put);
+      }
+      close(fd);
+    });
+    const auto read = ReadWholeFile(dir / "pipe", 1'000'000);
+    writer.join();
+    REQUIRE(read.ok());
+    CHECK(read.value() == content);
+    const auto device = InputFile::Open("/dev/zero");
+    REQUIRE_FALSE(device.ok());
+    CHECK(device.error().Line() == "/dev/zero: not a regular file or a pipe; name a file");
   }
 }

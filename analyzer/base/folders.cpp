@@ -1,0 +1,145 @@
+#include "analyzer/base/folders.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace stallscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "stallscope-";
+constexpr const char* kLockFile = "/.scratch";
+// What tells a folder of ours from one that is called like it.
+constexpr std::string_view kPreamble = "stallscope scratch 1\n";
+
+fs::path TemporaryFolder() {
+  const char* const folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+bool Lock(int fd) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return fcntl(fd, F_OFD_SETLK, &whole) == 0;
+}
+
+// Ours, and nobody's any more. Holds its lock for as long as `fd` is open, so that of two that look
+// only one removes it.
+bool IsLeftOver(const fs::path& folder, int& fd) {
+  struct stat about {};
+  if (lstat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) ||
+      about.st_uid != geteuid()) {
+    return false;
+  }
+  fd = open((folder.string() + kLockFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  char first[kPreamble.size()];
+  return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+         pread(fd, first, sizeof first, 0) == static_cast<ssize_t>(sizeof first) &&
+         std::string_view(first, sizeof first) == kPreamble && Lock(fd);
+}
+
+void RemoveLeftOvers(const fs::path& within) {
+  std::error_code failed;
+  std::vector<fs::path> candidates;
+  for (fs::directory_iterator at(within, failed), end; !failed && at != end; at.increment(failed)) {
+    if (at->path().filename().string().starts_with(kPrefix)) candidates.push_back(at->path());
+  }
+  for (const fs::path& folder : candidates) {
+    int fd = -1;
+    if (IsLeftOver(folder, fd)) fs::remove_all(folder, failed);
+    if (fd >= 0) close(fd);
+  }
+}
+
+// The lock file has its name only once it is locked: a folder whose lock is there and free is left
+// over, and not one that is just being made.
+int MakeLock(const std::string& folder) {
+  const std::string name = folder + kLockFile;
+  const std::string early = name + ".new";
+  const int fd = open(early.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0) return -1;
+  if (write(fd, kPreamble.data(), kPreamble.size()) == static_cast<ssize_t>(kPreamble.size())) {
+    Lock(fd);
+    if (rename(early.c_str(), name.c_str()) == 0) return fd;
+  }
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+std::string HomeFolder() {
+  if (const char* const home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  std::vector<char> room(16'384);
+  if (getpwuid_r(geteuid(), &entry, room.data(), room.size(), &found) != 0 || found == nullptr) {
+    return "";
+  }
+  return found->pw_dir;
+}
+
+}  // namespace
+
+Result<ScratchFolder> ScratchFolder::Make() {
+  const fs::path within = TemporaryFolder();
+  RemoveLeftOvers(within);
+  std::string path = within / (std::string(kPrefix) + "XXXXXX");
+  const auto failed = [&] {
+    return Error{ErrorKind::kRun,
+                 std::string("cannot create a scratch folder: ") + std::strerror(errno), path,
+                 "set TMPDIR to a folder that can be written"};
+  };
+  if (mkdtemp(path.data()) == nullptr) return failed();
+  ScratchFolder folder(path);
+  folder.lock_ = MakeLock(path);
+  if (folder.lock_ < 0) return failed();
+  return folder;
+}
+
+ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
+    : path_(std::exchange(other.path_, std::string())), lock_(std::exchange(other.lock_, -1)) {}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
+}
+
+Result<std::string> StateFolder() {
+  const char* const state = std::getenv("XDG_STATE_HOME");
+  // The specification: a path that is not absolute counts for nothing.
+  std::string folder = state != nullptr && state[0] == '/' ? state : "";
+  if (folder.empty()) {
+    const std::string home = HomeFolder();
+    if (home.empty()) {
+      return Error{ErrorKind::kRun, "this user has no home folder", "", "set XDG_STATE_HOME"};
+    }
+    folder = home + "/.local/state";
+  }
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  folder += "/stallscope";
+  if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return Error{ErrorKind::kRun,
+                 std::string("cannot create the state folder: ") + std::strerror(errno), folder,
+                 "set XDG_STATE_HOME to a folder that can be written"};
+  }
+  return folder;
+}
+
+}  // namespace stallscope

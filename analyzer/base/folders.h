@@ -1,0 +1,36 @@
+// Folders that a process makes for itself: scratch that goes with it, and a user's own that stay.
+#ifndef STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
+#define STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
+
+#include <string>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope {
+
+// An empty folder that no other user can enter. Its name cannot be foreseen, and a file in it that
+// is locked tells the living from the dead: one whose process was killed is removed by the next
+// Make() of the same user. One thread.
+class ScratchFolder {
+ public:
+  // In TMPDIR, else in /tmp.
+  static Result<ScratchFolder> Make();
+  ScratchFolder(ScratchFolder&& other) noexcept;
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+  ~ScratchFolder();  // removes it with what is in it
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;  // empty once moved away
+  int lock_ = -1;
+};
+
+// Where this user's state is kept from run to run (the XDG specification: XDG_STATE_HOME, else
+// ~/.local/state). Made, closed to others, where there is none. Any thread.
+Result<std::string> StateFolder();
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
