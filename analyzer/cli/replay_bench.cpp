@@ -1,5 +1,7 @@
 #include "analyzer/cli/replay_bench.h"
 
+#include "analyzer/report/layout.h"
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -29,6 +31,18 @@ bool AskedYes(const std::string& question) {
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+Status AgreeToRerun(const replay::RerunPlan& plan, const std::string& trace,
+                    const std::string& output, bool yes) {
+  for (const std::string& line : plan.Lines(output)) {
+    std::fprintf(stderr, "stallscope: the re-run %s\n", report::Printable(line).c_str());
+  }
+  if (!plan.NeedsYes() || yes) return {};
+  const std::string question = report::Printable(trace + ": " + plan.Reason()) + "; run it?";
+  if (AskedYes(question)) return {};
+  return Error{ErrorKind::kUsage, plan.Reason(), trace,
+               "give --yes to run it, or --mode simulate to predict only"};
 }
 
 }  // namespace stallscope::cli

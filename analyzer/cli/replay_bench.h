@@ -7,6 +7,7 @@
 
 #include "analyzer/base/folders.h"
 #include "analyzer/base/result.h"
+#include "replay/rerun/recorded_inputs.h"
 #include "replay/sweep/bench.h"
 
 namespace stallscope::cli {
@@ -26,6 +27,11 @@ class ReplayBench {
 
 // Asks on the terminal; no where there is none to ask on.
 bool AskedYes(const std::string& question);
+
+// Prints what the re-run reads, runs and writes, and asks where it needs a yes. kUsage where the
+// user does not say it; `yes` says it beforehand.
+Status AgreeToRerun(const replay::RerunPlan& plan, const std::string& trace,
+                    const std::string& output, bool yes);
 
 }  // namespace stallscope::cli
 

@@ -20,8 +20,8 @@
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/rerun/core_limit.h"
-#include "replay/rerun/data_check.h"
 #include "replay/rerun/emulate.h"
+#include "replay/rerun/recorded_inputs.h"
 #include "replay/sweep/plan.h"
 #include "replay/sweep/run_sweep.h"
 #include "replay/sweep/sweep_table.h"
@@ -41,6 +41,7 @@ struct ReplayArguments {
   std::optional<int64_t> steps;
   std::optional<int64_t> throttle;
   std::string page_cache = "as-is";
+  std::string folder;
   bool resume = false;
   bool emulate = false;
   bool yes = false;
@@ -132,7 +133,11 @@ Result<SweepMode> ModeOf(const ReplayArguments& arguments, Subject& subject) {
   if (arguments.emulate) {
     STALLSCOPE_RETURN_IF_ERROR(Emulate(arguments, subject));
   } else if (mode != SweepMode::kSimulate) {
-    STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(subject.analysed.run, subject.recorded));
+    const auto plan = replay::PlanRerun(subject.analysed.run, subject.recorded, arguments.folder);
+    STALLSCOPE_RETURN_IF_ERROR(
+        AgreeToRerun(plan, arguments.trace, arguments.output, arguments.yes));
+    STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(subject.analysed.run, plan));
+    subject.run = plan.spec;
   }
   return mode;
 }
@@ -300,7 +305,11 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command->add_flag("--resume", arguments->resume, "Go on from what the sweep file holds");
   command->add_flag("--emulate", arguments->emulate,
                     "Run stages of the recorded cost instead of the recorded data and code");
-  command->add_flag("--yes", arguments->yes, "Do not ask before a grid of very many points");
+  command->add_option("--folder", arguments->folder,
+                      "Where the run's data is, instead of the folder in which it was recorded");
+  command->add_flag("--yes", arguments->yes,
+                    "Run what another user recorded, or what reads outside of its folder, and a "
+                    "grid of very many points, without a question");
   command
       ->add_option("--report", arguments->reports,
                    "Also write the table into a file that ends in .html, .md or .txt")

@@ -21,7 +21,7 @@
 #include "analyzer/report/layout.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/rerun/core_limit.h"
-#include "replay/rerun/data_check.h"
+#include "replay/rerun/recorded_inputs.h"
 #include "replay/sweep/tune.h"
 #include "replay/workload/build_workload.h"
 
@@ -38,6 +38,8 @@ struct TuneArguments {
   std::optional<uint64_t> memory;
   std::optional<int64_t> steps;
   std::string mode = "both";
+  std::string folder;
+  bool yes = false;
   std::string output;
 };
 
@@ -116,7 +118,13 @@ Result<Start> OpenStart(const TuneArguments& arguments, ReplayBench* bench) {
     STALLSCOPE_RETURN_IF_ERROR(TakeStagesForSpec(bench != nullptr, start));
   }
   if (arguments.steps) start.spec.trainer.steps = *arguments.steps;
-  if (bench != nullptr) STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(run, start.spec));
+  if (bench != nullptr) {
+    const auto plan = replay::PlanRerun(run, start.spec, arguments.folder);
+    STALLSCOPE_RETURN_IF_ERROR(
+        AgreeToRerun(plan, arguments.input, arguments.output, arguments.yes));
+    STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(run, plan));
+    start.spec = plan.spec;
+  }
   return start;
 }
 
@@ -217,12 +225,17 @@ Status RunTune(const TuneArguments& arguments) {
   }
   ReplayBench* const live = bench ? &*bench : nullptr;
   STALLSCOPE_ASSIGN_OR_RETURN(const Start start, OpenStart(arguments, live));
+  // Before the runs: a file that cannot be written is not worth an hour of them.
+  std::optional<Output> output;
+  if (!arguments.output.empty()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto opened, Output::Open(arguments.output));
+    output.emplace(std::move(opened));
+  }
   const report::Report report = ReportOn(start.analysed, true);
   STALLSCOPE_ASSIGN_OR_RETURN(const replay::Tuned tuned, Work(arguments, start, report, live));
-  if (!arguments.output.empty()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(Output output, Output::Open(arguments.output));
-    STALLSCOPE_RETURN_IF_ERROR(output.Write(WriteSpec(ResultOf(tuned))));
-    STALLSCOPE_RETURN_IF_ERROR(output.Finish());
+  if (output.has_value()) {
+    STALLSCOPE_RETURN_IF_ERROR(output->Write(WriteSpec(ResultOf(tuned))));
+    STALLSCOPE_RETURN_IF_ERROR(output->Finish());
   }
   findings::Verdict verdict;
   verdict.text = report.verdict.text;
@@ -251,6 +264,11 @@ void AddTune(CLI::App& app, int& exit_code) {
   command->add_option("--mode", arguments->mode, "Simulate and run, or simulate only")
       ->check(CLI::IsMember({"both", "simulate"}))
       ->capture_default_str();
+  command->add_option("--folder", arguments->folder,
+                      "Where the run's data is, instead of the folder in which it was recorded");
+  command->add_flag("--yes", arguments->yes,
+                    "Run what another user recorded, or what reads outside of its folder, without "
+                    "a question");
   command->add_option("-o,--output", arguments->output,
                       "The spec to write: the best that was found");
   command->callback([arguments, &exit_code] {

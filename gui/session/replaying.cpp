@@ -11,7 +11,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/rerun/core_limit.h"
-#include "replay/rerun/data_check.h"
+#include "replay/rerun/recorded_inputs.h"
 #include "replay/sweep/measured_gains.h"
 #include "replay/sweep/plan.h"
 #include "replay/sweep/run_sweep.h"
@@ -67,7 +67,9 @@ class Bench {
         return Error{ErrorKind::kInput, "the run has no spec that could be run", subject.run->path,
                      "simulate it, or use stallscope replay --emulate"};
       }
-      STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(*subject.run, bench->spec_));
+      const auto plan = replay::PlanRerun(*subject.run, bench->spec_, "");
+      STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(*subject.run, plan));
+      bench->spec_ = plan.spec;
     }
     bench->mode_ = mode;
     return bench;
@@ -103,7 +105,8 @@ class Bench {
   Bench(const ReplaySubject& subject, ScratchFolder scratch)
       : subject_(subject), scratch_(std::move(scratch)), runs_(OptionsOf(subject, scratch_)) {}
 
-  static replay::RerunOptions OptionsOf(const ReplaySubject& subject, const Scratch& scratch) {
+  static replay::RerunOptions OptionsOf(const ReplaySubject& subject,
+                                        const ScratchFolder& scratch) {
     replay::RerunOptions options;
     options.program = subject.program;
     options.scratch = scratch.path();

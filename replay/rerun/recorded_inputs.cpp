@@ -1,0 +1,93 @@
+#include "replay/rerun/recorded_inputs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "collectors/capture/data_files.h"
+#include "collectors/system/origin.h"
+
+namespace stallscope::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHint =
+    "name the folder where the data is now with --folder, or give --emulate to run stages of the "
+    "recorded cost";
+
+// By the names alone: a link below the folder was put there by the user, not by the trace.
+bool IsBelow(const fs::path& path, const fs::path& folder) {
+  const fs::path normal = path.lexically_normal();
+  const fs::path base = folder.lexically_normal();
+  const auto [in_base, ignored] = std::mismatch(base.begin(), base.end(), normal.begin(), normal.end());
+  // A folder that was written with a slash at its end has an empty last name.
+  return in_base == base.end() || (in_base->empty() && std::next(in_base) == base.end());
+}
+
+std::string CurrentFolder() {
+  std::error_code unknown;
+  return fs::current_path(unknown).string();
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& folder) {
+  RerunPlan plan;
+  plan.spec = spec;
+  plan.recorded_here = system::RecordedHere(run.info);
+  std::error_code unknown;
+  plan.folder = folder.empty() ? run.info.folder : fs::absolute(folder, unknown).string();
+  // A trace of an earlier version does not have it.
+  if (plan.folder.empty()) plan.folder = CurrentFolder();
+  const bool moved = plan.folder != CurrentFolder();
+  const auto absolute = [&](const std::string& path) {
+    return (fs::path(plan.folder) / path).lexically_normal().string();
+  };
+  for (StageSpec& stage : plan.spec.stages) {
+    auto* const source = std::get_if<SourceSpec>(&stage.kind);
+    if (source == nullptr) continue;
+    for (std::string& pattern : source->files) {
+      plan.reads.push_back(absolute(pattern));
+      if (!IsBelow(plan.reads.back(), plan.folder)) plan.outside.push_back(plan.reads.back());
+      // Where nothing moved the spec stays as it was written, and so does what is made from it.
+      if (moved) pattern = plan.reads.back();
+    }
+  }
+  return plan;
+}
+
+std::string RerunPlan::Reason() const {
+  if (!recorded_here) return "it was recorded on another machine or by another user";
+  return "it reads outside of the folder in which it was recorded: " + Joined(outside);
+}
+
+std::vector<std::string> RerunPlan::Lines(const std::string& output) const {
+  return {"reads " + (reads.empty() ? std::string("no files") : Joined(reads)),
+          "runs " + std::to_string(spec.stages.size()) + " stages of its spec, and the trainer",
+          "writes " + (output.empty() ? std::string() : output + " and ") +
+              "a scratch folder, which is removed afterwards"};
+}
+
+Status CheckData(const model::Run& run, const RerunPlan& plan) {
+  const auto data = capture::FindDataFiles(plan.spec);
+  if (!data.ok()) {
+    return Error{ErrorKind::kInput, "cannot find the run's data: " + data.error().Line(), run.path,
+                 kHint};
+  }
+  const std::string& then = run.info.data_fingerprint;
+  const std::string& now = data.value().fingerprint;
+  if (then.empty() || then == now) return {};
+  return Error{
+      ErrorKind::kInput,
+      "the data is not the recorded one: its fingerprint is " + now + ", recorded was " + then,
+      run.path, kHint};
+}
+
+}  // namespace stallscope::replay
