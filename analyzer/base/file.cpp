@@ -46,36 +46,44 @@ Error SystemError(ErrorKind kind, const std::string& path, const std::string& ac
   return Error{kind, action + ": " + std::strerror(error), path, HintFor(error)};
 }
 
-// Which file it is, whatever it is called.
+// Which file it is, whatever it is called. With its birth: the number of a file that has gone is
+// given to the next one.
 struct FileId {
-  dev_t device = 0;
-  ino_t inode = 0;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t born_s = 0;
+  uint32_t born_ns = 0;
   auto operator<=>(const FileId&) const = default;
 };
 
-FileId IdOf(const struct stat& about) { return {about.st_dev, about.st_ino}; }
+// Of the open file, or of the one at `path` below it.
+FileId IdOf(int fd, const char* path = "") {
+  struct statx about {};
+  const int flags = *path == '\0' ? AT_EMPTY_PATH : 0;
+  if (statx(fd, path, flags, STATX_INO | STATX_BTIME, &about) != 0) return {};
+  return {(uint64_t{about.stx_dev_major} << 32) | about.stx_dev_minor, about.stx_ino,
+          about.stx_btime.tv_sec, about.stx_btime.tv_nsec};
+}
 
 // What this process has read, and what it has written. One for the process: a command reads and
 // writes in many rooms, and an input that a room forgot to hand on would be overwritten.
 class KnownFiles {
  public:
-  void Read(const struct stat& about) {
+  void Read(const FileId& file) {
     const std::lock_guard lock(mutex_);
-    if (!written_.contains(IdOf(about))) read_.insert(IdOf(about));
+    if (!written_.contains(file)) read_.insert(file);
   }
-  // A new file may have the number of one that was read and has gone.
-  void Written(const struct stat& about) {
+  void Written(const FileId& file) {
     const std::lock_guard lock(mutex_);
-    read_.erase(IdOf(about));
-    written_.insert(IdOf(about));
+    written_.insert(file);
   }
-  void Forget(const struct stat& about) {
+  void Forget(const FileId& file) {
     const std::lock_guard lock(mutex_);
-    read_.erase(IdOf(about));
+    read_.erase(file);
   }
-  bool WasRead(const struct stat& about) {
+  bool WasRead(const FileId& file) {
     const std::lock_guard lock(mutex_);
-    return read_.contains(IdOf(about));
+    return read_.contains(file);
   }
   static KnownFiles& OfThisProcess() {
     static KnownFiles files;
@@ -135,21 +143,60 @@ Result<Target> FindTarget(const std::string& path, Over over) {
     return Error{ErrorKind::kUsage, "not a regular file, and never replaced", path,
                  "name a file, or an unused name"};
   }
-  if (over == Over::kNoInput && KnownFiles::OfThisProcess().WasRead(target.about)) {
-    return Error{ErrorKind::kUsage, "the output is also an input of this command", path,
-                 "name another file for the output"};
-  }
   // By the name that the user gave, and for writing: so that the kernel refuses a link that another
   // user planted, and a file that this user must not change.
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot replace the file", errno);
+  const bool was_read = KnownFiles::OfThisProcess().WasRead(IdOf(fd));
   const bool locked = IsLocked(fd);
   close(fd);
+  if (over == Over::kNoInput && was_read) {
+    return Error{ErrorKind::kUsage, "the output is also an input of this command", path,
+                 "name another file for the output"};
+  }
   if (locked) {
     return Error{ErrorKind::kRun, "another run is writing this file", path,
                  "wait for it to end, or name another file"};
   }
   return target;
+}
+
+// Waits for what is in the pipe. poll, unlike read, comes back for a signal whatever its handler
+// asked for; and a pipe that nobody has opened for writing yet does not look like one at its end.
+Status AwaitPipe(int fd, const std::string& path) {
+  struct pollfd wait {};
+  wait.fd = fd;
+  wait.events = POLLIN;
+  if (poll(&wait, 1, -1) >= 0) return {};
+  if (errno == EINTR) {
+    return Error{ErrorKind::kRun, "interrupted while waiting for the pipe", path, ""};
+  }
+  return SystemError(ErrorKind::kInput, path, "cannot read", errno);
+}
+
+// A pipe cannot be read by offset. Its content goes into a file that has no name.
+Result<int> CopyOfPipe(int pipe, const std::string& path) {
+  const char* const folder = std::getenv("TMPDIR");
+  const std::string where = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  const int copy = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (copy < 0) {
+    Error error = SystemError(ErrorKind::kRun, where, "cannot copy the pipe " + path, errno);
+    error.hint = "set TMPDIR to a folder with room, or give a file";
+    return error;
+  }
+  char block[65536];
+  for (;;) {
+    Status waited = AwaitPipe(pipe, path);
+    const ssize_t got = waited.ok() ? read(pipe, block, sizeof block) : -1;
+    if (got == 0) return copy;
+    if (got < 0 && waited.ok() && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got > 0 && write(copy, block, static_cast<size_t>(got)) == got) continue;
+    if (waited.ok()) {
+      waited = SystemError(ErrorKind::kRun, got < 0 ? path : where, "cannot copy the pipe", errno);
+    }
+    close(copy);
+    return std::move(waited).error();
+  }
 }
 
 }  // namespace
@@ -211,7 +258,7 @@ Status OutputFile::Open(const std::string& folder, const struct stat* replaced) 
   if (fstat(fd_, &about) != 0) {
     return SystemError(ErrorKind::kRun, path_, "cannot create the file", errno);
   }
-  KnownFiles::OfThisProcess().Written(about);
+  KnownFiles::OfThisProcess().Written(IdOf(fd_));
   if (replaced == nullptr) return {};
   const bool other_owner = about.st_uid != replaced->st_uid || about.st_gid != replaced->st_gid;
   if ((other_owner && fchown(fd_, replaced->st_uid, replaced->st_gid) != 0) ||
@@ -336,56 +383,12 @@ bool HasWriter(const std::string& path) {
 }
 
 void NoteInput(const std::string& path) {
-  struct stat about {};
-  if (stat(path.c_str(), &about) == 0) KnownFiles::OfThisProcess().Read(about);
+  KnownFiles::OfThisProcess().Read(IdOf(AT_FDCWD, path.c_str()));
 }
 
 void ForgetInput(const std::string& path) {
-  struct stat about {};
-  if (stat(path.c_str(), &about) == 0) KnownFiles::OfThisProcess().Forget(about);
+  KnownFiles::OfThisProcess().Forget(IdOf(AT_FDCWD, path.c_str()));
 }
-
-namespace {
-
-// Waits for what is in the pipe. poll, unlike read, comes back for a signal whatever its handler
-// asked for; and a pipe that nobody has opened for writing yet does not look like one at its end.
-Status AwaitPipe(int fd, const std::string& path) {
-  struct pollfd wait {};
-  wait.fd = fd;
-  wait.events = POLLIN;
-  if (poll(&wait, 1, -1) >= 0) return {};
-  if (errno == EINTR) {
-    return Error{ErrorKind::kRun, "interrupted while waiting for the pipe", path, ""};
-  }
-  return SystemError(ErrorKind::kInput, path, "cannot read", errno);
-}
-
-// A pipe cannot be read by offset. Its content goes into a file that has no name.
-Result<int> CopyOfPipe(int pipe, const std::string& path) {
-  const char* const folder = std::getenv("TMPDIR");
-  const std::string where = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  const int copy = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (copy < 0) {
-    Error error = SystemError(ErrorKind::kRun, where, "cannot copy the pipe " + path, errno);
-    error.hint = "set TMPDIR to a folder with room, or give a file";
-    return error;
-  }
-  char block[65536];
-  for (;;) {
-    Status waited = AwaitPipe(pipe, path);
-    const ssize_t got = waited.ok() ? read(pipe, block, sizeof block) : -1;
-    if (got == 0) return copy;
-    if (got < 0 && waited.ok() && (errno == EAGAIN || errno == EINTR)) continue;
-    if (got > 0 && write(copy, block, static_cast<size_t>(got)) == got) continue;
-    if (waited.ok()) {
-      waited = SystemError(ErrorKind::kRun, got < 0 ? path : where, "cannot copy the pipe", errno);
-    }
-    close(copy);
-    return std::move(waited).error();
-  }
-}
-
-}  // namespace
 
 Result<InputFile> InputFile::Open(const std::string& path) {
   // Not blocking: a pipe without a writer must not swallow Ctrl-C.
@@ -397,7 +400,7 @@ Result<InputFile> InputFile::Open(const std::string& path) {
     return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
   }
   if (S_ISREG(about.st_mode)) {
-    KnownFiles::OfThisProcess().Read(about);
+    KnownFiles::OfThisProcess().Read(IdOf(fd));
     return file;
   }
   if (S_ISDIR(about.st_mode)) return SystemError(ErrorKind::kInput, path, "cannot read", EISDIR);

@@ -20,7 +20,8 @@ constexpr const char* kHint =
 bool IsBelow(const fs::path& path, const fs::path& folder) {
   const fs::path normal = path.lexically_normal();
   const fs::path base = folder.lexically_normal();
-  const auto [in_base, ignored] = std::mismatch(base.begin(), base.end(), normal.begin(), normal.end());
+  const auto [in_base, ignored] =
+      std::mismatch(base.begin(), base.end(), normal.begin(), normal.end());
   // A folder that was written with a slash at its end has an empty last name.
   return in_base == base.end() || (in_base->empty() && std::next(in_base) == base.end());
 }

@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     CHECK(fs::exists(dir / "stallscope-notes/.scratch"));
     CHECK(fs::exists(dir / "stallscope-empty"));
     size_t entries = 0;
-    for (const auto& entry : fs::directory_iterator(dir.path())) entries += entry.exists() ? 1 : 0;
+    for (const auto& entry : fs::directory_iterator(dir.path())) entries += entry.exists() ? size_t{1} : 0;
     CHECK(entries == 4);
   }
 

@@ -70,7 +70,8 @@ TEST_SUITE("fast") {
     CHECK(replay::CheckData(model::Run(), Planned(model::Run(), spec.value())).ok());
   }
 
-  TEST_CASE("what this user recorded here is run without a question, while it reads in its folder") {
+  TEST_CASE(
+      "what this user recorded here is run without a question, while it reads in its folder") {
     const model::Run run = RecordedIn("/home/user/run");
     for (const char* const inside : {"data/*.bin", "/home/user/run/data/a", "x/../data/a"}) {
       CAPTURE(inside);
