@@ -390,7 +390,7 @@ void ForgetInput(const std::string& path) {
   KnownFiles::OfThisProcess().Forget(IdOf(AT_FDCWD, path.c_str()));
 }
 
-Result<InputFile> InputFile::Open(const std::string& path) {
+Result<InputFile> InputFile::Open(const std::string& path, Use use) {
   // Not blocking: a pipe without a writer must not swallow Ctrl-C.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
@@ -400,7 +400,7 @@ Result<InputFile> InputFile::Open(const std::string& path) {
     return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
   }
   if (S_ISREG(about.st_mode)) {
-    KnownFiles::OfThisProcess().Read(IdOf(fd));
+    if (use == Use::kInput) KnownFiles::OfThisProcess().Read(IdOf(fd));
     return file;
   }
   if (S_ISDIR(about.st_mode)) return SystemError(ErrorKind::kInput, path, "cannot read", EISDIR);

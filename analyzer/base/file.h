@@ -95,13 +95,16 @@ bool HasWriter(const std::string& path);
 void NoteInput(const std::string& path);
 void ForgetInput(const std::string& path);
 
+enum class Use : uint8_t { kInput, kLook };
+
 // Reads by offset, never through a map: a file that shrinks while it is read is a short read, not a
 // signal.
 class InputFile {
  public:
   // kInput: missing, or neither a regular file nor a pipe. A pipe is copied to an unnamed file
   // first; a signal that has a handler ends the wait for it (kRun).
-  static Result<InputFile> Open(const std::string& path);
+  // `use` kLook: what is read is no input yet, only looked at to see what it is.
+  static Result<InputFile> Open(const std::string& path, Use use = Use::kInput);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   ~InputFile();

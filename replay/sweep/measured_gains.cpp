@@ -17,7 +17,7 @@ constexpr size_t kMostEntries = 10'000;
 bool LooksLikeSweep(const std::string& path) {
   constexpr std::string_view kBegin = "{\n\"schema\": \"stallscope.sweep/1\"";
   std::array<char, kBegin.size()> begin{};
-  const auto file = InputFile::Open(path);
+  const auto file = InputFile::Open(path, Use::kLook);
   if (!file.ok()) return false;
   const auto got = file.value().ReadAt(0, begin.data(), begin.size());
   return got.ok() && std::string_view(begin.data(), got.value()) == kBegin;
