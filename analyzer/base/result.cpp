@@ -1,5 +1,7 @@
 #include "analyzer/base/result.h"
 
+#include "analyzer/base/escape.h"
+
 namespace stallscope {
 
 std::string Error::Line() const {
@@ -7,11 +9,12 @@ std::string Error::Line() const {
   if (!where.empty()) line = where + ": ";
   line += what;
   if (!hint.empty()) line += "; " + hint;
-  // Names of files and keys come from outside: a line break in one must not make two lines.
+  // A library's reason may have several lines.
   for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
-  return line;
+  // Names of files and keys come from outside.
+  return Printable(line);
 }
 
 }  // namespace stallscope

@@ -10,7 +10,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "analyzer/base/escape.h"
+#include "analyzer/report/layout.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/system/doctor.h"
 
@@ -20,19 +23,13 @@ namespace {
 using system::Check;
 using system::Diagnosis;
 
-constexpr size_t kColumns = 100;
-
-// Adds `text` to `out` in lines that end before kColumns, broken at spaces; all but the first are
-// indented to where the text began. A word longer than a line is cut.
+// Adds `text` to `out` in lines of at most 100 columns; all but the first are indented to where the
+// text began. Details quote files and device names.
 void AddWrapped(std::string& out, std::string_view text, size_t indent) {
-  const size_t width = kColumns - indent;
-  while (text.size() > width) {
-    const size_t space = text.rfind(' ', width);
-    const size_t cut = space == std::string_view::npos || space == 0 ? width : space;
-    out.append(text.substr(0, cut)).append("\n").append(indent, ' ');
-    text.remove_prefix(std::min(text.size(), text[cut] == ' ' ? cut + 1 : cut));
+  const std::vector<std::string> lines = report::Wrapped(text, report::kTextWidth - indent);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    out.append(i == 0 ? 0 : indent, ' ').append(lines[i]).append("\n");
   }
-  out.append(text).append("\n");
 }
 
 std::string Text(const Diagnosis& diagnosis) {
@@ -71,8 +68,7 @@ std::string Json(const Diagnosis& diagnosis) {
                         {"present", counter.present},
                         {"reason", counter.reason}});
   }
-  // Details quote files and device names, which need not be UTF-8.
-  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return JsonText(report) + "\n";
 }
 
 // What of CUDA the module finds here, behind the check for the module itself.

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
@@ -47,8 +48,8 @@ int RunGenerate(const GenerateArguments& arguments) {
   uint64_t bytes = 0;
   for (const data::ManifestFile& file : made.value().files) bytes += file.bytes;
   std::printf("%s: %lld images of %d classes in %zu files, %llu bytes, fingerprint %s\n",
-              options.folder.c_str(), static_cast<long long>(options.images), options.classes,
-              made.value().files.size(), static_cast<unsigned long long>(bytes),
+              Printable(options.folder).c_str(), static_cast<long long>(options.images),
+              options.classes, made.value().files.size(), static_cast<unsigned long long>(bytes),
               made.value().fingerprint.c_str());
   return 0;
 }

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/cli/info.h"
 #include "analyzer/report/trust.h"
 
@@ -121,8 +122,7 @@ std::string InfoJson(const model::Run& run) {
       {"track_list", Tracks(run)},
       {"counters", Counters(run)},
       {"warnings", quality.warnings}};
-  // Names come from outside and need not be UTF-8.
-  return info.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(info) + "\n";
 }
 
 }  // namespace stallscope::cli

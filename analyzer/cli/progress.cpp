@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/base/units.h"
 
 namespace stallscope::cli {
@@ -49,7 +50,7 @@ void Progress::Show(int64_t done, const std::function<std::string()>& more) {
   if (now - shown_ns_ < (terminal_ ? kDrawEveryNs : kLineEveryNs)) return;
   shown_ns_ = now;
   std::string line = Line(done, Seconds(Ns(now - begin_ns_)));
-  if (const std::string rest = more(); !rest.empty()) line += "; " + rest;
+  if (const std::string rest = more(); !rest.empty()) line += "; " + Printable(rest);
   if (!terminal_) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
@@ -69,7 +70,7 @@ std::string Speed(const trainer::Progress& progress) {
 void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult& result) {
   const trainer::TrainResult& training = result.training;
   const auto line = [](const char* name, const std::string& text) {
-    std::printf("%-10s %s\n", name, report::Printable(text).c_str());
+    std::printf("%-10s %s\n", name, Printable(text).c_str());
   };
   line("steps", fmt::format("{}, {} samples{}", training.last.steps, training.last.samples,
                             training.why.empty() ? "" : "; " + training.why));

@@ -9,6 +9,8 @@
 #include <iostream>
 #include <utility>
 
+#include "analyzer/base/escape.h"
+
 namespace stallscope::cli {
 
 Result<ReplayBench> ReplayBench::Make(replay::PageCache page_cache) {
@@ -27,7 +29,7 @@ Result<ReplayBench> ReplayBench::Make(replay::PageCache page_cache) {
 
 bool AskedYes(const std::string& question) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
-  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::fprintf(stderr, "%s [y/N] ", Printable(question).c_str());
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
@@ -217,7 +218,7 @@ Status Report(const ReplayArguments& arguments, const replay::Sweep& sweep) {
   STALLSCOPE_RETURN_IF_ERROR(WriteSweepReports(replay::TableOf(sweep), arguments.reports));
   if (!replay::IsComplete(sweep)) {
     std::fprintf(stderr, "stallscope: stopped; %s keeps what is done, --resume goes on from it\n",
-                 arguments.output.c_str());
+                 Printable(arguments.output).c_str());
     return {};
   }
   return Judge(sweep);

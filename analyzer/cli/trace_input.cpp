@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/importers/open_run.h"
 
 namespace stallscope::cli {
@@ -9,9 +10,7 @@ namespace stallscope::cli {
 Result<model::Run> OpenTrace(const std::string& path) {
   STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path));
   for (const std::string& warning : run.quality.warnings) {
-    // Through an Error, which keeps whatever a file's name holds on one line.
-    std::fprintf(stderr, "stallscope: warning: %s\n",
-                 Error{ErrorKind::kInput, warning, "", ""}.Line().c_str());
+    std::fprintf(stderr, "stallscope: warning: %s\n", Printable(warning).c_str());
   }
   return run;
 }

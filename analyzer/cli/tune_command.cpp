@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/interrupt.h"
@@ -44,7 +45,7 @@ struct TuneArguments {
 };
 
 void Line(const char* name, const std::string& text) {
-  std::printf("%-10s %s\n", name, report::Printable(text).c_str());
+  std::printf("%-10s %s\n", name, Printable(text).c_str());
 }
 
 std::string RateText(const std::optional<replay::Rate>& rate, const std::string& counted) {
@@ -145,7 +146,7 @@ void PrintTries(const replay::Tuned& tuned) {
       return rate ? ReadableNumber(rate->samples_per_s) : std::string("-");
     };
     const auto memory = MemoryOf(tried.point);
-    rows.push_back({report::CutTo(report::Printable(NameOf(tried.point)), 50),
+    rows.push_back({report::CutTo(Printable(NameOf(tried.point)), 50),
                     number(tried.point.predicted), number(Measured(tried.point)),
                     std::to_string(tried.point.runs.size()), memory ? ReadableBytes(*memory) : "-",
                     best                         ? "best"

@@ -1,5 +1,7 @@
 #include "analyzer/export/chrome_events.h"
 
+#include "analyzer/base/escape.h"
+
 namespace stallscope::exporting {
 
 std::string EventHead(char phase, std::string_view category, std::string_view name) {

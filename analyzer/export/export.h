@@ -4,7 +4,9 @@
 // not grow with the text. Times are nanoseconds as the trace has them; where a format wants
 // microseconds they are decimals with three digits, made from the integer and exact.
 //  chrome  one JSON object of trace events, for Perfetto and chrome://tracing
-//  csv     RFC 4180 with a header line
+//  csv     RFC 4180 with a header line; a name that a spreadsheet would take for a formula has a
+//  "'"
+//          in front ("=1+1" becomes "'=1+1"), control characters become '?', numbers are untouched
 //  jsonl   one object a line; what is not known is null
 // Any thread; the run must not change meanwhile.
 #ifndef STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_

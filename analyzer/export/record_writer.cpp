@@ -1,5 +1,7 @@
 #include "analyzer/export/record_writer.h"
 
+#include "analyzer/base/escape.h"
+
 namespace stallscope::exporting {
 
 void CsvWriter::Separate() {
@@ -15,16 +17,7 @@ void CsvWriter::Begin(std::vector<std::string> columns) {
 
 void CsvWriter::Text(std::string_view text) {
   Separate();
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    sink_.Add(text);
-    return;
-  }
-  sink_.Add('"');
-  for (char c : text) {
-    if (c == '"') sink_.Add('"');
-    sink_.Add(c);
-  }
-  sink_.Add('"');
+  sink_.AddCsvField(text);
 }
 
 void CsvWriter::Int(int64_t value) {

@@ -37,8 +37,8 @@ class RecordWriter {
   TextSink& sink_;
 };
 
-// RFC 4180: CRLF, and quotes around what holds a comma, a quote or a line break. What is not known
-// is empty.
+// RFC 4180: CRLF, and texts in quotes where they need them. A text that a spreadsheet would run has
+// a "'" in front (AppendCsvField says which); numbers never have. What is not known is empty.
 class CsvWriter : public RecordWriter {
  public:
   using RecordWriter::RecordWriter;

@@ -27,6 +27,8 @@ class TextSink {
   bool AddDouble(double value);
   // A JSON string with its quotes.
   void AddJsonString(std::string_view text);
+  // A text as a field of CSV; see AppendCsvField.
+  void AddCsvField(std::string_view text);
 
   // Between records: hands over what has gathered, once it is enough.
   Status Breathe() { return text_.size() < kPiece ? Status() : Flush(); }
@@ -37,9 +39,6 @@ class TextSink {
   const Sink& sink_;
   std::string text_;
 };
-
-// Appends `text` as the inside of a JSON string. Bytes that are no UTF-8 become U+FFFD.
-void AppendJsonEscaped(std::string_view text, std::string& to);
 
 }  // namespace stallscope::exporting
 

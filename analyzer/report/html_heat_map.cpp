@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "analyzer/report/escape.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/report/html_sweep_parts.h"
 #include "analyzer/report/layout.h"
 

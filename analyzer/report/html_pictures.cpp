@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/math.h"
-#include "analyzer/report/escape.h"
 #include "analyzer/report/html_parts.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"

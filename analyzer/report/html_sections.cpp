@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "analyzer/report/escape.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/report/html_parts.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"

@@ -1,5 +1,6 @@
 #include "analyzer/report/json.h"
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/json_tree.h"
 
 namespace stallscope::report {
@@ -51,13 +52,9 @@ Json ComparisonTree(const compare::Comparison& comparison) {
       {"warnings", comparison.warnings}};
 }
 
-std::string JsonText(const Json& tree) {
-  return tree.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string WriteJson(const Report& report) { return JsonText(ReportTree(report)); }
+std::string WriteJson(const Report& report) { return JsonText(ReportTree(report)) + "\n"; }
 std::string WriteJson(const compare::Comparison& comparison) {
-  return JsonText(ComparisonTree(comparison));
+  return JsonText(ComparisonTree(comparison)) + "\n";
 }
 
 }  // namespace stallscope::report

@@ -19,9 +19,6 @@ Json ReportTree(const Report& report);
 Json ComparisonTree(const compare::Comparison& comparison);
 Json PatchTree(const Patch& patch);
 
-// Two spaces a level, and what is not UTF-8 replaced.
-std::string JsonText(const Json& tree);
-
 // JSON has no infinities.
 inline Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 

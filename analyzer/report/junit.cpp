@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "analyzer/report/escape.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/report/phrases.h"
 #include "analyzer/report/text.h"
 

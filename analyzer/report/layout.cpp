@@ -3,23 +3,64 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "analyzer/report/characters.h"
+#include "analyzer/base/escape.h"
+#include "analyzer/base/utf8.h"
 
 namespace stallscope::report {
 namespace {
 
 constexpr std::string_view kEllipsis = "…";
 
-// Calls take(character, its bytes); stops where take returns false.
-template <class Take>
-void ForEachCharacter(std::string_view text, Take&& take) {
-  for (size_t at = 0; at < text.size();) {
-    const Character character = CharacterAt(text, at);
-    if (!take(character, text.substr(at, character.bytes))) return;
-    at += character.bytes;
-  }
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+template <size_t N>
+bool In(const std::array<Range, N>& ranges, char32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& r) { return r.first <= code && code <= r.last; });
+}
+
+// The blocks that matter of Unicode's East Asian Width: W and F.
+constexpr std::array<Range, 16> kWide = {{{0x1100, 0x115f},
+                                          {0x231a, 0x231b},
+                                          {0x23e9, 0x23ec},
+                                          {0x25fd, 0x25fe},
+                                          {0x2e80, 0x303e},
+                                          {0x3041, 0x33ff},
+                                          {0x3400, 0x4dbf},
+                                          {0x4e00, 0x9fff},
+                                          {0xa000, 0xa4cf},
+                                          {0xa960, 0xa97f},
+                                          {0xac00, 0xd7a3},
+                                          {0xf900, 0xfaff},
+                                          {0xfe30, 0xfe6f},
+                                          {0xff00, 0xff60},
+                                          {0xffe0, 0xffe6},
+                                          {0x1f000, 0x3fffd}}};
+
+constexpr std::array<Range, 12> kCombining = {{{0x0300, 0x036f},
+                                               {0x0483, 0x0489},
+                                               {0x0591, 0x05bd},
+                                               {0x0610, 0x061a},
+                                               {0x064b, 0x065f},
+                                               {0x0e34, 0x0e3a},
+                                               {0x0e47, 0x0e4e},
+                                               {0x1ab0, 0x1aff},
+                                               {0x1dc0, 0x1dff},
+                                               {0x20d0, 0x20f0},
+                                               {0xfe00, 0xfe0f},
+                                               {0xfe20, 0xfe2f}}};
+
+// 0, 1 or 2 columns on a terminal.
+size_t ColumnsOf(char32_t code) {
+  if (code < 0x300) return 1;
+  if (In(kCombining, code)) return 0;
+  return In(kWide, code) ? 2 : 1;
 }
 
 std::string GroupDigits(std::string digits) {
@@ -90,22 +131,6 @@ std::string ReadablePercent(double fraction) {
   return fmt::format("{:.1f} %", fraction * 100);
 }
 
-std::string Printable(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
-    if (!character.valid) {
-      clean += "\xef\xbf\xbd";  // U+FFFD
-    } else if (IsControl(character.code)) {
-      clean += '?';
-    } else {
-      clean += piece;
-    }
-    return true;
-  });
-  return clean;
-}
-
 size_t TextWidth(std::string_view text) {
   size_t columns = 0;
   ForEachCharacter(text, [&](const Character& character, std::string_view) {
@@ -146,25 +171,21 @@ std::string EndOf(std::string_view text, size_t width) {
 
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent) {
   std::vector<std::string> lines;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string rest = Printable(text.substr(at, end - at));
-    do {
-      const size_t room = lines.empty() ? width : width - std::min(width - 1, indent);
-      const std::string_view fits = Beginning(rest, room);
-      size_t take = fits.size();
-      // Break at the last space, unless that leaves the line half empty.
-      if (take < rest.size()) {
-        const size_t space = rest[take] == ' ' ? take : fits.rfind(' ');
-        if (space != std::string::npos && space * 2 >= take) take = space;
-      }
-      lines.push_back((lines.empty() ? "" : std::string(indent, ' ')) + rest.substr(0, take));
-      rest.erase(0, take);
-      const size_t next = rest.find_first_not_of(' ');
-      if (lines.back().find_first_not_of(' ') != std::string::npos) rest.erase(0, next);
-    } while (!rest.empty());
-    at = end + 1;
-  }
+  std::string rest = Printable(text);
+  do {
+    const size_t room = lines.empty() ? width : width - std::min(width - 1, indent);
+    const std::string_view fits = Beginning(rest, room);
+    size_t take = fits.size();
+    // Break at the last space, unless that leaves the line half empty.
+    if (take < rest.size()) {
+      const size_t space = rest[take] == ' ' ? take : fits.rfind(' ');
+      if (space != std::string::npos && space * 2 >= take) take = space;
+    }
+    lines.push_back((lines.empty() ? "" : std::string(indent, ' ')) + rest.substr(0, take));
+    rest.erase(0, take);
+    const size_t next = rest.find_first_not_of(' ');
+    if (lines.back().find_first_not_of(' ') != std::string::npos) rest.erase(0, next);
+  } while (!rest.empty());
   return lines;
 }
 

@@ -28,11 +28,6 @@ std::string ReadableNumber(double value);
 // 41.2 %.
 std::string ReadablePercent(double fraction);
 
-// Valid UTF-8 on one line: control characters, marks that turn the direction of writing and bytes
-// that are no character are replaced. Names come from files, and must neither steer a terminal nor
-// break a line.
-std::string Printable(std::string_view text);
-
 // The columns that printable text takes on a terminal: two for a wide character, none for a
 // combining one.
 size_t TextWidth(std::string_view text);
@@ -40,8 +35,9 @@ size_t TextWidth(std::string_view text);
 std::string CutTo(std::string_view text, size_t width);
 // Begins with "…" where it is cut: of a path the file's name says most.
 std::string EndOf(std::string_view text, size_t width);
-// Printable lines of at most `width` columns, broken at spaces where there are some; every line but
-// the first begins with `indent` spaces, which count. Line feeds of the text begin a new line.
+// `text` as printable lines of at most `width` columns, broken at spaces where there are some and
+// nowhere else: a line feed in a name must not begin a line. Every line but the first begins with
+// `indent` spaces, which count.
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent = 0);
 
 // Rows of cells as aligned columns, two spaces apart, cut to `width`. The first row is the head.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyzer/report/escape.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"
 #include "analyzer/report/phrases.h"

@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "analyzer/report/escape.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/sweep_cells.h"
 

@@ -3,29 +3,13 @@
 #include <map>
 #include <string_view>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/json_tree.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/phrases.h"
 
 namespace stallscope::report {
 namespace {
-
-// An URI reference of a path: everything but plain characters as %XX.
-std::string UriOf(std::string_view path) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-  std::string uri = path.starts_with('/') ? "file://" : "";
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (kPlain.find(c) != std::string_view::npos) {
-      uri += c;
-    } else {
-      uri += {'%', kDigits[byte >> 4U], kDigits[byte & 0xfU]};
-    }
-  }
-  return uri.empty() ? "." : uri;
-}
 
 std::string LevelOf(findings::Severity severity) {
   if (severity == findings::Severity::kHigh) return "error";
@@ -46,7 +30,7 @@ std::string NameOf(std::string_view id) {
 
 class Run {
  public:
-  explicit Run(std::string_view path) : uri_(UriOf(path)) {}
+  explicit Run(std::string_view path) : uri_(SarifUri(path)) {}
 
   void Add(const std::string& rule, const std::string& about, const std::string& level,
            const std::string& text, const std::string& stage, Json properties) {
@@ -54,7 +38,7 @@ class Run {
     if (is_new) {
       rules_.push_back({{"id", rule},
                         {"name", NameOf(rule)},
-                        {"shortDescription", {{"text", about}}},
+                        {"shortDescription", {{"text", SarifText(about)}}},
                         {"defaultConfiguration", {{"level", level}}}});
     }
     Json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri_}}}}}};
@@ -65,7 +49,7 @@ class Run {
     results_.push_back({{"ruleId", rule},
                         {"ruleIndex", known->second},
                         {"level", level},
-                        {"message", {{"text", text}}},
+                        {"message", {{"text", SarifText(text)}}},
                         {"locations", Json::array({location})},
                         {"partialFingerprints", {{"stallscope/v1", rule + "/" + stage}}},
                         {"properties", std::move(properties)}});
@@ -117,7 +101,7 @@ std::string Log(const Run& run, const SarifOptions& options, Json properties) {
   log["properties"] = std::move(properties);
   tree["runs"] = Json::array();
   tree["runs"].push_back(std::move(log));
-  return JsonText(tree);
+  return JsonText(tree) + "\n";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"
 #include "analyzer/report/phrases.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/phrases.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/sweep_cells.h"
 #include "analyzer/report/text_sections.h"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "analyzer/spec/nearest.h"
 
@@ -244,9 +245,8 @@ std::string TypeInWords(const json& value) {
 }
 
 std::string WriteJson(const nlohmann::ordered_json& tree, JsonLayout layout) {
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  if (layout == JsonLayout::kOneLine) return tree.dump(-1, ' ', false, kReplace);
-  return tree.dump(2, ' ', false, kReplace) + '\n';
+  if (layout == JsonLayout::kOneLine) return JsonText(tree, -1);
+  return JsonText(tree) + '\n';
 }
 
 bool IsUtf8(const std::string& text) {

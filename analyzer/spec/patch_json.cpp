@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/spec/convert.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/message_json.h"
@@ -84,7 +85,7 @@ MaybeFault ReadChange(const json& object, const JsonPath& at, Patch& patch) {
   if (op == "set") {
     SetChange change;
     fault = ReadName(object, at, "path", change.path);
-    change.value = object.at("value").dump();
+    change.value = JsonText(object.at("value"), -1);
     patch.changes.emplace_back(std::move(change));
   } else if (op == "insert") {
     InsertChange change;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "collectors/data/byte_source.h"
 #include "collectors/data/origin.h"
@@ -109,7 +110,7 @@ Status WriteManifest(const std::string& folder, const Manifest& manifest) {
                              {"records", file.records},
                              {"xxh3_128", file.hash}});
   }
-  return WriteFileAtomically(folder + "/" + std::string(kManifestFile), json.dump(1) + "\n");
+  return WriteFileAtomically(folder + "/" + std::string(kManifestFile), JsonText(json, 1) + "\n");
 }
 
 Result<Manifest> ReadManifest(const std::string& folder) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/base/escape.h"
 #include "gui/app/file_dialog.h"
 #include "gui/app/picture.h"
 #include "gui/app/places.h"
@@ -122,7 +123,7 @@ class Loop {
     std::string title = run == nullptr ? "stallscope" : run->title + " - stallscope";
     if (title == title_) return;
     title_ = std::move(title);
-    window_.SetTitle(title_);
+    window_.SetTitle(Printable(title_));
   }
 
   void Answer(const Request& request) {
@@ -136,7 +137,8 @@ class Loop {
       case Request::Kind::kSaveDialog:
         return Ask(DialogKind::kSave, request);
       case Request::Kind::kCopy:
-        return window_.SetClipboard(request.text);
+        // Where it is pasted may be a terminal.
+        return window_.SetClipboard(PrintableLines(request.text));
       case Request::Kind::kExportPicture:
         return Export(request);
       case Request::Kind::kQuit:

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <iterator>
 
+#include "analyzer/base/escape.h"
+#include "analyzer/base/utf8.h"
+
 namespace stallscope::raster {
 namespace {
 
@@ -25,29 +28,6 @@ std::string Fill(uint32_t color) {
     text += fmt::format(" fill-opacity=\"{}\"", Short(static_cast<float>(alpha) / 255));
   }
   return text;
-}
-
-void AppendUtf8(uint32_t letter, std::string& text) {
-  const auto byte = [&](uint32_t bits) { text += static_cast<char>(bits); };
-  if (letter == '<') {
-    text += "&lt;";
-  } else if (letter == '&') {
-    text += "&amp;";
-  } else if (letter < 0x80) {
-    byte(letter);
-  } else if (letter < 0x800) {
-    byte(0xC0 | letter >> 6);
-    byte(0x80 | (letter & 63));
-  } else if (letter < 0x10000) {
-    byte(0xE0 | letter >> 12);
-    byte(0x80 | (letter >> 6 & 63));
-    byte(0x80 | (letter & 63));
-  } else {
-    byte(0xF0 | letter >> 18);
-    byte(0x80 | (letter >> 12 & 63));
-    byte(0x80 | (letter >> 6 & 63));
-    byte(0x80 | (letter & 63));
-  }
 }
 
 }  // namespace
@@ -139,8 +119,9 @@ void SvgPage::EndLine() {
   fmt::format_to(std::back_inserter(body_),
                  "<text x=\"{}\" y=\"{}\" font-family=\"{}\" font-weight=\"{}\" font-size=\"{}\" "
                  "{}>{}</text>\n",
-                 line_.places, Short(line_.baseline), font.family, font.weight,
-                 Short(font.font->FontSize * font.em_per_height), Fill(line_.color), line_.text);
+                 line_.places, Short(line_.baseline), EscapeMarkup(font.family), font.weight,
+                 Short(font.font->FontSize * font.em_per_height), Fill(line_.color),
+                 EscapeMarkup(line_.text));
   line_ = {};
 }
 

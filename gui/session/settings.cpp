@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 
 namespace stallscope::session {
@@ -78,10 +79,7 @@ Status WriteSettings(const Settings& settings, const std::string& path) {
     return Error{ErrorKind::kRun, "the folder for settings cannot be made: " + failed.message(),
                  path, ""};
   }
-  // A path in `recent` may hold any bytes.
-  return WriteFileAtomically(
-      path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-      Over::kOwnInput);
+  return WriteFileAtomically(path, JsonText(json) + "\n", Over::kOwnInput);
 }
 
 }  // namespace stallscope::session

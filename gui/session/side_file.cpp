@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "analyzer/trace/limits.h"
 
@@ -82,10 +83,7 @@ Status WriteSideNotes(const SideNotes& notes, const std::string& trace) {
   for (const Bookmark& bookmark : notes.bookmarks) {
     json["bookmarks"].push_back({{"name", bookmark.name}, {"visible", ToJson(bookmark.visible)}});
   }
-  // A name may hold whatever was typed.
-  return WriteFileAtomically(
-      SidePath(trace), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-      Over::kOwnInput);
+  return WriteFileAtomically(SidePath(trace), JsonText(json) + "\n", Over::kOwnInput);
 }
 
 }  // namespace stallscope::session

@@ -2,33 +2,14 @@
 
 #include <string_view>
 
+#include "analyzer/base/escape.h"
+
 namespace stallscope::viewmodel {
 namespace {
 
 std::string CsvField(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string field = "\"";
-  for (const char c : text) {
-    if (c == '"') field += '"';
-    field += c;
-  }
-  return field + '"';
-}
-
-std::string TsvField(std::string_view text) {
-  std::string field(text);
-  for (char& c : field) {
-    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
-  }
-  return field;
-}
-
-std::string MarkdownField(std::string_view text) {
   std::string field;
-  for (const char c : text) {
-    if (c == '|') field += '\\';
-    field += c == '\n' || c == '\r' ? ' ' : c;
-  }
+  AppendCsvField(text, field);
   return field;
 }
 
@@ -58,12 +39,12 @@ std::string Markdown(const Table& table) {
   std::string text = "| ";
   const size_t count = table.columns.size();
   AddRow(text, count, " | ", " |\n|",
-         [&](size_t i) { return MarkdownField(table.columns[i].name); });
+         [&](size_t i) { return EscapeMarkdown(table.columns[i].name); });
   AddRow(text, count, "|", "|\n",
          [&](size_t i) { return std::string(table.columns[i].number ? " ---: " : " --- "); });
   for (const auto& row : table.rows) {
     text += "| ";
-    AddRow(text, row.size(), " | ", " |\n", [&](size_t i) { return MarkdownField(row[i].text); });
+    AddRow(text, row.size(), " | ", " |\n", [&](size_t i) { return EscapeMarkdown(row[i].text); });
   }
   return text;
 }

@@ -27,8 +27,9 @@ struct Table {
 
 enum class TableForm : uint8_t { kCsv, kTsv, kMarkdown };
 
-// CSV as RFC 4180 has it; TSV with tabs and line breaks made spaces; Markdown with bars escaped and
-// numbers to the right.
+// CSV as RFC 4180 has it; TSV with tabs and line breaks made spaces; in both, a text that a
+// spreadsheet would run has a "'" in front. Markdown in which no text is markup, with numbers to
+// the right.
 std::string TextOf(const Table& table, TableForm form);
 
 }  // namespace stallscope::viewmodel

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/spec/patch.h"
 #include "replay/sweep/prediction_errors.h"
 
@@ -69,9 +70,7 @@ Json PointJson(const Point& point) {
   return json;
 }
 
-std::string OneLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string OneLine(const Json& json) { return JsonText(json, -1); }
 
 Json AxesJson(const Sweep& sweep) {
   Json axes = Json::array();

@@ -1,4 +1,5 @@
-// Writes seeds for the fuzz targets of the trace room into <folder>/frame and <folder>/chunk.
+// Writes seeds for the fuzz targets of the rooms base and trace into <folder>/escape,
+// <folder>/frame and <folder>/chunk.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -16,6 +17,21 @@ int Put(const std::string& path, const std::string& bytes) {
   return WriteFileAtomically(path, bytes).ok() ? 0 : 1;
 }
 
+// One for each form, made of what the form's reader obeys.
+int PutTexts(const std::string& folder) {
+  int failed = 0;
+  failed +=
+      Put(folder + "/terminal", "\x1b]0;t\x07\x1b[2J\r\n\t\u009b \u202e \u2066 \xff\xed\xa0\x80");
+  failed += Put(folder + "/markup", "]]> </script> <!-- --> <a b=\"c\" d='e'>&amp; \uffff");
+  failed += Put(folder + "/markdown", "- ![a](b) a\\|`b`|@c #1 $x$ *d* _e_ https://f www.g ~h~");
+  failed += Put(folder + "/json", "{\"a\\u0000\":\"\\ud83d\\udca9 \u2028 \xf0\x9f\x92\xa9\"}");
+  failed += Put(folder + "/sarif", "/x/[a\\](javascript:alert(1))");
+  failed += Put(folder + "/formula", "'=HYPERLINK(\"http://a\",\"b\")");
+  failed += Put(folder + "/number", "-1,234.5e+6 GB/s");
+  failed += Put(folder + "/plain", "decode (cpu) größe 数据 a=b");
+  return failed;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -24,9 +40,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = argv[1];
+  std::filesystem::create_directories(folder + "/escape");
   std::filesystem::create_directories(folder + "/frame");
   std::filesystem::create_directories(folder + "/chunk");
-  int failed = 0;
+  int failed = PutTexts(folder + "/escape");
   for (uint64_t seed = 0; seed < 6; ++seed) {
     test::Random random(seed);
     const std::string number = std::to_string(seed);

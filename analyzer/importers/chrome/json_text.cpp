@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "analyzer/base/utf8.h"
+
 namespace stallscope::importers::chrome {
 namespace {
 
@@ -20,23 +22,6 @@ std::optional<uint32_t> Hex4(std::string_view raw, size_t at) {
     }
   }
   return value;
-}
-
-void AppendUtf8(uint32_t code, std::string& text) {
-  const auto put = [&](uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      put(0xe0 | code >> 12);
-    } else {
-      put(0xf0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3f));
-    }
-    put(0x80 | (code >> 6 & 0x3f));
-  }
-  put(0x80 | (code & 0x3f));
 }
 
 // The escape \uXXXX whose digits begin at `at`; leaves `at` behind it, and behind its second half.

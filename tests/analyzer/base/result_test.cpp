@@ -44,7 +44,11 @@ TEST_SUITE("fast") {
 
   TEST_CASE("an error is one line whatever its parts hold") {
     const Error error{ErrorKind::kInput, "bad\nname", "a\r.sst", "rename\x1b it"};
-    CHECK(error.Line() == "a .sst: bad name; rename  it");
+    CHECK(error.Line() == "a .sst: bad name; rename? it");
     CHECK(Error{ErrorKind::kInput, "bad", "", ""}.Line() == "bad");
+    CHECK(Error{ErrorKind::kInput, "größe a=b", "x.sst", ""}.Line() == "x.sst: größe a=b");
+    // U+009B alone begins a terminal's command, U+202E turns what follows around.
+    const Error steering{ErrorKind::kInput, "\u009b2J", "\u202etss.a", "\xff"};
+    CHECK(steering.Line() == "?tss.a: ?2J; \ufffd");
   }
 }

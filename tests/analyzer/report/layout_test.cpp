@@ -41,13 +41,6 @@ TEST_SUITE("fast") {
     CHECK(ReadablePercent(0.4123) == "41.2 %");
   }
 
-  TEST_CASE("what steers a terminal or breaks a line is replaced") {
-    CHECK(Printable("a\x1b[2J\nb\x7f") == "a?[2J?b?");
-    CHECK(Printable("\u202eevil \u0085 \u2028 \u200b") == "?evil ? ? ?");
-    CHECK(Printable("\xff caf\xc3\xa9 \xc3( \xed\xa0\x80 \xe6\x95") ==
-          "\ufffd caf\u00e9 \ufffd( \ufffd\ufffd\ufffd \ufffd\ufffd");
-  }
-
   TEST_CASE("wide characters take two columns, combining ones none") {
     CHECK(TextWidth("abc") == 3);
     CHECK(TextWidth("数据") == 4);
@@ -62,7 +55,8 @@ TEST_SUITE("fast") {
     CHECK(Wrapped("one two three", 8) == std::vector<std::string>{"one two", "three"});
     CHECK(Wrapped("one two three", 8, 2) == std::vector<std::string>{"one two", "  three"});
     CHECK(Wrapped("abcdefghij", 4) == std::vector<std::string>{"abcd", "efgh", "ij"});
-    CHECK(Wrapped("a\n  b", 8) == std::vector<std::string>{"a", "  b"});
+    // A line feed is no place to break: what follows would look like a line of ours.
+    CHECK(Wrapped("a\nb \x1b[2J", 20) == std::vector<std::string>{"a?b ?[2J"});
     CHECK(Wrapped("", 8) == std::vector<std::string>{""});
   }
 

@@ -5,7 +5,9 @@
 
 #include <sstream>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
+#include "tests/analyzer/report/sample_reports.h"
 
 using namespace stallscope;
 using report::BestRow;
@@ -150,6 +152,33 @@ TEST_SUITE("fast") {
     CHECK(text.find("<script>") == text.find("`a\\|b*c*<script>`") + 8);
     CHECK(text.find("| @everyone") == std::string::npos);
     CHECK(Count(text, "\n|") == 6);
+  }
+
+  TEST_CASE("a sweep whose every text is hostile steers nothing and stays a table") {
+    for (const std::string& name : test::NastyTexts()) {
+      SweepTable table = Grid();
+      table.title = table.trace = table.counted = name;
+      table.warnings = {name};
+      for (report::SweepAxis& axis : table.axes) {
+        axis.path = name;
+        for (std::string& value : axis.values) value = name;
+      }
+      for (SweepRow& row : table.rows) {
+        row.name = row.verdict = row.note = name;
+        for (std::string& value : row.values) value = name;
+      }
+      const std::string text = WriteText(table);
+      CHECK(LongestLine(text) <= report::kTextWidth);
+      CHECK(PrintableLines(text) == text);
+      const std::string markdown = WriteMarkdown(table);
+      CHECK(markdown.find_first_of("\x1b\r\t") == std::string::npos);
+      CHECK(markdown.find("\n# heading") == std::string::npos);
+      CHECK(Count(markdown, "\n|") == 6);
+      const std::string page = WriteHtml(table);
+      CHECK(PrintableLines(page) == page);
+      CHECK(page.find("<script") == std::string::npos);
+      CHECK(page.find("<img") == std::string::npos);
+    }
   }
 
   TEST_CASE("the page has its pictures, stands alone and runs nothing") {

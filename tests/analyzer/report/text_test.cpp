@@ -1,4 +1,5 @@
 #include "analyzer/report/text.h"
+#include "analyzer/base/escape.h"
 
 #include <doctest/doctest.h>
 
@@ -34,7 +35,7 @@ void CheckFits(const std::string& text) {
   for (const std::string& line : LinesOf(text)) {
     CAPTURE(line);
     CHECK(report::TextWidth(line) <= 100);
-    CHECK(report::Printable(line) == line);
+    CHECK(Printable(line) == line);
   }
 }
 

@@ -48,10 +48,18 @@ TEST_SUITE("fast") {
       list.AddText({5, 20}, IM_COL32(1, 2, 3, 255), "p95");
     });
     const std::string page = PageOf(drawn);
-    CHECK(page.find(">decode is &lt;busy> &amp; late</text>") != std::string::npos);
+    CHECK(page.find(">decode is &lt;busy&gt; &amp; late</text>") != std::string::npos);
     CHECK(page.find(">p95</text>") != std::string::npos);
     CHECK(CountOf(page, "<text") == 2);
     CHECK(page.find("font-family=\"Proggy, monospace\"") != std::string::npos);
+  }
+
+  TEST_CASE("no name ends a section of the page") {
+    const Drawn drawn(200, 40, [](ImDrawList& list) {
+      list.AddText({5, 5}, kWhite, "a]]>b --> \"c'");
+    });
+    const std::string page = PageOf(drawn);
+    CHECK(page.find(">a]]&gt;b --&gt; &quot;c&#39;</text>") != std::string::npos);
   }
 
   TEST_CASE("words far from each other are not one") {

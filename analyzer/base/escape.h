@@ -1,0 +1,90 @@
+// Text that leaves: names, paths and messages from traces, made safe for the form they are written
+// in. A trace is data from elsewhere, so whatever is in it is shown and never obeyed. Each form has
+// its escaping here and nowhere else. Any thread.
+//
+// Every result is valid UTF-8, whatever the bytes of the input (SarifText leaves that to the JSON
+// around it). "Steering" characters are those
+// that end a line, drive a terminal, turn the direction of writing, or show nothing at all: C0 and
+// C1 controls (ESC and U+009B among them), bidirectional marks, overrides and isolates, line
+// separators, zero-width and tag characters.
+#ifndef STALLSCOPE_ANALYZER_BASE_ESCAPE_H_
+#define STALLSCOPE_ANALYZER_BASE_ESCAPE_H_
+
+#include <string>
+#include <string_view>
+
+namespace stallscope {
+
+// --- Terminal text ---
+
+bool IsSteering(char32_t code);
+
+// One line: steering characters become '?', bytes that are no UTF-8 become U+FFFD.
+std::string Printable(std::string_view text);
+// The same with its line feeds and tabs; the carriage return of a CRLF is dropped.
+std::string PrintableLines(std::string_view text);
+
+// --- HTML and XML (JUnit, SVG) ---
+
+// For text and quoted attributes, on one line. No "<", ">" or quote is left, so neither "]]>" nor
+// a tag nor a comment can arise; what XML 1.0 forbids becomes '?'.
+std::string EscapeMarkup(std::string_view text);
+// The same with its line feeds and tabs: for <pre> and <system-out>.
+std::string EscapeMarkupLines(std::string_view text);
+
+// --- Markdown (GitHub's) ---
+
+// Plain words of a line, also in a table or at its beginning: nothing is emphasised, linked, made a
+// formula, a list or a heading, or called by its @name or #number.
+std::string EscapeMarkdown(std::string_view text);
+// A code span, for names. "-" where there is no text.
+std::string MarkdownCode(std::string_view text);
+// A block of code between fences that it does not hold.
+std::string MarkdownBlock(std::string_view language, std::string_view code);
+
+// --- JSON ---
+
+// Appends `text` as the inside of a JSON string. Steering characters are written as \uXXXX, which
+// reads back as the same character; bytes that are no UTF-8 read back as U+FFFD.
+void AppendJsonEscaped(std::string_view text, std::string& to);
+
+// JSON that a library has serialized, with its strings as above: JSON on a terminal must not drive
+// it either.
+std::string PlainJson(std::string json);
+
+// The same for inside of <script>: no "</script>", "<!--" or line separator is left.
+std::string ScriptJson(std::string json);
+
+// A tree of nlohmann's as text; an indent of -1 is one line. A template, because this room links
+// the standard library alone.
+template <class Tree>
+std::string JsonText(const Tree& tree, int indent = 2) {
+  return PlainJson(tree.dump(indent, ' ', false, Tree::error_handler_t::replace));
+}
+
+// --- SARIF ---
+// A SARIF log is JSON; these are for the values that its readers interpret.
+
+// For a message's text, in which "[text](target)" would be a link.
+std::string SarifText(std::string_view text);
+// A URI reference of a path: every byte but plain characters as %XX.
+std::string SarifUri(std::string_view path);
+
+// --- CSV and TSV ---
+
+// Appends `text` as a field of RFC 4180: in quotes where it holds a comma, a quote or a line break.
+// Steering characters other than tabs and line breaks become '?'.
+//
+// A spreadsheet runs a cell that begins with '=', '+', '-', '@', a tab or a line break, or the
+// fullwidth forms of these signs, so such a text gets a "'" in front, which spreadsheets take for
+// "this is text". A number with its unit ("-1.5", "+12.3 %", "-1,234 ms") stays as it is. A text
+// that has such quotes already gets one more: whoever drops the first of "'=", "''=", ... has the
+// text back.
+void AppendCsvField(std::string_view text, std::string& to);
+
+// The same without quotes, for tables on a clipboard: tabs and line breaks become spaces.
+std::string TsvField(std::string_view text);
+
+}  // namespace stallscope
+
+#endif  // STALLSCOPE_ANALYZER_BASE_ESCAPE_H_
