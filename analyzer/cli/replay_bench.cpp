@@ -1,7 +1,5 @@
 #include "analyzer/cli/replay_bench.h"
 
-#include "analyzer/report/layout.h"
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -38,10 +36,10 @@ bool AskedYes(const std::string& question) {
 Status AgreeToRerun(const replay::RerunPlan& plan, const std::string& trace,
                     const std::string& output, bool yes) {
   for (const std::string& line : plan.Lines(output)) {
-    std::fprintf(stderr, "stallscope: the re-run %s\n", report::Printable(line).c_str());
+    std::fprintf(stderr, "stallscope: the re-run %s\n", Printable(line).c_str());
   }
   if (!plan.NeedsYes() || yes) return {};
-  const std::string question = report::Printable(trace + ": " + plan.Reason()) + "; run it?";
+  const std::string question = Printable(trace + ": " + plan.Reason()) + "; run it?";
   if (AskedYes(question)) return {};
   return Error{ErrorKind::kUsage, plan.Reason(), trace,
                "give --yes to run it, or --mode simulate to predict only"};
