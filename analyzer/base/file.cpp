@@ -16,6 +16,8 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/base/readable.h"
+
 namespace stallscope {
 namespace {
 
@@ -403,9 +405,9 @@ Result<InputFile> InputFile::Open(const std::string& path, Use use) {
     if (use == Use::kInput) KnownFiles::OfThisProcess().Read(IdOf(fd));
     return file;
   }
-  if (S_ISDIR(about.st_mode)) return SystemError(ErrorKind::kInput, path, "cannot read", EISDIR);
-  if (!S_ISFIFO(about.st_mode)) {
-    return Error{ErrorKind::kInput, "not a regular file or a pipe", path, "name a file"};
+  if (const char* const kind = WhyNotReadable(about.st_mode)) {
+    return Error{ErrorKind::kInput, std::string("cannot read ") + kind, path,
+                 "name a regular file or a pipe"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const int copy, CopyOfPipe(fd, path));
   return InputFile(copy, path);

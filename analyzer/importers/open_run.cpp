@@ -59,7 +59,7 @@ class WatchedSource final : public ByteSource {
     read_ += got;
     return got;
   }
-  std::optional<std::string> Damage() const override { return source_.Damage(); }
+  std::optional<PackedDamage> Damage() const override { return source_.Damage(); }
 
  private:
   ByteSource& source_;
@@ -81,9 +81,7 @@ Result<model::Run> LoadPacked(ByteSource& source, const model::OnProgress& on_pr
   for (std::string& warning : loaded.quality.warnings) {
     Replace(warning, file.path(), source.path());
   }
-  if (const auto damage = source.Damage()) {
-    loaded.quality.warnings.push_back(source.path() + ": " + *damage);
-  }
+  TellDamage(source, loaded.quality);
   return loaded;
 }
 

@@ -24,8 +24,10 @@ struct DataQuality {
   std::vector<trace::DamagedRange> damaged_ranges;
   uint64_t missing_frames = 0;
   std::optional<uint64_t> cut_at;  // the file ends inside the frame that begins here
-  uint64_t left_out = 0;           // whole parts that lie past the limits of limits.h
-  std::string write_error;         // what the recorder met, by the seal
+  // Parts that lie past the limits of limits.h or that are malformed; of a foreign file events,
+  // names or whatever else it has many of.
+  uint64_t left_out = 0;
+  std::string write_error;  // what the recorder met, by the seal
 
   // One line each, with the file and where it matters the offset.
   std::vector<std::string> warnings;

@@ -1,10 +1,13 @@
 #include "analyzer/model/rank_clocks.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "analyzer/base/saturated.h"
 
 namespace stallscope::model {
 namespace {
@@ -43,6 +46,15 @@ Ends EndsOf(const Run& run, IsCommunication is_communication) {
   return ends;
 }
 
+// Times of files that somebody made up lie as far apart as numbers go.
+int64_t Difference(int64_t a, int64_t b) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) return a < b ? -kMost : kMost;
+  // Of the least number there is no absolute value.
+  return std::max(difference, -kMost);
+}
+
 int64_t MedianOf(std::vector<int64_t>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -62,14 +74,16 @@ std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const R
     // One of them may have been recorded from the middle of the step on.
     if (same == there.end() || same->second.size() != times.size()) continue;
     for (size_t i = 0; i < times.size(); ++i) {
-      apart.push_back(times[i] - (same->second[i] + offset));
+      apart.push_back(Difference(times[i], SaturatedSum(same->second[i], offset)));
     }
   }
   if (apart.size() < kFewestPairs) return std::nullopt;
   ClockCorrection correction;
   correction.pairs = apart.size();
   correction.ns = MedianOf(apart);
-  for (int64_t& ns : apart) ns = ns > correction.ns ? ns - correction.ns : correction.ns - ns;
+  for (int64_t& ns : apart) {
+    ns = Difference(std::max(ns, correction.ns), std::min(ns, correction.ns));
+  }
   correction.spread_ns = MedianOf(apart);
   if (correction.spread_ns > kMostSpreadNs) return std::nullopt;
   return correction;

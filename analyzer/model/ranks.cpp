@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/base/saturated.h"
 #include "analyzer/model/interner.h"
 #include "analyzer/model/row_fields.h"
 #include "analyzer/trace/limits.h"
@@ -19,7 +20,9 @@ constexpr int64_t kMaxDistance = int64_t{1} << 61;
 
 // How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC on this rank.
 int64_t RealtimeAhead(const Run& run) {
-  return std::clamp(run.info.start_realtime_ns - run.info.start_ns, -kMaxDistance, kMaxDistance);
+  return std::clamp(
+      trace::ClampTime(run.info.start_realtime_ns) - trace::ClampTime(run.info.start_ns),
+      -kMaxDistance, kMaxDistance);
 }
 
 void NumberRanks(std::vector<Run>& runs) {
@@ -90,7 +93,7 @@ void Merger::MapIds(Run& from) {
       return s.name == stage.name && s.kind == stage.kind;
     });
     if (same != end) {
-      same->workers += stage.workers;
+      same->workers = SaturatedSum(same->workers, stage.workers);
       stage_map_.push_back(same->id);
     } else {
       stage_map_.push_back(StageId{static_cast<uint32_t>(to_.stages.size())});
@@ -174,20 +177,20 @@ void Merger::MoveField(Field& field) const {
 void Merger::AddQuality(DataQuality& from) {
   DataQuality& to = to_.quality;
   const auto add = [](std::optional<uint64_t>& sum, const std::optional<uint64_t>& part) {
-    if (sum && part) *sum += *part;
+    if (sum && part) *sum = SaturatedSum(*sum, *part);
     if (!part) sum.reset();
   };
   to.sealed = to.sealed && from.sealed;
   add(to.emitted, from.emitted);
   add(to.stored, from.stored);
-  to.dropped += from.dropped;
+  to.dropped = SaturatedSum(to.dropped, from.dropped);
   to.frames += from.frames;
-  to.damaged_bytes += from.damaged_bytes;
+  to.damaged_bytes = SaturatedSum(to.damaged_bytes, from.damaged_bytes);
   std::move(from.damaged_ranges.begin(), from.damaged_ranges.end(),
             std::back_inserter(to.damaged_ranges));
-  to.missing_frames += from.missing_frames;
+  to.missing_frames = SaturatedSum(to.missing_frames, from.missing_frames);
   if (!to.cut_at) to.cut_at = from.cut_at;
-  to.left_out += from.left_out;
+  to.left_out = SaturatedSum(to.left_out, from.left_out);
   if (to.write_error.empty()) to.write_error = from.write_error;
   std::move(from.warnings.begin(), from.warnings.end(), std::back_inserter(to.warnings));
 }

@@ -98,6 +98,11 @@ class Saver {
     for (const Track& track : run_.tracks) {
       seal.tallies.push_back({track.info.id, track.spans.size(), track.spans.size(), 0});
     }
+    // What the imported file lacks this one lacks, too; a seal has no other place for it.
+    seal.first_error = run_.quality.write_error;
+    if (seal.first_error.empty() && !run_.quality.Complete()) {
+      seal.first_error = "what it was imported from is not complete";
+    }
     builder_.SetSeal(seal);
     return Flush(trace::FrameType::kSeal);
   }

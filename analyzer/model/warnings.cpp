@@ -65,7 +65,10 @@ void AddWarnings(const std::vector<std::string>& limit_warnings, Run& run) {
     warnings.push_back(run.path + ": the seal's counts do not add up");
   }
   if (!quality.write_error.empty()) {
-    warnings.push_back(run.path + ": the recorder could not write all: " + quality.write_error);
+    warnings.push_back(run.path +
+                       (run.imported() ? ": not all of the run is in this file: "
+                                       : ": the recorder could not write all: ") +
+                       quality.write_error);
   }
   for (const std::string& warning : limit_warnings) warnings.push_back(run.path + ": " + warning);
   for (const std::string& warning : run.info.warnings)

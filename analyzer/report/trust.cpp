@@ -16,8 +16,14 @@ std::string TrustLine(const model::Run& run) {
   if (quality.missing_frames != 0) {
     line += ", " + Grouped(quality.missing_frames) + " frames missing";
   }
-  if (quality.left_out != 0) line += ", " + Grouped(quality.left_out) + " parts over the limits";
-  if (!quality.write_error.empty()) line += ", writing failed";
+  if (quality.left_out != 0) {
+    line += ", " + Grouped(quality.left_out) + (quality.left_out == 1 ? " part" : " parts") +
+            " left out";
+  }
+  if (quality.cut_at) line += ", cut off at its end";
+  if (!quality.write_error.empty()) {
+    line += run.imported() ? ", imported from an incomplete file" : ", writing failed";
+  }
   if (!quality.sealed) line += ", not sealed (still recording, or the recorder died)";
   return line;
 }

@@ -1,6 +1,7 @@
 #include "collectors/data/byte_source.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "analyzer/base/readable.h"
 #include "collectors/data/origin.h"
 
 namespace stallscope::data {
@@ -43,6 +45,7 @@ class FileSource final : public ByteSource {
       got = read(fd_, into, size);
     } while (got < 0 && errno == EINTR);
     if (got < 0) return FileError(name(), "cannot read", errno);
+    read_ += static_cast<uint64_t>(got);
     if (options_.throttle != nullptr && got > 0) {
       options_.throttle->Take(static_cast<uint64_t>(got));
     }
@@ -54,9 +57,11 @@ class FileSource final : public ByteSource {
   }
 
   std::optional<uint64_t> TotalBytes() const override { return size_; }
+  uint64_t PackedBytesRead() const override { return read_; }
 
  private:
   int fd_;
+  uint64_t read_ = 0;
   std::optional<uint64_t> size_;
   ReadOptions options_;
 };
@@ -73,6 +78,7 @@ class MemorySource final : public ByteSource {
     return got;
   }
   std::optional<uint64_t> TotalBytes() const override { return size_; }
+  uint64_t PackedBytesRead() const override { return size_ - rest_.size(); }
 
  private:
   ByteView rest_;
@@ -105,6 +111,7 @@ class PeekedSource final : public ByteSource {
     return got + more;
   }
   std::optional<uint64_t> TotalBytes() const override { return inner_->TotalBytes(); }
+  uint64_t PackedBytesRead() const override { return inner_->PackedBytesRead(); }
 
  private:
   std::unique_ptr<ByteSource> inner_;
@@ -137,6 +144,12 @@ Result<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path,
     const int error = S_ISDIR(about.st_mode) ? EISDIR : errno;
     close(fd);
     return FileError(path, "cannot read", error);
+  }
+  if (const char* const what = WhyNotReadable(about.st_mode)) {
+    close(fd);
+    return Error{ErrorKind::kRun,
+                 fmt::format("this is {}: data is read from files and pipes", what), path,
+                 "copy the data into a file and name that"};
   }
   std::optional<uint64_t> size;
   if (S_ISREG(about.st_mode)) {

@@ -1,8 +1,8 @@
 // Bytes one after the other: out of a file, unpacked, or out of memory.
 //
-// A file is read by read(2) in large blocks into the caller's buffer, never through a map: a
-// page fault cannot be counted as I/O, and a file that shrinks would be a signal. Compression
-// (gzip, zlib) is told by content. One thread at a time; the throttle may be shared.
+// A file or a pipe is read by read(2) in large blocks into the caller's buffer, never through a
+// map: a page fault cannot be counted as I/O, and a file that shrinks would be a signal.
+// Compression (gzip, zlib) is told by content. One thread at a time; the throttle may be shared.
 #ifndef STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_
 #define STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_
 
@@ -38,6 +38,8 @@ class ByteSource {
   virtual Result<size_t> Read(uint8_t* into, size_t size) = 0;
   // Bytes in all, where they can be known beforehand: a bound for lengths that the data claims.
   virtual std::optional<uint64_t> TotalBytes() const = 0;
+  // Bytes that came so far, as they lie on the disk: what may be made of them is bounded by that.
+  virtual uint64_t PackedBytesRead() const = 0;
   virtual bool compressed() const { return false; }
   const std::string& name() const { return name_; }
 

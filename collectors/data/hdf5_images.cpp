@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "analyzer/base/amplification.h"
 #include "analyzer/base/file.h"
 #include "collectors/data/origin.h"
 
@@ -108,6 +109,29 @@ bool Transfer(hid_t data_set, hid_t memory_type, int64_t first, int64_t count, v
                                          file_space.get(), H5P_DEFAULT, write_from) >= 0;
 }
 
+// A chunk is unpacked as a whole, whatever part of it is asked for, and by each of its filters: its
+// size, and that but one of them unpacks, is all that bounds it.
+bool ChunksFit(hid_t data_set, uint64_t file_bytes) {
+  const Handle made(H5Dget_create_plist(data_set), &H5Pclose);
+  const Handle type(H5Dget_type(data_set), &H5Tclose);
+  if (!made.ok() || !type.ok()) return false;
+  if (H5Pget_layout(made.get()) != H5D_CHUNKED) return true;
+  hsize_t dims[H5S_MAX_RANK];
+  const int rank = H5Pget_chunk(made.get(), H5S_MAX_RANK, dims);
+  uint64_t left = MostMemoryFor(file_bytes) / std::max<size_t>(H5Tget_size(type.get()), 1);
+  for (int i = 0; i < rank; ++i) left /= std::max<hsize_t>(dims[i], 1);
+  int unpacking = 0;
+  for (int i = 0; i < H5Pget_nfilters(made.get()); ++i) {
+    unsigned flags = 0;
+    unsigned config = 0;
+    size_t values = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(made.get(), static_cast<unsigned>(i), &flags,
+                                               &values, nullptr, 0, nullptr, &config);
+    if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) ++unpacking;
+  }
+  return rank > 0 && left > 0 && unpacking <= 1;
+}
+
 // Gray values in the last third of `bytes`, spread to R, G, B from the front.
 void SpreadGray(uint8_t* bytes, size_t values) {
   const uint8_t* from = bytes + 2 * values;
@@ -168,6 +192,16 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
     }
   }
   STALLSCOPE_RETURN_IF_ERROR(reader.CheckShapes(names, limits));
+  const Result<uint64_t> bytes = there.value().Size();
+  if (!bytes.ok()) return AsRunError(bytes.error());
+  const LibraryLock lock;
+  if (!ChunksFit(handles.images.get(), bytes.value()) ||
+      !ChunksFit(handles.labels.get(), bytes.value())) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("its chunks are made to unpack to far more than the file's {} bytes",
+                             bytes.value()),
+                 path, "write it again with a chunk an image and one filter that packs"};
+  }
   return reader;
 }
 

@@ -22,6 +22,7 @@ class InflateSource final : public ByteSource {
 
   Result<size_t> Read(uint8_t* into, size_t size) override;
   std::optional<uint64_t> TotalBytes() const override { return std::nullopt; }
+  uint64_t PackedBytesRead() const override { return packed_->PackedBytesRead(); }
   bool compressed() const override { return true; }
 
  private:

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <string>
 #include <utility>
+
+#include "analyzer/base/amplification.h"
 
 namespace stallscope::data {
 namespace {
@@ -29,6 +32,13 @@ Status Window::MakeRoom(size_t tail) {
   const size_t needed = block_start + block_bytes_;
   const size_t new_begin = block_start - tail;
   if (needed > buffer_.size()) {
+    const uint64_t packed = source_->PackedBytesRead();
+    if (needed > MostMemoryFor(packed)) {
+      return Error{ErrorKind::kRun,
+                   "a record of more than " + std::to_string(tail >> 20) + " MiB from " +
+                       std::to_string(packed) + " packed bytes: no data packs so well",
+                   source_->name(), "unpack the file if you trust it"};
+    }
     Buffer grown;
     if (!grown.TryResize(needed + (tail > block_bytes_ ? tail : 0))) {
       return Error{ErrorKind::kRun, "no memory for a record of this size", source_->name(), ""};

@@ -2,7 +2,8 @@
 //
 // The window owns one buffer. Each block is read to a 64-byte boundary of it (what is left of the
 // block before is moved in front), so that the kernel copies at full speed. Memory grows only as
-// bytes arrive, never by what a length in the data claims. Views last until the next Fill. One
+// bytes arrive, never by what a length in the data claims, and of packed data no
+// further than analyzer/base/amplification.h lets it. Views last until the next Fill. One
 // thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DATA_WINDOW_H_
 #define STALLSCOPE_COLLECTORS_DATA_WINDOW_H_

@@ -146,6 +146,7 @@ class ImageReader final : public Reader {
     if (done_) return false;
     done_ = true;
     auto size = source_->TotalBytes().value_or(0);
+    if (size > kMostImageBytes) return TooLarge();
     // A byte more than there should be, so that a file which grew is read to its end too.
     auto tensor = context_.elements.Take(data::DType::kUint8, {static_cast<int64_t>(size) + 1});
     size_t filled = 0;
@@ -155,6 +156,7 @@ class ImageReader final : public Reader {
       filled += got;
       if (got == 0) break;
       if (filled < tensor->bytes()) continue;
+      if (filled > kMostImageBytes) return TooLarge();
       auto larger =
           context_.elements.Take(data::DType::kUint8, {static_cast<int64_t>(tensor->bytes()) * 2});
       if (larger.has_value()) std::memcpy(larger->data(), tensor->data(), filled);
@@ -177,6 +179,15 @@ class ImageReader final : public Reader {
   }
 
  private:
+  // As many as the largest image that is decoded takes with its pixels laid bare.
+  static constexpr uint64_t kMostImageBytes = uint64_t{256} << 20;
+
+  Error TooLarge() const {
+    return Error{ErrorKind::kRun,
+                 fmt::format("no image has more than {} MiB", kMostImageBytes >> 20),
+                 source_->name(), "take it out of the folder, or set on_error to skip"};
+  }
+
   const std::unique_ptr<data::ByteSource> source_;
   const int64_t label_;
   StageContext& context_;

@@ -155,7 +155,7 @@ TrustLine TrustOf(const session::OpenRun& run) {
     return trust;
   }
   trust.text = report::TrustLine(*run.run);
-  trust.complete = run.run->quality.Complete() || run.run->format != "sst";
+  trust.complete = run.run->quality.Complete();
   trust.warnings = run.run->quality.warnings;
   if (run.following) {
     // Nothing is wrong with a recording that has not ended.

@@ -10,11 +10,11 @@ namespace {
 constexpr size_t kMostOpen = 1'000'000;
 
 std::string KeyOf(const Event& event) {
-  std::string key(event.category);
+  std::string key(CutName(event.category));
   key += '\n';
-  key += event.id;
+  key += CutName(event.id);
   key += '\n';
-  key += event.process;
+  key += CutName(event.process);
   return key;
 }
 
@@ -22,12 +22,13 @@ std::string KeyOf(const Event& event) {
 
 TrackId AsyncSpans::TrackOf(const Event& event) {
   const uint32_t process = lanes_.ProcessOf(event.process);
-  std::string key = std::to_string(process) + "\n" + std::string(event.category);
+  std::string key = std::to_string(process) + "\n" + std::string(CutName(event.category));
   const auto [place, fresh] = tracks_.try_emplace(std::move(key));
   if (fresh) {
+    builder_.allowance().ChargeText(place->first.size());
     trace::TrackInfo info;
     info.kind = trace::TrackKind::kDetail;
-    info.name = "asynchronous " + Unescaped(event.category);
+    info.name = "asynchronous " + Unescaped(CutName(event.category));
     place->second = builder_.Track(std::move(info));
   }
   return place->second;
@@ -35,11 +36,15 @@ TrackId AsyncSpans::TrackOf(const Event& event) {
 
 void AsyncSpans::Begin(const Event& event, uint16_t span_class, int64_t time_ns) {
   last_ns_ = std::max(last_ns_, time_ns);
-  if (open_.size() >= kMostOpen) {
-    builder_.Count("asynchronous events were left out: too many are open at a time");
+  if (count_ >= kMostOpen) {
+    builder_.LeaveOut("asynchronous events were left out: too many are open at a time");
     return;
   }
-  open_[KeyOf(event)].push_back({TrackOf(event), span_class, time_ns});
+  const auto [place, fresh] = open_.try_emplace(KeyOf(event));
+  if (fresh) builder_.allowance().ChargeText(place->first.size());
+  builder_.allowance().Charge(sizeof(Open));
+  place->second.push_back({TrackOf(event), span_class, time_ns});
+  ++count_;
 }
 
 void AsyncSpans::End(const Event& event, int64_t time_ns) {
@@ -51,7 +56,12 @@ void AsyncSpans::End(const Event& event, int64_t time_ns) {
   }
   const Open open = found->second.back();
   found->second.pop_back();
-  if (found->second.empty()) open_.erase(found);
+  --count_;
+  builder_.allowance().GiveBack(sizeof(Open));
+  if (found->second.empty()) {
+    builder_.allowance().GiveBack(Allowance::kEntryBytes + found->first.size());
+    open_.erase(found);
+  }
   builder_.AddSpan(open.track, open.span_class, open.start_ns, time_ns);
 }
 

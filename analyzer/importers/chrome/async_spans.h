@@ -35,6 +35,7 @@ class AsyncSpans {
   Lanes& lanes_;
   std::map<std::string, std::vector<Open>> open_;  // by category, id and process
   std::map<std::string, TrackId> tracks_;          // by process and category
+  size_t count_ = 0;                               // that are open
   int64_t last_ns_ = 0;
 };
 

@@ -10,14 +10,14 @@
 namespace stallscope::importers::chrome {
 namespace {
 
+// The format's other phases: instants, flows, steps of asynchronous events, samples, objects,
+// memory dumps, marks, clocks, contexts and links.
+constexpr std::string_view kOtherPhases = "iIsftTnpPNODvVRc(),=";
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
-
-// An event may be 16 MiB long, and what is said once come back with each of a million others.
-std::string_view Cut(std::string_view text) { return text.substr(0, trace::kMaxNameBytes); }
 
 bool IsLoader(std::string_view name) {
   return StartsWith(name, "enumerate(DataLoader)") || StartsWith(name, "enumerate(DataPipe)#");
@@ -48,12 +48,28 @@ uint64_t NumberAtEnd(std::string_view text) {
 
 }  // namespace
 
-Collector::Collector(const std::string& path)
-    : builder_(path, "chrome"),
+Collector::Collector(ByteSource& source)
+    : builder_(source.path(), "chrome", "", &source.allowance()),
       lanes_(builder_),
       device_(builder_),
       async_(builder_, lanes_),
-      tensorflow_(builder_) {}
+      tensorflow_(builder_),
+      kinds_(source.allowance()),
+      names_(source.allowance()),
+      counters_(source.allowance()) {}
+
+void Collector::OnMember(std::string_view key, std::string_view value) {
+  switch (head_.Take(key, value)) {
+    case Head::Taken::kYes:
+      break;
+    case Head::Taken::kTooLong:
+      builder_.LeaveOut("members of more than 1 MiB beside the events were left out");
+      break;
+    case Head::Taken::kMalformed:
+      builder_.LeaveOut("members beside the events could not be read: left out");
+      break;
+  }
+}
 
 void Collector::OnDamage(uint64_t offset, uint64_t bytes, const std::string& reason, bool cut) {
   if (reason.empty()) {
@@ -65,7 +81,12 @@ void Collector::OnDamage(uint64_t offset, uint64_t bytes, const std::string& rea
 
 void Collector::OnEvent(const Event& event) {
   ++events_;
-  if (event.phase.size() != 1) return Pass('\0');
+  if (event.phase.size() != 1) {
+    // TensorFlow closes its lists with an empty object.
+    if (event.phase.empty() && event.name.empty() && event.time.empty()) return;
+    builder_.LeaveOut("events do not say what kind they are: left out");
+    return;
+  }
   const char phase = event.phase[0];
   switch (phase) {
     case 'X':
@@ -91,32 +112,29 @@ void Collector::OnEvent(const Event& event) {
       return;
     }
     default:
-      return Pass(phase);
+      if (kOtherPhases.find(phase) == std::string_view::npos) {
+        builder_.LeaveOut("events do not say what kind they are: left out");
+      }
   }
-}
-
-void Collector::Pass(char phase) {
-  const auto number = static_cast<unsigned char>(phase);
-  ++passed_[number < passed_.size() ? number : 0];
 }
 
 std::optional<int64_t> Collector::TimeOf(std::string_view text) {
   const std::optional<int64_t> time = NanosecondsOf(text);
   if (!time) {
-    builder_.Count(text.empty() ? "events have no time: left out"
-                                : "events have a time that is none: left out");
+    builder_.LeaveOut(text.empty() ? "events have no time: left out"
+                                   : "events have a time that is none: left out");
   }
   return time;
 }
 
 Kind Collector::KindOfEvent(const Event& event) {
-  uint32_t& kind = kinds_.At(event.category, 0);
+  uint32_t& kind = kinds_.At(CutName(event.category), 0);
   if (kind == TextTable::kNew) kind = static_cast<uint32_t>(KindOf(event.category));
   return static_cast<Kind>(kind);
 }
 
 Collector::Named Collector::NamedOf(std::string_view name, Kind kind) {
-  uint32_t& place = names_.At(name, static_cast<uint8_t>(kind));
+  uint32_t& place = names_.At(CutName(name), static_cast<uint8_t>(kind));
   if (place == TextTable::kNew) {
     place = static_cast<uint32_t>(named_.size());
     Named& named = named_.emplace_back();
@@ -179,11 +197,13 @@ void Collector::OnComplete(const Event& event) {
 void Collector::OnSpecial(const Event& event, Special special, uint32_t lane, int64_t start_ns,
                           int64_t end_ns) {
   if (special == Special::kCompile) {
+    builder_.allowance().Charge(sizeof(Occurrence));
     compilations_.push_back({start_ns, std::max<int64_t>(0, end_ns - start_ns)});
     return;
   }
   const TrackId track = lanes_.Accounted(lane);
   if (special == Special::kStep) {
+    builder_.allowance().Charge(sizeof(StepMark));
     const uint64_t index = NumberAtEnd(event.name.substr(kStepPrefix.size()));
     marks_.push_back({index, start_ns, end_ns, track, 0});
     return;
@@ -198,6 +218,7 @@ void Collector::OnSpecial(const Event& event, Special special, uint32_t lane, in
 void Collector::OnTensorFlow(const Event& event, uint32_t lane, LaneMeaning meaning,
                              int64_t start_ns, int64_t end_ns) {
   if (meaning.role == LaneRole::kStepNumbers) {
+    builder_.allowance().Charge(sizeof(StepMark));
     derived_marks_.push_back({NumberAtEnd(event.name), start_ns, end_ns, TrackId::None(), 0});
   }
   if (meaning.role != LaneRole::kStream) {
@@ -229,11 +250,12 @@ void Collector::OnBegin(const Event& event) {
   Lane& lane = lanes_[lanes_.Of(event.process, event.thread)];
   lane.last_ns = std::max(lane.last_ns, *time);
   if (lane.open.size() >= kMostOpen) {
-    builder_.Count("events begin inside 100,000 others: left out");
+    builder_.LeaveOut("events begin inside 100,000 others: left out");
     return;
   }
-  lane.open.push_back(
-      {std::string(event.name), NamedOf(event.name, KindOfEvent(event)).span_class, *time});
+  lane.open.push_back({std::string(CutName(event.name)),
+                       NamedOf(event.name, KindOfEvent(event)).span_class, *time});
+  builder_.allowance().ChargeText(lane.open.back().name.size());
 }
 
 void Collector::OnEnd(const Event& event) {
@@ -249,11 +271,12 @@ void Collector::OnEnd(const Event& event) {
   }
   // An end without a name is the innermost's.
   size_t at = lane.open.size() - 1;
-  if (!event.name.empty() && lane.open[at].name != event.name) {
+  const std::string_view name = CutName(event.name);
+  if (!name.empty() && lane.open[at].name != name) {
     size_t same = lane.open.size();
     constexpr size_t kLookBack = 64;
     for (size_t i = same; i-- > 0 && same - i <= kLookBack;) {
-      if (lane.open[i].name != event.name) continue;
+      if (lane.open[i].name != name) continue;
       at = i;
       break;
     }
@@ -262,6 +285,7 @@ void Collector::OnEnd(const Event& event) {
   while (lane.open.size() > at) {
     const OpenSpan& open = lane.open.back();
     builder_.AddSpan(track, open.span_class, open.start_ns, *time);
+    builder_.allowance().GiveBack(Allowance::kEntryBytes + open.name.size());
     lane.open.pop_back();
   }
 }
@@ -281,14 +305,17 @@ void Collector::CloseOpenSpans() {
 void Collector::OnCounter(const Event& event) {
   const std::optional<int64_t> time = TimeOf(event.time);
   if (!time) return;
-  const std::string_view base = Cut(event.name);
+  const std::string_view base = CutName(event.name);
   ForEachArgument(event, [&](std::string_view key, size_t place) {
     const std::string_view text = event.text->ScalarAt(place).text;
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return;
+    if (error != std::errc() || end != text.data() + text.size()) {
+      builder_.LeaveOut("values of counters are no numbers: left out");
+      return;
+    }
     std::string name(base);
-    if (key != "value" && key != event.name) name.append(".").append(Cut(key));
+    if (key != "value" && key != event.name) name.append(".").append(CutName(key));
     uint32_t& counter = counters_.At(name, 0);
     if (counter == TextTable::kNew) counter = builder_.Counter(Unescaped(name)).value;
     builder_.Add(trace::Sample{*time, value, CounterId{counter}});
@@ -298,7 +325,8 @@ void Collector::OnCounter(const Event& event) {
 void Collector::OnMetadata(const Event& event) {
   std::string value;
   ForEachArgument(event, [&](std::string_view key, size_t place) {
-    if (key == "name" || key == "labels") value = Unescaped(Cut(event.text->ScalarAt(place).text));
+    if (key == "name" || key == "labels")
+      value = Unescaped(CutName(event.text->ScalarAt(place).text));
   });
   if (value.empty()) return;
   if (event.name == "process_name") {

@@ -2,7 +2,6 @@
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_COLLECTOR_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_COLLECTOR_H_
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,14 +25,14 @@ namespace stallscope::importers::chrome {
 
 class Collector final : public DocumentVisitor {
  public:
-  explicit Collector(const std::string& path);
+  // `source`, whose allowance what it keeps is charged to, must outlive it.
+  explicit Collector(ByteSource& source);
 
   void OnEvent(const Event& event) override;
   bool Wants(std::string_view key) const override { return Head::Wants(key); }
-  void OnMember(std::string_view key, std::string_view value) override { head_.Take(key, value); }
+  void OnMember(std::string_view key, std::string_view value) override;
   void OnDamage(uint64_t offset, uint64_t bytes, const std::string& reason, bool cut) override;
 
-  void Warn(std::string text) { builder_.Warn(std::move(text)); }
   uint64_t events() const { return events_; }
   // The run. The collector is spent.
   model::Run Finish();
@@ -55,7 +54,6 @@ class Collector final : public DocumentVisitor {
   void OnEnd(const Event& event);
   void OnCounter(const Event& event);
   void OnMetadata(const Event& event);
-  void Pass(char phase);
 
   Kind KindOfEvent(const Event& event);
   Named NamedOf(std::string_view name, Kind kind);
@@ -81,9 +79,7 @@ class Collector final : public DocumentVisitor {
   std::vector<Named> named_;  // by the value in names_
   TextTable counters_;
   std::vector<std::optional<LaneMeaning>> meanings_;  // by lane
-  std::map<std::string, std::string> thread_names_;
   uint64_t events_ = 0;
-  std::array<uint64_t, 128> passed_{};  // by phase
   bool numbered_streams_ = false;
   bool saw_pytorch_ = false;
   bool saw_tensorflow_ = false;

@@ -85,7 +85,9 @@ void DeviceRows::AddNamed(const Event& event, uint32_t device, std::string_view 
 
 void DeviceRows::AddCall(const Event& event, int64_t start_ns) {
   const uint64_t correlation = DeviceWorkOf(event).correlation;
-  if (correlation != 0) launches_.Add(correlation, start_ns);
+  if (correlation == 0) return;
+  builder_.allowance().Charge(Launches::kCallBytes);
+  launches_.Add(correlation, start_ns);
 }
 
 void DeviceRows::JoinLaunches() {

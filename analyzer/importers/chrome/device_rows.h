@@ -18,7 +18,8 @@ namespace stallscope::importers::chrome {
 
 class DeviceRows {
  public:
-  explicit DeviceRows(RunBuilder& builder) : builder_(builder), streams_(builder) {}
+  explicit DeviceRows(RunBuilder& builder)
+      : builder_(builder), streams_(builder), texts_(builder.allowance()) {}
 
   // Work of PyTorch's: `kind` is kKernel, kCopy or kMemset.
   void Add(const Event& event, Kind kind, int64_t start_ns, int64_t end_ns);

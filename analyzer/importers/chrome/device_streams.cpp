@@ -55,9 +55,9 @@ DeviceWork DeviceWorkOf(const Event& event) {
 }
 
 TrackId DeviceStreams::Of(const DeviceWork& work) {
-  key_.assign(work.device);
+  key_.assign(CutName(work.device));
   key_ += '\n';
-  key_ += work.stream;
+  key_ += CutName(work.stream);
   uint32_t& track = tracks_.At(key_, 0);
   if (track != TextTable::kNew) return TrackId{track};
   const uint64_t device = WholeNumber(work.device).value_or(0);
@@ -65,7 +65,7 @@ TrackId DeviceStreams::Of(const DeviceWork& work) {
   info.kind = trace::TrackKind::kStream;
   info.device =
       static_cast<uint32_t>(std::min<uint64_t>(device, std::numeric_limits<uint32_t>::max()));
-  const std::string stream = Unescaped(work.stream);
+  const std::string stream = Unescaped(CutName(work.stream));
   const bool named = stream.rfind("stream", 0) == 0;
   info.name = "device " + std::to_string(info.device) + (named ? " " : " stream ") + stream;
   devices_.insert(info.device);

@@ -26,7 +26,7 @@ DeviceWork DeviceWorkOf(const Event& event);
 
 class DeviceStreams {
  public:
-  explicit DeviceStreams(RunBuilder& builder) : builder_(builder) {}
+  explicit DeviceStreams(RunBuilder& builder) : builder_(builder), tracks_(builder.allowance()) {}
 
   TrackId Of(const DeviceWork& work);
   const std::set<uint32_t>& devices() const { return devices_; }

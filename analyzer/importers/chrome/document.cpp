@@ -70,9 +70,8 @@ Parsed Document::Take(const IndexedText& text, size_t& i, DocumentVisitor& visit
       if (parsed == Parsed::kWhole) visitor.OnEvent(event);
       return parsed;
     }
-    case State::kDone:
-      i = text.count;
-      return Parsed::kWhole;
+    case State::kDone:  // what follows is PassOverRest's
+      break;
   }
   return Parsed::kBroken;
 }
@@ -102,6 +101,7 @@ size_t Document::ReadSound(const IndexedText& text, DocumentVisitor& visitor) {
   const std::string_view whole(text.text, text.size);
   size_t i = 0;
   while (i < text.count) {
+    if (state_ == State::kDone) return text.index[i];
     const size_t before = i;
     const Parsed parsed = Take(text, i, visitor);
     if (parsed == Parsed::kWhole) continue;
@@ -120,7 +120,7 @@ size_t Document::ReadSound(const IndexedText& text, DocumentVisitor& visitor) {
 
 size_t Document::ReadBroken(std::string_view text, DocumentVisitor& visitor, size_t base) {
   size_t at = 0;
-  while (at < text.size()) {
+  while (at < text.size() && state_ != State::kDone) {
     const std::string_view rest = text.substr(at);
     if (IndexedText::IsSpace(rest[0])) {
       ++at;
@@ -181,8 +181,15 @@ size_t Document::ReadBrokenMember(std::string_view text, DocumentVisitor& visito
   IndexedText value;
   const Structure::Found found = structure_.IndexOne(text.substr(at), value);
   if (found == Structure::Found::kCut) return 0;
-  if (found == Structure::Found::kWhole) visitor.OnMember(name, text.substr(at, value.size));
-  return at + std::max<size_t>(value.size, 1);
+  const size_t end = at + std::max<size_t>(value.size, 1);
+  if (found == Structure::Found::kWhole) {
+    visitor.OnMember(name, text.substr(at, value.size));
+  } else {
+    const auto before = static_cast<uint64_t>(text.data() - windows_.All().data());
+    visitor.OnDamage(windows_.offset() + before, end,
+                     "a member beside the events could not be read", false);
+  }
+  return end;
 }
 
 // As far as the member that nobody wants goes, a token at a time.
@@ -210,7 +217,28 @@ void Document::SayHowItEnds(DocumentVisitor& visitor) {
     visitor.OnDamage(windows_.offset(), rest.size(), "the file ends inside an event", true);
   } else if (state_ == State::kEvents && in_object_) {
     visitor.OnDamage(windows_.offset(), 0, "the file ends before its list of events does", true);
+  } else if (state_ == State::kMembers || state_ == State::kSkip) {
+    visitor.OnDamage(windows_.offset(), 0, "the file ends before its last brace", true);
   }
+}
+
+void Document::PassOverRest(DocumentVisitor& visitor) {
+  const std::string_view rest = windows_.All();
+  const auto* const first = std::find_if_not(
+      rest.begin(), rest.end(), [](char c) { return IndexedText::IsSpace(c) || c == '\0'; });
+  if (first != rest.end() || told_rest_) {
+    const auto blank = static_cast<size_t>(told_rest_ ? 0 : first - rest.begin());
+    visitor.OnDamage(windows_.offset() + blank, rest.size() - blank,
+                     told_rest_ ? "" : "something follows the end of the trace", false);
+    told_rest_ = true;
+  }
+  windows_.Consume(rest.size());
+}
+
+void Document::ChargeIndex(size_t places) {
+  if (places <= most_places_) return;
+  source_.allowance().Charge((places - most_places_) * sizeof(uint32_t));
+  most_places_ = places;
 }
 
 Status Document::Read(DocumentVisitor& visitor) {
@@ -218,7 +246,7 @@ Status Document::Read(DocumentVisitor& visitor) {
     STALLSCOPE_RETURN_IF_ERROR(windows_.Fill());
     if (windows_.at_end() && windows_.All().empty()) break;
     if (state_ == State::kDone) {
-      windows_.Consume(windows_.All().size());
+      PassOverRest(visitor);
       continue;
     }
     if (windows_.offset() == 0 && windows_.All().substr(0, 3) == "\xef\xbb\xbf") {
@@ -230,8 +258,10 @@ Status Document::Read(DocumentVisitor& visitor) {
       done = PassOver(0, visitor);
     } else if (!whole.empty()) {
       const std::optional<IndexedText> text = structure_.Index(whole);
+      if (text) ChargeIndex(text->count);
       done = text ? ReadSound(*text, visitor) : ReadBroken(whole, visitor, 0);
     }
+    STALLSCOPE_RETURN_IF_ERROR(source_.CheckAllowance());
     windows_.Consume(done);
     if (windows_.at_end() && done == 0) break;
   }

@@ -33,7 +33,7 @@ class DocumentVisitor {
 
 class Document {
  public:
-  explicit Document(ByteSource& source) : windows_(source) {}
+  explicit Document(ByteSource& source) : source_(source), windows_(source) {}
 
   // An error is the disk's or a limit's; everything less goes to OnDamage.
   Status Read(DocumentVisitor& visitor);
@@ -54,8 +54,13 @@ class Document {
   Parsed TakeMember(const IndexedText& text, size_t& i, DocumentVisitor& visitor);
   // Passes over what is broken at this place of the window, up to where the next event may begin.
   size_t PassOver(size_t at, DocumentVisitor& visitor);
+  // What stands behind the end of the document; blanks and the padding of archivers are nothing.
+  void PassOverRest(DocumentVisitor& visitor);
   void SayHowItEnds(DocumentVisitor& visitor);
+  // The index of a window stays as large as it once was.
+  void ChargeIndex(size_t places);
 
+  ByteSource& source_;
   Windows windows_;
   Structure structure_;
   State state_ = State::kStart;
@@ -63,6 +68,8 @@ class Document {
   bool in_object_ = false;  // the events are a member
   bool has_events_ = false;
   bool passing_over_ = false;  // what is broken goes on in the next window
+  bool told_rest_ = false;     // that something stands behind the end
+  size_t most_places_ = 0;     // that a window has had
 };
 
 }  // namespace stallscope::importers::chrome

@@ -6,6 +6,7 @@
 
 #include "analyzer/importers/chrome/decimal.h"
 #include "analyzer/importers/chrome/json_text.h"
+#include "analyzer/importers/chrome/text_table.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::importers::chrome {
@@ -13,9 +14,9 @@ namespace {
 
 std::string TextOf(std::string_view value) {
   if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
-    return Unescaped(value.substr(1, value.size() - 2));
+    return Unescaped(CutName(value.substr(1, value.size() - 2)));
   }
-  return std::string(value);
+  return std::string(CutName(value));
 }
 
 std::optional<uint32_t> NumberOf(simdjson::dom::element element) {
@@ -25,34 +26,40 @@ std::optional<uint32_t> NumberOf(simdjson::dom::element element) {
   return static_cast<uint32_t>(number);
 }
 
-void TakeDevices(std::string_view value, std::map<uint32_t, DeviceProperties>& devices) {
+// Past these, the list is somebody's joke.
+constexpr size_t kMostDevices = 4'096;
+
+bool TakeDevices(std::string_view value, std::map<uint32_t, DeviceProperties>& devices) {
   simdjson::dom::parser parser;
   simdjson::dom::array list;
   const simdjson::padded_string text(value);
-  if (parser.parse(text).get(list) != simdjson::SUCCESS) return;
+  if (parser.parse(text).get(list) != simdjson::SUCCESS) return false;
   for (const simdjson::dom::element device : list) {
     simdjson::dom::element id;
     if (device["id"].get(id) != simdjson::SUCCESS) continue;
     const std::optional<uint32_t> number = NumberOf(id);
     if (!number) continue;
+    if (devices.size() >= kMostDevices && devices.count(*number) == 0) return false;
     DeviceProperties& properties = devices[*number];
     std::string_view name;
-    if (device["name"].get(name) == simdjson::SUCCESS) properties.name = name;
+    if (device["name"].get(name) == simdjson::SUCCESS) properties.name = CutName(name);
     uint64_t bytes = 0;
     if (device["totalGlobalMem"].get(bytes) == simdjson::SUCCESS) properties.memory_bytes = bytes;
   }
+  return true;
 }
 
-void TakeRanks(std::string_view value, Head& head) {
+bool TakeRanks(std::string_view value, Head& head) {
   simdjson::dom::parser parser;
   simdjson::dom::element ranks;
   const simdjson::padded_string text(value);
-  if (parser.parse(text).get(ranks) != simdjson::SUCCESS) return;
+  if (parser.parse(text).get(ranks) != simdjson::SUCCESS) return false;
   simdjson::dom::element number;
   if (ranks["rank"].get(number) == simdjson::SUCCESS) head.rank = NumberOf(number);
   if (ranks["world_size"].get(number) == simdjson::SUCCESS) {
     head.world_size = NumberOf(number).value_or(0);
   }
+  return true;
 }
 
 }  // namespace
@@ -61,16 +68,18 @@ bool Head::Wants(std::string_view key) {
   return key == "deviceProperties" || key == "distributedInfo";
 }
 
-void Head::Take(std::string_view key, std::string_view value) {
+Head::Taken Head::Take(std::string_view key, std::string_view value) {
+  bool sound = true;
+  if (Wants(key) && value.size() > kMostMemberBytes) return Taken::kTooLong;
   if (key == "schemaVersion") {
     schema_version = TextOf(value);
     from_pytorch = true;
   } else if (key == "deviceProperties") {
     from_pytorch = true;
-    TakeDevices(value, devices);
+    sound = TakeDevices(value, devices);
   } else if (key == "distributedInfo") {
     from_pytorch = true;
-    TakeRanks(value, *this);
+    sound = TakeRanks(value, *this);
   } else if (key == "baseTimeNanoseconds") {
     from_pytorch = true;
     const std::optional<uint64_t> base = WholeNumber(TextOf(value));
@@ -84,6 +93,7 @@ void Head::Take(std::string_view key, std::string_view value) {
   } else if (key == "cuda_driver_version" || key == "hip_driver_version") {
     driver = TextOf(value);
   }
+  return sound ? Taken::kYes : Taken::kMalformed;
 }
 
 }  // namespace stallscope::importers::chrome

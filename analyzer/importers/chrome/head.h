@@ -28,8 +28,11 @@ struct Head {
   bool from_tensorflow = false;
 
   static bool Wants(std::string_view key);
-  // Takes a member's JSON; what it does not understand it leaves.
-  void Take(std::string_view key, std::string_view value);
+  // Takes a member's JSON; what it has no use for it leaves.
+  enum class Taken : uint8_t { kYes, kTooLong, kMalformed };
+  Taken Take(std::string_view key, std::string_view value);
+  // Of a member; a hundred devices take 100 KB.
+  static constexpr size_t kMostMemberBytes = size_t{1} << 20;
 };
 
 }  // namespace stallscope::importers::chrome

@@ -36,10 +36,9 @@ bool LooksLikeTraceEvents(std::string_view head) {
 }
 
 Result<model::Run> ReadTraceEvents(ByteSource& source) {
-  Collector collector(source.path());
+  Collector collector(source);
   Document document(source);
   STALLSCOPE_RETURN_IF_ERROR(document.Read(collector));
-  if (const auto damage = source.Damage()) collector.Warn(*damage);
   if (collector.events() == 0) {
     const char* what = document.has_events() ? "this JSON has a list of events, and none in it"
                                              : "this JSON holds no trace events";
@@ -47,7 +46,9 @@ Result<model::Run> ReadTraceEvents(ByteSource& source) {
                  "give what a profiler has written: a list of events, or an object with "
                  "\"traceEvents\""};
   }
-  return collector.Finish();
+  model::Run run = collector.Finish();
+  TellDamage(source, run.quality);
+  return run;
 }
 
 }  // namespace stallscope::importers::chrome

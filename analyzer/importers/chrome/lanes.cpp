@@ -9,24 +9,26 @@
 namespace stallscope::importers::chrome {
 
 uint32_t Lanes::ProcessOf(std::string_view pid) {
-  uint32_t& number = process_numbers_.At(pid, 0);
+  uint32_t& number = process_numbers_.At(CutName(pid), 0);
   if (number == TextTable::kNew) {
     number = static_cast<uint32_t>(processes_.size());
-    processes_.push_back({Unescaped(pid), "", ""});
+    processes_.push_back({Unescaped(CutName(pid)), "", ""});
+    builder_.allowance().ChargeText(sizeof(Process) + processes_.back().id.size());
   }
   return number;
 }
 
 uint32_t Lanes::Of(std::string_view pid, std::string_view tid) {
-  key_.assign(pid);
+  key_.assign(CutName(pid));
   key_ += '\n';
-  key_ += tid;
+  key_ += CutName(tid);
   uint32_t& number = lane_numbers_.At(key_, 0);
   if (number == TextTable::kNew) {
     number = static_cast<uint32_t>(lanes_.size());
     Lane& lane = lanes_.emplace_back();
     lane.process = ProcessOf(pid);
-    lane.thread = Unescaped(tid);
+    lane.thread = Unescaped(CutName(tid));
+    builder_.allowance().ChargeText(sizeof(Lane) + lane.thread.size());
   }
   return number;
 }

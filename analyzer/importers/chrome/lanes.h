@@ -39,7 +39,10 @@ struct Process {
 
 class Lanes {
  public:
-  explicit Lanes(RunBuilder& builder) : builder_(builder) {}
+  explicit Lanes(RunBuilder& builder)
+      : builder_(builder),
+        process_numbers_(builder.allowance()),
+        lane_numbers_(builder.allowance()) {}
 
   uint32_t ProcessOf(std::string_view pid);
   // The number of a lane; numbers are quicker to compare than texts.

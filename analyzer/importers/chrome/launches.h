@@ -12,6 +12,9 @@ namespace stallscope::importers::chrome {
 
 class Launches {
  public:
+  // What a call takes at most, with its part of the table by id.
+  static constexpr uint64_t kCallBytes = 48;
+
   void Add(uint64_t correlation, int64_t start_ns) { calls_.push_back({correlation, start_ns}); }
   // Call once, when all are added.
   void Close();

@@ -103,7 +103,7 @@ void Learn(const Said& said, IteratorFacts& facts) {
 }  // namespace
 
 TensorFlowHost::Name& TensorFlowHost::NameOf(std::string_view text) {
-  uint32_t& place = known_.At(text, 0);
+  uint32_t& place = known_.At(CutName(text), 0);
   if (place == TextTable::kNew) {
     place = static_cast<uint32_t>(names_.size());
     names_.push_back({RoleOfEvent(text), std::nullopt});
@@ -113,10 +113,11 @@ TensorFlowHost::Name& TensorFlowHost::NameOf(std::string_view text) {
 
 uint32_t TensorFlowHost::Keep(std::string_view text, Name& name) {
   if (name.kept) return *name.kept;
-  std::string key = Unescaped(text.substr(0, trace::kMaxNameBytes));
+  std::string key = Unescaped(CutName(text));
   if (name.role == HostRole::kIterator) key = IteratorPath(key);
   const auto [place, fresh] = kept_.try_emplace(key, static_cast<uint32_t>(host_.names.size()));
   if (fresh) {
+    builder_.allowance().ChargeText(sizeof(IteratorFacts) + 3 * key.size());
     host_.facts.emplace_back().kind = IteratorKind(key);
     host_.names.push_back(std::move(key));
   }
@@ -141,6 +142,7 @@ void TensorFlowHost::Add(const Event& event, uint32_t lane, int64_t start_ns, in
   // A time and a duration that may be may give an end that may not.
   end_ns = std::max(start_ns, trace::ClampTime(end_ns));
   const Occurrence one{start_ns, end_ns - start_ns};
+  builder_.allowance().Charge(sizeof(HostEvent));
   if (Compiles(name.role, said)) compilations_.push_back(one);
   if (role != HostRole::kIterator && said.eager && !said.function) eager_ops_.push_back(one);
   if (role == HostRole::kNone || role == HostRole::kCompile) return;

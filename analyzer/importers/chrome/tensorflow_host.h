@@ -27,7 +27,7 @@ namespace stallscope::importers::chrome {
 
 class TensorFlowHost {
  public:
-  explicit TensorFlowHost(RunBuilder& builder) : builder_(builder) {}
+  explicit TensorFlowHost(RunBuilder& builder) : builder_(builder), known_(builder.allowance()) {}
 
   // An event of a host's thread.
   void Add(const Event& event, uint32_t lane, int64_t start_ns, int64_t end_ns);

@@ -5,6 +5,8 @@
 namespace stallscope::importers::chrome {
 
 uint32_t& TextTable::At(std::string_view text, uint8_t kind) {
+  // Keys are made of up to three cut names.
+  text = text.substr(0, 3 * trace::kMaxNameBytes + 2);
   const uint64_t hash = XXH3_64bits_withSeed(text.data(), text.size(), kind);
   size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
@@ -19,6 +21,7 @@ uint32_t& TextTable::At(std::string_view text, uint8_t kind) {
     while (slots_[at].text != nullptr) at = (at + 1) & mask;
   }
   ++used_;
+  allowance_.ChargeText(text.size());
   slots_[at] = {hash, &texts_.emplace_back(text), kNew, kind};
   return slots_[at].value;
 }

@@ -1,5 +1,6 @@
 // Numbers for texts that come again and again, looked up by their raw bytes: one hash and one
-// comparison each, without making a string. One thread at a time.
+// comparison each, without making a string. Texts that differ only past what is kept of a name are
+// one. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_
 
@@ -10,13 +11,23 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/importers/foreign/allowance.h"
+#include "analyzer/trace/limits.h"
+
 namespace stallscope::importers::chrome {
+
+// What is kept of a name, a category or a number that an event brings: each may be 16 MiB long.
+inline std::string_view CutName(std::string_view text) {
+  return text.substr(0, trace::kMaxNameBytes);
+}
 
 class TextTable {
  public:
-  TextTable() : slots_(kFirstSlots) {}
+  // `allowance`, to which the texts are charged, must outlive it.
+  explicit TextTable(Allowance& allowance) : allowance_(allowance), slots_(kFirstSlots) {}
 
-  // The value that was put there for `text` and `kind`; a reference to a new one, kNew, where there
+  // The value that was put there for `text`, of which no more than three names of the largest size
+  // count, and `kind`; a reference to a new one, kNew, where there
   // is none yet. Good until the next call.
   static constexpr uint32_t kNew = ~uint32_t{0};
   uint32_t& At(std::string_view text, uint8_t kind);
@@ -32,6 +43,7 @@ class TextTable {
   };
   void Grow();
 
+  Allowance& allowance_;
   std::vector<Slot> slots_;
   std::deque<std::string> texts_;
   size_t used_ = 0;

@@ -78,6 +78,8 @@ Status Windows::Fill() {
   const size_t left = end_ - begin_;
   const size_t size = std::max(wanted_, left + window_bytes_ / 2);
   if (buffer_.size() < size) {
+    source_.allowance().Charge(size - buffer_.size());
+    STALLSCOPE_RETURN_IF_ERROR(source_.CheckAllowance());
     Column<char> larger(size);
     if (left != 0) std::memcpy(larger.data(), buffer_.data() + begin_, left);
     buffer_ = std::move(larger);

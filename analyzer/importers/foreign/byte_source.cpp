@@ -65,6 +65,8 @@ Result<std::string> ReadAll(ByteSource& source, uint64_t limit) {
                                 source.Read(all.data() + before, all.size() - before));
     const bool more = got == all.size() - before;
     all.resize(before + got);
+    source.allowance().Charge(got);
+    STALLSCOPE_RETURN_IF_ERROR(source.CheckAllowance());
     if (all.size() > limit) {
       return Error{ErrorKind::kInput,
                    "this file is too large to be read as a whole: more than " +
@@ -73,6 +75,16 @@ Result<std::string> ReadAll(ByteSource& source, uint64_t limit) {
     }
     if (!more) return all;
   }
+}
+
+void TellDamage(const ByteSource& source, model::DataQuality& quality) {
+  const std::optional<PackedDamage> damage = source.Damage();
+  if (!damage) return;
+  quality.damaged_bytes += damage->bytes;
+  // Where nothing lies behind the fault, the file was cut off there.
+  if (damage->bytes == 0 && !quality.cut_at) quality.cut_at = damage->offset;
+  quality.damaged_ranges.push_back({damage->offset, damage->bytes, damage->what});
+  quality.warnings.push_back(source.path() + ": " + damage->what);
 }
 
 }  // namespace stallscope::importers

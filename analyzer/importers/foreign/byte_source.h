@@ -17,6 +17,8 @@
 
 #include "analyzer/base/column.h"
 #include "analyzer/base/result.h"
+#include "analyzer/importers/foreign/allowance.h"
+#include "analyzer/model/data_quality.h"
 
 namespace stallscope::importers {
 
@@ -26,6 +28,13 @@ struct UnpackLimits {
   uint64_t ratio = 250;
   uint64_t ratio_from_bytes = uint64_t{256} << 20;  // unpacked; the ratio counts from here on
   uint64_t bytes = uint64_t{256} << 30;
+};
+
+// What of a packed file could not be unpacked.
+struct PackedDamage {
+  std::string what;     // "the gzip data breaks off", with the offset
+  uint64_t offset = 0;  // in the file
+  uint64_t bytes = 0;   // from there to its end
 };
 
 class ByteSource {
@@ -54,8 +63,12 @@ class ByteSource {
   virtual Result<size_t> Read(char* into, size_t size) = 0;
   // The next block, empty at the end; good until the next call. Either this or Read.
   Result<std::string_view> Next();
-  // What was wrong with the packed bytes, once reading has come to their end; with the offset.
-  virtual std::optional<std::string> Damage() const { return std::nullopt; }
+  // What was wrong with the packed bytes, once reading has come to their end.
+  virtual std::optional<PackedDamage> Damage() const { return std::nullopt; }
+
+  // What is made of the file is charged here.
+  Allowance& allowance() { return allowance_; }
+  Status CheckAllowance() const { return allowance_.Check(path_, packed_); }
 
   const std::string& path() const { return path_; }
   bool packed() const { return packed_; }
@@ -63,18 +76,23 @@ class ByteSource {
 
  protected:
   ByteSource(std::string path, bool packed, uint64_t file_bytes)
-      : path_(std::move(path)), packed_(packed), file_bytes_(file_bytes) {}
+      : path_(std::move(path)), packed_(packed), file_bytes_(file_bytes), allowance_(file_bytes) {}
   std::string head_;
 
  private:
   std::string path_;
   bool packed_;
   uint64_t file_bytes_;
+  Allowance allowance_;
   Column<char> block_;  // of Next()
 };
 
-// All that is left, for formats that cannot be read in pieces; more than `limit` is an error.
+// All that is left, for formats that cannot be read in pieces; more than `limit`, or than the
+// allowance has, is an error.
 Result<std::string> ReadAll(ByteSource& source, uint64_t limit);
+
+// Adds what Damage() says to how far the run can be trusted.
+void TellDamage(const ByteSource& source, model::DataQuality& quality);
 
 }  // namespace stallscope::importers
 

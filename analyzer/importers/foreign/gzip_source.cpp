@@ -35,7 +35,7 @@ class GzipSource final : public ByteSource {
     if (first.error) return *first.error;
     head_.assign(first.bytes.data(), std::min(first.size, kHeadBytes));
     if (first.size == 0 && damage_) {
-      return Error{ErrorKind::kInput, *damage_, path(), "copy the file again"};
+      return Error{ErrorKind::kInput, damage_->what, path(), "copy the file again"};
     }
     return {};
   }
@@ -56,9 +56,12 @@ class GzipSource final : public ByteSource {
     return filled;
   }
 
-  std::optional<std::string> Damage() const override {
+  std::optional<PackedDamage> Damage() const override {
     const std::lock_guard lock(mutex_);
-    return damage_;
+    if (!damage_) return std::nullopt;
+    // A file that breaks off has no bytes behind that, and has lost some all the same.
+    const uint64_t behind = file_bytes() - std::min(file_bytes(), damage_->offset);
+    return PackedDamage{damage_->what, damage_->offset, behind};
   }
 
  private:
@@ -136,7 +139,7 @@ class GzipSource final : public ByteSource {
   uint64_t made_ = 0;
   uint64_t used_ = 0;
   bool stop_ = false;
-  std::optional<std::string> damage_;
+  std::optional<Inflater::Fault> damage_;
   std::thread thread_;
 };
 

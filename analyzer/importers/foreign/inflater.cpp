@@ -38,7 +38,7 @@ Inflater::~Inflater() = default;
 uint64_t Inflater::packed() const { return read_ - state_->stream.avail_in; }
 
 void Inflater::Damaged(const std::string& what) {
-  damage_ = what + " at packed offset " + std::to_string(packed());
+  damage_ = Fault{what + " at packed offset " + std::to_string(packed()), packed()};
   ended_ = true;
 }
 

@@ -24,8 +24,12 @@ class Inflater {
   // Fills `into` as far as the data goes; fewer bytes only at the end or at damage. An error is the
   // disk's.
   Result<size_t> Read(char* into, size_t size);
-  // "the gzip data breaks off", with the packed offset.
-  const std::optional<std::string>& damage() const { return damage_; }
+  // "the gzip data breaks off at packed offset 77", and the offset.
+  struct Fault {
+    std::string what;
+    uint64_t offset = 0;
+  };
+  const std::optional<Fault>& damage() const { return damage_; }
   uint64_t unpacked() const { return unpacked_; }
   uint64_t packed() const;  // that the bytes so far were made of
 
@@ -42,7 +46,7 @@ class Inflater {
   uint64_t read_ = 0;  // packed bytes
   uint64_t unpacked_ = 0;
   bool ended_ = false;
-  std::optional<std::string> damage_;
+  std::optional<Fault> damage_;
 };
 
 }  // namespace stallscope::importers

@@ -11,6 +11,8 @@ namespace stallscope::importers {
 
 class Launches {
  public:
+  static constexpr uint64_t kLaunchBytes = 16;
+
   void Add(uint64_t correlation, int64_t start_ns) { starts_.emplace_back(correlation, start_ns); }
   // Call it once, behind the last Add.
   void Sort() {

@@ -11,7 +11,8 @@
 namespace stallscope::importers {
 namespace {
 
-std::string Cut(std::string_view name) { return std::string(name.substr(0, trace::kMaxNameBytes)); }
+// Compilers and profilers write such names; two that differ behind that are taken for one.
+constexpr const char* kCutNames = "names: no more than 4,096 bytes of one are kept";
 
 // Two threads at most: the machine is shared, and one track usually has most of the spans.
 void OrderTracks(std::vector<model::Track>& tracks) {
@@ -34,8 +35,10 @@ void OrderTracks(std::vector<model::Track>& tracks) {
 }  // namespace
 
 RunBuilder::RunBuilder(const std::string& path, const std::string& format,
-                       const std::string& version)
-    : strings_(run_.strings), classes_(run_.span_classes) {
+                       const std::string& version, Allowance* allowance)
+    : allowance_(allowance == nullptr ? unlimited_ : *allowance),
+      strings_(run_.strings),
+      classes_(run_.span_classes) {
   run_.path = path;
   SetFormat(format, version);
 }
@@ -46,9 +49,21 @@ void RunBuilder::SetFormat(const std::string& format, const std::string& version
   run_.info.imported_from = format;
 }
 
+void RunBuilder::LimitNames() { Limit(kCutNames); }
+
+std::string RunBuilder::Cut(std::string_view name) {
+  if (name.size() > trace::kMaxNameBytes) LimitNames();
+  return std::string(name.substr(0, trace::kMaxNameBytes));
+}
+
 trace::StringId RunBuilder::Intern(std::string_view text) {
+  const size_t before = run_.strings.size();
   const trace::StringId id = strings_.Intern(text);
-  if (!id.known()) Count("names past 1,048,576 were left out");
+  if (run_.strings.size() != before) {
+    allowance_.ChargeText(run_.strings.back().size());
+    if (text.size() > trace::kMaxNameBytes) LimitNames();
+  }
+  if (!id.known()) LeaveOut("names past 1,048,576 were left out");
   return id;
 }
 
@@ -59,9 +74,10 @@ StageId RunBuilder::Stage(std::string_view name, std::string_view kind, uint32_t
   key += kind;
   if (const auto found = stages_.find(key); found != stages_.end()) return found->second;
   if (run_.stages.size() >= trace::kMaxStages) {
-    Count("stages past 4,096 were left out");
+    LeaveOut("stages past 4,096 were left out");
     return StageId::None();
   }
+  allowance_.ChargeText(sizeof(trace::StageInfo) + 2 * key.size());
   trace::StageInfo& stage = run_.stages.emplace_back();
   stage.id = StageId{static_cast<uint32_t>(run_.stages.size() - 1)};
   stage.name = Cut(name);
@@ -74,13 +90,19 @@ StageId RunBuilder::Stage(std::string_view name, std::string_view kind, uint32_t
 
 void RunBuilder::Connect(StageId input, StageId stage) {
   if (!input.known() || !stage.known() || input == stage) return;
-  if (connected_.emplace(input, stage).second) run_.stages[stage.value].inputs.push_back(input);
+  if (!connected_.emplace(input, stage).second) return;
+  allowance_.Charge(Allowance::kEntryBytes);
+  run_.stages[stage.value].inputs.push_back(input);
 }
 
 QueueId RunBuilder::QueueOf(StageId stage) {
   if (!stage.known()) return QueueId::None();
   trace::StageInfo& producer = run_.stages[stage.value];
-  if (producer.queue.known() || run_.queues.size() >= trace::kMaxQueues) return producer.queue;
+  if (producer.queue.known()) return producer.queue;
+  if (run_.queues.size() >= trace::kMaxQueues) {
+    LeaveOut("queues past 8,191 were left out");
+    return QueueId::None();
+  }
   producer.queue = QueueId{static_cast<uint32_t>(run_.queues.size())};
   model::Queue& queue = run_.queues.emplace_back();
   queue.info.id = producer.queue;
@@ -91,22 +113,24 @@ QueueId RunBuilder::QueueOf(StageId stage) {
 
 TrackId RunBuilder::Track(trace::TrackInfo track) {
   if (run_.tracks.size() >= trace::kMaxTracks) {
-    Count("tracks past 65,536 were joined with the last one");
+    LeaveOut("tracks past 65,536 were joined with the last one");
     return run_.tracks.back().info.id;
   }
   track.id = TrackId{static_cast<uint32_t>(run_.tracks.size())};
   track.name = track.name.empty() ? "track " + std::to_string(track.id.value) : Cut(track.name);
+  allowance_.ChargeText(sizeof(model::Track) + track.name.size());
   run_.tracks.emplace_back().info = std::move(track);
   return run_.tracks.back().info.id;
 }
 
 CounterId RunBuilder::Counter(std::string_view name, std::string_view unit) {
   if (run_.counters.size() >= trace::kMaxCounters) {
-    Count("counters past 16,384 were joined with the last one");
+    LeaveOut("counters past 16,384 were joined with the last one");
     return run_.counters.back().id;
   }
   const CounterId id{static_cast<uint32_t>(run_.counters.size())};
   run_.counters.push_back({id, Cut(name), Cut(unit)});
+  allowance_.ChargeText(run_.counters.back().name.size());
   return id;
 }
 
@@ -116,7 +140,7 @@ uint16_t RunBuilder::Class(const trace::SpanClass& span_class) {
   if (run_.span_classes.size() + kKept < trace::kMaxSpanClasses || !span_class.name.known()) {
     if (const auto number = classes_.Intern(span_class)) return *number;
   }
-  Count("spans lost their names: there are more than 65,535 kinds");
+  LeaveOut("spans lost their names: there are more than 65,535 kinds");
   trace::SpanClass nameless = span_class;
   nameless.name = trace::StringId::None();
   return classes_.Intern(nameless).value_or(0);
@@ -133,11 +157,11 @@ void RunBuilder::Repair(int64_t& start_ns, int64_t& end_ns) {
   if (!trace::IsTime(start_ns) || !trace::IsTime(end_ns)) {
     start_ns = trace::ClampTime(start_ns);
     end_ns = trace::ClampTime(end_ns);
-    Count("events lie more than 146 years away from time 0: taken as lying there");
+    LeaveOut("events lie more than 146 years away from time 0: taken as lying there");
   }
   if (end_ns >= start_ns) return;
   end_ns = start_ns;
-  Count("events end before they begin: taken as having no duration");
+  LeaveOut("events end before they begin: taken as having no duration");
 }
 
 void RunBuilder::AddBatchWait(TrackId trainer, StageId stage, int64_t start_ns, int64_t end_ns,
@@ -160,6 +184,7 @@ void RunBuilder::Add(trace::Kernel kernel) {
     Repair(kernel.start_ns, kernel.end_ns);
   }
   kernel.enqueued_ns = trace::ClampTime(kernel.enqueued_ns);
+  allowance_.Charge(sizeof kernel);
   run_.rows.kernels.push_back(kernel);
 }
 
@@ -168,10 +193,12 @@ void RunBuilder::Add(trace::Copy copy) {
     Repair(copy.start_ns, copy.end_ns);
   }
   copy.enqueued_ns = trace::ClampTime(copy.enqueued_ns);
+  allowance_.Charge(sizeof copy);
   run_.rows.copies.push_back(copy);
 }
 
 void RunBuilder::Add(const trace::Sample& sample) {
+  allowance_.Charge(sizeof sample);
   run_.rows.samples.push_back(sample);
   run_.rows.samples.back().time_ns = trace::ClampTime(sample.time_ns);
 }

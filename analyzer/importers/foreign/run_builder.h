@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/importers/foreign/allowance.h"
 #include "analyzer/importers/foreign/step_marks.h"
 #include "analyzer/model/interner.h"
 #include "analyzer/model/run.h"
@@ -34,7 +35,9 @@ namespace stallscope::importers {
 class RunBuilder {
  public:
   // `format` is what reports call the file ("kineto"), `version` the dialect, or nothing.
-  RunBuilder(const std::string& path, const std::string& format, const std::string& version = "");
+  // What it keeps is charged to `allowance`, which must outlive it; null: nobody counts.
+  RunBuilder(const std::string& path, const std::string& format, const std::string& version = "",
+             Allowance* allowance = nullptr);
   RunBuilder(const RunBuilder&) = delete;  // the interners point into run_
   RunBuilder& operator=(const RunBuilder&) = delete;
 
@@ -77,6 +80,7 @@ class RunBuilder {
     if (end_ns < start_ns || !trace::IsTime(start_ns) || !trace::IsTime(end_ns)) [[unlikely]] {
       Repair(start_ns, end_ns);
     }
+    allowance_.Charge(kSpanBytes);
     trace::SpanColumns& spans = run_.tracks[track.value].spans;
     const auto duration = static_cast<uint64_t>(end_ns - start_ns);
     if (duration >= trace::SpanColumns::kLongDuration) [[unlikely]] {
@@ -103,15 +107,31 @@ class RunBuilder {
   // What this format, or this file, cannot show: goes to trust.limits. "transfer: why" where it is
   // about a category.
   void Limit(std::string text);
+  // That a name was cut, which is no loss of an event.
+  void LimitNames();
   // What was wrong with the file and what was done about it, one line without the file's name.
   void Warn(std::string text);
   // Bytes that could not be used; `cut`: the file ends inside an event that begins here.
   void Damaged(uint64_t offset, uint64_t bytes, std::string reason, bool cut = false);
   // More bytes of the damage that was told last.
   void GrowDamage(uint64_t bytes);
-  // Something that was repaired or left out: Finish() makes one warning of each kind.
-  // "events end before they begin: taken as having no duration" gets the count in front.
+  // Something odd that tools write and that costs nothing: Finish() makes one warning of each kind.
+  // "events end under another's name: ..." gets the count in front.
   void Count(const std::string& kind, uint64_t count = 1) { counted_[kind] += count; }
+  // The same of what is malformed or past a limit and was left out, cut or made up for: the run is
+  // not complete.
+  void LeaveOut(const std::string& kind, uint64_t count = 1) {
+    Count(kind, count);
+    run_.quality.left_out += count;
+  }
+
+  // A Warn() of one thing that is lost.
+  void Lose(std::string text) {
+    ++run_.quality.left_out;
+    Warn(std::move(text));
+  }
+
+  Allowance& allowance() { return allowance_; }
 
   const model::Run& run() const { return run_; }
 
@@ -120,8 +140,14 @@ class RunBuilder {
   model::Run Finish(const std::vector<StepMark>& marks);
 
  private:
-  void Repair(int64_t& start_ns, int64_t& end_ns);
+  // A span's columns, and the keys and the copy that it is sorted with.
+  static constexpr uint64_t kSpanBytes = 48;
 
+  void Repair(int64_t& start_ns, int64_t& end_ns);
+  std::string Cut(std::string_view name);
+
+  Allowance unlimited_;
+  Allowance& allowance_;
   model::Run run_;
   std::unordered_map<std::string, StageId> stages_;  // by name and kind
   std::set<std::pair<StageId, StageId>> connected_;

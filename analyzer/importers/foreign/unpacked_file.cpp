@@ -29,6 +29,8 @@ Result<UnpackedFile> UnpackedFile::Make(ByteSource& source, uint64_t limit) {
     STALLSCOPE_ASSIGN_OR_RETURN(std::string_view block, source.Next());
     if (block.empty()) return file;
     size += block.size();
+    source.allowance().Charge(block.size());
+    STALLSCOPE_RETURN_IF_ERROR(source.CheckAllowance());
     if (size > limit) {
       return Error{ErrorKind::kInput,
                    "this packed file is too large to be unpacked in memory: more than " +

@@ -1,10 +1,14 @@
 #include "analyzer/importers/nsys/database.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
+
+#include "analyzer/base/file.h"
 
 namespace stallscope::importers::nsys {
 namespace {
@@ -16,6 +20,9 @@ constexpr uint64_t kMostPackedBytes = uint64_t{8} << 30;
 // A row takes no less, so a file that promises more of them goes in circles.
 constexpr uint64_t kLeastRowBytes = 3;
 constexpr uint64_t kFewRows = 1'000;
+// Each table is read once, so its cells are no more than the file; text in UTF-16 grows by half.
+constexpr uint64_t kMostCellsEach = 2;
+constexpr uint64_t kFewCellBytes = uint64_t{1} << 20;
 
 // Allowed is what a plain SELECT over tables needs. A function can only come out of the schema.
 int Authorize(void*, int action, const char* first, const char*, const char*, const char*) {
@@ -85,7 +92,11 @@ Error Unreadable(sqlite3* handle, const std::string& path) {
 bool Row::IsNull(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
-int64_t Row::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+int64_t Row::Int(int column) const {
+  const int type = sqlite3_column_type(statement_, column);
+  if (type != SQLITE_INTEGER && type != SQLITE_NULL) ++odd_values_;
+  return sqlite3_column_int64(statement_, column);
+}
 std::string_view Row::Text(int column) const {
   const unsigned char* const text = sqlite3_column_text(statement_, column);
   if (text == nullptr) return {};
@@ -94,7 +105,7 @@ std::string_view Row::Text(int column) const {
 }
 
 Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
-  std::unique_ptr<Database> database(new Database());
+  std::unique_ptr<Database> database(new Database(source));
   database->bytes_ = source.file_bytes();
   int opened = SQLITE_OK;
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
@@ -117,7 +128,9 @@ Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
     return Unreadable(database->handle_, source.path());
   }
   database->rows_left_ = database->bytes_ / kLeastRowBytes + kFewRows;
+  database->cell_bytes_left_ = kMostCellsEach * database->bytes_ + kFewCellBytes;
   STALLSCOPE_RETURN_IF_ERROR(database->ReadSchema(source.path()));
+  if (!source.packed()) database->LookBeside(source.path());
   return database;
 }
 
@@ -126,45 +139,105 @@ Database::~Database() { sqlite3_close(handle_); }
 // Tables proper: a view would run its author's query, a virtual table his choice of code.
 Status Database::ReadSchema(const std::string& path) {
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(handle_, "SELECT name, sql FROM sqlite_master WHERE type = 'table'", -1,
-                         &statement, nullptr) != SQLITE_OK) {
+  if (sqlite3_prepare_v2(
+          handle_, "SELECT name, sql, type FROM sqlite_master WHERE type IN ('table', 'view')", -1,
+          &statement, nullptr) != SQLITE_OK) {
     return Unreadable(handle_, path);
   }
   int result = SQLITE_OK;
-  while ((result = sqlite3_step(statement)) == SQLITE_ROW && tables_.size() < kMostTables) {
-    const Row row(statement);
-    std::string sql(row.Text(1).substr(0, 16));
-    if (SameName(sql.substr(0, 14), "CREATE VIRTUAL")) continue;
-    tables_[std::string(row.Text(0))];
+  bool all = true;
+  while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+    all = tables_.size() + computed_tables_.size() < kMostTables;
+    if (!all) break;
+    const Row row(statement, odd_values_);
+    const std::string name(row.Text(0));
+    const bool computed =
+        row.Text(2) != "table" || SameName(row.Text(1).substr(0, 14), "CREATE VIRTUAL");
+    if (computed) {
+      computed_tables_.insert(name);
+    } else {
+      tables_[name];
+    }
   }
   sqlite3_finalize(statement);
-  if (result != SQLITE_DONE && result != SQLITE_ROW) return Unreadable(handle_, path);
-  for (auto& [table, columns] : tables_) {
-    const std::string query = "PRAGMA table_xinfo(" + Quoted(table) + ")";
-    if (sqlite3_prepare_v2(handle_, query.c_str(), -1, &statement, nullptr) != SQLITE_OK) continue;
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-      const Row row(statement);
+  if (result != SQLITE_DONE && all) return Unreadable(handle_, path);
+  if (!all) damage_.push_back("it has more than 4,096 tables: the rest is left out");
+  for (auto& [table, columns] : tables_) ReadColumns(table, columns);
+  return {};
+}
+
+void Database::ReadColumns(const std::string& table, Columns& columns) {
+  sqlite3_stmt* statement = nullptr;
+  const std::string query = "PRAGMA table_xinfo(" + Quoted(table) + ")";
+  int result = sqlite3_prepare_v2(handle_, query.c_str(), -1, &statement, nullptr);
+  if (result == SQLITE_OK) {
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+      const Row row(statement, odd_values_);
       // Hidden, or computed from an expression: no column of Nsight's is.
-      if (row.Int(6) == 0) columns.emplace_back(row.Text(1));
+      (row.Int(6) == 0 ? columns.stored : columns.computed).emplace_back(row.Text(1));
     }
     sqlite3_finalize(statement);
   }
-  return {};
+  if (result != SQLITE_DONE) {
+    damage_.push_back("table " + table + ": its columns cannot be read: left out");
+  }
+}
+
+// The file is opened as one that nobody changes: SQLite would write beside it, into a folder that
+// need not be ours, to read what a program that died had not brought into the file yet.
+void Database::LookBeside(const std::string& path) {
+  using namespace std::string_view_literals;
+  struct Kind {
+    const char* ending;
+    std::string_view magic;  // a journal that is done with has another one
+  };
+  constexpr std::array<Kind, 2> kKinds = {
+      {{"-wal", "\x37\x7f\x06"sv}, {"-journal", "\xd9\xd5\x05\xf9"sv}}};
+  for (const Kind& kind : kKinds) {
+    struct stat about {};
+    const std::string beside = path + kind.ending;
+    // Nothing but a header is what a program leaves that ended well.
+    constexpr off_t kHeaderBytes = 512;
+    if (lstat(beside.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+    if (about.st_size <= kHeaderBytes) continue;
+    std::string magic(kind.magic.size(), '\0');
+    const Result<InputFile> file = InputFile::Open(beside);
+    if (file.ok() && file.value().ReadAt(0, magic.data(), magic.size()).ok() &&
+        magic != kind.magic) {
+      continue;
+    }
+    damage_.push_back("rows that are still in " + beside + " (" + std::to_string(about.st_size) +
+                      " bytes) are not read: open the file once with sqlite3 to bring them in");
+  }
 }
 
 Database::Scan::Scan(Database& database, std::string_view table,
                      const std::vector<std::string_view>& columns)
     : database_(database), table_(table) {
   const auto found = database.tables_.find(table_);
-  if (found == database.tables_.end()) return;
+  if (found == database.tables_.end()) {
+    if (database.computed_tables_.count(table_) != 0) {
+      database.damage_.push_back("table " + table_ + " is a view or a virtual table: left out");
+    }
+    return;
+  }
   std::string query = "SELECT ";
   for (size_t i = 0; i < columns.size(); ++i) {
     if (i > 0) query += ", ";
-    const auto& has = found->second;
-    const auto column = std::find_if(has.begin(), has.end(), [&](const std::string& name) {
-      return SameName(name, columns[i]);
-    });
-    query += column == has.end() ? "NULL" : Quoted(*column);
+    const auto find = [&](const std::vector<std::string>& names) {
+      return std::find_if(names.begin(), names.end(),
+                          [&](const std::string& name) { return SameName(name, columns[i]); });
+    };
+    const auto column = find(found->second.stored);
+    if (column != found->second.stored.end()) {
+      query += Quoted(*column);
+      continue;
+    }
+    query += "NULL";
+    if (find(found->second.computed) != found->second.computed.end()) {
+      database.damage_.push_back("table " + table_ + ": column " + std::string(columns[i]) +
+                                 " is computed or hidden: left out");
+    }
   }
   query += " FROM " + Quoted(table_);
   if (sqlite3_prepare_v2(database.handle_, query.c_str(), -1, &statement_, nullptr) != SQLITE_OK) {
@@ -178,7 +251,8 @@ bool Database::Scan::Next() {
   if (statement_ == nullptr) return false;
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) {
-    if (database_.rows_left_ > 0) {
+    if (database_.source_.allowance().Spent()) return false;  // CheckAllowance() tells
+    if (database_.rows_left_ > 0 && CellsFit()) {
       --database_.rows_left_;
       return true;
     }
@@ -187,6 +261,19 @@ bool Database::Scan::Next() {
   }
   if (result != SQLITE_DONE) Fail(sqlite3_errmsg(database_.handle_));
   return false;
+}
+
+// Rows may share the pages that their long texts lie in, and each would be read anew.
+bool Database::Scan::CellsFit() {
+  uint64_t bytes = 0;
+  for (int i = 0; i < sqlite3_column_count(statement_); ++i) {
+    const int type = sqlite3_column_type(statement_, i);
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB) continue;
+    bytes += static_cast<uint64_t>(sqlite3_column_bytes(statement_, i));
+  }
+  if (bytes > database_.cell_bytes_left_) return false;
+  database_.cell_bytes_left_ -= bytes;
+  return true;
 }
 
 void Database::Scan::Fail(const std::string& why) {

@@ -1,9 +1,10 @@
 // An SQLite file that nobody trusts, opened to be read and for nothing else. Private to the room.
 //
 // No extensions, no triggers, no views, no functions in the schema, no writing; cells of at most
-// 16 MiB. Columns are asked for by name, and a table or column that is not there is a normal thing.
-// The library's defaults would run what the file's author wrote into its schema. One thread at a
-// time.
+// 16 MiB, and no more of them than the file has bytes for. Columns are asked for by name, and a
+// table or column that is not there is a normal thing; one that the schema computes, a view and
+// what lies in a -wal or -journal beside the file are not read, and that is damage. The library's
+// defaults would run what the file's author wrote into its schema. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_
 
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,17 +28,20 @@ namespace stallscope::importers::nsys {
 // What a column of a row holds. Good until the next row.
 class Row {
  public:
-  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+  Row(sqlite3_stmt* statement, uint64_t& odd_values)
+      : statement_(statement), odd_values_(odd_values) {}
   bool IsNull(int column) const;
-  int64_t Int(int column) const;  // 0 of null
+  int64_t Int(int column) const;  // 0 of null; of what is no whole number what it can be
   std::string_view Text(int column) const;
 
  private:
   sqlite3_stmt* statement_;
+  uint64_t& odd_values_;
 };
 
 class Database {
  public:
+  // `source` must outlive it.
   static Result<std::unique_ptr<Database>> Open(ByteSource& source);
   ~Database();
   Database(const Database&) = delete;
@@ -53,16 +58,23 @@ class Database {
     Scan scan(*this, table, columns);
     uint64_t rows = 0;
     while (scan.Next()) {
-      take(Row(scan.statement()));
+      take(Row(scan.statement(), odd_values_));
       ++rows;
     }
     return rows;
   }
-  // What ForEach met, one line a table.
+  // What is not read, and what ForEach met: one line a table.
   const std::vector<std::string>& damage() const { return damage_; }
-  uint64_t bytes() const { return bytes_; }
+  // Values that Row::Int was asked for and that are no whole numbers.
+  uint64_t odd_values() const { return odd_values_; }
+  // Reading ends where the file's allowance is spent; this says so.
+  Status CheckAllowance() const { return source_.CheckAllowance(); }
 
  private:
+  struct Columns {
+    std::vector<std::string> stored;
+    std::vector<std::string> computed;  // or hidden
+  };
   class Scan {
    public:
     Scan(Database& database, std::string_view table, const std::vector<std::string_view>& columns);
@@ -74,20 +86,27 @@ class Database {
 
    private:
     void Fail(const std::string& why);
+    bool CellsFit();
     Database& database_;
     std::string table_;
     sqlite3_stmt* statement_ = nullptr;
   };
 
-  Database() = default;
+  explicit Database(ByteSource& source) : source_(source) {}
   Status ReadSchema(const std::string& path);
+  void ReadColumns(const std::string& table, Columns& columns);
+  void LookBeside(const std::string& path);
 
+  ByteSource& source_;
   std::string content_;  // of a packed file; the library reads it where it lies
   sqlite3* handle_ = nullptr;
   uint64_t bytes_ = 0;
   uint64_t rows_left_ = 0;
-  std::map<std::string, std::vector<std::string>> tables_;  // and their columns
+  uint64_t cell_bytes_left_ = 0;
+  std::map<std::string, Columns> tables_;
+  std::set<std::string> computed_tables_;  // views, and tables that are code
   std::vector<std::string> damage_;
+  uint64_t odd_values_ = 0;
 };
 
 }  // namespace stallscope::importers::nsys

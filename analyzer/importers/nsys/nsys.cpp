@@ -81,10 +81,12 @@ struct Text {
 
 class Importer {
  public:
-  Importer(Database& database, const std::string& path)
-      : database_(database), builder_(path, "nsys"), copy_kinds_(database) {}
+  Importer(Database& database, ByteSource& source)
+      : database_(database),
+        builder_(source.path(), "nsys", "", &source.allowance()),
+        copy_kinds_(database) {}
 
-  model::Run Run() {
+  Result<model::Run> Run() {
     Describe();
     ReadTexts();
     ReadThreadNames();
@@ -97,13 +99,17 @@ class Importer {
     ReadKernels();
     ReadCopies();
     ReadMemsets();
+    STALLSCOPE_RETURN_IF_ERROR(database_.CheckAllowance());
     MarkedRanges marked;
     marked.keys = std::move(keys_);
     marked.texts = std::move(key_texts_);
     for (auto& [id, thread] : threads_) marked.threads.push_back(std::move(thread.marked));
     const MarksSeen seen = AddMarkedRanges(marked, builder_);
     SayLimits(seen);
-    for (const std::string& damage : database_.damage()) builder_.Warn(damage);
+    for (const std::string& damage : database_.damage()) builder_.Lose(damage);
+    builder_.LeaveOut(
+        "values are no whole numbers where Nsight writes them: taken as what they can be",
+        database_.odd_values());
     return builder_.Finish(seen.steps);
   }
 
@@ -154,8 +160,11 @@ class Importer {
   }
 
   void ReadTexts() {
-    database_.ForEach("StringIds", {"id", "value"},
-                      [&](const Row& row) { texts_[row.Int(0)].text = Cut(row.Text(1)); });
+    database_.ForEach("StringIds", {"id", "value"}, [&](const Row& row) {
+      const std::string_view text = Cut(row.Text(1));
+      builder_.allowance().ChargeText(sizeof(Text) + text.size());
+      texts_[row.Int(0)].text = text;
+    });
   }
   std::string_view TextOf(int64_t id) const {
     const Text* text = texts_.Find(id);
@@ -169,8 +178,11 @@ class Importer {
   }
 
   void ReadThreadNames() {
-    database_.ForEach("ThreadNames", {"globalTid", "nameId"},
-                      [&](const Row& row) { thread_names_[row.Int(0)] = TextOf(row.Int(1)); });
+    database_.ForEach("ThreadNames", {"globalTid", "nameId"}, [&](const Row& row) {
+      const std::string_view text = TextOf(row.Int(1));
+      builder_.allowance().ChargeText(text.size());
+      thread_names_[row.Int(0)] = text;
+    });
   }
 
   Thread& ThreadOf(int64_t global_id) {
@@ -178,6 +190,7 @@ class Importer {
     const auto [place, fresh] = threads_.try_emplace(global_id);
     Thread& thread = place->second;
     if (fresh) {
+      builder_.allowance().ChargeText(sizeof(Thread));
       const uint64_t number = static_cast<uint64_t>(global_id) & kThreadMask;
       const auto name = thread_names_.find(global_id);
       thread.marked.name = name != thread_names_.end() && !name->second.empty()
@@ -197,7 +210,10 @@ class Importer {
 
   uint16_t ClassOf(SpanActivity activity, int64_t text) {
     const auto [place, fresh] = classes_.try_emplace(text << 3 | static_cast<int64_t>(activity));
-    if (fresh) place->second = builder_.Detail(activity, InternText(text));
+    if (fresh) {
+      builder_.allowance().ChargeText(0);
+      place->second = builder_.Detail(activity, InternText(text));
+    }
     return place->second;
   }
 
@@ -209,6 +225,7 @@ class Importer {
                         Thread& thread = ThreadOf(global_id);
                         builder_.AddSpan(thread.detail, ClassOf(SpanActivity::kRuntime, row.Int(4)),
                                          start, EndOf(row, start));
+                        builder_.allowance().Charge(Launches::kLaunchBytes);
                         launches_.Add(LaunchKey(global_id, row.Int(3)), start);
                         if (!thread.marked.launches) {
                           const std::string_view name = TextOf(row.Int(4));
@@ -227,6 +244,7 @@ class Importer {
       builder_.AddSpan(thread.detail, ClassOf(activity, row.Int(3)), start, end);
       if (!system) return;
       if (const auto cause = WaitIn(TextOf(row.Int(3)))) {
+        builder_.allowance().Charge(sizeof(SystemWait));
         thread.marked.waits.push_back({start, end, *cause});
       }
     });
@@ -247,6 +265,7 @@ class Importer {
           const std::string_view text = row.IsNull(3) ? TextOf(row.Int(4)) : Cut(row.Text(3));
           builder_.AddSpan(thread.detail, RangeClass(text), start, end);
           if (IsFrameworkOp(text)) return;
+          builder_.allowance().Charge(sizeof(Range));
           thread.marked.ranges.push_back(
               {start, std::max(start, end), KeyOf(text), RangeNumber(text)});
         });
@@ -262,6 +281,7 @@ class Importer {
     std::string key = RangeKey(text);
     const auto [place, fresh] = key_numbers_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
     if (fresh) {
+      builder_.allowance().ChargeText(Allowance::kEntryBytes + 3 * text.size());
       keys_.push_back(std::move(key));
       key_texts_.push_back(WithoutNumber(text));
     }
@@ -275,6 +295,7 @@ class Importer {
     const auto [place, fresh] =
         streams_.try_emplace({static_cast<uint64_t>(global_id) >> kThreadBits, device, stream});
     if (fresh) {
+      builder_.allowance().ChargeText(0);
       trace::TrackInfo info;
       info.name = "stream " + std::to_string(stream);
       info.kind = trace::TrackKind::kStream;
@@ -388,10 +409,8 @@ Result<model::Run> ReadNsys(ByteSource& source) {
         "Nsight Systems",
         source.path(), "export the report with nsys export --type sqlite"};
   }
-  model::Run run = Importer(*database, source.path()).Run();
-  if (const auto damage = source.Damage()) {
-    run.quality.warnings.push_back(source.path() + ": " + *damage);
-  }
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, Importer(*database, source).Run());
+  TellDamage(source, run.quality);
   return run;
 }
 

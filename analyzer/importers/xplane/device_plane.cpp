@@ -157,6 +157,7 @@ Status DevicePlanes::AddOps(const Plane& plane, const Line& line, uint32_t devic
     if (event.aggregated) return;
     const int64_t start = TimeBase::StartNs(origin, event);
     const int64_t end = TimeBase::EndNs(origin, event);
+    builder_.allowance().Charge(sizeof(Op));
     ops.push_back({start, std::max(start, end), NameOf(plane, plane.event_names.Find(event.name))});
   };
   STALLSCOPE_ASSIGN_OR_RETURN(const LineRead read,
@@ -208,6 +209,7 @@ Status DevicePlanes::AddOps(const Plane& plane, const Line& line, uint32_t devic
 Status DevicePlanes::AddMarks(const Plane& plane, const Line& line) {
   const int64_t origin = times_.OriginNs(line);
   const auto take = [&](const Event& event, const EventStats& stats) {
+    builder_.allowance().Charge(sizeof(StepMark));
     StepMark mark;
     mark.index = stats.Number(StatRole::kGroupId);
     const EventName* const name = plane.event_names.Find(event.name);

@@ -67,6 +67,7 @@ HostPlanes::Kind HostPlanes::Learn(const EventName& name, const EventStats& stat
       kind.role == HostRole::kIterator ? IteratorPath(name.name) : std::string(shown);
   const auto [place, fresh] = names_.try_emplace(key, static_cast<uint32_t>(events_.names.size()));
   if (fresh) {
+    builder_.allowance().ChargeText(sizeof(IteratorFacts) + 3 * key.size());
     events_.names.push_back(key);
     events_.facts.emplace_back().kind = IteratorKind(key);
   }
@@ -76,6 +77,7 @@ HostPlanes::Kind HostPlanes::Learn(const EventName& name, const EventStats& stat
 
 void HostPlanes::Keep(const Kind& kind, const EventStats& stats, int64_t start_ns, int64_t end_ns,
                       HostThread& thread) {
+  builder_.allowance().Charge(sizeof(HostEvent));
   HostEvent event;
   event.start_ns = start_ns;
   event.end_ns = end_ns;
@@ -145,12 +147,14 @@ Status HostPlanes::Add(const Plane& plane) {
       const int64_t end = TimeBase::EndNs(origin, event);
       builder_.AddSpan(thread.detail, kind.span_class, start, end);
       if (stats.Has(StatRole::kCorrelation)) {
+        builder_.allowance().Charge(Launches::kLaunchBytes);
         launches_.Add(stats.Number(StatRole::kCorrelation), start);
       }
       // What is reckoned with must be a time, as the span has become one.
       const int64_t from = trace::ClampTime(start);
       const int64_t to = std::max(from, trace::ClampTime(end));
       if (stats.Has(StatRole::kEagerOp) && stats.Number(StatRole::kIsFunction) == 0) {
+        builder_.allowance().Charge(sizeof(Occurrence));
         eager_ops_.push_back({from, to - from});
       }
       if (kind.role != HostRole::kNone) Keep(kind, stats, from, to, thread);
@@ -165,7 +169,7 @@ Status HostPlanes::Add(const Plane& plane) {
 
 void TellFaults(const LineRead& read, const Line& line, RunBuilder& builder) {
   if (read.unreadable != 0) {
-    builder.Count("events could not be read: left out", read.unreadable);
+    builder.LeaveOut("events could not be read: left out", read.unreadable);
   }
   if (read.bad_from != 0) {
     builder.Damaged(read.bad_from, line.end - read.bad_from,

@@ -30,6 +30,7 @@ struct LineRead {
 
 constexpr uint32_t kEventField = 4;
 constexpr uint64_t kMostEventBytes = uint64_t{16} << 20;
+constexpr uint64_t kEventsBetweenChecks = 4'096;
 
 inline bool ReadEvent(std::string_view message, const StatNames& names, Event& event,
                       EventStats& stats) {
@@ -58,7 +59,9 @@ inline bool ReadEvent(std::string_view message, const StatNames& names, Event& e
         if (ReadVarint(bytes.data() + 1, bytes.data() + bytes.size(), id) == nullptr) break;
         const StatName* name = names.Find(static_cast<int64_t>(id));
         if (name == nullptr || name->role == StatRole::kNone) break;
-        stats.Add(name->role, ReadStat(bytes), names);
+        const Stat stat = ReadStat(bytes);
+        if (!stat.ok) return false;
+        stats.Add(name->role, stat, names);
         break;
       }
       default:
@@ -69,7 +72,7 @@ inline bool ReadEvent(std::string_view message, const StatNames& names, Event& e
 }
 
 // Calls take(event, stats) for each; `stats` has those that have a role, and what their texts point
-// to is good during the call. An error is the disk's.
+// to is good during the call. An error is the disk's, or that the allowance is spent.
 template <class Take>
 Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNames& names,
                               Take&& take) {
@@ -123,6 +126,10 @@ Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNam
       }
       if (ReadEvent({from, static_cast<size_t>(length)}, names, event, stats)) {
         ++read.events;
+        // Events of two bytes are none that a profiler writes, and the view may be the whole file.
+        if (read.events % kEventsBetweenChecks == 0) {
+          STALLSCOPE_RETURN_IF_ERROR(bytes.CheckAllowance());
+        }
         take(static_cast<const Event&>(event), static_cast<const EventStats&>(stats));
       } else {
         ++read.unreadable;

@@ -13,7 +13,7 @@ constexpr size_t kWindowBytes = size_t{1} << 20;
 Result<SpaceBytes> SpaceBytes::Open(ByteSource& source) {
   if (source.packed()) {
     STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadAll(source, kMostBytes));
-    return SpaceBytes(std::move(content));
+    return SpaceBytes(std::move(content), source);
   }
   STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(source.path()));
   STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t size, file.Size());
@@ -22,7 +22,7 @@ Result<SpaceBytes> SpaceBytes::Open(ByteSource& source) {
                  "this XSpace is larger than a protobuf message can be (2 GiB): it is damaged",
                  source.path(), "record a shorter run"};
   }
-  return SpaceBytes(std::move(file), size);
+  return SpaceBytes(std::move(file), size, source);
 }
 
 Result<std::string_view> SpaceBytes::From(uint64_t offset, size_t least) {

@@ -24,17 +24,24 @@ class SpaceBytes {
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
 
   static Result<SpaceBytes> Open(ByteSource& source);
-  // Bytes that lie in memory.
-  explicit SpaceBytes(std::string content) : held_(std::move(content)), size_(held_.size()) {}
+  // Bytes of `source` that lie in memory; as Open() has it, it must outlive the object.
+  SpaceBytes(std::string content, ByteSource& source)
+      : source_(&source), held_(std::move(content)), size_(held_.size()) {}
 
   uint64_t size() const { return size_; }
   // What lies from `offset` on: at least `least` bytes of it, or all to the end of the file, where
   // that is nearer; usually much more. Good until the next call. An error is the disk's.
   Result<std::string_view> From(uint64_t offset, size_t least);
 
- private:
-  SpaceBytes(InputFile file, uint64_t size) : file_(std::move(file)), size_(size) {}
+  // Of the file: what is made of it is charged there.
+  Allowance& allowance() { return source_->allowance(); }
+  Status CheckAllowance() const { return source_->CheckAllowance(); }
 
+ private:
+  SpaceBytes(InputFile file, uint64_t size, ByteSource& source)
+      : source_(&source), file_(std::move(file)), size_(size) {}
+
+  ByteSource* source_;
   std::optional<InputFile> file_;
   std::string held_;  // all of it, or the window
   uint64_t held_from_ = 0;

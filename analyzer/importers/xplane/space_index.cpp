@@ -11,8 +11,6 @@ namespace {
 
 constexpr uint64_t kMostTextBytes = 64 << 10;
 
-std::string Cut(std::string_view text) { return std::string(text.substr(0, trace::kMaxNameBytes)); }
-
 class Indexer {
  public:
   explicit Indexer(SpaceBytes& bytes) : bytes_(bytes) {}
@@ -26,13 +24,17 @@ class Indexer {
       const bool bytes = field.type == WireType::kBytes;
       if (field.number == 1 && bytes) {
         if (walk.is_cut()) {
-          index_.faults.push_back({field.tag_at, 0, "the file ends inside a plane", true});
+          AddFault({field.tag_at, 0, "the file ends inside a plane", true});
         }
         STALLSCOPE_RETURN_IF_ERROR(AddPlane(field));
       } else if (field.number >= 2 && field.number <= 4 && bytes) {
         STALLSCOPE_ASSIGN_OR_RETURN(const std::string_view text, walk.Content(kMostTextBytes));
         auto& list = field.number == 4 ? index_.hosts : index_.messages;
-        if (list.size() < trace::kMaxArguments) list.push_back(Cut(text));
+        if (list.size() < trace::kMaxArguments) {
+          list.push_back(Cut(text));
+        } else {
+          ++index_.left_out;
+        }
       }
     }
     if (!walk.ok()) Broken(walk.at(), bytes_.size(), "no field of an XSpace");
@@ -40,9 +42,36 @@ class Indexer {
   }
 
  private:
+  std::string Cut(std::string_view text) {
+    if (text.size() > trace::kMaxNameBytes) index_.cut_names = true;
+    return std::string(text.substr(0, trace::kMaxNameBytes));
+  }
+
+  void AddFault(Fault fault) {
+    bytes_.allowance().ChargeText(sizeof fault);
+    index_.faults.push_back(std::move(fault));
+  }
+
   void Broken(uint64_t from, uint64_t end, const char* reason) {
     const bool cut = end == bytes_.size() && end - from < 20;
-    index_.faults.push_back({from, end - from, reason, cut});
+    AddFault({from, end - from, reason, cut});
+  }
+
+  // A length that lies; where the file itself ends there, that has been said.
+  void CutShort(const FieldWalk::Field& message, const char* reason) {
+    if (message.from + message.size == bytes_.size()) return;
+    AddFault({message.tag_at, message.size, reason, false});
+  }
+
+  void AddStat(std::string_view content, uint64_t offset, std::vector<Stat>& stats,
+               std::vector<std::string>& texts) {
+    if (stats.size() == trace::kMaxArguments) {
+      ++index_.left_out;
+      return;
+    }
+    stats.push_back(ReadStat(content));
+    texts.push_back(Cut(stats.back().text));
+    if (!stats.back().ok) AddFault({offset, content.size(), "no stat", false});
   }
 
   Status AddPlane(const FieldWalk::Field& at) {
@@ -50,6 +79,8 @@ class Indexer {
       ++index_.left_out;
       return {};
     }
+    bytes_.allowance().ChargeText(sizeof(Plane));
+    STALLSCOPE_RETURN_IF_ERROR(bytes_.CheckAllowance());
     Plane plane;
     // Their names may stand behind them.
     std::vector<Stat> stats;
@@ -72,15 +103,14 @@ class Indexer {
           continue;
         }
         STALLSCOPE_ASSIGN_OR_RETURN(const std::string_view content, walk.Content(kMostEntryBytes));
+        STALLSCOPE_RETURN_IF_ERROR(bytes_.CheckAllowance());
         if (field.number == 2) plane.name = Cut(content);
         if (field.number == 4) AddEventName(content, field.tag_at, plane);
         if (field.number == 5) AddStatName(content, field.tag_at, plane);
-        if (field.number == 6 && stats.size() < trace::kMaxArguments) {
-          stats.push_back(ReadStat(content));
-          texts.push_back(Cut(stats.back().text));
-        }
+        if (field.number == 6) AddStat(content, field.tag_at, stats, texts);
       }
     }
+    if (walk.is_cut()) CutShort(at, "a field of a plane reaches past its end");
     if (!walk.ok()) Broken(walk.at(), at.from + at.size, "no field of a plane");
     for (size_t i = 0; i < stats.size(); ++i) {
       stats[i].text = texts[i];
@@ -96,6 +126,7 @@ class Indexer {
       return {};
     }
     ++lines_;
+    bytes_.allowance().ChargeText(sizeof(Line));
     Line& line = plane.lines.emplace_back();
     line.end = at.from + at.size;
     line.events_from = line.end;
@@ -116,6 +147,7 @@ class Indexer {
         line.name = Cut(text);
       }
     }
+    if (walk.is_cut()) CutShort(at, "a field of a line reaches past its end");
     if (!walk.ok()) Broken(walk.at(), line.end, "no field of a line");
     return {};
   }
@@ -128,6 +160,8 @@ class Indexer {
       return;
     }
     ++names_;
+    bytes_.allowance().ChargeText(sizeof(EventName) +
+                                  std::min<size_t>(entry.size(), 2 * trace::kMaxNameBytes));
     int64_t key = 0;
     std::string_view value;
     WireReader reader(entry);
@@ -138,7 +172,7 @@ class Indexer {
     WireReader fields(value);
     take(key, fields);
     if (!reader.ok() || !fields.ok()) {
-      index_.faults.push_back({offset, entry.size(), "no description of a name", false});
+      AddFault({offset, entry.size(), "no description of a name", false});
     }
   }
 

@@ -57,7 +57,8 @@ struct SpaceIndex {
   std::vector<std::string> messages;  // errors and warnings of whoever recorded it
   std::vector<std::string> hosts;
   std::vector<Fault> faults;  // what of the file is no XSpace
-  uint64_t left_out = 0;      // planes, lines and names past the limits below
+  uint64_t left_out = 0;      // planes, lines, names and messages past the limits below
+  bool cut_names = false;     // one was longer than what is kept of it
 };
 
 // Whatever a file declares, no more than these are kept.
@@ -66,7 +67,8 @@ constexpr size_t kMostLines = 65'536;           // of all planes
 constexpr size_t kMostNames = size_t{1} << 21;  // likewise
 constexpr size_t kMostEntryBytes = size_t{64} << 20;
 
-// An error is the disk's. A file that is something else gives an index with faults.
+// An error is the disk's, or that the allowance is spent. A file that is something else gives an
+// index with faults.
 Result<SpaceIndex> IndexSpace(SpaceBytes& bytes);
 
 }  // namespace stallscope::importers::xplane

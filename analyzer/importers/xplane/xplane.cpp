@@ -30,10 +30,10 @@ std::string DeviceKind(std::string_view plane) {
 
 class Importer {
  public:
-  Importer(SpaceBytes& bytes, SpaceIndex index, const std::string& path)
+  Importer(SpaceBytes& bytes, SpaceIndex index, ByteSource& source)
       : index_(std::move(index)),
         times_(index_.planes),
-        builder_(path, "xplane"),
+        builder_(source.path(), "xplane", "", &source.allowance()),
         host_(bytes, times_, builder_),
         devices_(bytes, times_, host_.launches(), builder_) {}
 
@@ -83,7 +83,9 @@ class Importer {
     for (const Fault& fault : index_.faults) {
       builder_.Damaged(fault.offset, fault.bytes, fault.reason, fault.cut);
     }
-    builder_.Count("planes, lines or names past what is kept were left out", index_.left_out);
+    builder_.LeaveOut("planes, lines, names or messages past what is kept were left out",
+                      index_.left_out);
+    if (index_.cut_names) builder_.LimitNames();
   }
 
   std::vector<StepMark> Marks(size_t trainer) {
@@ -171,11 +173,8 @@ Result<model::Run> ReadXPlane(ByteSource& source) {
     return Error{ErrorKind::kInput, "this XSpace holds no plane that could be read", source.path(),
                  "record the run again"};
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run,
-                              Importer(bytes, std::move(index), source.path()).Run());
-  if (const auto damage = source.Damage()) {
-    run.quality.warnings.push_back(source.path() + ": " + *damage);
-  }
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, Importer(bytes, std::move(index), source).Run());
+  TellDamage(source, run.quality);
   return run;
 }
 

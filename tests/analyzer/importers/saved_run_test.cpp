@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/base/file.h"
 #include "analyzer/importers/foreign/run_builder.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/loader.h"
@@ -94,6 +95,23 @@ TEST_SUITE("fast") {
         CHECK(again.value().format == "sst");
         CheckSame(run.value(), again.value());
       }
+    }
+  }
+
+  TEST_CASE("what an incomplete file lacked its import lacks, too") {
+    for (const bool whole : {true, false}) {
+      const test::ScratchDir dir;
+      const std::string path = dir / "a.json";
+      REQUIRE(WriteFileAtomically(path, std::string(R"([{"ph":"X","ts":1,"dur":1})") +
+                                            (whole ? "]" : R"(,{"ph":"X","dur":1}])"))
+                  .ok());
+      const auto read = importers::OpenRun(path);
+      REQUIRE(read.ok());
+      CHECK(read.value().quality.Complete() == whole);
+      REQUIRE(model::SaveTrace(read.value(), dir / "a.sst").ok());
+      const auto again = model::LoadTrace(dir / "a.sst");
+      REQUIRE(again.ok());
+      CHECK(again.value().quality.Complete() == whole);
     }
   }
 }

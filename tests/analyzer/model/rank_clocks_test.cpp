@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/model/ranks.h"
+#include "analyzer/trace/limits.h"
 
 using namespace stallscope;
 using model::CorrectionByCollectives;
@@ -108,5 +109,36 @@ TEST_SUITE("fast") {
     CHECK(plain.value().rows.steps[1].requested_ns ==
           plain.value().rows.steps[0].requested_ns - 5 * kMs);
     CHECK(plain.value().quality.warnings.empty());
+  }
+
+  TEST_CASE("clocks as far apart as numbers go are merged within what times can be") {
+    constexpr int64_t kMin = trace::kMinTimeNs;
+    constexpr int64_t kMax = trace::kMaxTimeNs;
+    for (const int64_t there : {kMin, int64_t{0}, kMax}) {
+      for (const int64_t realtime : {INT64_MIN, int64_t{0}, INT64_MAX}) {
+        for (const int64_t offset : {-(int64_t{1} << 62), int64_t{0}, int64_t{1} << 62}) {
+          model::Run first = Rank(0, 0);
+          model::Run other = Rank(1, 0);
+          for (trace::Kernel& kernel : first.rows.kernels) kernel.end_ns = kMax;
+          for (size_t i = 0; i < other.rows.kernels.size(); ++i) {
+            other.rows.kernels[i].end_ns = i % 2 == 0 ? there : kMin;
+          }
+          const auto found = CorrectionByCollectives(first, other, offset, &IsReduction);
+          CHECK((!found || found->ns > INT64_MIN));
+          first.info.start_ns = kMax;
+          first.info.start_realtime_ns = realtime;
+          other.info.start_ns = kMin;
+          other.info.start_realtime_ns = -(realtime / 2);
+          std::vector<model::Run> runs;
+          runs.push_back(std::move(first));
+          runs.push_back(std::move(other));
+          const auto merged = model::MergeRanks(std::move(runs), &IsReduction);
+          REQUIRE(merged.ok());
+          for (const trace::Kernel& kernel : merged.value().rows.kernels) {
+            CHECK(trace::IsTime(kernel.end_ns));
+          }
+        }
+      }
+    }
   }
 }

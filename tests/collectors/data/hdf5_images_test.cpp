@@ -181,4 +181,30 @@ TEST_SUITE("fast") {
     for (std::thread& thread : threads) thread.join();
     CHECK(good == std::vector<int>(4, 50));
   }
+
+  TEST_CASE("HDF5: chunks that would unpack to gigabytes are refused") {
+    ScratchDir dir;
+    const auto write = [&](hsize_t images_each, int deflates) {
+      const hid_t file = H5Fcreate((dir / "f").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+      const hsize_t dims[4] = {8'000, 100, 100, 3};
+      const hsize_t chunk[4] = {images_each, 100, 100, 3};
+      const hid_t made = H5Pcreate(H5P_DATASET_CREATE);
+      H5Pset_chunk(made, 4, chunk);
+      for (int i = 0; i < deflates; ++i) H5Pset_deflate(made, 1);
+      const hid_t space = H5Screate_simple(4, dims, nullptr);
+      const hid_t one = H5Screate_simple(1, dims, nullptr);
+      H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, made, H5P_DEFAULT));
+      H5Dclose(
+          H5Dcreate2(file, "labels", H5T_STD_I64LE, one, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+      H5Sclose(space);
+      H5Sclose(one);
+      H5Pclose(made);
+      H5Fclose(file);
+      return OpenError(dir / "f");
+    };
+    CHECK(write(2'000, 1).find("chunk") == std::string::npos);  // 60 MB
+    CHECK(write(8'000, 1).find("chunk") != std::string::npos);
+    CHECK(write(1, 2).find("chunk") != std::string::npos);
+    CHECK(write(1, 1).find("chunk") == std::string::npos);
+  }
 }

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstring>
@@ -322,5 +323,48 @@ TEST_SUITE("fast") {
       ++files;
     }
     CHECK(files >= 2);
+  }
+
+  TEST_CASE("a record that a few packed bytes unpack to is not kept") {
+    ScratchDir dir;
+    // Zeros, which pack a thousand to one.
+    WriteAll(dir / "bomb", {std::string(size_t{200} << 20, '\0')}, Compression::kGzip);
+    auto bomb = TfRecordReader::Open(dir / "bomb");
+    REQUIRE(bomb.ok());
+    const auto record = bomb.value().Next();
+    REQUIRE_FALSE(record.ok());
+    CHECK(record.error().what.find("packed bytes") != std::string::npos);
+    CHECK_FALSE(bomb.value().can_continue());
+    // Many that are small may pack as well as they like.
+    WriteAll(dir / "small", std::vector<std::string>(200, std::string(size_t{1} << 20, '\0')),
+             Compression::kGzip);
+    auto small = TfRecordReader::Open(dir / "small");
+    REQUIRE(small.ok());
+    for (int i = 0; i < 200; ++i) REQUIRE(small.value().Next().ok());
+    CHECK(small.value().records() == 200);
+  }
+
+  TEST_CASE("files and pipes are read, devices and folders are not") {
+    ScratchDir dir;
+    for (const std::string& path :
+         {std::string("/dev/zero"), std::string("/dev/null"), dir.path()}) {
+      CAPTURE(path);
+      const auto source = stallscope::data::OpenFileSource(path, {});
+      REQUIRE_FALSE(source.ok());
+      CHECK(source.error().where == path);
+      CHECK(!source.error().hint.empty());
+    }
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const std::string record = OneRecord("piped");
+    REQUIRE(write(ends[1], record.data(), record.size()) == static_cast<ssize_t>(record.size()));
+    close(ends[1]);
+    auto piped = TfRecordReader::Open("/proc/self/fd/" + std::to_string(ends[0]));
+    REQUIRE(piped.ok());
+    const auto read = piped.value().Next();
+    REQUIRE(read.ok());
+    REQUIRE(read.value().has_value());
+    CHECK(AsText(read.value()->payload) == "piped");
+    close(ends[0]);
   }
 }

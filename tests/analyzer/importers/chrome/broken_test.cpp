@@ -152,4 +152,33 @@ TEST_SUITE("fast") {
     CHECK(SpansNamed(run.value(), "d").at(0).end_ns == 1'000);
     CHECK(SpansNamed(run.value(), "f").at(0).start_ns == 12'500);
   }
+
+  TEST_CASE("whatever is left out of a file makes it incomplete") {
+    const std::string event = Event(1);
+    const auto complete = [](const std::string& text) {
+      CAPTURE(text.substr(0, 200));
+      const auto run = ReadText(text);
+      REQUIRE(run.ok());
+      // Who is told of it is told why.
+      CHECK(run.value().quality.Complete() == run.value().quality.warnings.empty());
+      return run.value().quality.Complete();
+    };
+    CHECK(complete("[" + event + "]"));
+    CHECK_FALSE(complete("[" + event + R"(,{"ph":"X","name":"no time","dur":1}])"));
+    CHECK_FALSE(complete("[" + event + R"(,{"ph":"X","ts":"soon","dur":1}])"));
+    CHECK_FALSE(complete("[" + event + R"(,{"ph":"?","ts":1}])"));
+    CHECK_FALSE(complete("[" + event + R"(,{"name":"no kind","ts":1}])"));
+    CHECK_FALSE(complete("[" + event + R"(,{"ph":"C","ts":1,"name":"c","args":{"v":"x"}}])"));
+    CHECK_FALSE(complete("[" + event + R"(,{"ph":"X","ts":5,"dur":-9}])"));
+    CHECK_FALSE(complete("[" + event + "]" + "[" + event + "]"));
+    CHECK_FALSE(complete("[" + event + "]\n" + std::string(300'000, ' ') + "{}"));
+    CHECK_FALSE(complete(R"({"traceEvents":[)" + event + R"(],"other":{"a":1)"));
+    CHECK_FALSE(complete(R"({"traceEvents":[)" + event + "]"));
+    CHECK_FALSE(complete(R"({"deviceProperties":[nonsense],"traceEvents":[)" + event + "]}"));
+    // What tools write, or what has nothing to show here.
+    CHECK(complete("[" + event + ",{}]"));
+    CHECK(complete("[" + event + R"(,{"ph":"i","ts":1},{"ph":"s","ts":1},{"ph":"P","ts":1}])"));
+    CHECK(complete("[" + event + "]\n\n" + std::string(512, '\0')));
+    CHECK(complete(R"({"traceEvents":[)" + event + R"(],"other":{"a":[1]}})"));
+  }
 }

@@ -97,7 +97,14 @@ TEST_SUITE("fast") {
       CHECK(all.value().size() > text.size() / 4);
       CHECK(text.starts_with(all.value()));
       REQUIRE(source.value()->Damage().has_value());
-      CHECK(source.value()->Damage()->find(cut ? "breaks off" : "checksum") != std::string::npos);
+      CHECK(source.value()->Damage()->what.find(cut ? "breaks off" : "checksum") !=
+            std::string::npos);
+      model::DataQuality quality;
+      quality.sealed = true;
+      TellDamage(*source.value(), quality);
+      CHECK_FALSE(quality.Complete());
+      CHECK(quality.damaged_ranges.size() == 1);
+      CHECK(quality.warnings.size() == 1);
     }
     const test::MemoryFile nothing(std::string("\x1f\x8b\x08zz"));
     const auto source = ByteSource::Open(nothing.path());

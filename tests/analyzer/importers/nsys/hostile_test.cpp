@@ -31,6 +31,7 @@ TEST_SUITE("fast") {
     const auto run = database.Read();
     REQUIRE(run.ok());
     CHECK(run.value().rows.kernels.empty());
+    CHECK_FALSE(run.value().quality.Complete());
   }
 
   TEST_CASE("columns that the schema computes are not computed") {
@@ -44,6 +45,7 @@ TEST_SUITE("fast") {
     REQUIRE(run.ok());
     REQUIRE(run.value().rows.kernels.size() == 1);
     CHECK(run.value().rows.kernels[0].end_ns == 7);
+    CHECK_FALSE(run.value().quality.Complete());
   }
 
   TEST_CASE("times as far apart as numbers go give a run within what times can be") {
@@ -147,5 +149,74 @@ TEST_SUITE("fast") {
     database.Close();
     REQUIRE(std::rename(database.path().c_str(), path.c_str()) == 0);
     CHECK(test::ReadNsysFile(path).ok());
+  }
+
+  TEST_CASE("rows that a broken page held make the run incomplete") {
+    MadeDatabase database;
+    database.Run(
+        "PRAGMA page_size = 1024;"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) "
+        "  INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, i + 1, 0, 0 FROM n;");
+    database.Close();
+    const std::string whole = ReadWholeFile(database.path(), 1 << 20).value();
+    const auto sound = test::ReadNsysFile(database.path());
+    REQUIRE(sound.ok());
+    CHECK(sound.value().quality.Complete());
+    CHECK(sound.value().rows.kernels.size() == 1'000);
+    size_t broken = 0;
+    for (size_t page = 1'024; page < whole.size(); page += 1'024) {
+      for (const char fill : {'\0', '\xff', 'x'}) {
+        std::string bytes = whole;
+        bytes.replace(page, 1'024, 1'024, fill);
+        REQUIRE(WriteFileAtomically(database.path(), bytes).ok());
+        const auto run = test::ReadNsysFile(database.path());
+        if (!run.ok()) continue;
+        ++broken;
+        CAPTURE(page);
+        CHECK(run.value().rows.kernels.size() < 1'000);
+        CHECK_FALSE(run.value().quality.Complete());
+        CHECK(!run.value().quality.warnings.empty());
+      }
+    }
+    CHECK(broken > 10);
+  }
+
+  TEST_CASE("rows that are still in a log beside the file make the run incomplete") {
+    MadeDatabase database;
+    database.Run(
+        "PRAGMA journal_mode = WAL;"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0, 0);"
+        "PRAGMA wal_checkpoint(TRUNCATE);");
+    // An empty log is what a program leaves that still has the file open.
+    const auto before = test::ReadNsysFile(database.path());
+    REQUIRE(before.ok());
+    CHECK(before.value().quality.Complete());
+    database.Run("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (3, 4, 0, 0);");
+    const auto run = test::ReadNsysFile(database.path());
+    REQUIRE(run.ok());
+    CHECK(run.value().rows.kernels.size() == 1);
+    CHECK_FALSE(run.value().quality.Complete());
+    REQUIRE(run.value().quality.warnings.size() == 1);
+    CHECK(run.value().quality.warnings[0].find("-wal") != std::string::npos);
+    CHECK(run.value().quality.warnings[0].find("sqlite3") != std::string::npos);
+    // Brought in, it is whole again.
+    const auto after = database.Read();
+    REQUIRE(after.ok());
+    CHECK(after.value().rows.kernels.size() == 2);
+    CHECK(after.value().quality.Complete());
+  }
+
+  TEST_CASE("a journal that a program died over makes the run incomplete, one that is done not") {
+    MadeDatabase database;
+    database.Run("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);");
+    database.Close();
+    const std::string rest(4'096, '\0');
+    const std::string journal = database.path() + "-journal";
+    REQUIRE(WriteFileAtomically(journal, rest).ok());
+    CHECK(test::ReadNsysFile(database.path()).value().quality.Complete());
+    REQUIRE(WriteFileAtomically(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + rest).ok());
+    CHECK_FALSE(test::ReadNsysFile(database.path()).value().quality.Complete());
   }
 }

@@ -142,4 +142,32 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks[0].spans.size() == 2);
     CHECK(run.value().quality.warnings.empty());
   }
+
+  TEST_CASE("whatever is left out of an XSpace makes it incomplete") {
+    const auto complete = [](const std::string& bytes) {
+      const auto run = test::ReadSpace(bytes);
+      REQUIRE(run.ok());
+      CHECK(run.value().quality.Complete() == run.value().quality.warnings.empty());
+      return run.value().quality.Complete();
+    };
+    CHECK(complete(Small()));
+    std::string planes;
+    for (int i = 0; i < 4'096; ++i) planes += BytesField(1, BytesField(2, "/p"));
+    CHECK_FALSE(complete(Small() + planes));
+    CHECK(complete(planes.substr(0, planes.size() / 2) + Small()));
+    std::string hosts;
+    for (int i = 0; i < 2'000; ++i) hosts += BytesField(4, "a host");
+    CHECK_FALSE(complete(Small() + hosts));
+    // A line that says to be longer than its plane, with another plane behind it.
+    const std::string lies = BytesField(2, "/p") + test::Varint(3 << 3 | 2) + test::Varint(99);
+    CHECK_FALSE(complete(BytesField(1, lies) + Small()));
+    // A stat that is none, of a role that somebody asks for.
+    MadePlane host("/host:CPU");
+    const uint64_t step = host.StatId("step_num");
+    host.Line(1, "python", 0,
+              host.Event("train", 0, 9'000) +
+                  host.Event("train", 10'000, 9'000,
+                             BytesField(4, NumberField(1, step) + std::string("\x20", 1))));
+    CHECK_FALSE(complete(host.Bytes()));
+  }
 }
