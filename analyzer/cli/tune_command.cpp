@@ -100,8 +100,8 @@ Status TakeStagesForSpec(bool runs_too, Start& start) {
   return {};
 }
 
-Result<Start> OpenStart(const TuneArguments& arguments, ReplayBench* bench) {
-  STALLSCOPE_ASSIGN_OR_RETURN(auto spec, SpecOfInput(arguments.input));
+Result<Start> OpenStart(const TuneArguments& arguments, std::optional<Spec> spec,
+                        ReplayBench* bench) {
   if (spec.has_value()) {
     if (arguments.steps) spec->trainer.steps = *arguments.steps;
     return RecordFirst(*spec, arguments, bench);
@@ -209,6 +209,8 @@ Result<replay::Tuned> Work(const TuneArguments& arguments, const Start& start,
 }
 
 Status RunTune(const TuneArguments& arguments) {
+  // Before the guard: what waits here for somebody who writes the input can be interrupted.
+  STALLSCOPE_ASSIGN_OR_RETURN(std::optional<Spec> spec, SpecOfInput(arguments.input));
   const InterruptGuard guard;
   std::optional<ReplayBench> bench;
   if (arguments.mode == "both") {
@@ -216,7 +218,7 @@ Status RunTune(const TuneArguments& arguments) {
     bench.emplace(std::move(made));
   }
   ReplayBench* const live = bench ? &*bench : nullptr;
-  STALLSCOPE_ASSIGN_OR_RETURN(const Start start, OpenStart(arguments, live));
+  STALLSCOPE_ASSIGN_OR_RETURN(const Start start, OpenStart(arguments, std::move(spec), live));
   const report::Report report = ReportOn(start.analysed, true);
   STALLSCOPE_ASSIGN_OR_RETURN(const replay::Tuned tuned, Work(arguments, start, report, live));
   if (!arguments.output.empty()) {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "analyzer/base/file.h"
+#include "collectors/data/byte_source.h"
 #include "collectors/data/origin.h"
 
 namespace stallscope::data {
@@ -146,8 +146,8 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
                                               const ReadOptions& options,
                                               const ImageLimits& limits) {
   // The library's own words for a file that is not there are about its drivers.
-  const auto there = InputFile::Open(path);
-  if (!there.ok()) return AsRunError(there.error());
+  const auto there = OpenFileSource(path, options);
+  if (!there.ok()) return there.error();
   auto file = std::make_unique<Hdf5File>();
   Hdf5File& handles = *file;
   Hdf5ImageReader reader(std::move(file), path, options);
