@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "analyzer/spec/spec_json.h"
 #include "collectors/capture/earlier_trace.h"
 #include "collectors/device/cuda_module.h"
@@ -67,19 +67,22 @@ pipeline::StageRanges RangesFor(const Spec& spec) {
 class StopWatch {
  public:
   StopWatch(std::function<bool()> must_stop, std::function<void()> stop)
-      : must_stop_(std::move(must_stop)),
-        stop_(std::move(stop)),
-        thread_(&StopWatch::Watch, this) {}
+      : must_stop_(std::move(must_stop)), stop_(std::move(stop)) {}
   ~StopWatch() {
     {
       const std::lock_guard lock(mutex_);
       done_ = true;
     }
     wake_.notify_all();
-    thread_.join();
+    thread_.Join();
   }
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
+
+  // A run that nobody watches any more could not be stopped: it ends where the watch fails.
+  Status Start() {
+    return thread_.Start([this] { Watch(); }, [this](const Error&) { stop_(); });
+  }
 
  private:
   void Watch() {
@@ -96,7 +99,7 @@ class StopWatch {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;
-  std::thread thread_;  // last: it uses the others
+  ThreadGroup thread_;  // last: it uses the others
 };
 
 // Everything of a run between the recorder's start and its stop. Members go in reverse order: the
@@ -159,10 +162,11 @@ Result<trainer::TrainResult> Session::Run() {
     // Nobody needs the rest of a run whose trace has a hole; not at every look, because it writes.
     return recorder_ != nullptr && ++looks % 20 == 0 && !recorder_->Flush().ok();
   };
-  const StopWatch watch(must_stop, [this] {
+  StopWatch watch(must_stop, [this] {
     trainer_->RequestStop();
     pipeline_->Cancel();
   });
+  STALLSCOPE_RETURN_IF_ERROR(watch.Start());
   return trainer_->Run();
 }
 
@@ -205,7 +209,7 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
   }
   CaptureResult result;
   auto session = std::make_unique<Session>(spec, options, recorder.get());
-  Status prepared = session->Prepare();
+  Status prepared = Guarded([&] { return session->Prepare(); });
   if (!prepared.ok()) {
     session.reset();
     if (recorder != nullptr) {
@@ -216,7 +220,7 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
     return std::move(prepared).error();
   }
   earlier.Forget();
-  auto trained = session->Run();
+  auto trained = Guarded([&] { return session->Run(); });
   session->Finish(result);
   if (trained.ok() && recorder != nullptr) {
     recorder->UpdateRun([&](trace::RunInfo& run) {
