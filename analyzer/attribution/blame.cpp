@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "analyzer/attribution/burst.h"
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 
 namespace stallscope::attribution {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 
 namespace stallscope::attribution {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "analyzer/attribution/merge_runs.h"
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 
 namespace stallscope::attribution {
 namespace {

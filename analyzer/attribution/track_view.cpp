@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 
 namespace stallscope::attribution {
 namespace {

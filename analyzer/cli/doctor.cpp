@@ -15,6 +15,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "collectors/device/cuda_module.h"
+#include "collectors/device/host_blas.h"
 #include "collectors/system/doctor.h"
 
 namespace stallscope::cli {
@@ -87,6 +88,15 @@ void AddCudaParts(Diagnosis& diagnosis) {
   }
 }
 
+// What runs on the device `host` compute with.
+Check HostPart() {
+  const auto blas = device::HostBlas::Load();
+  if (!blas.ok()) {
+    return {"host device", system::CheckState::kMissing, blas.error().what, blas.error().hint};
+  }
+  return {"host device", system::CheckState::kOk, blas.value()->version(), ""};
+}
+
 }  // namespace
 
 void AddDoctor(CLI::App& app, int& exit_code) {
@@ -101,6 +111,7 @@ void AddDoctor(CLI::App& app, int& exit_code) {
     options.cuda_module = device::FindCudaModule(device::CudaModulePlaces());
     Diagnosis diagnosis = system::Diagnose(options);
     AddCudaParts(diagnosis);
+    diagnosis.checks.push_back(HostPart());
     if (const std::string version = app.version(); !version.empty()) {
       diagnosis.checks.insert(diagnosis.checks.begin(),
                               Check{"program", system::CheckState::kOk, version, ""});

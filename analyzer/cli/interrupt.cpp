@@ -1,10 +1,13 @@
 #include "analyzer/cli/interrupt.h"
 
+#include <array>
 #include <atomic>
 #include <csignal>
 
 namespace stallscope::cli {
 namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
@@ -16,12 +19,16 @@ void Note(int signal) {
 
 }  // namespace
 
-InterruptGuard::InterruptGuard()
-    : old_interrupt_(std::signal(SIGINT, &Note)), old_terminate_(std::signal(SIGTERM, &Note)) {}
+InterruptGuard::InterruptGuard() {
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction now {};
+    const bool ignored = sigaction(kSignals[i], nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    old_[i] = kSignals[i] == SIGHUP && ignored ? SIG_IGN : std::signal(kSignals[i], &Note);
+  }
+}
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, old_interrupt_);
-  std::signal(SIGTERM, old_terminate_);
+  for (size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
 }
 
 bool Interrupted() { return interrupted.load(); }

@@ -1,11 +1,14 @@
-// Ctrl-C and a polite kill, as a question that long commands ask.
+// Ctrl-C, a polite kill and a terminal that goes away, as a question that long commands ask.
 #ifndef STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_
 #define STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_
 
+#include <array>
+
 namespace stallscope::cli {
 
-// While one lives, SIGINT and SIGTERM are only noted. The second one has its usual effect again:
-// who presses Ctrl-C twice does not want to wait for a clean end.
+// While one lives, SIGINT, SIGTERM and SIGHUP are only noted; SIGHUP not where it was ignored, as
+// nohup has it. The second one has its usual effect again: who presses Ctrl-C twice does not want
+// to wait for a clean end. What may wait for somebody else, as opening a pipe does, comes before.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -15,8 +18,7 @@ class InterruptGuard {
 
  private:
   using Handler = void (*)(int);
-  Handler old_interrupt_;
-  Handler old_terminate_;
+  std::array<Handler, 3> old_{};
 };
 
 // Any thread.

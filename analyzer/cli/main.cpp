@@ -6,9 +6,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <string>
 
+#include "analyzer/base/thread.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/usage.h"
 
@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       return stallscope::cli::Fail(stallscope::cli::UsageError(*app, error, {argv, argv + argc}));
     }
-  } catch (const std::exception& error) {
-    return stallscope::cli::Fail({stallscope::ErrorKind::kRun, error.what(), "", ""});
+  } catch (...) {
+    return stallscope::cli::Fail(stallscope::CaughtError());
   }
   return WithStdoutWritten(exit_code);
 }

@@ -103,8 +103,8 @@ Status TakeStagesForSpec(bool runs_too, Start& start) {
   return {};
 }
 
-Result<Start> OpenStart(const TuneArguments& arguments, ReplayBench* bench) {
-  STALLSCOPE_ASSIGN_OR_RETURN(auto spec, SpecOfInput(arguments.input));
+Result<Start> OpenStart(const TuneArguments& arguments, std::optional<Spec> spec,
+                        ReplayBench* bench) {
   if (spec.has_value()) {
     if (arguments.steps) spec->trainer.steps = *arguments.steps;
     return RecordFirst(*spec, arguments, bench);
@@ -218,6 +218,8 @@ Result<replay::Tuned> Work(const TuneArguments& arguments, const Start& start,
 }
 
 Status RunTune(const TuneArguments& arguments) {
+  // Before the guard: what waits here for somebody who writes the input can be interrupted.
+  STALLSCOPE_ASSIGN_OR_RETURN(std::optional<Spec> spec, SpecOfInput(arguments.input));
   const InterruptGuard guard;
   std::optional<ReplayBench> bench;
   if (arguments.mode == "both") {
@@ -225,7 +227,7 @@ Status RunTune(const TuneArguments& arguments) {
     bench.emplace(std::move(made));
   }
   ReplayBench* const live = bench ? &*bench : nullptr;
-  STALLSCOPE_ASSIGN_OR_RETURN(const Start start, OpenStart(arguments, live));
+  STALLSCOPE_ASSIGN_OR_RETURN(const Start start, OpenStart(arguments, std::move(spec), live));
   // Before the runs: a file that cannot be written is not worth an hour of them.
   std::optional<Output> output;
   if (!arguments.output.empty()) {

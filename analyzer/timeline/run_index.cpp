@@ -1,9 +1,9 @@
 #include "analyzer/timeline/run_index.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
+
+#include "analyzer/base/thread.h"
 
 namespace stallscope::timeline {
 namespace {
@@ -135,25 +135,24 @@ RunIndex MakeRunIndex(std::shared_ptr<const model::Run> run, IsCommunication is_
   index.nested.resize(run->tracks.size());
   DeviceWork work = GatherDeviceWork(*run, is_communication);
   // Tracks on one side, queues on the other: both walk what the other does not touch.
-  std::atomic<size_t> next{0};
-  const auto take_tracks = [&] {
-    for (size_t i = next.fetch_add(1); i < index.tracks.size(); i = next.fetch_add(1)) {
-      const bool spans_alone = work[i].empty();
-      index.tracks[i] = LaneOfTrack(run->tracks[i], std::move(work[i]));
-      // Where nothing overlaps nothing is nested, either.
-      if (spans_alone && !index.tracks[i].in_place()) {
-        index.nested[i] = NestingOf(*run, run->tracks[i]);
-      }
+  const auto take_queues = [&] {
+    index.queues = DepthsOf(*run);
+    index.counters = CountersOf(*run);
+    index.step_times = model::StepIntervals(*run);
+    index.steps = LaneOfSteps(*run, index.step_times);
+  };
+  const auto take_track = [&](size_t i) {
+    const bool spans_alone = work[i].empty();
+    index.tracks[i] = LaneOfTrack(run->tracks[i], std::move(work[i]));
+    // Where nothing overlaps nothing is nested, either.
+    if (spans_alone && !index.tracks[i].in_place()) {
+      index.nested[i] = NestingOf(*run, run->tracks[i]);
     }
   };
-  std::vector<std::thread> others;
-  for (unsigned t = 1; t < threads; ++t) others.emplace_back(take_tracks);
-  index.queues = DepthsOf(*run);
-  index.counters = CountersOf(*run);
-  index.step_times = model::StepIntervals(*run);
-  index.steps = LaneOfSteps(*run, index.step_times);
-  take_tracks();
-  for (std::thread& thread : others) thread.join();
+  ForEachParallel(index.tracks.size() + 1, threads, [&](size_t piece) {
+    if (piece == 0) return take_queues();
+    take_track(piece - 1);
+  });
   index.run = std::move(run);
   return index;
 }

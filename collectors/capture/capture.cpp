@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "analyzer/spec/spec_json.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/pipeline/batch_ops.h"
@@ -70,19 +70,22 @@ pipeline::StageRanges RangesFor(const Spec& spec) {
 class StopWatch {
  public:
   StopWatch(std::function<bool()> must_stop, std::function<void()> stop)
-      : must_stop_(std::move(must_stop)),
-        stop_(std::move(stop)),
-        thread_(&StopWatch::Watch, this) {}
+      : must_stop_(std::move(must_stop)), stop_(std::move(stop)) {}
   ~StopWatch() {
     {
       const std::lock_guard lock(mutex_);
       done_ = true;
     }
     wake_.notify_all();
-    thread_.join();
+    thread_.Join();
   }
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
+
+  // A run that nobody watches any more could not be stopped: it ends where the watch fails.
+  Status Start() {
+    return thread_.Start([this] { Watch(); }, [this](const Error&) { stop_(); });
+  }
 
  private:
   void Watch() {
@@ -99,7 +102,7 @@ class StopWatch {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;
-  std::thread thread_;  // last: it uses the others
+  ThreadGroup thread_;  // last: it uses the others
 };
 
 // Everything of a run between the recorder's start and its stop. Members go in reverse order: the
@@ -168,10 +171,11 @@ Result<trainer::TrainResult> Session::Run() {
     // Nobody needs the rest of a run whose trace has a hole; not at every look, because it writes.
     return recorder_ != nullptr && ++looks % 20 == 0 && !recorder_->Flush().ok();
   };
-  const StopWatch watch(must_stop, [this] {
+  StopWatch watch(must_stop, [this] {
     trainer_->RequestStop();
     pipeline_->Cancel();
   });
+  STALLSCOPE_RETURN_IF_ERROR(watch.Start());
   return trainer_->Run();
 }
 
@@ -252,7 +256,7 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
     session.Finish(result);
     return trained;
   };
-  auto trained = run();
+  auto trained = Guarded(run);
   if (recorder == nullptr) {
     if (!trained.ok()) return std::move(trained).error();
     result.training = std::move(trained).value();

@@ -137,7 +137,8 @@ Compression CompressionOf(ByteView first_bytes) {
 
 Result<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path,
                                                    const ReadOptions& options) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to would keep open() waiting, through every Ctrl-C.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FileError(path, "cannot open the file", errno);
   struct stat about {};
   if (fstat(fd, &about) != 0 || S_ISDIR(about.st_mode)) {
@@ -145,18 +146,15 @@ Result<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path,
     close(fd);
     return FileError(path, "cannot read", error);
   }
-  if (const char* const what = WhyNotReadable(about.st_mode)) {
+  if (!S_ISREG(about.st_mode)) {
     close(fd);
     return Error{ErrorKind::kRun,
-                 fmt::format("this is {}: data is read from files and pipes", what), path,
-                 "copy the data into a file and name that"};
+                 S_ISFIFO(about.st_mode) ? "is a named pipe, not a file" : "is not a regular file",
+                 path, "take it out of the source's files, or set on_error to skip"};
   }
-  std::optional<uint64_t> size;
-  if (S_ISREG(about.st_mode)) {
-    size = static_cast<uint64_t>(about.st_size);
-    // Doubles the kernel's readahead; a file that is in the page cache already loses nothing.
-    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-  }
+  const auto size = static_cast<uint64_t>(about.st_size);
+  // Doubles the kernel's readahead; a file that is in the page cache already loses nothing.
+  posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(fd, path, size, options));
 }
 

@@ -56,6 +56,7 @@ enum class Compression : uint8_t { kNone, kGzip, kZlib };
 // callers who know a stronger sign of plain data look for that first.
 Compression CompressionOf(ByteView first_bytes);
 
+// A regular file, or a link to one: nothing else is opened, and the call never waits for a writer.
 Result<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path,
                                                    const ReadOptions& options);
 // `bytes` must outlive the source.

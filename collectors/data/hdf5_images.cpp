@@ -10,6 +10,7 @@
 
 #include "analyzer/base/amplification.h"
 #include "analyzer/base/file.h"
+#include "collectors/data/byte_source.h"
 #include "collectors/data/origin.h"
 
 namespace stallscope::data {
@@ -25,6 +26,10 @@ std::mutex& LibraryMutex() {
 class LibraryLock {
  public:
   LibraryLock() : lock_(LibraryMutex()) {
+    // After a write that failed the library's own clean-up at the program's end crashes (1.10.8);
+    // there is nothing left for it to do, since every handle here is closed by its owner.
+    static const bool no_clean_up = H5dont_atexit() >= 0;
+    static_cast<void>(no_clean_up);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // or it prints; the setting is the thread's
   }
 
@@ -170,8 +175,8 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
                                               const ReadOptions& options,
                                               const ImageLimits& limits) {
   // The library's own words for a file that is not there are about its drivers.
-  const auto there = InputFile::Open(path);
-  if (!there.ok()) return AsRunError(there.error());
+  const auto there = OpenFileSource(path, options);
+  if (!there.ok()) return there.error();
   auto file = std::make_unique<Hdf5File>();
   Hdf5File& handles = *file;
   Hdf5ImageReader reader(std::move(file), path, options);

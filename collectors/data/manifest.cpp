@@ -115,6 +115,7 @@ Status WriteManifest(const std::string& folder, const Manifest& manifest) {
 
 Result<Manifest> ReadManifest(const std::string& folder) {
   const std::string path = folder + "/" + std::string(kManifestFile);
+  STALLSCOPE_RETURN_IF_ERROR(OpenFileSource(path, {}));
   STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMaxManifestBytes));
   try {
     const auto json = nlohmann::json::parse(text);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
-#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "collectors/data/csv_image.h"
@@ -57,10 +56,16 @@ SampleRender::SampleRender(const GenerateOptions& options) : options_(options) {
   const int wanted = options.threads > 0 ? options.threads : cores;
   const auto threads = static_cast<size_t>(std::clamp<int64_t>(options.images, 1, wanted));
   slots_.resize(threads * 2);
-  try {
-    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
-  } catch (const std::system_error&) {
-    // Fewer threads do; Take notices where there is none.
+  const auto failed = [this](Error error) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::move(error);
+    }
+    ready_.notify_one();
+  };
+  // Fewer threads do; Take says so where there is none.
+  while (no_thread_.ok() && threads_.size() < threads) {
+    no_thread_ = threads_.Start([this] { Work(); }, failed);
   }
 }
 
@@ -70,24 +75,8 @@ SampleRender::~SampleRender() {
     stop_ = true;
   }
   room_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.Join();
 }
-
-namespace {
-
-// A thread that ends by an exception would end the program.
-Status RenderOne(const GenerateOptions& options, std::unique_ptr<SampleRenderer>& renderer,
-                 int64_t image, Sample& into) {
-  try {
-    if (renderer == nullptr) renderer = std::make_unique<SampleRenderer>(options);
-    return renderer->Render(image, into);
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::kRun, "no memory for images of this size", options.folder,
-                 "make the images smaller"};
-  }
-}
-
-}  // namespace
 
 void SampleRender::Work() {
   std::unique_ptr<SampleRenderer> renderer;
@@ -99,7 +88,8 @@ void SampleRender::Work() {
     const int64_t image = next_++;
     Slot& slot = slots_[static_cast<size_t>(image % depth)];
     lock.unlock();
-    Status done = RenderOne(options_, renderer, image, slot.sample);
+    if (renderer == nullptr) renderer = std::make_unique<SampleRenderer>(options_);
+    Status done = renderer->Render(image, slot.sample);
     lock.lock();
     slot.done = std::move(done);
     if (image == taken_) ready_.notify_one();
@@ -107,12 +97,11 @@ void SampleRender::Work() {
 }
 
 Status SampleRender::Take(Sample& into) {
-  if (threads_.empty()) {
-    return Error{ErrorKind::kRun, "cannot start a thread", "", "raise the limit on processes"};
-  }
+  if (threads_.size() == 0) return no_thread_;
   std::unique_lock lock(mutex_);
   Slot& slot = slots_[static_cast<size_t>(taken_) % slots_.size()];
-  ready_.wait(lock, [&] { return slot.done.has_value(); });
+  ready_.wait(lock, [&] { return slot.done.has_value() || failure_.has_value(); });
+  if (failure_.has_value()) return *failure_;
   Status done = *std::exchange(slot.done, std::nullopt);
   std::swap(into, slot.sample);
   ++taken_;

@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/base/thread.h"
 #include "collectors/data/buffer.h"
 #include "collectors/data/generate.h"
 #include "collectors/data/tensor.h"
@@ -63,7 +63,9 @@ class SampleRender {
   int64_t next_ = 0;         // to be rendered
   int64_t taken_ = 0;
   bool stop_ = false;
-  std::vector<std::thread> threads_;
+  Status no_thread_;              // why there is not one
+  std::optional<Error> failure_;  // of a thread
+  ThreadGroup threads_;
 };
 
 }  // namespace stallscope::data

@@ -167,8 +167,7 @@ struct Options {
   uint32_t index = 0;                      // which of several, in the trace
   uint64_t memory_bytes = 0;               // 0: the machine's; emulated: no limit
   size_t queue_depth = 1024;               // launches that a stream holds
-  int host_threads = 1;       // of the host's GEMM: pipeline and trainer share the cores
-  std::string emulated_name;  // what it stands for; "emulated: " goes before it
+  std::string emulated_name;               // what it stands for; "emulated: " goes before it
   EmulatedTiming emulated;
   // What the devices of a run share, so that what one has pinned is pinned for all; null: its own.
   std::shared_ptr<PinnedMemory> pinned;

@@ -1,6 +1,5 @@
 #include "collectors/device/host_device.h"
 
-#include <cblas.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,16 +20,19 @@ uint64_t MachineMemory() {
 
 }  // namespace
 
-HostDevice::HostDevice(const Options& options)
+Result<std::unique_ptr<Device>> HostDevice::Make(const Options& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(HostBlas* const blas, HostBlas::Load());
+  return std::unique_ptr<Device>(new HostDevice(options, *blas));
+}
+
+HostDevice::HostDevice(const Options& options, HostBlas& blas)
     : options_(options),
+      blas_(blas),
       memory_("host device", options.memory_bytes != 0 ? options.memory_bytes : MachineMemory()),
       pinned_(options.pinned ? options.pinned : std::make_shared<PinnedMemory>()) {
   capabilities_.kind = Kind::kHost;
   capabilities_.name = "host CPU";
   capabilities_.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : MachineMemory();
-  // More than one, and the library's threads spin while they wait for the next product, on cores
-  // that the pipeline decodes on.
-  openblas_set_num_threads(std::max(1, options.host_threads));
 }
 
 Result<Block> HostDevice::Allocate(size_t bytes) {
@@ -53,7 +55,9 @@ void HostDevice::Free(Address address, size_t bytes) noexcept {
 
 Result<std::unique_ptr<Stream>> HostDevice::NewStream(const std::string& name,
                                                       trace::TrackKind kind) {
-  return std::unique_ptr<Stream>(std::make_unique<HostStream>(*this, name, kind));
+  auto stream = std::make_unique<HostStream>(*this, name, kind);
+  STALLSCOPE_RETURN_IF_ERROR(stream->Start(name));
+  return std::unique_ptr<Stream>(std::move(stream));
 }
 
 void HostDevice::Fail(Error error) {

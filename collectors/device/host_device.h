@@ -9,13 +9,15 @@
 
 #include "collectors/device/device.h"
 #include "collectors/device/device_memory.h"
+#include "collectors/device/host_blas.h"
 #include "collectors/device/pinned_memory.h"
 
 namespace stallscope::device {
 
 class HostDevice : public Device {
  public:
-  explicit HostDevice(const Options& options);
+  // kRun where there is nothing to compute with.
+  static Result<std::unique_ptr<Device>> Make(const Options& options);
 
   const Capabilities& capabilities() const override { return capabilities_; }
   Result<Block> Allocate(size_t bytes) override;
@@ -32,11 +34,14 @@ class HostDevice : public Device {
   bool IsPinned(const void* host, size_t bytes) const { return pinned_->Contains(host, bytes); }
   uint64_t NextCorrelation() { return correlation_.fetch_add(1) + 1; }
   const Options& options() const { return options_; }
+  HostBlas& blas() { return blas_; }
 
  private:
+  HostDevice(const Options& options, HostBlas& blas);
   void Free(Address address, size_t bytes) noexcept override;
 
   const Options options_;
+  HostBlas& blas_;
   Capabilities capabilities_;
   DeviceMemory memory_;
   const std::shared_ptr<PinnedMemory> pinned_;

@@ -1,6 +1,5 @@
 #include "collectors/device/host_kernels.h"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,32 +29,31 @@ void HostKernels::Store(const Operand& operand) {
   FromFloats(operand.type, result_.data(), operand.elements, Pointer(operand));
 }
 
-void HostKernels::Gemm(const Launch& launch) {
+Status HostKernels::Gemm(const Launch& launch) {
   const auto& i = launch.ints;
-  const auto m = static_cast<blasint>(i[2]);
-  const auto n = static_cast<blasint>(i[3]);
-  const auto k = static_cast<blasint>(i[4]);
-  const float* a = Read(launch.in[0], 0);
-  const float* b = Read(launch.in[1], 1);
+  Product product{i[0] != 0, i[1] != 0, i[2], i[3], i[4], launch.floats[0]};
+  product.a = Read(launch.in[0], 0);
+  product.b = Read(launch.in[1], 1);
   const Operand& out = launch.out[0];
-  float* c = Target(out);
-  const float beta = launch.floats[1];
-  if (beta != 0 && out.type != Type::kFloat32) ToFloats(out.type, Pointer(out), out.elements, c);
-  cblas_sgemm(CblasRowMajor, i[0] != 0 ? CblasTrans : CblasNoTrans,
-              i[1] != 0 ? CblasTrans : CblasNoTrans, m, n, k, launch.floats[0], a,
-              i[0] != 0 ? m : k, b, i[1] != 0 ? k : n, beta, c, n);
+  product.c = Target(out);
+  product.beta = launch.floats[1];
+  if (product.beta != 0 && out.type != Type::kFloat32) {
+    ToFloats(out.type, Pointer(out), out.elements, product.c);
+  }
+  STALLSCOPE_RETURN_IF_ERROR(blas_.Multiply(product));
   Store(out);
+  return {};
 }
 
 // In the steps that it stands for, each rounded: the bits of a plan that was not fused.
-void HostKernels::Dense(const Launch& launch) {
+Status HostKernels::Dense(const Launch& launch) {
   const auto& i = launch.ints;
   const Operand& sum = launch.out[i[6] != 0 ? 1 : 0];
-  cblas_sgemm(
-      CblasRowMajor, i[0] != 0 ? CblasTrans : CblasNoTrans, i[1] != 0 ? CblasTrans : CblasNoTrans,
-      static_cast<blasint>(i[2]), static_cast<blasint>(i[3]), static_cast<blasint>(i[4]), 1,
-      Read(launch.in[0], 0), static_cast<blasint>(i[0] != 0 ? i[2] : i[4]), Read(launch.in[1], 1),
-      static_cast<blasint>(i[1] != 0 ? i[4] : i[3]), 0, Target(sum), static_cast<blasint>(i[3]));
+  Product product{i[0] != 0, i[1] != 0, i[2], i[3], i[4]};
+  product.a = Read(launch.in[0], 0);
+  product.b = Read(launch.in[1], 1);
+  product.c = Target(sum);
+  STALLSCOPE_RETURN_IF_ERROR(blas_.Multiply(product));
   Store(sum);
   Launch rest;
   rest.kernel = Kernel::kFused;
@@ -67,6 +65,7 @@ void HostKernels::Dense(const Launch& launch) {
     rest.fused.push_back({Kernel::kGelu, -1, 0, 1, launch.out[0].type});
   }
   RunElementwise(rest);
+  return {};
 }
 
 void HostKernels::SumRows(const Launch& launch) {
@@ -209,11 +208,9 @@ void HostKernels::AllReduce(const Launch& launch) {
 Status HostKernels::Run(const Launch& launch) {
   switch (launch.kernel) {
     case Kernel::kGemm:
-      Gemm(launch);
-      break;
+      return Gemm(launch);
     case Kernel::kDense:
-      Dense(launch);
-      break;
+      return Dense(launch);
     case Kernel::kAddBias:
     case Kernel::kGelu:
     case Kernel::kGeluBackward:

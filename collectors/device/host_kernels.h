@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "collectors/device/host_blas.h"
 #include "collectors/device/launch.h"
 
 namespace stallscope::device {
@@ -19,6 +20,7 @@ inline float* Floats(const Operand& operand) { return static_cast<float*>(Pointe
 // Scratch of one stream; its thread's.
 class HostKernels {
  public:
+  explicit HostKernels(HostBlas& blas) : blas_(blas) {}
   // Operands must have been checked: see CheckLaunch.
   Status Run(const Launch& launch);
 
@@ -29,8 +31,8 @@ class HostKernels {
   float* Target(const Operand& operand);
   void Store(const Operand& operand);
 
-  void Gemm(const Launch& launch);
-  void Dense(const Launch& launch);
+  Status Gemm(const Launch& launch);
+  Status Dense(const Launch& launch);
   void SumRows(const Launch& launch);
   void Transpose(const Launch& launch);
   void Patches(const Launch& launch);
@@ -40,6 +42,7 @@ class HostKernels {
   Status SoftmaxCrossEntropy(const Launch& launch);
   void AllReduce(const Launch& launch);
 
+  HostBlas& blas_;
   std::vector<float> scratch_[3];
   std::vector<float> result_;
 };

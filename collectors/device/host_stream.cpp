@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <cstring>
-#include <exception>
 #include <utility>
 
 #include "collectors/device/check_launch.h"
@@ -37,7 +36,12 @@ void HostEvent::Happen(Ticks time) {
 HostStream::HostStream(HostDevice& device, const std::string& name, trace::TrackKind kind)
     : device_(device),
       recorder_(device.options().recorder, name, kind, device.options().index),
-      thread_([this, name] { Loop(name); }) {}
+      kernels_(device.blas()) {}
+
+Status HostStream::Start(const std::string& name) {
+  return thread_.Start([this, name] { Loop(name); },
+                       [this](Error error) { device_.Fail(std::move(error)); });
+}
 
 HostStream::~HostStream() {
   {
@@ -45,7 +49,7 @@ HostStream::~HostStream() {
     stop_ = true;
   }
   more_.notify_one();
-  thread_.join();
+  thread_.Join();
 }
 
 Status HostStream::Enqueue(Work work) {
@@ -127,11 +131,12 @@ void HostStream::Loop(const std::string& name) {
       queue_.pop_front();
     }
     room_.notify_one();
-    try {
+    // Scratch memory may not be to be had. The thread goes on: others wait for what comes behind.
+    Status done = Guarded([&]() -> Status {
       Do(work);
-    } catch (const std::exception& error) {  // scratch memory that is not to be had
-      device_.Fail(Error{ErrorKind::kRun, error.what(), "host device", ""});
-    }
+      return {};
+    });
+    if (!done.ok()) device_.Fail(std::move(done).error());
   }
 }
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
+#include "analyzer/base/thread.h"
 #include "collectors/device/host_device.h"
 #include "collectors/device/host_kernels.h"
 #include "collectors/device/launch_graph.h"
@@ -39,6 +39,7 @@ class HostStream : public Stream {
  public:
   HostStream(HostDevice& device, const std::string& name, trace::TrackKind kind);
   ~HostStream() override;
+  Status Start(const std::string& name);  // once, before anything else
 
   Status Copy(const CopyRequest& request) override;
   Status Run(const Launch& launch, ItemId batch) override;
@@ -81,7 +82,7 @@ class HostStream : public Stream {
   std::condition_variable room_;
   std::deque<Work> queue_;
   bool stop_ = false;
-  std::thread thread_;
+  ThreadGroup thread_;
 };
 
 }  // namespace stallscope::device

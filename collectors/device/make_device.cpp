@@ -28,7 +28,7 @@ std::string_view Name(Kind kind) {
 Result<std::unique_ptr<Device>> MakeDevice(Kind kind, const Options& options) {
   switch (kind) {
     case Kind::kHost:
-      return std::unique_ptr<Device>(std::make_unique<HostDevice>(options));
+      return HostDevice::Make(options);
     case Kind::kEmulated:
       return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(options));
     case Kind::kCuda:

@@ -19,12 +19,16 @@ void WakeOnTime() {
 void CancelToken::Cancel() {
   std::vector<std::function<void()>> listeners;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (cancelled()) return wake_.wait(lock, [&] { return all_told_; });
     cancelled_.store(true, std::memory_order_release);
     listeners.swap(listeners_);
   }
   wake_.notify_all();
   for (const auto& wake : listeners) wake();
+  const std::lock_guard lock(mutex_);
+  all_told_ = true;
+  wake_.notify_all();
 }
 
 bool CancelToken::SleepFor(int64_t ns) {

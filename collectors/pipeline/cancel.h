@@ -16,6 +16,8 @@ namespace stallscope::pipeline {
 // Any thread, all calls.
 class CancelToken {
  public:
+  // Returns when all listeners have been called, by whichever thread: who cancels and then goes
+  // must not go while another one's call still reaches it. Not from a listener.
   void Cancel();
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
@@ -31,6 +33,7 @@ class CancelToken {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::function<void()>> listeners_;
+  bool all_told_ = false;
 };
 
 // What a call gives that was cut short.

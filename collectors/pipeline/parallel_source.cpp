@@ -13,29 +13,38 @@ ParallelSource::ParallelSource(std::shared_ptr<const ReaderShared> shared, Sourc
                                               shared_->files.paths.size()),
                                      1)),
       lane_capacity_(static_cast<size_t>(std::clamp<int64_t>(shared_->spec.block_length, 4, 64))) {
+  Restart(0);
   shared_->context->token.OnCancel([this] {
     { const std::lock_guard lock(mutex_); }
     work_.notify_all();
+    parked_.notify_all();
     ready_.notify_all();
   });
-  Restart(0);
   SetParallelism(shared_->spec.parallelism.value);
 }
 
 ParallelSource::~ParallelSource() {
   shared_->context->token.Cancel();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.Join();
 }
 
 void ParallelSource::SetParallelism(int64_t parallelism) {
-  const std::lock_guard lock(mutex_);
-  if (shared_->context->token.cancelled()) return;
-  target_ = std::max<int64_t>(parallelism, 1);
-  while (static_cast<int64_t>(threads_.size()) < target_) {
-    threads_.emplace_back(&ParallelSource::Read, this, static_cast<int64_t>(threads_.size()));
+  StageContext& context = *shared_->context;
+  Status started;
+  {
+    const std::lock_guard lock(mutex_);
+    if (context.token.cancelled()) return;
+    target_ = std::max<int64_t>(parallelism, 1);
+    while (started.ok() && static_cast<int64_t>(threads_.size()) < target_) {
+      started = threads_.Start(
+          [this, index = static_cast<int64_t>(threads_.size())] { Read(index); },
+          [this](Error error) { shared_->context->Fail(std::move(error), options_.name); });
+    }
+    OpenAhead();
+    work_.notify_all();
+    parked_.notify_all();
   }
-  OpenAhead();
-  work_.notify_all();
+  if (!started.ok()) context.Fail(std::move(started).error(), options_.name);
 }
 
 StageLoad ParallelSource::load() const {
@@ -91,13 +100,14 @@ void ParallelSource::Read(int64_t index) {
                                     options_.stage);
   std::unique_lock lock(mutex_);
   while (!context.token.cancelled()) {
-    Lane* const lane = index < target_ ? LaneToRead() : nullptr;
+    const bool parked = index >= target_;
+    Lane* const lane = parked ? nullptr : LaneToRead();
     if (lane != nullptr) {
       FillLane(*lane, lock);
       continue;
     }
     const recorder::WaitScope wait(trace::WaitCause::kFull, options_.queue);
-    work_.wait(lock);
+    (parked ? parked_ : work_).wait(lock);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "collectors/pipeline/builder.h"
 #include "collectors/pipeline/digest.h"
 
@@ -31,6 +32,11 @@ Pipeline::~Pipeline() {
 
 Result<std::unique_ptr<Pipeline>> Pipeline::Build(const Spec& spec,
                                                   const PipelineOptions& options) {
+  return Guarded([&] { return BuildParts(spec, options); });
+}
+
+Result<std::unique_ptr<Pipeline>> Pipeline::BuildParts(const Spec& spec,
+                                                       const PipelineOptions& options) {
   auto parts = std::make_unique<Parts>();
   STALLSCOPE_ASSIGN_OR_RETURN(parts->graph, Lower(spec));
   Rewrite(spec.rewrites, parts->graph);
@@ -56,17 +62,19 @@ Result<std::unique_ptr<Pipeline>> Pipeline::Build(const Spec& spec,
         std::move(tunables), limits, context,
         [&delivered = parts->delivered] { return delivered.load(std::memory_order_relaxed); });
   }
+  if (auto failure = context.failure()) return *std::move(failure);
   return std::unique_ptr<Pipeline>(new Pipeline(std::move(parts)));
 }
 
 Result<std::optional<Element>> Pipeline::Next() {
   if (parts_->error.has_value()) return *parts_->error;
-  auto next = parts_->last->Next();
+  auto next = Guarded([&] { return parts_->last->Next(); });
   if (!next.ok()) {
-    parts_->error = next.error();
+    // Of a stage whose thread failed the others only see that it ended.
+    parts_->error = parts_->context.failure().value_or(next.error());
     // The others need not go on working for nothing.
     parts_->context.token.Cancel();
-    return next;
+    return *parts_->error;
   }
   if (next.value().has_value()) {
     parts_->delivered.fetch_add(static_cast<uint64_t>(next.value()->samples()),

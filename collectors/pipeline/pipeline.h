@@ -82,6 +82,8 @@ class Pipeline {
  private:
   struct Parts;
   explicit Pipeline(std::unique_ptr<Parts> parts);
+  static Result<std::unique_ptr<Pipeline>> BuildParts(const Spec& spec,
+                                                      const PipelineOptions& options);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -13,9 +13,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "analyzer/base/thread.h"
 #include "collectors/pipeline/file_stream.h"
 #include "collectors/pipeline/tuner.h"
 
@@ -49,7 +49,7 @@ class ParallelSource final : public Stage {
   ~ParallelSource() override;  // cancels the whole pipeline, and joins
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
-  // Any thread, both.
+  // Any thread, both. Where there is no thread for one more reader, the pipeline fails.
   void SetParallelism(int64_t parallelism);
   StageLoad load() const;
 
@@ -80,7 +80,10 @@ class ParallelSource final : public Stage {
   const size_t lane_capacity_;
 
   std::mutex mutex_;
-  std::condition_variable work_;   // for readers
+  std::condition_variable work_;  // for readers that may read
+  // For those past the target. Not work_: a call for one reader would end with one that must not
+  // read, and the lane that it was for would stay as it is.
+  std::condition_variable parked_;
   std::condition_variable ready_;  // for the one that takes
   std::atomic<int64_t> target_{0};
   uint32_t epoch_ = 0;
@@ -93,7 +96,7 @@ class ParallelSource final : public Stage {
   TrackId last_reader_;
   std::atomic<uint64_t> busy_ticks_{0};
   std::atomic<uint64_t> times_empty_{0};
-  std::vector<std::thread> threads_;
+  ThreadGroup threads_;
 };
 
 // Elements that are only numbers; SyntheticRunner makes them up.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyzer/base/thread.h"
+
 namespace stallscope::pipeline {
 
 void Ledger::Skip(const Error& error, uint64_t bytes) {
@@ -35,9 +37,29 @@ std::vector<std::string> Ledger::notes() const {
   return notes_;
 }
 
-void StageContext::Recycle(Element&& element) {
+void StageContext::Recycle(Element&& element) noexcept {
   (element.batch != nullptr ? *batches : elements).Give(std::move(element.value));
   elements.Give(std::move(element.one_hot));
+}
+
+void StageContext::Fail(Error error, const std::string& who) {
+  {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_.has_value()) {
+      failure_ = std::move(error);
+      // Perhaps there is no memory for the name.
+      static_cast<void>(Guarded([&]() -> Status {
+        if (failure_->where.empty()) failure_->where = who;
+        return {};
+      }));
+    }
+  }
+  token.Cancel();
+}
+
+std::optional<Error> StageContext::failure() const {
+  const std::lock_guard lock(failure_mutex_);
+  return failure_;
 }
 
 }  // namespace stallscope::pipeline

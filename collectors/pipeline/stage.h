@@ -53,7 +53,16 @@ struct StageContext {
 
   ItemId NewItem() { return ItemId{next_item.fetch_add(1, std::memory_order_relaxed)}; }
   // The element's memory goes back to the pools.
-  void Recycle(Element&& element);
+  void Recycle(Element&& element) noexcept;
+
+  // Ends the pipeline with an error that no element can carry: a thread that could not be started,
+  // or that ran out of memory. The first one counts. Any thread, with no lock held: it cancels.
+  void Fail(Error error, const std::string& who);
+  std::optional<Error> failure() const;
+
+ private:
+  mutable std::mutex failure_mutex_;
+  std::optional<Error> failure_;
 };
 
 // Pulled by the stage behind it, one call at a time, though not always by the same thread. After an

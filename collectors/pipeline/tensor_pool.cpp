@@ -1,6 +1,7 @@
 #include "collectors/pipeline/tensor_pool.h"
 
 #include <bit>
+#include <new>
 #include <utility>
 
 namespace stallscope::pipeline {
@@ -42,7 +43,7 @@ std::optional<data::Tensor> TensorPool::Take(data::DType dtype, const data::Shap
   return tensor;
 }
 
-void TensorPool::Give(data::Tensor&& tensor) {
+void TensorPool::Give(data::Tensor&& tensor) noexcept {
   if (tensor.capacity() == 0) return;
   const size_t size_class = ClassOf(tensor.capacity());
   // Not one of ours, or grown meanwhile: the heap has it back.
@@ -50,8 +51,12 @@ void TensorPool::Give(data::Tensor&& tensor) {
     const data::Tensor gone = std::move(tensor);
     return;
   }
-  const std::lock_guard lock(mutex_);
-  free_[size_class].push_back(std::move(tensor));
+  try {
+    const std::lock_guard lock(mutex_);
+    free_[size_class].push_back(std::move(tensor));
+  } catch (const std::bad_alloc&) {
+    const data::Tensor gone = std::move(tensor);
+  }
 }
 
 }  // namespace stallscope::pipeline

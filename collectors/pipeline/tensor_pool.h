@@ -23,8 +23,9 @@ class TensorPool {
 
   // Of that dtype and shape; its bytes are whatever was there. Nothing where no memory is left.
   std::optional<data::Tensor> Take(data::DType dtype, const data::Shape& shape);
-  // A tensor of another pool's memory must not come here.
-  void Give(data::Tensor&& tensor);
+  // A tensor of another pool's memory must not come here. What there is no memory to keep goes back
+  // to the heap: destructors give, too.
+  void Give(data::Tensor&& tensor) noexcept;
 
   // Of all tensors that the pool made, given back or not.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }

@@ -124,12 +124,15 @@ Tuner::Tuner(std::vector<Tunable> tunables, TunerLimits limits, StageContext& co
              std::function<uint64_t()> elements)
     : policy_(std::move(tunables), limits), context_(context), elements_(std::move(elements)) {
   notes_ = policy_.Notes();
-  thread_ = std::thread(&Tuner::Run, this);
+  const auto fail = [this](Error error) { context_.Fail(std::move(error), "tuner"); };
+  if (Status started = thread_.Start([this] { Run(); }, fail); !started.ok()) {
+    fail(std::move(started).error());
+  }
 }
 
 Tuner::~Tuner() {
   stop_.Cancel();
-  thread_.join();
+  thread_.Join();
 }
 
 std::vector<std::string> Tuner::Notes() const {

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "analyzer/base/thread.h"
 #include "collectors/pipeline/stage.h"
 
 namespace stallscope::pipeline {
@@ -94,7 +94,7 @@ class TunerPolicy {
   double rate_ = 0;  // elements a second, of the last looks
 };
 
-// Runs a policy every tenth of a second until it is destroyed.
+// Runs a policy every tenth of a second until it is destroyed. Without a thread the pipeline fails.
 class Tuner {
  public:
   Tuner(std::vector<Tunable> tunables, TunerLimits limits, StageContext& context,
@@ -114,7 +114,7 @@ class Tuner {
   StageContext& context_;
   const std::function<uint64_t()> elements_;
   CancelToken stop_;
-  std::thread thread_;
+  ThreadGroup thread_;
 };
 
 }  // namespace stallscope::pipeline

@@ -14,29 +14,38 @@ WorkerStage::WorkerStage(StagePtr input, std::unique_ptr<const Runner> runner,
       options_(std::move(options)),
       ring_(options_.queue, options_.queue_most, options_.queue_limit, context.token),
       target_(0) {
-  context_.token.OnCancel([this] {
-    { const std::lock_guard lock(input_mutex_); }
-    turn_.notify_all();
-  });
+  try {
+    context_.token.OnCancel([this] {
+      { const std::lock_guard lock(input_mutex_); }
+      turn_.notify_all();
+    });
+  } catch (...) {
+    context_.token.Cancel();  // the ring listens already, and goes now
+    throw;
+  }
   SetParallelism(options_.parallelism);
 }
 
 // Nobody is left to ask for what the workers make; the stages before this one end with it.
 WorkerStage::~WorkerStage() {
   context_.token.Cancel();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.Join();
 }
 
 void WorkerStage::SetParallelism(int64_t parallelism) {
+  Status started;
   {
     const std::lock_guard lock(input_mutex_);
     if (context_.token.cancelled()) return;
     target_ = std::max<int64_t>(parallelism, 1);
-    while (static_cast<int64_t>(threads_.size()) < target_) {
-      threads_.emplace_back(&WorkerStage::Work, this, static_cast<int64_t>(threads_.size()));
+    while (started.ok() && static_cast<int64_t>(threads_.size()) < target_) {
+      started =
+          threads_.Start([this, index = static_cast<int64_t>(threads_.size())] { Work(index); },
+                         [this](Error error) { context_.Fail(std::move(error), options_.name); });
     }
   }
   turn_.notify_all();
+  if (!started.ok()) context_.Fail(std::move(started).error(), options_.name);
 }
 
 void WorkerStage::Work(int64_t index) {

@@ -12,9 +12,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "analyzer/base/thread.h"
 #include "collectors/pipeline/ring.h"
 #include "collectors/pipeline/runner.h"
 
@@ -40,7 +40,8 @@ class WorkerStage final : public ChainedStage {
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
 
-  // Any thread. Workers past the new number end their job first.
+  // Any thread. Workers past the new number end their job first. Where there is no thread for one
+  // more, the pipeline fails.
   void SetParallelism(int64_t parallelism);
   void SetQueueLimit(uint64_t limit) { ring_.SetLimit(limit); }
   uint64_t queue_limit() const { return ring_.limit(); }
@@ -76,7 +77,7 @@ class WorkerStage final : public ChainedStage {
   std::atomic<bool> ended_{false};  // the input has, or failed
   std::atomic<bool> end_pushed_{false};
   std::atomic<int64_t> at_work_{0};  // jobs pulled and not yet pushed
-  std::vector<std::thread> threads_;
+  ThreadGroup threads_;
 
   std::atomic<uint64_t> busy_ticks_{0};
   std::atomic<uint64_t> jobs_{0};

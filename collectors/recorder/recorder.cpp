@@ -59,6 +59,7 @@ void Recorder::UpdateRun(const std::function<void(trace::RunInfo&)>& change) {
 
 Status Recorder::Publish() { return recording_->Publish(); }
 Status Recorder::Flush() { return recording_->Flush(); }
+void Recorder::Fail(const Error& error) { recording_->Fail(error); }
 Summary Recorder::Stop() { return recording_->Stop(); }
 
 ThreadScope::ThreadScope(Recorder* recorder, const std::string& name, StageId stage)

@@ -82,6 +82,9 @@ class Recorder {
   Status Publish();
   // Everything emitted before this call is in the file when it returns.
   Status Flush();
+  // Something that feeds the recording has failed: it goes on, and Flush() and Stop() say why the
+  // trace is not whole. The first error counts. Any thread.
+  void Fail(const Error& error);
   // Drains, seals and closes the file. Threads may still hold tracks. Only the first call counts.
   Summary Stop();
 

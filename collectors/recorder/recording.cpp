@@ -11,7 +11,9 @@
 namespace stallscope::recorder {
 
 Recording::Recording(trace::TraceWriter writer, trace::RunInfo run, const Options& options)
-    : options_(options), names_(std::move(run)), writer_(std::move(writer)), builder_(names_) {}
+    : options_(options), names_(std::move(run)), writer_(std::move(writer)) {
+  builder_.emplace(names_);
+}
 
 Recording::~Recording() { Stop(); }
 
@@ -27,8 +29,7 @@ Status Recording::Begin() {
       return Error{ErrorKind::kRun, first_error_, "", ""};  // it says where, and what to do
     }
   }
-  flusher_ = std::thread([this] { FlusherLoop(); });
-  return {};
+  return flusher_.Start([this] { FlusherLoop(); }, [this](const Error& error) { Fail(error); });
 }
 
 // --- Tracks and rings ----------------------------------------------------------------------------
@@ -134,7 +135,37 @@ Status Recording::Flush() {
   return {};
 }
 
-void Recording::FlushLocked() {
+void Recording::FlushLocked() noexcept {
+  LoseWhatThrows([this] { DrainAll(); });
+}
+
+// Where there is no memory for what is on its way to the file, it is lost as if the file took no
+// more: counted, with a gap, and the recording says why. Events still in their rings stay there.
+void Recording::LoseWhatThrows(const std::function<void()>& write) noexcept {
+  try {
+    write();
+  } catch (...) {
+    Keep(CaughtError());
+    builder_.emplace(names_);
+    LoseChunk();
+  }
+}
+
+void Recording::Keep(const Error& error) noexcept {
+  if (!first_error_.empty()) return;
+  try {
+    first_error_ = error.Line();
+  } catch (...) {
+    first_error_ = "out of memory";  // short enough to need none
+  }
+}
+
+void Recording::Fail(const Error& error) {
+  const std::lock_guard lock(flush_mutex_);
+  Keep(error);
+}
+
+void Recording::DrainAll() {
   std::vector<std::shared_ptr<Channel>> channels;
   {
     const std::lock_guard lock(tracks_mutex_);
@@ -154,7 +185,7 @@ void Recording::FlushLocked() {
   clock_.Add(last_anchor_);
   WriteNewDefinitions();
   WriteKnobs();
-  for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_.Add(gap);
+  for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_->Add(gap);
   for (size_t i = 0; i < channels.size(); ++i) DrainChannel(*channels[i], ends[i]);
   RetireChannels(done);
   WriteChunk();
@@ -162,8 +193,8 @@ void Recording::FlushLocked() {
 
 void Recording::DrainChannel(Channel& channel, uint64_t until) {
   while (channel.ring->Tail() < until) {
-    if (builder_.Full()) WriteChunk();
-    const Drained drained = Drain(*channel.ring, until, channel.id, clock_, builder_);
+    if (builder_->Full()) WriteChunk();
+    const Drained drained = Drain(*channel.ring, until, channel.id, clock_, *builder_);
     channel.drained += drained.events;
     if (drained.events != 0) {
       in_chunk_.push_back({&channel, drained.events, drained.first_ns, drained.last_ns});
@@ -174,13 +205,13 @@ void Recording::DrainChannel(Channel& channel, uint64_t until) {
 void Recording::WriteNewDefinitions() {
   const trace::Definitions fresh = names_.TakeNew();
   if (fresh.run) {
-    if (!builder_.Empty()) WriteChunk();
-    builder_.Define(*fresh.run);
+    if (!builder_->Empty()) WriteChunk();
+    builder_->Define(*fresh.run);
   }
   const auto define = [&](const auto& table) {
     for (const auto& info : table) {
-      if (builder_.Full()) WriteChunk();
-      builder_.Define(info);
+      if (builder_->Full()) WriteChunk();
+      builder_->Define(info);
     }
   };
   define(fresh.stages);
@@ -196,16 +227,16 @@ void Recording::WriteKnobs() {
     knobs.swap(knobs_);
   }
   for (const trace::KnobChange& knob : knobs) {
-    if (builder_.Full()) WriteChunk();
-    builder_.Add(knob);
+    if (builder_->Full()) WriteChunk();
+    builder_->Add(knob);
   }
 }
 
 void Recording::AddOpenGap(Channel& channel) {
   const Ring::OpenGap gap = channel.ring->Open();
   if (gap.dropped == 0) return;
-  if (builder_.Full()) WriteChunk();
-  builder_.Add(trace::Gap{clock_.ToNs(gap.from), clock_.ToNs(gap.to), gap.dropped, channel.id});
+  if (builder_->Full()) WriteChunk();
+  builder_->Add(trace::Gap{clock_.ToNs(gap.from), clock_.ToNs(gap.to), gap.dropped, channel.id});
 }
 
 void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& channels) {
@@ -226,17 +257,26 @@ void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& chan
 }
 
 void Recording::WriteChunk(trace::FrameType type) {
-  if (builder_.Empty()) return;
+  if (builder_->Empty()) return;
   const trace::Anchor anchor{last_anchor_.ticks, last_anchor_.ns,
                              RealtimeNs() - MonotonicNs() + last_anchor_.ns};
-  const Status written = writer_.Append(type, builder_.Finish(anchor));
+  const Status written = writer_.Append(type, builder_->Finish(anchor));
   if (!written.ok()) {
-    if (first_error_.empty()) first_error_ = written.error().Line();
+    Keep(written.error());
+    LoseChunk();
+  }
+  in_chunk_.clear();
+}
+
+void Recording::LoseChunk() noexcept {
+  for (const InChunk& lost : in_chunk_) lost.channel->lost_in_writing += lost.events;
+  try {
     names_.MarkAllNew();
     for (const InChunk& lost : in_chunk_) {
-      lost.channel->lost_in_writing += lost.events;
       gaps_to_write_.push_back({lost.first_ns, lost.last_ns, lost.events, lost.channel->id});
     }
+  } catch (...) {
+    // The tallies have the number all the same; where in time they were is not known then.
   }
   in_chunk_.clear();
 }
@@ -264,10 +304,25 @@ void Recording::WriteSeals(Summary& summary) {
                         tallies.begin() + static_cast<std::ptrdiff_t>(to));
     seal.first_error = first_error_;
     if (to == tallies.size()) seal.end_ns = last_anchor_.ns;
-    builder_.SetSeal(seal);
+    builder_->SetSeal(seal);
     WriteChunk(trace::FrameType::kSeal);
     if (to == tallies.size()) return;
   }
+}
+
+void Recording::WriteEnd(Summary& summary) {
+  for (const auto& channel : channels_) AddOpenGap(*channel);
+  WriteChunk();
+  for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_->Add(gap);
+  // Everything with a name once more: one damaged chunk at the start then costs no names.
+  names_.UpdateRun([&](trace::RunInfo& run) {
+    run.end_ns = last_anchor_.ns;
+    run.ticks_per_second = clock_.TicksPerSecond();
+  });
+  names_.MarkAllNew();
+  WriteNewDefinitions();
+  WriteChunk();
+  WriteSeals(summary);
 }
 
 Summary Recording::Stop() {
@@ -278,26 +333,15 @@ Summary Recording::Stop() {
     stop_flusher_ = true;
   }
   wake_.notify_all();
-  if (flusher_.joinable()) flusher_.join();
+  flusher_.Join();
   const std::lock_guard lock(flush_mutex_);
   {
     const std::lock_guard tracks_lock(tracks_mutex_);
     stopped_ = true;
   }
   FlushLocked();
-  for (const auto& channel : channels_) AddOpenGap(*channel);
-  WriteChunk();
-  for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_.Add(gap);
-  // Everything with a name once more: one damaged chunk at the start then costs no names.
-  names_.UpdateRun([&](trace::RunInfo& run) {
-    run.end_ns = last_anchor_.ns;
-    run.ticks_per_second = clock_.TicksPerSecond();
-  });
-  names_.MarkAllNew();
-  WriteNewDefinitions();
-  WriteChunk();
   Summary summary;
-  WriteSeals(summary);
+  LoseWhatThrows([&] { WriteEnd(summary); });
   sealed_ = true;
   summary.bytes = writer_.size();
   summary.first_error = first_error_;

@@ -6,13 +6,14 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/thread.h"
 #include "analyzer/trace/chunk.h"
 #include "analyzer/trace/writer.h"
 #include "collectors/recorder/definitions.h"
@@ -33,6 +34,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   void Knob(trace::KnobChange change);
   Status Publish();
   Status Flush();
+  void Fail(const Error& error);
   Summary Stop();
 
  private:
@@ -58,7 +60,12 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::unique_ptr<Ring> TakeRing();
 
   // With flush_mutex_ held:
-  void FlushLocked();
+  void FlushLocked() noexcept;
+  void LoseWhatThrows(const std::function<void()>& write) noexcept;
+  void LoseChunk() noexcept;
+  void Keep(const Error& error) noexcept;
+  void DrainAll();
+  void WriteEnd(Summary& summary);
   void DrainChannel(Channel& channel, uint64_t until);
   void WriteNewDefinitions();
   void WriteKnobs();
@@ -81,7 +88,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::mutex flush_mutex_;
   trace::TraceWriter writer_;
   ClockMap clock_;
-  trace::ChunkBuilder builder_;
+  std::optional<trace::ChunkBuilder> builder_;  // always there; made anew where it has failed
   ClockAnchor last_anchor_;
   std::vector<InChunk> in_chunk_;
   std::vector<trace::Gap> gaps_to_write_;
@@ -95,7 +102,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::mutex wake_mutex_;
   std::condition_variable wake_;
   bool stop_flusher_ = false;
-  std::thread flusher_;
+  ThreadGroup flusher_;
 };
 
 }  // namespace stallscope::recorder

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
+#include <string>
 #include <utility>
 
 #include "analyzer/base/clock.h"
@@ -17,7 +17,8 @@ namespace stallscope::system {
 
 Pacer::~Pacer() { Stop(); }
 
-Status Pacer::Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last) {
+Status Pacer::Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last,
+                    std::function<void(Error)> failed) {
   Stop();
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) {
@@ -26,23 +27,25 @@ Status Pacer::Start(const char* name, int64_t interval_ns, Beat beat, std::funct
   }
   beat_ = std::move(beat);
   last_ = std::move(last);
-  try {
-    thread_ = std::thread([this, interval_ns] { Run(interval_ns); });
-  } catch (const std::system_error& error) {
-    close(std::exchange(stop_, -1));
-    return Error{ErrorKind::kRun, std::string("no thread: ") + error.what(), name,
-                 "raise the limit of threads"};
-  }
-  pthread_setname_np(thread_.native_handle(), name);
-  return {};
+  Status started = thread_.Start(
+      [this, name = std::string(name), interval_ns] {
+        pthread_setname_np(pthread_self(), name.c_str());
+        Run(interval_ns);
+      },
+      std::move(failed));
+  if (started.ok()) return {};
+  close(std::exchange(stop_, -1));
+  Error error = std::move(started).error();
+  error.where = name;
+  return error;
 }
 
 void Pacer::Stop() {
-  if (!thread_.joinable()) return;
+  if (thread_.size() == 0) return;
   const uint64_t one = 1;
   // Can only fail where the counter is full: then the thread has long been told.
   [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
-  thread_.join();
+  thread_.Join();
   close(std::exchange(stop_, -1));
 }
 

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <thread>
 
 #include "analyzer/base/result.h"
+#include "analyzer/base/thread.h"
 
 namespace stallscope::system {
 
@@ -28,8 +28,10 @@ class Pacer {
   using Beat = std::function<int64_t(int64_t now_ns)>;
 
   // Calls `beat` on a thread of its own, first after one interval, and last() once when it stops.
-  // `name` (at most 15 bytes) is what debuggers show.
-  Status Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last);
+  // `name` (at most 15 bytes) is what debuggers show. What one of them throws ends the beat and is
+  // told to `failed`, on that thread.
+  Status Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last,
+               std::function<void(Error)> failed);
   // Returns when last() has. Harmless where nothing runs. One caller at a time.
   void Stop();
 
@@ -48,7 +50,7 @@ class Pacer {
   int stop_ = -1;  // an eventfd
   Beat beat_;
   std::function<void()> last_;
-  std::thread thread_;
+  ThreadGroup thread_;
 };
 
 }  // namespace stallscope::system

@@ -58,7 +58,8 @@ class SystemSampler::Lane {
  public:
   Lane(recorder::Recorder& recorder, const char* name, std::vector<std::unique_ptr<Source>> sources,
        const SamplerOptions& options)
-      : sink_(recorder, name),
+      : recorder_(recorder),
+        sink_(recorder, name),
         round_(std::move(sources), sink_, {options.interval_ns, options.cpu_share}) {
     round_.SampleAll(MonotonicNs());
   }
@@ -66,12 +67,14 @@ class SystemSampler::Lane {
   Status Start(const char* name, int64_t interval_ns) {
     return pacer_.Start(
         name, interval_ns, [this](int64_t now) { return round_.SampleOnce(now); },
-        [this] { round_.SampleAll(MonotonicNs()); });
+        [this] { round_.SampleAll(MonotonicNs()); },
+        [this](const Error& error) { recorder_.Fail(error); });
   }
   void Stop() { pacer_.Stop(); }
   std::vector<Absence> absences() const { return round_.absences(); }
 
  private:
+  recorder::Recorder& recorder_;
   TrackSink sink_;
   Round round_;
   Pacer pacer_;  // last: its thread uses the others

@@ -22,7 +22,7 @@ Feed::~Feed() {
     stop_ = true;
   }
   slots_changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
 }
 
 Status Feed::Open() {
@@ -34,8 +34,14 @@ Status Feed::Open() {
     queue.capacity = prefetch_;
     queue_ = options_.recorder->DefineQueue(queue);
   }
-  thread_ = std::thread([this] { Loop(); });
-  return {};
+  return thread_.Start([this] { Loop(); },
+                       [this](Error error) {
+                         {
+                           const std::lock_guard<std::mutex> lock(mutex_);
+                           end_ = Result<std::optional<LoadedBatch>>(std::move(error));
+                         }
+                         ready_changed_.notify_one();
+                       });
 }
 
 Result<std::optional<LoadedBatch>> Feed::Fetch(size_t slot) {

@@ -11,9 +11,9 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "analyzer/base/thread.h"
 #include "collectors/trainer/loader.h"
 #include "collectors/trainer/trainer.h"
 
@@ -51,7 +51,7 @@ class Feed {
   std::deque<LoadedBatch> ready_;
   std::optional<Result<std::optional<LoadedBatch>>> end_;  // what the last fetch gave instead
   bool stop_ = false;
-  std::thread thread_;
+  ThreadGroup thread_;
 };
 
 }  // namespace stallscope::trainer

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/thread.h"
 #include "collectors/recorder/track.h"
 #include "collectors/trainer/feed.h"
 #include "collectors/trainer/replica.h"
@@ -315,8 +316,10 @@ Result<std::unique_ptr<Trainer>> Trainer::Make(const Spec& spec, Devices& device
 }
 
 Result<TrainResult> Trainer::Run() {
-  Loop loop(*this);
-  return loop.Run();
+  return Guarded([this] {
+    Loop loop(*this);
+    return loop.Run();
+  });
 }
 
 }  // namespace stallscope::trainer

@@ -1,7 +1,7 @@
 #include <csignal>
 #include <cstdio>
-#include <exception>
 
+#include "analyzer/base/thread.h"
 #include "gui/app/loop.h"
 #include "gui/app/options.h"
 #include "gui/app/picture.h"
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return Run(argc, argv);
-  } catch (const std::exception& error) {
-    return Fail({stallscope::ErrorKind::kRun, error.what(), "", ""});
+  } catch (...) {
+    return Fail(stallscope::CaughtError());
   }
 }

@@ -41,16 +41,18 @@ void Answers::RefreshShown() {
   const auto run = open->run;
   const unsigned threads = desk_.options.threads;
   ++pending_;
-  desk_.workers.Start(JobKind::kAnalyse, "finding what bounds the range",
-                      [this, wanted, run, threads](Ticket& job) {
-                        const Analysis analysis = AnalyseRange(*run, *wanted.range, threads);
-                        job.HandOver([this, wanted, analysis] {
-                          --pending_;
-                          if (wanted != shown_) return;
-                          desk_.state.shown = analysis;
-                          desk_.changed = true;
-                        });
-                      });
+  desk_.workers.Start(
+      JobKind::kAnalyse, "finding what bounds the range",
+      [this, wanted, run, threads](Ticket& job) {
+        const Analysis analysis = AnalyseRange(*run, *wanted.range, threads);
+        job.HandOver([this, wanted, analysis] {
+          --pending_;
+          if (wanted != shown_) return;
+          desk_.state.shown = analysis;
+          desk_.changed = true;
+        });
+      },
+      NotPending());
 }
 
 void Answers::On(const intent::QuerySpans& query) {
@@ -87,7 +89,8 @@ void Answers::RefreshSpans() {
   const auto table = open->spans;
   const unsigned threads = desk_.options.threads;
   desk_.workers.Start(
-      JobKind::kSpans, "listing spans", [this, wanted, table, threads](Ticket& job) {
+      JobKind::kSpans, "listing spans",
+      [this, wanted, table, threads](Ticket& job) {
         auto list = std::make_shared<Result<SpanList>>(
             ListSpans(*table, wanted.query, job.cancel_flag(), threads));
         job.HandOver([this, wanted, list] {
@@ -102,7 +105,8 @@ void Answers::RefreshSpans() {
           }
           desk_.changed = true;
         });
-      });
+      },
+      NotPending());
 }
 
 void Answers::On(const intent::SelectSpanRows& select) {
@@ -116,19 +120,21 @@ void Answers::On(const intent::SelectSpanRows& select) {
   desk_.changed = true;
   if (listing.first == listing.last) return;
   ++pending_;
-  desk_.workers.Start(JobKind::kSpans, "summing up the selection",
-                      [this, table = open->spans, list = listing.list, first = listing.first,
-                       last = listing.last](Ticket& job) {
-                        const auto statistics = std::make_shared<const DurationStatistics>(
-                            StatisticsOf(*table, list->rows, first, last));
-                        job.HandOver([this, list, first, last, statistics] {
-                          --pending_;
-                          SpanListing& now = desk_.state.spans;
-                          if (now.list != list || now.first != first || now.last != last) return;
-                          now.statistics = statistics;
-                          desk_.changed = true;
-                        });
-                      });
+  desk_.workers.Start(
+      JobKind::kSpans, "summing up the selection",
+      [this, table = open->spans, list = listing.list, first = listing.first,
+       last = listing.last](Ticket& job) {
+        const auto statistics = std::make_shared<const DurationStatistics>(
+            StatisticsOf(*table, list->rows, first, last));
+        job.HandOver([this, list, first, last, statistics] {
+          --pending_;
+          SpanListing& now = desk_.state.spans;
+          if (now.list != list || now.first != first || now.last != last) return;
+          now.statistics = statistics;
+          desk_.changed = true;
+        });
+      },
+      NotPending());
 }
 
 void Answers::RefreshExplanation() {
@@ -150,7 +156,8 @@ void Answers::RefreshExplanation() {
   const unsigned threads = desk_.options.threads;
   ++pending_;
   desk_.workers.Start(
-      JobKind::kExplain, "explaining the selection", [this, wanted, run, threads](Ticket& job) {
+      JobKind::kExplain, "explaining the selection",
+      [this, wanted, run, threads](Ticket& job) {
         Explanation explanation;
         explanation.step_row = wanted.step_row;
         if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size()) {
@@ -163,7 +170,8 @@ void Answers::RefreshExplanation() {
           desk_.state.explanation = explanation;
           desk_.changed = true;
         });
-      });
+      },
+      NotPending());
 }
 
 void Answers::On(const intent::SetBase& base) {
@@ -212,7 +220,8 @@ void Answers::RefreshComparison() {
           compare.now_summary = result.now_summary;
           desk_.changed = true;
         });
-      });
+      },
+      NotPending());
 }
 
 void Answers::On(const intent::Find& find) {
@@ -238,27 +247,28 @@ void Answers::RefreshFind() {
   query.filter = wanted.text;
   const auto table = open->spans;
   const unsigned threads = desk_.options.threads;
-  desk_.workers.Start(JobKind::kFind, "looking for '" + wanted.text + "'",
-                      [this, wanted, table, query, threads](Ticket& job) {
-                        auto list = std::make_shared<Result<SpanList>>(
-                            ListSpans(*table, query, job.cancel_flag(), threads));
-                        job.HandOver([this, wanted, table, list] {
-                          --pending_;
-                          if (wanted != found_ || !list->ok()) return;
-                          hits_ = std::make_shared<const SpanList>(std::move(*list).value());
-                          desk_.state.find_hits = hits_->rows.size();
-                          desk_.changed = true;
-                          // The first one that is not before what is shown.
-                          const int64_t from = desk_.state.view.visible.start_ns;
-                          const auto first = std::partition_point(
-                              hits_->rows.begin(), hits_->rows.end(),
-                              [&](SpanRowNumber row) { return table->At(row).start_ns < from; });
-                          if (hits_->rows.empty()) return;
-                          GoToHit(first == hits_->rows.end()
-                                      ? 0
-                                      : static_cast<size_t>(first - hits_->rows.begin()));
-                        });
-                      });
+  desk_.workers.Start(
+      JobKind::kFind, "looking for '" + wanted.text + "'",
+      [this, wanted, table, query, threads](Ticket& job) {
+        auto list = std::make_shared<Result<SpanList>>(
+            ListSpans(*table, query, job.cancel_flag(), threads));
+        job.HandOver([this, wanted, table, list] {
+          --pending_;
+          if (wanted != found_ || !list->ok()) return;
+          hits_ = std::make_shared<const SpanList>(std::move(*list).value());
+          desk_.state.find_hits = hits_->rows.size();
+          desk_.changed = true;
+          // The first one that is not before what is shown.
+          const int64_t from = desk_.state.view.visible.start_ns;
+          const auto first = std::partition_point(
+              hits_->rows.begin(), hits_->rows.end(),
+              [&](SpanRowNumber row) { return table->At(row).start_ns < from; });
+          if (hits_->rows.empty()) return;
+          GoToHit(first == hits_->rows.end() ? 0
+                                             : static_cast<size_t>(first - hits_->rows.begin()));
+        });
+      },
+      NotPending());
 }
 
 void Answers::On(const intent::FindNext& next) {

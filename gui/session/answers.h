@@ -67,6 +67,10 @@ class Answers {
 
   static Reading ReadingOf(const OpenRun* run);
   void RefreshShown();
+  // Of a job that handed nothing over.
+  Workers::Failed NotPending() {
+    return [this](const Error&) { --pending_; };
+  }
   void RefreshSpans();
   void RefreshExplanation();
   void RefreshComparison();

@@ -14,7 +14,9 @@
 namespace stallscope::session {
 
 struct Desk {
-  explicit Desk(SessionOptions given) : options(std::move(given)), workers(options.wake) {
+  explicit Desk(SessionOptions given)
+      : options(std::move(given)),
+        workers(options.wake, [this](const Error& error) { Complain(error); }) {
     state.settings = options.settings;
     state.samples = options.samples;
   }

@@ -15,8 +15,8 @@ constexpr std::chrono::milliseconds kPeriod{200};
 
 }  // namespace
 
-Follower::Follower(Workers& workers, Tell tell)
-    : workers_(workers), tell_(std::move(tell)), thread_([this] { Run(); }) {}
+Follower::Follower(Workers& workers, Tell tell, Failed failed)
+    : workers_(workers), tell_(std::move(tell)), failed_(std::move(failed)) {}
 
 Follower::~Follower() {
   {
@@ -24,7 +24,7 @@ Follower::~Follower() {
     stop_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  thread_.Join();
 }
 
 void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns) {
@@ -33,6 +33,19 @@ void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes, int
     files_[run] = {path, bytes, MonotonicNs() + rest_ns};
   }
   changed_.notify_all();
+  if (thread_.size() > 0) return;
+  const auto fail = [this](Error error) { Fail(std::move(error)); };
+  if (Status started = thread_.Start([this] { Run(); }, fail); !started.ok()) {
+    fail(std::move(started).error());
+  }
+}
+
+void Follower::Fail(Error error) {
+  // Handing over needs memory; where there is not even that, the files are no longer followed.
+  static_cast<void>(Guarded([&]() -> Status {
+    workers_.HandOver([this, error = std::move(error)] { failed_(error); });
+    return {};
+  }));
 }
 
 void Follower::Forget(RunNumber run) {

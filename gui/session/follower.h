@@ -10,8 +10,8 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 
+#include "analyzer/base/thread.h"
 #include "gui/session/open_run.h"
 #include "gui/session/workers.h"
 
@@ -22,8 +22,11 @@ class Follower {
   enum class Event : uint8_t { kGrew, kShrank, kVanished };
   using Tell = std::function<void(RunNumber, Event, uint64_t bytes)>;
 
-  // `tell` is called by the session's thread, when it polls the workers.
-  Follower(Workers& workers, Tell tell);
+  using Failed = std::function<void(const Error&)>;
+
+  // Both are called by the session's thread, when it polls the workers; `failed` where there is no
+  // thread or no memory for the watching.
+  Follower(Workers& workers, Tell tell, Failed failed);
   ~Follower();
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
@@ -39,16 +42,18 @@ class Follower {
     uint64_t bytes = 0;
     int64_t not_before_ns = 0;  // of the monotonic clock
   };
+  void Fail(Error error);
   void Run();
   void Look();
 
   Workers& workers_;
   const Tell tell_;
+  const Failed failed_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<RunNumber, Watched> files_;
   bool stop_ = false;
-  std::thread thread_;
+  ThreadGroup thread_;  // from the first file on
 };
 
 }  // namespace stallscope::session

@@ -57,37 +57,42 @@ void Runs::ReadAgain(RunNumber run) {
   }
   const std::shared_ptr<model::GrowingTrace> growing = source->second.growing;
   const unsigned threads = desk_.options.threads;
-  desk_.workers.Start(JobKind::kFollow, "following " + TitleOf(path), [=, this](Ticket& job) {
-    const int64_t began = MonotonicNs();
-    const auto grown = std::make_shared<Grown>();
-    grown->bytes = SizeOf(path);
-    auto read = growing->Read();
-    if (!read.ok()) {
-      job.HandOver([this, run, error = read.error()] {
+  desk_.workers.Start(
+      JobKind::kFollow, "following " + TitleOf(path),
+      [=, this](Ticket& job) {
+        const int64_t began = MonotonicNs();
+        const auto grown = std::make_shared<Grown>();
+        grown->bytes = SizeOf(path);
+        auto read = growing->Read();
+        if (!read.ok()) {
+          job.HandOver([this, run, error = read.error()] {
+            desk_.Change(run, [&](OpenRun& open) { open.lost = error.Line(); });
+          });
+          return;
+        }
+        grown->whole = std::make_shared<const model::Run>(std::move(read).value());
+        const model::Run& whole = *grown->whole;
+        grown->index = IndexOf(grown->whole, threads);
+        grown->spans = std::make_shared<const SpanTable>(grown->whole);
+        if (job.cancelled()) {
+          job.HandOver(
+              [this, run] { desk_.Change(run, [](OpenRun& open) { open.following = false; }); });
+          return;
+        }
+        grown->ended = !MayGrow(whole);
+        grown->analysis = Analyse(whole, threads);
+        grown->devices = DevicesOf(grown->analysis);
+        grown->stalls = StallsOf(whole, threads);
+        if (grown->ended) {
+          grown->analysis.report = PricedReport(whole, *grown->analysis.attribution);
+        }
+        grown->gauges = GaugesOf(whole);
+        grown->took_ns = MonotonicNs() - began;
+        job.HandOver([this, run, grown] { ShowGrown(run, *grown); });
+      },
+      [this, run](const Error& error) {
         desk_.Change(run, [&](OpenRun& open) { open.lost = error.Line(); });
       });
-      return;
-    }
-    grown->whole = std::make_shared<const model::Run>(std::move(read).value());
-    const model::Run& whole = *grown->whole;
-    grown->index = IndexOf(grown->whole, threads);
-    grown->spans = std::make_shared<const SpanTable>(grown->whole);
-    if (job.cancelled()) {
-      job.HandOver(
-          [this, run] { desk_.Change(run, [](OpenRun& open) { open.following = false; }); });
-      return;
-    }
-    grown->ended = !MayGrow(whole);
-    grown->analysis = Analyse(whole, threads);
-    grown->devices = DevicesOf(grown->analysis);
-    grown->stalls = StallsOf(whole, threads);
-    if (grown->ended) {
-      grown->analysis.report = PricedReport(whole, *grown->analysis.attribution);
-    }
-    grown->gauges = GaugesOf(whole);
-    grown->took_ns = MonotonicNs() - began;
-    job.HandOver([this, run, grown] { ShowGrown(run, *grown); });
-  });
 }
 
 void Runs::ShowGrown(RunNumber run, const Grown& grown) {

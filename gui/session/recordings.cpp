@@ -141,25 +141,26 @@ void Recordings::On(const intent::StartRecording& start) {
   options.output = record.output;
   options.tool = desk_.options.tool;
   options.command_line = {desk_.options.tool};
-  job_ = desk_.workers.Start(JobKind::kRecord, "recording " + record.output,
-                             [this, spec = std::move(spec).value(), options](Ticket& job) mutable {
-                               Pace pace;
-                               options.stop_requested = [&job] { return job.cancelled(); };
-                               options.on_progress = [&](const trainer::Progress& at) {
-                                 const Pace::Due due = pace.At(MonotonicNs());
-                                 if (due.tell)
-                                   job.HandOver([this, at, due] { Show(at, due.rate, due.open); });
-                               };
-                               const auto done = capture::Capture(spec, options);
-                               std::optional<Error> error;
-                               if (!done.ok()) error = done.error();
-                               std::optional<trainer::Progress> last;
-                               if (done.ok()) last = done.value().training.last;
-                               job.HandOver([this, error, last] {
-                                 if (last.has_value()) Show(*last, /*rate=*/false, /*open=*/false);
-                                 End(error);
-                               });
-                             });
+  job_ = desk_.workers.Start(
+      JobKind::kRecord, "recording " + record.output,
+      [this, spec = std::move(spec).value(), options](Ticket& job) mutable {
+        Pace pace;
+        options.stop_requested = [&job] { return job.cancelled(); };
+        options.on_progress = [&](const trainer::Progress& at) {
+          const Pace::Due due = pace.At(MonotonicNs());
+          if (due.tell) job.HandOver([this, at, due] { Show(at, due.rate, due.open); });
+        };
+        const auto done = capture::Capture(spec, options);
+        std::optional<Error> error;
+        if (!done.ok()) error = done.error();
+        std::optional<trainer::Progress> last;
+        if (done.ok()) last = done.value().training.last;
+        job.HandOver([this, error, last] {
+          if (last.has_value()) Show(*last, /*rate=*/false, /*open=*/false);
+          End(error);
+        });
+      },
+      [this](const Error& error) { End(error); });
 }
 
 void Recordings::Begin(std::string output, uint64_t most_steps) {

@@ -79,35 +79,41 @@ void Replays::On(const intent::StartSweep&) {
   sweep.done = 0;
   sweep.total = 0;
   desk_.changed = true;
-  desk_.workers.Start(JobKind::kSweep, "sweeping " + desk_.state.Active()->title,
-                      [this, subject = *subject, vary = sweep.vary, mode = sweep.mode,
-                       repeats = sweep.repeats, fallback = Fallback()](Ticket& job) mutable {
-                        subject.stop_requested = [&job] { return job.cancelled(); };
-                        subject.tell = [this, &job](const ReplayTold& told) {
-                          job.Tell(Said(told), Part(told));
-                          job.HandOver([this, told] {
-                            SweepState& now = desk_.state.sweep;
-                            now.doing = told.doing;
-                            now.done = told.done;
-                            now.total = told.total;
-                            if (told.table != nullptr) now.table = told.table;
-                            desk_.changed = true;
-                          });
-                        };
-                        auto end = std::make_shared<Result<ReplayEnd>>(
-                            ReplayGrid(subject, vary, mode, repeats, fallback));
-                        job.HandOver([this, end] {
-                          SweepState& now = desk_.state.sweep;
-                          now.running = false;
-                          if (end->ok()) {
-                            now.table = end->value().table;
-                            now.path = end->value().path;
-                          } else {
-                            now.error = end->error();
-                          }
-                          desk_.changed = true;
-                        });
-                      });
+  desk_.workers.Start(
+      JobKind::kSweep, "sweeping " + desk_.state.Active()->title,
+      [this, subject = *subject, vary = sweep.vary, mode = sweep.mode, repeats = sweep.repeats,
+       fallback = Fallback()](Ticket& job) mutable {
+        subject.stop_requested = [&job] { return job.cancelled(); };
+        subject.tell = [this, &job](const ReplayTold& told) {
+          job.Tell(Said(told), Part(told));
+          job.HandOver([this, told] {
+            SweepState& now = desk_.state.sweep;
+            now.doing = told.doing;
+            now.done = told.done;
+            now.total = told.total;
+            if (told.table != nullptr) now.table = told.table;
+            desk_.changed = true;
+          });
+        };
+        auto end =
+            std::make_shared<Result<ReplayEnd>>(ReplayGrid(subject, vary, mode, repeats, fallback));
+        job.HandOver([this, end] {
+          SweepState& now = desk_.state.sweep;
+          now.running = false;
+          if (end->ok()) {
+            now.table = end->value().table;
+            now.path = end->value().path;
+          } else {
+            now.error = end->error();
+          }
+          desk_.changed = true;
+        });
+      },
+      [this](const Error& error) {
+        desk_.state.sweep.running = false;
+        desk_.state.sweep.error = error;
+        desk_.changed = true;
+      });
 }
 
 void Replays::On(const intent::OpenSweep& open) {
@@ -175,6 +181,11 @@ void Replays::On(const intent::Verify& verify) {
             desk_.Notify(NoticeLevel::kInfo, "measured; " + end->value().path + " keeps it");
           }
         });
+      },
+      [this](const Error& error) {
+        desk_.state.verify.running = false;
+        desk_.state.verify.error = error;
+        desk_.changed = true;
       });
 }
 

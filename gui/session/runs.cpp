@@ -30,9 +30,12 @@ std::string TitleOf(const std::string& path) {
 Runs::Runs(Desk& desk, Navigation& navigation)
     : desk_(desk),
       navigation_(navigation),
-      follower_(desk.workers, [this](RunNumber run, Follower::Event event, uint64_t bytes) {
-        OnFileEvent(run, event, bytes);
-      }) {}
+      follower_(
+          desk.workers,
+          [this](RunNumber run, Follower::Event event, uint64_t bytes) {
+            OnFileEvent(run, event, bytes);
+          },
+          [this](const Error& error) { desk_.Complain(error); }) {}
 
 void Runs::On(const intent::OpenFile& open) {
   if (open.path.empty()) {
@@ -72,11 +75,14 @@ RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
 
 void Runs::Load(RunNumber run) {
   const std::vector<std::string> paths = sources_[run].paths;
-  desk_.workers.Start(JobKind::kOpen, "reading " + TitleOf(paths.front()), [=, this](Ticket& job) {
-    const auto whole = Read(job, run, paths);
-    if (GaveUp(job, run) || whole == nullptr) return;
-    Examine(job, run, whole);
-  });
+  desk_.workers.Start(
+      JobKind::kOpen, "reading " + TitleOf(paths.front()),
+      [=, this](Ticket& job) {
+        const auto whole = Read(job, run, paths);
+        if (GaveUp(job, run) || whole == nullptr) return;
+        Examine(job, run, whole);
+      },
+      [=, this](const Error& error) { Failed(run, error); });
 }
 
 // By a worker. Null where it could not be read, which has been said then, or is not waited for.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyzer/attribution/histogram.h"
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 #include "gui/session/span_filter.h"
 #include "gui/session/span_order.h"
 #include "gui/session/span_table.h"
@@ -50,7 +50,7 @@ Column<SpanRowNumber> Filtered(const SpanTable& table, const SpanFilter& filter,
                                const std::atomic<bool>& cancelled, unsigned threads) {
   std::vector<std::vector<SpanRowNumber>> pieces(PiecesOf(table.size()));
   const bool all = !filter.has_text() && !filter.has_figures() && !range.has_value();
-  attribution::ForEachParallel(pieces.size(), threads, [&](size_t piece) {
+  ForEachParallel(pieces.size(), threads, [&](size_t piece) {
     if (cancelled || all) return;
     ClassMemory memory(table, filter);
     const size_t end = std::min(table.size(), (piece + 1) * kPiece);
@@ -127,7 +127,7 @@ class Bins {
 template <class Add>
 void ForEachDuration(const SpanTable& table, const Column<SpanRowNumber>& rows, size_t first,
                      size_t last, unsigned shares, Add&& add) {
-  attribution::ForEachParallel(shares, shares, [&](size_t share) {
+  ForEachParallel(shares, shares, [&](size_t share) {
     const size_t end = first + (last - first) * (share + 1) / shares;
     size_t near = 0;
     for (size_t i = first + (last - first) * share / shares; i < end; ++i) {

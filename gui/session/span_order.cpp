@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 
 namespace stallscope::session {
 namespace {
@@ -117,7 +117,7 @@ class Sorter {
 
   template <class Work>
   void ForEachShare(Work&& work) const {
-    attribution::ForEachParallel(shares_, shares_, [&](size_t share) {
+    ForEachParallel(shares_, shares_, [&](size_t share) {
       work(share, keyed_.size() * share / shares_, keyed_.size() * (share + 1) / shares_);
     });
   }

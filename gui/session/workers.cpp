@@ -34,7 +34,17 @@ void Workers::End() {
     for (Entry& entry : jobs_) entry.ticket->cancelled_ = true;
     jobs.swap(jobs_);
   }
-  for (Entry& entry : jobs) entry.thread.join();
+  for (Entry& entry : jobs) {
+    if (entry.thread.joinable()) entry.thread.join();
+  }
+}
+
+void Workers::Ended(const Ticket* ticket, std::optional<Error> error) {
+  for (Entry& entry : jobs_) {
+    if (entry.ticket.get() != ticket) continue;
+    entry.ended = true;
+    entry.error = std::move(error);
+  }
 }
 
 void Workers::Wake() {
@@ -42,24 +52,36 @@ void Workers::Wake() {
   if (wake_) wake_();
 }
 
-JobNumber Workers::Start(JobKind kind, std::string title, std::function<void(Ticket&)> work) {
+JobNumber Workers::Start(JobKind kind, std::string title, std::function<void(Ticket&)> work,
+                         Failed failed) {
   Job job;
   job.number = ++last_number_;
   job.kind = kind;
   job.title = std::move(title);
   const std::shared_ptr<Ticket> ticket(new Ticket(*this, job));
-  const std::lock_guard lock(mutex_);
-  jobs_.push_back({ticket, std::thread([this, ticket, work = std::move(work)] {
-                     work(*ticket);
-                     {
-                       const std::lock_guard inner(mutex_);
-                       for (Entry& entry : jobs_) {
-                         if (entry.ticket == ticket) entry.ended = true;
-                       }
-                     }
-                     Wake();
-                   }),
-                   false});
+  const auto end = [this, at = ticket.get()](std::optional<Error> error) {
+    {
+      const std::lock_guard inner(mutex_);
+      Ended(at, std::move(error));
+    }
+    Wake();
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back({ticket, std::move(failed), {}, {}, false});
+    auto started = StartThread(
+        [ticket, end, work = std::move(work)] {
+          work(*ticket);
+          end(std::nullopt);
+        },
+        end);
+    if (started.ok()) {
+      jobs_.back().thread = std::move(started).value();
+      return job.number;
+    }
+    Ended(ticket.get(), std::move(started).error());
+  }
+  Wake();
   return job.number;
 }
 
@@ -92,8 +114,16 @@ bool Workers::Poll() {
     std::move(first, jobs_.end(), std::back_inserter(ended));
     jobs_.erase(first, jobs_.end());
   }
-  for (Entry& entry : ended) entry.thread.join();
+  for (Entry& entry : ended) {
+    if (entry.thread.joinable()) entry.thread.join();
+  }
   for (const Ticket::Call& call : calls) call();
+  for (Entry& entry : ended) {
+    if (!entry.error.has_value()) continue;
+    if (entry.error->where.empty()) entry.error->where = entry.ticket->job_.title;
+    if (complain_) complain_(*entry.error);
+    if (entry.failed) entry.failed(*entry.error);
+  }
   return !calls.empty() || !ended.empty();
 }
 

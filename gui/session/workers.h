@@ -12,10 +12,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "analyzer/base/thread.h"
 #include "gui/session/state.h"
 
 namespace stallscope::session {
@@ -43,8 +45,12 @@ class Ticket {
 
 class Workers {
  public:
-  // `wake` is called by any thread when there is something to poll; may be empty.
-  explicit Workers(std::function<void()> wake) : wake_(std::move(wake)) {}
+  using Failed = std::function<void(const Error&)>;
+
+  // `wake` is called by any thread when there is something to poll; `complain` when it is polled,
+  // for each job that there was no thread or no memory for. Both may be empty.
+  explicit Workers(std::function<void()> wake, Failed complain = {})
+      : wake_(std::move(wake)), complain_(std::move(complain)) {}
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -52,7 +58,10 @@ class Workers {
   // As the destructor does; nothing may be started after it.
   void End();
 
-  JobNumber Start(JobKind kind, std::string title, std::function<void(Ticket&)> work);
+  // `failed` is called when it is polled, where the work could not begin or threw: whatever waits
+  // for what the job was to hand over waits no longer.
+  JobNumber Start(JobKind kind, std::string title, std::function<void(Ticket&)> work,
+                  Failed failed = {});
   void Cancel(JobNumber number);
   void Cancel(JobKind kind);
   // Makes all calls that were handed over. True where there was one, or where a job ended.
@@ -70,12 +79,17 @@ class Workers {
   friend class Ticket;
   struct Entry {
     std::shared_ptr<Ticket> ticket;
-    std::thread thread;
+    Failed failed;
+    std::thread thread;  // none where it could not be started
+    std::optional<Error> error;
     bool ended = false;
   };
   void Wake();
+  // By the thread of a job; with the mutex held.
+  void Ended(const Ticket* ticket, std::optional<Error> error);
 
   const std::function<void()> wake_;
+  const Failed complain_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Entry> jobs_;

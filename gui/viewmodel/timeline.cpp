@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "analyzer/attribution/parallel.h"
+#include "analyzer/base/thread.h"
 #include "analyzer/base/units.h"
 #include "gui/viewmodel/format.h"
 #include "gui/viewmodel/lane_draw.h"
@@ -259,7 +259,7 @@ class TimelineBuilder::Impl {
                                  static_cast<size_t>(model.width)),
           size.character};
       std::vector<std::shared_ptr<const DrawnLane>> drawn(missing.size());
-      attribution::ForEachParallel(missing.size(), threads_, [&](size_t i) {
+      ForEachParallel(missing.size(), threads_, [&](size_t i) {
         drawn[i] = std::make_shared<const DrawnLane>(DrawLane(picture, plan_.entries[missing[i]]));
       });
       for (size_t i = 0; i < missing.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "replay/rerun/page_cache.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -42,6 +43,9 @@ Status Forget(const std::string& path) {
 Status PreparePageCache(const std::vector<std::string>& files, PageCache want) {
   if (want == PageCache::kAsItIs) return {};
   for (const std::string& path : files) {
+    struct stat about {};
+    // What the run itself will not read, and where opening may take for ever.
+    if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) continue;
     STALLSCOPE_RETURN_IF_ERROR(want == PageCache::kWarm ? ReadThrough(path) : Forget(path));
   }
   return {};

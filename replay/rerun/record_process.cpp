@@ -34,6 +34,8 @@ constexpr int kCannotStart = 127;
     _exit(kCannotStart);
   }
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
+  // Who is to outlive the terminal (nohup) takes the runs with it.
+  if (std::signal(SIGHUP, SIG_DFL) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   execv(arguments.front(), arguments.data());
   _exit(kCannotStart);
@@ -92,13 +94,14 @@ Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop
   sigemptyset(&stops);
   sigaddset(&stops, SIGINT);
   sigaddset(&stops, SIGTERM);
+  sigaddset(&stops, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &stops, &before);
   const pid_t child = fork();
   if (child == 0) Become(arguments, process.errors.c_str(), parent, before);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
     return Error{ErrorKind::kRun, std::string("no process for the run: ") + std::strerror(errno),
-                 "", ""};
+                 "", errno == EAGAIN ? "raise the limit on processes (ulimit -u)" : ""};
   }
   bool stopped = false;
   for (;;) {

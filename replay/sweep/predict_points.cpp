@@ -1,8 +1,6 @@
 #include "replay/sweep/predict_points.h"
 
-#include <algorithm>
-#include <atomic>
-#include <thread>
+#include "analyzer/base/thread.h"
 
 namespace stallscope::replay {
 namespace {
@@ -23,17 +21,10 @@ void PredictPoint(const Spec& spec, const Predictor& predictor, Point& point) {
 
 void PredictPoints(const Spec& spec, const Predictor& predictor, unsigned threads,
                    const std::function<bool()>& stop_requested, std::vector<Point>& points) {
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < points.size(); i = next++) {
-      if (stop_requested && stop_requested()) return;
-      PredictPoint(spec, predictor, points[i]);
-    }
-  };
-  const size_t count = std::clamp<size_t>(threads, 1, std::max<size_t>(points.size(), 1));
-  std::vector<std::jthread> others;
-  for (size_t i = 1; i < count; ++i) others.emplace_back(work);
-  work();
+  ForEachParallel(points.size(), threads, [&](size_t i) {
+    if (stop_requested && stop_requested()) return;
+    PredictPoint(spec, predictor, points[i]);
+  });
 }
 
 }  // namespace stallscope::replay

@@ -1,10 +1,9 @@
 #include "replay/sweep/search.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "replay/sweep/moves.h"
 
 namespace stallscope::replay {
@@ -70,22 +69,12 @@ class Searcher {
 
   std::vector<std::optional<Candidate>> PriceAll(const std::vector<Spec>& specs) {
     std::vector<std::optional<Candidate>> priced(specs.size());
-    std::atomic<size_t> next{0};
-    const auto work = [&] {
-      for (size_t i = next++; i < specs.size(); i = next++) {
-        if (Stopped()) return;
-        const int cores = limits_.fewer_cores ? limits_.cores : 0;
-        Candidate candidate{specs[i], predictor_.Predict(specs[i], cores)};
-        if (candidate.price.rate && Fits(candidate.price)) priced[i] = std::move(candidate);
-      }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (size_t i = 1; i < std::min<size_t>(limits_.threads, specs.size()); ++i) {
-        others.emplace_back(work);
-      }
-      work();
-    }
+    ForEachParallel(specs.size(), limits_.threads, [&](size_t i) {
+      if (Stopped()) return;
+      const int cores = limits_.fewer_cores ? limits_.cores : 0;
+      Candidate candidate{specs[i], predictor_.Predict(specs[i], cores)};
+      if (candidate.price.rate && Fits(candidate.price)) priced[i] = std::move(candidate);
+    });
     if (limits_.simulated) limits_.simulated(specs.size());
     return priced;
   }

@@ -41,6 +41,13 @@ while IFS= read -r header; do
   grep -qxF "#ifndef $guard" "$header" || complain "$header: its guard is not $guard"
 done < <(files -- '*.h' ':!collectors/recorder/example')
 
+# A thread that cannot be started, or that throws, is an error: analyzer/base/thread.h. The example
+# is a user's own program.
+files -z -- 'analyzer/*.cpp' 'analyzer/*.h' 'collectors/*.cpp' 'collectors/*.h' 'replay/*' 'gui/*' \
+  ':!analyzer/base/thread.*' ':!collectors/recorder/example' |
+  xargs -0 grep -HnE 'std::(jthread|async)\b|pthread_create|std::thread(\(|\{| [a-z_]+[({]|>)' &&
+  complain "threads are started by analyzer/base/thread.h alone"
+
 mark='TO''DO|FIX''ME|XX''X|HA''CK'
 files -z | xargs -0 grep -InwE "$mark" && complain "left-over marks"
 exit "$failed"

@@ -40,7 +40,11 @@ set(STALLSCOPE_PART_sqlite PkgConfig::sqlite)
 set(STALLSCOPE_PART_zlib PkgConfig::zlib)
 set(STALLSCOPE_PART_hdf5 PkgConfig::hdf5)
 set(STALLSCOPE_PART_yuv ${STALLSCOPE_YUV_LIBRARY})
-set(STALLSCOPE_PART_blas PkgConfig::openblas)
+# Its headers alone: collectors/device loads the library when a run computes on the host. Linked, it
+# would take memory and threads of every command.
+add_library(stallscope_blas_headers INTERFACE)
+target_include_directories(stallscope_blas_headers SYSTEM INTERFACE ${openblas_INCLUDE_DIRS})
+set(STALLSCOPE_PART_blas stallscope_blas_headers)
 set(STALLSCOPE_PART_dl ${CMAKE_DL_LIBS})
 # Static: it loads the driver itself, and says so where there is none.
 set(STALLSCOPE_PART_cudart "${STALLSCOPE_CUDART}" rt)

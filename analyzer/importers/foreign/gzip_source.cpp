@@ -5,10 +5,10 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "analyzer/base/column.h"
+#include "analyzer/base/thread.h"
 #include "analyzer/importers/foreign/inflater.h"
 
 namespace stallscope::importers {
@@ -26,11 +26,20 @@ class GzipSource final : public ByteSource {
       stop_ = true;
     }
     changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    thread_.Join();
   }
 
   Status Start() {
-    thread_ = std::thread([this] { Inflate(); });
+    STALLSCOPE_RETURN_IF_ERROR(thread_.Start([this] { Inflate(); },
+                                             [this](Error error) {
+                                               {
+                                                 const std::lock_guard lock(mutex_);
+                                                 Block& block = blocks_[made_++ % kBlocks];
+                                                 block.error = std::move(error);
+                                                 block.last = true;
+                                               }
+                                               changed_.notify_all();
+                                             }));
     const Block& first = Front();
     if (first.error) return *first.error;
     head_.assign(first.bytes.data(), std::min(first.size, kHeadBytes));
@@ -140,7 +149,7 @@ class GzipSource final : public ByteSource {
   uint64_t used_ = 0;
   bool stop_ = false;
   std::optional<Inflater::Fault> damage_;
-  std::thread thread_;
+  ThreadGroup thread_;
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "analyzer/importers/foreign/run_builder.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "analyzer/importers/foreign/graph_launches.h"
 #include "analyzer/importers/foreign/span_order.h"
 #include "analyzer/trace/limits.h"
@@ -22,14 +22,8 @@ void OrderTracks(std::vector<model::Track>& tracks) {
     return a->spans.size() > b->spans.size();
   });
   constexpr size_t kWorthAThread = 100'000;
-  std::thread other;
-  size_t begin = 0;
-  if (by_size.size() > 1 && by_size[1]->spans.size() > kWorthAThread) {
-    other = std::thread([largest = by_size[0]] { OrderSpans(largest->spans); });
-    begin = 1;
-  }
-  for (size_t i = begin; i < by_size.size(); ++i) OrderSpans(by_size[i]->spans);
-  if (other.joinable()) other.join();
+  const bool worth = by_size.size() > 1 && by_size[1]->spans.size() > kWorthAThread;
+  ForEachParallel(by_size.size(), worth ? 2 : 1, [&](size_t i) { OrderSpans(by_size[i]->spans); });
 }
 
 }  // namespace

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "collectors/device/cuda/clock_alignment.h"
 #include "collectors/device/cuda/kernel_name.h"
 #include "collectors/device/cuda/record_sorter.h"
@@ -144,7 +145,8 @@ class Collector final : public ActivityCollector {
   std::mutex stop_mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
-  std::thread thread_;
+  std::atomic<bool> loop_failed_{false};
+  ThreadGroup thread_;
 };
 
 void CUPTIAPI GiveBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
@@ -186,19 +188,17 @@ Status Collector::Start() {
     }
     enabled_.push_back(kind);
   }
-  thread_ = std::thread([this] { Loop(); });
-  return {};
+  // Without it the buffers are read when they are full, and the clocks compared at both ends only.
+  return thread_.Start([this] { Loop(); }, [this](const Error&) { loop_failed_ = true; });
 }
 
 Collector::~Collector() {
-  if (thread_.joinable()) {
-    {
-      const std::lock_guard<std::mutex> lock(stop_mutex_);
-      stop_ = true;
-    }
-    stopped_.notify_one();
-    thread_.join();
+  {
+    const std::lock_guard<std::mutex> lock(stop_mutex_);
+    stop_ = true;
   }
+  stopped_.notify_one();
+  thread_.Join();
   for (const CUpti_ActivityKind kind : enabled_) cupti_.disable(kind);
   const bool worked = enabled_.size() == kKinds.size();
   if (worked) {
@@ -215,6 +215,7 @@ Collector::~Collector() {
   if (sorter_.lost() > 0) {
     tracks_->Warn(fmt::format("CUPTI lost {} records", sorter_.lost()));
   }
+  if (loop_failed_) tracks_->Warn("the thread that reads CUPTI's records ran out of memory");
   tracks_->Limit(fmt::format(
       "the device's times are CUPTI's, within {:.1f} us of the run's clock (drift {:.1f} ppm)",
       clock_.ErrorNs() / 1e3, clock_.DriftPpm()));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
+#include "analyzer/base/thread.h"
 #include "collectors/data/csv_image.h"
 #include "collectors/data/csv_reader.h"
 #include "collectors/data/example_view.h"
@@ -171,6 +172,25 @@ TEST_SUITE("fast") {
       options.seed = 2;
       REQUIRE(Generate(options).ok());
       CHECK(ContentOf(dir / "one") != ContentOf(dir / "other"));
+    }
+  }
+
+  TEST_CASE("a generator without a thread says so, and one with fewer writes the same") {
+    ScratchDir dir;
+    GenerateOptions options = Small(dir / "whole", DataFormat::kTfRecord);
+    options.threads = 4;
+    const std::string whole = Generate(options).value().fingerprint;
+    for (uint64_t n = 1; n <= 4; ++n) {
+      const stallscope::ThreadStartFault fault(n);
+      options.folder = dir / std::to_string(n);
+      const auto written = Generate(options);
+      CHECK(written.ok() == (n > 1));
+      if (written.ok()) CHECK(written.value().fingerprint == whole);
+      if (!written.ok()) {
+        CHECK(written.error().kind == ErrorKind::kRun);
+        CHECK(written.error().Line().find("ulimit -u") != std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(options.folder));
+      }
     }
   }
 

@@ -126,7 +126,10 @@ TEST_SUITE("fast") {
       if (std::exchange(first, false)) beaten.set_value(now_ns);
       return std::numeric_limits<int64_t>::max() / 2;
     };
-    REQUIRE(pacer.Start("test", 1'000'000, beat, [&] { ended = true; }).ok());
+    REQUIRE(pacer
+                .Start(
+                    "test", 1'000'000, beat, [&] { ended = true; }, [](const Error&) {})
+                .ok());
     CHECK(beaten.get_future().get() > 0);
     pacer.Stop();
     CHECK(ended);

@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
 #include "analyzer/base/file.h"
+#include "analyzer/base/thread.h"
 #include "tests/gui/session/scene.h"
 
 using namespace stallscope;
@@ -68,6 +70,31 @@ TEST_SUITE("fast") {
     CHECK(opened.state().settings.recent.front() == opened.path);
     CHECK(opened.state().jobs.empty());
     CHECK_FALSE(run.following);
+  }
+
+  TEST_CASE("a session whose n-th worker has no thread settles, and says so") {
+    const Opened opened;
+    for (uint64_t n = 1; n <= 8; ++n) {
+      const ThreadStartFault fault(n);
+      Session session(QuietOptions());
+      Do(session, intent::OpenFile{opened.path, false});
+      session.Settle();
+      Do(session, intent::ShowPanel{Panel::kSpans}, intent::Find{"decode"});
+      session.Settle();
+      CHECK(session.state()->jobs.empty());
+      if (fault.starts() < n) continue;
+      // Analyses go on with fewer threads; what has none at all is said.
+      const bool said =
+          std::any_of(session.state()->notices.begin(), session.state()->notices.end(),
+                      [](const Notice& notice) {
+                        return notice.text.find("cannot start another thread") != std::string::npos;
+                      });
+      CHECK((said || ActiveRun(session).stage == OpenStage::kReady));
+      if (n == 1) {
+        CHECK(said);
+        CHECK(ActiveRun(session).stage == OpenStage::kFailed);
+      }
+    }
   }
 
   TEST_CASE("what cannot be opened says why, once, and opens when it is there") {

@@ -3,7 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <future>
+#include <new>
+#include <string>
 #include <vector>
+
+#include "analyzer/base/thread.h"
 
 using namespace stallscope;
 using namespace stallscope::session;
@@ -49,6 +53,31 @@ TEST_SUITE("fast") {
     workers.Cancel(number);
     PollUntilIdle(workers);
     CHECK_FALSE(workers.IsRunning(JobKind::kSweep));
+  }
+
+  TEST_CASE(
+      "a job without a thread, or that throws, is told to its owner, and nobody waits for it") {
+    std::vector<std::string> complaints;
+    const auto complain = [&](const Error& error) { complaints.push_back(error.Line()); };
+    for (const bool no_thread : {true, false}) {
+      Workers workers(nullptr, complain);
+      bool undone = false;
+      {
+        const ThreadStartFault fault(no_thread ? 1 : 0);
+        workers.Start(
+            JobKind::kOpen, "reading a.sst", [](Ticket&) { throw std::bad_alloc(); },
+            [&](const Error&) { undone = true; });
+      }
+      while (!workers.Idle([](JobKind) { return false; })) {
+        workers.Await(50);
+        workers.Poll();
+      }
+      CHECK(undone);
+      CHECK(workers.Running().empty());
+    }
+    REQUIRE(complaints.size() == 2);
+    CHECK(complaints[0].find("reading a.sst: cannot start another thread") == 0);
+    CHECK(complaints[1].find("reading a.sst: out of memory") == 0);
   }
 
   TEST_CASE("workers that go ask their jobs to end, and drop what comes too late") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/base/thread.h"
 #include "replay/sweep/moves.h"
 #include "tests/replay/sweep/sweeps.h"
 #include "tests/support/paths.h"
@@ -52,6 +53,20 @@ TEST_SUITE("fast") {
     CHECK(best.point.predicted->samples_per_s > tuned.base.point.predicted->samples_per_s);
     CHECK(tuned.runs == 0);
     CHECK(replay::LearnsTheSame(ResultOf(tuned), spec));
+  }
+
+  TEST_CASE("simulations find the same with the threads that there are") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    replay::TuneOptions options = Options();
+    options.limits.threads = 4;
+    const Tuned whole = Done(Tune(predictor, spec, nullptr, options));
+    for (uint64_t n = 1; n <= 3; ++n) {
+      const ThreadStartFault fault(n);
+      const Tuned tuned = Done(Tune(predictor, spec, nullptr, options));
+      CHECK(fault.starts() >= n);
+      CHECK(ResultOf(tuned) == ResultOf(whole));
+    }
   }
 
   TEST_CASE("runs confirm what is better, within their number, with an answer") {
