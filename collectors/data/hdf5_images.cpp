@@ -253,8 +253,7 @@ Result<Hdf5ImageWriter> Hdf5ImageWriter::Create(const std::string& path, int64_t
   Hdf5File& handles = *file;
   Hdf5ImageWriter writer(std::move(file), path, {height, width, 3}, count);
   const LibraryLock lock;
-  handles.file =
-      Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), &H5Fclose);
+  handles.file = Handle(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), &H5Fclose);
   const hsize_t dims[4] = {static_cast<hsize_t>(count), static_cast<hsize_t>(height),
                            static_cast<hsize_t>(width), 3};
   const hsize_t chunk[4] = {1, dims[1], dims[2], 3};
