@@ -45,9 +45,10 @@ class Worker {
  private:
   bool Stopped() const { return work_.stop_requested && work_.stop_requested(); }
   Result<Task> Next();
-  Task PickPredictions(const Sweep& sweep, Leases& leases);
-  Task PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
-               bool (*needed)(const Sweep&, const Point&));
+  Result<Task> PickPredictions(const Sweep& sweep, Leases& leases);
+  Result<Task> PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+                       bool (*needed)(const Sweep&, const Point&));
+  Result<Task> Pick(const Sweep& sweep, Leases& leases);
   Status Do(Task task);
   Status Predict(Task task);
   void Probe(Point& point);
@@ -64,7 +65,7 @@ class Worker {
   int64_t refreshed_ns_ = 0;
 };
 
-Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
+Result<Task> Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
   const size_t all = Configurations(sweep);
   const size_t size = ChunkSize(all);
   Task task;
@@ -75,8 +76,8 @@ Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
     }
     if (open.empty()) continue;
     const std::string lease = ChunkLease(chunk);
-    const auto taken = leases.Take(lease);
-    if (!taken.ok() || !taken.value()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const bool taken, leases.Take(lease));
+    if (!taken) {
       task.others_work = true;
       continue;
     }
@@ -89,8 +90,8 @@ Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
 }
 
 // The configuration with the fewest runs, so that repeats are interleaved.
-Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
-                     bool (*needed)(const Sweep&, const Point&)) {
+Result<Task> Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+                             bool (*needed)(const Sweep&, const Point&)) {
   std::vector<size_t> open;
   for (size_t i = 0; i < Configurations(sweep); ++i) {
     if (needed(sweep, ConfigurationAt(sweep, i))) open.push_back(i);
@@ -101,8 +102,8 @@ Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
   Task task;
   for (const size_t index : open) {
     const std::string lease = PointLease(index);
-    const auto taken = leases.Take(lease);
-    if (!taken.ok() || !taken.value()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const bool taken, leases.Take(lease));
+    if (!taken) {
       task.others_work = true;
       continue;
     }
@@ -114,19 +115,24 @@ Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
   return task;
 }
 
+// A run beside a simulation would be measured too slow, so one kind of work ends before the next
+// begins.
+Result<Task> Worker::Pick(const Sweep& sweep, Leases& leases) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Task task, PickPredictions(sweep, leases));
+  if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
+    STALLSCOPE_ASSIGN_OR_RETURN(task, PickOne(sweep, leases, Task::Kind::kProbe, &NeedsProbe));
+  }
+  if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
+    STALLSCOPE_ASSIGN_OR_RETURN(task, PickOne(sweep, leases, Task::Kind::kRun, &NeedsRun));
+  }
+  for (const size_t index : task.indices) task.points.push_back(ConfigurationAt(sweep, index));
+  return task;
+}
+
 Result<Task> Worker::Next() {
-  Task task;
+  Result<Task> task = Task{};
   STALLSCOPE_ASSIGN_OR_RETURN(last_, file_.Update([&](Sweep& sweep, Leases& leases) {
-    // A run beside a simulation would be measured too slow, so one kind of work ends before the
-    // next begins.
-    task = PickPredictions(sweep, leases);
-    if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
-      task = PickOne(sweep, leases, Task::Kind::kProbe, &NeedsProbe);
-    }
-    if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
-      task = PickOne(sweep, leases, Task::Kind::kRun, &NeedsRun);
-    }
-    for (const size_t index : task.indices) task.points.push_back(ConfigurationAt(sweep, index));
+    task = Pick(sweep, leases);
     return false;
   }));
   return task;
