@@ -19,6 +19,8 @@ constexpr int64_t kRefreshEveryNs = 5 * kNsPerSecond;
 // Of predictions between two writes of the file, at least.
 constexpr size_t kChunk = 64;
 constexpr double kProbeSeconds = 3;
+constexpr const char* kProbes = "probe runs";
+constexpr const char* kRuns = "runs";
 // With fewer a run is mostly warm-up.
 constexpr int64_t kFewestProbeSteps = 16;
 
@@ -54,7 +56,7 @@ class Worker {
   void Probe(Point& point);
   void Run(Point& point);
   Spec ProbeSpec(Spec spec) const;
-  RunWish Wish(const Point& point, bool digest);
+  RunWish Wish(const Point& point, bool digest, const char* doing);
   void Tell(const char* doing, const std::string& now);
   Status Store(Task task, bool keep_lease);
 
@@ -178,8 +180,11 @@ Status Worker::Predict(Task task) {
   return {};
 }
 
-RunWish Worker::Wish(const Point& point, bool digest) {
-  RunWish wish{point.cores, digest, {}};
+RunWish Worker::Wish(const Point& point, bool digest, const char* doing) {
+  RunWish wish{point.cores, digest, {}, {}};
+  wish.tell = [this, doing, name = NameOf(point)](bool waiting) {
+    Tell(doing, waiting ? kWaitingForTurn : name);
+  };
   wish.stop_requested = [this] {
     const int64_t now = MonotonicNs();
     if (now - refreshed_ns_ > kRefreshEveryNs) {
@@ -207,7 +212,7 @@ void Worker::Probe(Point& point) {
   // Another probe may tell this one too.
   Price price = work_.predictor->Predict(spec.value(), point.cores);
   if (!price.rate.has_value()) {
-    auto outcome = work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false));
+    auto outcome = work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, kProbes));
     if (outcome.ok() && outcome.value().stopped) {
       stopped_in_run_ = true;
       return;
@@ -231,7 +236,7 @@ void Worker::Run(Point& point) {
     return;
   }
   const bool digest = point.digest.empty();
-  auto outcome = work_.bench->Measure(spec.value(), Wish(point, digest));
+  auto outcome = work_.bench->Measure(spec.value(), Wish(point, digest, kRuns));
   if (!outcome.ok()) {
     point.error = outcome.error().Line();
     return;
@@ -249,7 +254,7 @@ Status Worker::Do(Task task) {
   if (task.kind == Task::Kind::kPredict) return Predict(std::move(task));
   Point& point = task.points.front();
   const bool probe = task.kind == Task::Kind::kProbe;
-  Tell(probe ? "probe runs" : "runs", NameOf(point));
+  Tell(probe ? kProbes : kRuns, NameOf(point));
   if (probe) {
     Probe(point);
   } else {
@@ -257,7 +262,7 @@ Status Worker::Do(Task task) {
   }
   if (stopped_in_run_) return {};
   STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), !probe));
-  Tell(probe ? "probe runs" : "runs", "");
+  Tell(probe ? kProbes : kRuns, "");
   return {};
 }
 
