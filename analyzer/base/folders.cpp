@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "stallscope-";
+constexpr std::string_view kHiddenPrefix = ".stallscope-";
 constexpr const char* kLockFile = "/.scratch";
 // What tells a folder of ours from one that is called like it.
 constexpr std::string_view kPreamble = "stallscope scratch 1\n";
@@ -40,8 +41,7 @@ bool Lock(int fd) {
 // only one removes it.
 bool IsLeftOver(const fs::path& folder, int& fd) {
   struct stat about {};
-  if (lstat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) ||
-      about.st_uid != geteuid()) {
+  if (lstat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid()) {
     return false;
   }
   fd = open((folder.string() + kLockFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -52,11 +52,11 @@ bool IsLeftOver(const fs::path& folder, int& fd) {
          std::string_view(first, sizeof first) == kPreamble && Lock(fd);
 }
 
-void RemoveLeftOvers(const fs::path& within) {
+void RemoveLeftOvers(const fs::path& within, std::string_view prefix) {
   std::error_code failed;
   std::vector<fs::path> candidates;
   for (fs::directory_iterator at(within, failed), end; !failed && at != end; at.increment(failed)) {
-    if (at->path().filename().string().starts_with(kPrefix)) candidates.push_back(at->path());
+    if (at->path().filename().string().starts_with(prefix)) candidates.push_back(at->path());
   }
   for (const fs::path& folder : candidates) {
     int fd = -1;
@@ -95,20 +95,39 @@ std::string HomeFolder() {
 
 }  // namespace
 
-Result<ScratchFolder> ScratchFolder::Make() {
-  const fs::path within = TemporaryFolder();
-  RemoveLeftOvers(within);
-  std::string path = within / (std::string(kPrefix) + "XXXXXX");
+Result<ScratchFolder> ScratchFolder::MakeNamed(const std::string& start, const char* hint) {
+  std::string path = start + "XXXXXX";
   const auto failed = [&] {
     return Error{ErrorKind::kRun,
                  std::string("cannot create a scratch folder: ") + std::strerror(errno), path,
-                 "set TMPDIR to a folder that can be written"};
+                 hint};
   };
   if (mkdtemp(path.data()) == nullptr) return failed();
   ScratchFolder folder(path);
   folder.lock_ = MakeLock(path);
   if (folder.lock_ < 0) return failed();
   return folder;
+}
+
+Result<ScratchFolder> ScratchFolder::Make() {
+  const fs::path within = TemporaryFolder();
+  RemoveLeftOvers(within, kPrefix);
+  return MakeNamed(within / kPrefix, "set TMPDIR to a folder that can be written");
+}
+
+Result<ScratchFolder> ScratchFolder::MakeIn(const std::string& within) {
+  RemoveLeftOversIn(within);
+  return MakeNamed(fs::path(within) / kHiddenPrefix,
+                   "check the folder's permissions and the free space");
+}
+
+void ScratchFolder::RemoveLeftOversIn(const std::string& within) {
+  RemoveLeftOvers(within, kHiddenPrefix);
+}
+
+void ScratchFolder::Keep() {
+  if (!path_.empty()) unlink((path_ + kLockFile).c_str());
+  path_.clear();
 }
 
 ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept

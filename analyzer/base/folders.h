@@ -10,18 +10,26 @@ namespace stallscope {
 
 // An empty folder that no other user can enter. Its name cannot be foreseen, and a file in it that
 // is locked tells the living from the dead: one whose process was killed is removed by the next
-// Make() of the same user. One thread.
+// Make() of the same user in the same place. One thread.
 class ScratchFolder {
  public:
   // In TMPDIR, else in /tmp.
   static Result<ScratchFolder> Make();
+  // In a folder of the user's, under a name that `ls` does not show: for what gets its place there
+  // by a rename.
+  static Result<ScratchFolder> MakeIn(const std::string& within);
+  // What MakeIn(within) would remove first.
+  static void RemoveLeftOversIn(const std::string& within);
   ScratchFolder(ScratchFolder&& other) noexcept;
   ScratchFolder& operator=(ScratchFolder&&) = delete;
   ~ScratchFolder();  // removes it with what is in it
 
   const std::string& path() const { return path_; }
+  // It stays, with what is in it, and is no scratch folder any more.
+  void Keep();
 
  private:
+  static Result<ScratchFolder> MakeNamed(const std::string& start, const char* hint);
   explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;  // empty once moved away
   int lock_ = -1;

@@ -41,7 +41,9 @@ std::vector<CommandRow> ListCommands(const CLI::App& app) {
   std::vector<CommandRow> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     CommandRow row{command->get_name(), command->get_description(), {}};
-    for (const CLI::Option* option : command->get_options()) row.options.push_back(RowOf(*option));
+    for (const CLI::Option* option : command->get_options()) {
+      if (!option->get_group().empty()) row.options.push_back(RowOf(*option));
+    }
     commands.push_back(std::move(row));
   }
   return commands;

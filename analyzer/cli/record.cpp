@@ -26,6 +26,7 @@ struct RecordArguments {
   std::vector<std::string> settings;
   std::string device;
   std::optional<int64_t> steps;
+  std::string stores;
   bool digest = false;
   bool quiet = false;
 };
@@ -104,6 +105,7 @@ int RunRecord(const RecordArguments& arguments) {
   capture::CaptureOptions options;
   options.output = arguments.output;
   options.digest = arguments.digest;
+  options.stores = arguments.stores;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = CommandLine();
   options.stop_requested = [] { return Interrupted(); };
@@ -137,6 +139,9 @@ void AddRecord(CLI::App& app, int& exit_code) {
   command->add_option("--steps", arguments->steps, "Steps at most; 0: until the data ends");
   command->add_flag("--digest", arguments->digest,
                     "Hash every batch, to compare what two runs were given");
+  // For replays, which must leave nothing where the spec says.
+  command->add_option("--stores", arguments->stores, "A folder for caches and snapshots")
+      ->group("");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   command->callback([arguments, &exit_code] { exit_code = RunRecord(*arguments); });
 }

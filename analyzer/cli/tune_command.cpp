@@ -81,7 +81,14 @@ Result<Start> RecordFirst(const Spec& spec, const TuneArguments& arguments, Repl
     return Error{ErrorKind::kUsage, "a spec alone does not say what its stages cost",
                  arguments.input, "record it first, or give --mode both"};
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(auto outcome, bench->bench().Measure(spec, {0, false, &Interrupted}));
+  replay::RunWish wish{0, false, &Interrupted, {}};
+  bool said = false;
+  wish.tell = [&said](bool waiting) {
+    if (waiting && !std::exchange(said, true)) {
+      std::fprintf(stderr, "%s\n", replay::kWaitingForTurn);
+    }
+  };
+  STALLSCOPE_ASSIGN_OR_RETURN(auto outcome, bench->bench().Measure(spec, wish));
   if (outcome.stopped)
     return Error{ErrorKind::kRun, "stopped before the first run was done", "", ""};
   return Start{

@@ -24,6 +24,7 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
 std::vector<std::string> OptionNames(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // not shown
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;

@@ -139,6 +139,7 @@ Status Session::Prepare(std::function<Status()> on_first_batch) {
   options.batch_memory = spec_.transfer.pinned ? devices_->pinned() : nullptr;
   options.digest = options_.digest;
   options.ranges = RangesFor(spec_);
+  options.stores = options_.stores;
   STALLSCOPE_ASSIGN_OR_RETURN(pipeline_, pipeline::Pipeline::Build(spec_, options));
   trainer::TrainerOptions training;
   training.next = [this, first = std::move(on_first_batch)]() mutable {

@@ -23,7 +23,8 @@ namespace stallscope::capture {
 struct CaptureOptions {
   std::string output;  // the trace; empty: nothing is recorded
   bool digest = false;
-  std::string tool;                                           // "stallscope 0.1.0"
+  std::string stores;  // a folder for what caches and snapshots write; empty: where the spec says
+  std::string tool;    // "stallscope 0.1.0"
   std::vector<std::string> command_line;                      // for the trace
   std::function<void(const trainer::Progress&)> on_progress;  // after each step; may be empty
   // Asked 20 times a second by a thread of its own; true ends the run cleanly. May be empty.

@@ -38,12 +38,13 @@ struct GenerateProgress {
   int64_t done = 0;  // images
   int64_t images = 0;
 };
-// Called after each image, on the caller's thread. False stops: what was written goes away again.
+// Called after each image, on the caller's thread. False stops: what was written is removed.
 using OnProgress = std::function<bool(const GenerateProgress&)>;
 
-// The folder is made where there is none. One with a data set of ours and nothing else is written
-// anew; one with anything else in it is refused and left alone. After an error, nothing is left of
-// what was written.
+// The set is written beside its folder and moved there when it is whole (set_place.h). The folder
+// is made where there is none. A data set of ours with nothing else in its folder is replaced, and
+// stays where the new one fails or is stopped; a folder with other content is refused. After a kill
+// the next call for the same folder removes what was left beside it.
 Result<Manifest> Generate(const GenerateOptions& options, const OnProgress& on_progress = {});
 
 // The class of an image: every block of `classes` images holds each class once, in an order that

@@ -197,14 +197,12 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
     }
   }
   STALLSCOPE_RETURN_IF_ERROR(reader.CheckShapes(names, limits));
-  const Result<uint64_t> bytes = there.value().Size();
-  if (!bytes.ok()) return AsRunError(bytes.error());
+  const uint64_t bytes = there.value()->TotalBytes().value_or(0);
   const LibraryLock lock;
-  if (!ChunksFit(handles.images.get(), bytes.value()) ||
-      !ChunksFit(handles.labels.get(), bytes.value())) {
+  if (!ChunksFit(handles.images.get(), bytes) || !ChunksFit(handles.labels.get(), bytes)) {
     return Error{ErrorKind::kRun,
                  fmt::format("its chunks are made to unpack to far more than the file's {} bytes",
-                             bytes.value()),
+                             bytes),
                  path, "write it again with a chunk an image and one filter that packs"};
   }
   return reader;
@@ -292,8 +290,7 @@ Result<Hdf5ImageWriter> Hdf5ImageWriter::Create(const std::string& path, int64_t
   Hdf5File& handles = *file;
   Hdf5ImageWriter writer(std::move(file), path, {height, width, 3}, count);
   const LibraryLock lock;
-  handles.file =
-      Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), &H5Fclose);
+  handles.file = Handle(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), &H5Fclose);
   const hsize_t dims[4] = {static_cast<hsize_t>(count), static_cast<hsize_t>(height),
                            static_cast<hsize_t>(width), 3};
   const hsize_t chunk[4] = {1, dims[1], dims[2], 3};

@@ -62,6 +62,7 @@ class Hdf5ImageReader {
 // Writes such a file, one chunk an image. The same images give the same bytes: no time is stored.
 class Hdf5ImageWriter {
  public:
+  // A file that exists is an error.
   static Result<Hdf5ImageWriter> Create(const std::string& path, int64_t count, int64_t height,
                                         int64_t width);
   Hdf5ImageWriter(Hdf5ImageWriter&&) noexcept;

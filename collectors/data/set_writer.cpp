@@ -149,7 +149,29 @@ class FolderWriter final : public SetWriter {
   std::vector<ManifestFile> files_;
 };
 
+// What follows `start`, `least` or more digits behind it taken off; nothing where it has another
+// form.
+std::optional<std::string_view> AfterNumber(std::string_view name, std::string_view start,
+                                            size_t least) {
+  if (!name.starts_with(start)) return std::nullopt;
+  name.remove_prefix(start.size());
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  if (digits < least) return std::nullopt;
+  return name.substr(digits);
+}
+
 }  // namespace
+
+bool IsClassFolder(std::string_view name) { return AfterNumber(name, "class_", 4) == ""; }
+
+bool IsFileOfSet(std::string_view name) {
+  if (const auto image = AfterNumber(name, "class_", 4); image.has_value()) {
+    return AfterNumber(*image, "/img_", 8) == ".jpg";
+  }
+  const auto number = AfterNumber(name, "data-", 5);
+  const auto ending = AfterNumber(number.value_or(""), "-of-", 5);
+  return ending == ".tfrecord" || ending == ".csv" || ending == ".h5";
+}
 
 std::string ClassFolder(int label, int classes) {
   const int digits = std::max(4, static_cast<int>(std::to_string(classes - 1).size()));

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/base/result.h"
@@ -26,6 +27,10 @@ std::unique_ptr<SetWriter> MakeSetWriter(const GenerateOptions& options);
 // "class_0003": with as many digits as all classes need, so that the order of bytes is that of
 // the labels.
 std::string ClassFolder(int label, int classes);
+
+// Whether a folder or a file of a set can be called that.
+bool IsClassFolder(std::string_view name);
+bool IsFileOfSet(std::string_view name);
 
 }  // namespace stallscope::data
 

@@ -56,11 +56,15 @@ TfRecordWriter::~TfRecordWriter() = default;
 Result<TfRecordWriter> TfRecordWriter::Create(const std::string& path, Compression compression,
                                               FileOps& ops) {
   STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
+  return Into(std::move(file), compression);
+}
+
+Result<TfRecordWriter> TfRecordWriter::Into(OutputFile file, Compression compression) {
   std::unique_ptr<Deflater> deflater;
   if (compression != Compression::kNone) {
     deflater = std::make_unique<Deflater>();
     if (!deflater->Start(compression)) {
-      return Error{ErrorKind::kRun, "zlib cannot start: no memory", path, ""};
+      return Error{ErrorKind::kRun, "zlib cannot start: no memory", file.path(), ""};
     }
   }
   return TfRecordWriter(std::move(file), std::move(deflater));

@@ -21,11 +21,14 @@ class TfRecordWriter {
   static Result<TfRecordWriter> Create(const std::string& path,
                                        Compression compression = Compression::kNone,
                                        FileOps& ops = FileOps::Kernel());
+  // A file that others may replace by rules of their own.
+  static Result<TfRecordWriter> Into(OutputFile file, Compression compression = Compression::kNone);
   TfRecordWriter(TfRecordWriter&&) noexcept;
   TfRecordWriter& operator=(TfRecordWriter&&) noexcept;
   ~TfRecordWriter();
 
   Status Write(ByteView payload);
+  // Publishes the file; until the writer goes no other process can replace it.
   Status Finish();
   uint64_t records() const { return records_; }
 

@@ -21,11 +21,12 @@ bool HasWorkers(const Knob& knob) { return knob.automatic || knob.value > 1; }
 
 }  // namespace
 
-Builder::Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores,
+Builder::Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores, std::string stores,
                  StageContext& context)
     : graph_(graph),
       seed_(seed),
       cores_(cores),
+      stores_(std::move(stores)),
       context_(context),
       shared_(std::make_shared<ReaderShared>()) {
   shared_->spec = graph.source();
@@ -73,22 +74,35 @@ std::string Builder::StorePath(size_t node) const {
   return "";
 }
 
-size_t Builder::FirstNode() const {
+// By its key, so that a later run with the same stores finds it, and no other.
+std::string Builder::NewStorePath(size_t node) const {
+  std::string path = StorePath(node);
+  if (stores_.empty() || path.empty()) return path;
+  return stores_ + "/" + std::to_string(node) + "-" + StoreKey(node) + ".elements";
+}
+
+size_t Builder::FindSealed() {
   for (size_t node = graph_.nodes.size(); node-- > 1;) {
-    if (FileStoreIsSealed(StorePath(node), StoreKey(node))) return node;
+    for (const std::string& path : {StorePath(node), NewStorePath(node)}) {
+      if (path.empty()) continue;
+      sealed_ = OpenSealedStore(path, StoreKey(node), context_);
+      if (sealed_ == nullptr) continue;
+      sealed_path_ = path;
+      return node;
+    }
   }
   return 0;
 }
 
 Result<StagePtr> Builder::Build() {
-  const size_t first = FirstNode();
+  const size_t first = FindSealed();
   // What a store makes needless is named all the same: the reports show it as idle.
   for (size_t node = 0; node < first; ++node) {
     Define(graph_.nodes[node].stage.name, KindWord(graph_.nodes[node].stage), 1, true, 0);
   }
   if (first > 0) {
     context_.ledger.Note("'" + graph_.nodes[first].stage.name +
-                         "' has what an earlier run stored in " + StorePath(first));
+                         "' has what an earlier run stored in " + sealed_path_);
   }
   StagePtr last;
   for (size_t node = first; node < graph_.nodes.size(); ++node) {
@@ -313,9 +327,16 @@ Result<StagePtr> Builder::MakeStore(size_t node, StagePtr input) {
     store = MakeMemoryStore(context_);
     options.place = std::make_shared<const std::string>("cache '" + stage.name + "'");
   } else {
-    const std::string path = StorePath(node);
-    STALLSCOPE_ASSIGN_OR_RETURN(store, MakeFileStore(path, StoreKey(node), context_));
-    options.place = std::make_shared<const std::string>(path.empty() ? stage.name : path);
+    std::string path = sealed_path_;
+    if (input == nullptr) {  // it is what FindSealed() found
+      store = std::move(sealed_);
+    } else {
+      path = NewStorePath(node);
+      STALLSCOPE_ASSIGN_OR_RETURN(
+          store, MakeFileStore({path, StoreKey(node), stage.name + ".path"}, context_));
+    }
+    if (path.empty()) path = stage.name;
+    options.place = std::make_shared<const std::string>(std::move(path));
   }
   return StagePtr(std::make_unique<CacheStage>(std::move(input), std::move(store),
                                                std::move(options), context_));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/pipeline/element_store.h"
 #include "collectors/pipeline/graph.h"
 #include "collectors/pipeline/reader.h"
 #include "collectors/pipeline/runner.h"
@@ -16,8 +17,10 @@ namespace stallscope::pipeline {
 
 class Builder {
  public:
-  // `graph` is completed with the numbers of the maps on the device.
-  Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores, StageContext& context);
+  // `graph` is completed with the numbers of the maps on the device. `stores` is
+  // PipelineOptions::stores.
+  Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores, std::string stores,
+          StageContext& context);
 
   // The last stage; its threads run already.
   Result<StagePtr> Build();
@@ -46,17 +49,21 @@ class Builder {
   QueueId DefineInputLock(const std::string& name);
   // The ops of a node's pieces; all pieces but the last are defined as stages without a queue.
   Result<std::vector<MapPart>> MakeParts(const Node& node, uint32_t workers);
-  // Where the store of the last snapshot or cache that is complete begins; 0 where none is.
-  size_t FirstNode() const;
-  std::string StorePath(size_t node) const;
+  // The last snapshot or cache that is complete, which is then in sealed_; 0 where none is.
+  size_t FindSealed();
+  std::string StorePath(size_t node) const;     // as the spec names it; empty: it has no name
+  std::string NewStorePath(size_t node) const;  // where one is written
   std::string StoreKey(size_t node) const;
 
   Graph& graph_;
   const uint64_t seed_;
   const int64_t cores_;
+  const std::string stores_;
   StageContext& context_;
   std::shared_ptr<ReaderShared> shared_;
   StageId last_;
+  std::unique_ptr<ElementStore> sealed_;
+  std::string sealed_path_;
   std::vector<Tunable> tunables_;
 };
 

@@ -1,16 +1,17 @@
 #include "collectors/pipeline/element_store.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
+#include <array>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/file.h"
+#include "analyzer/base/folders.h"
 #include "collectors/data/origin.h"
 #include "collectors/data/tfrecord_reader.h"
 #include "collectors/data/tfrecord_writer.h"
@@ -54,7 +55,12 @@ class MemoryStore final : public ElementStore {
   bool sealed_ = false;
 };
 
-std::string Preamble(const std::string& key) { return "stallscope elements 1\n" + key; }
+// What the first record of a store begins with; the key follows.
+constexpr std::string_view kPreamble = "stallscope elements 1\n";
+constexpr uint64_t kLongestKey = 4096;
+constexpr int kTries = 3;
+constexpr int kLooks = 40;
+constexpr useconds_t kLookEveryUs = 50'000;
 
 // The error, with what can be done about a file of ours.
 Error FileTrouble(Error error, const std::string& path) {
@@ -63,26 +69,92 @@ Error FileTrouble(Error error, const std::string& path) {
   return error;
 }
 
+bool IsRegular(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+}
+
+// The key of the store in the file; nothing where it is no store of ours.
+std::optional<std::string> KeyIn(const InputFile& file) {
+  std::array<uint8_t, 12> header{};
+  const auto got = file.ReadAt(0, header.data(), header.size());
+  uint64_t length = 0;
+  std::memcpy(&length, header.data(), sizeof length);
+  if (!got.ok() || got.value() < header.size() || !data::TfRecordReader::LooksLikeRecord(header) ||
+      length < kPreamble.size() || length > kPreamble.size() + kLongestKey) {
+    return std::nullopt;
+  }
+  std::string text(length, '\0');
+  const auto read = file.ReadAt(header.size(), text.data(), text.size());
+  if (!read.ok() || read.value() < text.size() || !text.starts_with(kPreamble)) {
+    return std::nullopt;
+  }
+  return text.substr(kPreamble.size());
+}
+
+// What stands in the way of a new store; nothing may where it is no store.
+Status CheckReplaceable(const StoreFile& file) {
+  struct stat about {};
+  if (lstat(file.path.c_str(), &about) != 0) return {};  // or OutputFile says why not
+  if (IsRegular(file.path)) {
+    auto there = InputFile::Open(file.path);
+    if (!there.ok()) return FileTrouble(std::move(there).error(), file.path);
+    if (KeyIn(there.value()).has_value()) return {};
+  }
+  return Error{ErrorKind::kUsage, "not a store of elements, and never replaced", file.path,
+               "set " + file.field + " to an unused name, or remove what is there"};
+}
+
+// Another run that has just sealed a store of this name holds it for a moment more.
+template <class Attempt>
+auto WhenFree(const std::string& path, Attempt attempt) {
+  auto done = attempt();
+  for (int tries = 1; tries < kTries && !done.ok(); ++tries) {
+    for (int look = 0; look < kLooks && HasWriter(path); ++look) usleep(kLookEveryUs);
+    done = attempt();
+  }
+  return done;
+}
+
+// A file from its begin, whatever becomes of its name.
+class OpenFileSource final : public data::ByteSource {
+ public:
+  OpenFileSource(std::shared_ptr<const InputFile> file, uint64_t size)
+      : ByteSource(file->path()), file_(std::move(file)), size_(size) {}
+  Result<size_t> Read(uint8_t* into, size_t size) override {
+    STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(offset_, into, size));
+    offset_ += got;
+    return got;
+  }
+  std::optional<uint64_t> TotalBytes() const override { return size_; }
+
+ private:
+  const std::shared_ptr<const InputFile> file_;
+  const uint64_t size_;
+  uint64_t offset_ = 0;
+};
+
 class FileStore final : public ElementStore {
  public:
-  FileStore(std::string path, std::string key, bool scratch, StageContext& context)
-      : path_(std::move(path)), key_(std::move(key)), scratch_(scratch), context_(context) {}
-  ~FileStore() override {
-    if (scratch_ || !sealed_) unlink(Partial().c_str());
-    if (scratch_) unlink(path_.c_str());
+  FileStore(StoreFile file, std::optional<ScratchFolder> scratch, StageContext& context)
+      : file_(std::move(file)), scratch_(std::move(scratch)), context_(context) {}
+
+  // False: it has to be written.
+  bool OpenSealed() {
+    if (!IsRegular(file_.path) || !OpenToRead().ok()) return false;
+    sealed_ = true;
+    bytes_ = size_;
+    return Rewind().ok();
   }
 
-  Status Open() {
-    if (!scratch_ && FileStoreIsSealed(path_, key_)) {
-      sealed_ = true;
-      std::error_code ignored;
-      bytes_ = fs::file_size(path_, ignored);
-      return Rewind();
-    }
-    auto writer = data::TfRecordWriter::Create(Partial());
-    if (!writer.ok()) return data::AsRunError(std::move(writer).error());
-    writer_ = std::make_unique<data::TfRecordWriter>(std::move(writer).value());
-    return Write(data::AsBytes(Preamble(key_)));
+  Status Create() {
+    STALLSCOPE_RETURN_IF_ERROR(CheckReplaceable(file_));
+    auto output =
+        WhenFree(file_.path, [&] { return OutputFile::Create(file_.path, Over::kOwnInput); });
+    if (!output.ok()) return data::AsRunError(std::move(output).error());
+    STALLSCOPE_ASSIGN_OR_RETURN(auto writer, data::TfRecordWriter::Into(std::move(output).value()));
+    writer_ = std::make_unique<data::TfRecordWriter>(std::move(writer));
+    return Write(data::AsBytes(std::string(kPreamble) + file_.key));
   }
 
   Status Add(const Element& element) override {
@@ -92,71 +164,67 @@ class FileStore final : public ElementStore {
   }
 
   Status Seal() override {
-    Status finished = writer_->Finish();
+    STALLSCOPE_RETURN_IF_ERROR(CheckReplaceable(file_));
+    Status finished = WhenFree(file_.path, [&] { return writer_->Finish(); });
     if (!finished.ok()) return data::AsRunError(std::move(finished).error());
+    // While the writer lives, nobody else can give the name to another file.
+    STALLSCOPE_RETURN_IF_ERROR(OpenToRead());
     writer_.reset();
-    if (std::rename(Partial().c_str(), path_.c_str()) != 0) {
-      return Error{ErrorKind::kRun, std::string("cannot rename the file: ") + std::strerror(errno),
-                   path_, "check the folder"};
-    }
     sealed_ = true;
     return {};
   }
   bool sealed() const override { return sealed_; }
 
   Status Rewind() override {
-    auto reader = data::TfRecordReader::Open(path_);
-    if (!reader.ok()) return FileTrouble(std::move(reader).error(), path_);
+    auto reader = data::TfRecordReader::Over(std::make_unique<OpenFileSource>(opened_, size_));
+    if (!reader.ok()) return FileTrouble(std::move(reader).error(), file_.path);
     reader_ = std::make_unique<data::TfRecordReader>(std::move(reader).value());
     auto preamble = reader_->Next();
-    if (!preamble.ok()) return FileTrouble(std::move(preamble).error(), path_);
+    if (!preamble.ok()) return FileTrouble(std::move(preamble).error(), file_.path);
     return {};
   }
 
   Result<std::optional<Element>> Next() override {
     auto record = reader_->Next();
-    if (!record.ok()) return FileTrouble(std::move(record).error(), path_);
+    if (!record.ok()) return FileTrouble(std::move(record).error(), file_.path);
     if (!record.value().has_value()) return std::optional<Element>();
     auto element = DecodeElement(record.value()->payload, context_);
     if (!element.ok()) {
       return data::Locate(std::move(element).error(),
-                          {path_, record.value()->offset, record.value()->index});
+                          {file_.path, record.value()->offset, record.value()->index});
     }
     return std::optional<Element>(std::move(element).value());
   }
   uint64_t bytes() const override { return bytes_; }
 
  private:
-  std::string Partial() const { return path_ + ".partial"; }
+  Status OpenToRead() {
+    auto opened = InputFile::Open(file_.path);
+    if (!opened.ok()) return FileTrouble(std::move(opened).error(), file_.path);
+    if (KeyIn(opened.value()) != file_.key) {
+      return Error{ErrorKind::kRun, "another program has replaced the file", file_.path,
+                   "set " + file_.field + " to a name that nothing else uses"};
+    }
+    STALLSCOPE_ASSIGN_OR_RETURN(size_, opened.value().Size());
+    opened_ = std::make_shared<const InputFile>(std::move(opened).value());
+    return {};
+  }
   Status Write(data::ByteView bytes) {
     Status written = writer_->Write(bytes);
     return written.ok() ? Status() : Status(data::AsRunError(std::move(written).error()));
   }
 
-  const std::string path_;
-  const std::string key_;
-  const bool scratch_;
+  const StoreFile file_;
+  const std::optional<ScratchFolder> scratch_;  // goes after what is open in it
   StageContext& context_;
   std::unique_ptr<data::TfRecordWriter> writer_;
+  std::shared_ptr<const InputFile> opened_;
+  uint64_t size_ = 0;
   std::unique_ptr<data::TfRecordReader> reader_;
   data::Buffer record_;
   uint64_t bytes_ = 0;
   bool sealed_ = false;
 };
-
-Result<std::string> ScratchPath() {
-  const char* const folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") +
-                     "/stallscope-cache-XXXXXX";
-  const int fd = mkstemp(path.data());
-  if (fd < 0) {
-    return Error{ErrorKind::kRun,
-                 std::string("cannot make a scratch file: ") + std::strerror(errno), path,
-                 "set TMPDIR to a folder with room, or give the cache a path"};
-  }
-  close(fd);
-  return path;
-}
 
 }  // namespace
 
@@ -164,32 +232,30 @@ std::unique_ptr<ElementStore> MakeMemoryStore(StageContext& context) {
   return std::make_unique<MemoryStore>(context);
 }
 
-Result<std::unique_ptr<ElementStore>> MakeFileStore(const std::string& path, const std::string& key,
-                                                    StageContext& context) {
-  const bool scratch = path.empty();
-  std::string name = path;
-  if (scratch) {
-    STALLSCOPE_ASSIGN_OR_RETURN(name, ScratchPath());
-  } else if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
+Result<std::unique_ptr<ElementStore>> MakeFileStore(const StoreFile& file, StageContext& context) {
+  StoreFile named = file;
+  std::optional<ScratchFolder> scratch;
+  if (named.path.empty()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
+    named.path = made.path() + "/elements";
+    scratch.emplace(std::move(made));
+  } else if (const fs::path folder = fs::path(named.path).parent_path(); !folder.empty()) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) {
       return Error{ErrorKind::kRun, "cannot make the folder: " + error.message(), folder.string(),
-                   "check the path and its permissions"};
+                   "check " + named.field + " and the permissions"};
     }
   }
-  auto store = std::make_unique<FileStore>(std::move(name), key, scratch, context);
-  STALLSCOPE_RETURN_IF_ERROR(store->Open());
+  auto store = std::make_unique<FileStore>(std::move(named), std::move(scratch), context);
+  STALLSCOPE_RETURN_IF_ERROR(store->Create());
   return std::unique_ptr<ElementStore>(std::move(store));
 }
 
-bool FileStoreIsSealed(const std::string& path, const std::string& key) {
-  if (path.empty()) return false;
-  auto reader = data::TfRecordReader::Open(path);
-  if (!reader.ok()) return false;
-  auto preamble = reader.value().Next();
-  return preamble.ok() && preamble.value().has_value() &&
-         data::AsText(preamble.value()->payload) == Preamble(key);
+std::unique_ptr<ElementStore> OpenSealedStore(const std::string& path, const std::string& key,
+                                              StageContext& context) {
+  auto store = std::make_unique<FileStore>(StoreFile{path, key, ""}, std::nullopt, context);
+  return store->OpenSealed() ? std::move(store) : nullptr;
 }
 
 }  // namespace stallscope::pipeline

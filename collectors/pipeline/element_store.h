@@ -5,7 +5,9 @@
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_STORE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_STORE_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "collectors/pipeline/stage.h"
@@ -27,13 +29,22 @@ class ElementStore {
 
 std::unique_ptr<ElementStore> MakeMemoryStore(StageContext& context);
 
-// In the file `path`, whose elements are worth something to a run with the same `key` only. A file
-// of that key which was sealed is read at once; another one is written anew. Until it is sealed it
-// has another name. With an empty path the file is a scratch file that nobody else sees.
-Result<std::unique_ptr<ElementStore>> MakeFileStore(const std::string& path, const std::string& key,
-                                                    StageContext& context);
-// Whether MakeFileStore would find a sealed file of that key.
-bool FileStoreIsSealed(const std::string& path, const std::string& key);
+// A new store in a file that is worth something to runs with the same `key` only. It has no name
+// until it is sealed; then it takes the place of an older store of ours, whose mode and owner it
+// keeps. Runs that fill one path at once do not disturb each other: each reads the file that it has
+// written, whatever becomes of the name, and the one that is sealed last keeps the name. A lock
+// that refuses the second run was rejected: it would fail a run whose result is the same. With an
+// empty path the file lies in a scratch folder that goes with the store.
+struct StoreFile {
+  std::string path;
+  std::string key;
+  std::string field;  // of the spec, that names the path: for errors
+};
+// kUsage where the path is there and no store of ours: it is left as it is.
+Result<std::unique_ptr<ElementStore>> MakeFileStore(const StoreFile& file, StageContext& context);
+// The store that was sealed in the file with that key; null where there is none. Writes nothing.
+std::unique_ptr<ElementStore> OpenSealedStore(const std::string& path, const std::string& key,
+                                              StageContext& context);
 
 }  // namespace stallscope::pipeline
 

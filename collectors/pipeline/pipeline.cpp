@@ -53,7 +53,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::BuildParts(const Spec& spec,
   const int64_t cores = spec.budget.cores > 0
                             ? spec.budget.cores
                             : std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  Builder builder(parts->graph, std::move(files), context.seed, cores, context);
+  Builder builder(parts->graph, std::move(files), context.seed, cores, options.stores, context);
   STALLSCOPE_ASSIGN_OR_RETURN(parts->last, builder.Build());
   std::vector<Tunable> tunables = builder.TakeTunables();
   if (!tunables.empty()) {

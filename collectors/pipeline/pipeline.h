@@ -46,6 +46,9 @@ struct PipelineOptions {
   data::BufferMemory* batch_memory = nullptr;
   bool digest = false;
   StageRanges ranges;  // around the work of maps and batches
+  // A folder for what caches and snapshots write. Where the spec says is then only read, and only
+  // what is complete and of this very data and prefix. Empty: where the spec says.
+  std::string stores;
 };
 
 struct PipelineStats {

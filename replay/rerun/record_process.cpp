@@ -83,6 +83,10 @@ Status Judge(int status, const RecordProcess& process) {
 Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested) {
   std::vector<std::string> words = {process.program, "record", process.spec, "-o",
                                     process.trace,   "--quiet"};
+  if (!process.stores.empty()) {
+    words.emplace_back("--stores");
+    words.push_back(process.stores);
+  }
   if (process.digest) words.emplace_back("--digest");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

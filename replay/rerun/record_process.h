@@ -16,6 +16,7 @@ struct RecordProcess {
   std::string trace;   // the file
   std::string errors;  // the file for what the child says on stderr
   bool digest = false;
+  std::string stores;  // a folder for what caches and snapshots write; empty: where the spec says
 };
 
 // Runs it to its end. True: it was stopped, asked politely, because `stop_requested` (20 times a

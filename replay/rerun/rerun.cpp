@@ -12,7 +12,6 @@
 #include "collectors/capture/data_files.h"
 #include "replay/rerun/core_limit.h"
 #include "replay/rerun/record_process.h"
-#include "replay/rerun/stores.h"
 
 namespace stallscope::replay {
 namespace {
@@ -43,6 +42,7 @@ Result<bool> RunHere(const Spec& spec, const RerunOptions& options, const RunFil
   capture::CaptureOptions capture;
   capture.output = files.trace();
   capture.digest = options.digest;
+  capture.stores = options.scratch;
   capture.tool = "stallscope replay";
   capture.stop_requested = options.stop_requested;
   STALLSCOPE_ASSIGN_OR_RETURN(const auto done, capture::Capture(spec, capture));
@@ -51,14 +51,14 @@ Result<bool> RunHere(const Spec& spec, const RerunOptions& options, const RunFil
 
 Result<bool> RunApart(const Spec& spec, const RerunOptions& options, const RunFiles& files) {
   STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(files.spec(), WriteSpec(spec)));
-  return Run({options.program, files.spec(), files.trace(), files.errors(), options.digest},
+  return Run({options.program, files.spec(), files.trace(), files.errors(), options.digest,
+              options.scratch},
              options.stop_requested);
 }
 
 }  // namespace
 
-Result<Rerun> RunSpec(const Spec& wanted, const RerunOptions& options) {
-  const Spec spec = WithStoresIn(wanted, options.scratch);
+Result<Rerun> RunSpec(const Spec& spec, const RerunOptions& options) {
   if (options.page_cache != PageCache::kAsItIs) {
     STALLSCOPE_ASSIGN_OR_RETURN(const auto data, capture::FindDataFiles(spec));
     STALLSCOPE_RETURN_IF_ERROR(PreparePageCache(data.paths, options.page_cache));

@@ -21,8 +21,8 @@ namespace stallscope::replay {
 
 struct RerunOptions {
   std::string program;  // the program `stallscope`; empty: runs in this process
-  // An existing folder for the spec and the trace, which are removed again, and for what the spec
-  // stores, which the next run reads.
+  // An existing folder for the spec and the trace, which are removed again, and for all that caches
+  // and snapshots write, which the next run reads. What the spec names is only read.
   std::string scratch;
   bool digest = false;
   int cores = 0;  // that the run may use, of those that this process may; 0: all

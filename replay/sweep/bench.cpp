@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "analyzer/base/clock.h"
+#include "analyzer/base/units.h"
 #include "analyzer/findings/findings.h"
 #include "replay/sweep/host_turn.h"
 
@@ -26,14 +28,28 @@ Result<Outcome> OutcomeOf(Rerun rerun) {
 }
 
 Result<Outcome> LiveBench::Measure(const Spec& spec, const RunWish& wish) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto turn, HostTurn::Await(wish.stop_requested));
+  bool waiting = false;
+  int64_t told_ns = 0;
+  const auto look = [&] {
+    const int64_t now = MonotonicNs();
+    if (wish.tell && now - told_ns >= kNsPerSecond) {
+      told_ns = now;
+      wish.tell(waiting);
+    }
+    return wish.stop_requested && wish.stop_requested();
+  };
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto turn,
+                              HostTurn::Await(look, [&waiting] { waiting = true; }));
+  waiting = false;
   Outcome stopped;
   stopped.stopped = true;
   if (!turn.has_value()) return stopped;
   RerunOptions options = options_;
   options.cores = wish.cores;
   options.digest = wish.digest;
-  options.stop_requested = wish.stop_requested;
+  // A run in this process asks from a thread of its own.
+  options.stop_requested = look;
+  if (options.program.empty()) options.stop_requested = wish.stop_requested;
   STALLSCOPE_ASSIGN_OR_RETURN(Rerun rerun, RunSpec(spec, options));
   if (rerun.stopped) return stopped;
   return OutcomeOf(std::move(rerun));

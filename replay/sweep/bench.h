@@ -27,7 +27,13 @@ struct RunWish {
   int cores = 0;  // 0: all
   bool digest = false;
   std::function<bool()> stop_requested;  // asked 20 times a second, while waiting too; may be empty
+  // Once a second by the calling thread: whether another measurement on this host has to end first,
+  // or the run goes on. May be empty.
+  std::function<void(bool waiting)> tell;
 };
+
+inline constexpr const char* kWaitingForTurn =
+    "waiting for another measurement on this host to end";
 
 // One thread.
 class Bench {

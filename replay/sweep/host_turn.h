@@ -1,4 +1,4 @@
-// One measurement at a time on a host: runs that share cores measure each other.
+// One measurement of a user at a time on a host: runs that share cores measure each other.
 #ifndef STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_
 #define STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_
 
@@ -9,12 +9,15 @@
 
 namespace stallscope::replay {
 
-// While it lives, no other process on this host has one. One thread.
+// While it lives, no other process of this user on this host has one. The lock is a file in
+// XDG_RUNTIME_DIR, else in the user's state folder, and nobody else can open it. One for all users
+// in /tmp was rejected: anybody could hold it forever. One thread.
 class HostTurn {
  public:
-  // Waits for it, and asks 20 times a second whether to give up, which gives nothing. The question
-  // may be empty.
-  static Result<std::optional<HostTurn>> Await(const std::function<bool()>& stop_requested);
+  // Waits for it, and asks 20 times a second whether to give up, which gives nothing. `must_wait`
+  // is called once before a wait. Both may be empty.
+  static Result<std::optional<HostTurn>> Await(const std::function<bool()>& stop_requested,
+                                               const std::function<void()>& must_wait = {});
   HostTurn(HostTurn&& other) noexcept;
   HostTurn& operator=(HostTurn&&) = delete;
   ~HostTurn();

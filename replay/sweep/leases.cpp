@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "analyzer/base/file.h"
 #include "analyzer/base/units.h"
@@ -40,6 +42,22 @@ std::string TextOf(const LeaseOwner& owner) {
          "\n";
 }
 
+// Without a host where the text is no lease.
+LeaseOwner OwnerIn(const std::string& text) {
+  LeaseOwner owner;
+  std::istringstream fields(text);
+  fields >> owner.host >> owner.process >> owner.started;
+  return fields ? owner : LeaseOwner{};
+}
+
+// As the sweep sees it: it cannot go on, whatever the user gave it was fine.
+Error Unusable(Error error) {
+  error.kind = ErrorKind::kRun;
+  error.what = "the sweep's leases cannot be kept: " + error.what;
+  if (error.hint.empty()) error.hint = "remove it, or choose another folder for the sweep file";
+  return error;
+}
+
 int64_t ModifiedSeconds(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 ? info.st_mtim.tv_sec : 0;
@@ -61,28 +79,31 @@ Leases::Leases(std::string folder, LeaseOwner owner)
 
 std::string Leases::PathOf(const std::string& name) const { return folder_ + "/" + name + kSuffix; }
 
-bool Leases::OwnerLives(const std::string& path) const {
-  const auto text = ReadWholeFile(path, kLongestFile);
-  if (!text.ok()) return false;
-  LeaseOwner owner;
-  std::istringstream fields(text.value());
-  fields >> owner.host >> owner.process >> owner.started;
+Result<bool> Leases::OwnerLives(const std::string& path) const {
+  struct stat about {};
+  if (lstat(path.c_str(), &about) != 0 && errno == ENOENT) return false;
+  auto text = ReadWholeFile(path, kLongestFile);
+  if (!text.ok()) return Unusable(std::move(text).error());
+  const LeaseOwner owner = OwnerIn(text.value());
   // One that was cut off is nobody's.
-  if (!fields || owner == owner_) return false;
+  if (owner.host.empty() || owner == owner_) return false;
   if (owner.host == owner_.host) {
     const uint64_t started = StartOf(owner.process);
     return started != 0 && started == owner.started;
   }
   const std::string now = folder_ + "/" + kNow;
-  if (!WriteFileAtomically(now, "", Over::kOwnInput).ok()) return true;
+  Status touched = WriteFileAtomically(now, "", Over::kOwnInput);
+  if (!touched.ok()) return Unusable(std::move(touched).error());
   return ModifiedSeconds(now) - ModifiedSeconds(path) < kLeaseSeconds;
 }
 
 Result<bool> Leases::Take(const std::string& name) {
   if (mine_.contains(name)) return true;
   const std::string path = PathOf(name);
-  if (OwnerLives(path)) return false;
-  STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(path, TextOf(owner_), Over::kOwnInput));
+  STALLSCOPE_ASSIGN_OR_RETURN(const bool lives, OwnerLives(path));
+  if (lives) return false;
+  Status written = WriteFileAtomically(path, TextOf(owner_), Over::kOwnInput);
+  if (!written.ok()) return Unusable(std::move(written).error());
   mine_.insert(name);
   return true;
 }
@@ -97,16 +118,34 @@ void Leases::DropAll() {
   while (!mine_.empty()) Drop(std::string(*mine_.begin()));
 }
 
-bool Leases::IsTaken(const std::string& name) const {
-  return !mine_.contains(name) && OwnerLives(PathOf(name));
+Result<bool> Leases::IsTaken(const std::string& name) const {
+  if (mine_.contains(name)) return false;
+  return OwnerLives(PathOf(name));
 }
 
-bool Leases::AnyTaken() const {
+void Leases::RemoveFolder() const {
+  std::vector<std::string> ours;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, failed)) {
-    if (entry.path().extension() == kSuffix && OwnerLives(entry.path())) return true;
+  for (std::filesystem::directory_iterator at(folder_, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    const std::string path = at->path().string();
+    const std::string name = at->path().filename().string();
+    struct stat about {};
+    if (lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+    if (name == kNow || name == kSweepLock) {
+      if (about.st_size == 0) ours.push_back(path);
+      continue;
+    }
+    if (!name.ends_with(kSuffix)) continue;
+    const auto text = ReadWholeFile(path, kLongestFile);
+    if (!text.ok() || TextOf(OwnerIn(text.value())) != text.value()) continue;
+    const auto lives = OwnerLives(path);
+    if (!lives.ok() || lives.value()) return;
+    ours.push_back(path);
   }
-  return false;
+  if (failed) return;
+  for (const std::string& path : ours) unlink(path.c_str());
+  rmdir(folder_.c_str());
 }
 
 void Leases::Refresh() {

@@ -4,7 +4,8 @@
 // A lease is a file that names its owner. One whose owner is gone is free again: on this host the
 // owner's process is looked up, on another one the owner must have touched its lease within
 // kLeaseSeconds, by the clock of the file system. Every call but Refresh must be made under the
-// sweep file's lock. One thread at a time.
+// sweep file's lock. An error is one of the folder: no lease can be read or written there. One
+// thread at a time.
 #ifndef STALLSCOPE_REPLAY_SWEEP_LEASES_H_
 #define STALLSCOPE_REPLAY_SWEEP_LEASES_H_
 
@@ -17,6 +18,8 @@
 namespace stallscope::replay {
 
 constexpr int64_t kLeaseSeconds = 60;
+// The file in the folder whose lock is the sweep file's. It is empty.
+constexpr const char* kSweepLock = "lock";
 
 struct LeaseOwner {
   std::string host;
@@ -37,14 +40,16 @@ class Leases {
   void DropAll();
   bool IsMine(const std::string& name) const { return mine_.contains(name); }
   // Somebody else has it, and lives.
-  bool IsTaken(const std::string& name) const;
-  bool AnyTaken() const;
+  Result<bool> IsTaken(const std::string& name) const;
+  // Removes the folder with the leases of owners that are gone, unless somebody else lives. What
+  // else is in it stays, and then so does the folder. DropAll() comes first.
+  void RemoveFolder() const;
   // Tells other hosts that this process lives: every few seconds.
   void Refresh();
 
  private:
   std::string PathOf(const std::string& name) const;
-  bool OwnerLives(const std::string& path) const;
+  Result<bool> OwnerLives(const std::string& path) const;
 
   std::string folder_;
   LeaseOwner owner_;

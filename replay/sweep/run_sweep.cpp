@@ -19,6 +19,8 @@ constexpr int64_t kRefreshEveryNs = 5 * kNsPerSecond;
 // Of predictions between two writes of the file, at least.
 constexpr size_t kChunk = 64;
 constexpr double kProbeSeconds = 3;
+constexpr const char* kProbes = "probe runs";
+constexpr const char* kRuns = "runs";
 // With fewer a run is mostly warm-up.
 constexpr int64_t kFewestProbeSteps = 16;
 
@@ -45,15 +47,16 @@ class Worker {
  private:
   bool Stopped() const { return work_.stop_requested && work_.stop_requested(); }
   Result<Task> Next();
-  Task PickPredictions(const Sweep& sweep, Leases& leases);
-  Task PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
-               bool (*needed)(const Sweep&, const Point&));
+  Result<Task> PickPredictions(const Sweep& sweep, Leases& leases);
+  Result<Task> PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+                       bool (*needed)(const Sweep&, const Point&));
+  Result<Task> Pick(const Sweep& sweep, Leases& leases);
   Status Do(Task task);
   Status Predict(Task task);
   void Probe(Point& point);
   void Run(Point& point);
   Spec ProbeSpec(Spec spec) const;
-  RunWish Wish(const Point& point, bool digest);
+  RunWish Wish(const Point& point, bool digest, const char* doing);
   void Tell(const char* doing, const std::string& now);
   Status Store(Task task, bool keep_lease);
 
@@ -64,7 +67,7 @@ class Worker {
   int64_t refreshed_ns_ = 0;
 };
 
-Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
+Result<Task> Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
   const size_t all = Configurations(sweep);
   const size_t size = ChunkSize(all);
   Task task;
@@ -75,8 +78,8 @@ Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
     }
     if (open.empty()) continue;
     const std::string lease = ChunkLease(chunk);
-    const auto taken = leases.Take(lease);
-    if (!taken.ok() || !taken.value()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const bool taken, leases.Take(lease));
+    if (!taken) {
       task.others_work = true;
       continue;
     }
@@ -89,8 +92,8 @@ Task Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
 }
 
 // The configuration with the fewest runs, so that repeats are interleaved.
-Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
-                     bool (*needed)(const Sweep&, const Point&)) {
+Result<Task> Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+                             bool (*needed)(const Sweep&, const Point&)) {
   std::vector<size_t> open;
   for (size_t i = 0; i < Configurations(sweep); ++i) {
     if (needed(sweep, ConfigurationAt(sweep, i))) open.push_back(i);
@@ -101,8 +104,8 @@ Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
   Task task;
   for (const size_t index : open) {
     const std::string lease = PointLease(index);
-    const auto taken = leases.Take(lease);
-    if (!taken.ok() || !taken.value()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const bool taken, leases.Take(lease));
+    if (!taken) {
       task.others_work = true;
       continue;
     }
@@ -114,19 +117,24 @@ Task Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
   return task;
 }
 
+// A run beside a simulation would be measured too slow, so one kind of work ends before the next
+// begins.
+Result<Task> Worker::Pick(const Sweep& sweep, Leases& leases) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Task task, PickPredictions(sweep, leases));
+  if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
+    STALLSCOPE_ASSIGN_OR_RETURN(task, PickOne(sweep, leases, Task::Kind::kProbe, &NeedsProbe));
+  }
+  if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
+    STALLSCOPE_ASSIGN_OR_RETURN(task, PickOne(sweep, leases, Task::Kind::kRun, &NeedsRun));
+  }
+  for (const size_t index : task.indices) task.points.push_back(ConfigurationAt(sweep, index));
+  return task;
+}
+
 Result<Task> Worker::Next() {
-  Task task;
+  Result<Task> task = Task{};
   STALLSCOPE_ASSIGN_OR_RETURN(last_, file_.Update([&](Sweep& sweep, Leases& leases) {
-    // A run beside a simulation would be measured too slow, so one kind of work ends before the
-    // next begins.
-    task = PickPredictions(sweep, leases);
-    if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
-      task = PickOne(sweep, leases, Task::Kind::kProbe, &NeedsProbe);
-    }
-    if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
-      task = PickOne(sweep, leases, Task::Kind::kRun, &NeedsRun);
-    }
-    for (const size_t index : task.indices) task.points.push_back(ConfigurationAt(sweep, index));
+    task = Pick(sweep, leases);
     return false;
   }));
   return task;
@@ -172,8 +180,11 @@ Status Worker::Predict(Task task) {
   return {};
 }
 
-RunWish Worker::Wish(const Point& point, bool digest) {
-  RunWish wish{point.cores, digest, {}};
+RunWish Worker::Wish(const Point& point, bool digest, const char* doing) {
+  RunWish wish{point.cores, digest, {}, {}};
+  wish.tell = [this, doing, name = NameOf(point)](bool waiting) {
+    Tell(doing, waiting ? kWaitingForTurn : name);
+  };
   wish.stop_requested = [this] {
     const int64_t now = MonotonicNs();
     if (now - refreshed_ns_ > kRefreshEveryNs) {
@@ -201,7 +212,7 @@ void Worker::Probe(Point& point) {
   // Another probe may tell this one too.
   Price price = work_.predictor->Predict(spec.value(), point.cores);
   if (!price.rate.has_value()) {
-    auto outcome = work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false));
+    auto outcome = work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, kProbes));
     if (outcome.ok() && outcome.value().stopped) {
       stopped_in_run_ = true;
       return;
@@ -225,7 +236,7 @@ void Worker::Run(Point& point) {
     return;
   }
   const bool digest = point.digest.empty();
-  auto outcome = work_.bench->Measure(spec.value(), Wish(point, digest));
+  auto outcome = work_.bench->Measure(spec.value(), Wish(point, digest, kRuns));
   if (!outcome.ok()) {
     point.error = outcome.error().Line();
     return;
@@ -243,7 +254,7 @@ Status Worker::Do(Task task) {
   if (task.kind == Task::Kind::kPredict) return Predict(std::move(task));
   Point& point = task.points.front();
   const bool probe = task.kind == Task::Kind::kProbe;
-  Tell(probe ? "probe runs" : "runs", NameOf(point));
+  Tell(probe ? kProbes : kRuns, NameOf(point));
   if (probe) {
     Probe(point);
   } else {
@@ -251,7 +262,7 @@ Status Worker::Do(Task task) {
   }
   if (stopped_in_run_) return {};
   STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), !probe));
-  Tell(probe ? "probe runs" : "runs", "");
+  Tell(probe ? kProbes : kRuns, "");
   return {};
 }
 

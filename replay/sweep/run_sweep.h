@@ -25,7 +25,7 @@ struct SweepProgress {
   const char* doing = "";  // "predictions", "probe runs", "runs"
   size_t done = 0;
   size_t total = 0;
-  std::string now;  // the configuration that is run; empty for predictions
+  std::string now;  // the configuration that is run, or kWaitingForTurn; empty for predictions
 };
 
 struct SweepWork {

@@ -25,7 +25,7 @@ constexpr int kLooksForPlan = 20 * 120;
 class FileLock {
  public:
   static Result<FileLock> Take(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) return Failed(path);
     FileLock lock(fd);
     struct flock whole {};
@@ -93,11 +93,10 @@ SweepFile::SweepFile(SweepFile&&) noexcept = default;
 
 SweepFile::~SweepFile() {
   if (leases_ == nullptr) return;
-  const auto lock = FileLock::Take(folder_ + "/lock");
+  const auto lock = FileLock::Take(folder_ + "/" + kSweepLock);
   if (!lock.ok()) return;
   leases_->DropAll();
-  std::error_code ignored;
-  if (!leases_->AnyTaken()) std::filesystem::remove_all(folder_, ignored);
+  leases_->RemoveFolder();
 }
 
 Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& planned) {
@@ -110,7 +109,8 @@ Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& 
   }
   file.leases_ = std::make_unique<Leases>(file.folder_, ThisProcess());
   {
-    STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(file.folder_ + "/lock"));
+    STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock,
+                                FileLock::Take(file.folder_ + "/" + kSweepLock));
     // Tells the others that somebody is here.
     STALLSCOPE_ASSIGN_OR_RETURN(const bool alone,
                                 file.leases_->Take("rank-" + std::to_string(options.job.rank)));
@@ -151,7 +151,7 @@ Status SweepFile::AwaitPlan() {
 }
 
 Result<Sweep> SweepFile::Update(const std::function<bool(Sweep&, Leases&)>& change) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder_ + "/lock"));
+  STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder_ + "/" + kSweepLock));
   STALLSCOPE_ASSIGN_OR_RETURN(Sweep sweep, ReadSweepFile(options_.path));
   if (change(sweep, *leases_)) {
     STALLSCOPE_RETURN_IF_ERROR(

@@ -4,7 +4,8 @@
 // by a rename after a sync. So any number of processes may work on one file, and a kill loses what
 // they were just doing and nothing else. A journal beside it was rejected: the file that a user
 // looks at would then be the old one until somebody merges. While it is worked on, a folder
-// `<file>.leases` lies beside it; the last one who leaves removes it. One thread at a time.
+// `<file>.leases` lies beside it; the last one who leaves removes it, unless there is something in
+// it that no sweep put there. One thread at a time.
 #ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_
 #define STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_
 

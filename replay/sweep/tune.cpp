@@ -95,7 +95,8 @@ Try Tuner::NewTry(const Candidate& candidate, int cores) const {
 // One run more of a configuration.
 void Tuner::RunOn(Try& tried) {
   Tell(NameOf(tried.point));
-  RunWish wish{tried.point.cores, false, options_.limits.stop_requested};
+  RunWish wish{tried.point.cores, false, options_.limits.stop_requested, {}};
+  wish.tell = [&](bool waiting) { Tell(waiting ? kWaitingForTurn : NameOf(tried.point)); };
   auto outcome = bench_->Measure(tried.spec, wish);
   ++tuned_.runs;
   if (!outcome.ok()) {

@@ -74,8 +74,38 @@ TEST_SUITE("fast") {
     CHECK(fs::exists(dir / "stallscope-notes/.scratch"));
     CHECK(fs::exists(dir / "stallscope-empty"));
     size_t entries = 0;
-    for (const auto& entry : fs::directory_iterator(dir.path())) entries += entry.exists() ? size_t{1} : 0;
+    for (const auto& entry : fs::directory_iterator(dir.path()))
+      entries += entry.exists() ? 1u : 0u;
     CHECK(entries == 4);
+  }
+
+  TEST_CASE("a scratch folder within another one is hidden, and may be kept") {
+    const ScratchDir dir;
+    fs::create_directory(dir / ".stallscope-mine");
+    std::string kept;
+    {
+      auto made = ScratchFolder::MakeIn(dir.path());
+      REQUIRE(made.ok());
+      CHECK(made.value().path().starts_with(dir / ".stallscope-"));
+      struct stat about {};
+      REQUIRE(stat(made.value().path().c_str(), &about) == 0);
+      CHECK((about.st_mode & 07777) == 0700);
+      auto second = ScratchFolder::MakeIn(dir.path());
+      REQUIRE(second.ok());
+      CHECK(fs::exists(made.value().path()));
+      kept = second.value().path();
+      std::ofstream(kept + "/file") << "content";
+      second.value().Keep();
+    }
+    ScratchFolder::RemoveLeftOversIn(dir.path());
+    size_t entries = 0;
+    for (const auto& entry : fs::directory_iterator(dir.path()))
+      entries += entry.exists() ? 1u : 0u;
+    CHECK(entries == 2);
+    CHECK(fs::exists(kept + "/file"));
+    const auto nowhere = ScratchFolder::MakeIn("/nowhere/at/all");
+    REQUIRE_FALSE(nowhere.ok());
+    CHECK(nowhere.error().where.starts_with("/nowhere/at/all/.stallscope-"));
   }
 
   TEST_CASE("a folder that cannot be written is an error that names it") {

@@ -87,6 +87,52 @@ TEST_SUITE("fast") {
     CHECK(Info(dir / "t.sst")["digest"].is_null());
   }
 
+  TEST_CASE("the folder of a replay's stores is an option that nobody is shown") {
+    ScratchDir dir;
+    std::filesystem::create_directory(dir / "stores");
+    std::ofstream(dir / "spec.json") << R"({"stages": [
+      {"name": "read", "source": {"format": "synthetic", "elements": 8, "bytes": 3}},
+      {"name": "keep", "snapshot": {"path": ")"
+                                     << (dir / "absent") << R"("}},
+      {"name": "batch", "batch": {"size": 4}}], "trainer": {"device": "emulated"}})";
+    CHECK(RunStallscope({"record", dir / "spec.json", "-o", dir / "r.sst", "--quiet", "--stores",
+                         dir / "stores"})
+              .exit_code == 0);
+    CHECK_FALSE(std::filesystem::exists(dir / "absent"));
+    CHECK_FALSE(std::filesystem::is_empty(dir / "stores"));
+    for (const std::vector<std::string>& shown :
+         {std::vector<std::string>{"record", "--help"}, {"man"}, {"completion", "bash"}}) {
+      const ProgramResult said = RunStallscope(shown);
+      CHECK(said.exit_code == 0);
+      CHECK(said.out.find("digest") != std::string::npos);
+      CHECK(said.out.find("--stores") == std::string::npos);
+    }
+    const ProgramResult typo =
+        RunStallscope({"record", dir / "spec.json", "-o", dir / "s.sst", "--store", "x"});
+    CHECK(typo.exit_code == 2);
+    CHECK(typo.err.find("--stores") == std::string::npos);
+  }
+
+  TEST_CASE("a cache whose path is another file is refused with exit code 2, and the file stays") {
+    ScratchDir dir;
+    std::ofstream(dir / "thesis.txt") << "years of work";
+    std::ofstream(dir / "spec.json") << R"({"stages": [
+      {"name": "read", "source": {"format": "synthetic", "elements": 8, "bytes": 3}},
+      {"name": "keep", "cache": {"where": "disk", "path": ")"
+                                     << (dir / "thesis.txt") << R"("}},
+      {"name": "batch", "batch": {"size": 4}}], "trainer": {"device": "emulated"}})";
+    const ProgramResult refused =
+        RunStallscope({"record", dir / "spec.json", "-o", dir / "r.sst", "--quiet"});
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find(dir / "thesis.txt") != std::string::npos);
+    CHECK(refused.err.find("keep.path") != std::string::npos);
+    std::ifstream thesis(dir / "thesis.txt");
+    std::string line;
+    std::getline(thesis, line);
+    CHECK(line == "years of work");
+    CHECK_FALSE(std::filesystem::exists(dir / "r.sst"));
+  }
+
   TEST_CASE("data that ends before the steps ends the run cleanly, and it is said") {
     ScratchDir dir;
     const ProgramResult run =

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <filesystem>
 #include <string>
 
 #include "analyzer/base/file.h"
@@ -48,6 +49,7 @@ TEST_SUITE("fast") {
     stallscope::data::Buffer png;
     REQUIRE(EncodePng(stallscope::test::SmoothPicture(8, 8), png).ok());
     CHECK(KindOfText(f, std::string(AsText(png))) == FileKind::kPng);
+    std::filesystem::remove(f);
     auto hdf5 = stallscope::data::Hdf5ImageWriter::Create(f, 0, 1, 1);
     REQUIRE(hdf5.ok());
     REQUIRE(hdf5.value().Finish().ok());

@@ -1,11 +1,15 @@
 #include "collectors/data/generate.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +22,7 @@
 #include "collectors/data/hdf5_images.h"
 #include "collectors/data/jpeg_decoder.h"
 #include "collectors/data/tfrecord_reader.h"
+#include "tests/support/child.h"
 #include "tests/support/paths.h"
 
 using stallscope::ErrorKind;
@@ -48,6 +53,14 @@ GenerateOptions Small(const std::string& folder, DataFormat format) {
   options.classes = 3;
   options.shards = 4;
   return options;
+}
+
+std::set<std::string> NamesIn(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.insert(entry.path().filename().string());
+  }
+  return names;
 }
 
 // Every file below the folder with its content.
@@ -289,6 +302,164 @@ TEST_SUITE("fast") {
       CHECK(stopped.error().kind == ErrorKind::kRun);
       CHECK_FALSE(std::filesystem::exists(dir / "a"));
     }
+  }
+
+  TEST_CASE("an interrupted set takes nothing along that others have put beside it") {
+    ScratchDir dir;
+    const auto stopped = Generate(Small(dir / "data/train", DataFormat::kCsv), [&](const auto& at) {
+      if (at.done == 3) {
+        REQUIRE(Generate(Small(dir / "data/val", DataFormat::kCsv)).ok());
+        REQUIRE(WriteFileAtomically(dir / "data/notes.txt", "mine").ok());
+      }
+      return at.done < 5;
+    });
+    REQUIRE_FALSE(stopped.ok());
+    CHECK(ReadManifest(dir / "data/val").ok());
+    CHECK(NamesIn(dir / "data") == std::set<std::string>{"notes.txt", "val"});
+  }
+
+  TEST_CASE("an older set stays until the new one is whole") {
+    ScratchDir dir;
+    for (auto format :
+         {DataFormat::kTfRecord, DataFormat::kImages, DataFormat::kCsv, DataFormat::kHdf5}) {
+      REQUIRE(Generate(Small(dir / "set", DataFormat::kImages)).ok());
+      const auto before = ContentOf(dir / "set");
+      GenerateOptions other = Small(dir / "set", format);
+      other.seed = 2;
+      CHECK_FALSE(Generate(other, [&](const auto& at) {
+                    CHECK(ContentOf(dir / "set") == before);
+                    return at.done < 11;
+                  }).ok());
+      CHECK(ContentOf(dir / "set") == before);
+      CHECK(NamesIn(dir.path()) == std::set<std::string>{"set"});
+      REQUIRE(Generate(other).ok());
+      CHECK(ContentOf(dir / "set") != before);
+      CHECK(NamesIn(dir.path()) == std::set<std::string>{"set"});
+    }
+  }
+
+  TEST_CASE("what comes into the folder while the set is made is left alone") {
+    ScratchDir dir;
+    for (const bool exists : {false, true}) {
+      const std::string folder = dir / (exists ? "old" : "new");
+      if (exists) REQUIRE(Generate(Small(folder, DataFormat::kCsv)).ok());
+      const auto refused = Generate(Small(folder, DataFormat::kTfRecord), [&](const auto& at) {
+        if (at.done == 3) {
+          std::filesystem::create_directory(folder);
+          REQUIRE(WriteFileAtomically(folder + "/notes.txt", "mine").ok());
+        }
+        return true;
+      });
+      REQUIRE_FALSE(refused.ok());
+      CHECK(refused.error().kind == ErrorKind::kUsage);
+      CHECK(refused.error().where == folder);
+      CHECK(ContentOf(folder)["notes.txt"] == "mine");
+      CHECK(ReadManifest(folder).ok() == exists);
+    }
+    CHECK(NamesIn(dir.path()) == std::set<std::string>{"new", "old"});
+  }
+
+  TEST_CASE("a manifest does not make other people's files ours") {
+    ScratchDir dir;
+    const auto refused_with = [&](const std::string& name) {
+      const std::string folder = dir / "set";
+      std::filesystem::create_directory(folder);
+      REQUIRE(stallscope::data::WriteManifest(folder, {.files = {{name, 5, 1, ""}}}).ok());
+      const auto made = Generate(Small(folder, DataFormat::kCsv));
+      return !made.ok() && made.error().kind == ErrorKind::kUsage;
+    };
+    REQUIRE(WriteFileAtomically(dir / "victim", "12345").ok());
+    for (const std::string& name : {std::string("../victim"), dir / "victim",
+                                    std::string("class_0000/../../victim"), std::string("/")}) {
+      CAPTURE(name);
+      CHECK_FALSE(refused_with(name));  // a folder with a manifest alone, and nothing else, is ours
+      CHECK(ReadWholeFile(dir / "victim", 100).value() == "12345");
+      std::filesystem::remove_all(dir / "set");
+    }
+    const std::string shard = "data-00000-of-00001.csv";
+    std::filesystem::create_directory(dir / "set");
+    std::filesystem::create_symlink(dir / "victim", dir / ("set/" + shard));
+    CHECK(refused_with(shard));
+    std::filesystem::remove_all(dir / "set");
+    std::filesystem::create_directory(dir / "set");
+    REQUIRE(WriteFileAtomically(dir / "set/thesis.txt", "12345").ok());
+    CHECK(refused_with("thesis.txt"));
+    std::filesystem::remove_all(dir / "set");
+    std::filesystem::create_directory(dir / "set");
+    REQUIRE(WriteFileAtomically(dir / ("set/" + shard), "of another size").ok());
+    CHECK(refused_with(shard));
+    REQUIRE(WriteFileAtomically(dir / ("set/" + shard), "12345").ok());
+    CHECK_FALSE(refused_with(shard));
+    CHECK(ReadWholeFile(dir / "victim", 100).value() == "12345");
+  }
+
+  TEST_CASE("after a kill the older set is there, and the next call removes the rest") {
+    ScratchDir dir;
+    REQUIRE(Generate(Small(dir / "set", DataFormat::kCsv)).ok());
+    const auto before = ContentOf(dir / "set");
+    std::filesystem::create_directory(dir / ".stallscope-mine");
+    REQUIRE(WriteFileAtomically(dir / ".stallscope-mine/notes.txt", "mine").ok());
+    const auto killed = stallscope::test::RunInChild([&] {
+      (void)Generate(Small(dir / "set", DataFormat::kCsv), [](const auto& at) {
+        if (at.done == 5) raise(SIGKILL);
+        return true;
+      });
+    });
+    CHECK(killed.signal == SIGKILL);
+    CHECK(ContentOf(dir / "set") == before);
+    CHECK(NamesIn(dir.path()).size() == 3);
+    REQUIRE(Generate(Small(dir / "set", DataFormat::kTfRecord)).ok());
+    CHECK(NamesIn(dir.path()) == std::set<std::string>{".stallscope-mine", "set"});
+    CHECK(ContentOf(dir / ".stallscope-mine").size() == 1);
+  }
+
+  TEST_CASE("nobody else sees a set before it is whole, and then its folder has the usual mode") {
+    ScratchDir dir;
+    const mode_t mask = umask(022);
+    const auto mode = [](const std::string& path) {
+      struct stat about {};
+      return stat(path.c_str(), &about) == 0 ? about.st_mode & 07777 : 0;
+    };
+    const auto see = [&](const auto&) {
+      for (const std::string& name : NamesIn(dir.path())) {
+        if (name.starts_with(".stallscope-")) CHECK(mode(dir / name) == 0700);
+      }
+      CHECK(NamesIn(dir.path()).size() == 1);
+      return true;
+    };
+    REQUIRE(Generate(Small(dir / "set", DataFormat::kCsv), see).ok());
+    CHECK(mode(dir / "set") == 0755);
+    REQUIRE(chmod((dir / "set").c_str(), 0750) == 0);
+    REQUIRE(Generate(Small(dir / "set", DataFormat::kTfRecord)).ok());
+    CHECK(mode(dir / "set") == 0750);
+    umask(mask);
+  }
+
+  TEST_CASE("a link to the folder stays a link, and the current folder stays itself") {
+    ScratchDir dir;
+    std::filesystem::create_directories(dir / "disk/set");
+    std::filesystem::create_symlink("disk/set", dir / "link");
+    REQUIRE(Generate(Small(dir / "link", DataFormat::kCsv)).ok());
+    CHECK(std::filesystem::is_symlink(dir / "link"));
+    CHECK(ReadManifest(dir / "disk/set").ok());
+    std::filesystem::create_symlink("nowhere", dir / "dangling");
+    CHECK_FALSE(Generate(Small(dir / "dangling", DataFormat::kCsv)).ok());
+
+    const auto here = std::filesystem::current_path();
+    REQUIRE(chdir((dir / "disk/set").c_str()) == 0);
+    const auto stopped =
+        Generate(Small(".", DataFormat::kImages), [](const auto& at) { return at.done < 5; });
+    CHECK_FALSE(stopped.ok());
+    CHECK(ReadManifest(".").value().format == DataFormat::kCsv);
+    REQUIRE(Generate(Small(".", DataFormat::kImages)).ok());
+    CHECK(ReadManifest(".").value().format == DataFormat::kImages);
+    REQUIRE(WriteFileAtomically("notes.txt", "mine").ok());
+    CHECK_FALSE(Generate(Small(".", DataFormat::kCsv)).ok());
+    std::filesystem::remove("notes.txt");
+    REQUIRE(chdir(here.c_str()) == 0);
+    REQUIRE(Generate(Small(dir / "fresh", DataFormat::kImages)).ok());
+    CHECK(ContentOf(dir / "disk/set") == ContentOf(dir / "fresh"));
+    CHECK(NamesIn(dir / "disk") == std::set<std::string>{"set"});
   }
 
   TEST_CASE("options that make no data set are errors that name them") {

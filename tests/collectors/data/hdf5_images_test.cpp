@@ -162,6 +162,14 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Hdf5ImageWriter::Create(dir / "no/such/f", 1, 5, 7).ok());
   }
 
+  TEST_CASE("HDF5: a file that exists is not written over") {
+    ScratchDir dir;
+    REQUIRE(WriteFileAtomically(dir / "thesis", "years of work").ok());
+    CHECK_FALSE(Hdf5ImageWriter::Create(dir / "thesis", 1, 5, 7).ok());
+    CHECK(stallscope::ReadWholeFile(dir / "thesis", 100).value() == "years of work");
+    CHECK(Hdf5ImageWriter::Create(dir / "new", 1, 5, 7).ok());
+  }
+
   TEST_CASE("HDF5: readers in several threads each get their own images") {
     ScratchDir dir;
     WriteSample(dir / "f", 50);

@@ -17,7 +17,7 @@ std::string Delivered::Ids() const {
 }
 
 Delivered RunStages(const std::string& stages, const std::string& more, int64_t batches,
-                    recorder::Recorder* recorder) {
+                    recorder::Recorder* recorder, const std::string& stores) {
   Delivered delivered;
   const auto spec =
       ReadSpec("{\"stages\": [" + stages + "]" + (more.empty() ? "" : ", " + more) + "}", "test");
@@ -25,7 +25,8 @@ Delivered RunStages(const std::string& stages, const std::string& more, int64_t 
     delivered.error = spec.error();
     return delivered;
   }
-  auto built = pipeline::Pipeline::Build(spec.value(), {.recorder = recorder, .digest = true});
+  auto built = pipeline::Pipeline::Build(spec.value(),
+                                         {.recorder = recorder, .digest = true, .stores = stores});
   if (!built.ok()) {
     delivered.error = built.error();
     return delivered;

@@ -30,7 +30,8 @@ struct Delivered {
 // Everything that the stages give, at most `batches` of it. `stages` and `more` are JSON: the list
 // of stages without its brackets, and further members of the spec.
 Delivered RunStages(const std::string& stages, const std::string& more = "",
-                    int64_t batches = 1'000'000, recorder::Recorder* recorder = nullptr);
+                    int64_t batches = 1'000'000, recorder::Recorder* recorder = nullptr,
+                    const std::string& stores = "");
 
 // Makes a data set of small pictures, and gives the glob that names it.
 std::string MakeData(const std::string& folder, data::DataFormat format, int images = 24,

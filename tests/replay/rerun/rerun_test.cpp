@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <vector>
 
+#include "analyzer/base/file.h"
 #include "analyzer/spec/spec_json.h"
-#include "replay/rerun/stores.h"
 #include "tests/support/paths.h"
 
 using namespace stallscope;
@@ -68,18 +70,31 @@ TEST_SUITE("fast") {
     CHECK(IsEmpty(dir.path()));
   }
 
-  TEST_CASE("what a run stores goes to the scratch folder, unless it is there already") {
-    test::ScratchDir dir;
-    Spec spec = Small();
-    spec.stages.insert(spec.stages.begin() + 2, StageSpec{"kept", SnapshotSpec{dir / "absent"}});
-    spec.stages.insert(spec.stages.begin() + 3,
-                       StageSpec{"again", CacheSpec{CacheWhere::kDisk, dir.path(), 0}});
-    spec.stages.insert(spec.stages.begin() + 4,
-                       StageSpec{"memory", CacheSpec{CacheWhere::kMemory, dir / "absent", 0}});
-    const Spec moved = replay::WithStoresIn(spec, "/scratch");
-    CHECK(std::get<SnapshotSpec>(moved.stages[2].kind).path == "/scratch/store-kept");
-    CHECK(std::get<CacheSpec>(moved.stages[3].kind).path == dir.path());
-    CHECK(std::get<CacheSpec>(moved.stages[4].kind).path == dir / "absent");
+  TEST_CASE("what a run stores goes to the scratch folder, here and in a process of its own") {
+    for (const bool apart : {false, true}) {
+      test::ScratchDir dir;
+      test::ScratchDir scratch;
+      Spec spec = Small();
+      std::get<SourceSpec>(spec.stages[0].kind).elements = 20;
+      const std::vector<StageSpec> more = {
+          {"kept", SnapshotSpec{dir / "absent"}},
+          {"again", CacheSpec{CacheWhere::kDisk, dir / "thesis.txt", 0}},
+          {"repeat", RepeatSpec{}}};
+      spec.stages.insert(spec.stages.begin() + 2, more.begin(), more.end());
+      std::ofstream(dir / "thesis.txt") << "years of work";
+      replay::RerunOptions options;
+      options.scratch = scratch.path();
+      if (apart) options.program = test::BuildDir() + "/bin/stallscope";
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        const auto run = replay::RunSpec(spec, options);
+        REQUIRE(run.ok());
+        CHECK(run.value().run.rows.steps.size() == 30);
+        CHECK(run.value().run.info.spec_json.find("absent") != std::string::npos);
+        CHECK(std::distance(std::filesystem::directory_iterator(scratch.path()), {}) == 2);
+      }
+      CHECK_FALSE(std::filesystem::exists(dir / "absent"));
+      CHECK(ReadWholeFile(dir / "thesis.txt", 100).value() == "years of work");
+    }
   }
 
   TEST_CASE("files are read or forgotten before a run, a missing one is an error") {

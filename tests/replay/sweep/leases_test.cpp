@@ -40,17 +40,15 @@ TEST_SUITE("fast") {
     CHECK(mine.Take("point-1").value());
     CHECK(mine.Take("point-1").value());
     CHECK(mine.IsMine("point-1"));
-    CHECK_FALSE(mine.IsTaken("point-1"));
+    CHECK_FALSE(mine.IsTaken("point-1").value());
     // A living process of this host: the one that started this test.
     LeaseOwner other = ThisProcess();
     other.process = 1;
     Leases theirs(dir.path(), other);
     CHECK_FALSE(theirs.Take("point-1").value());
-    CHECK(theirs.IsTaken("point-1"));
-    CHECK(theirs.AnyTaken());
+    CHECK(theirs.IsTaken("point-1").value());
     mine.Drop("point-1");
     CHECK(theirs.Take("point-1").value());
-    CHECK_FALSE(theirs.AnyTaken());
   }
 
   TEST_CASE("a lease whose process is gone, or is another one by now, is free") {
@@ -67,7 +65,6 @@ TEST_SUITE("fast") {
     WriteLease(dir / "b.lease", reused);
     std::ofstream(dir / "c.lease") << "nonsense";
     Leases mine(dir.path(), ThisProcess());
-    CHECK_FALSE(mine.AnyTaken());
     CHECK(mine.Take("a").value());
     CHECK(mine.Take("b").value());
     CHECK(mine.Take("c").value());
@@ -78,15 +75,67 @@ TEST_SUITE("fast") {
     LeaseOwner far{"another-host", 4, 5};
     WriteLease(dir / "point.lease", far);
     Leases mine(dir.path(), ThisProcess());
-    CHECK(mine.IsTaken("point"));
+    CHECK(mine.IsTaken("point").value());
     Age(dir / "point.lease", replay::kLeaseSeconds - 20);
-    CHECK(mine.IsTaken("point"));
+    CHECK(mine.IsTaken("point").value());
     Age(dir / "point.lease", replay::kLeaseSeconds + 20);
-    CHECK_FALSE(mine.IsTaken("point"));
+    CHECK_FALSE(mine.IsTaken("point").value());
     CHECK(mine.Take("point").value());
     Age(dir / "point.lease", 1000);
     mine.Refresh();
     Leases theirs(dir.path(), far);
     CHECK_FALSE(theirs.Take("point").value());
+  }
+
+  TEST_CASE("a lease that cannot be read or written, or timed, is an error that names the file") {
+    test::ScratchDir dir;
+    std::filesystem::create_directory(dir / "point.lease");
+    Leases mine(dir.path(), ThisProcess());
+    const auto taken = mine.Take("point");
+    REQUIRE_FALSE(taken.ok());
+    CHECK(taken.error().kind == ErrorKind::kRun);
+    CHECK(taken.error().where == dir / "point.lease");
+    CHECK(mine.Take("other").value());
+    // Whether another host's lease is old is asked of the file system's clock.
+    WriteLease(dir / "far.lease", {"another-host", 4, 5});
+    CHECK_FALSE(mine.Take("far").value());
+    std::filesystem::remove(dir / "now");
+    std::filesystem::create_directory(dir / "now");
+    const auto timed = mine.Take("far");
+    REQUIRE_FALSE(timed.ok());
+    CHECK(timed.error().kind == ErrorKind::kRun);
+    CHECK(timed.error().where == dir / "now");
+  }
+
+  TEST_CASE("the folder goes with what a sweep put there, and stays with anything else") {
+    test::ScratchDir dir;
+    const auto made = [&](const std::string& folder) {
+      std::filesystem::create_directory(folder);
+      LeaseOwner dead = ThisProcess();
+      dead.started += 1;
+      WriteLease(folder + "/point-1.lease", dead);
+      std::ofstream(folder + "/now").flush();
+      std::ofstream(folder + "/lock").flush();
+      return Leases(folder, ThisProcess());
+    };
+    made(dir / "ours").RemoveFolder();
+    CHECK_FALSE(std::filesystem::exists(dir / "ours"));
+    const Leases beside = made(dir / "mixed");
+    for (const char* name : {"/notes.txt", "/notes.lease", "/sub/file"}) {
+      std::filesystem::create_directory(dir / "mixed/sub");
+      std::ofstream(dir / ("mixed" + std::string(name))) << "mine";
+    }
+    beside.RemoveFolder();
+    CHECK(std::filesystem::exists(dir / "mixed/notes.txt"));
+    CHECK(std::filesystem::exists(dir / "mixed/notes.lease"));
+    CHECK(std::filesystem::exists(dir / "mixed/sub/file"));
+    CHECK_FALSE(std::filesystem::exists(dir / "mixed/point-1.lease"));
+    CHECK_FALSE(std::filesystem::exists(dir / "mixed/now"));
+    // Somebody else is still at work.
+    const Leases shared = made(dir / "shared");
+    WriteLease(dir / "shared/point-2.lease", {"another-host", 4, 5});
+    shared.RemoveFolder();
+    CHECK(std::filesystem::exists(dir / "shared/point-2.lease"));
+    CHECK(std::filesystem::exists(dir / "shared/lock"));
   }
 }

@@ -130,6 +130,19 @@ TEST_SUITE("fast") {
     CHECK(IsComplete(whole));
   }
 
+  TEST_CASE("a sweep whose lease cannot be written ends with an error that names the file") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    std::filesystem::create_directories(dir / "s.json.leases/point-1.lease");
+    const auto done = RunSweep(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &bench));
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().kind == ErrorKind::kRun);
+    CHECK(done.error().where == dir / "s.json.leases/point-1.lease");
+    CHECK(std::filesystem::exists(dir / "s.json.leases/point-1.lease"));
+    std::filesystem::remove(dir / "s.json.leases/point-1.lease");
+    CHECK(IsComplete(Done(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &bench, true))));
+  }
+
   TEST_CASE("a run that is stopped on the way counts for nothing") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);

@@ -63,6 +63,17 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(dir / "s.json.leases"));
   }
 
+  TEST_CASE("a user's own files in the leases' folder are left alone") {
+    test::ScratchDir dir;
+    std::filesystem::create_directory(dir / "s.json.leases");
+    std::ofstream(dir / "s.json.leases/notes.txt") << "not to be lost";
+    std::ofstream(dir / "s.json.leases/lock") << "nor this";
+    REQUIRE(SweepFile::Open(At(dir / "s.json"), Planned()).ok());
+    CHECK(ReadWholeFile(dir / "s.json.leases/notes.txt", 100).value() == "not to be lost");
+    CHECK(ReadWholeFile(dir / "s.json.leases/lock", 100).value() == "nor this");
+    CHECK_FALSE(std::filesystem::exists(dir / "s.json.leases/rank-0.lease"));
+  }
+
   TEST_CASE("resuming keeps the figures of the points that are planned still") {
     test::ScratchDir dir;
     replay::Sweep old = Planned();

@@ -1,0 +1,54 @@
+// Inside this room: brings a new data set to its folder, whole or not at all.
+//
+// The set is written into a scratch folder beside its place and moved there when it is complete, so
+// that a run that fails, is interrupted or is killed changes nothing that others can see. What
+// stood there goes only then, and only if it was a data set of ours and nothing else. A manifest is
+// data from outside: what it names counts as ours only where the name is one that the generator
+// gives, and the file a regular one of that size. One thread.
+#ifndef STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
+#define STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
+
+#include <memory>
+#include <string>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope::data {
+
+// The seam: what is called instead of the kernel. As the system calls, errno included.
+class FolderOps {
+ public:
+  virtual ~FolderOps() = default;
+  virtual int Exchange(const char* one, const char* other);  // renameat2 with RENAME_EXCHANGE
+  virtual int Rename(const char* from, const char* to);
+  static FolderOps& Kernel();
+};
+
+class SetPlace {
+ public:
+  // Makes the folders above where there are none. kUsage: there is something else than a data set
+  // of ours. `ops` must outlive the object.
+  static Result<SetPlace> Open(const std::string& folder, FolderOps& ops = FolderOps::Kernel());
+  SetPlace(SetPlace&&) noexcept;
+  SetPlace& operator=(SetPlace&&) = delete;
+  // Without Publish(): removes what was written, and the folders that Open() made where nobody has
+  // put anything into them.
+  ~SetPlace();
+
+  // An empty folder for the new set.
+  const std::string& work() const;
+  // In one step where the file system can exchange two folders. File by file where the folder has
+  // to stay the same: the current one, a mount point, one below a folder that cannot be written.
+  Status Publish();
+  // An error about a file in work(), as one about the folder that the user named.
+  Error Renamed(Error error) const;
+
+ private:
+  struct Parts;
+  explicit SetPlace(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace stallscope::data
+
+#endif  // STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
