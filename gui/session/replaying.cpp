@@ -10,6 +10,7 @@
 #include "analyzer/base/folders.h"
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
+#include "collectors/system/origin.h"
 #include "replay/rerun/core_limit.h"
 #include "replay/rerun/data_check.h"
 #include "replay/sweep/measured_gains.h"
@@ -182,6 +183,22 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 }
 
 }  // namespace
+
+std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec) {
+  if (run.info.spec_json.empty() || system::RecordedHere(run.info)) return std::nullopt;
+  Question question;
+  question.title = "Run what this trace contains?";
+  question.lines = {"It was not recorded by you on this machine: " + run.path};
+  for (const StageSpec& stage : spec.stages) {
+    const auto* const source = std::get_if<SourceSpec>(&stage.kind);
+    if (source == nullptr) continue;
+    for (const std::string& file : source->files) question.lines.push_back("reads " + file);
+  }
+  question.lines.push_back("runs the pipeline " + spec.name + ", " +
+                           std::to_string(spec.stages.size()) + " stages");
+  question.lines.push_back("writes " + SweepPathBeside(run.path, "a scratch folder"));
+  return question;
+}
 
 Result<Spec> SpecOfRun(const model::Run& run, const attribution::Attribution& attribution) {
   auto spec = ReadSpec(run.info.spec_json, run.path);

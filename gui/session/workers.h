@@ -31,6 +31,8 @@ class Ticket {
   void Tell(std::string detail, std::optional<double> done = std::nullopt);
   // The owner makes the call when it polls, in the order of the handing over.
   void HandOver(Call call);
+  // From here on it writes nothing and has no child: the process may end in the middle of it.
+  void OnlyComputes();
 
  private:
   friend class Workers;
@@ -38,6 +40,7 @@ class Ticket {
 
   class Workers& workers_;
   std::atomic<bool> cancelled_{false};
+  bool only_computes_ = false;  // under the workers' mutex
   Job job_;  // under the workers' mutex
 };
 
@@ -51,6 +54,9 @@ class Workers {
 
   // As the destructor does; nothing may be started after it.
   void End();
+  // Asks all jobs to end, and waits for those that do more than compute. False where others still
+  // do: a process that is about to end need not wait for them, and leaves by std::_Exit.
+  bool EndWhatMatters();
 
   JobNumber Start(JobKind kind, std::string title, std::function<void(Ticket&)> work);
   void Cancel(JobNumber number);
