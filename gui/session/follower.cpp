@@ -36,8 +36,10 @@ void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes, int
                      bool live) {
   {
     const std::lock_guard lock(mutex_);
-    Watched& file = files_[run];
+    const auto [at, first] = files_.try_emplace(run);
+    Watched& file = at->second;
     const int64_t now_ns = MonotonicNs();
+    if (first) file.had_lock = live;
     if (live && !file.live) file.grown_at_ns = now_ns;
     file.path = path;
     file.bytes = bytes;
@@ -73,13 +75,15 @@ bool Follower::Watches() const {
 std::optional<Follower::Event> Follower::LookAt(Watched& file, uint64_t& bytes) {
   const int64_t now_ns = MonotonicNs();
   // Before the size: what a recorder appended last is seen by whoever saw that it was gone.
-  const bool locked = file.live && HasWriter(file.path);
+  const bool locked = HasWriter(file.path);
   file.had_lock = file.had_lock || locked;
   std::error_code failed;
   bytes = std::filesystem::file_size(file.path, failed);
   if (!failed && bytes == file.bytes) {
     const bool silent = file.had_lock || now_ns - file.grown_at_ns >= kSilenceNs;
     if (file.live && !locked && silent) return Event::kAbandoned;
+    // Another recorder has taken the name, and what it wrote first was read already.
+    if (!file.live && locked) return Event::kGrew;
     return std::nullopt;
   }
   if (!failed && bytes > file.bytes) file.grown_at_ns = now_ns;

@@ -34,7 +34,7 @@ class Follower {
 
   // `bytes` is what was read of it. One event is told, then the file must be watched anew: whoever
   // reads it again says when it is ready for more. It is told after `rest_ns` that it grew, and
-  // where it is `live` that its recorder is gone.
+  // where it is `live` that its recorder is gone. Live at first is what has a lock.
   void Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns, bool live);
   void Forget(RunNumber run);
 

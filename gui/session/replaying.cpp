@@ -185,7 +185,7 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 }  // namespace
 
 std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec) {
-  if (run.info.spec_json.empty() || system::RecordedHere(run.info)) return std::nullopt;
+  if (system::RecordedHere(run.info)) return std::nullopt;
   Question question;
   question.title = "Run what this trace contains?";
   question.lines = {"It was not recorded by you on this machine: " + run.path};

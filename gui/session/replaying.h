@@ -44,9 +44,8 @@ struct ReplayEnd {
   bool stopped = false;
 };
 
-// What must be asked before the run that a trace brought along is made again; nothing where this
-// user recorded it on this machine, and where there is nothing to make: the spec is then none that
-// could be run.
+// What must be asked before the run that a trace brought along is made again, which `spec` says;
+// nothing where this user recorded it on this machine.
 std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec);
 
 // The spec that the run was made from, or what its trace says of one.

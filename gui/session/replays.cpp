@@ -52,6 +52,7 @@ std::string Replays::Fallback() {
 
 bool Replays::MayRun(const ReplaySubject& subject, const Waiting& wanted) {
   // What has no spec is refused where it would be run, which says why.
+  if (subject.run->info.spec_json.empty()) return true;
   const auto spec = SpecOfRun(*subject.run, *subject.attribution);
   if (!spec.ok()) return true;
   const auto question = RerunQuestionOf(*subject.run, spec.value());

@@ -26,6 +26,8 @@ class Replays {
   void On(const intent::ConfirmRerun&);
   void On(const intent::CancelRerun&);
 
+  // For a process that ends without destructors; nothing may be replayed after it.
+  void RemoveScratch() { scratch_.reset(); }
   // A question that was put away is one that was answered with no.
   void Refresh();
 

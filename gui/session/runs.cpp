@@ -105,6 +105,8 @@ void Runs::Load(RunNumber run) {
 std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
                                              const std::vector<std::string>& paths) {
   const uint64_t bytes = SizeOf(paths.front());
+  // Before it is read: what comes later is seen by whoever follows it.
+  const bool written = HasWriter(paths.front());
   auto notes =
       desk_.options.side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
   // A window that is told draws itself: some dozens of times are enough.
@@ -123,7 +125,6 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
     return nullptr;
   }
   const auto whole = std::make_shared<const model::Run>(std::move(read).value());
-  const bool written = whole->format == "sst" && HasWriter(paths.front());
   job.HandOver([this, run, whole, bytes, notes, written] {
     const auto source = sources_.find(run);
     if (source == sources_.end()) return;

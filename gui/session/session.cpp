@@ -46,7 +46,9 @@ class Session::Core {
 
   bool Close() {
     Keep();
-    return desk_.workers.EndWhatMatters();
+    const bool all = desk_.workers.EndWhatMatters();
+    replays_.RemoveScratch();
+    return all;
   }
 
   void Apply(const Intents& intents) {
