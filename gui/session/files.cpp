@@ -51,10 +51,10 @@ Status WriteSpans(const SpanTable& table, const SpanList& list, const std::strin
 
 Files::Files(Desk& desk)
     : desk_(desk),
-      settings_(desk.options.settings_path.empty()
-                    ? nullptr
-                    : std::make_shared<SettingsFile>(desk.options.settings_path,
-                                                     desk.state.settings)) {}
+      settings_(
+          desk.options.settings_path.empty()
+              ? nullptr
+              : std::make_shared<SettingsFile>(desk.options.settings_path, desk.state.settings)) {}
 
 bool Files::MayWriteTo(const std::string& path) {
   const Status may = MayWrite(desk_.state, desk_.options.settings_path, path);
@@ -173,20 +173,20 @@ void Files::KeepSettings(bool at_end) {
     static_cast<void>(settings_->Keep());
     return;
   }
-  desk_.workers.Start(
-      JobKind::kSettings, "keeping settings",
-      [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
-        const auto kept = file->Keep();
-        if (kept.ok()) {
-          job.HandOver([this, sent, now = kept.value().now] {
-            if (now == sent) return;
-            desk_.state.settings = SettingsForm::Merge(sent, desk_.state.settings, now);
-            desk_.changed = true;
-          });
-        } else if (file->MustComplain()) {
-          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
-        }
-      });
+  desk_.workers.Start(JobKind::kSettings, "keeping settings",
+                      [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
+                        const auto kept = file->Keep();
+                        if (kept.ok()) {
+                          job.HandOver([this, sent, now = kept.value().now] {
+                            if (now == sent) return;
+                            desk_.state.settings =
+                                SettingsForm::Merge(sent, desk_.state.settings, now);
+                            desk_.changed = true;
+                          });
+                        } else if (file->MustComplain()) {
+                          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
+                        }
+                      });
 }
 
 }  // namespace stallscope::session

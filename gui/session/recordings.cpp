@@ -115,11 +115,10 @@ void Recordings::On(const intent::SaveSpec& save) {
     return desk_.AskWhereToSave(SaveWhat::kSpec, suggestion);
   }
   const bool own = IsSameFile(save.path, record.spec_path);
-  const Status may =
-      own ? Status() : MayWrite(desk_.state, desk_.options.settings_path, save.path);
+  const Status may = own ? Status() : MayWrite(desk_.state, desk_.options.settings_path, save.path);
   if (!may.ok()) return desk_.Complain(may.error());
-  const Status done = WriteFileAtomically(save.path, record.spec_text,
-                                          own ? Over::kOwnInput : Over::kNoInput);
+  const Status done =
+      WriteFileAtomically(save.path, record.spec_text, own ? Over::kOwnInput : Over::kNoInput);
   if (!done.ok()) return desk_.Complain(done.error());
   if (!own) ForgetInput(record.spec_path);
   record.spec_path = save.path;

@@ -104,7 +104,8 @@ class Bench {
   Bench(const ReplaySubject& subject, ScratchFolder scratch)
       : subject_(subject), scratch_(std::move(scratch)), runs_(OptionsOf(subject, scratch_)) {}
 
-  static replay::RerunOptions OptionsOf(const ReplaySubject& subject, const ScratchFolder& scratch) {
+  static replay::RerunOptions OptionsOf(const ReplaySubject& subject,
+                                        const ScratchFolder& scratch) {
     replay::RerunOptions options;
     options.program = subject.program;
     options.scratch = scratch.path();

@@ -77,9 +77,8 @@ RunNumber Runs::OpenAnew(const std::string& path) {
   std::vector<RunNumber> earlier;
   for (const auto& [run, source] : sources_) {
     const auto& paths = source.paths;
-    if (std::any_of(paths.begin(), paths.end(), [&](const auto& one) {
-          return one == path || IsSameFile(one, path);
-        })) {
+    if (std::any_of(paths.begin(), paths.end(),
+                    [&](const auto& one) { return one == path || IsSameFile(one, path); })) {
       earlier.push_back(run);
     }
   }

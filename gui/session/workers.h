@@ -41,7 +41,7 @@ class Ticket {
   class Workers& workers_;
   std::atomic<bool> cancelled_{false};
   bool only_computes_ = false;  // under the workers' mutex
-  Job job_;  // under the workers' mutex
+  Job job_;                     // under the workers' mutex
 };
 
 class Workers {

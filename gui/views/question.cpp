@@ -51,8 +51,7 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
                     IsPressed(ImGuiKey_Tab))) {
       memory.question_agrees = !memory.question_agrees;
     }
-    const bool entered =
-        !opened && (IsPressed(ImGuiKey_Enter) || IsPressed(ImGuiKey_KeyPadEnter));
+    const bool entered = !opened && (IsPressed(ImGuiKey_Enter) || IsPressed(ImGuiKey_KeyPadEnter));
     const bool agrees = memory.question_agrees;
     if (DrawAnswer("Run it", agrees) || (entered && agrees)) intents.Add(intent::ConfirmRerun{});
     ImGui::SameLine();

@@ -79,7 +79,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(file.Offer(WithBookmarks({kA, kB}), false));  // that is under way
     const auto failed = file.Keep();
     REQUIRE_FALSE(failed.ok());
-    CHECK(failed.error().message.find("space") != std::string::npos);
+    CHECK(failed.error().Line().find("space") != std::string::npos);
     CHECK(file.MustComplain());
     CHECK(ReadSideNotes(trace).value().bookmarks == std::vector<Bookmark>{kA});
     CHECK_FALSE(file.Offer(WithBookmarks({kA, kB}), false));  // not at once again
