@@ -127,6 +127,7 @@ class OpenFileSource final : public data::ByteSource {
     return got;
   }
   std::optional<uint64_t> TotalBytes() const override { return size_; }
+  uint64_t PackedBytesRead() const override { return offset_; }
 
  private:
   const std::shared_ptr<const InputFile> file_;

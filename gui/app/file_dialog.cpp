@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 namespace stallscope::app {
 namespace {
@@ -78,16 +79,25 @@ bool FileDialog::Start(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  // A signal for the child that comes before it is another program must not be taken by this one's
+  // handlers.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   const pid_t child = fork();
+  if (child == 0) {
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT}) std::signal(signal, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    dup2(ends[1], STDOUT_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
     close(ends[0]);
     close(ends[1]);
     return false;
-  }
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    execv(arguments[0], arguments.data());
-    _exit(127);
   }
   close(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);

@@ -3,12 +3,14 @@
 #include <imgui.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "analyzer/base/escape.h"
+#include "gui/app/end_signals.h"
 #include "gui/app/file_dialog.h"
 #include "gui/app/picture.h"
 #include "gui/app/places.h"
@@ -47,11 +49,11 @@ bool IsSvg(const std::string& path) {
 class Loop {
  public:
   Loop(Window& window, Session& session, const Options& options)
-      : window_(window), session_(session), options_(options) {}
+      : window_(window), session_(session), options_(options), signals_([] { WakeWindow(); }) {}
 
   void Run() {
     int frames = kFramesAfterEvent;
-    while (!window_.closing() && !quitting_) {
+    while (!window_.closing() && !quitting_ && !signals_.asked()) {
       const bool caret = Wait(frames);
       const bool asked = TakeEvents();
       const bool changed = session_.Poll();
@@ -175,6 +177,7 @@ class Loop {
   Window& window_;
   Session& session_;
   const Options& options_;
+  const EndSignals signals_;
   viewmodel::Composer composer_;
   FileDialog dialog_;
   Request::Kind asked_ = Request::Kind::kNone;
@@ -204,6 +207,11 @@ Status RunWindow(const Options& options) {
   }
   session.Apply(intents);
   Loop(*window, session, options).Run();
+  if (!session.Close()) {
+    // Nobody waits for what is still computed. Everything else has ended and is written.
+    std::fflush(nullptr);
+    std::_Exit(0);
+  }
   return {};
 }
 

@@ -44,6 +44,7 @@ void Answers::RefreshShown() {
   desk_.workers.Start(
       JobKind::kAnalyse, "finding what bounds the range",
       [this, wanted, run, threads](Ticket& job) {
+        job.OnlyComputes();
         const Analysis analysis = AnalyseRange(*run, *wanted.range, threads);
         job.HandOver([this, wanted, analysis] {
           --pending_;
@@ -91,6 +92,7 @@ void Answers::RefreshSpans() {
   desk_.workers.Start(
       JobKind::kSpans, "listing spans",
       [this, wanted, table, threads](Ticket& job) {
+        job.OnlyComputes();
         auto list = std::make_shared<Result<SpanList>>(
             ListSpans(*table, wanted.query, job.cancel_flag(), threads));
         job.HandOver([this, wanted, list] {
@@ -124,6 +126,7 @@ void Answers::On(const intent::SelectSpanRows& select) {
       JobKind::kSpans, "summing up the selection",
       [this, table = open->spans, list = listing.list, first = listing.first,
        last = listing.last](Ticket& job) {
+        job.OnlyComputes();
         const auto statistics = std::make_shared<const DurationStatistics>(
             StatisticsOf(*table, list->rows, first, last));
         job.HandOver([this, list, first, last, statistics] {
@@ -151,6 +154,7 @@ void Answers::RefreshExplanation() {
   }
   if (before.of != wanted.of || before.followed != wanted.followed) state.explanation.path.reset();
   desk_.changed = true;
+  desk_.workers.Cancel(JobKind::kExplain);
   if (wanted.of.run == kNoRun || (!wanted.step_row.has_value() && !wanted.followed.known())) return;
   const auto run = open->run;
   const unsigned threads = desk_.options.threads;
@@ -158,12 +162,16 @@ void Answers::RefreshExplanation() {
   desk_.workers.Start(
       JobKind::kExplain, "explaining the selection",
       [this, wanted, run, threads](Ticket& job) {
+        job.OnlyComputes();
         Explanation explanation;
         explanation.step_row = wanted.step_row;
-        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size()) {
+        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size() &&
+            !job.cancelled()) {
           explanation.chain = attribution::ExplainStall(*run, *wanted.step_row, threads);
         }
-        if (wanted.followed.known()) explanation.path = PathOf(*run, wanted.followed);
+        if (wanted.followed.known() && !job.cancelled()) {
+          explanation.path = PathOf(*run, wanted.followed);
+        }
         job.HandOver([this, wanted, explanation] {
           --pending_;
           if (wanted != explained_) return;
@@ -204,6 +212,7 @@ void Answers::RefreshComparison() {
       JobKind::kCompare, "comparing " + base->title + " with " + now->title,
       [this, wanted, base_run = base->run, now_run = now->run, base_of = base->whole.attribution,
        now_of = now->whole.attribution](Ticket& job) {
+        job.OnlyComputes();
         CompareState result;
         result.base_summary =
             std::make_shared<const compare::RunSummary>(compare::Summarise(*base_run, *base_of));
@@ -250,6 +259,7 @@ void Answers::RefreshFind() {
   desk_.workers.Start(
       JobKind::kFind, "looking for '" + wanted.text + "'",
       [this, wanted, table, query, threads](Ticket& job) {
+        job.OnlyComputes();
         auto list = std::make_shared<Result<SpanList>>(
             ListSpans(*table, query, job.cancel_flag(), threads));
         job.HandOver([this, wanted, table, list] {

@@ -10,6 +10,7 @@
 #include "analyzer/report/forms.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
+#include "gui/session/open_files.h"
 
 namespace stallscope::session {
 namespace {
@@ -48,6 +49,19 @@ Status WriteSpans(const SpanTable& table, const SpanList& list, const std::strin
 
 }  // namespace
 
+Files::Files(Desk& desk)
+    : desk_(desk),
+      settings_(
+          desk.options.settings_path.empty()
+              ? nullptr
+              : std::make_shared<SettingsFile>(desk.options.settings_path, desk.state.settings)) {}
+
+bool Files::MayWriteTo(const std::string& path) {
+  const Status may = MayWrite(desk_.state, desk_.options.settings_path, path);
+  if (!may.ok()) desk_.Complain(may.error());
+  return may.ok();
+}
+
 const OpenRun* Files::Analysed() {
   const OpenRun* const open = desk_.state.Active();
   if (open != nullptr && open->whole.report != nullptr) return open;
@@ -68,6 +82,7 @@ void Files::On(const intent::ExportHtml& html) {
   const OpenRun* const open = Analysed();
   if (open == nullptr) return;
   if (html.path.empty()) return desk_.AskWhereToSave(SaveWhat::kHtml, Beside(open->path, ".html"));
+  if (!MayWriteTo(html.path)) return;
   desk_.workers.Start(
       JobKind::kExport, "writing " + html.path,
       [this, path = html.path, run = open->run, whole = open->whole](Ticket& job) {
@@ -86,6 +101,7 @@ void Files::On(const intent::ExportPicture& picture) {
     desk_.state.request.panel = picture.panel;
     return;
   }
+  if (!MayWriteTo(picture.path)) return;
   Request& request = desk_.Ask(Request::Kind::kExportPicture);
   request.panel = picture.panel;
   request.path = picture.path;
@@ -98,6 +114,7 @@ void Files::On(const intent::ExportSpans& spans) {
   if (spans.path.empty()) {
     return desk_.AskWhereToSave(SaveWhat::kTable, Beside(open->path, ".csv"));
   }
+  if (!MayWriteTo(spans.path)) return;
   desk_.workers.Start(JobKind::kExport, "writing " + spans.path,
                       [this, path = spans.path, table = open->spans, list](Ticket& job) {
                         Report(job, WriteSpans(*table, *list, path, job), path);
@@ -113,6 +130,7 @@ void Files::On(const intent::SavePatchedSpec& save) {
     desk_.state.save_finding = save.finding;
     return desk_.AskWhereToSave(SaveWhat::kPatchedSpec, Beside(open->path, ".patched.json"));
   }
+  if (!MayWriteTo(save.path)) return;
   const auto spec = ReadSpec(open->run->info.spec_json, open->path);
   if (!spec.ok()) return desk_.Complain(spec.error());
   const auto patched = Apply(spec.value(), findings[save.finding].recommendation->patch);
@@ -148,22 +166,27 @@ void Files::On(const intent::SetWindowSize& size) {
   desk_.changed = true;
 }
 
-void Files::KeepSettings(bool now) {
-  const Settings& settings = desk_.state.settings;
-  if (settings == kept_ || desk_.options.settings_path.empty()) return;
-  // One writer at a time: the later one would not have to be the last.
-  if (!now && desk_.workers.IsRunning(JobKind::kSettings)) return;
-  kept_ = settings;
-  const std::string path = desk_.options.settings_path;
-  if (now) {
+void Files::KeepSettings(bool at_end) {
+  if (settings_ == nullptr || !settings_->Offer(desk_.state.settings, at_end)) return;
+  if (at_end) {
     // A settings file that cannot be written is no reason to keep the program from ending.
-    static_cast<void>(WriteSettings(settings, path));
+    static_cast<void>(settings_->Keep());
     return;
   }
-  desk_.workers.Start(JobKind::kSettings, "keeping settings", [this, settings, path](Ticket& job) {
-    const Status done = WriteSettings(settings, path);
-    if (!done.ok()) job.HandOver([this, error = done.error()] { desk_.Complain(error); });
-  });
+  desk_.workers.Start(JobKind::kSettings, "keeping settings",
+                      [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
+                        const auto kept = file->Keep();
+                        if (kept.ok()) {
+                          job.HandOver([this, sent, now = kept.value().now] {
+                            if (now == sent) return;
+                            desk_.state.settings =
+                                SettingsForm::Merge(sent, desk_.state.settings, now);
+                            desk_.changed = true;
+                          });
+                        } else if (file->MustComplain()) {
+                          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
+                        }
+                      });
 }
 
 }  // namespace stallscope::session

@@ -3,6 +3,7 @@
 #ifndef STALLSCOPE_GUI_SESSION_FILES_H_
 #define STALLSCOPE_GUI_SESSION_FILES_H_
 
+#include <memory>
 #include <string>
 
 #include "gui/session/desk.h"
@@ -12,7 +13,7 @@ namespace stallscope::session {
 
 class Files {
  public:
-  explicit Files(Desk& desk) : desk_(desk), kept_(desk.state.settings) {}
+  explicit Files(Desk& desk);
 
   void On(const intent::ExportHtml& html);
   void On(const intent::ExportPicture& picture);
@@ -23,16 +24,18 @@ class Files {
   void On(const intent::TourStep& step);
   void On(const intent::SetWindowSize& size);
 
-  // Writes the settings where they have changed; `now`: before this returns.
-  void KeepSettings(bool now);
+  // Writes the settings where they have changed; `at_end`: before this returns.
+  void KeepSettings(bool at_end);
 
  private:
   // The run that figures are of, or a notice.
   const OpenRun* Analysed();
   void Report(Ticket& job, const Status& done, const std::string& path);
+  // False, and a notice, where the window has the file open.
+  bool MayWriteTo(const std::string& path);
 
   Desk& desk_;
-  Settings kept_;
+  const std::shared_ptr<SettingsFile> settings_;  // null: they are not kept
 };
 
 }  // namespace stallscope::session

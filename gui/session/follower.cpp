@@ -1,17 +1,22 @@
 #include "gui/session/follower.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/file.h"
+#include "analyzer/base/units.h"
 
 namespace stallscope::session {
 namespace {
 
 // A recorder flushes every 100 ms; twice as often would show nothing more.
 constexpr std::chrono::milliseconds kPeriod{200};
+// Without a lock to look at: twenty flushes that did not come.
+constexpr int64_t kSilenceNs = 2 * kNsPerSecond;
 
 }  // namespace
 
@@ -27,10 +32,20 @@ Follower::~Follower() {
   thread_.Join();
 }
 
-void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns) {
+void Follower::Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns,
+                     bool live) {
   {
     const std::lock_guard lock(mutex_);
-    files_[run] = {path, bytes, MonotonicNs() + rest_ns};
+    const auto [at, first] = files_.try_emplace(run);
+    Watched& file = at->second;
+    const int64_t now_ns = MonotonicNs();
+    if (first) file.had_lock = live;
+    if (live && !file.live) file.grown_at_ns = now_ns;
+    file.path = path;
+    file.bytes = bytes;
+    file.not_before_ns = now_ns + rest_ns;
+    file.live = live;
+    file.told = false;
   }
   changed_.notify_all();
   if (thread_.size() > 0) return;
@@ -56,8 +71,8 @@ void Follower::Forget(RunNumber run) {
 void Follower::Run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    if (files_.empty()) {
-      changed_.wait(lock, [&] { return stop_ || !files_.empty(); });
+    if (!Watches()) {
+      changed_.wait(lock, [&] { return stop_ || Watches(); });
     } else {
       changed_.wait_for(lock, kPeriod, [&] { return stop_; });
     }
@@ -65,26 +80,40 @@ void Follower::Run() {
   }
 }
 
-// Under the mutex: a look at a size is short.
-void Follower::Look() {
+bool Follower::Watches() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const auto& file) { return !file.second.told; });
+}
+
+std::optional<Follower::Event> Follower::LookAt(Watched& file, uint64_t& bytes) {
   const int64_t now_ns = MonotonicNs();
-  for (auto file = files_.begin(); file != files_.end();) {
-    if (now_ns < file->second.not_before_ns) {
-      ++file;
-      continue;
-    }
-    const RunNumber run = file->first;
-    std::error_code failed;
-    const uint64_t bytes = std::filesystem::file_size(file->second.path, failed);
-    if (!failed && bytes == file->second.bytes) {
-      ++file;
-      continue;
-    }
-    Event event = Event::kVanished;
-    if (!failed) event = bytes > file->second.bytes ? Event::kGrew : Event::kShrank;
-    const uint64_t now = failed ? 0 : bytes;
-    workers_.HandOver([this, run, event, now] { tell_(run, event, now); });
-    file = files_.erase(file);
+  // Before the size: what a recorder appended last is seen by whoever saw that it was gone.
+  const bool locked = HasWriter(file.path);
+  file.had_lock = file.had_lock || locked;
+  std::error_code failed;
+  bytes = std::filesystem::file_size(file.path, failed);
+  if (!failed && bytes == file.bytes) {
+    const bool silent = file.had_lock || now_ns - file.grown_at_ns >= kSilenceNs;
+    if (file.live && !locked && silent) return Event::kAbandoned;
+    // Another recorder has taken the name, and what it wrote first was read already.
+    if (!file.live && locked) return Event::kGrew;
+    return std::nullopt;
+  }
+  if (!failed && bytes > file.bytes) file.grown_at_ns = now_ns;
+  if (now_ns < file.not_before_ns) return std::nullopt;
+  if (failed) return Event::kVanished;
+  return bytes > file.bytes ? Event::kGrew : Event::kShrank;
+}
+
+// Under the mutex: a look at a size and a lock is short.
+void Follower::Look() {
+  for (auto& [number, file] : files_) {
+    if (file.told) continue;
+    uint64_t bytes = 0;
+    const auto event = LookAt(file, bytes);
+    if (!event.has_value()) continue;
+    file.told = true;
+    workers_.HandOver([this, run = number, seen = *event, bytes] { tell_(run, seen, bytes); });
   }
 }
 

@@ -1,6 +1,9 @@
-// Watches files that are still written. A thread of its own looks at their sizes a few times a
-// second, and sleeps while there is nothing to watch; what it sees is told to its owner through the
-// workers. Belongs to the session's thread.
+// Watches traces that have no seal. A thread of its own looks a few times a second how large they
+// are and whether their recorder still lives, and sleeps while there is nothing to watch; what it
+// sees is told to its owner through the workers. Belongs to the session's thread.
+//
+// A recorder holds a lock on its trace for as long as it appends (base/file.h): one whose lock is
+// gone without a seal has died. Where a file system has no locks, a recording is what grows.
 #ifndef STALLSCOPE_GUI_SESSION_FOLLOWER_H_
 #define STALLSCOPE_GUI_SESSION_FOLLOWER_H_
 
@@ -9,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "analyzer/base/thread.h"
@@ -19,7 +23,7 @@ namespace stallscope::session {
 
 class Follower {
  public:
-  enum class Event : uint8_t { kGrew, kShrank, kVanished };
+  enum class Event : uint8_t { kGrew, kShrank, kVanished, kAbandoned };
   using Tell = std::function<void(RunNumber, Event, uint64_t bytes)>;
 
   using Failed = std::function<void(const Error&)>;
@@ -31,9 +35,10 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // After `rest_ns`; `bytes` is what was read of it. One event is told, then the file must be
-  // watched anew: whoever reads it again says when it is ready for more.
-  void Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns);
+  // `bytes` is what was read of it. One event is told, then the file must be watched anew: whoever
+  // reads it again says when it is ready for more. It is told after `rest_ns` that it grew, and
+  // where it is `live` that its recorder is gone. Live at first is what has a lock.
+  void Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns, bool live);
   void Forget(RunNumber run);
 
  private:
@@ -41,10 +46,16 @@ class Follower {
     std::string path;
     uint64_t bytes = 0;
     int64_t not_before_ns = 0;  // of the monotonic clock
+    bool live = false;
+    bool told = false;        // nothing more before it is watched anew
+    bool had_lock = false;    // so its file system has locks
+    int64_t grown_at_ns = 0;  // when it was last seen to be larger
   };
   void Fail(Error error);
   void Run();
   void Look();
+  bool Watches() const;
+  static std::optional<Event> LookAt(Watched& file, uint64_t& bytes);
 
   Workers& workers_;
   const Tell tell_;

@@ -42,13 +42,14 @@ struct Runs::Grown {
   std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
   std::vector<QueueGauge> gauges;
   uint64_t bytes = 0;
-  bool ended = false;
+  bool ended = false;   // there is nothing more to come
+  bool sealed = false;  // by its recorder
   int64_t took_ns = 0;
 };
 
 // A file that grew: what is new of it is read. What is shown stays until everything is there; a
 // growing run is not priced.
-void Runs::ReadAgain(RunNumber run) {
+void Runs::ReadAgain(RunNumber run, bool last) {
   const auto source = sources_.find(run);
   if (source == sources_.end()) return;
   const std::string path = source->second.paths.front();
@@ -79,7 +80,9 @@ void Runs::ReadAgain(RunNumber run) {
               [this, run] { desk_.Change(run, [](OpenRun& open) { open.following = false; }); });
           return;
         }
-        grown->ended = !MayGrow(whole);
+        job.OnlyComputes();
+        grown->sealed = !MayGrow(whole);
+        grown->ended = last || grown->sealed;
         grown->analysis = Analyse(whole, threads);
         grown->devices = DevicesOf(grown->analysis);
         grown->stalls = StallsOf(whole, threads);
@@ -106,6 +109,7 @@ void Runs::ShowGrown(RunNumber run, const Grown& grown) {
     open.stalls = grown.stalls;
     open.stage = OpenStage::kReady;
     open.following = !grown.ended;
+    if (!grown.ended || grown.sealed) open.lost.clear();
     open.bytes = grown.bytes;
     ++open.revision;
   });
@@ -113,24 +117,38 @@ void Runs::ShowGrown(RunNumber run, const Grown& grown) {
   if (desk_.state.record.recorded == run) desk_.state.record.queues = grown.gauges;
   const auto source = sources_.find(run);
   if (source == sources_.end()) return;  // closed meanwhile
-  if (grown.ended) {
+  if (grown.sealed) {
     source->second.growing.reset();
-  } else {
-    follower_.Watch(run, source->second.paths.front(), grown.bytes,
-                    grown.took_ns * kRestsPerReading);
+    follower_.Forget(run);
+    return;
   }
+  const std::string& path = source->second.paths.front();
+  follower_.Watch(run, path, grown.bytes, grown.took_ns * kRestsPerReading, !grown.ended);
 }
 
-// Only once everything about the first reading is there: two readings never mix.
+// Only once everything about the first reading is there: two readings never mix. Also what nobody
+// seems to write: where there are no locks, that it grows is how it is known.
 void Runs::StartFollowing(RunNumber run) {
   const OpenRun* const open = desk_.state.Run(run);
-  if (open != nullptr && open->following) follower_.Watch(run, open->path, open->bytes, 0);
+  if (open == nullptr || open->paths.size() != 1 || !MayGrow(*open->run)) return;
+  follower_.Watch(run, open->path, open->bytes, 0, open->following);
 }
 
 void Runs::OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes) {
   const OpenRun* const open = desk_.state.Run(run);
   if (open == nullptr) return;
-  if (event == Follower::Event::kGrew) return ReadAgain(run);
+  if (event == Follower::Event::kGrew) return ReadAgain(run, /*last=*/false);
+  if (event == Follower::Event::kAbandoned) {
+    // At once; its final figures follow.
+    const std::string what =
+        open->path + ": the recorder ended without sealing the trace (killed?)";
+    desk_.Change(run, [&](OpenRun& changed) {
+      changed.following = false;
+      changed.lost = what;
+    });
+    desk_.Notify(NoticeLevel::kWarning, what);
+    return ReadAgain(run, /*last=*/true);
+  }
   const std::string what = event == Follower::Event::kVanished
                                ? open->path + " is gone: what was read of it is shown"
                                : open->path + " shrank from " + std::to_string(open->bytes) +

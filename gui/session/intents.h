@@ -131,6 +131,10 @@ struct SavePatchedSpec {
   std::string path;  // empty: ask
 };
 
+// Answers to State::question: what was asked for goes on, or does not.
+struct ConfirmRerun {};
+struct CancelRerun {};
+
 // --- Sweep ---
 struct EditSweep {
   std::vector<std::string> vary;
@@ -222,12 +226,12 @@ using Intent = std::variant<
     intent::RemoveBookmark, intent::GoToBookmark, intent::Select, intent::SelectStep,
     intent::FollowItem, intent::StepSame, intent::ShowEvidence, intent::Find, intent::FindNext,
     intent::QuerySpans, intent::SelectSpanRows, intent::CopyText, intent::Verify,
-    intent::SavePatchedSpec, intent::EditSweep, intent::StartSweep, intent::OpenSweep,
-    intent::EditSpec, intent::SetKnob, intent::OpenSpec, intent::SaveSpec, intent::StartRecording,
-    intent::StopRecording, intent::ExportHtml, intent::ExportPicture, intent::ExportSpans,
-    intent::CancelJob, intent::DismissNotice, intent::Complain, intent::SetOverlay, intent::Escape,
-    intent::TourStep, intent::AskToOpen, intent::SetTheme, intent::SetScale, intent::SetWindowSize,
-    intent::SetPanelSize, intent::Quit>;
+    intent::SavePatchedSpec, intent::ConfirmRerun, intent::CancelRerun, intent::EditSweep,
+    intent::StartSweep, intent::OpenSweep, intent::EditSpec, intent::SetKnob, intent::OpenSpec,
+    intent::SaveSpec, intent::StartRecording, intent::StopRecording, intent::ExportHtml,
+    intent::ExportPicture, intent::ExportSpans, intent::CancelJob, intent::DismissNotice,
+    intent::Complain, intent::SetOverlay, intent::Escape, intent::TourStep, intent::AskToOpen,
+    intent::SetTheme, intent::SetScale, intent::SetWindowSize, intent::SetPanelSize, intent::Quit>;
 
 class Intents {
  public:

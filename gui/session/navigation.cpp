@@ -220,7 +220,7 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
   desk_.changed = true;
 }
 
-SideNotes Navigation::NotesOf(RunNumber run) const {
+std::optional<SideNotes> Navigation::NotesOf(RunNumber run) const {
   const State& state = desk_.state;
   SideNotes notes;
   if (run == state.active) {
@@ -228,10 +228,26 @@ SideNotes Navigation::NotesOf(RunNumber run) const {
   } else if (const auto kept = kept_.find(run); kept != kept_.end()) {
     notes = {kept->second.view.panel, kept->second.view.visible, kept->second.layout,
              kept->second.bookmarks};
+  } else {
+    return std::nullopt;
   }
   // All of it stays all of it, also where the trace has grown by then.
   if (notes.visible == WholeOf(run)) notes.visible = {};
   return notes;
+}
+
+void Navigation::Adopt(RunNumber run, const SideNotes& sent, const SideNotes& now) {
+  const auto here = NotesOf(run);
+  if (!here.has_value()) return;
+  const SideNotes merged = SideNotesForm::Merge(sent, *here, now);
+  if (run == desk_.state.active) {
+    desk_.state.bookmarks = merged.bookmarks;
+    desk_.state.layout.collapsed = merged.layout.collapsed;
+    desk_.changed = true;
+  } else if (const auto kept = kept_.find(run); kept != kept_.end()) {
+    kept->second.bookmarks = merged.bookmarks;
+    kept->second.layout.collapsed = merged.layout.collapsed;
+  }
 }
 
 }  // namespace stallscope::session

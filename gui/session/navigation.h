@@ -52,7 +52,10 @@ class Navigation {
   void Leave();
   void Enter(RunNumber run, const SideNotes& notes);
   void Drop(RunNumber run) { kept_.erase(run); }
-  SideNotes NotesOf(RunNumber run) const;
+  // Nothing for a run that was never looked at: what is kept of it stays as it is.
+  std::optional<SideNotes> NotesOf(RunNumber run) const;
+  // Of `sent` another window made `now`: the same is done to what there is here by now.
+  void Adopt(RunNumber run, const SideNotes& sent, const SideNotes& now);
   // Selects an interval, and moves the visible range to it where it lies outside.
   void Reveal(const IntervalRef& ref);
 

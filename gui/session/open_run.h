@@ -35,8 +35,9 @@ constexpr RunNumber kNoRun = 0;
 
 struct OpenRun {
   RunNumber number = kNoRun;
-  std::string path;   // as it was given
-  std::string title;  // the file's name
+  std::string path;                // as it was given, the first of
+  std::vector<std::string> paths;  // all: one for each rank
+  std::string title;               // the file's name
   OpenStage stage = OpenStage::kReading;
   std::optional<Error> error;  // why it could not be opened (kFailed)
 
@@ -50,8 +51,8 @@ struct OpenRun {
   std::shared_ptr<const std::vector<timeline::LaneIndex>> devices;  // analysis.h
   std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
 
-  bool following = false;  // the file is still written, and read again as it grows
-  std::string lost;        // it vanished or shrank: what happened, for the trust line
+  bool following = false;  // it is still being recorded; read again as it grows
+  std::string lost;        // it vanished, shrank or lost its recorder: for the trust line
   uint64_t bytes = 0;      // of the file when it was read
   uint64_t revision = 0;   // grows with each reading
 };

@@ -1,5 +1,6 @@
 #include "gui/session/recordings.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "collectors/capture/capture.h"
+#include "gui/session/open_files.h"
 
 namespace stallscope::session {
 namespace {
@@ -97,6 +99,10 @@ void Recordings::On(const intent::OpenSpec& open) {
   if (open.path.empty()) return desk_.AskWhatToOpen(OpenWhat::kSpec);
   const auto text = ReadWholeFile(open.path, kMaxSpecBytes);
   if (!text.ok()) return desk_.Complain(text.error());
+  // What it was edited from before is no input any more.
+  if (!IsSameFile(open.path, desk_.state.record.spec_path)) {
+    ForgetInput(desk_.state.record.spec_path);
+  }
   desk_.state.record.spec_path = open.path;
   desk_.state.record.spec_text = text.value();
   Check();
@@ -108,9 +114,13 @@ void Recordings::On(const intent::SaveSpec& save) {
     const std::string suggestion = record.spec_path.empty() ? "spec.json" : record.spec_path;
     return desk_.AskWhereToSave(SaveWhat::kSpec, suggestion);
   }
-  const Over over = save.path == record.spec_path ? Over::kOwnInput : Over::kNoInput;
-  const Status done = WriteFileAtomically(save.path, record.spec_text, over);
+  const bool own = IsSameFile(save.path, record.spec_path);
+  const Status may = own ? Status() : MayWrite(desk_.state, desk_.options.settings_path, save.path);
+  if (!may.ok()) return desk_.Complain(may.error());
+  const Status done =
+      WriteFileAtomically(save.path, record.spec_text, own ? Over::kOwnInput : Over::kNoInput);
   if (!done.ok()) return desk_.Complain(done.error());
+  if (!own) ForgetInput(record.spec_path);
   record.spec_path = save.path;
   desk_.Notify(NoticeLevel::kInfo, "saved " + save.path);
 }
@@ -136,7 +146,16 @@ void Recordings::On(const intent::StartRecording& start) {
     return desk_.Notify(NoticeLevel::kWarning,
                         "a replay is running; a recording beside it would be disturbed");
   }
-  Begin(OutputFor(start.output), static_cast<uint64_t>(spec.value().trainer.steps));
+  const std::string output = OutputFor(start.output);
+  const Status may = MayRecord(desk_.state, desk_.options.settings_path, output);
+  if (!may.ok()) return desk_.Complain(may.error());
+  // An open trace that is recorded anew: it is read no more.
+  const auto& runs = desk_.state.runs;
+  if (std::any_of(runs.begin(), runs.end(),
+                  [&](const auto& run) { return IsSameFile(output, run->path); })) {
+    ForgetInput(output);
+  }
+  Begin(output, static_cast<uint64_t>(spec.value().trainer.steps));
   capture::CaptureOptions options;
   options.output = record.output;
   options.tool = desk_.options.tool;
@@ -205,8 +224,10 @@ void Recordings::OpenWhatIsThere() {
   const OpenRun* const open = desk_.state.Run(record.recorded);
   if (open != nullptr && open->stage != OpenStage::kFailed) return;  // and follows what it grows
   std::error_code failed;
+  // Without a step the earlier file of this name is still what was there before.
+  if (record.steps == 0 && record.error.has_value()) return;
   if (!std::filesystem::exists(record.output, failed)) return;
-  record.recorded = runs_.Open({record.output}, true);
+  record.recorded = runs_.OpenAnew(record.output);
 }
 
 void Recordings::On(const intent::StopRecording&) {

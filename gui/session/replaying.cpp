@@ -186,6 +186,18 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 
 }  // namespace
 
+std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec) {
+  const replay::RerunPlan plan = replay::PlanRerun(run, spec, "");
+  if (!plan.NeedsYes()) return std::nullopt;
+  Question question;
+  question.title = "Run what this trace contains?";
+  question.lines = {run.path + ": " + plan.Reason()};
+  for (const std::string& line : plan.Lines(SweepPathBeside(run.path, "sweep"))) {
+    question.lines.push_back(line);
+  }
+  return question;
+}
+
 Result<Spec> SpecOfRun(const model::Run& run, const attribution::Attribution& attribution) {
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok() || !run.info.spec_json.empty()) return spec;

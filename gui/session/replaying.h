@@ -44,6 +44,10 @@ struct ReplayEnd {
   bool stopped = false;
 };
 
+// What must be asked before the run that a trace brought along is made again, which `spec` says;
+// nothing where this user recorded it on this machine.
+std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec);
+
 // The spec that the run was made from, or what its trace says of one.
 Result<Spec> SpecOfRun(const model::Run& run, const attribution::Attribution& attribution);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/base/file.h"
+#include "gui/session/open_files.h"
+
 namespace stallscope::session {
 namespace {
 
@@ -47,6 +50,42 @@ std::string Replays::Fallback() {
   return scratch_->path();
 }
 
+bool Replays::MayRun(const ReplaySubject& subject, const Waiting& wanted) {
+  // What has no spec is refused where it would be run, which says why.
+  if (subject.run->info.spec_json.empty()) return true;
+  const auto spec = SpecOfRun(*subject.run, *subject.attribution);
+  if (!spec.ok()) return true;
+  const auto question = RerunQuestionOf(*subject.run, spec.value());
+  const auto agreed = agreed_.find(desk_.state.active);
+  if (!question.has_value() || (agreed != agreed_.end() && agreed->second == *question)) {
+    return true;
+  }
+  waiting_ = wanted;
+  desk_.state.question = *question;
+  desk_.state.overlay = Overlay::kQuestion;
+  desk_.changed = true;
+  return false;
+}
+
+void Replays::On(const intent::ConfirmRerun&) {
+  if (!waiting_.has_value()) return;
+  const Waiting wanted = *std::exchange(waiting_, std::nullopt);
+  agreed_[desk_.state.active] = desk_.state.question;
+  desk_.state.overlay = Overlay::kNone;
+  desk_.changed = true;
+  std::visit([this](const auto& intent) { On(intent); }, wanted);
+}
+
+void Replays::On(const intent::CancelRerun&) {
+  if (desk_.state.overlay == Overlay::kQuestion) desk_.state.overlay = Overlay::kNone;
+  waiting_.reset();
+  desk_.changed = true;
+}
+
+void Replays::Refresh() {
+  if (desk_.state.overlay != Overlay::kQuestion) waiting_.reset();
+}
+
 void Replays::On(const intent::EditSweep& edit) {
   SweepState& sweep = desk_.state.sweep;
   sweep.vary = edit.vary;
@@ -73,6 +112,7 @@ void Replays::On(const intent::StartSweep&) {
   if (sweep.points == 0) return;
   auto subject = Subject();
   if (!subject.has_value()) return;
+  if (sweep.mode != SweepRunMode::kSimulate && !MayRun(*subject, intent::StartSweep{})) return;
   sweep.running = true;
   sweep.error.reset();
   sweep.table.reset();
@@ -126,6 +166,7 @@ void Replays::On(const intent::OpenSweep& open) {
           SweepState& sweep = desk_.state.sweep;
           if (sweep.running) return;
           if (table->ok()) {
+            if (!sweep.path.empty() && !IsSameFile(path, sweep.path)) ForgetInput(sweep.path);
             sweep.table = table->value();
             sweep.path = path;
             sweep.error.reset();
@@ -144,6 +185,7 @@ void Replays::On(const intent::Verify& verify) {
   // Numbers of findings are those of the whole run's report.
   const auto& findings = subject->report->findings;
   if (verify.finding.has_value() && *verify.finding >= findings.size()) return;
+  if (!MayRun(*subject, verify)) return;
   VerifyState& state = desk_.state.verify;
   state = VerifyState{};
   state.running = true;

@@ -5,7 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include "analyzer/base/file.h"
 #include "gui/session/analysis.h"
+#include "gui/session/open_files.h"
 
 namespace stallscope::session {
 namespace {
@@ -61,6 +63,7 @@ RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
   auto open = std::make_shared<OpenRun>();
   open->number = ++last_number_;
   open->path = paths.front();
+  open->paths = paths;
   open->title = TitleOf(paths.front());
   if (paths.size() > 1) open->title += " and " + std::to_string(paths.size() - 1) + " more";
   const RunNumber number = open->number;
@@ -73,13 +76,31 @@ RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
   return number;
 }
 
+RunNumber Runs::OpenAnew(const std::string& path) {
+  std::vector<RunNumber> earlier;
+  for (const auto& [run, source] : sources_) {
+    const auto& paths = source.paths;
+    if (std::any_of(paths.begin(), paths.end(),
+                    [&](const auto& one) { return one == path || IsSameFile(one, path); })) {
+      earlier.push_back(run);
+    }
+  }
+  for (const RunNumber run : earlier) On(intent::CloseRun{run});
+  return Open({path}, true);
+}
+
 void Runs::Load(RunNumber run) {
   const std::vector<std::string> paths = sources_[run].paths;
   desk_.workers.Start(
       JobKind::kOpen, "reading " + TitleOf(paths.front()),
       [=, this](Ticket& job) {
         const auto whole = Read(job, run, paths);
+        // It may have been closed before it was read.
+        job.HandOver([this, run, paths] {
+          if (!sources_.contains(run)) ForgetFiles(paths, desk_.state);
+        });
         if (GaveUp(job, run) || whole == nullptr) return;
+        job.OnlyComputes();
         Examine(job, run, whole);
       },
       [=, this](const Error& error) { Failed(run, error); });
@@ -89,6 +110,8 @@ void Runs::Load(RunNumber run) {
 std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
                                              const std::vector<std::string>& paths) {
   const uint64_t bytes = SizeOf(paths.front());
+  // Before it is read: what comes later is seen by whoever follows it.
+  const bool written = HasWriter(paths.front());
   auto notes =
       desk_.options.side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
   // A window that is told draws itself: some dozens of times are enough.
@@ -107,13 +130,19 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
     return nullptr;
   }
   const auto whole = std::make_shared<const model::Run>(std::move(read).value());
-  job.HandOver([this, run, whole, bytes, notes] {
+  job.HandOver([this, run, whole, bytes, notes, written] {
     const auto source = sources_.find(run);
     if (source == sources_.end()) return;
-    source->second.notes_are_ours = notes.ok();
-    if (notes.ok()) source->second.notes = notes.value();
-    if (!notes.ok()) desk_.Notify(NoticeLevel::kWarning, notes.error().Line());
-    Took(run, whole, bytes);
+    if (!notes.ok()) {
+      desk_.Notify(NoticeLevel::kWarning, notes.error().Line());
+    } else {
+      source->second.notes = notes.value();
+      if (desk_.options.side_files) {
+        source->second.side =
+            std::make_shared<SideFile>(source->second.paths.front(), notes.value());
+      }
+    }
+    Took(run, whole, bytes, written);
   });
   return whole;
 }
@@ -165,10 +194,11 @@ bool Runs::GaveUp(Ticket& job, RunNumber run) {
   return job.cancelled();
 }
 
-void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes) {
+void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes,
+                bool written) {
   const auto source = sources_.find(run);
   if (source == sources_.end()) return;  // closed meanwhile
-  const bool follow = MayGrow(*read) && source->second.paths.size() == 1;
+  const bool follow = MayGrow(*read) && written && source->second.paths.size() == 1;
   desk_.Change(run, [&](OpenRun& open) {
     open.run = std::move(read);
     open.stage = OpenStage::kIndexing;
@@ -176,6 +206,8 @@ void Runs::Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t 
     open.following = follow;
     ++open.revision;
   });
+  // Looked at before it was read, it had neither bookmarks nor a place.
+  navigation_.Drop(run);
   if (desk_.state.active == run) navigation_.Enter(run, source->second.notes);
   std::error_code failed;
   const auto absolute = std::filesystem::absolute(source->second.paths.front(), failed);
@@ -205,11 +237,13 @@ void Runs::On(const intent::CloseRun& close) {
   const auto open = std::find_if(state.runs.begin(), state.runs.end(),
                                  [&](const auto& run) { return run->number == close.run; });
   if (open == state.runs.end()) return;
-  SaveNotes(close.run, /*now=*/false);
+  SaveNotes(close.run, When::kClosed);
   follower_.Forget(close.run);
   const auto at = open - state.runs.begin();
+  const std::vector<std::string> paths = (*open)->paths;
   state.runs.erase(open);
   sources_.erase(close.run);
+  ForgetFiles(paths, state);
   if (state.compare.base == close.run) state.compare = CompareState{};
   if (state.active == close.run) {
     state.active = kNoRun;
@@ -230,31 +264,52 @@ void Runs::SetReport(RunNumber run, std::shared_ptr<const report::Report> report
 }
 
 // Only where there is something to keep: a look at a trace leaves nothing beside it.
-void Runs::SaveNotes(RunNumber run, bool now) {
+void Runs::SaveNotes(RunNumber run, When when) {
   const auto source = sources_.find(run);
   const OpenRun* const open = desk_.state.Run(run);
   if (source == sources_.end() || open == nullptr || open->run == nullptr) return;
-  if (!desk_.options.side_files || !source->second.notes_are_ours) return;
-  SideNotes notes = navigation_.NotesOf(run);
-  if (!Differ(notes, source->second.notes)) return;
-  const SideNotes before = std::exchange(source->second.notes, notes);
-  const std::string path = source->second.paths.front();
-  const bool wants_saying = before.bookmarks != notes.bookmarks;
-  if (now) {
+  const std::shared_ptr<SideFile> side = source->second.side;
+  if (side == nullptr) return;
+  const auto seen = navigation_.NotesOf(run);
+  if (!seen.has_value()) return;
+  SideNotes notes = *seen;
+  // Where somebody looks changes all the time, and is soon found again.
+  if (when == When::kEarly) notes.visible = source->second.notes.visible;
+  if (!side->Offer(notes, when != When::kEarly)) return;
+  if (when == When::kEnd) {
     // A folder that cannot be written to is no reason to keep the program from ending.
-    static_cast<void>(WriteSideNotes(notes, path));
+    static_cast<void>(side->Keep());
     return;
   }
-  desk_.workers.Start(JobKind::kExport, "keeping the view of " + TitleOf(path),
-                      [this, notes, path, wants_saying](Ticket& job) {
-                        const Status done = WriteSideNotes(notes, path);
-                        if (done.ok() || !wants_saying) return;
-                        job.HandOver([this, error = done.error()] { desk_.Complain(error); });
+  desk_.workers.Start(JobKind::kExport, "keeping the view of " + open->title,
+                      [this, run, side, notes](Ticket& job) {
+                        const auto kept = side->Keep();
+                        if (kept.ok()) {
+                          job.HandOver([this, run, notes, outcome = kept.value()] {
+                            NotesKept(run, notes, outcome);
+                          });
+                        } else if (side->MustComplain()) {
+                          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
+                        }
                       });
 }
 
-void Runs::KeepNotes() {
-  for (const auto& [run, source] : sources_) SaveNotes(run, /*now=*/true);
+void Runs::NotesKept(RunNumber run, const SideNotes& sent, const SideFile::Outcome& outcome) {
+  const auto source = sources_.find(run);
+  if (source == sources_.end()) return;  // closed meanwhile
+  source->second.notes = outcome.now;
+  if (!outcome.merged) return;
+  navigation_.Adopt(run, sent, outcome.now);
+  if (outcome.now.bookmarks == sent.bookmarks) return;
+  desk_.Notify(NoticeLevel::kInfo, "another window changed the bookmarks of " +
+                                       TitleOf(source->second.paths.front()) +
+                                       ": merged with the ones here");
+}
+
+void Runs::KeepNotes(bool at_end) {
+  for (const auto& [run, source] : sources_) {
+    SaveNotes(run, at_end ? When::kEnd : When::kEarly);
+  }
 }
 
 }  // namespace stallscope::session

@@ -13,6 +13,7 @@
 #include "gui/session/follower.h"
 #include "gui/session/intents.h"
 #include "gui/session/navigation.h"
+#include "gui/session/side_file.h"
 
 namespace stallscope::session {
 
@@ -29,14 +30,17 @@ class Runs {
   RunNumber Open(const std::vector<std::string>& paths, bool active);
   // The report of a run has new measured gains.
   void SetReport(RunNumber run, std::shared_ptr<const report::Report> report);
-  // Bookmarks and views into the files beside the traces, at once: for the end.
-  void KeepNotes();
+  // For a recording that has taken the place of an open trace: the earlier one is closed.
+  RunNumber OpenAnew(const std::string& path);
+  // Into the files beside the traces, where something is new: bookmarks and folded lanes by a
+  // worker; `at_end`: the views too, before this returns.
+  void KeepNotes(bool at_end);
 
  private:
   struct Source {
     std::vector<std::string> paths;
-    SideNotes notes;
-    bool notes_are_ours = true;  // false: what lies beside the trace is somebody else's
+    SideNotes notes;                 // as they were read or last kept
+    std::shared_ptr<SideFile> side;  // null: nothing is read yet, or it is somebody else's
     // While it is followed. One job at a time reads it: the next is started when this one is done.
     std::shared_ptr<model::GrowingTrace> growing;
   };
@@ -46,14 +50,17 @@ class Runs {
   void Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model::Run>& whole);
   bool GaveUp(Ticket& job, RunNumber run);
   struct Grown;
-  void ReadAgain(RunNumber run);
+  // `last`: nobody writes it any more.
+  void ReadAgain(RunNumber run, bool last);
   void ShowGrown(RunNumber run, const Grown& grown);
-  void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes);
+  void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes, bool written);
   void StartFollowing(RunNumber run);
   void Failed(RunNumber run, const Error& error);
   void OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes);
   void Show(RunNumber run);
-  void SaveNotes(RunNumber run, bool now);
+  enum class When : uint8_t { kEarly, kClosed, kEnd };
+  void SaveNotes(RunNumber run, When when);
+  void NotesKept(RunNumber run, const SideNotes& sent, const SideFile::Outcome& outcome);
 
   Desk& desk_;
   Navigation& navigation_;
@@ -66,7 +73,7 @@ class Runs {
 uint64_t SizeOf(const std::string& path);
 // What a file is called where there is little room.
 std::string TitleOf(const std::string& path);
-// Whether its file may still be written.
+// Whether its file may get longer: it has no seal.
 bool MayGrow(const model::Run& run);
 // The last depth of each queue of a run.
 std::vector<QueueGauge> GaugesOf(const model::Run& run);

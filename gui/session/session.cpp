@@ -39,10 +39,16 @@ class Session::Core {
   }
 
   ~Core() {
-    runs_.KeepNotes();
-    files_.KeepSettings(/*now=*/true);
+    Keep();
     // Before the parts that jobs hand over to.
     desk_.workers.End();
+  }
+
+  bool Close() {
+    Keep();
+    const bool all = desk_.workers.EndWhatMatters();
+    replays_.RemoveScratch();
+    return all;
   }
 
   void Apply(const Intents& intents) {
@@ -114,9 +120,16 @@ class Session::Core {
   }
   void On(const intent::Quit&) { desk_.Ask(Request::Kind::kQuit); }
 
+  void Keep() {
+    runs_.KeepNotes(/*at_end=*/true);
+    files_.KeepSettings(/*at_end=*/true);
+  }
+
   void Finish() {
     answers_.Refresh();
-    files_.KeepSettings(/*now=*/false);
+    replays_.Refresh();
+    runs_.KeepNotes(/*at_end=*/false);
+    files_.KeepSettings(/*at_end=*/false);
     if (desk_.changed) Publish();
   }
 
@@ -145,6 +158,8 @@ Session::~Session() = default;
 void Session::Apply(const Intents& intents) { core_->Apply(intents); }
 
 bool Session::Poll() { return core_->Poll(); }
+
+bool Session::Close() { return core_->Close(); }
 
 std::shared_ptr<const State> Session::state() const { return core_->state(); }
 

@@ -42,6 +42,11 @@ class Session {
   bool Poll();
   // Never null. The same pointer as long as nothing changes.
   std::shared_ptr<const State> state() const;
+  // The end of the program: keeps what is to be kept, seals a recording that runs, and ends what
+  // has a child or writes. True where nothing is left; else some threads still compute what nobody
+  // waits for, and a process that ends leaves them behind by std::_Exit, after which nothing of the
+  // session may be used. Nothing but the destructor may follow.
+  bool Close();
   // Polls until no worker has anything left to do, live following and recordings aside: for what
   // draws one picture, and for tests.
   void Settle();

@@ -41,11 +41,11 @@ std::string SettingsPath(const std::function<const char*(const char*)>& get) {
   return std::string(home) + "/.config/stallscope/settings.json";
 }
 
-Settings ReadSettings(const std::string& path) {
+namespace {
+
+Settings SettingsOf(const std::string& text) {
   Settings settings;
-  const auto text = ReadWholeFile(path, kMostBytes);
-  if (!text.ok()) return settings;
-  const auto json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return settings;
   if (json.contains("theme") && json["theme"] == "light") settings.theme = Theme::kLight;
   if (json.contains("scale") && json["scale"].is_number()) {
@@ -65,7 +65,52 @@ Settings ReadSettings(const std::string& path) {
   return settings;
 }
 
-Status WriteSettings(const Settings& settings, const std::string& path) {
+// What was opened to make `after` of `before`, the last one first: the shortest beginning of it
+// whose rest stood in `before` too, in that order.
+std::vector<std::string> OpenedSince(const std::vector<std::string>& before,
+                                     const std::vector<std::string>& after) {
+  std::vector<std::string> opened;
+  for (size_t count = 0; count <= after.size(); ++count) {
+    opened.assign(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::string> rest;
+    for (const std::string& path : before) {
+      if (std::find(opened.begin(), opened.end(), path) == opened.end()) rest.push_back(path);
+    }
+    if (after.size() - count <= rest.size() &&
+        std::equal(after.begin() + static_cast<std::ptrdiff_t>(count), after.end(), rest.begin())) {
+      break;
+    }
+  }
+  return opened;
+}
+
+}  // namespace
+
+Settings ReadSettings(const std::string& path) {
+  const auto text = ReadWholeFile(path, kMostBytes);
+  return text.ok() ? SettingsOf(text.value()) : Settings{};
+}
+
+Result<std::optional<Settings>> SettingsForm::Read(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return std::optional<Settings>();
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMostBytes));
+  return std::optional<Settings>(SettingsOf(text));
+}
+
+Settings SettingsForm::Merge(const Settings& before, const Settings& mine, const Settings& theirs) {
+  Settings merged = theirs;
+  if (mine.theme != before.theme) merged.theme = mine.theme;
+  if (mine.scale != before.scale) merged.scale = mine.scale;
+  merged.tour_done = mine.tour_done || theirs.tour_done;
+  if (mine.window_width != before.window_width) merged.window_width = mine.window_width;
+  if (mine.window_height != before.window_height) merged.window_height = mine.window_height;
+  const std::vector<std::string> opened = OpenedSince(before.recent, mine.recent);
+  for (auto path = opened.rbegin(); path != opened.rend(); ++path) Remember(merged, *path);
+  return merged;
+}
+
+Status WriteSettings(const Settings& settings, const std::string& path, FileOps& ops) {
   const nlohmann::ordered_json json = {
       {"theme", settings.theme == Theme::kLight ? "light" : "dark"},
       {"scale", settings.scale},
@@ -79,7 +124,7 @@ Status WriteSettings(const Settings& settings, const std::string& path) {
     return Error{ErrorKind::kRun, "the folder for settings cannot be made: " + failed.message(),
                  path, ""};
   }
-  return WriteFileAtomically(path, JsonText(json) + "\n", Over::kOwnInput);
+  return WriteFileAtomically(path, JsonText(json) + "\n", Over::kOwnInput, ops);
 }
 
 }  // namespace stallscope::session

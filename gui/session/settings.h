@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analyzer/base/file.h"
 #include "analyzer/base/result.h"
+#include "gui/session/kept_file.h"
 
 namespace stallscope::session {
 
@@ -40,7 +43,20 @@ std::string SettingsPath(const std::function<const char*(const char*)>& get);
 // settings file must not keep the program from starting.
 Settings ReadSettings(const std::string& path);
 // Makes the folder where it is missing; the file is replaced whole or not at all.
-Status WriteSettings(const Settings& settings, const std::string& path);
+Status WriteSettings(const Settings& settings, const std::string& path,
+                     FileOps& ops = FileOps::Kernel());
+
+// How windows share them: each brings in what it changed, and the files that it opened.
+struct SettingsForm {
+  static bool Differ(const Settings& a, const Settings& b) { return !(a == b); }
+  static Settings Merge(const Settings& before, const Settings& mine, const Settings& theirs);
+  // An error where the file is there and cannot be read: it is not replaced then.
+  static Result<std::optional<Settings>> Read(const std::string& path);
+  static Status Write(const Settings& settings, const std::string& path, FileOps& ops) {
+    return WriteSettings(settings, path, ops);
+  }
+};
+using SettingsFile = KeptFile<Settings, SettingsForm>;
 
 }  // namespace stallscope::session
 

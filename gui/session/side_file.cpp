@@ -1,8 +1,10 @@
 #include "gui/session/side_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
@@ -75,7 +77,40 @@ Result<SideNotes> ReadSideNotes(const std::string& trace) {
   return NotesOf(json);
 }
 
-Status WriteSideNotes(const SideNotes& notes, const std::string& trace) {
+Result<std::optional<SideNotes>> SideNotesForm::Read(const std::string& trace) {
+  std::error_code failed;
+  if (!std::filesystem::exists(SidePath(trace), failed)) return std::optional<SideNotes>();
+  STALLSCOPE_ASSIGN_OR_RETURN(SideNotes notes, ReadSideNotes(trace));
+  return std::optional<SideNotes>(std::move(notes));
+}
+
+SideNotes SideNotesForm::Merge(const SideNotes& before, const SideNotes& mine,
+                               const SideNotes& theirs) {
+  SideNotes merged = mine;
+  // Where one is looking oneself counts for more; where one has not moved, the other's.
+  if (mine.visible == before.visible) merged.visible = theirs.visible;
+  const auto has = [](const std::vector<Bookmark>& all, const Bookmark& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  merged.bookmarks.clear();
+  for (const Bookmark& one : mine.bookmarks) {
+    const bool removed = has(before.bookmarks, one) && !has(theirs.bookmarks, one);
+    if (!removed) merged.bookmarks.push_back(one);
+  }
+  for (const Bookmark& one : theirs.bookmarks) {
+    if (!has(before.bookmarks, one) && !has(mine.bookmarks, one)) merged.bookmarks.push_back(one);
+  }
+  auto& collapsed = merged.layout.collapsed;
+  for (const std::string& lane : theirs.layout.collapsed) {
+    if (!before.layout.collapsed.contains(lane)) collapsed.insert(lane);
+  }
+  for (const std::string& lane : before.layout.collapsed) {
+    if (!theirs.layout.collapsed.contains(lane)) collapsed.erase(lane);
+  }
+  return merged;
+}
+
+Status WriteSideNotes(const SideNotes& notes, const std::string& trace, FileOps& ops) {
   nlohmann::ordered_json json = {{"schema", kSchema}, {"panel", WordFor(notes.panel)}};
   if (notes.visible.ns() > 0) json["visible"] = ToJson(notes.visible);
   json["collapsed"] = notes.layout.collapsed;
@@ -83,7 +118,7 @@ Status WriteSideNotes(const SideNotes& notes, const std::string& trace) {
   for (const Bookmark& bookmark : notes.bookmarks) {
     json["bookmarks"].push_back({{"name", bookmark.name}, {"visible", ToJson(bookmark.visible)}});
   }
-  return WriteFileAtomically(SidePath(trace), JsonText(json) + "\n", Over::kOwnInput);
+  return WriteFileAtomically(SidePath(trace), JsonText(json) + "\n", Over::kOwnInput, ops);
 }
 
 }  // namespace stallscope::session

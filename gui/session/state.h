@@ -64,7 +64,24 @@ struct Notice {
 };
 
 // What lies over the panels; at most one does.
-enum class Overlay : uint8_t { kNone, kPalette, kHelp, kFind, kOpenPath, kTour, kSavePath };
+enum class Overlay : uint8_t {
+  kNone,
+  kPalette,
+  kHelp,
+  kFind,
+  kOpenPath,
+  kTour,
+  kSavePath,
+  kQuestion
+};
+
+// What the user must agree to before a trace's own run is made again (replaying.h). It is answered
+// by ConfirmRerun or CancelRerun, and is cancelled where it is put away.
+struct Question {
+  std::string title;
+  std::vector<std::string> lines;  // what would happen: "reads ...", "runs ...", "writes ..."
+  bool operator==(const Question&) const = default;
+};
 
 // What only the program with its window can do. It answers with an intent, or by doing it; a
 // request is new where its number is.
@@ -206,6 +223,7 @@ struct State {
   SaveWhat save = SaveWhat::kHtml;   // with kSavePath or a save dialog
   size_t save_finding = 0;           // with kPatchedSpec
   int tour_step = 0;                 // with kTour: 0, 1, 2
+  Question question;                 // with kQuestion
   std::vector<std::string> samples;  // sample traces that can be offered
   Request request;
   Settings settings;

@@ -17,6 +17,14 @@ void Ticket::Tell(std::string detail, std::optional<double> done) {
 
 void Ticket::HandOver(Call call) { workers_.HandOver(std::move(call)); }
 
+void Ticket::OnlyComputes() {
+  {
+    const std::lock_guard lock(workers_.mutex_);
+    only_computes_ = true;
+  }
+  workers_.changed_.notify_all();
+}
+
 void Workers::HandOver(Ticket::Call call) {
   {
     const std::lock_guard lock(mutex_);
@@ -45,6 +53,17 @@ void Workers::Ended(const Ticket* ticket, std::optional<Error> error) {
     entry.ended = true;
     entry.error = std::move(error);
   }
+}
+
+bool Workers::EndWhatMatters() {
+  std::unique_lock lock(mutex_);
+  for (Entry& entry : jobs_) entry.ticket->cancelled_ = true;
+  changed_.wait(lock, [&] {
+    return std::all_of(jobs_.begin(), jobs_.end(), [](const Entry& entry) {
+      return entry.ended || entry.ticket->only_computes_;
+    });
+  });
+  return std::all_of(jobs_.begin(), jobs_.end(), [](const Entry& entry) { return entry.ended; });
 }
 
 void Workers::Wake() {

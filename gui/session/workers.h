@@ -33,6 +33,8 @@ class Ticket {
   void Tell(std::string detail, std::optional<double> done = std::nullopt);
   // The owner makes the call when it polls, in the order of the handing over.
   void HandOver(Call call);
+  // From here on it writes nothing and has no child: the process may end in the middle of it.
+  void OnlyComputes();
 
  private:
   friend class Workers;
@@ -40,7 +42,8 @@ class Ticket {
 
   class Workers& workers_;
   std::atomic<bool> cancelled_{false};
-  Job job_;  // under the workers' mutex
+  bool only_computes_ = false;  // under the workers' mutex
+  Job job_;                     // under the workers' mutex
 };
 
 class Workers {
@@ -57,6 +60,9 @@ class Workers {
 
   // As the destructor does; nothing may be started after it.
   void End();
+  // Asks all jobs to end, and waits for those that do more than compute. False where others still
+  // do: a process that is about to end need not wait for them, and leaves by std::_Exit.
+  bool EndWhatMatters();
 
   // `failed` is called when it is polled, where the work could not begin or threw: whatever waits
   // for what the job was to hand over waits no longer.

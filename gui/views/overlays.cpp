@@ -65,6 +65,8 @@ void DrawOverlay(const viewmodel::Snapshot& snapshot, session::Intents& intents)
       return DrawPathBox(snapshot, intents);
     case Overlay::kTour:
       return DrawTour(snapshot, intents);
+    case Overlay::kQuestion:
+      return DrawQuestion(snapshot, intents);
   }
 }
 

@@ -1,5 +1,5 @@
-// What lies over the panels: the palette of commands, help, finding, paths, the tour. The thread of
-// the context.
+// What lies over the panels: the palette of commands, help, finding, paths, the tour, what must
+// be agreed to. The thread of the context.
 #ifndef STALLSCOPE_GUI_VIEWS_OVERLAYS_H_
 #define STALLSCOPE_GUI_VIEWS_OVERLAYS_H_
 
@@ -18,6 +18,7 @@ void DrawHelp(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents);
+void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
 // Answers what the state asks a file to open for, and
 void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents);

@@ -140,6 +140,30 @@ TEST_SUITE("fast") {
     CHECK(IsOneLine(result.err));
   }
 
+  TEST_CASE("a picture never takes the place of its trace or of a device") {
+    const Folder folder;
+    const std::string trace = folder / "run.sst";
+    std::filesystem::copy_file(Sample("transfer"), trace);
+    const std::string bytes = ReadWholeFile(trace, 1 << 24).value();
+    std::filesystem::create_symlink(trace, folder / "soft");
+    std::filesystem::create_hard_link(trace, folder / "hard");
+    for (const std::string& file :
+         {trace, folder / "soft", folder / "hard", std::string("/dev/null")}) {
+      CAPTURE(file);
+      for (const char* option : {"--export-png", "--export-svg"}) {
+        const ProgramResult result = RunGui({option, "overview", file, trace});
+        CHECK(result.exit_code == 2);
+        CHECK(IsOneLine(result.err));
+      }
+    }
+    CHECK(ReadWholeFile(trace, 1 << 24).value() == bytes);
+    CHECK(std::filesystem::is_symlink(folder / "soft"));
+    CHECK(std::filesystem::is_character_file("/dev/null"));
+    // An earlier picture is no input.
+    CHECK(RunGui({"--export-png", "overview", folder / "a.png", trace}).exit_code == 0);
+    CHECK(RunGui({"--export-png", "overview", folder / "a.png", trace}).exit_code == 0);
+  }
+
   TEST_CASE("wrong usage is one line and 2") {
     for (const std::vector<std::string>& arguments :
          std::vector<std::vector<std::string>>{{"--no-such-option"},

@@ -36,9 +36,12 @@ export XDG_CONFIG_HOME=$scratch/config HOME=$scratch
 # Out of the way: a tooltip would change the picture.
 xdotool mousemove 1599 899
 
+start() { # a trace, and what is to stand before the program
+  "${@:2}" "$STALLSCOPE_BUILD/bin/stallscope-gui" "$scratch/$1" 2>"$scratch/err" &
+  gui=$!
+}
 cp "$STALLSCOPE_SOURCE/sample_traces/input_decode.sst" "$scratch/run.sst"
-"$STALLSCOPE_BUILD/bin/stallscope-gui" "$scratch/run.sst" 2>"$scratch/err" &
-gui=$!
+start run.sst env
 
 picture() { xwd -root -silent | md5sum; }
 # Waits until the screen is another than $1, and stands still.
@@ -62,15 +65,33 @@ act() { # what it is, and xdotool's words
   changed "$before" "$1"
 }
 
-empty=$(picture)
-for _ in $(seq 100); do
-  window=$(xdotool search --onlyvisible --name 'run.sst' 2>/dev/null | head -1) && [[ -n $window ]] && break
-  kill -0 "$gui" 2>/dev/null || fail "it did not start"
-  sleep 0.2
-done
-[[ -n ${window-} ]] || fail "no window shows the trace"
-xdotool windowfocus "$window" windowmove "$window" 0 0
-changed "$empty" "it started"
+# Waits for a window that shows the trace, and brings it to the front.
+shown() {
+  local empty window=
+  empty=$(picture)
+  for _ in $(seq 100); do
+    window=$(xdotool search --onlyvisible --name "$1" 2>/dev/null | head -1) && [[ -n $window ]] && break
+    kill -0 "$gui" 2>/dev/null || fail "it did not start"
+    sleep 0.2
+  done
+  [[ -n $window ]] || fail "no window shows the trace"
+  xdotool windowfocus "$window" windowmove "$window" 0 0
+  changed "$empty" "it started"
+}
+# Waits until it has ended, with 0.
+ended() {
+  for _ in $(seq 50); do
+    kill -0 "$gui" 2>/dev/null || break
+    sleep 0.1
+  done
+  ! kill -0 "$gui" 2>/dev/null || fail "$1 did not end it"
+  code=0
+  wait "$gui" || code=$?
+  gui=
+  [[ $code -eq 0 ]] || fail "after $1 it ended with $code"
+}
+
+shown run.sst
 
 # The first start offers a tour, which keeps the keys to itself.
 act "the tour was left" key Escape
@@ -94,15 +115,22 @@ act "and closed" key Escape
 act "the help opened" key question
 act "and closed again" key Escape
 xdotool key ctrl+q
-for _ in $(seq 50); do
-  kill -0 "$gui" 2>/dev/null || break
-  sleep 0.1
-done
-! kill -0 "$gui" 2>/dev/null || fail "Ctrl+Q did not end it"
-code=0
-wait "$gui" || code=$?
-gui=
-[[ $code -eq 0 ]] || fail "it ended with $code"
+ended "Ctrl+Q"
 [[ -s $scratch/run.sst.view ]] || fail "the bookmark is not kept beside the trace"
 cmp -s "$STALLSCOPE_SOURCE/sample_traces/input_decode.sst" "$scratch/run.sst" ||
   fail "the trace was changed"
+
+# A signal ends it like its own menu does: where one looked is kept, and so is the list of files.
+for signal in TERM HUP INT; do
+  cp "$scratch/run.sst" "$scratch/$signal.sst"
+  # A shell starts what runs beside it with INT ignored.
+  start "$signal.sst" env --default-signal=INT
+  shown "$signal.sst"
+  act "the tour was left" key Escape
+  act "the timeline was shown" key 2
+  act "W zoomed in" key w
+  kill -s "$signal" "$gui"
+  ended "$signal"
+  grep -q visible "$scratch/$signal.sst.view" || fail "$signal lost the view"
+  grep -q "$signal.sst" "$scratch/config/stallscope/settings.json" || fail "$signal lost the list"
+done

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "analyzer/base/clock.h"
 #include "analyzer/base/file.h"
@@ -32,23 +34,37 @@ std::string BytesOf(uint64_t steps, bool sealed) {
   return ReadWholeFile(dir / "run.sst", 1 << 24).value();
 }
 
+// A trace whose recorder lives as long as the object.
+OutputFile Recording(const std::string& path, const std::string& bytes) {
+  auto file = OutputFile::Create(path, Over::kOwnInput);
+  REQUIRE(file.ok());
+  REQUIRE(file.value().Append(bytes).ok());
+  REQUIRE(file.value().Publish().ok());
+  return std::move(file).value();
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
   TEST_CASE("a trace that grows is read again, until it is sealed") {
     const test::ScratchDir dir;
     const std::string path = dir / "run.sst";
-    REQUIRE(WriteFileAtomically(path, BytesOf(10, false)).ok());
+    auto recorder = std::make_unique<OutputFile>(Recording(path, BytesOf(10, false)));
     Session session(QuietOptions());
     OpenAndSettle(session, path);
     CHECK(ActiveRun(session).following);
     const Range before = session.state()->view.visible;
-    REQUIRE(WriteFileAtomically(path, BytesOf(20, false)).ok());
-    PollUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 20; });
+    recorder.reset();
+    recorder = std::make_unique<OutputFile>(Recording(path, BytesOf(20, false)));
+    PollUntil(session, [&] {
+      return ActiveRun(session).run->rows.steps.size() == 20 && ActiveRun(session).following;
+    });
+    CHECK(ActiveRun(session).following);
     CHECK(session.state()->view.visible.end_ns > before.end_ns);  // all of it was shown
     Do(session, intent::Zoom{2, {}});
     const Range visible = session.state()->view.visible;
-    REQUIRE(WriteFileAtomically(path, BytesOf(30, true)).ok());
+    recorder.reset();
+    REQUIRE(WriteFileAtomically(path, BytesOf(30, true), Over::kOwnInput).ok());
     PollUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 30; });
     CHECK(ActiveRun(session).run->rows.steps.size() == 30);
     CHECK(ActiveRun(session).index->step_times.size() == 30);
@@ -75,5 +91,36 @@ TEST_SUITE("fast") {
       CHECK(ActiveRun(session).run->rows.steps.size() == 10);
       CHECK(session.state()->notices.size() == 1);
     }
+  }
+
+  TEST_CASE("a recorder that dies without a seal is told, and its trace is priced as it is") {
+    const test::ScratchDir dir;
+    const std::string path = dir / "run.sst";
+    auto recorder = std::make_unique<OutputFile>(Recording(path, BytesOf(20, false)));
+    Session session(QuietOptions());
+    OpenAndSettle(session, path);
+    REQUIRE(ActiveRun(session).following);
+    recorder.reset();
+    PollUntil(session, [&] { return !ActiveRun(session).following; });
+    session.Settle();
+    CHECK_FALSE(ActiveRun(session).following);
+    CHECK(ActiveRun(session).lost.find("without sealing") != std::string::npos);
+    REQUIRE(session.state()->notices.size() == 1);
+    CHECK(session.state()->notices[0].text.find("killed?") != std::string::npos);
+    CHECK(ActiveRun(session).run->rows.steps.size() == 20);
+  }
+
+  TEST_CASE("a trace without a seal that nobody writes is not being recorded") {
+    const test::ScratchDir dir;
+    const std::string path = dir / "run.sst";
+    REQUIRE(WriteFileAtomically(path, BytesOf(10, false)).ok());
+    Session session(QuietOptions());
+    OpenAndSettle(session, path);
+    CHECK_FALSE(ActiveRun(session).following);
+    CHECK(session.state()->notices.empty());
+    // Without locks that it grows is how a recording is known.
+    REQUIRE(WriteFileAtomically(path, BytesOf(20, false), Over::kOwnInput).ok());
+    PollUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 20; });
+    CHECK(ActiveRun(session).run->rows.steps.size() == 20);
   }
 }

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <functional>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/file.h"
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
 #include "tests/gui/session/scene.h"
@@ -78,5 +80,33 @@ TEST_SUITE("fast") {
     Do(session, intent::StartRecording{dir / "no/such/folder.sst"});
     PollUntil(session, [&] { return !session.state()->record.running; });
     CHECK(session.state()->record.error.has_value());
+  }
+
+  TEST_CASE("an open trace is recorded anew, and what was recorded takes its place") {
+    const test::ScratchDir dir;
+    const std::string path = dir / "run.sst";
+    std::filesystem::copy_file(test::SampleTrace("balanced"), path);
+    Session session(QuietOptions());
+    test::OpenAndSettle(session, path);
+    Do(session, intent::EditSpec{kShortRun}, intent::StartRecording{path});
+    PollUntil(session, [&] {
+      const OpenRun* const run = session.state()->Active();
+      return !session.state()->record.running && run != nullptr &&
+             run->stage == OpenStage::kReady && run->run->rows.steps.size() == 8;
+    });
+    CHECK_FALSE(session.state()->record.error.has_value());
+    CHECK(session.state()->runs.size() == 1);
+    CHECK(test::ActiveRun(session).run->rows.steps.size() == 8);
+    // What this window recorded itself is no less its user's.
+    const auto bytes = ReadWholeFile(path, 1 << 24).value();
+    Do(session, intent::ExportHtml{path});
+    session.Settle();
+    CHECK(session.state()->notices.back().level == NoticeLevel::kError);
+    CHECK(ReadWholeFile(path, 1 << 24).value() == bytes);
+    // And a recording takes the place of traces only.
+    REQUIRE(WriteFileAtomically(dir / "spec.json", kShortRun).ok());
+    Do(session, intent::OpenSpec{dir / "spec.json"}, intent::StartRecording{dir / "spec.json"});
+    CHECK_FALSE(session.state()->record.running);
+    CHECK(ReadWholeFile(dir / "spec.json", 1 << 20).value() == kShortRun);
   }
 }

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "analyzer/base/clock.h"
+#include "analyzer/base/file.h"
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
 #include "gui/session/replaying.h"
@@ -37,9 +39,91 @@ struct Copied {
   const State& state() const { return *session.state(); }
 };
 
+size_t FindingWithPatch(const State& state) {
+  const auto& findings = state.shown.report->findings;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].recommendation && !findings[i].recommendation->patch.changes.empty()) return i;
+  }
+  FAIL("nothing is recommended");
+  return 0;
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("what a trace from elsewhere brought is run only by who agreed to it, once") {
+    Copied run("input_decode");
+    const size_t finding = FindingWithPatch(run.state());
+    Do(run.session, intent::Verify{finding});
+    CHECK_FALSE(run.state().verify.running);
+    CHECK(run.state().overlay == Overlay::kQuestion);
+    CHECK(run.state().question.title.find("Run") != std::string::npos);
+    const auto& lines = run.state().question.lines;
+    CHECK(std::any_of(lines.begin(), lines.end(),
+                      [](const auto& line) { return line.rfind("reads ", 0) == 0; }));
+    CHECK(lines.back() == "writes " + run.dir / "run.sweep.json");
+    // No, and what was put away is a no, too.
+    Do(run.session, intent::CancelRerun{});
+    CHECK(run.state().overlay == Overlay::kNone);
+    Do(run.session, intent::ConfirmRerun{});
+    CHECK_FALSE(run.state().verify.running);
+    Do(run.session, intent::Verify{finding}, intent::Escape{});
+    CHECK(run.state().overlay == Overlay::kNone);
+    Do(run.session, intent::ConfirmRerun{});
+    CHECK_FALSE(run.state().verify.running);
+    CHECK_FALSE(std::filesystem::exists(run.dir / "run.sweep.json"));
+    // A prediction runs nothing.
+    Do(run.session, intent::EditSweep{{"decode.parallelism=1,2"}, SweepRunMode::kSimulate, 1},
+       intent::StartSweep{});
+    CHECK(run.state().overlay == Overlay::kNone);
+    CHECK(run.state().sweep.running);
+    run.session.Settle();
+    Do(run.session, intent::EditSweep{{"decode.parallelism=1,2"}, SweepRunMode::kBoth, 1},
+       intent::StartSweep{});
+    CHECK(run.state().overlay == Overlay::kQuestion);
+    CHECK_FALSE(run.state().sweep.running);
+    Do(run.session, intent::ConfirmRerun{});
+    CHECK(run.state().overlay == Overlay::kNone);
+    CHECK(run.state().sweep.running);
+    run.session.Settle();
+    // Agreed to for as long as the run is open.
+    Do(run.session, intent::Verify{finding});
+    CHECK(run.state().overlay == Overlay::kNone);
+    CHECK(run.state().verify.running);
+    run.session.Settle();
+    const RunNumber number = run.state().active;
+    Do(run.session, intent::CloseRun{number});
+    OpenAndSettle(run.session, run.path);
+    Do(run.session, intent::Verify{finding});
+    CHECK(run.state().overlay == Overlay::kQuestion);
+  }
+
+  TEST_CASE("a run whose process is killed is told") {
+    const test::ScratchDir dir;
+    const std::string killed = dir / "killed";
+    REQUIRE(WriteFileAtomically(killed, "#!/bin/sh\nkill -9 $$\n").ok());
+    std::filesystem::permissions(killed, std::filesystem::perms::owner_all);
+    SessionOptions options = QuietOptions();
+    options.program = killed;
+    Session session(options);
+    Do(session, intent::EditSpec{kSleepyRun}, intent::StartRecording{dir / "run.sst"});
+    const int64_t give_up = MonotonicNs() + 60 * kNsPerSecond;
+    const auto whole = [&] {
+      const OpenRun* run = session.state()->Active();
+      return run != nullptr && run->stage == OpenStage::kReady && run->run->quality.sealed;
+    };
+    while (MonotonicNs() < give_up && (session.state()->record.running || !whole())) {
+      session.Settle();
+    }
+    REQUIRE(whole());
+    session.Settle();
+    Do(session, intent::Verify{FindingWithPatch(*session.state())});
+    CHECK(session.state()->overlay == Overlay::kNone);  // recorded here, by this user
+    session.Settle();
+    REQUIRE(session.state()->verify.error.has_value());
+    CHECK(session.state()->verify.error->Line().find("signal 9") != std::string::npos);
+  }
+
   TEST_CASE("each line of a sweep is checked as it is typed") {
     Copied run("input_decode");
     Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4", "", "prefetch.buffer_size=1,2"},
@@ -90,15 +174,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a verification whose data is gone says so, and nothing is measured") {
     Copied run("input_decode");
-    const auto& findings = run.state().shown.report->findings;
-    std::optional<size_t> with_patch;
-    for (size_t i = 0; i < findings.size() && !with_patch; ++i) {
-      if (findings[i].recommendation && !findings[i].recommendation->patch.changes.empty()) {
-        with_patch = i;
-      }
-    }
-    REQUIRE(with_patch.has_value());
-    Do(run.session, intent::Verify{with_patch});
+    Do(run.session, intent::Verify{FindingWithPatch(run.state())}, intent::ConfirmRerun{});
     CHECK(run.state().verify.running);
     run.session.Settle();
     CHECK_FALSE(run.state().verify.running);

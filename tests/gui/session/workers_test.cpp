@@ -102,4 +102,26 @@ TEST_SUITE("fast") {
     woken.get_future().wait();
     PollUntilIdle(workers);
   }
+
+  TEST_CASE("a program that ends waits for what writes, and not for what only computes") {
+    std::promise<void> go_on;
+    std::shared_future<void> may_go_on = go_on.get_future().share();
+    std::promise<void> computes;
+    std::atomic<bool> written{false};
+    Workers workers(nullptr);
+    workers.Start(JobKind::kExplain, "computing", [&](Ticket& job) {
+      job.OnlyComputes();
+      computes.set_value();
+      may_go_on.wait();
+    });
+    workers.Start(JobKind::kExport, "writing", [&](Ticket& job) {
+      while (!job.cancelled()) std::this_thread::yield();
+      written = true;
+    });
+    computes.get_future().wait();
+    CHECK_FALSE(workers.EndWhatMatters());
+    CHECK(written);
+    go_on.set_value();
+    while (!workers.EndWhatMatters()) std::this_thread::yield();
+  }
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -309,6 +310,44 @@ TEST_SUITE("fast") {
          [&] { return request().kind == session::Request::Kind::kCopy; }},
         {"a patched spec asks where to", [&] { stage.ClickText("Save patched spec"); },
          [&] { return request().kind == session::Request::Kind::kSaveDialog; }},
+    });
+  }
+
+  TEST_CASE("what a trace brought is run by whoever says so, with keys or the mouse") {
+    const test::ScratchDir dir;
+    std::filesystem::copy_file(Sample("input_decode"), dir / "run.sst");
+    Stage stage;
+    stage.Open(dir / "run.sst");
+    const auto ask = [&] {
+      session::Intents intents;
+      intents.Add(session::intent::Verify{});
+      stage.Ask(std::move(intents));
+      stage.Frame(3);
+    };
+    const auto asks = [&] { return stage.state().overlay == Overlay::kQuestion; };
+    const auto runs = [&] { return stage.state().verify.running; };
+    Play({
+        {"a verification asks first", ask, [&] { return asks() && !runs(); }},
+        {"it says what would be done", [] {},
+         [&] { return stage.Sees("Run it") && stage.Sees("reads ") && stage.Sees("writes "); }},
+        {"a command's key does nothing", [&] { stage.Key('2'); },
+         [&] { return asks() && stage.state().view.panel == Panel::kOverview; }},
+        {"Enter alone is no", [&] { stage.Key(Key::kEnter); }, [&] { return !asks() && !runs(); }},
+        {"it asks again", ask, asks},
+        {"Esc is no", [&] { stage.Key(Key::kEscape); }, [&] { return !asks() && !runs(); }},
+        {"and again", ask, asks},
+        {"Cancel is no", [&] { stage.ClickWholeText("Cancel"); },
+         [&] { return !asks() && !runs(); }},
+        {"and again", ask, asks},
+        {"a click beside it is no",
+         [&] {
+           stage.Click({20, 700});
+         },
+         [&] { return !asks() && !runs(); }},
+        {"and once more", ask, asks},
+        {"Tab goes to the other answer", [&] { stage.Key(Key::kTab); }, asks},
+        {"Enter runs it", [&] { stage.Key(Key::kEnter); },
+         [&] { return !asks() && (runs() || stage.state().verify.error.has_value()); }},
     });
   }
 

@@ -1,0 +1,29 @@
+// The files that the window shows. Nothing that it writes takes the place of one of them, also
+// where it wrote that file itself: for the process that is no input (base/file.h), for its user it
+// is the recording on the screen. Any thread.
+#ifndef STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
+#define STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "gui/session/state.h"
+
+namespace stallscope::session {
+
+// Two names of one file: by device and inode. A file that is not there is none.
+bool IsSameFile(const std::string& a, const std::string& b);
+
+// kUsage where `path` leads to a file that the window shows: a trace, what is kept beside it, the
+// sweep, the spec, the settings.
+Status MayWrite(const State& state, const std::string& settings, const std::string& path);
+// The same for a recording, which may replace an open trace: it is opened in its place.
+Status MayRecord(const State& state, const std::string& settings, const std::string& path);
+
+// For what is closed: the process no longer has to keep them, except those that are open still.
+void ForgetFiles(const std::vector<std::string>& traces, const State& state);
+
+}  // namespace stallscope::session
+
+#endif  // STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
