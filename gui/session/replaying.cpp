@@ -192,7 +192,7 @@ std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec)
   Question question;
   question.title = "Run what this trace contains?";
   question.lines = {run.path + ": " + plan.Reason()};
-  for (const std::string& line : plan.Lines(SweepPathBeside(run.path, "sweep"))) {
+  for (const std::string& line : plan.Lines(SweepPathBeside(run.path, "a scratch folder"))) {
     question.lines.push_back(line);
   }
   return question;
