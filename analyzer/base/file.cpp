@@ -142,7 +142,7 @@ Result<Target> FindTarget(const std::string& path, Over over) {
     return SystemError(ErrorKind::kRun, path, "cannot create the file", EISDIR);
   }
   if (!S_ISREG(target.about.st_mode)) {
-    return Error{ErrorKind::kUsage, "not a regular file, and never replaced", path,
+    return Error{ErrorKind::kRun, "not a regular file, and never replaced", path,
                  "name a file, or an unused name"};
   }
   // By the name that the user gave, and for writing: so that the kernel refuses a link that another

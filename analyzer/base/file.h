@@ -44,8 +44,8 @@ enum class Over : uint8_t {
 class OutputFile {
  public:
   // Checks at once what Publish() checks again. A link is followed: what it points to is replaced.
-  // kUsage: not a regular file, or an input; kRun: another process is writing it, or the system
-  // says no.
+  // kUsage: an input; kRun: not a regular file, another process is writing it, or the system says
+  // no.
   static Result<OutputFile> Create(const std::string& path, Over over = Over::kNoInput,
                                    FileOps& ops = FileOps::Kernel());
   OutputFile(OutputFile&& other) noexcept;

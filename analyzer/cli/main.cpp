@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -22,12 +23,19 @@ void TakeClosedStreams() {
   }
 }
 
+// Of a pipe on stdout.
+bool ReaderLeft() {
+  struct pollfd out {};
+  out.fd = STDOUT_FILENO;
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 // What was printed and could not be written is a failure of the command, whichever it was. A reader
 // that went away early (head, a pager) is none.
 int WithStdoutWritten(int exit_code) {
   errno = 0;
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (written || errno == EPIPE || exit_code != 0) return exit_code;
+  if (written || exit_code != 0 || ReaderLeft()) return exit_code;
   return stallscope::cli::Fail({stallscope::ErrorKind::kRun,
                                 std::string("cannot write: ") +
                                     (errno != 0 ? std::strerror(errno) : "an earlier write failed"),

@@ -25,24 +25,39 @@ Result<ReplayBench> ReplayBench::Make(replay::PageCache page_cache) {
   return ReplayBench(std::move(folder), std::move(options));
 }
 
+namespace {
+
+bool CanAsk() { return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0; }
+
+}  // namespace
+
 bool AskedYes(const std::string& question) {
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
+  if (!CanAsk()) return false;
   std::fprintf(stderr, "%s [y/N] ", Printable(question).c_str());
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-Status AgreeToRerun(const replay::RerunPlan& plan, const std::string& trace,
-                    const std::string& output, bool yes) {
-  for (const std::string& line : plan.Lines(output)) {
-    std::fprintf(stderr, "stallscope: the re-run %s\n", Printable(line).c_str());
+Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run, const std::string& output,
+                    bool yes) {
+  const auto announce = [&] {
+    for (const std::string& line : plan.Lines(output)) {
+      std::fprintf(stderr, "stallscope: the re-run %s\n", Printable(line).c_str());
+    }
+  };
+  if (!plan.NeedsYes() || yes) {
+    STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(run, plan));
+    announce();
+    return {};
   }
-  if (!plan.NeedsYes() || yes) return {};
-  const std::string question = Printable(trace + ": " + plan.Reason()) + "; run it?";
-  if (AskedYes(question)) return {};
-  return Error{ErrorKind::kUsage, plan.Reason(), trace,
-               "give --yes to run it, or --mode simulate to predict only"};
+  // The data is not even looked at before.
+  if (CanAsk()) announce();
+  if (!AskedYes(Printable(run.path + ": " + plan.Reason()) + "; run it?")) {
+    return Error{ErrorKind::kUsage, plan.Reason(), run.path,
+                 "give --yes to run it, or --mode simulate to predict only"};
+  }
+  return replay::CheckData(run, plan);
 }
 
 }  // namespace stallscope::cli

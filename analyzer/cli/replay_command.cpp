@@ -63,6 +63,7 @@ struct Subject {
   bool has_spec = false;
   Spec recorded;
   Spec run;
+  std::optional<replay::RerunPlan> plan;  // where the recorded spec is run
   std::vector<std::string> warnings;
 };
 
@@ -135,10 +136,8 @@ Result<SweepMode> ModeOf(const ReplayArguments& arguments, Subject& subject) {
     STALLSCOPE_RETURN_IF_ERROR(Emulate(arguments, subject));
   } else if (mode != SweepMode::kSimulate) {
     const auto plan = replay::PlanRerun(subject.analysed.run, subject.recorded, arguments.folder);
-    STALLSCOPE_RETURN_IF_ERROR(
-        AgreeToRerun(plan, arguments.trace, arguments.output, arguments.yes));
-    STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(subject.analysed.run, plan));
     subject.run = plan.spec;
+    subject.plan = plan;
   }
   return mode;
 }
@@ -253,6 +252,10 @@ Status RunReplay(const ReplayArguments& arguments) {
   if (mode != SweepMode::kRerun) {
     subject.predictor->SetOptions(replay::SimulationFor(planned.points.size()));
     work.predictor = &*subject.predictor;
+  }
+  if (subject.plan.has_value()) {
+    STALLSCOPE_RETURN_IF_ERROR(
+        AgreeToRerun(*subject.plan, subject.analysed.run, arguments.output, arguments.yes));
   }
   std::optional<ReplayBench> bench;
   if (mode != SweepMode::kSimulate) {

@@ -128,9 +128,7 @@ Result<Start> OpenStart(const TuneArguments& arguments, std::optional<Spec> spec
   if (arguments.steps) start.spec.trainer.steps = *arguments.steps;
   if (bench != nullptr) {
     const auto plan = replay::PlanRerun(run, start.spec, arguments.folder);
-    STALLSCOPE_RETURN_IF_ERROR(
-        AgreeToRerun(plan, arguments.input, arguments.output, arguments.yes));
-    STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(run, plan));
+    STALLSCOPE_RETURN_IF_ERROR(AgreeToRerun(plan, run, arguments.output, arguments.yes));
     start.spec = plan.spec;
   }
   return start;

@@ -201,23 +201,16 @@ void Session::Finish(CaptureResult& result) const {
 // do so before that, and the recording of an hour is worth more than their error.
 class TraceName {
  public:
-  explicit TraceName(const std::string& path) : path_(path) {
+  explicit TraceName(const std::string& path) {
     std::error_code ignored;
     earlier_ = std::filesystem::exists(path, ignored);
   }
 
   Status Prepared(recorder::Recorder& recorder) { return earlier_ ? Status() : Take(recorder); }
-  Status Batch(recorder::Recorder& recorder) {
-    has_batch_ = true;
-    return Take(recorder);
-  }
-  // Whether the run's trace is what has the name now.
+  Status Batch(recorder::Recorder& recorder) { return Take(recorder); }
+  // A run whose data had no batch has ended well. Whether the run's trace is what has the name now.
   Result<bool> Ended(recorder::Recorder& recorder, bool failed, bool stopped) {
-    if (!has_batch_ && !failed && !stopped) STALLSCOPE_RETURN_IF_ERROR(Take(recorder));
-    if (taken_ && !has_batch_ && failed) {
-      unlink(path_.c_str());
-      taken_ = false;
-    }
+    if (!failed && !stopped) STALLSCOPE_RETURN_IF_ERROR(Take(recorder));
     return taken_;
   }
 
@@ -229,9 +222,7 @@ class TraceName {
     return {};
   }
 
-  const std::string path_;
   bool earlier_ = false;
-  bool has_batch_ = false;
   bool taken_ = false;
 };
 

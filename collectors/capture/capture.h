@@ -2,8 +2,8 @@
 //
 // Starts the recorder, the samplers, the devices, the pipeline and the trainer, runs to the spec's
 // last step, to the end of the data or to a stop, and seals the trace. What goes wrong on the way
-// is the result, and is told in the trace too. A run without a batch neither replaces an earlier
-// trace nor, where it failed, leaves a file.
+// is the result, and is told in the trace too. A run without a batch does not replace an
+// earlier trace; one that cannot begin leaves no file.
 #ifndef STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 #define STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "analyzer/base/readable.h"
 #include "collectors/data/origin.h"
 
 namespace stallscope::data {

@@ -1,7 +1,7 @@
 // Bytes one after the other: out of a file, unpacked, or out of memory.
 //
-// A file or a pipe is read by read(2) in large blocks into the caller's buffer, never through a
-// map: a page fault cannot be counted as I/O, and a file that shrinks would be a signal.
+// A file is read by read(2) in large blocks into the caller's buffer, never through a map: a page
+// fault cannot be counted as I/O, and a file that shrinks would be a signal.
 // Compression (gzip, zlib) is told by content. One thread at a time; the throttle may be shared.
 #ifndef STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_
 #define STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_

@@ -97,7 +97,7 @@ Status CheckReplaceable(const StoreFile& file) {
   struct stat about {};
   if (lstat(file.path.c_str(), &about) != 0) return {};  // or OutputFile says why not
   if (IsRegular(file.path)) {
-    auto there = InputFile::Open(file.path);
+    auto there = InputFile::Open(file.path, Use::kLook);
     if (!there.ok()) return FileTrouble(std::move(there).error(), file.path);
     if (KeyIn(there.value()).has_value()) return {};
   }

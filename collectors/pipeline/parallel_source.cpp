@@ -20,7 +20,13 @@ ParallelSource::ParallelSource(std::shared_ptr<const ReaderShared> shared, Sourc
     parked_.notify_all();
     ready_.notify_all();
   });
-  SetParallelism(shared_->spec.parallelism.value);
+  try {
+    SetParallelism(shared_->spec.parallelism.value);
+  } catch (...) {
+    // No destructor follows: the readers that are there would wait for ever, and be waited for.
+    shared_->context->token.Cancel();
+    throw;
+  }
 }
 
 ParallelSource::~ParallelSource() {

@@ -173,20 +173,21 @@ void Files::KeepSettings(bool at_end) {
     static_cast<void>(settings_->Keep());
     return;
   }
-  desk_.workers.Start(JobKind::kSettings, "keeping settings",
-                      [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
-                        const auto kept = file->Keep();
-                        if (kept.ok()) {
-                          job.HandOver([this, sent, now = kept.value().now] {
-                            if (now == sent) return;
-                            desk_.state.settings =
-                                SettingsForm::Merge(sent, desk_.state.settings, now);
-                            desk_.changed = true;
-                          });
-                        } else if (file->MustComplain()) {
-                          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
-                        }
-                      });
+  desk_.workers.Start(
+      JobKind::kSettings, "keeping settings",
+      [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
+        const auto kept = file->Keep();
+        if (kept.ok()) {
+          job.HandOver([this, sent, now = kept.value().now] {
+            if (now == sent) return;
+            desk_.state.settings = SettingsForm::Merge(sent, desk_.state.settings, now);
+            desk_.changed = true;
+          });
+        } else if (file->MustComplain()) {
+          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
+        }
+      },
+      [file = settings_](const Error&) { file->GaveUp(); });
 }
 
 }  // namespace stallscope::session

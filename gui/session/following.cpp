@@ -66,9 +66,7 @@ void Runs::ReadAgain(RunNumber run, bool last) {
         grown->bytes = SizeOf(path);
         auto read = growing->Read();
         if (!read.ok()) {
-          job.HandOver([this, run, error = read.error()] {
-            desk_.Change(run, [&](OpenRun& open) { open.lost = error.Line(); });
-          });
+          job.HandOver([this, run, error = read.error()] { LoseSight(run, error); });
           return;
         }
         grown->whole = std::make_shared<const model::Run>(std::move(read).value());
@@ -93,9 +91,15 @@ void Runs::ReadAgain(RunNumber run, bool last) {
         grown->took_ns = MonotonicNs() - began;
         job.HandOver([this, run, grown] { ShowGrown(run, *grown); });
       },
-      [this, run](const Error& error) {
-        desk_.Change(run, [&](OpenRun& open) { open.lost = error.Line(); });
-      });
+      [this, run](const Error& error) { LoseSight(run, error); });
+}
+
+// It is not looked at again by itself, so nothing may say that it is.
+void Runs::LoseSight(RunNumber run, const Error& error) {
+  desk_.Change(run, [&](OpenRun& open) {
+    open.lost = error.Line();
+    open.following = false;
+  });
 }
 
 void Runs::ShowGrown(RunNumber run, const Grown& grown) {

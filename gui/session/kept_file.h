@@ -84,6 +84,13 @@ class KeptFile {
     return outcome;
   }
 
+  // The write that Offer() asked for did not come about: it is asked for again later.
+  void GaveUp() {
+    const std::lock_guard lock(offered_mutex_);
+    keeping_ = false;
+    not_before_ns_ = MonotonicNs() + kPatienceNs;
+  }
+
   // Whether a failure is news: the first since it was last kept.
   bool MustComplain() {
     const std::lock_guard lock(offered_mutex_);

@@ -174,12 +174,13 @@ void Recordings::On(const intent::StartRecording& start) {
         if (!done.ok()) error = done.error();
         std::optional<trainer::Progress> last;
         if (done.ok()) last = done.value().training.last;
-        job.HandOver([this, error, last] {
+        const bool kept_earlier = done.ok() && done.value().kept_earlier;
+        job.HandOver([this, error, last, kept_earlier] {
           if (last.has_value()) Show(*last, /*rate=*/false, /*open=*/false);
-          End(error);
+          End(error, kept_earlier);
         });
       },
-      [this](const Error& error) { End(error); });
+      [this](const Error& error) { End(error, /*kept_earlier=*/false); });
 }
 
 void Recordings::Begin(std::string output, uint64_t most_steps) {
@@ -209,13 +210,18 @@ void Recordings::Show(const trainer::Progress& at, bool rate, bool open) {
   desk_.changed = true;
 }
 
-void Recordings::End(const std::optional<Error>& error) {
+void Recordings::End(const std::optional<Error>& error, bool kept_earlier) {
   RecordState& record = desk_.state.record;
   record.running = false;
   record.stopping = false;
   record.error = error;
   if (error.has_value()) desk_.Complain(*error);
-  OpenWhatIsThere();
+  if (kept_earlier) {
+    desk_.Notify(NoticeLevel::kInfo,
+                 "stopped before the first batch; " + record.output + " is still the earlier run");
+  } else {
+    OpenWhatIsThere();
+  }
   desk_.changed = true;
 }
 

@@ -29,7 +29,7 @@ class Recordings {
   void Check();
   void Begin(std::string output, uint64_t most_steps);
   void Show(const trainer::Progress& at, bool rate, bool open);
-  void End(const std::optional<Error>& error);
+  void End(const std::optional<Error>& error, bool kept_earlier);
   // Shows the trace that is being written.
   void OpenWhatIsThere();
   std::string OutputFor(const std::string& given) const;

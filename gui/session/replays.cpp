@@ -61,6 +61,7 @@ bool Replays::MayRun(const ReplaySubject& subject, const Waiting& wanted) {
     return true;
   }
   waiting_ = wanted;
+  asked_about_ = desk_.state.active;
   desk_.state.question = *question;
   desk_.state.overlay = Overlay::kQuestion;
   desk_.changed = true;
@@ -68,7 +69,7 @@ bool Replays::MayRun(const ReplaySubject& subject, const Waiting& wanted) {
 }
 
 void Replays::On(const intent::ConfirmRerun&) {
-  if (!waiting_.has_value()) return;
+  if (!waiting_.has_value() || desk_.state.active != asked_about_) return;
   const Waiting wanted = *std::exchange(waiting_, std::nullopt);
   agreed_[desk_.state.active] = desk_.state.question;
   desk_.state.overlay = Overlay::kNone;
@@ -83,7 +84,12 @@ void Replays::On(const intent::CancelRerun&) {
 }
 
 void Replays::Refresh() {
-  if (desk_.state.overlay != Overlay::kQuestion) waiting_.reset();
+  if (desk_.state.overlay != Overlay::kQuestion) {
+    waiting_.reset();
+  } else if (waiting_.has_value() && desk_.state.active != asked_about_) {
+    // An answer for one run must not start another.
+    On(intent::CancelRerun{});
+  }
 }
 
 void Replays::On(const intent::EditSweep& edit) {

@@ -45,6 +45,7 @@ class Replays {
   Runs& runs_;
   std::optional<ScratchFolder> scratch_;
   std::optional<Waiting> waiting_;
+  RunNumber asked_about_ = kNoRun;
   // What was agreed to for a run: another reading of its file may bring something else.
   std::map<RunNumber, Question> agreed_;
 };

@@ -109,6 +109,15 @@ void Runs::Load(RunNumber run) {
 // By a worker. Null where it could not be read, which has been said then, or is not waited for.
 std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
                                              const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    if (!std::filesystem::is_fifo(path, failed)) continue;
+    // Nothing in a window would end the wait for somebody to write it.
+    job.HandOver([this, run, path] {
+      Failed(run, {ErrorKind::kInput, "cannot follow a pipe", path, "copy it into a file first"});
+    });
+    return nullptr;
+  }
   const uint64_t bytes = SizeOf(paths.front());
   // Before it is read: what comes later is seen by whoever follows it.
   const bool written = HasWriter(paths.front());
@@ -281,17 +290,22 @@ void Runs::SaveNotes(RunNumber run, When when) {
     static_cast<void>(side->Keep());
     return;
   }
-  desk_.workers.Start(JobKind::kExport, "keeping the view of " + open->title,
-                      [this, run, side, notes](Ticket& job) {
-                        const auto kept = side->Keep();
-                        if (kept.ok()) {
-                          job.HandOver([this, run, notes, outcome = kept.value()] {
-                            NotesKept(run, notes, outcome);
-                          });
-                        } else if (side->MustComplain()) {
-                          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
-                        }
-                      });
+  desk_.workers.Start(
+      JobKind::kExport, "keeping the view of " + open->title,
+      [this, run, side, notes](Ticket& job) {
+        const auto kept = side->Keep();
+        if (kept.ok()) {
+          job.HandOver(
+              [this, run, notes, outcome = kept.value()] { NotesKept(run, notes, outcome); });
+        } else if (side->MustComplain()) {
+          job.HandOver([this, error = kept.error()] { desk_.Complain(error); });
+        }
+      },
+      [side, when](const Error&) {
+        side->GaveUp();
+        // Nobody asks again for a run that is closed.
+        if (when == When::kClosed) static_cast<void>(side->Keep());
+      });
 }
 
 void Runs::NotesKept(RunNumber run, const SideNotes& sent, const SideFile::Outcome& outcome) {

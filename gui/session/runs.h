@@ -52,6 +52,7 @@ class Runs {
   struct Grown;
   // `last`: nobody writes it any more.
   void ReadAgain(RunNumber run, bool last);
+  void LoseSight(RunNumber run, const Error& error);
   void ShowGrown(RunNumber run, const Grown& grown);
   void Took(RunNumber run, std::shared_ptr<const model::Run> read, uint64_t bytes, bool written);
   void StartFollowing(RunNumber run);

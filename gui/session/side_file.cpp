@@ -68,6 +68,11 @@ Result<SideNotes> ReadSideNotes(const std::string& trace) {
   const std::string path = SidePath(trace);
   std::error_code failed;
   if (!std::filesystem::exists(path, failed)) return SideNotes{};
+  // It may have come with the trace: a pipe would be waited for.
+  if (!std::filesystem::is_regular_file(path, failed)) {
+    return Error{ErrorKind::kInput, "not a regular file", path,
+                 "move it away, or bookmarks of this trace are not kept"};
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMostBytes));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || TextOf(json, "schema") != kSchema) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -63,6 +64,19 @@ int64_t ModifiedSeconds(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? info.st_mtim.tv_sec : 0;
 }
 
+// A link or a pipe is none of ours: it may have come with the folder, and lead anywhere.
+Result<bool> IsThere(const std::string& path) {
+  struct stat about {};
+  if (lstat(path.c_str(), &about) != 0) {
+    if (errno == ENOENT) return false;
+    return Unusable({ErrorKind::kRun, std::strerror(errno), path, ""});
+  }
+  if (!S_ISREG(about.st_mode)) {
+    return Unusable({ErrorKind::kRun, "not a regular file", path, ""});
+  }
+  return true;
+}
+
 void Touch(const std::string& path) { utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
 
 }  // namespace
@@ -80,18 +94,21 @@ Leases::Leases(std::string folder, LeaseOwner owner)
 std::string Leases::PathOf(const std::string& name) const { return folder_ + "/" + name + kSuffix; }
 
 Result<bool> Leases::OwnerLives(const std::string& path) const {
-  struct stat about {};
-  if (lstat(path.c_str(), &about) != 0 && errno == ENOENT) return false;
+  STALLSCOPE_ASSIGN_OR_RETURN(const bool there, IsThere(path));
+  if (!there) return false;
   auto text = ReadWholeFile(path, kLongestFile);
   if (!text.ok()) return Unusable(std::move(text).error());
   const LeaseOwner owner = OwnerIn(text.value());
-  // One that was cut off is nobody's.
-  if (owner.host.empty() || owner == owner_) return false;
+  if (text.value().empty() || owner == owner_) return false;
+  if (TextOf(owner) != text.value()) {
+    return Unusable({ErrorKind::kRun, "not a lease of a sweep", path, ""});
+  }
   if (owner.host == owner_.host) {
     const uint64_t started = StartOf(owner.process);
     return started != 0 && started == owner.started;
   }
   const std::string now = folder_ + "/" + kNow;
+  STALLSCOPE_RETURN_IF_ERROR(IsThere(now));
   Status touched = WriteFileAtomically(now, "", Over::kOwnInput);
   if (!touched.ok()) return Unusable(std::move(touched).error());
   return ModifiedSeconds(now) - ModifiedSeconds(path) < kLeaseSeconds;
@@ -132,10 +149,6 @@ void Leases::RemoveFolder() const {
     const std::string name = at->path().filename().string();
     struct stat about {};
     if (lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
-    if (name == kNow || name == kSweepLock) {
-      if (about.st_size == 0) ours.push_back(path);
-      continue;
-    }
     if (!name.ends_with(kSuffix)) continue;
     const auto text = ReadWholeFile(path, kLongestFile);
     if (!text.ok() || TextOf(OwnerIn(text.value())) != text.value()) continue;
@@ -144,6 +157,14 @@ void Leases::RemoveFolder() const {
     ours.push_back(path);
   }
   if (failed) return;
+  // Last: asking whether an owner on another host lives has just touched one of them.
+  for (const char* const name : {kNow, kSweepLock}) {
+    const std::string path = folder_ + "/" + name;
+    struct stat about {};
+    if (lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0) {
+      ours.push_back(path);
+    }
+  }
   for (const std::string& path : ours) unlink(path.c_str());
   rmdir(folder_.c_str());
 }

@@ -35,8 +35,11 @@ std::optional<Sweep> FindVerification(const model::Run& run) {
   for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
     if (++entries > kMostEntries) break;
     const std::filesystem::path& path = entry->path();
-    if (path.extension() != ".json" || !LooksLikeSweep(path)) continue;
     std::error_code unknown;
+    // Nobody asked for this file: a pipe of that name must not make the command wait.
+    if (path.extension() != ".json" || !entry->is_regular_file(unknown) || !LooksLikeSweep(path)) {
+      continue;
+    }
     const auto time = std::filesystem::last_write_time(path, unknown);
     if (unknown || (newest.has_value() && time <= newest_time)) continue;
     auto sweep = ReadSweepFile(path);

@@ -81,6 +81,11 @@ Status MayReplace(const std::string& path) {
 }  // namespace
 
 Result<Sweep> ReadSweepFile(const std::string& path) {
+  // It may have come with the trace: a pipe would be waited for.
+  std::error_code failed;
+  if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed)) {
+    return Error{ErrorKind::kInput, "not a regular file", path, "name a sweep file"};
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kLargestSweep));
   STALLSCOPE_ASSIGN_OR_RETURN(SweepText read, ReadSweep(text, path));
   return std::move(read.sweep);
@@ -103,6 +108,9 @@ Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& 
   SweepFile file(options);
   std::error_code failed;
   std::filesystem::create_directory(file.folder_, failed);
+  if (!failed && std::filesystem::is_symlink(file.folder_)) {
+    failed = std::make_error_code(std::errc::not_a_directory);
+  }
   if (failed) {
     return Error{ErrorKind::kRun, "no folder for the leases: " + failed.message(), file.folder_,
                  "choose another folder for the sweep file"};

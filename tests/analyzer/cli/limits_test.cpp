@@ -170,11 +170,11 @@ TEST_SUITE("fast") {
     REQUIRE(Bash("mkfifo \"$1\"", {dir / "pipe"}).exit_code == 0);
     for (const std::string words : {"tune \"$1\" --mode simulate", "record \"$1\" -o \"$1.sst\"",
                                     "replay \"$1\" --verify -o \"$1.json\"", "analyze \"$1\""}) {
-      // Asleep in open(): from then on only a signal or a writer gets it out of it.
+      // Asleep in poll(): from then on only a signal or a writer gets it out of it.
       const ProgramResult run =
           Bash("timeout -s KILL 60 \"$stallscope\" " + words +
                    " & run=$!; until child=$(pgrep -P $run) && "
-                   "grep -qs wait_for_partner /proc/$child/wchan; do kill -0 $run || break; done; "
+                   "grep -qs poll /proc/$child/wchan; do kill -0 $run || break; done; "
                    "kill -TERM $child; wait $run; echo \"exit $?\"",
                {dir / "pipe"});
       CHECK_MESSAGE(Has(run.out, "exit 143"), words << ": " << run.out << run.err);

@@ -71,7 +71,9 @@ void CheckFails(const ProgramResult& run, int exit_code, const std::string& says
   CAPTURE(run.err);
   CHECK(run.exit_code == exit_code);
   CHECK(run.err.find(says) != std::string::npos);
-  CHECK(run.err.find('\n') == run.err.size() - 1);
+  // In one line, and the last one.
+  CHECK(run.err.rfind("stallscope: ", run.err.find(says)) ==
+        run.err.rfind('\n', run.err.size() - 2) + 1);
 }
 
 // The program in the background, its output thrown away.
@@ -177,7 +179,8 @@ TEST_SUITE("fast") {
     const std::string trace = Recorded(dir, spec);
     std::filesystem::remove_all(dir / "data");
     const std::vector<std::string> replay = {"replay",    trace, "--vary", "work.parallelism=1,2",
-                                             "--repeats", "1",   "-o",     dir / "s.json"};
+                                             "--repeats", "1",   "-o",     dir / "s.json",
+                                             "--yes"};
     CheckFails(RunStallscope(replay), 3, "--emulate");
     std::vector<std::string> emulate = replay;
     emulate.emplace_back("--emulate");

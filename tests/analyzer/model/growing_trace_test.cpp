@@ -136,7 +136,7 @@ TEST_SUITE("fast") {
       GrowingTrace growing(path);
       REQUIRE(growing.Read().ok());
       if (renamed) {
-        REQUIRE(WriteFileAtomically(path, second.bytes).ok());
+        REQUIRE(WriteFileAtomically(path, second.bytes, Over::kOwnInput).ok());
       } else {
         std::ofstream(path, std::ios::binary | std::ios::trunc) << second.bytes;
       }

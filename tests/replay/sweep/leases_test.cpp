@@ -63,11 +63,32 @@ TEST_SUITE("fast") {
     LeaseOwner reused = ThisProcess();
     reused.started += 1;
     WriteLease(dir / "b.lease", reused);
-    std::ofstream(dir / "c.lease") << "nonsense";
+    std::ofstream(dir / "c.lease").close();
     Leases mine(dir.path(), ThisProcess());
     CHECK(mine.Take("a").value());
     CHECK(mine.Take("b").value());
     CHECK(mine.Take("c").value());
+  }
+
+  TEST_CASE("what is no lease of ours is an error, and stays: it may be a user's, or lead to one") {
+    test::ScratchDir dir;
+    std::ofstream(dir / "text.lease") << "nonsense";
+    std::ofstream(dir / "victim") << "mine";
+    std::filesystem::create_symlink(dir / "victim", dir / "link.lease");
+    REQUIRE(mkfifo((dir / "pipe.lease").c_str(), 0600) == 0);
+    WriteLease(dir / "far.lease", LeaseOwner{"another-host", 4, 5});
+    std::filesystem::create_symlink(dir / "victim", dir / "now");
+    Leases mine(dir.path(), ThisProcess());
+    for (const char* const name : {"text", "link", "pipe", "far"}) {
+      CAPTURE(std::string(name));
+      const auto taken = mine.Take(name);
+      REQUIRE_FALSE(taken.ok());
+      CHECK(taken.error().kind == ErrorKind::kRun);
+    }
+    std::string text;
+    std::ifstream(dir / "victim") >> text;
+    CHECK(text == "mine");
+    CHECK(std::filesystem::is_symlink(dir / "link.lease"));
   }
 
   TEST_CASE("a lease of another host lives as long as it is touched") {

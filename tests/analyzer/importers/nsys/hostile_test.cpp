@@ -111,7 +111,7 @@ TEST_SUITE("fast") {
     database.Close();
     const std::string whole = ReadWholeFile(database.path(), 1 << 20).value();
     for (size_t size = 100; size < whole.size(); size += 512) {
-      REQUIRE(WriteFileAtomically(database.path(), whole.substr(0, size)).ok());
+      REQUIRE(WriteFileAtomically(database.path(), whole.substr(0, size), Over::kOwnInput).ok());
       const auto run = test::ReadNsysFile(database.path());
       if (!run.ok()) CHECK(run.error().Line().find('\n') == std::string::npos);
     }
@@ -169,7 +169,7 @@ TEST_SUITE("fast") {
       for (const char fill : {'\0', '\xff', 'x'}) {
         std::string bytes = whole;
         bytes.replace(page, 1'024, 1'024, fill);
-        REQUIRE(WriteFileAtomically(database.path(), bytes).ok());
+        REQUIRE(WriteFileAtomically(database.path(), bytes, Over::kOwnInput).ok());
         const auto run = test::ReadNsysFile(database.path());
         if (!run.ok()) continue;
         ++broken;
