@@ -142,14 +142,17 @@ Result<Target> FindTarget(const std::string& path, Over over) {
     return SystemError(ErrorKind::kRun, path, "cannot create the file", EISDIR);
   }
   if (!S_ISREG(target.about.st_mode)) {
-    return Error{ErrorKind::kRun, "not a regular file, and never replaced", path,
+    return Error{ErrorKind::kRun, "not a regular file; will not replace it", path,
                  "name a file, or an unused name"};
   }
   // By the name that the user gave, and for writing: so that the kernel refuses a link that another
   // user planted, and a file that this user must not change.
+  const FileId before = IdOf(AT_FDCWD, target.path.c_str());
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot replace the file", errno);
-  const bool was_read = KnownFiles::OfThisProcess().WasRead(IdOf(fd));
+  // Overlayfs copies a file that is opened for writing, which then has another birth.
+  KnownFiles& known = KnownFiles::OfThisProcess();
+  const bool was_read = known.WasRead(before) || known.WasRead(IdOf(fd));
   const bool locked = IsLocked(fd);
   close(fd);
   if (over == Over::kNoInput && was_read) {
@@ -180,7 +183,13 @@ Status AwaitPipe(int fd, const std::string& path) {
 Result<int> CopyOfPipe(int pipe, const std::string& path) {
   const char* const folder = std::getenv("TMPDIR");
   const std::string where = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  const int copy = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  int copy = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (copy < 0) {
+    const std::string name = where + "/stallscope-pipe-" + RandomName(8);
+    copy =
+        open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (copy >= 0) unlink(name.c_str());
+  }
   if (copy < 0) {
     Error error = SystemError(ErrorKind::kRun, where, "cannot copy the pipe " + path, errno);
     error.hint = "set TMPDIR to a folder with room, or give a file";

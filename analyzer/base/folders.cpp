@@ -82,6 +82,14 @@ int MakeLock(const std::string& folder) {
   return -1;
 }
 
+// Makes it where it is not there; never one that another user has made.
+bool IsOwnFolder(const std::string& folder) {
+  struct stat about {};
+  mkdir(folder.c_str(), S_IRWXU);
+  return lstat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
+         about.st_uid == geteuid() && (about.st_mode & 077) == 0;
+}
+
 std::string HomeFolder() {
   if (const char* const home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
   struct passwd entry {};
@@ -154,6 +162,9 @@ Result<std::string> StateFolder() {
   fs::create_directories(folder, failed);
   folder += "/stallscope";
   if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    // A user without a home, as in a container: what is kept lasts as long as the machine.
+    const std::string kept_here = "/tmp/stallscope-" + std::to_string(geteuid());
+    if (IsOwnFolder(kept_here)) return kept_here;
     return Error{ErrorKind::kRun,
                  std::string("cannot create the state folder: ") + std::strerror(errno), folder,
                  "set XDG_STATE_HOME to a folder that can be written"};

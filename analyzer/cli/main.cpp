@@ -27,7 +27,7 @@ void TakeClosedStreams() {
 bool ReaderLeft() {
   struct pollfd out {};
   out.fd = STDOUT_FILENO;
-  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+  return errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0);
 }
 
 // What was printed and could not be written is a failure of the command, whichever it was. A reader

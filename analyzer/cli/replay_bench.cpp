@@ -1,5 +1,6 @@
 #include "analyzer/cli/replay_bench.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,7 +18,7 @@ Result<ReplayBench> ReplayBench::Make(replay::PageCache page_cache) {
   std::error_code failed;
   options.program = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) {
-    return Error{ErrorKind::kRun, "the program does not find itself: " + failed.message(),
+    return Error{ErrorKind::kRun, "cannot locate its own executable: " + failed.message(),
                  "/proc/self/exe", ""};
   }
   options.scratch = folder.path();
@@ -34,6 +35,11 @@ bool CanAsk() { return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0; 
 bool AskedYes(const std::string& question) {
   if (!CanAsk()) return false;
   std::fprintf(stderr, "%s [y/N] ", Printable(question).c_str());
+  // poll comes back for Ctrl-C where a read would go on.
+  struct pollfd terminal {};
+  terminal.fd = STDIN_FILENO;
+  terminal.events = POLLIN;
+  if (poll(&terminal, 1, -1) < 0) return false;
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";

@@ -237,7 +237,9 @@ Status RunReplay(const ReplayArguments& arguments) {
   STALLSCOPE_RETURN_IF_ERROR(CheckUsage(arguments));
   STALLSCOPE_ASSIGN_OR_RETURN(Subject subject, OpenSubject(arguments));
   STALLSCOPE_ASSIGN_OR_RETURN(const SweepMode mode, ModeOf(arguments, subject));
-  replay::Sweep planned = replay::SweepOf(subject.analysed.run, subject.run);
+  // By the recorded spec, wherever its data is now: the sweep goes on from any folder.
+  replay::Sweep planned =
+      replay::SweepOf(subject.analysed.run, arguments.emulate ? subject.run : subject.recorded);
   planned.mode = mode;
   planned.emulated = arguments.emulate;
   planned.repeats = arguments.repeats;

@@ -244,6 +244,9 @@ void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& chan
   for (const auto& channel : channels) AddOpenGap(*channel);
   WriteChunk();  // what is not stored after this will never be
   const std::lock_guard lock(tracks_mutex_);
+  // No channel may be left without its ring because there was no memory for the next one.
+  retired_tallies_.reserve(retired_tallies_.size() + channels.size());
+  spare_rings_.reserve(spare_rings_.size() + channels.size());
   for (const auto& channel : channels) {
     retired_tallies_.push_back(TallyOf(*channel));
     if (channel->ring->capacity() != 0) {

@@ -53,6 +53,7 @@ class Bench {
     STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::Make());
     auto bench = std::unique_ptr<Bench>(new Bench(subject, std::move(scratch)));
     STALLSCOPE_ASSIGN_OR_RETURN(bench->spec_, SpecOfRun(*subject.run, *subject.attribution));
+    bench->recorded_ = bench->spec_;
     auto predictor = replay::Predictor::Make(*subject.run, *subject.attribution);
     if (predictor.ok()) {
       bench->predictor_ = std::move(predictor).value();
@@ -79,7 +80,7 @@ class Bench {
   replay::Predictor* predictor() { return predictor_ ? &*predictor_ : nullptr; }
 
   replay::Sweep NewSweep() const {
-    replay::Sweep sweep = replay::SweepOf(*subject_.run, spec_);
+    replay::Sweep sweep = replay::SweepOf(*subject_.run, recorded_);
     sweep.mode = mode_;
     sweep.warnings = warnings_;
     return sweep;
@@ -128,6 +129,7 @@ class Bench {
   const ReplaySubject& subject_;
   const ScratchFolder scratch_;
   replay::LiveBench runs_;
+  Spec recorded_;  // what tells the sweep's run from another, wherever its data is now
   Spec spec_;
   std::optional<replay::Predictor> predictor_;
   replay::SweepMode mode_ = replay::SweepMode::kBoth;
@@ -172,8 +174,9 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
   for (const replay::Point& point : earlier.value().points) {
     const auto same = [&](const replay::Point& other) { return other.patch == point.patch; };
     if (std::any_of(planned.points.begin(), planned.points.end(), same)) continue;
-    // One that was never finished is not begun again without being asked for.
-    if (point.runs.empty() && point.error.empty()) continue;
+    // One that was never finished is not gone on with: nobody asked for it, and the file may have
+    // come with the trace.
+    if (point.runs.size() < earlier.value().repeats && point.error.empty()) continue;
     replay::Point kept;
     kept.name = point.name;
     kept.patch = point.patch;

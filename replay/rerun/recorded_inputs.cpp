@@ -48,18 +48,28 @@ RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& 
   // A trace of an earlier version does not have it.
   if (plan.folder.empty()) plan.folder = CurrentFolder();
   const bool moved = plan.folder != CurrentFolder();
-  const auto absolute = [&](const std::string& path) {
-    return (fs::path(plan.folder) / path).lexically_normal().string();
+  const fs::path recorded_in = run.info.folder;
+  const auto reads = [&](std::string& path) {
+    fs::path named = path;
+    // What was below the recorded folder is below the one that the user names.
+    if (!folder.empty() && named.is_absolute() && !recorded_in.empty() &&
+        IsBelow(named, recorded_in)) {
+      named = named.lexically_normal().lexically_relative(recorded_in.lexically_normal());
+    }
+    plan.reads.push_back((fs::path(plan.folder) / named).lexically_normal().string());
+    if (!IsBelow(plan.reads.back(), plan.folder)) plan.outside.push_back(plan.reads.back());
+    // Where nothing moved the spec stays as it was written, and so does what is made from it.
+    if (moved) path = plan.reads.back();
   };
   for (StageSpec& stage : plan.spec.stages) {
-    auto* const source = std::get_if<SourceSpec>(&stage.kind);
-    if (source == nullptr) continue;
-    for (std::string& pattern : source->files) {
-      plan.reads.push_back(absolute(pattern));
-      if (!IsBelow(plan.reads.back(), plan.folder)) plan.outside.push_back(plan.reads.back());
-      // Where nothing moved the spec stays as it was written, and so does what is made from it.
-      if (moved) pattern = plan.reads.back();
+    if (auto* const source = std::get_if<SourceSpec>(&stage.kind)) {
+      for (std::string& pattern : source->files) reads(pattern);
     }
+    // A store that is there is opened, to see whether it is of this very run.
+    if (auto* const cache = std::get_if<CacheSpec>(&stage.kind)) {
+      if (cache->where == CacheWhere::kDisk && !cache->path.empty()) reads(cache->path);
+    }
+    if (auto* const snapshot = std::get_if<SnapshotSpec>(&stage.kind)) reads(snapshot->path);
   }
   return plan;
 }

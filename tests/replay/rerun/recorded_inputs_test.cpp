@@ -112,4 +112,25 @@ TEST_SUITE("fast") {
     const auto unmoved = Planned(here, SpecOf("data/*.bin"));
     CHECK(std::get<SourceSpec>(unmoved.spec.stages[0].kind).files[0] == "data/*.bin");
   }
+
+  TEST_CASE("data that was named absolutely below the recorded folder is found below another one") {
+    const model::Run run = RecordedIn("/home/user/run");
+    const auto plan = replay::PlanRerun(run, SpecOf("/home/user/run/data/*.bin"), "/mnt/moved");
+    CHECK(plan.reads.front() == "/mnt/moved/data/*.bin");
+    CHECK_FALSE(plan.NeedsYes());
+  }
+
+  TEST_CASE("a store that is there would be opened, so it counts as read") {
+    const model::Run run = RecordedIn("/home/user/run");
+    auto spec = ReadSpec(R"({"stages": [{"name": "read", "source": {"format": "synthetic"}},
+        {"name": "store", "cache": {"where": "disk", "path": "/etc/passwd"}}]})",
+                         "test");
+    REQUIRE(spec.ok());
+    CHECK(Planned(run, spec.value()).NeedsYes());
+    auto memory = ReadSpec(R"({"stages": [{"name": "read", "source": {"format": "synthetic"}},
+        {"name": "store", "cache": {"where": "memory"}}]})",
+                           "test");
+    REQUIRE(memory.ok());
+    CHECK_FALSE(Planned(run, memory.value()).NeedsYes());
+  }
 }
