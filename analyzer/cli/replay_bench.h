@@ -28,10 +28,10 @@ class ReplayBench {
 // Asks on the terminal; no where there is none to ask on.
 bool AskedYes(const std::string& question);
 
-// Asks where a re-run needs a yes (kUsage where the user does not say it; `yes` says it beforehand),
-// checks the data, and prints what the re-run reads, runs and writes.
-Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run,
-                    const std::string& output, bool yes);
+// Asks where a re-run needs a yes (kUsage where the user does not say it; `yes` says it
+// beforehand), checks the data, and prints what the re-run reads, runs and writes.
+Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run, const std::string& output,
+                    bool yes);
 
 }  // namespace stallscope::cli
 

@@ -200,10 +200,10 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
   const uint64_t bytes = there.value()->TotalBytes().value_or(0);
   const LibraryLock lock;
   if (!ChunksFit(handles.images.get(), bytes) || !ChunksFit(handles.labels.get(), bytes)) {
-    return Error{ErrorKind::kRun,
-                 fmt::format("its chunks are made to unpack to far more than the file's {} bytes",
-                             bytes),
-                 path, "write it again with a chunk an image and one filter that packs"};
+    return Error{
+        ErrorKind::kRun,
+        fmt::format("its chunks are made to unpack to far more than the file's {} bytes", bytes),
+        path, "write it again with a chunk an image and one filter that packs"};
   }
   return reader;
 }

@@ -1,9 +1,9 @@
-// What a re-run of a recorded run would read, run and write, before it does: is the data still there
-// and the same, and has the user agreed?
+// What a re-run of a recorded run would read, run and write, before it does: is the data still
+// there and the same, and has the user agreed?
 //
-// A trace is data that anybody may have sent, and a re-run does what its spec says. So it reads only
-// below the folder in which the run was recorded, or one that the command line names; a run that
-// was not recorded by this user on this machine, or that reads elsewhere, needs a yes. What a
+// A trace is data that anybody may have sent, and a re-run does what its spec says. So it reads
+// only below the folder in which the run was recorded, or one that the command line names; a run
+// that was not recorded by this user on this machine, or that reads elsewhere, needs a yes. What a
 // re-run stores is in its scratch folder whatever the spec says. Any thread.
 #ifndef STALLSCOPE_REPLAY_RERUN_RECORDED_INPUTS_H_
 #define STALLSCOPE_REPLAY_RERUN_RECORDED_INPUTS_H_

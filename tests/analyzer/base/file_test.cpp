@@ -267,6 +267,7 @@ TEST_SUITE("fast") {
     CHECK(read.value() == content);
     const auto device = InputFile::Open("/dev/zero");
     REQUIRE_FALSE(device.ok());
-    CHECK(device.error().Line() == "/dev/zero: cannot read a device; name a regular file or a pipe");
+    CHECK(device.error().Line() ==
+          "/dev/zero: cannot read a device; name a regular file or a pipe");
   }
 }

@@ -163,7 +163,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a trace that cannot be written is said, at the start and in the middle") {
     ScratchDir dir;
-    CheckFails(Record(EndlessSpec(dir), "/dev/full"), {"/dev/full", "not a regular file", "name a file"});
+    CheckFails(Record(EndlessSpec(dir), "/dev/full"),
+               {"/dev/full", "not a regular file", "name a file"});
     CHECK(fs::is_character_file("/dev/full"));
     CheckFails(Record(EndlessSpec(dir), dir / "no/r.sst"), {dir / "no/r.sst", "No such file"});
     CheckFails(Record(EndlessSpec(dir), dir.path()), {dir.path(), "name a file, not a folder"});
