@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(growing.Read().ok());
     Append(path, "this is a text and no trace, whatever its name says");
     CHECK_FALSE(growing.Read().ok());
-    REQUIRE(WriteFileAtomically(path, written.bytes).ok());
+    REQUIRE(WriteFileAtomically(path, written.bytes, Over::kOwnInput).ok());
     CHECK(growing.Read().ok());
     std::filesystem::remove(path);
     CHECK_FALSE(growing.Read().ok());

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <utility>
 
 #include "gui/raster/rasterise.h"
@@ -194,22 +198,35 @@ std::string Stage::Page() const {
   return raster::Svg(*ImGui::GetDrawData(), fonts, 0);
 }
 
-std::optional<ImVec2> Stage::Find(const std::string& text, size_t nth) const {
-  std::string wanted;
-  for (const char letter : text) {
-    wanted += letter == '&' ? "&amp;" : letter == '<' ? "&lt;" : std::string(1, letter);
+namespace {
+
+// What a line of the page says; nothing where it is no text.
+std::optional<std::string> TextOf(const std::string& line) {
+  if (line.rfind("<text x=\"", 0) != 0) return std::nullopt;
+  const size_t begin = line.find('>') + 1;
+  std::string text = line.substr(begin, line.rfind("</text>") - begin);
+  constexpr std::array<std::pair<const char*, const char*>, 5> kEntities = {
+      {{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}}};
+  for (const auto& [entity, letter] : kEntities) {
+    for (size_t at = 0; (at = text.find(entity, at)) != std::string::npos; ++at) {
+      text.replace(at, std::strlen(entity), letter);
+    }
   }
+  return text;
+}
+
+}  // namespace
+
+std::optional<ImVec2> Stage::Find(const std::string& text, size_t nth) const {
   std::istringstream lines(Page());
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("<text x=\"", 0) != 0) continue;
-    const size_t begin = line.find('>') + 1;
-    const size_t at = line.find(wanted, begin);
-    if (at == std::string::npos || at >= line.rfind("</text>")) continue;
+    const size_t at = TextOf(line).value_or("").find(text);
+    if (at == std::string::npos) continue;
     if (nth-- > 0) continue;
     // The first letter's place among all letters' places.
     std::istringstream places(line.substr(9));
     float x = 0;
-    for (size_t i = begin; i <= at; ++i) places >> x;
+    for (size_t i = 0; i <= at; ++i) places >> x;
     const size_t y_at = line.find(" y=\"") + 4;
     const float y = std::strtof(line.c_str() + y_at, nullptr);
     return ImVec2(x + 3, y - 4);
@@ -228,9 +245,7 @@ bool Stage::ClickWholeText(const std::string& text) {
   std::istringstream lines(Page());
   size_t nth = 0;
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("<text x=\"", 0) != 0) continue;
-    const size_t begin = line.find('>') + 1;
-    const std::string said = line.substr(begin, line.rfind("</text>") - begin);
+    const std::string said = TextOf(line).value_or("");
     if (said == text) return ClickText(text, nth);
     if (said.find(text) != std::string::npos) ++nth;
   }
