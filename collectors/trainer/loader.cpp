@@ -79,6 +79,14 @@ Result<LoadedBatch> Loader::Load(pipeline::Element batch, size_t slot) {
                               TransferType(form.dtype, spec_.transfer.dtype));
   const uint8_t* values = Converted(batch, type, slots_[slot]);
   loaded.batch = std::move(batch);
+  struct KeepWhereItFails {
+    pipeline::Element& from;
+    pipeline::Element& to;
+    bool loaded = false;
+    ~KeepWhereItFails() {
+      if (!loaded) to = std::move(from);
+    }
+  } keep{loaded.batch, failed_};
 
   const auto replicas = static_cast<int64_t>(devices_.size());
   for (int64_t replica = 0; replica < replicas; ++replica) {
@@ -91,6 +99,7 @@ Result<LoadedBatch> Loader::Load(pipeline::Element batch, size_t slot) {
         LoadShard(loaded, static_cast<size_t>(replica), values, slots_[slot], shard));
     loaded.shards.push_back(std::move(shard));
   }
+  keep.loaded = true;
   return loaded;
 }
 

@@ -68,6 +68,9 @@ class Loader {
   Devices& devices_;
   const Spec& spec_;
   const StageId stage_;
+  // Of a load that failed after its first copies were begun: they read it until the streams end,
+  // which as the last members go first.
+  pipeline::Element failed_;
   std::vector<Slot> slots_;
   std::vector<std::vector<std::unique_ptr<device::Stream>>> streams_;  // by replica
 };
