@@ -12,8 +12,8 @@
 namespace stallscope::attribution {
 namespace {
 
-constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
-                           std::numeric_limits<int64_t>::max() / 2};
+constexpr Interval kEver{std::numeric_limits<int64_t>::min() / 2,
+                         std::numeric_limits<int64_t>::max() / 2};
 
 struct Gathered {
   DeviceUse use;
@@ -63,10 +63,10 @@ std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
     use.rank = key.first;
     use.device = key.second;
     use.name = run.info.device.name;
-    device.kernels = UnionWithin(std::move(device.kernels), kAlways);
+    device.kernels = UnionWithin(std::move(device.kernels), kEver);
     use.kernel_ns = Length(device.kernels);
     device.all.insert(device.all.end(), device.kernels.begin(), device.kernels.end());
-    use.busy_ns = Length(UnionWithin(std::move(device.all), kAlways));
+    use.busy_ns = Length(UnionWithin(std::move(device.all), kEver));
     for (const auto& [kind, copies] : device.copies) use.copies.push_back(copies);
     uses.push_back(std::move(use));
   }

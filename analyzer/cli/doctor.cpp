@@ -33,7 +33,7 @@ void AddWrapped(std::string& out, std::string_view text, size_t indent) {
   }
 }
 
-std::string Text(const Diagnosis& diagnosis) {
+std::string DiagnosisText(const Diagnosis& diagnosis) {
   size_t widest = 0;
   for (const Check& check : diagnosis.checks) widest = std::max(widest, check.name.size());
   constexpr size_t kStateWidth = 7;
@@ -50,7 +50,7 @@ std::string Text(const Diagnosis& diagnosis) {
   return out;
 }
 
-std::string Json(const Diagnosis& diagnosis) {
+std::string DiagnosisJson(const Diagnosis& diagnosis) {
   nlohmann::ordered_json report{{"schema", "stallscope.doctor/1"}};
   auto& checks = report["checks"] = nlohmann::ordered_json::array();
   for (const Check& check : diagnosis.checks) {
@@ -116,7 +116,8 @@ void AddDoctor(CLI::App& app, int& exit_code) {
       diagnosis.checks.insert(diagnosis.checks.begin(),
                               Check{"program", system::CheckState::kOk, version, ""});
     }
-    const std::string result = *format == "json" ? Json(diagnosis) : Text(diagnosis);
+    const std::string result =
+        *format == "json" ? DiagnosisJson(diagnosis) : DiagnosisText(diagnosis);
     std::fwrite(result.data(), 1, result.size(), stdout);
     exit_code = 0;
   });

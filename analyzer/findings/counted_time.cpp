@@ -7,13 +7,13 @@ namespace stallscope::findings {
 namespace {
 
 // By how much a running total grew in the window, and in how many steps.
-struct Growth {
+struct CounterGrowth {
   uint64_t samples = 0;
   double value = 0;
 };
 
-Growth GrowthOf(const Case& c, std::string_view name) {
-  Growth growth;
+CounterGrowth GrowthOf(const Case& c, std::string_view name) {
+  CounterGrowth growth;
   const auto& window = c.attribution.window;
   for (const trace::CounterInfo& counter : c.run.counters) {
     if (counter.name != name) continue;

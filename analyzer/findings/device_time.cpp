@@ -19,7 +19,7 @@ namespace {
 // How much the computing grows with the batch. An emulated device says it; of a real one a run
 // with batches of one size does not tell: by the factor at worst, less where a small batch leaves
 // units idle.
-std::array<double, 3> Growth(const Case& c, double factor) {
+std::array<double, 3> GrowthWithBatch(const Case& c, double factor) {
   const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
   if (!emulated) return {factor, std::pow(factor, 0.96), std::pow(factor, 0.85)};
   const auto batch = FirstOf<BatchSpec>(*c.spec);
@@ -48,7 +48,7 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
             stage->service_s *= factor;
             stage->cpu_s *= factor;
           },
-          Growth(c, factor)};
+          GrowthWithBatch(c, factor)};
 }
 
 // An emulated link says its speeds. Of a real one the run tells only one of them: pinned memory is

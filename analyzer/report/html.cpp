@@ -29,6 +29,18 @@ std::string Section(const std::string& title, const std::string& body) {
   return "<section>\n<h2>" + EscapeMarkup(title) + "</h2>\n" + body + "</section>\n";
 }
 
+std::string Tile(const std::string& figure, const std::string& what) {
+  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>", EscapeMarkup(figure),
+                     EscapeMarkup(what));
+}
+
+std::string List(const std::vector<std::string>& lines) {
+  if (lines.empty()) return "";
+  std::string text = "<ul>";
+  for (const std::string& line : lines) text += "<li>" + EscapeMarkup(line) + "</li>\n";
+  return text + "</ul>\n";
+}
+
 std::string Table(const std::vector<std::vector<std::string>>& rows,
                   const std::vector<size_t>& right) {
   std::string text = "<div class=\"scroll\"><table>\n";
@@ -51,29 +63,26 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string Tile(const std::string& figure, const std::string& what) {
-  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>", EscapeMarkup(figure),
-                     EscapeMarkup(what));
-}
-
 std::string Tiles(const Report& report) {
   std::string tiles;
   if (report.throughput.has_value()) {
-    tiles += Tile(ReadableNumber(report.throughput->samples_per_s),
-                  fmt::format("samples/s ({} to {})", ReadableNumber(report.throughput->low),
-                              ReadableNumber(report.throughput->high)));
+    tiles += html::Tile(ReadableNumber(report.throughput->samples_per_s),
+                        fmt::format("samples/s ({} to {})", ReadableNumber(report.throughput->low),
+                                    ReadableNumber(report.throughput->high)));
   }
   if (report.step_ms.has_value()) {
-    tiles += Tile(ReadableNumber(report.step_ms->p50) + " ms", "step time, median");
-    tiles += Tile(ReadableNumber(report.step_ms->p99) + " ms", "step time, 99th percentile");
+    tiles += html::Tile(ReadableNumber(report.step_ms->p50) + " ms", "step time, median");
+    tiles += html::Tile(ReadableNumber(report.step_ms->p99) + " ms", "step time, 99th percentile");
   }
   const auto& stall = report.breakdown[attribution::At(attribution::Category::kInputStall)];
-  if (stall.has_value()) tiles += Tile(ReadablePercent(stall->fraction), "of step time stalled");
+  if (stall.has_value())
+    tiles += html::Tile(ReadablePercent(stall->fraction), "of step time stalled");
   if (!report.findings.empty() && report.findings[0].recommendation &&
       report.findings[0].recommendation->gain) {
     const findings::Recommendation& best = *report.findings[0].recommendation;
-    tiles += Tile(fmt::format("{:.2f}x", best.measured.value_or(best.gain->predicted)),
-                  best.measured.has_value() ? "best change, measured" : "best change, predicted");
+    tiles +=
+        html::Tile(fmt::format("{:.2f}x", best.measured.value_or(best.gain->predicted)),
+                   best.measured.has_value() ? "best change, measured" : "best change, predicted");
   }
   return tiles.empty() ? "" : "<div class=\"tiles\">" + tiles + "</div>\n";
 }
@@ -139,13 +148,6 @@ std::string MemoryTable(const Report& report) {
   return html::Table(rows, {1});
 }
 
-std::string List(const std::vector<std::string>& lines) {
-  if (lines.empty()) return "";
-  std::string text = "<ul>";
-  for (const std::string& line : lines) text += "<li>" + EscapeMarkup(line) + "</li>\n";
-  return text + "</ul>\n";
-}
-
 std::string Footer(const Report& report) {
   std::string text = "stallscope report of " + report.trace;
   if (!report.host.cpu.empty()) text += ", recorded on " + report.host.cpu;
@@ -169,11 +171,11 @@ std::string WriteHtml(const Report& report) {
   body += html::Section("What to change", html::Findings(report));
   body += html::Section("Stages", html::StageGraph(report.stages) + StageTable(report));
   body += html::Section("Step times", html::StepHistogram(report.pictures.step_ms));
-  body += html::Section("Longest waits for one element", List(report.stragglers));
+  body += html::Section("Longest waits for one element", html::List(report.stragglers));
   body += html::Section("Devices, over the whole trace", html::Devices(report));
   body += html::Section("Memory", MemoryTable(report));
-  body += html::Section("Warnings", List(report.trust.warnings));
-  body += html::Section("What this trace cannot show", List(report.trust.limits));
+  body += html::Section("Warnings", html::List(report.trust.warnings));
+  body += html::Section("What this trace cannot show", html::List(report.trust.limits));
   const std::string name = report.name.empty() ? report.trace : report.name;
   return html::Page(report.verdict.text + " - " + name, body + Footer(report));
 }

@@ -18,6 +18,10 @@ extern const std::string_view kStyle;
 // <section> with a heading; nothing where the body is empty.
 std::string Section(const std::string& title, const std::string& body);
 
+// A figure with what it is; a list of lines, nothing where there are none.
+std::string Tile(const std::string& figure, const std::string& what);
+std::string List(const std::vector<std::string>& lines);
+
 // Cells of texts. The first row is the head, `right` are the columns of numbers.
 std::string Table(const std::vector<std::vector<std::string>>& rows,
                   const std::vector<size_t>& right);

@@ -62,20 +62,21 @@ std::string LayerPath(const std::vector<float>& busy, std::vector<double>& floor
 }
 
 std::string LaneSvg(const timeline::Lane& lane, double y, double height) {
-  constexpr double kNames = 150;
+  constexpr double kLaneNames = 150;
   const size_t columns = lane.busy.empty() ? 0 : lane.busy[0].size();
   std::string svg = fmt::format(
       "<text x=\"0\" y=\"{:.1f}\">{}</text><rect class=\"track\" x=\"{}\" y=\"{}\" width=\"{}\" "
       "height=\"{}\"/>",
-      y + height / 2 + 4, EscapeMarkup(CutTo(Printable(lane.name), 22)), kNames, y, kWidth - kNames,
-      height);
+      y + height / 2 + 4, EscapeMarkup(CutTo(Printable(lane.name), 22)), kLaneNames, y,
+      kWidth - kLaneNames, height);
   if (columns == 0) return svg;
   std::vector<double> floor(columns);
   for (size_t layer = 0; layer < lane.busy.size(); ++layer) {
     const std::string_view color = LayerColor(lane.layers[layer]);
     if (color.empty()) continue;
-    const std::string path = LayerPath(lane.busy[layer], floor, kNames,
-                                       (kWidth - kNames) / static_cast<double>(columns), y, height);
+    const std::string path =
+        LayerPath(lane.busy[layer], floor, kLaneNames,
+                  (kWidth - kLaneNames) / static_cast<double>(columns), y, height);
     if (!path.empty()) svg += fmt::format("<path fill=\"{}\" d=\"{}\"/>", color, path);
   }
   return svg;

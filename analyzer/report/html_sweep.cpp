@@ -14,20 +14,15 @@ namespace {
 
 constexpr size_t kMostRows = 2'000;
 
-std::string Tile(const std::string& figure, const std::string& what) {
-  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>", EscapeMarkup(figure),
-                     EscapeMarkup(what));
-}
-
 std::string Tiles(const SweepTable& table) {
-  std::string tiles = Tile(Grouped(table.rows.size()), "configurations");
+  std::string tiles = html::Tile(Grouped(table.rows.size()), "configurations");
   if (const auto best = BestRow(table)) {
     const SweepRow& row = table.rows[*best];
-    tiles += Tile(ReadableNumber(*RateOf(row)),
-                  table.counted + "/s at best, " + (row.measured ? "measured" : "predicted"));
+    tiles += html::Tile(ReadableNumber(*RateOf(row)),
+                        table.counted + "/s at best, " + (row.measured ? "measured" : "predicted"));
   }
   if (table.accuracy.median) {
-    tiles += Tile(ReadablePercent(*table.accuracy.median), "median error of the predictions");
+    tiles += html::Tile(ReadablePercent(*table.accuracy.median), "median error of the predictions");
   }
   return "<div class=\"tiles\">" + tiles + "</div>\n";
 }
@@ -40,20 +35,13 @@ std::string Header(const SweepTable& table) {
   return text + Tiles(table) + "</header>\n";
 }
 
-std::string List(const std::vector<std::string>& lines) {
-  if (lines.empty()) return "";
-  std::string text = "<ul>";
-  for (const std::string& line : lines) text += "<li>" + EscapeMarkup(line) + "</li>\n";
-  return text + "</ul>\n";
-}
-
 std::string Accuracy(const SweepTable& table) {
   const std::string phrase = AccuracyPhrase(table);
   if (phrase.empty()) return "";
   return html::PredictedAgainstMeasured(table) + "<p>" + EscapeMarkup(phrase) + "</p>\n";
 }
 
-std::string Rows(const SweepTable& table) {
+std::string Configurations(const SweepTable& table) {
   const std::vector<size_t> rows = RowsToShow(table, kMostRows);
   std::string text = html::Table(SweepCells(table, rows), kSweepNumbers);
   if (rows.size() < table.rows.size()) {
@@ -70,8 +58,8 @@ std::string WriteHtml(const SweepTable& table) {
   body += html::Section("Throughput over two knobs", html::HeatMaps(table));
   body += html::Section("Throughput against memory", html::ParetoPicture(table));
   body += html::Section("Predicted against measured", Accuracy(table));
-  body += html::Section("Configurations", Rows(table));
-  body += html::Section("Notes", List(SweepNotes(table)));
+  body += html::Section("Configurations", Configurations(table));
+  body += html::Section("Notes", html::List(SweepNotes(table)));
   const std::string name = table.title.empty() ? table.trace : table.title;
   body += "<footer>" + EscapeMarkup("stallscope sweep of " + table.trace) + "</footer>\n";
   return html::Page("sweep - " + name, body);

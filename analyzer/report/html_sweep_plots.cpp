@@ -10,7 +10,7 @@
 namespace stallscope::report::html {
 namespace {
 
-constexpr double kWidth = 1040;
+constexpr double kPlotWidth = 1040;
 constexpr double kHeight = 380;
 constexpr double kLeft = 80;
 constexpr double kBottom = 44;
@@ -24,7 +24,7 @@ class Plot {
       : x_low_(x_low), x_high_(x_high), y_low_(y_low), y_high_(y_high) {}
 
   double X(double value) const {
-    return kLeft + (kWidth - kLeft - 20) * Share(value, x_low_, x_high_);
+    return kLeft + (kPlotWidth - kLeft - 20) * Share(value, x_low_, x_high_);
   }
   double Y(double value) const {
     return kHeight - kBottom - (kHeight - kBottom - kTop) * Share(value, y_low_, y_high_);
@@ -33,7 +33,7 @@ class Plot {
   template <class Words>
   std::string Axes(const std::string& x_name, const std::string& y_name, Words&& x_words) const {
     std::string svg = fmt::format("<path class=\"edge\" d=\"M{0} {1}V{2}H{3}\"/>", kLeft, kTop,
-                                  kHeight - kBottom, kWidth - 20);
+                                  kHeight - kBottom, kPlotWidth - 20);
     for (int i = 0; i <= kTicks; ++i) {
       const double x = x_low_ + (x_high_ - x_low_) * i / kTicks;
       const double y = y_low_ + (y_high_ - y_low_) * i / kTicks;
@@ -46,7 +46,7 @@ class Plot {
     svg += fmt::format(
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>"
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>",
-        kWidth - 20, kHeight - 6, EscapeMarkup(x_name), kLeft + 10, kTop + 10,
+        kPlotWidth - 20, kHeight - 6, EscapeMarkup(x_name), kLeft + 10, kTop + 10,
         EscapeMarkup(y_name));
     return svg;
   }
@@ -55,7 +55,7 @@ class Plot {
     return fmt::format(
         "<div class=\"scroll\"><svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
         "aria-label=\"{}\">{}</svg></div>\n",
-        kWidth, kHeight, EscapeMarkup(label), svg);
+        kPlotWidth, kHeight, EscapeMarkup(label), svg);
   }
 
  private:

@@ -57,7 +57,7 @@ void OnMessage(j_common_ptr jpeg, int level) {
 void Silent(j_common_ptr) {}
 
 // A few hundred bytes can hold thousands of scans, each of which costs a pass over the image.
-void OnProgress(j_common_ptr jpeg) {
+void LimitScans(j_common_ptr jpeg) {
   JpegSession& session = SessionOf(jpeg);
   if (session.jpeg.input_scan_number <= session.max_scans) return;
   std::snprintf(session.message, sizeof session.message, "more than %d scans", session.max_scans);
@@ -212,7 +212,7 @@ JpegDecoder::JpegDecoder() : session_(std::make_unique<JpegSession>()) {
   }
   session.jpeg.client_data = &session;
   jpeg_create_decompress(&session.jpeg);
-  session.progress.progress_monitor = &OnProgress;
+  session.progress.progress_monitor = &LimitScans;
   session.jpeg.progress = &session.progress;
 }
 

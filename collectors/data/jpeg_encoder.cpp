@@ -29,12 +29,12 @@ JpegEncodeSession& SessionOf(void* client_data) {
   return *static_cast<JpegEncodeSession*>(client_data);
 }
 
-[[noreturn]] void OnError(j_common_ptr jpeg) {
+[[noreturn]] void OnEncodeError(j_common_ptr jpeg) {
   JpegEncodeSession& session = SessionOf(jpeg->client_data);
   jpeg->err->format_message(jpeg, session.message);
   std::longjmp(session.jump, 1);
 }
-void Silent(j_common_ptr) {}
+void NoMessage(j_common_ptr) {}
 void NoWarning(j_common_ptr, int) {}
 
 // The library's own memory destination would own the bytes, and align them nowhere.
@@ -92,9 +92,9 @@ bool Compress(JpegEncodeSession& session, const Tensor& image, const JpegEncodeO
 JpegEncoder::JpegEncoder() : session_(std::make_unique<JpegEncodeSession>()) {
   JpegEncodeSession& session = *session_;
   session.jpeg.err = jpeg_std_error(&session.errors);
-  session.errors.error_exit = &OnError;
+  session.errors.error_exit = &OnEncodeError;
   session.errors.emit_message = &NoWarning;
-  session.errors.output_message = &Silent;
+  session.errors.output_message = &NoMessage;
   if (setjmp(session.jump) != 0) {
     session_.reset();
     return;

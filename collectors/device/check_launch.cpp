@@ -61,7 +61,7 @@ Needs NeedsOf(Kernel kernel) {
   return {0, 0, 0, 0};
 }
 
-int64_t Product(const std::vector<int64_t>& ints, size_t first, size_t count) {
+int64_t Elements(const std::vector<int64_t>& ints, size_t first, size_t count) {
   int64_t product = 1;
   for (size_t i = first; i < first + count; ++i) product *= ints[i];
   return product;
@@ -91,22 +91,22 @@ bool Fits(const Launch& launch) {
     case Kernel::kConvert:
       return in[0].elements == out[0].elements;
     case Kernel::kSumRows:
-      return in[0].elements == Product(i, 0, 2) && out[0].elements == i[1];
+      return in[0].elements == Elements(i, 0, 2) && out[0].elements == i[1];
     case Kernel::kTranspose:
-      return in[0].elements == Product(i, 0, 3) && out[0].elements == in[0].elements;
+      return in[0].elements == Elements(i, 0, 3) && out[0].elements == in[0].elements;
     case Kernel::kPatches:
-      return i[4] > 0 && in[0].elements == Product(i, 0, 4) &&
+      return i[4] > 0 && in[0].elements == Elements(i, 0, 4) &&
              out[0].elements == i[0] * (i[1] / i[4]) * (i[2] / i[4]) * i[4] * i[4] * i[3];
     case Kernel::kMeanPool:
-      return in[0].elements == Product(i, 0, 3) && out[0].elements == i[0] * i[2];
+      return in[0].elements == Elements(i, 0, 3) && out[0].elements == i[0] * i[2];
     case Kernel::kMeanPoolBackward:
-      return in[0].elements == i[0] * i[2] && out[0].elements == Product(i, 0, 3);
+      return in[0].elements == i[0] * i[2] && out[0].elements == Elements(i, 0, 3);
     case Kernel::kSoftmaxCrossEntropy:
       return in[0].elements == i[0] * i[1] && in[1].elements >= i[0] &&
              in[1].type == Type::kInt32 && in[2].elements >= int64_t{kStateValues} &&
              out[0].elements == in[0].elements;
     case Kernel::kRegions:
-      return in[0].elements == Product(i, 0, 4) && in[1].elements >= 5 * i[0] &&
+      return in[0].elements == Elements(i, 0, 4) && in[1].elements >= 5 * i[0] &&
              in[1].type == Type::kInt32 && out[0].elements == i[0] * i[4] * i[5] * i[3];
     case Kernel::kScaleChannels:
       return i[0] > 0 && launch.floats.size() == 2 * static_cast<size_t>(i[0]) &&

@@ -13,7 +13,7 @@
 namespace stallscope::session {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+constexpr uint64_t kMostSideBytes = uint64_t{4} << 20;
 constexpr const char* kSchema = "stallscope.view/1";
 constexpr size_t kMostBookmarks = 1'000;
 
@@ -73,7 +73,7 @@ Result<SideNotes> ReadSideNotes(const std::string& trace) {
     return Error{ErrorKind::kInput, "not a regular file", path,
                  "move it away, or bookmarks of this trace are not kept"};
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMostBytes));
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMostSideBytes));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || TextOf(json, "schema") != kSchema) {
     return Error{ErrorKind::kInput, "the file beside the trace is none of stallscope's views", path,

@@ -62,7 +62,7 @@ void AddTables(const compare::Comparison& comparison, CompareModel& model) {
   }
 }
 
-std::vector<uint64_t> BinsOf(const std::vector<double>& values, const Overlay& overlay) {
+std::vector<uint64_t> BinsOf(const std::vector<double>& values, const StepOverlay& overlay) {
   std::vector<uint64_t> bins(kBins);
   for (const double value : values) {
     const double at = (value - overlay.low) / (overlay.high - overlay.low);
@@ -72,8 +72,8 @@ std::vector<uint64_t> BinsOf(const std::vector<double>& values, const Overlay& o
   return bins;
 }
 
-Overlay OverlayOf(const std::vector<double>& base, const std::vector<double>& now) {
-  Overlay overlay;
+StepOverlay OverlayOf(const std::vector<double>& base, const std::vector<double>& now) {
+  StepOverlay overlay;
   std::vector<double> both = base;
   both.insert(both.end(), now.begin(), now.end());
   if (both.empty()) return overlay;

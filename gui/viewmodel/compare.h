@@ -22,7 +22,7 @@ struct CompareSide {
   std::vector<Tick> ticks;
 };
 
-struct Overlay {
+struct StepOverlay {
   double low = 0;
   double high = 0;
   std::vector<uint64_t> base;  // bins from low to high
@@ -41,7 +41,7 @@ struct CompareModel {
   std::vector<std::string> spec_change;  // a change a line
   Table totals;                          // throughput, step times, categories: base, now, change
   Table stages;                          // service, busy, capacity: base, now, change
-  Overlay steps;                         // histograms of both sides
+  StepOverlay steps;                     // histograms of both sides
   CompareSide base;
   CompareSide now;
   bool linked = true;

@@ -10,7 +10,7 @@
 namespace stallscope::viewmodel {
 namespace {
 
-constexpr size_t kTicks = 5;
+constexpr size_t kLengthTicks = 5;
 
 std::vector<std::string> LinesOf(const session::DurationStatistics& statistics, const char* of) {
   if (statistics.count == 0) return {};
@@ -31,8 +31,9 @@ Histogram HistogramOf(const session::DurationStatistics& statistics) {
   histogram.most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
   const double low = std::log(std::max(histogram.low, 1.0));
   const double high = std::log(std::max(histogram.high, 1.0));
-  for (size_t i = 0; i < kTicks; ++i) {
-    const double at = low + (high - low) * static_cast<double>(i) / static_cast<double>(kTicks - 1);
+  for (size_t i = 0; i < kLengthTicks; ++i) {
+    const double at =
+        low + (high - low) * static_cast<double>(i) / static_cast<double>(kLengthTicks - 1);
     histogram.tick_texts.push_back(ShortNs(static_cast<int64_t>(std::llround(std::exp(at)))));
   }
   return histogram;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMostBins = 48;
 constexpr size_t kMostDots = 3'000;
 constexpr size_t kMostOutliers = 30;
-constexpr size_t kTicks = 5;
+constexpr size_t kStepTicks = 5;
 // Tukey's fence for what lies far out.
 constexpr double kFence = 3;
 
@@ -71,9 +71,9 @@ class StepsBuilder {
                       "from " + Text(sorted.front()) + " to " + Text(sorted.back())};
     model_.histogram = MakeHistogram(ms_, BinsFor(ms_.size()), "ms");
     model_.y_max_ms = NiceEnd(sorted.back());
-    for (size_t i = 0; i < kTicks; ++i) {
+    for (size_t i = 0; i < kStepTicks; ++i) {
       model_.y_ticks.push_back(
-          Text(model_.y_max_ms * static_cast<double>(i) / static_cast<double>(kTicks - 1)));
+          Text(model_.y_max_ms * static_cast<double>(i) / static_cast<double>(kStepTicks - 1)));
     }
     AddDots();
     AddOutliers();
@@ -182,9 +182,9 @@ Histogram MakeHistogram(std::vector<double> values, size_t bins, const std::stri
     ++histogram.bins[std::min(static_cast<size_t>(at * static_cast<double>(bins)), bins - 1)];
   }
   histogram.most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
-  for (size_t i = 0; i < kTicks; ++i) {
+  for (size_t i = 0; i < kStepTicks; ++i) {
     const double at = histogram.low + (histogram.high - histogram.low) * static_cast<double>(i) /
-                                          static_cast<double>(kTicks - 1);
+                                          static_cast<double>(kStepTicks - 1);
     histogram.tick_texts.push_back(fmt::format("{:.3g} {}", at, unit));
   }
   return histogram;

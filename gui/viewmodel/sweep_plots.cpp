@@ -8,7 +8,7 @@
 namespace stallscope::viewmodel {
 namespace {
 
-constexpr size_t kTicks = 5;
+constexpr size_t kSweepTicks = 5;
 
 // From 0, so that heights compare, to a little above the largest.
 struct Axis {
@@ -18,8 +18,8 @@ struct Axis {
   template <class Text>
   std::vector<std::string> Ticks(Text&& text) const {
     std::vector<std::string> ticks;
-    for (size_t i = 0; i < kTicks; ++i) {
-      ticks.push_back(text(end * static_cast<double>(i) / static_cast<double>(kTicks - 1)));
+    for (size_t i = 0; i < kSweepTicks; ++i) {
+      ticks.push_back(text(end * static_cast<double>(i) / static_cast<double>(kSweepTicks - 1)));
     }
     return ticks;
   }

@@ -118,7 +118,7 @@ void DrawSide(const char* id, const CompareSide& side, uint64_t drawn, Strip& st
 }
 
 // Both histograms over each other: outlines tell which is which where they overlap.
-void DrawOverlay(const viewmodel::Overlay& overlay, ImVec2 size) {
+void DrawStepOverlay(const viewmodel::StepOverlay& overlay, ImVec2 size) {
   const Look& look = TheLook();
   {
     const InFont small(look.fonts.small);
@@ -208,7 +208,7 @@ void DrawCompare(const Snapshot& snapshot, Intents& intents) {
   }
   ImGui::SameLine();
   const Card card("overlay card", {0, 0}, "How steps are distributed");
-  DrawOverlay(model.steps, ImGui::GetContentRegionAvail());
+  DrawStepOverlay(model.steps, ImGui::GetContentRegionAvail());
 }
 
 }  // namespace stallscope::views

@@ -69,4 +69,12 @@ ProgramResult RunStallscope(std::vector<std::string> arguments,
   return RunProgram(arguments, environment);
 }
 
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool OneLine(const std::string& text) {
+  return !text.empty() && text.find('\n') == text.size() - 1;
+}
+
 }  // namespace stallscope::test

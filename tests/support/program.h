@@ -22,6 +22,10 @@ ProgramResult RunProgram(const std::vector<std::string>& arguments,
 ProgramResult RunStallscope(std::vector<std::string> arguments,
                             const std::vector<std::string>& environment = {});
 
+// What these print: holds `part`; is one line, as an error has to be.
+bool Has(const std::string& text, const std::string& part);
+bool OneLine(const std::string& text);
+
 }  // namespace stallscope::test
 
 #endif  // STALLSCOPE_TESTS_SUPPORT_PROGRAM_H_

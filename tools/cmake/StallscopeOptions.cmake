@@ -37,6 +37,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(stallscope_options INTERFACE
     $<BUILD_INTERFACE:-Wno-missing-field-initializers -Wno-null-dereference -Wno-restrict
     -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-maybe-uninitialized>)
+  # In a unity build every file is included by one, and gcc takes it for a header.
+  target_compile_options(stallscope_options INTERFACE $<BUILD_INTERFACE:-Wno-subobject-linkage>)
 endif()
 
 if(STALLSCOPE_SANITIZE)

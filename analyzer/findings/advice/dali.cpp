@@ -6,7 +6,7 @@
 namespace stallscope::findings::advice {
 namespace {
 
-constexpr std::array kLines = {
+constexpr std::array kDaliLines = {
     Line{"record-format", R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features={
     "image": tfrec.FixedLenFeature((), tfrec.string, ""),
     "label": tfrec.FixedLenFeature([1], tfrec.int64, -1)}))py"},
@@ -60,6 +60,6 @@ images = fn.resize(images, size=224))py"},
 
 }  // namespace
 
-std::span<const Line> Dali() { return kLines; }
+std::span<const Line> Dali() { return kDaliLines; }
 
 }  // namespace stallscope::findings::advice

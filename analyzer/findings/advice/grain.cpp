@@ -6,7 +6,7 @@
 namespace stallscope::findings::advice {
 namespace {
 
-constexpr std::array kLines = {
+constexpr std::array kGrainLines = {
     Line{"record-format",
          R"py(writer = array_record_module.ArrayRecordWriter("data.array_record", "group_size:1")
 for record in records:
@@ -54,6 +54,6 @@ def train_step(state, images, labels):
 
 }  // namespace
 
-std::span<const Line> Grain() { return kLines; }
+std::span<const Line> Grain() { return kGrainLines; }
 
 }  // namespace stallscope::findings::advice

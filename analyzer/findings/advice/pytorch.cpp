@@ -6,7 +6,7 @@
 namespace stallscope::findings::advice {
 namespace {
 
-constexpr std::array kLines = {
+constexpr std::array kPyTorchLines = {
     Line{
         "parallel-reads",
         R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True))py"},
@@ -98,6 +98,6 @@ image.draft("RGB", (image.width // {value}, image.height // {value}))  # before 
 
 }  // namespace
 
-std::span<const Line> Pytorch() { return kLines; }
+std::span<const Line> Pytorch() { return kPyTorchLines; }
 
 }  // namespace stallscope::findings::advice

@@ -6,7 +6,7 @@
 namespace stallscope::findings::advice {
 namespace {
 
-constexpr std::array kLines = {
+constexpr std::array kTfDataLines = {
     Line{"record-format",
          R"py(with tf.io.TFRecordWriter("data-00000.tfrecord") as writer:  # 100 MB and more a file
     for example in examples:
@@ -97,6 +97,6 @@ ds = ds.with_options(options))py"},
 
 }  // namespace
 
-std::span<const Line> TfData() { return kLines; }
+std::span<const Line> TfData() { return kTfDataLines; }
 
 }  // namespace stallscope::findings::advice

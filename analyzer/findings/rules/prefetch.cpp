@@ -93,7 +93,7 @@ Patch FirstPrefetch(const Case& c, StageId last) {
 }
 
 // The last stage works in the trainer's thread.
-void Missing(const Case& c, std::vector<Draft>& drafts) {
+void NoPrefetch(const Case& c, std::vector<Draft>& drafts) {
   const StageId last = LastOnHost(c);
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
@@ -145,7 +145,7 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
 
 void Prefetch(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
-  Missing(c, drafts);
+  NoPrefetch(c, drafts);
   TooShallow(c, drafts);
 }
 

@@ -9,7 +9,7 @@
 namespace stallscope::findings {
 namespace {
 
-void Missing(const Case& c, std::vector<Draft>& drafts) {
+void NoShards(const Case& c, std::vector<Draft>& drafts) {
   const auto& info = c.run.info;
   if (info.world_size < 2 || !c.spec.has_value()) return;
   const Spec& spec = *c.spec;
@@ -71,7 +71,7 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
 }  // namespace
 
 void Sharding(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  Missing(c, drafts);
+  NoShards(c, drafts);
   TooLate(c, drafts);
 }
 

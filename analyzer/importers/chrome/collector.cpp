@@ -15,12 +15,8 @@ namespace {
 constexpr std::string_view kOtherPhases = "iIsftTnpPNODvVRc(),=";
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 bool IsLoader(std::string_view name) {
-  return StartsWith(name, "enumerate(DataLoader)") || StartsWith(name, "enumerate(DataPipe)#");
+  return name.starts_with("enumerate(DataLoader)") || name.starts_with("enumerate(DataPipe)#");
 }
 
 // The batches come from other processes, which the file does not show.
@@ -140,7 +136,7 @@ Collector::Named Collector::NamedOf(std::string_view name, Kind kind) {
     Named& named = named_.emplace_back();
     trace::SpanActivity activity = ActivityOf(kind);
     if (kind == Kind::kOperator || kind == Kind::kAnnotation) {
-      if (StartsWith(name, kStepPrefix)) {
+      if (name.starts_with(kStepPrefix)) {
         named.special = Special::kStep;
         activity = trace::SpanActivity::kAnnotation;
       } else if (IsLoader(name)) {

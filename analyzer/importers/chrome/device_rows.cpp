@@ -5,13 +5,7 @@
 #include "analyzer/importers/chrome/json_text.h"
 
 namespace stallscope::importers::chrome {
-namespace {
-
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 trace::StringId DeviceRows::TextOf(std::string_view name) {
   uint32_t& id = texts_.At(name, 0);
@@ -63,10 +57,10 @@ void DeviceRows::AddNamed(const Event& event, uint32_t device, std::string_view 
   DeviceWork work = DeviceWorkOf(event);
   work.device = number;
   work.stream = stream;
-  if (StartsWith(event.name, "Memset") || StartsWith(event.name, "MEMSET")) {
+  if (event.name.starts_with("Memset") || event.name.starts_with("MEMSET")) {
     return AddMemset(event, work, start_ns, end_ns);
   }
-  if (!StartsWith(event.name, "MEMCPY") && !StartsWith(event.name, "Memcpy")) {
+  if (!event.name.starts_with("MEMCPY") && !event.name.starts_with("Memcpy")) {
     return AddKernel(event, work, start_ns, end_ns);
   }
   trace::Copy copy;

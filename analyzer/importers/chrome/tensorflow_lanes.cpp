@@ -5,9 +5,6 @@
 namespace stallscope::importers::chrome {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -40,7 +37,7 @@ bool IsNumberedStream(std::string_view process) {
 
 LaneMeaning MeaningOf(std::string_view process, std::string_view thread, bool numbered) {
   LaneMeaning meaning;
-  if (StartsWith(process, "/host:")) {
+  if (process.starts_with("/host:")) {
     meaning.role = LaneRole::kHost;
     return meaning;
   }
@@ -52,12 +49,12 @@ LaneMeaning MeaningOf(std::string_view process, std::string_view thread, bool nu
     meaning.role = numbered && !IsNumberedStream(process) ? LaneRole::kDerived : LaneRole::kStream;
     return meaning;
   }
-  if (StartsWith(process, "/job:")) {
+  if (process.starts_with("/job:")) {
     meaning.role = LaneRole::kHost;
     return meaning;
   }
-  if (!device || !StartsWith(process, "/device:")) return meaning;
-  if (StartsWith(thread, "Stream #") || thread == "XLA Ops") {
+  if (!device || !process.starts_with("/device:")) return meaning;
+  if (thread.starts_with("Stream #") || thread == "XLA Ops") {
     meaning.role = LaneRole::kStream;
   } else {
     meaning.role = thread == "Steps" ? LaneRole::kStepNumbers : LaneRole::kDerived;

@@ -9,10 +9,6 @@ namespace {
 using trace::CopyDirection;
 using trace::CopyMemory;
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 bool Same(std::string_view text, std::string_view word) {
   return text.size() == word.size() &&
          std::equal(text.begin(), text.end(), word.begin(), [](char a, char b) {
@@ -50,11 +46,11 @@ std::optional<CopyDirection> DirectionOf(std::string_view event, const CopyDetai
   if (event == "CopyHostToDevice") return CopyDirection::kHostToDevice;
   if (event == "CopyDeviceToHost") return CopyDirection::kDeviceToHost;
   if (event == "CopyDeviceToDevice") return CopyDirection::kDeviceToDevice;
-  if (!StartsWith(event, "Memcpy") && !StartsWith(event, "memcpy")) return std::nullopt;
+  if (!event.starts_with("Memcpy") && !event.starts_with("memcpy")) return std::nullopt;
   const std::string_view way = event.substr(6);
-  if (StartsWith(way, "H2D")) return CopyDirection::kHostToDevice;
-  if (StartsWith(way, "D2H")) return CopyDirection::kDeviceToHost;
-  if (StartsWith(way, "D2D") || StartsWith(way, "P2P")) return CopyDirection::kDeviceToDevice;
+  if (way.starts_with("H2D")) return CopyDirection::kHostToDevice;
+  if (way.starts_with("D2H")) return CopyDirection::kDeviceToHost;
+  if (way.starts_with("D2D") || way.starts_with("P2P")) return CopyDirection::kDeviceToDevice;
   const bool from = OnDevice(details.source);
   const bool to = OnDevice(details.destination);
   if (from && !to && !details.destination.empty()) return CopyDirection::kDeviceToHost;

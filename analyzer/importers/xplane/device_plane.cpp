@@ -11,11 +11,7 @@
 namespace stallscope::importers::xplane {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
-bool IsStream(const Line& line) { return StartsWith(line.name, "Stream #"); }
+bool IsStream(const Line& line) { return line.name.starts_with("Stream #"); }
 
 // Made from other lines' events, or no time of the device's.
 bool IsDerived(std::string_view line) {
@@ -63,8 +59,8 @@ struct Op {
 }  // namespace
 
 bool IsDevicePlane(const Plane& plane) {
-  if (!StartsWith(plane.name, "/device:")) return false;
-  if (!StartsWith(plane.name, "/device:CUSTOM:")) return true;
+  if (!plane.name.starts_with("/device:")) return false;
+  if (!plane.name.starts_with("/device:CUSTOM:")) return true;
   return std::any_of(plane.lines.begin(), plane.lines.end(),
                      [](const Line& line) { return IsStream(line) || line.name == "XLA Ops"; });
 }
@@ -128,7 +124,7 @@ Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t de
       copy.direction = *direction;
       copy.memory = MemoryOf(*direction, details);
       builder_.Add(copy);
-    } else if (StartsWith(text, "Memset") || StartsWith(text, "memset")) {
+    } else if (text.starts_with("Memset") || text.starts_with("memset")) {
       builder_.AddSpan(track, builder_.Detail(trace::SpanActivity::kMemset, NameOf(plane, name)),
                        start, end);
     } else {

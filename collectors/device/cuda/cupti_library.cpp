@@ -9,7 +9,7 @@
 namespace stallscope::device::cuda {
 namespace {
 
-Result<CuptiLibrary> Load() {
+Result<CuptiLibrary> LoadCupti() {
   const std::string file = fmt::format("libcupti.so.{}", CUDA_VERSION / 1000);
   auto opened = SharedLibrary::Open(LibraryPlaces(file));
   const std::string hint = "install the CUDA toolkit's CUPTI, or name the toolkit in CUDA_HOME";
@@ -51,7 +51,7 @@ Result<CuptiLibrary> Load() {
 }  // namespace
 
 Result<const CuptiLibrary*> CuptiLibrary::Find() {
-  static const Result<CuptiLibrary> library = Load();
+  static const Result<CuptiLibrary> library = LoadCupti();
   if (!library.ok()) return library.error();
   return &library.value();
 }

@@ -19,7 +19,7 @@ using Instants = std::vector<bool>;  // of 0 to kEnd - 1
 
 Instants Paint(const Intervals& intervals) {
   Instants instants(kEnd);
-  for (const Interval& interval : intervals) {
+  for (const stallscope::attribution::Interval& interval : intervals) {
     for (int64_t t = std::max<int64_t>(0, interval.start_ns); t < std::min(kEnd, interval.end_ns);
          ++t) {
       instants[static_cast<size_t>(t)] = true;
@@ -28,14 +28,14 @@ Instants Paint(const Intervals& intervals) {
   return instants;
 }
 
-Interval AnyInterval(Random& random) {
+stallscope::attribution::Interval AnyInterval(Random& random) {
   const auto start = static_cast<int64_t>(random.Below(70)) - 5;
   return {start, start + static_cast<int64_t>(random.Below(15)) - 3};  // some run backwards
 }
 
 Intervals AnyIntervals(Random& random) {
   Intervals intervals(random.Below(12));
-  for (Interval& interval : intervals) interval = AnyInterval(random);
+  for (stallscope::attribution::Interval& interval : intervals) interval = AnyInterval(random);
   return intervals;
 }
 
@@ -54,19 +54,20 @@ TEST_SUITE("fast") {
     Random random(1);
     for (int i = 0; i < 5000; ++i) {
       const Intervals any = AnyIntervals(random);
-      const Interval window = AnyInterval(random);
+      const stallscope::attribution::Interval window = AnyInterval(random);
       const Intervals set = UnionWithin(any, window);
       REQUIRE(IsSet(set));
       Instants expected = Paint(any);
       const Instants inside = Paint({window});
       for (size_t t = 0; t < expected.size(); ++t) expected[t] = expected[t] && inside[t];
       REQUIRE(Paint(set) == expected);
-      for (const Interval& part : set) {
+      for (const stallscope::attribution::Interval& part : set) {
         REQUIRE(part.start_ns >= window.start_ns);
         REQUIRE(part.end_ns <= window.end_ns);
       }
       int64_t painted = std::count(expected.begin(), expected.end(), true);
-      for (const Interval& part : set) {  // what lies before 0 or after kEnd
+      for (const stallscope::attribution::Interval& part :
+           set) {  // what lies before 0 or after kEnd
         painted += std::max<int64_t>(0, std::min<int64_t>(0, part.end_ns) - part.start_ns);
         painted += std::max<int64_t>(0, part.end_ns - std::max(kEnd, part.start_ns));
       }
@@ -78,7 +79,7 @@ TEST_SUITE("fast") {
     Random random(2);
     for (int i = 0; i < 5000; ++i) {
       const Intervals set = UnionWithin(AnyIntervals(random), {-100, 100});
-      const Interval what = AnyInterval(random);
+      const stallscope::attribution::Interval what = AnyInterval(random);
       const Intervals rest = Subtract(set, what);
       const Intervals both = Intersect(set, what);
       REQUIRE(IsSet(rest));

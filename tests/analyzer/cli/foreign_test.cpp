@@ -3,34 +3,25 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 
 using namespace stallscope;
+using test::Has;
 using test::ProgramResult;
 using test::RunStallscope;
 using test::ScratchDir;
 
 namespace {
 
-std::string Sample(const std::string& name) { return test::SourceDir() + "/sample_traces/" + name; }
-
-nlohmann::json ReadJson(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return nlohmann::json::parse(text.str());
-}
-
-bool Has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
+std::string SamplePath(const std::string& name) {
+  return test::SourceDir() + "/sample_traces/" + name;
 }
 
 // Wherever a line was broken.
-std::string OneLine(std::string text) {
+std::string Unbroken(std::string text) {
   for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text[at] = ' ';
   for (size_t at = 0; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
   return text;
@@ -42,12 +33,12 @@ TEST_SUITE("fast") {
   TEST_CASE("replay simulates a foreign trace, and counts steps where nobody knows the samples") {
     ScratchDir dir;
     const ProgramResult run =
-        RunStallscope({"replay", Sample("pytorch_workers_0.json.gz"), "--vary",
+        RunStallscope({"replay", SamplePath("pytorch_workers_0.json.gz"), "--vary",
                        "DataLoader.parallelism=1,2,4", "--mode", "simulate", "-o", dir / "s.json"});
     CHECK_MESSAGE(run.exit_code == 0, run.err);
     CHECK(Has(run.out, "steps/s predicted"));
     CHECK_FALSE(Has(run.out, "samples/s"));
-    const auto sweep = ReadJson(dir / "s.json");
+    const auto sweep = nlohmann::json::parse(std::ifstream(dir / "s.json"));
     CHECK(sweep["counted"] == "steps");
     REQUIRE(sweep["points"].size() == 3);
     const auto rate = [&](size_t point) {
@@ -62,12 +53,12 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a loader that the file shows from outside is unpriced, and named") {
     ScratchDir dir;
-    const std::string trace = Sample("pytorch_workers_2.json.gz");
+    const std::string trace = SamplePath("pytorch_workers_2.json.gz");
     const ProgramResult run =
         RunStallscope({"replay", trace, "--vary", "DataLoader.parallelism=2,4", "--mode",
                        "simulate", "-o", dir / "s.json"});
     CHECK_MESSAGE(run.exit_code == 0, run.err);
-    const auto sweep = ReadJson(dir / "s.json");
+    const auto sweep = nlohmann::json::parse(std::ifstream(dir / "s.json"));
     for (const auto& point : sweep["points"]) {
       CHECK(point["predicted"].is_null());
       const std::string why = point["unpriced"].get<std::string>();
@@ -76,14 +67,14 @@ TEST_SUITE("fast") {
     }
     const ProgramResult tuned = RunStallscope({"tune", trace, "--mode", "simulate"});
     CHECK_MESSAGE(tuned.exit_code == 0, tuned.err);
-    CHECK(Has(OneLine(tuned.out), "nothing that was tried helps"));
-    CHECK(Has(OneLine(tuned.out), "DataLoader: its workers are other processes"));
+    CHECK(Has(Unbroken(tuned.out), "nothing that was tried helps"));
+    CHECK(Has(Unbroken(tuned.out), "DataLoader: its workers are other processes"));
   }
 
   TEST_CASE("tune takes a foreign trace for what it is, and not for a spec") {
     ScratchDir dir;
-    const ProgramResult run = RunStallscope({"tune", Sample("pytorch_workers_0.json.gz"), "--mode",
-                                             "simulate", "-o", dir / "best.json"});
+    const ProgramResult run = RunStallscope({"tune", SamplePath("pytorch_workers_0.json.gz"),
+                                             "--mode", "simulate", "-o", dir / "best.json"});
     CHECK_MESSAGE(run.exit_code == 0, run.err);
     CHECK(Has(run.out, "steps/s"));
     CHECK(Has(run.out, "DataLoader"));
@@ -103,7 +94,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("what cannot be run is not run") {
     ScratchDir dir;
-    const std::string trace = Sample("pytorch_workers_0.json.gz");
+    const std::string trace = SamplePath("pytorch_workers_0.json.gz");
     const ProgramResult tuned = RunStallscope({"tune", trace});
     CHECK(tuned.exit_code == 3);
     CHECK(Has(tuned.err, "--mode simulate"));
@@ -121,16 +112,16 @@ TEST_SUITE("fast") {
       CAPTURE(name);
       ScratchDir dir;
       const ProgramResult run =
-          RunStallscope({"tune", Sample(name), "--mode", "simulate", "-o", dir / "best.json"});
+          RunStallscope({"tune", SamplePath(name), "--mode", "simulate", "-o", dir / "best.json"});
       CHECK_MESSAGE(run.exit_code == 0, run.err);
       CHECK(Has(run.out, "predicted"));
-      CHECK(ReadJson(dir / "best.json").contains("stages"));
+      CHECK(nlohmann::json::parse(std::ifstream(dir / "best.json")).contains("stages"));
     }
   }
 
   TEST_CASE("analyze prices a foreign run's recommendation in the words of who wrote it") {
     const ProgramResult run =
-        RunStallscope({"analyze", Sample("pytorch_workers_0.json.gz"), "--format", "json"});
+        RunStallscope({"analyze", SamplePath("pytorch_workers_0.json.gz"), "--format", "json"});
     REQUIRE_MESSAGE(run.exit_code == 0, run.err);
     const auto report = nlohmann::json::parse(run.out);
     const auto& finding = report["findings"][0];
@@ -143,7 +134,7 @@ TEST_SUITE("fast") {
       CHECK(recommendation["code"][other].is_null());
     }
     const ProgramResult tf =
-        RunStallscope({"analyze", Sample("tf_images_slow.xplane.pb.gz"), "--format", "json"});
+        RunStallscope({"analyze", SamplePath("tf_images_slow.xplane.pb.gz"), "--format", "json"});
     REQUIRE_MESSAGE(tf.exit_code == 0, tf.err);
     const auto slow = nlohmann::json::parse(tf.out);
     size_t advised = 0;
@@ -157,13 +148,13 @@ TEST_SUITE("fast") {
 
   TEST_CASE("workers in other processes are not known") {
     const ProgramResult run =
-        RunStallscope({"analyze", Sample("pytorch_workers_2.json.gz"), "--format", "json"});
+        RunStallscope({"analyze", SamplePath("pytorch_workers_2.json.gz"), "--format", "json"});
     REQUIRE_MESSAGE(run.exit_code == 0, run.err);
     const auto report = nlohmann::json::parse(run.out);
     REQUIRE(report["stages"].size() == 1);
     CHECK(report["stages"][0]["parallelism"].is_null());
     CHECK(report["stages"][0]["queue"]["capacity"].is_null());
-    const ProgramResult text = RunStallscope({"analyze", Sample("pytorch_workers_2.json.gz")});
+    const ProgramResult text = RunStallscope({"analyze", SamplePath("pytorch_workers_2.json.gz")});
     CHECK_FALSE(Has(text.out, " of 0"));
   }
 }

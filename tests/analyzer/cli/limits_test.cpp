@@ -15,16 +15,13 @@
 namespace fs = std::filesystem;
 namespace test = stallscope::test;
 using stallscope::test::BuildDir;
+using stallscope::test::Has;
 using stallscope::test::ProgramResult;
 using stallscope::test::RunProgram;
 using stallscope::test::RunStallscope;
 using stallscope::test::ScratchDir;
 
 namespace {
-
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string Write(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;

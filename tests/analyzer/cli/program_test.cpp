@@ -13,6 +13,7 @@
 #include "tests/support/trace_builder.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using test::OneLine;
 using test::RunProgram;
 using test::RunStallscope;
 using test::ScratchDir;
@@ -32,10 +33,6 @@ std::vector<uint64_t> WriteRun(const std::string& path) {
   trace.rows().Add(trace::Step{1, 3000, 4000, 4500, 5000, ItemId{2}, worker, 32, 0});
   trace.Seal(9000);
   return trace.Write(path);
-}
-
-bool OneLine(const std::string& text) {
-  return !text.empty() && text.find('\n') == text.size() - 1;
 }
 
 bool Have(const char* program) {

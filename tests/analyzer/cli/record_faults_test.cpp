@@ -14,6 +14,7 @@
 
 namespace fs = std::filesystem;
 using stallscope::test::BuildDir;
+using stallscope::test::Has;
 using stallscope::test::ProgramResult;
 using stallscope::test::RunProgram;
 using stallscope::test::RunStallscope;
@@ -21,11 +22,7 @@ using stallscope::test::ScratchDir;
 
 namespace {
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-void Write(const std::string& path, const std::string& content) {
+void WriteFaultSpec(const std::string& path, const std::string& content) {
   fs::create_directories(fs::path(path).parent_path());
   std::ofstream(path, std::ios::binary) << content;
 }
@@ -38,10 +35,10 @@ std::string Read(const std::string& path) {
 // A spec that decodes the files of `dir`, on an emulated device.
 std::string SpecOf(const ScratchDir& dir, const std::string& format, const std::string& files,
                    const std::string& op, const std::string& more = "") {
-  Write(dir / "spec.json", R"({"stages": [{"name": "read", "source": {"format": ")" + format +
-                               R"(", "files": [")" + (dir / files) + "\"]" + more +
-                               R"(}}, {"name": "decode", "map": {"ops": [")" + op +
-                               R"~(", "resize(8)"], "parallelism": 2}},
+  WriteFaultSpec(dir / "spec.json", R"({"stages": [{"name": "read", "source": {"format": ")" +
+                                        format + R"(", "files": [")" + (dir / files) + "\"]" +
+                                        more + R"(}}, {"name": "decode", "map": {"ops": [")" + op +
+                                        R"~(", "resize(8)"], "parallelism": 2}},
       {"name": "batch", "batch": {"size": 4}}], "transfer": {"dtype": "uint8"},
       "trainer": {"device": "emulated", "steps": 0}})~");
   return dir / "spec.json";
@@ -49,7 +46,7 @@ std::string SpecOf(const ScratchDir& dir, const std::string& format, const std::
 
 // Endless and quick.
 std::string EndlessSpec(const ScratchDir& dir) {
-  Write(dir / "spec.json", R"~({"stages": [
+  WriteFaultSpec(dir / "spec.json", R"~({"stages": [
     {"name": "read", "source": {"format": "synthetic", "elements": 1000000000, "bytes": 64}},
     {"name": "batch", "batch": {"size": 4}}], "transfer": {"dtype": "uint8"},
     "trainer": {"device": "emulated", "steps": 0, "graph": "captured",
@@ -70,7 +67,7 @@ void CheckFails(const ProgramResult& run, const std::vector<std::string>& says) 
   for (const std::string& part : says) CHECK_MESSAGE(Has(run.err, part), part);
 }
 
-nlohmann::json Info(const std::string& trace) {
+nlohmann::json FaultInfo(const std::string& trace) {
   const ProgramResult info = RunStallscope({"info", trace, "--format", "json"});
   CHECK(info.exit_code == 0);
   return nlohmann::json::parse(info.out);
@@ -81,7 +78,7 @@ void FlipBitInSecondRecord(const std::string& path) {
   uint64_t first = 0;
   std::memcpy(&first, content.data(), sizeof first);
   content[first + 16 + 12 + 40] ^= 4;
-  Write(path, content);
+  WriteFaultSpec(path, content);
 }
 
 std::string OnlyRecordFile(const std::string& folder) {
@@ -102,11 +99,11 @@ TEST_SUITE("fast") {
     CheckFails(Record(SpecOf(dir, "images", "empty", "decode_jpeg"), dir / "r.sst"),
                {dir / "empty"});
     CHECK_FALSE(fs::exists(dir / "r.sst"));
-    Write(dir / "rows.csv", "label,a,b,c\n1,2,3,4\n1,2\n0,4,5,6\n");
+    WriteFaultSpec(dir / "rows.csv", "label,a,b,c\n1,2,3,4\n1,2\n0,4,5,6\n");
     CheckFails(Record(SpecOf(dir, "csv", "rows.csv", "decode_csv"), dir / "r.sst"),
                {dir / "rows.csv", "line 3"});
     // What was recorded until then is kept, and says why it ends.
-    CHECK(Info(dir / "r.sst")["sealed"] == true);
+    CHECK(FaultInfo(dir / "r.sst")["sealed"] == true);
   }
 
   TEST_CASE("an earlier trace is kept until the new run can begin") {
@@ -123,7 +120,7 @@ TEST_SUITE("fast") {
     CHECK(Read(trace) == earlier);
     EndlessSpec(dir);
     REQUIRE(record("7") == 0);
-    CHECK(Info(trace)["steps"] == 7);
+    CHECK(FaultInfo(trace)["steps"] == 7);
     size_t traces = 0;
     for (const auto& entry : fs::directory_iterator(dir.path())) {
       traces += entry.path().string().find("r.sst") != std::string::npos ? 1U : 0U;
@@ -156,7 +153,7 @@ TEST_SUITE("fast") {
         "\xff\xd8\xff\xc0\x00\x11\x08\xff\xff\xff\xff\x03\x01\x22\x00\x02\x11\x01"
         "\x03\x11\x01\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00",
         35);
-    Write(dir / "images/a/huge.jpg", head + std::string(500, '\x55') + "\xff\xd9");
+    WriteFaultSpec(dir / "images/a/huge.jpg", head + std::string(500, '\x55') + "\xff\xd9");
     CheckFails(Record(SpecOf(dir, "images", "images", "decode_jpeg"), dir / "r.sst"),
                {"huge.jpg", "65535"});
   }
@@ -174,7 +171,7 @@ TEST_SUITE("fast") {
          "record", EndlessSpec(dir), "-o", dir / "r.sst", "--quiet", "--set",
          "trainer.emulated.compute_us_per_batch=0", "--steps", "20000"});
     CheckFails(full, {dir / "r.sst", "File too large"});
-    CHECK(Info(dir / "r.sst")["steps"] > 0);
+    CHECK(FaultInfo(dir / "r.sst")["steps"] > 0);
   }
 
   TEST_CASE("what is no file of ours is never removed") {
@@ -200,7 +197,7 @@ TEST_SUITE("fast") {
     CHECK(Has(run.err, (dir / "r.sst") + ": another run is writing this file"));
     CHECK(Has(run.out, "first 0\n"));
     CHECK(Has(run.out, "stopped after"));
-    const auto info = Info(dir / "r.sst");
+    const auto info = FaultInfo(dir / "r.sst");
     CHECK(info["sealed"] == true);
     CHECK(info["steps"] > 0);
   }

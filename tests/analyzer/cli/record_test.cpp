@@ -10,15 +10,12 @@
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 
+using stallscope::test::OneLine;
 using stallscope::test::ProgramResult;
 using stallscope::test::RunStallscope;
 using stallscope::test::ScratchDir;
 
 namespace {
-
-bool OneLine(const std::string& text) {
-  return !text.empty() && text.find('\n') == text.size() - 1;
-}
 
 constexpr const char* kSynthetic = R"~({"name": "small", "seed": 3, "stages": [
   {"name": "read", "source": {"format": "synthetic", "elements": %E, "bytes": 96}},
@@ -34,7 +31,7 @@ std::string WriteSpec(const ScratchDir& dir, const std::string& elements = "1000
   return dir / "spec.json";
 }
 
-nlohmann::json Info(const std::string& trace) {
+nlohmann::json RunInfo(const std::string& trace) {
   const ProgramResult info = RunStallscope({"info", trace, "--format", "json"});
   CHECK(info.exit_code == 0);
   return nlohmann::json::parse(info.out);
@@ -51,7 +48,7 @@ TEST_SUITE("fast") {
     CHECK(run.exit_code == 5);
     CHECK(OneLine(run.err));
     CHECK(run.err.find("the device is lost") != std::string::npos);
-    const auto info = Info(dir / "r.sst");
+    const auto info = RunInfo(dir / "r.sst");
     CHECK(info["steps"] > 2);
     CHECK(info["steps"] < 20);
     CHECK(info["damaged_bytes"] == 0);
@@ -71,7 +68,7 @@ TEST_SUITE("fast") {
     CHECK(run.exit_code == 0);
     CHECK(run.out.find("20, 80 samples") != std::string::npos);
     CHECK(run.out.find("emulated") != std::string::npos);
-    const auto info = Info(dir / "r.sst");
+    const auto info = RunInfo(dir / "r.sst");
     CHECK(info["steps"] == 20);
     CHECK(info["dropped"] == 0);
     CHECK(info["damaged_bytes"] == 0);
@@ -81,10 +78,10 @@ TEST_SUITE("fast") {
     CHECK(RunStallscope({"record", dir / "spec.json", "-o", dir / "s.sst", "--digest", "--quiet",
                          "--set", "work.parallelism=1", "--set", "ready.buffer_size=5"})
               .out.empty());
-    CHECK(Info(dir / "s.sst")["digest"] == info["digest"]);
+    CHECK(RunInfo(dir / "s.sst")["digest"] == info["digest"]);
     CHECK(RunStallscope({"record", dir / "spec.json", "-o", dir / "t.sst", "--quiet"}).exit_code ==
           0);
-    CHECK(Info(dir / "t.sst")["digest"].is_null());
+    CHECK(RunInfo(dir / "t.sst")["digest"].is_null());
   }
 
   TEST_CASE("the folder of a replay's stores is an option that nobody is shown") {
@@ -139,7 +136,7 @@ TEST_SUITE("fast") {
         RunStallscope({"record", WriteSpec(dir, "10"), "-o", dir / "r.sst", "--steps", "50"});
     CHECK(run.exit_code == 0);
     CHECK(run.out.find("data") != std::string::npos);
-    CHECK(Info(dir / "r.sst")["steps"] == 2);
+    CHECK(RunInfo(dir / "r.sst")["steps"] == 2);
   }
 
   TEST_CASE("what cannot run has its exit code and one line, and leaves no trace behind") {

@@ -66,7 +66,7 @@ std::string ReadText(const std::string& path) {
 
 nlohmann::json ReadJson(const std::string& path) { return nlohmann::json::parse(ReadText(path)); }
 
-void CheckFails(const ProgramResult& run, int exit_code, const std::string& says) {
+void CheckSweepFails(const ProgramResult& run, int exit_code, const std::string& says) {
   CAPTURE(says);
   CAPTURE(run.err);
   CHECK(run.exit_code == exit_code);
@@ -148,7 +148,7 @@ TEST_SUITE("fast") {
     const auto check = [&](std::vector<std::string> arguments, const std::string& says) {
       arguments.insert(arguments.begin(), {"replay", trace});
       arguments.insert(arguments.end(), {"-o", dir / "s.json"});
-      CheckFails(RunStallscope(arguments), 2, says);
+      CheckSweepFails(RunStallscope(arguments), 2, says);
       CHECK_FALSE(std::filesystem::exists(dir / "s.json"));
     };
     check({"--vary", "work.paralelism=1,2"}, "work.parallelism");
@@ -164,7 +164,7 @@ TEST_SUITE("fast") {
           "1000000 points");
     std::ofstream(dir / "bad.json") << kBadPatch;
     check({"--patch", dir / "bad.json"}, "no.such");
-    CheckFails(
+    CheckSweepFails(
         RunStallscope({"replay", dir / "none.sst", "--vary", "seed=1", "-o", dir / "s.json"}), 3,
         "none.sst");
   }
@@ -181,7 +181,7 @@ TEST_SUITE("fast") {
     const std::vector<std::string> replay = {"replay",    trace, "--vary", "work.parallelism=1,2",
                                              "--repeats", "1",   "-o",     dir / "s.json",
                                              "--yes"};
-    CheckFails(RunStallscope(replay), 3, "--emulate");
+    CheckSweepFails(RunStallscope(replay), 3, "--emulate");
     std::vector<std::string> emulate = replay;
     emulate.emplace_back("--emulate");
     const ProgramResult run = RunStallscope(emulate);
@@ -244,7 +244,7 @@ TEST_SUITE("fast") {
     CHECK(WEXITSTATUS(status) == 0);
     CHECK_FALSE(std::filesystem::exists(dir / "s.json.leases"));
     CHECK(ReadJson(dir / "s.json")["complete"] == false);
-    CheckFails(RunStallscope(words), 2, "--resume");
+    CheckSweepFails(RunStallscope(words), 2, "--resume");
     words[7] = "2";
     words.emplace_back("--resume");
     CHECK(RunStallscope(words).exit_code == 0);
@@ -320,7 +320,8 @@ TEST_SUITE("fast") {
         RunStallscope({"tune", trace, "--mode", "simulate", "-o", dir / "guess.json"});
     CHECK(simulated.exit_code == 0);
     CHECK(simulated.out.find("predicted") != std::string::npos);
-    CheckFails(RunStallscope({"tune", dir / "spec.json", "--mode", "simulate"}), 2, "record it");
-    CheckFails(RunStallscope({"tune", dir / "none.json"}), 3, "none.json");
+    CheckSweepFails(RunStallscope({"tune", dir / "spec.json", "--mode", "simulate"}), 2,
+                    "record it");
+    CheckSweepFails(RunStallscope({"tune", dir / "none.json"}), 3, "none.json");
   }
 }

@@ -22,7 +22,7 @@ size_t Count(const std::string& text, const std::string& part) {
   for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
   return count;
 }
-bool Has(const std::string& text, const std::string& part) { return Count(text, part) != 0; }
+bool Contains(const std::string& text, const std::string& part) { return Count(text, part) != 0; }
 
 report::CheckRow Check(report::CheckLevel level, report::Outcome outcome) {
   return {"breakdown.input_stall.fraction",
@@ -109,14 +109,14 @@ TEST_SUITE("fast") {
   TEST_CASE("html: one page without a script, an address or a name as it was") {
     const std::string page = report::WriteHtml(test::InputBoundReport());
     CHECK(page.starts_with("<!doctype html>"));
-    CHECK_FALSE(Has(page, "<script"));
-    CHECK_FALSE(Has(page, "http://"));
-    CHECK_FALSE(Has(page, "https://"));
-    CHECK_FALSE(Has(page, "url("));
-    CHECK_FALSE(Has(page, "@import"));
-    CHECK(Has(page, "prefers-color-scheme: dark"));
-    CHECK(Has(page, "input-bound: decode (cpu)"));
-    CHECK(Has(page, "<summary>tf.data</summary>"));
+    CHECK_FALSE(Contains(page, "<script"));
+    CHECK_FALSE(Contains(page, "http://"));
+    CHECK_FALSE(Contains(page, "https://"));
+    CHECK_FALSE(Contains(page, "url("));
+    CHECK_FALSE(Contains(page, "@import"));
+    CHECK(Contains(page, "prefers-color-scheme: dark"));
+    CHECK(Contains(page, "input-bound: decode (cpu)"));
+    CHECK(Contains(page, "<summary>tf.data</summary>"));
     CHECK(Count(page, "<svg") == 4);
     CHECK(page.size() < 400'000);
     CheckWellFormed(page, kHtmlEmpty);
@@ -129,19 +129,19 @@ TEST_SUITE("fast") {
     for (const std::string& name : test::NastyTexts()) {
       const report::Report report = test::ReportNamed(name);
       const std::string page = report::WriteHtml(report);
-      CHECK_FALSE(Has(page, "<script"));
-      CHECK_FALSE(Has(page, "<img"));
+      CHECK_FALSE(Contains(page, "<script"));
+      CHECK_FALSE(Contains(page, "<img"));
       CheckWellFormed(page, kHtmlEmpty);
       CheckWellFormed(report::WriteJunit(report), {});
       const std::string markdown = WithoutCode(report::WriteMarkdown(report));
       for (const char* part :
            {"\n# heading", "@someone", "<script", "<img", "[link]", "**bold**"}) {
-        CHECK_FALSE_MESSAGE(Has(markdown, part), std::string(part) << " in:\n" << markdown);
+        CHECK_FALSE_MESSAGE(Contains(markdown, part), std::string(part) << " in:\n" << markdown);
       }
       const json log = json::parse(report::WriteSarif(report), nullptr, false);
       REQUIRE_FALSE(log.is_discarded());
       for (const json& result : log["runs"][0]["results"]) {
-        CHECK_FALSE(Has(result["message"]["text"], "[link]("));
+        CHECK_FALSE(Contains(result["message"]["text"], "[link]("));
       }
     }
   }
@@ -159,18 +159,18 @@ TEST_SUITE("fast") {
     CHECK(Count(strict, "<testcase ") == 4);
     CHECK(Count(strict, "tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\"") == 2);
     CHECK(Count(strict, "<failure ") == 1);
-    CHECK(Has(strict, "warning: breakdown.input_stall.fraction is 0.4"));
+    CHECK(Contains(strict, "warning: breakdown.input_stall.fraction is 0.4"));
     const std::string lenient = report::WriteJunit(WithBudget(), false);
-    CHECK(Has(lenient, "tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\""));
+    CHECK(Contains(lenient, "tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\""));
   }
 
   TEST_CASE("junit: without a budget nothing fails") {
     const std::string bound = report::WriteJunit(test::InputBoundReport());
-    CHECK(Has(bound, "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\""));
-    CHECK(Has(bound, "name=\"input-bound: decode (cpu)\""));
-    CHECK(Has(bound, "name=\"map-parallelism\""));
-    CHECK(Has(report::WriteJunit(test::InconclusiveReport()), "skipped=\"1\""));
-    CHECK(Has(report::WriteJunit(test::SlowerComparison()), "failures=\"1\""));
+    CHECK(Contains(bound, "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\""));
+    CHECK(Contains(bound, "name=\"input-bound: decode (cpu)\""));
+    CHECK(Contains(bound, "name=\"map-parallelism\""));
+    CHECK(Contains(report::WriteJunit(test::InconclusiveReport()), "skipped=\"1\""));
+    CHECK(Contains(report::WriteJunit(test::SlowerComparison()), "failures=\"1\""));
   }
 
   // What the 2.1.0 schema requires of what is written here.

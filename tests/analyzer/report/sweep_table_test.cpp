@@ -47,7 +47,7 @@ SweepTable Grid() {
   return table;
 }
 
-size_t Count(const std::string& text, const std::string& word) {
+size_t CountWord(const std::string& text, const std::string& word) {
   size_t count = 0;
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
   return count;
@@ -110,8 +110,8 @@ TEST_SUITE("fast") {
     table.rows[0].values = {"true", "true"};
     table.rows[1].values = {"true", "false"};
     const std::string text = WriteText(table);
-    CHECK(Count(text, "  pinned=true overlap=true ") == 1);
-    CHECK(Count(text, "  pinned=true overlap=false ") == 1);
+    CHECK(CountWord(text, "  pinned=true overlap=true ") == 1);
+    CHECK(CountWord(text, "  pinned=true overlap=false ") == 1);
     // Without its stage a field would not say whose it is here.
     table.axes = {{"decode.parallelism", {"1"}}, {"fetch_and_augment.parallelism", {"2"}}};
     table.rows[0].name = "decode.parallelism=1 fetch_and_augment.parallelism=2";
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
     const std::string text = WriteMarkdown(table);
     CHECK(text.find("<script>") == text.find("`a\\|b*c*<script>`") + 8);
     CHECK(text.find("| @everyone") == std::string::npos);
-    CHECK(Count(text, "\n|") == 6);
+    CHECK(CountWord(text, "\n|") == 6);
   }
 
   TEST_CASE("a sweep whose every text is hostile steers nothing and stays a table") {
@@ -173,7 +173,7 @@ TEST_SUITE("fast") {
       const std::string markdown = WriteMarkdown(table);
       CHECK(markdown.find_first_of("\x1b\r\t") == std::string::npos);
       CHECK(markdown.find("\n# heading") == std::string::npos);
-      CHECK(Count(markdown, "\n|") == 6);
+      CHECK(CountWord(markdown, "\n|") == 6);
       const std::string page = WriteHtml(table);
       CHECK(PrintableLines(page) == page);
       CHECK(page.find("<script") == std::string::npos);
@@ -185,7 +185,7 @@ TEST_SUITE("fast") {
     SweepTable table = Grid();
     table.rows[0].name = "<script>alert(1)</script>";
     const std::string page = WriteHtml(table);
-    CHECK(Count(page, "<svg") == 3);
+    CHECK(CountWord(page, "<svg") == 3);
     CHECK(page.find("Throughput over decode.parallelism and ready.buffer_size") ==
           std::string::npos);
     CHECK(page.find("Throughput over ready.buffer_size and decode.parallelism") !=
@@ -202,14 +202,14 @@ TEST_SUITE("fast") {
     SweepTable table = Grid();
     table.axes.push_back({"transfer.pinned", {"true"}});
     for (SweepRow& row : table.rows) row.values.emplace_back("true");
-    CHECK(Count(WriteHtml(table), "aria-label=\"Throughput over") == 3);
+    CHECK(CountWord(WriteHtml(table), "aria-label=\"Throughput over") == 3);
     SweepTable one = Grid();
     one.axes.pop_back();
     for (SweepRow& row : one.rows) row.values.pop_back();
-    CHECK(Count(WriteHtml(one), "aria-label=\"Throughput over") == 1);
+    CHECK(CountWord(WriteHtml(one), "aria-label=\"Throughput over") == 1);
     SweepTable none = Grid();
     none.axes.clear();
-    CHECK(Count(WriteHtml(none), "aria-label=\"Throughput over") == 0);
+    CHECK(CountWord(WriteHtml(none), "aria-label=\"Throughput over") == 0);
   }
 
   TEST_CASE("pictures that would be empty are left out") {
@@ -222,6 +222,6 @@ TEST_SUITE("fast") {
     const std::string page = WriteHtml(table);
     CHECK(page.find("against memory") == std::string::npos);
     CHECK(page.find("Predicted against measured") == std::string::npos);
-    CHECK(Count(page, "<svg") == 1);
+    CHECK(CountWord(page, "<svg") == 1);
   }
 }

@@ -69,7 +69,7 @@ std::set<uint32_t> IdsOf(const Names& names) {
   return ids;
 }
 
-constexpr SpanClass kWork{SpanKind::kWork, StageId{1}, WaitCause::kUnknown, QueueId::None()};
+constexpr SpanClass kDecodeWork{SpanKind::kWork, StageId{1}, WaitCause::kUnknown, QueueId::None()};
 
 }  // namespace
 
@@ -171,7 +171,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the names of everything that a chunk speaks of are inside, each once") {
     const NumberedNames names;
     ChunkBuilder builder(names);
-    builder.AddSpan(TrackId{1}, kWork, 0, 1, ItemId{0});
+    builder.AddSpan(TrackId{1}, kDecodeWork, 0, 1, ItemId{0});
     builder.AddSpan(TrackId{2}, {SpanKind::kWait, StageId::None(), WaitCause::kFull, QueueId{30}},
                     0, 1, ItemId::None());
     builder.AddWaker(TrackId{1});
@@ -233,7 +233,7 @@ TEST_SUITE("fast") {
     builder.AddCost(1, 2);
     builder.AddWaker(TrackId{1});
     CHECK(builder.Empty());
-    builder.AddSpan(TrackId{0}, kWork, 0, 1, ItemId{0});
+    builder.AddSpan(TrackId{0}, kDecodeWork, 0, 1, ItemId{0});
     (void)builder.Finish({});
     builder.AddCost(1, 2);
     CHECK(builder.Empty());
@@ -244,7 +244,7 @@ TEST_SUITE("fast") {
     const NumberedNames names;
     ChunkBuilder builder(names);
     for (TrackId track : {TrackId::None(), TrackId{0xfffffffe}, TrackId{0}, TrackId::None()}) {
-      builder.AddSpan(track, kWork, 0, 1, ItemId{0});
+      builder.AddSpan(track, kDecodeWork, 0, 1, ItemId{0});
     }
     builder.Add(Gap{0, 1, 2, TrackId{0xfffffffe}});
     const auto read = SpansOf(Decoded(builder.Finish({})));

@@ -58,8 +58,8 @@ class ExampleNames : public NameSource {
   std::string String(StringId) const override { return ""; }
 };
 
-constexpr SpanClass kWork{SpanKind::kWork, StageId{1}, WaitCause::kUnknown, QueueId::None()};
-constexpr SpanClass kWait{SpanKind::kWait, StageId::None(), WaitCause::kEmpty, QueueId{0}};
+constexpr SpanClass kPageWork{SpanKind::kWork, StageId{1}, WaitCause::kUnknown, QueueId::None()};
+constexpr SpanClass kPageWait{SpanKind::kWait, StageId::None(), WaitCause::kEmpty, QueueId{0}};
 
 }  // namespace
 
@@ -67,10 +67,10 @@ TEST_SUITE("fast") {
   TEST_CASE("the page's example is what our writer writes") {
     const ExampleNames names;
     ChunkBuilder builder(names);
-    builder.AddSpan(TrackId{2}, kWork, 1'000, 1'300, ItemId{7});
+    builder.AddSpan(TrackId{2}, kPageWork, 1'000, 1'300, ItemId{7});
     builder.AddCost(0, 250);
-    builder.AddSpan(TrackId{2}, kWait, 1'300, 1'400, ItemId::None());
-    builder.AddSpan(TrackId{2}, kWork, 1'390, 1'392, ItemId{5});
+    builder.AddSpan(TrackId{2}, kPageWait, 1'300, 1'400, ItemId::None());
+    builder.AddSpan(TrackId{2}, kPageWork, 1'390, 1'392, ItemId{5});
     builder.Add(Sample{1'200, 100.0, CounterId{0}});
     builder.Add(Sample{1'150, -1.0, CounterId::None()});
     std::string bytes = EncodeFileHeader({});

@@ -34,7 +34,7 @@ std::string ThreeTensors() {
   return ReadWholeFile(dir / "f", 1 << 20).value();
 }
 
-stallscope::Result<RawTensorReader> ReaderOf(const std::string& bytes) {
+stallscope::Result<RawTensorReader> RawReaderOf(const std::string& bytes) {
   return RawTensorReader::Over(OpenMemorySource("m.raw", AsBytes(bytes)));
 }
 
@@ -51,7 +51,7 @@ TEST_SUITE("fast") {
   TEST_CASE("raw tensors are read as they were written, each at a multiple of 64 bytes") {
     const std::string bytes = ThreeTensors();
     CHECK(bytes.size() == 128 + 3 * (64 + 128));
-    auto reader = ReaderOf(bytes);
+    auto reader = RawReaderOf(bytes);
     REQUIRE(reader.ok());
     CHECK(reader.value().dtype() == DType::kFloat32);
     CHECK(reader.value().shape() == Shape{3, 7});
@@ -71,7 +71,7 @@ TEST_SUITE("fast") {
     std::string bytes = ThreeTensors();
     bytes[128 + 192 + 64] ^= 1;
     const std::string short_of_one = bytes.substr(0, bytes.size() - 1);
-    auto reader = ReaderOf(short_of_one);
+    auto reader = RawReaderOf(short_of_one);
     REQUIRE(reader.ok());
     Tensor tensor;
     CHECK(reader.value().Next(tensor).ok());
@@ -86,22 +86,22 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a header that is cut, damaged or claims too much is an error") {
     const std::string bytes = ThreeTensors();
-    for (size_t size = 0; size < 128; ++size) CHECK_FALSE(ReaderOf(bytes.substr(0, size)).ok());
-    CHECK(ReaderOf(bytes.substr(0, 128)).ok());
+    for (size_t size = 0; size < 128; ++size) CHECK_FALSE(RawReaderOf(bytes.substr(0, size)).ok());
+    CHECK(RawReaderOf(bytes.substr(0, 128)).ok());
     std::string flipped = bytes;
     flipped[16] ^= 1;
-    CHECK(ReaderOf(flipped).error().what == "the CRC of the header is wrong");
-    CHECK(ReaderOf(Sealed(flipped)).ok());
+    CHECK(RawReaderOf(flipped).error().what == "the CRC of the header is wrong");
+    CHECK(RawReaderOf(Sealed(flipped)).ok());
     std::string huge = bytes;
     huge[23] = 0x40;
-    CHECK(ReaderOf(Sealed(huge)).error().what.find("claims tensors of more than") !=
+    CHECK(RawReaderOf(Sealed(huge)).error().what.find("claims tensors of more than") !=
           std::string::npos);
     std::string rank = bytes;
     rank[9] = 9;
-    CHECK_FALSE(ReaderOf(Sealed(rank)).ok());
+    CHECK_FALSE(RawReaderOf(Sealed(rank)).ok());
     std::string dtype = bytes;
     dtype[8] = 0;
-    CHECK_FALSE(ReaderOf(Sealed(dtype)).ok());
+    CHECK_FALSE(RawReaderOf(Sealed(dtype)).ok());
   }
 
   TEST_CASE("a tensor of another shape does not go in") {

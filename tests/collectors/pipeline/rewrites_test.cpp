@@ -23,7 +23,7 @@ constexpr const char* kStages =
        {"name": "batch", "batch": {"size": 5}},
        {"name": "again", "repeat": {"count": 2}})~";
 
-std::string Stages(const std::string& glob) {
+std::string RewrittenStages(const std::string& glob) {
   std::string text = kStages;
   text.replace(text.find("%F"), 2, glob);
   return text;
@@ -34,7 +34,7 @@ std::string Stages(const std::string& glob) {
 TEST_SUITE("fast") {
   TEST_CASE("each rewrite, and all at once, leave every batch as it is") {
     ScratchDir dir;
-    const std::string stages = Stages(MakeData(dir / "d", data::DataFormat::kTfRecord));
+    const std::string stages = RewrittenStages(MakeData(dir / "d", data::DataFormat::kTfRecord));
     const Delivered plain = RunStages(stages);
     REQUIRE(!plain.error.has_value());
     CHECK(plain.shapes.size() == 10);

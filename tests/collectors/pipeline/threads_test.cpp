@@ -68,7 +68,9 @@ std::string AllThreads(const std::string& glob, bool ordered) {
            {"name": "prefetch", "prefetch": {"buffer_size": 2}})~";
 }
 
-std::string Line(const Delivered& run) { return run.error.has_value() ? run.error->Line() : ""; }
+std::string ErrorLine(const Delivered& run) {
+  return run.error.has_value() ? run.error->Line() : "";
+}
 
 }  // namespace
 
@@ -80,7 +82,7 @@ TEST_SUITE("fast") {
     {
       const ThreadStartFault count(0);
       const Delivered whole = RunStages(stages);
-      CHECK(Line(whole).empty());
+      CHECK(ErrorLine(whole).empty());
       CHECK(whole.ids.size() == 24);
       starts = count.starts();
     }
@@ -92,8 +94,8 @@ TEST_SUITE("fast") {
       if (!run.error.has_value() && fault.starts() < n) continue;
       REQUIRE(run.error.has_value());
       CHECK(run.error->kind == ErrorKind::kRun);
-      CHECK(Line(run).find(": cannot start another thread") != std::string::npos);
-      CHECK(Line(run).find("ulimit -u") != std::string::npos);
+      CHECK(ErrorLine(run).find(": cannot start another thread") != std::string::npos);
+      CHECK(ErrorLine(run).find("ulimit -u") != std::string::npos);
       CHECK(run.ids.empty());
     }
   }
@@ -117,7 +119,7 @@ TEST_SUITE("fast") {
         ++failed;
         CHECK(run.error->kind == ErrorKind::kRun);
         // The decoder's and the readers' own words for it are as good.
-        CHECK_MESSAGE(Line(run).find("memory") != std::string::npos, Line(run));
+        CHECK_MESSAGE(ErrorLine(run).find("memory") != std::string::npos, ErrorLine(run));
       }
       CHECK(failed > 60);
     }

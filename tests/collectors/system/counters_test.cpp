@@ -14,7 +14,8 @@ using namespace stallscope::system;  // NOLINT(google-build-using-namespace)
 namespace {
 
 std::string ReadmeRow(const CounterRow& row) {
-  const char* kind = row.kind == CounterKind::kCumulative ? "cumulative" : "gauge";
+  const char* kind =
+      row.kind == stallscope::system::CounterKind::kCumulative ? "cumulative" : "gauge";
   return std::string("| `") + row.name + "` | " + row.unit + " | " + kind + " | " + row.about +
          " |";
 }

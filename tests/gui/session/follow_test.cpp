@@ -20,7 +20,7 @@ using test::QuietOptions;
 namespace {
 
 // Until something is so; a test that waits in vain ends, and fails on what it checks next.
-void PollUntil(Session& session, const std::function<bool()>& holds) {
+void FollowUntil(Session& session, const std::function<bool()>& holds) {
   const int64_t give_up = MonotonicNs() + 60 * kNsPerSecond;
   while (!holds() && MonotonicNs() < give_up) session.Settle();
 }
@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
     const Range before = session.state()->view.visible;
     recorder.reset();
     recorder = std::make_unique<OutputFile>(Recording(path, BytesOf(20, false)));
-    PollUntil(session, [&] {
+    FollowUntil(session, [&] {
       return ActiveRun(session).run->rows.steps.size() == 20 && ActiveRun(session).following;
     });
     CHECK(ActiveRun(session).following);
@@ -65,7 +65,7 @@ TEST_SUITE("fast") {
     const Range visible = session.state()->view.visible;
     recorder.reset();
     REQUIRE(WriteFileAtomically(path, BytesOf(30, true), Over::kOwnInput).ok());
-    PollUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 30; });
+    FollowUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 30; });
     CHECK(ActiveRun(session).run->rows.steps.size() == 30);
     CHECK(ActiveRun(session).index->step_times.size() == 30);
     CHECK_FALSE(ActiveRun(session).following);
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
       } else {
         std::filesystem::resize_file(path, 100);
       }
-      PollUntil(session, [&] { return !ActiveRun(session).lost.empty(); });
+      FollowUntil(session, [&] { return !ActiveRun(session).lost.empty(); });
       CHECK(ActiveRun(session).lost.find(gone ? "is gone" : "shrank") != std::string::npos);
       CHECK(ActiveRun(session).run->rows.steps.size() == 10);
       CHECK(session.state()->notices.size() == 1);
@@ -101,7 +101,7 @@ TEST_SUITE("fast") {
     OpenAndSettle(session, path);
     REQUIRE(ActiveRun(session).following);
     recorder.reset();
-    PollUntil(session, [&] { return !ActiveRun(session).following; });
+    FollowUntil(session, [&] { return !ActiveRun(session).following; });
     session.Settle();
     CHECK_FALSE(ActiveRun(session).following);
     CHECK(ActiveRun(session).lost.find("without sealing") != std::string::npos);
@@ -120,7 +120,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->notices.empty());
     // Without locks that it grows is how a recording is known.
     REQUIRE(WriteFileAtomically(path, BytesOf(20, false), Over::kOwnInput).ok());
-    PollUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 20; });
+    FollowUntil(session, [&] { return ActiveRun(session).run->rows.steps.size() == 20; });
     CHECK(ActiveRun(session).run->rows.steps.size() == 20);
   }
 }

@@ -28,11 +28,11 @@ constexpr const char* kSleepyRun = R"json({ "name": "sleepy",
   "trainer": {"device": "emulated", "steps": 60, "emulated": {"compute_us_per_batch": 2000}} })json";
 
 // A copy, so that sweeps lie beside it and not among the samples.
-struct Copied {
+struct CopiedSample {
   test::ScratchDir dir;
   std::string path = dir / "run.sst";
   Session session{QuietOptions()};
-  explicit Copied(const std::string& sample) {
+  explicit CopiedSample(const std::string& sample) {
     std::filesystem::copy_file(SampleTrace(sample), path);
     OpenAndSettle(session, path);
   }
@@ -52,7 +52,7 @@ size_t FindingWithPatch(const State& state) {
 
 TEST_SUITE("fast") {
   TEST_CASE("what a trace from elsewhere brought is run only by who agreed to it, once") {
-    Copied run("input_decode");
+    CopiedSample run("input_decode");
     const size_t finding = FindingWithPatch(run.state());
     Do(run.session, intent::Verify{finding});
     CHECK_FALSE(run.state().verify.running);
@@ -125,7 +125,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("each line of a sweep is checked as it is typed") {
-    Copied run("input_decode");
+    CopiedSample run("input_decode");
     Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4", "", "prefetch.buffer_size=1,2"},
                                       SweepRunMode::kSimulate,
                                       1});
@@ -142,7 +142,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a simulated sweep fills its table, and keeps it beside the trace") {
-    Copied run("input_decode");
+    CopiedSample run("input_decode");
     Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4"}, SweepRunMode::kSimulate, 1},
        intent::StartSweep{});
     CHECK(run.state().sweep.running);
@@ -165,7 +165,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a sweep that is no sweep says so") {
-    Copied run("balanced");
+    CopiedSample run("balanced");
     Do(run.session, intent::OpenSweep{run.path});
     run.session.Settle();
     CHECK(run.state().sweep.error.has_value());
@@ -173,7 +173,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a verification whose data is gone says so, and nothing is measured") {
-    Copied run("input_decode");
+    CopiedSample run("input_decode");
     Do(run.session, intent::Verify{FindingWithPatch(run.state())}, intent::ConfirmRerun{});
     CHECK(run.state().verify.running);
     run.session.Settle();
@@ -229,7 +229,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a patched spec is written") {
-    Copied run("input_decode");
+    CopiedSample run("input_decode");
     const auto& findings = run.state().shown.report->findings;
     for (size_t i = 0; i < findings.size(); ++i) {
       if (!findings[i].recommendation || findings[i].recommendation->patch.changes.empty())

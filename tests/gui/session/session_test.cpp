@@ -36,7 +36,7 @@ struct Opened {
   const State& state() const { return *session.state(); }
 };
 
-SessionOptions KeepingOptions() {
+SessionOptions SavingOptions() {
   SessionOptions options = QuietOptions();
   options.side_files = true;
   return options;
@@ -241,13 +241,13 @@ TEST_SUITE("fast") {
     const auto bytes = ReadWholeFile(path, 1 << 20).value();
     Range seen;
     {
-      Session session(KeepingOptions());
+      Session session(SavingOptions());
       OpenAndSettle(session, path);
       Do(session, intent::Zoom{4, {}}, intent::AddBookmark{"here"}, intent::ToggleLane{"stage:1"});
       seen = session.state()->view.visible;
     }
     CHECK(ReadWholeFile(path, 1 << 20).value() == bytes);
-    Session session(KeepingOptions());
+    Session session(SavingOptions());
     OpenAndSettle(session, path);
     CHECK(session.state()->view.visible == seen);
     REQUIRE(session.state()->bookmarks.size() == 1);
@@ -261,7 +261,7 @@ TEST_SUITE("fast") {
     const test::ScratchDir dir;
     std::filesystem::copy_file(SampleTrace("balanced"), dir / "run.sst");
     {
-      Session session(KeepingOptions());
+      Session session(SavingOptions());
       OpenAndSettle(session, dir / "run.sst");
       // Also one that another run was looked at after, and whose panels were gone through.
       Do(session, intent::ShowPanel{Panel::kTimeline}, intent::Zoom{4, {}}, intent::Fit{});

@@ -14,10 +14,10 @@ using namespace stallscope::session;
 
 namespace {
 
-const std::atomic<bool> kGoOn{false};
+const std::atomic<bool> kNotStopped{false};
 
 // Decode works for 1, 2, ... 9 us, with a wait after each; one copy, one kernel.
-std::shared_ptr<const model::Run> MakeRun() {
+std::shared_ptr<const model::Run> MakeSpanRun() {
   test::TraceBuilder trace;
   const StageId decode = trace.Stage("decode");
   const QueueId queue = trace.Queue("decoded", 4, decode);
@@ -41,7 +41,7 @@ std::shared_ptr<const model::Run> MakeRun() {
 }
 
 SpanList List(const SpanTable& table, const SpanQuery& query) {
-  auto list = ListSpans(table, query, kGoOn);
+  auto list = ListSpans(table, query, kNotStopped);
   REQUIRE(list.ok());
   return std::move(list).value();
 }
@@ -56,7 +56,7 @@ size_t Count(const SpanTable& table, const std::string& filter) {
 
 TEST_SUITE("fast") {
   TEST_CASE("every interval is a row, and rows and intervals lead to each other") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     CHECK(table.size() == 20);
     for (SpanRowNumber row = 0; row < table.size(); ++row) {
       CHECK(table.RowOf(table.RefOf(row)) == row);
@@ -71,7 +71,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a filter's words must all hold") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     CHECK(Count(table, "") == 20);
     CHECK(Count(table, "matmul") == 1);
     CHECK(Count(table, "kind=wait") == 9);
@@ -91,11 +91,11 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a word that makes no sense is named, and a text with a sign in it is not one") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     for (const char* filter : {"duration>soon", "size=4", "kind>work", "bytes=4parsecs"}) {
       SpanQuery query;
       query.filter = filter;
-      const auto list = ListSpans(table, query, kGoOn);
+      const auto list = ListSpans(table, query, kNotStopped);
       REQUIRE_FALSE(list.ok());
       CHECK(list.error().kind == ErrorKind::kUsage);
       CHECK(list.error().what.find(filter) != std::string::npos);
@@ -104,7 +104,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("rows are sorted by any column, up and down") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     for (size_t column = 0; column < kSpanColumns; ++column) {
       SpanQuery query;
       query.sort = static_cast<SpanColumn>(column);
@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a range leaves what overlaps it") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     SpanQuery query;
     query.range = Range{60'000, 62'000};
     const SpanList list = List(table, query);
@@ -136,7 +136,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("statistics are those of the rows that are meant") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     SpanQuery query;
     query.filter = "kind=work";
     query.sort = SpanColumn::kDuration;
@@ -156,7 +156,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a query that is cancelled gives nothing") {
-    const SpanTable table(MakeRun());
+    const SpanTable table(MakeSpanRun());
     const std::atomic<bool> cancelled{true};
     const auto list = ListSpans(table, {}, cancelled);
     REQUIRE(list.ok());

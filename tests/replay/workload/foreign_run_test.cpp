@@ -20,7 +20,7 @@ using test::KinetoRun;
 
 namespace {
 
-Workload Built(const KinetoOptions& options) {
+Workload BuiltFromKineto(const KinetoOptions& options) {
   const model::Run run = KinetoRun(options);
   auto workload = BuildWorkload(run, Attribute(run));
   REQUIRE_MESSAGE(workload.ok(), (workload.ok() ? "" : workload.error().Line()));
@@ -43,7 +43,7 @@ bool Says(const std::vector<std::string>& lines, const std::string& words) {
 
 TEST_SUITE("fast") {
   TEST_CASE("a step counts as one where nobody says how many samples it has") {
-    const Workload workload = Built({});
+    const Workload workload = BuiltFromKineto({});
     CHECK(workload.recorded->counts_steps);
     CHECK(workload.recorded->samples_per_s == doctest::Approx(250));
     CHECK(Says(workload.recorded->limits, "steps a second"));
@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a loader that works in the trainer's thread costs what its fetches took") {
-    const Workload workload = Built({});
+    const Workload workload = BuiltFromKineto({});
     CHECK(workload.recorded->unseen.empty());
     CHECK(workload.recorded->stages.at("DataLoader").mean_cpu_ns == doctest::Approx(3e6));
     CHECK(workload.recorded->trainer.device_cores == 1);
@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a loader in other processes is unpriced, and named with what would show it") {
-    const Workload workload = Built({.in_processes = true});
+    const Workload workload = BuiltFromKineto({.in_processes = true});
     REQUIRE(workload.recorded->unseen.size() == 1);
     const std::string why = UnpriceableBecause(workload, "DataLoader.parallelism=4");
     CHECK(why.find("DataLoader: ") == 0);
@@ -76,13 +76,14 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("how its trainer goes about copies cannot be varied") {
-    const std::string why = UnpriceableBecause(Built({.on_device = true}), "transfer.overlap=true");
+    const std::string why =
+        UnpriceableBecause(BuiltFromKineto({.on_device = true}), "transfer.overlap=true");
     CHECK(why.find("transfer: ") == 0);
     CHECK(why.find("record a few steps") != std::string::npos);
   }
 
   TEST_CASE("a run that shows no input at all has a stage of that name, unseen") {
-    const Workload workload = Built({.fetches = false, .on_device = true});
+    const Workload workload = BuiltFromKineto({.fetches = false, .on_device = true});
     REQUIRE(workload.spec.stages.size() == 1);
     CHECK(workload.spec.stages[0].name == "input");
     CHECK(UnpriceableBecause(workload, "input.parallelism=2").find("no input pipeline") !=
@@ -90,7 +91,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a device's step is its kernels, its launches and what waits for both") {
-    const Workload workload = Built({.on_device = true});
+    const Workload workload = BuiltFromKineto({.on_device = true});
     const replay::TrainerCosts& trainer = workload.recorded->trainer;
     CHECK(workload.spec.trainer.device == TrainerDevice::kCuda);
     CHECK(trainer.device_cores == 0);
@@ -112,7 +113,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("unknown cores make more workers less certain") {
-    const Workload workload = Built({});
+    const Workload workload = BuiltFromKineto({});
     const auto changed = replay::WithSettings(workload, {"DataLoader.parallelism=4"});
     REQUIRE(changed.ok());
     CHECK(changed.value().workload.doubt > 0.2);

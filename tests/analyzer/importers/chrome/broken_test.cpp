@@ -11,14 +11,14 @@ using stallscope::test::Warned;
 
 namespace {
 
-std::string Event(int i, const std::string& name = "x") {
+std::string EventLine(int i, const std::string& name = "x") {
   return R"({"ph":"X","name":")" + name + R"(","pid":1,"tid":1,"ts":)" + std::to_string(10 * i) +
          R"(,"dur":5,"args":{"n":[1,{"a":"},{"}]}})";
 }
 
-std::string Events(int count, const std::string& name = "x") {
+std::string EventLines(int count, const std::string& name = "x") {
   std::string text;
-  for (int i = 0; i < count; ++i) text += (i != 0 ? ",\n" : "") + Event(i, name);
+  for (int i = 0; i < count; ++i) text += (i != 0 ? ",\n" : "") + EventLine(i, name);
   return text;
 }
 
@@ -26,11 +26,11 @@ std::string Events(int count, const std::string& name = "x") {
 
 TEST_SUITE("fast") {
   TEST_CASE("a bare array may lack its end, an object's list may not") {
-    const auto bare = ReadText("[" + Events(3));
+    const auto bare = ReadText("[" + EventLines(3));
     REQUIRE(bare.ok());
     CHECK(SpansNamed(bare.value(), "x").size() == 3);
     CHECK(bare.value().quality.Complete());
-    const auto object = ReadText("{\"traceEvents\": [" + Events(3));
+    const auto object = ReadText("{\"traceEvents\": [" + EventLines(3));
     REQUIRE(object.ok());
     CHECK(SpansNamed(object.value(), "x").size() == 3);
     CHECK(Warned(object.value(), "the file ends before its list of events does"));
@@ -38,15 +38,15 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a trailing comma is none too many") {
     for (const char* end : {",]", ",", ",\n]}"}) {
-      const auto run = ReadText("[" + Events(3) + end);
+      const auto run = ReadText("[" + EventLines(3) + end);
       REQUIRE(run.ok());
       CHECK(SpansNamed(run.value(), "x").size() == 3);
     }
   }
 
   TEST_CASE("a file that ends inside an event gives those before it") {
-    const std::string text = "{\"traceEvents\": [" + Events(50);
-    for (size_t cut = text.size() - Event(49).size(); cut < text.size(); cut += 7) {
+    const std::string text = "{\"traceEvents\": [" + EventLines(50);
+    for (size_t cut = text.size() - EventLine(49).size(); cut < text.size(); cut += 7) {
       const auto run = ReadText(text.substr(0, cut));
       REQUIRE(run.ok());
       CHECK(SpansNamed(run.value(), "x").size() >= 49);
@@ -56,7 +56,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("control characters and bytes that are no UTF-8 do no harm") {
     for (const char* name : {"a\nb", "a\tb", "a\x01", "\xff\xfe"}) {
-      const auto run = ReadText("[" + Events(5) + ",\n" + Event(7, name) + ",\n" + Event(8) + "]");
+      const auto run =
+          ReadText("[" + EventLines(5) + ",\n" + EventLine(7, name) + ",\n" + EventLine(8) + "]");
       REQUIRE(run.ok());
       CHECK(SpansNamed(run.value(), name).size() == 1);
       CHECK(SpansNamed(run.value(), "x").size() == 6);
@@ -70,7 +71,7 @@ TEST_SUITE("fast") {
                             R"({"ph":"X","name":"say "hi"","ts":3})"};
     for (const char* text : broken) {
       CAPTURE(text);
-      const auto run = ReadText("[" + Events(5) + ",\n" + text + ",\n" + Events(5) + "]");
+      const auto run = ReadText("[" + EventLines(5) + ",\n" + text + ",\n" + EventLines(5) + "]");
       REQUIRE(run.ok());
       // At most the event behind it goes with it, where it is not clear where it begins.
       CHECK(SpansNamed(run.value(), "x").size() >= 9);
@@ -85,9 +86,9 @@ TEST_SUITE("fast") {
     std::string broken = R"({"ph":"X" "name":"y","args":{},"ts":1)";
     for (int i = 0; i < 40; ++i) broken += ",\"k" + std::to_string(i) + "\":1";
     broken += "},\n";
-    std::string text = "[" + Events(3) + ",\n";
+    std::string text = "[" + EventLines(3) + ",\n";
     while (text.size() < 700'000) text += broken;
-    const auto run = ReadText(text + Events(3) + "]");
+    const auto run = ReadText(text + EventLines(3) + "]");
     REQUIRE(run.ok());
     CHECK(SpansNamed(run.value(), "x").size() >= 5);
     CHECK(SpansNamed(run.value(), "y").empty());
@@ -95,7 +96,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("long files are read window by window, the same") {
-    const std::string text = "{\"head\": [1,2], \"traceEvents\": [" + Events(20'000) +
+    const std::string text = "{\"head\": [1,2], \"traceEvents\": [" + EventLines(20'000) +
                              "], \"stackFrames\": {\"1\": {\"name\": \"a\"}}}";
     REQUIRE(text.size() > 4 * stallscope::importers::ByteSource::kHeadBytes);
     const auto run = ReadText(text);
@@ -114,8 +115,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("an event longer than a window is read") {
-    const std::string text =
-        "[" + Events(3) + ",\n" + Event(5, std::string(700'000, 'n')) + "," + Event(9) + "]";
+    const std::string text = "[" + EventLines(3) + ",\n" + EventLine(5, std::string(700'000, 'n')) +
+                             "," + EventLine(9) + "]";
     const auto run = ReadText(text);
     REQUIRE(run.ok());
     CHECK(SpansNamed(run.value(), "x").size() == 4);
@@ -123,7 +124,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("one value may be 16 MiB long and no longer") {
-    const auto run = ReadText("[" + Events(3) + ",\n" + Event(5, std::string(17 << 20, 'n')) + "]");
+    const auto run =
+        ReadText("[" + EventLines(3) + ",\n" + EventLine(5, std::string(17 << 20, 'n')) + "]");
     REQUIRE_FALSE(run.ok());
     CHECK(run.error().Line().find("longer than 16 MiB") != std::string::npos);
   }
@@ -132,8 +134,8 @@ TEST_SUITE("fast") {
     const std::string deep(1'000'000, '[');
     CHECK_FALSE(ReadText(deep).ok());
     const auto run =
-        ReadText("[" + Events(3) + R"(,{"ph":"X","args":{"a":)" + std::string(100, '[') +
-                 std::string(100, ']') + R"(}},)" + Event(7) + "," + Event(8) + "]");
+        ReadText("[" + EventLines(3) + R"(,{"ph":"X","args":{"a":)" + std::string(100, '[') +
+                 std::string(100, ']') + R"(}},)" + EventLine(7) + "," + EventLine(8) + "]");
     REQUIRE(run.ok());
     CHECK(SpansNamed(run.value(), "x").size() >= 4);
   }
@@ -154,7 +156,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("whatever is left out of a file makes it incomplete") {
-    const std::string event = Event(1);
+    const std::string event = EventLine(1);
     const auto complete = [](const std::string& text) {
       CAPTURE(text.substr(0, 200));
       const auto run = ReadText(text);

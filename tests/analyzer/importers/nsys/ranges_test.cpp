@@ -23,13 +23,13 @@ void Begin(MadeDatabase& database) {
       "CREATE TABLE OSRT_API (start, end, globalTid, nameId);");
 }
 
-void Range(MadeDatabase& database, int start, int end, const std::string& text,
-           const std::string& thread = test::kThread) {
+void AddRange(MadeDatabase& database, int start, int end, const std::string& text,
+              const std::string& thread = test::kThread) {
   database.Run("INSERT INTO NVTX_EVENTS VALUES (" + std::to_string(start) + ", " +
                std::to_string(end) + ", 59, '" + text + "', NULL, " + thread + ");");
 }
 
-StageId Find(const model::Run& run, const std::string& name) {
+StageId StageNamed(const model::Run& run, const std::string& name) {
   for (const auto& stage : run.stages) {
     if (stage.name == name) return stage.id;
   }
@@ -62,9 +62,9 @@ TEST_SUITE("fast") {
     Begin(database);
     for (int step = 0; step < 4; ++step) {
       const int at = 1'000 * (step + 1);
-      Range(database, at, at + 900, "step " + std::to_string(10 + step));
-      Range(database, at, at + 700, "data loading");
-      Range(database, at + 700, at + 900, "optimizer step " + std::to_string(step));
+      AddRange(database, at, at + 900, "step " + std::to_string(10 + step));
+      AddRange(database, at, at + 700, "data loading");
+      AddRange(database, at + 700, at + 900, "optimizer step " + std::to_string(step));
       // A worker that launches nothing: by the name's number, and reading for a while.
       database.Run("INSERT INTO NVTX_EVENTS VALUES (" + std::to_string(at) + ", " +
                    std::to_string(at + 680) + ", 59, NULL, 2, 83886099);");
@@ -77,8 +77,8 @@ TEST_SUITE("fast") {
     REQUIRE(run.rows.steps.size() == 4);
     CHECK(run.rows.steps[0].index == 10);
     CHECK(run.rows.steps[1].requested_ns == 2'000);
-    const StageId decode = Find(run, "decode");
-    const StageId loader = Find(run, "data loading");
+    const StageId decode = StageNamed(run, "decode");
+    const StageId loader = StageNamed(run, "data loading");
     REQUIRE(decode.known());
     REQUIRE(loader.known());
     CHECK(run.stages[loader.value].inputs == std::vector<StageId>{decode});
@@ -98,8 +98,8 @@ TEST_SUITE("fast") {
     MadeDatabase database;
     Begin(database);
     for (int i = 0; i < 5; ++i) {
-      Range(database, 100 * i, 100 * i + 50, "forward");
-      Range(database, 100 * i + 50, 100 * i + 90, "optimizer step");
+      AddRange(database, 100 * i, 100 * i + 50, "forward");
+      AddRange(database, 100 * i + 50, 100 * i + 90, "optimizer step");
     }
     const auto run = database.Read();
     REQUIRE(run.ok());

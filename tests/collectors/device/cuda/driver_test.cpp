@@ -1,4 +1,5 @@
 #include "collectors/device/cuda/driver.h"
+#include "tests/support/program.h"
 
 #include <doctest/doctest.h>
 
@@ -20,11 +21,6 @@ std::string Refusal(const char* fault, int needed = 13000) {
   return found.error().Line();
 }
 
-bool Has(const std::string& line, const std::string& text) {
-  CAPTURE(line);
-  return line.find(text) != std::string::npos;
-}
-
 TEST_SUITE("fast") {
   TEST_CASE("a driver says what it speaks and how many devices it has") {
     const auto found = FindDriver(13000, STALLSCOPE_FAKE_DRIVER_LIBRARY);
@@ -38,20 +34,20 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("what is missing of a driver is said by its name") {
-    CHECK(Has(Refusal("old"), "too old: it speaks CUDA 11.8, and this build needs 13.0"));
-    CHECK(Has(Refusal("empty"), "NVIDIA's driver (CUDA 13.0) has no device"));
-    CHECK(Has(Refusal("dead"), "does not start: unknown error (CUDA error 999)"));
-    CHECK(Has(Refusal("mute"), "does not tell its version"));
-    CHECK(Has(Refusal("", 14000), "too old"));
+    CHECK(test::Has(Refusal("old"), "too old: it speaks CUDA 11.8, and this build needs 13.0"));
+    CHECK(test::Has(Refusal("empty"), "NVIDIA's driver (CUDA 13.0) has no device"));
+    CHECK(test::Has(Refusal("dead"), "does not start: unknown error (CUDA error 999)"));
+    CHECK(test::Has(Refusal("mute"), "does not tell its version"));
+    CHECK(test::Has(Refusal("", 14000), "too old"));
   }
 
   TEST_CASE("no driver, and a library that is none") {
     const auto none = FindDriver(13000, "libnot-there-at-all.so.1");
     REQUIRE_FALSE(none.ok());
-    CHECK(Has(none.error().Line(), "no NVIDIA driver: libnot-there-at-all.so.1"));
+    CHECK(test::Has(none.error().Line(), "no NVIDIA driver: libnot-there-at-all.so.1"));
     const auto other = FindDriver(13000, "libc.so.6");
     REQUIRE_FALSE(other.ok());
-    CHECK(Has(other.error().Line(), "libc.so.6: this is not NVIDIA's driver"));
+    CHECK(test::Has(other.error().Line(), "libc.so.6: this is not NVIDIA's driver"));
   }
 }
 

@@ -6,13 +6,6 @@
 
 namespace stallscope::device::cuda {
 
-// As nvcc mangles it: a template of a number and a body.
-template <int kNumber, class Body>
-const char* Each(Body, long) {
-  return __func__;
-}
-struct Elementwise {};
-
 namespace {
 
 TEST_SUITE("fast") {

@@ -9,6 +9,7 @@
 
 #include "collectors/device/cuda_module.h"
 #include "tests/support/paths.h"
+#include "tests/support/program.h"
 #include "tests/support/skip.h"
 
 namespace stallscope {
@@ -25,18 +26,13 @@ std::string Refusal(const std::vector<std::string>& places) {
   return loaded.error().Line();
 }
 
-bool Has(const std::string& line, const std::string& text) {
-  CAPTURE(line);
-  return line.find(text) != std::string::npos;
-}
-
 TEST_SUITE("fast") {
   TEST_CASE("the module is looked for beside the program, or where the user says") {
     unsetenv("STALLSCOPE_CUDA_MODULE");
     const auto places = device::CudaModulePlaces();
     REQUIRE(places.size() == 2);
-    CHECK(Has(places[0], "/tests/stallscope_cuda.so"));
-    CHECK(Has(places[1], "/lib/stallscope/stallscope_cuda.so"));
+    CHECK(test::Has(places[0], "/tests/stallscope_cuda.so"));
+    CHECK(test::Has(places[1], "/lib/stallscope/stallscope_cuda.so"));
     setenv("STALLSCOPE_CUDA_MODULE", "/somewhere/else.so", 1);
     CHECK(device::CudaModulePlaces() == std::vector<std::string>{"/somewhere/else.so"});
     unsetenv("STALLSCOPE_CUDA_MODULE");
@@ -53,13 +49,15 @@ TEST_SUITE("fast") {
   TEST_CASE("no module, no library, a stranger, and one of another build") {
     const test::ScratchDir dir;
     const auto none = Refusal({dir / "a.so", dir / "b.so"});
-    CHECK(Has(none, "the module for CUDA devices is missing"));
-    CHECK(Has(none, dir / "a.so" + ", " + dir / "b.so"));
+    CHECK(test::Has(none, "the module for CUDA devices is missing"));
+    CHECK(test::Has(none, dir / "a.so" + ", " + dir / "b.so"));
     std::ofstream(dir / "text.so") << "not a library";
-    CHECK(Has(Refusal({dir / "text.so"}), "cannot be loaded"));
-    CHECK(Has(Refusal({STALLSCOPE_FAKE_DRIVER_LIBRARY}), "this is no module for CUDA devices"));
-    CHECK(Has(Refusal({STALLSCOPE_FAKE_MODULE_LIBRARY}),
-              "the module is of stallscope 0.0.0, interface 0, and the program of stallscope "));
+    CHECK(test::Has(Refusal({dir / "text.so"}), "cannot be loaded"));
+    CHECK(
+        test::Has(Refusal({STALLSCOPE_FAKE_DRIVER_LIBRARY}), "this is no module for CUDA devices"));
+    CHECK(test::Has(
+        Refusal({STALLSCOPE_FAKE_MODULE_LIBRARY}),
+        "the module is of stallscope 0.0.0, interface 0, and the program of stallscope "));
   }
 
   TEST_CASE("the module says what is here and what is not") {
