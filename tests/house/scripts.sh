@@ -40,7 +40,7 @@ for program in bash sed id; do ln -s "$(command -v "$program")" "$scratch/bin/$p
 if PATH=$scratch/bin "$(command -v bash)" "$tools/setup" 2>"$scratch/error"; then
   fail "setup claims to work without apt"
 fi
-if [[ $(wc -l <"$scratch/error") -ne 1 ]] || ! grep -q 'apt-get is not here' "$scratch/error"; then
+if [[ $(wc -l <"$scratch/error") -ne 1 ]] || ! grep -q 'apt-get not found' "$scratch/error"; then
   fail "setup without apt says: $(<"$scratch/error")"
 fi
 
