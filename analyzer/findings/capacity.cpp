@@ -289,15 +289,6 @@ std::optional<Load> LoadOf(const Case& c) {
   return load;
 }
 
-void PrepareAhead(Load& load, int64_t batches) {
-  if (load.stages.empty()) return;
-  StageLoad stage;
-  stage.own_threads = true;
-  stage.items = 1 / std::max(1.0, load.batch);
-  stage.places = static_cast<double>(batches);
-  load.stages.push_back(stage);
-}
-
 std::optional<Gain> GainOf(const Load& before, const Effect& effect) {
   const double law = SamplesPerSecond(before);
   if (!before.input_explained || law <= 0 || before.measured <= 0) return std::nullopt;

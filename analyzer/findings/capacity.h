@@ -26,6 +26,7 @@
 
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/findings.h"
+#include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
 
@@ -73,13 +74,9 @@ double ConsumerSamplesPerSecond(const Load& load);
 // link's speed), from the least helpful to the most; a change that needs no assumption ignores it.
 struct Effect {
   std::function<void(Load&, double size)> apply;
-  std::array<double, 3> sizes = {1, 1, 1};  // low, middle, high
+  Assumed sizes = {1, 1, 1};
   double late = 0;  // the part of a run like this one that is over before the change shows
 };
-
-// Everything works in threads of its own from here on, with so many batches between it and the
-// trainer.
-void PrepareAhead(Load& load, int64_t batches);
 
 // Nothing where the law does not fit the run well enough to price anything.
 std::optional<Gain> GainOf(const Load& before, const Effect& effect);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "analyzer/findings/thresholds.h"
@@ -58,6 +59,31 @@ void Visit(const model::Run& run, size_t from, std::vector<bool>& seen,
       open.pop_back();
     }
   }
+}
+
+// By how much a running total grew in the window, and in how many steps.
+struct CounterGrowth {
+  uint64_t samples = 0;
+  double value = 0;
+};
+
+CounterGrowth GrowthOf(const Case& c, std::string_view name) {
+  CounterGrowth growth;
+  const auto& window = c.attribution.window;
+  for (const trace::CounterInfo& counter : c.run.counters) {
+    if (counter.name != name) continue;
+    double before = 0;
+    for (const trace::Sample& sample : c.run.rows.samples) {
+      if (sample.counter != counter.id) continue;
+      if (sample.time_ns >= window.start_ns && sample.time_ns < window.end_ns) {
+        ++growth.samples;
+        growth.value += std::max(0.0, sample.value - before);
+      }
+      before = sample.value;
+    }
+    return growth;
+  }
+  return growth;
 }
 
 // From which share on a category is worth a change. In a balanced run a small one is what the
@@ -176,6 +202,10 @@ StageRole RoleOf(const Case& c, StageId stage) {
   return StageRole::kOther;
 }
 
+bool IsDataLoader(const Case& c, StageId stage) {
+  return stage.value < c.run.stages.size() && c.run.stages[stage.value].kind == "dataloader";
+}
+
 std::string NameOf(const Case& c, StageId stage) {
   const std::string_view name = c.run.NameOf(stage);
   return name.empty() ? "the input" : std::string(name);
@@ -242,6 +272,28 @@ uint64_t FreeMemory(const Case& c) {
     free = memory.available_bytes.has_value() ? std::min(free, left) : left;
   }
   return free;
+}
+
+CountedTime CountedIn(const Case& c, std::string_view name) {
+  CountedTime counted;
+  counted.count = GrowthOf(c, name).samples;
+  const auto window_ns = static_cast<double>(c.attribution.window.ns());
+  if (window_ns > 0) {
+    counted.share = GrowthOf(c, std::string(name) + " time").value / window_ns;
+  }
+  return counted;
+}
+
+std::optional<size_t> ShardOf(const Case& c, trace::StringId file) {
+  std::map<std::string_view, uint64_t> last_record;  // by file, sorted by name
+  for (const auto& element : c.run.rows.elements) {
+    if (element.file == trace::StringId::None()) continue;
+    uint64_t& last = last_record[c.run.Text(element.file)];
+    last = std::max(last, element.record);
+  }
+  const auto at = last_record.find(c.run.Text(file));
+  if (at == last_record.end() || at->second == 0) return std::nullopt;
+  return static_cast<size_t>(std::distance(last_record.begin(), at));
 }
 
 std::string Counted(int64_t count, std::string_view one, std::string_view many) {

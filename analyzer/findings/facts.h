@@ -52,6 +52,8 @@ enum class StageRole {
 };
 // By the stage's kind, which foreign traces word in their own way ("ParallelMapV2").
 StageRole RoleOf(const Case& c, StageId stage);
+// PyTorch's, as its profiler sees it: workers of its own are other processes.
+bool IsDataLoader(const Case& c, StageId stage);
 // The stage's name, or "the input".
 std::string NameOf(const Case& c, StageId stage);
 
@@ -73,6 +75,18 @@ double BytesOfSample(const Case& c);
 double BytesOfBatch(const Case& c);
 // What the program could still take without running out; 0 where unknown.
 uint64_t FreeMemory(const Case& c);
+
+struct CountedTime {
+  uint64_t count = 0;
+  double share = 0;  // of the window
+};
+
+// In the window, of the counters `name` and "`name` time". Nothing of it where there are none.
+CountedTime CountedIn(const Case& c, std::string_view name);
+
+// The file's place among all that were read, by name, from 0 on. Nothing where a file holds a
+// single element: then it is no shard.
+std::optional<size_t> ShardOf(const Case& c, trace::StringId file);
 
 // "1 worker", "2 workers".
 std::string Counted(int64_t count, std::string_view one, std::string_view many);

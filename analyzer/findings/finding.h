@@ -74,26 +74,6 @@ struct Finding {
   bool stands_alone = false;
 };
 
-enum class Bound : uint8_t {
-  kInput,
-  kTransfer,
-  kCompute,
-  kLaunch,
-  kCommunication,
-  kBalanced,
-  kInconclusive
-};
-std::string_view WordFor(Bound bound);
-
-struct Verdict {
-  Bound bound = Bound::kInconclusive;
-  StageId stage;                            // of an input-bound run
-  std::optional<attribution::Cause> cause;  // likewise
-  double confidence = 0;                    // 0 to 1
-  std::vector<std::string> doubts;          // why it is not 1
-  std::string text;  // "input-bound: decode (cpu)", "balanced", "inconclusive"
-};
-
 }  // namespace stallscope::findings
 
 #endif  // STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_

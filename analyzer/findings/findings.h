@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "analyzer/findings/finding.h"
+#include "analyzer/findings/verdict.h"
 #include "analyzer/spec/spec.h"
 
 namespace stallscope::findings {
-
-// The verdict as METHOD.md has it.
-Verdict Judge(const model::Run& run, const attribution::Attribution& attribution);
 
 // What every rule is given.
 struct Case {
@@ -27,6 +25,12 @@ struct Case {
 // All rules' findings, by gain where they are priced, then by share. With `price` false no gain is
 // computed.
 std::vector<Finding> Find(const Case& c, bool price = true);
+
+// False: it goes, for a change for speed must surely bring some. But where much of step time is at
+// stake and so few steps were recorded that no more than a guess is left of a large gain, it stays
+// without the gain, and says that more steps would tell: a run that is bound by its input must not
+// look as if nothing could be done.
+bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps);
 
 }  // namespace stallscope::findings
 

@@ -5,29 +5,6 @@
 namespace stallscope::findings {
 namespace {
 
-SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) {
-  // An op's canonical text has nothing that JSON would have to escape.
-  std::string json;
-  for (const std::string& op : ops) json += (json.empty() ? "[\"" : ", \"") + op + "\"";
-  return {stage + ".ops", json.empty() ? "[]" : json + "]"};
-}
-
-bool MayLieInStore(const StageSpec& stage) {
-  const auto* map = As<MapSpec>(stage);
-  if (map != nullptr) return map->on == MapOn::kHost && !IsRandom(*map);
-  const auto* filter = As<FilterSpec>(stage);
-  if (filter != nullptr) {
-    Result<OpCall> op = ParseOp(filter->op);
-    return op.ok() && !op.value().op->random;
-  }
-  return As<SourceSpec>(stage) != nullptr || As<ShardSpec>(stage) != nullptr ||
-         As<PrefetchSpec>(stage) != nullptr;
-}
-
-bool MovesBehindStore(const StageSpec& stage) {
-  return As<ShuffleSpec>(stage) != nullptr || As<RepeatSpec>(stage) != nullptr;
-}
-
 // Only these may stand between a map on the device and the trainer.
 bool MayFollowDevice(const StageSpec& stage) {
   const auto* map = As<MapSpec>(stage);
@@ -71,6 +48,13 @@ std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size
   return texts;
 }
 
+SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) {
+  // An op's canonical text has nothing that JSON would have to escape.
+  std::string json;
+  for (const std::string& op : ops) json += (json.empty() ? "[\"" : ", \"") + op + "\"";
+  return {stage + ".ops", json.empty() ? "[]" : json + "]"};
+}
+
 bool IsRandom(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   return std::any_of(ops.begin(), ops.end(), [](const OpCall& op) { return op.op->random; });
@@ -104,56 +88,6 @@ std::string FreshName(const Spec& spec, const std::string& base) {
   std::string name = base;
   for (int i = 2; taken(name); ++i) name = base + std::to_string(i);
   return name;
-}
-
-StablePrefix StablePrefixOf(const Spec& spec) {
-  StablePrefix prefix;
-  std::vector<std::string> passed;
-  for (size_t i = 0; i < spec.stages.size(); ++i) {
-    const StageSpec& stage = spec.stages[i];
-    if (MovesBehindStore(stage)) {
-      passed.push_back(stage.name);
-      continue;
-    }
-    const auto* map = As<MapSpec>(stage);
-    if (MayLieInStore(stage)) {
-      // Behind a shuffle only work is worth moving it for.
-      if (passed.empty() || map != nullptr) {
-        prefix = {i, 0, true, prefix.maps || map != nullptr, passed};
-      }
-      continue;
-    }
-    if (map == nullptr || map->on == MapOn::kDevice) break;
-    const std::vector<OpCall> ops = OpsOf(*map);
-    size_t stable = 0;
-    while (stable < ops.size() && !ops[stable].op->random) ++stable;
-    if (stable > 0) prefix = {i, stable, false, true, passed};
-    break;
-  }
-  return prefix;
-}
-
-Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store) {
-  const StageSpec& last = spec.stages[prefix.last];
-  const std::string name = store.name;
-  Patch patch;
-  if (prefix.whole) {
-    patch.changes.emplace_back(InsertChange{std::move(store), Place::After(last.name)});
-  } else {
-    const auto& map = std::get<MapSpec>(last.kind);
-    const std::vector<OpCall> ops = OpsOf(map);
-    MapSpec rest = map;
-    rest.ops = Texts(ops, prefix.ops, ops.size());
-    const std::string rest_name = FreshName(spec, last.name + "_random");
-    patch.changes.emplace_back(SetOps(last.name, Texts(ops, 0, prefix.ops)));
-    patch.changes.emplace_back(InsertChange{std::move(store), Place::After(last.name)});
-    patch.changes.emplace_back(InsertChange{{rest_name, std::move(rest)}, Place::After(name)});
-  }
-  // The last one first: each goes directly behind the store.
-  for (size_t i = prefix.behind.size(); i-- > 0;) {
-    patch.changes.emplace_back(MoveChange{prefix.behind[i], Place::After(name)});
-  }
-  return patch;
 }
 
 std::optional<DeviceTail> DeviceTailOf(const Spec& spec) {

@@ -39,6 +39,8 @@ size_t FirstOf(const Spec& spec) {
 // Calls of a valid spec always parse; one that does not is left out.
 std::vector<OpCall> OpsOf(const MapSpec& map);
 std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to);
+// Gives the map these ops, each as its canonical text.
+SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops);
 
 bool IsRandom(const MapSpec& map);
 bool Decodes(const MapSpec& map);
@@ -52,21 +54,6 @@ bool IsPerValue(const OpCall& op);
 
 // `base`, with a number where a stage has that name already.
 std::string FreshName(const Spec& spec, const std::string& base);
-
-// Stages from the source on whose results are the same in every epoch: what a store may keep. The
-// last map may be of that kind only in part. A shuffle or a repeat on the way must move behind the
-// store: it would freeze the order, or never see an epoch's end.
-struct StablePrefix {
-  size_t last = 0;                  // index of its last stage
-  size_t ops = 0;                   // of that stage, where only some of its ops belong to it
-  bool whole = true;                // all of it does
-  bool maps = false;                // there is work in it besides reading
-  std::vector<std::string> behind;  // stages that move, in their order
-};
-StablePrefix StablePrefixOf(const Spec& spec);
-
-// Puts a stage behind the prefix, and splits a map for it where it must.
-Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store);
 
 // The ops at the end of the last map before the batch that a device can do as well, and that leave
 // the batch elements of one size.

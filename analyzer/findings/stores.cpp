@@ -1,11 +1,30 @@
 #include "analyzer/findings/stores.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "analyzer/findings/facts.h"
-#include "analyzer/findings/op_cost.h"
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
 namespace {
+
+bool MayLieInStore(const StageSpec& stage) {
+  const auto* map = As<MapSpec>(stage);
+  if (map != nullptr) return map->on == MapOn::kHost && !IsRandom(*map);
+  const auto* filter = As<FilterSpec>(stage);
+  if (filter != nullptr) {
+    Result<OpCall> op = ParseOp(filter->op);
+    return op.ok() && !op.value().op->random;
+  }
+  return As<SourceSpec>(stage) != nullptr || As<ShardSpec>(stage) != nullptr ||
+         As<PrefetchSpec>(stage) != nullptr;
+}
+
+bool MovesBehindStore(const StageSpec& stage) {
+  return As<ShuffleSpec>(stage) != nullptr || As<RepeatSpec>(stage) != nullptr;
+}
 
 bool HasStore(const Spec& spec) {
   return FirstOf<CacheSpec>(spec) < spec.stages.size() ||
@@ -31,7 +50,81 @@ double StoredBytes(const Case& c, const StablePrefix& prefix) {
   return sized ? BytesOfSample(c) : 0;
 }
 
+struct TypicalCost {
+  std::string_view op;
+  double us;
+};
+
+// One core of 3 GHz, this room's own pipeline.
+constexpr std::array kTypical = {
+    TypicalCost{"decode_jpeg", 850},  TypicalCost{"decode_png", 2'000},
+    TypicalCost{"decode_csv", 5},     TypicalCost{"parse_example", 1},
+    TypicalCost{"resize", 100},       TypicalCost{"random_resized_crop", 110},
+    TypicalCost{"crop", 10},          TypicalCost{"flip", 10},
+    TypicalCost{"color_jitter", 200}, TypicalCost{"normalize", 60},
+    TypicalCost{"cast", 30},          TypicalCost{"one_hot", 1}};
+
+double CostOf(const OpCall& op) {
+  if (op.name() == "busy" || op.name() == "sleep") {
+    return op.Number("us") / static_cast<double>(std::max<int64_t>(op.Integer("every"), 1));
+  }
+  const auto* known =
+      std::find_if(kTypical.begin(), kTypical.end(),
+                   [&](const TypicalCost& typical) { return typical.op == op.name(); });
+  return known == kTypical.end() ? 0 : known->us;
+}
+
 }  // namespace
+
+StablePrefix StablePrefixOf(const Spec& spec) {
+  StablePrefix prefix;
+  std::vector<std::string> passed;
+  for (size_t i = 0; i < spec.stages.size(); ++i) {
+    const StageSpec& stage = spec.stages[i];
+    if (MovesBehindStore(stage)) {
+      passed.push_back(stage.name);
+      continue;
+    }
+    const auto* map = As<MapSpec>(stage);
+    if (MayLieInStore(stage)) {
+      // Behind a shuffle only work is worth moving it for.
+      if (passed.empty() || map != nullptr) {
+        prefix = {i, 0, true, prefix.maps || map != nullptr, passed};
+      }
+      continue;
+    }
+    if (map == nullptr || map->on == MapOn::kDevice) break;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    size_t stable = 0;
+    while (stable < ops.size() && !ops[stable].op->random) ++stable;
+    if (stable > 0) prefix = {i, stable, false, true, passed};
+    break;
+  }
+  return prefix;
+}
+
+Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store) {
+  const StageSpec& last = spec.stages[prefix.last];
+  const std::string name = store.name;
+  Patch patch;
+  if (prefix.whole) {
+    patch.changes.emplace_back(InsertChange{std::move(store), Place::After(last.name)});
+  } else {
+    const auto& map = std::get<MapSpec>(last.kind);
+    const std::vector<OpCall> ops = OpsOf(map);
+    MapSpec rest = map;
+    rest.ops = Texts(ops, prefix.ops, ops.size());
+    const std::string rest_name = FreshName(spec, last.name + "_random");
+    patch.changes.emplace_back(SetOps(last.name, Texts(ops, 0, prefix.ops)));
+    patch.changes.emplace_back(InsertChange{std::move(store), Place::After(last.name)});
+    patch.changes.emplace_back(InsertChange{{rest_name, std::move(rest)}, Place::After(name)});
+  }
+  // The last one first: each goes directly behind the store.
+  for (size_t i = prefix.behind.size(); i-- > 0;) {
+    patch.changes.emplace_back(MoveChange{prefix.behind[i], Place::After(name)});
+  }
+  return patch;
+}
 
 std::optional<StoreCase> StoreCaseOf(const Case& c) {
   if (!c.spec.has_value() || HasStore(*c.spec)) return std::nullopt;
@@ -50,7 +143,7 @@ std::optional<StoreCase> StoreCaseOf(const Case& c) {
   return store;
 }
 
-Effect Stored(const Case& c, const StoreCase& store, std::array<double, 3> left, double late) {
+Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late) {
   std::vector<StageId> spared;
   for (size_t i = 0; i <= store.prefix.last; ++i) {
     spared.push_back(StageNamed(c, c.spec->stages[i].name));
@@ -69,6 +162,17 @@ Effect Stored(const Case& c, const StoreCase& store, std::array<double, 3> left,
             }
           },
           left, late};
+}
+
+double ShareFrom(const std::vector<OpCall>& ops, size_t from) {
+  double all = 0;
+  double behind = 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const double cost = CostOf(ops[i]);
+    all += cost;
+    if (i >= from) behind += cost;
+  }
+  return all > 0 ? behind / all : 0;
 }
 
 }  // namespace stallscope::findings

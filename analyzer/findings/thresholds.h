@@ -1,143 +1,220 @@
-// Every number that decides whether a rule speaks, each with its reason. Private to the room: rules
-// name these and have no numbers of their own.
+// Every number that a rule or the verdict decides by, and every figure that a rule assumes, each
+// with its reason. Rules name these and have no numbers of their own. Private to the room.
 //
-// "Published" ones are taken from the vendors' guides, so that nobody gets one answer from
-// stallscope and another from the guide; the others follow from what a change costs to make.
+// "Published" ones are the vendors' own, so that stallscope and the guide give the same answer; the
+// others follow from what a change costs to make. An assumption about a change goes from the least
+// helpful to the most: low, middle, high.
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace stallscope::findings {
 
-// --- Shares of step time
-// --------------------------------------------------------------------------
+using Assumed = std::array<double, 3>;
+
+// --- Shares of step time -------------------------------------------------------------------------
 
 // Published (the TensorFlow profiler's input-pipeline analyzer): a run is moderately input-bound
-// from 5 % of step time on, highly from 20 % on. PyTorch's profiler recommends a change where its
-// data loader takes over 5 %. The verdict's own bar is the same 5 %.
+// from 5% of step time on, highly from 20%. PyTorch's profiler recommends a change where its data
+// loader takes more than 5%. The verdict uses the same 5%.
 constexpr double kModerateShare = 0.05;
 constexpr double kHighShare = 0.20;
 // Published (PyTorch's profiler): a device that is busy for less than half of the time is worth a
-// look, whatever the categories say.
+// look, whatever the categories are.
 constexpr double kLowDeviceUse = 0.50;
-// Published (the same guides): an accelerator that is busy for 90 % has nothing left to gain from
-// its input. The verdict calls a run compute-bound from here on.
+// Published (the same guides): an accelerator that is busy 90% of the time has nothing left to gain
+// from its input. From here on the verdict is compute-bound.
 constexpr double kFullDeviceUse = 0.90;
-// Waiting of host and device for each other: below a fifth of the step it is the price of reading
-// a loss; the verdict has no word for it, so only a large share is worth a line.
+// Host and device waiting for each other: below a fifth of the step that is the price of reading a
+// loss. The verdict has no word for it, so only a large share is worth a line.
 constexpr double kSyncShare = kHighShare;
 
-// --- Gains
-// --------------------------------------------------------------------------
+// --- The verdict ---------------------------------------------------------------------------------
 
-// A gain whose interval holds 1.0 is not shown, but one of a tenth and more from a short recording
-// may well be there: it is named without the figure.
+// Compute bounds the run from here on if nothing else reaches kModerateShare.
+constexpr double kMostlyCompute = 0.60;
+// The largest share names the bound if it is this many times the next one. Closer than that, the
+// order of the two is noise, and the run is balanced.
+constexpr double kClearlyFirst = 1.25;
+// With fewer steps there is no spread to judge by; from kManySteps on, their number costs no
+// confidence.
+constexpr size_t kLeastSteps = 3;
+constexpr size_t kManySteps = 20;
+// If more of the run is lost, what is left may differ from the whole.
+constexpr double kBearableLoss = 0.10;
+
+// --- Gains ---------------------------------------------------------------------------------------
+
+// A gain whose interval includes 1.0 is not shown, but a tenth or more from a short recording may
+// well be real: the change is named without the figure.
 constexpr double kPromisingGain = 1.1;
-// From this many steps on a mean of them has settled, and an interval that still holds 1.0 means
-// it.
+// From this many steps on the mean has settled, and an interval that still includes 1.0 is final.
 constexpr uint64_t kTellingSteps = 100;
 
-// --- Launches
-// --------------------------------------------------------------------------
+// --- Launches ------------------------------------------------------------------------------------
 
-// A launch is 5 us of the driver, an eager operation around it up to 0.3 ms of Python in the real
-// runs at hand. Where the device waits longer than this for each, the host does something else.
+// A launch takes 5 us in the driver; an eager operation around it takes up to 0.3 ms of Python in
+// the real runs at hand. If the device waits longer than this per launch, the host is busy with
+// something else.
 constexpr double kSlowestLaunchNs = 1e6;
+// Every loop runs fewer eager operations than this per step: fetching a batch, reading the loss.
+constexpr double kManyOpsAStep = 10;
+// Kernels shorter than this end before the next one can be launched (5 to 10 us per launch).
+constexpr double kShortKernelNs = 10'000;
+// What a captured graph leaves of the launch time: one launch per step in place of hundreds, plus
+// what is not captured.
+constexpr Assumed kLeftWhenCaptured = {0.3, 0.08, 0.02};
+// What fusing neighboring kernels leaves of it: a run does not show which ones can be fused, so
+// from a tenth to half of them.
+constexpr Assumed kLeftWhenFused = {0.9, 0.75, 0.5};
+// What reading the loss less often leaves of the waiting: other synchronization may remain.
+constexpr Assumed kLeftWithoutSync = {0.7, 0.4, 0.1};
 
-// --- Workers and buffers
-// --------------------------------------------------------------------------
+// --- Workers and buffers -------------------------------------------------------------------------
 
-// Workers to propose beyond what the demand needs: a service time's mean is not its 90th
-// percentile.
+// Workers to propose beyond what the demand needs: a mean service time is not its 90th percentile.
 constexpr double kWorkerHeadroom = 1.2;
 // Above this many, scheduling and memory cost more than they bring; "auto" stops there as well.
 constexpr int64_t kMostWorkers = 64;
-// Between an epoch's last fetch and the next one's first, PyTorch draws seeds and an order: 12 to
-// 16 operations, where a small model's step has hundreds. Validation lies on the other side of one.
+// The error of a stage's recorded service time once it has other workers beside it.
+constexpr Assumed kTunedService = {0.8, 1.0, 1.2};
+// A DataLoader's workers must load a batch in what the load leaves of a step; at least this much of
+// a step is taken as left, so that a loader that takes all of it does not ask for endless workers.
+constexpr double kLeastRestOfStep = 0.01;
+// PyTorch draws seeds and an order between one epoch's last fetch and the next one's first: 12 to
+// 16 operations, where a small model's step has hundreds. A validation pass separates two epochs,
+// too.
 constexpr double kBetweenEpochs = 0.25;
-// A fetch that waits for workers to end or to begin takes 12 others and more, even of forked ones;
-// a slow loader's fetches take as long as its workers' end, and have more to gain elsewhere.
+// A fetch that waits for workers to end or to start takes as long as 12 others or more, even if
+// they are forked. A slow loader's fetches take as long as its workers' end, and have more to gain
+// elsewhere.
 constexpr double kRestartFetches = 5;
 // Readers of one disk or bucket: past this the device's own queue is full.
 constexpr int64_t kMostReaders = 16;
-// Two batches ahead is what tf.data's and PyTorch's guides begin with; a first prefetch gets it.
+// tf.data's and PyTorch's guides start with two batches ahead, and so does a first prefetch.
 constexpr int64_t kFirstPrefetch = 2;
-// How full a deeper buffer is when a burst comes: what is known is that the stages before it have
-// some capacity to spare, not how much of it until the next burst.
-constexpr std::array<double, 3> kFilledBeforeABurst = {0.5, 0.9, 1.0};
-// A deeper prefetch than this hides no burst that twice as much memory would not.
+// How full a deeper buffer is when a burst comes: the stages before it have capacity to spare, but
+// the run does not show how much of it they get until the next burst.
+constexpr Assumed kFilledBeforeABurst = {0.5, 0.9, 1.0};
+// A deeper prefetch hides no burst that twice the memory would not.
 constexpr int64_t kMostPrefetch = 64;
-// Cores are "all burned" from here on: the last tenth goes to the kernel and to unlucky placing.
+// What handing elements on out of order saves of the time they were held back: without order some
+// of it turns into waiting for unfinished elements.
+constexpr Assumed kSavedWithoutOrder = {0.7, 0.95, 1.0};
+// All cores are in use from here on: the last tenth goes to the kernel and to unlucky scheduling.
 constexpr double kCoresBurned = 0.90;
-// Of the window that the cgroup stopped the program, or of the cores that the hypervisor took.
+// Of the window in which the cgroup stopped the program, or of the cores that the hypervisor took.
 constexpr double kThrottled = 0.05;
 
-// --- Elements
-// -------------------------------------------------------------------------------------
+// --- Elements ------------------------------------------------------------------------------------
 
-// Handing an element from thread to thread costs some 20 to 40 ns where nobody sleeps and 32 us a
-// wake where somebody does: below 50 us of work an element, the handing over is what is paid for.
+// Passing an element between threads costs 20 to 40 ns if nobody sleeps, and 32 us per wake-up if
+// somebody does: below 50 us of work per element, passing it on is the main cost.
 constexpr double kCheapServiceNs = 50'000;
-// Many small files: opening one takes tens of microseconds to milliseconds, as long as reading
-// some 256 KiB of it from a disk that gives 100 MB/s and more.
+// Opening a small file takes tens of microseconds to milliseconds, as long as reading some 256 KiB
+// of it from a disk that delivers 100 MB/s or more.
 constexpr uint64_t kSmallFileBytes = uint64_t{256} << 10;
-// A copy below 64 KiB takes as long as its latency (10 us at 6 GB/s and more).
-constexpr uint64_t kSmallCopyBytes = uint64_t{64} << 10;
-// Copies to the device for one step: image, label and a weight are few; more belong together.
-constexpr double kManyCopies = 8;
-// JPEGs of photographs at quality 90 have 0.3 to 0.6 bytes a pixel: a file of this much for each
-// pixel of a picture is that picture or a larger one.
+// JPEGs of photographs at quality 90 have 0.3 to 0.6 bytes per pixel: a file with this much for
+// each pixel of a picture holds that picture or a larger one.
 constexpr double kMostJpegBytesPerPixel = 0.6;
-// The dataset must fit this part of the memory that was left: the rest belongs to the page cache.
+// What decoding at a reduced size leaves of the decode and resize time: the entropy decoding, 70%
+// of a full decode, remains.
+constexpr Assumed kLeftOfScaledDecode = {0.9, 0.75, 0.6};
+// What decoding only the crop leaves: on one core, 1,180 whole pictures/s against 1,510 of a random
+// crop's region and 1,830 of a center crop of 224.
+constexpr Assumed kLeftOfCroppedDecode = {0.92, 0.82, 0.65};
+// What dropping a redundant cast, or moving a wide one behind a copy, saves, in passes over the
+// values; a map is taken as one pass per op, since the run shows only the map's total.
+constexpr Assumed kPassesOfIdleCast = {0.2, 0.4, 1.0};
+constexpr Assumed kPassesOfLateCast = {0.2, 0.5, 1.0};
+// What writing into the batch leaves of the time that copying into it took.
+constexpr Assumed kLeftOfBatchCopy = {0.6, 0.4, 0.2};
+// How many times as fast as a core a device preprocesses: from kernels that launching bounds to
+// those that memory bandwidth bounds.
+constexpr Assumed kDeviceOverCore = {10, 30, 100};
+
+// --- Stores and shuffles -------------------------------------------------------------------------
+
+// The data set must fit into this part of the free memory: the rest belongs to the page cache.
 constexpr double kCacheableMemory = 0.7;
-// A shuffle within fewer elements than two batches leaves neighbours together.
+// What a cache leaves of a source's time per sample: almost nothing from memory; from disk, reading
+// the larger results takes from half to twice as long as reading the source.
+constexpr Assumed kLeftFromMemory = {0.1, 0.01, 0.0};
+constexpr Assumed kLeftFromDisk = {2.0, 1.0, 0.5};
+// What a cache moved behind a map leaves of the map's time.
+constexpr Assumed kLeftBehindCache = {0.1, 0.02, 0.0};
+// A shuffle among fewer elements than two batches leaves neighbors together; one among 16 batches
+// is cheap and mixes well.
 constexpr int64_t kFewestShuffledBatches = 2;
-// Buffers below this are nobody's problem.
+constexpr int64_t kGoodShuffledBatches = 16;
+// Smaller buffers are nobody's problem.
 constexpr uint64_t kLargeBufferBytes = uint64_t{256} << 20;
 
-// --- Memory
-// ---------------------------------------------------------------------------------------
+// --- Memory --------------------------------------------------------------------------------------
 
-// The kernel reclaims from some 90 % of a limit on, and an epoch's end or a checkpoint needs more
-// than a step.
+// The kernel reclaims memory from some 90% of a limit on, and an epoch's end or a checkpoint needs
+// more than a step.
 constexpr double kMemoryRisk = 0.85;
 constexpr double kMemoryDanger = 0.95;
 
-// --- Stragglers
-// -----------------------------------------------------------------------------------
+// --- Stragglers ----------------------------------------------------------------------------------
 
-// A step's wait for one element is worth naming where it is longer than the median step; what is
-// shorter is a burst, and the prefetch's business.
+// A step's wait for one element is worth naming if it is longer than the median step; a shorter one
+// is a burst, which a prefetch hides.
 constexpr double kStragglerSteps = 1.0;
 // All of them together: below a hundredth of the window not even the fact is interesting.
 constexpr double kStragglerShare = 0.01;
-// Elements are "of one shard" where one file has this part of at least three of them.
+// Elements are "of one shard" if one file has this part of them, and at least three.
 constexpr double kShardShare = 0.6;
 constexpr size_t kFewestOfShard = 3;
-// A rank that is this much slower in its own work holds all others up.
+// A rank that is this much slower in its own work delays all others.
 constexpr double kSlowRank = 1.10;
-// A first step of more than ten medians is compilation, warm caches and filling buffers.
+// A first step of more than ten medians is compilation, cold caches and empty buffers.
 constexpr double kWarmUpSteps = 10;
 
-// --- Device
-// ---------------------------------------------------------------------------------------
+// --- Copies --------------------------------------------------------------------------------------
 
-// Kernels shorter than this end before the next can be launched (5 to 10 us a launch).
-constexpr double kShortKernelNs = 10'000;
-// Steps that the loss scale threw away; dynamic scaling loses one in 2,000 by design.
+// A copy below 64 KiB takes as long as its latency (10 us at 6 GB/s and more).
+constexpr uint64_t kSmallCopyBytes = uint64_t{64} << 10;
+// One step copies an image, a label and a weight to the device; more copies belong together.
+constexpr double kManyCopies = 8;
+// What packing them leaves: two copies in place of kManyCopies and more, if latency is all they
+// cost; the low end for those that cost bandwidth, too.
+constexpr double kPackedCopies = kManyCopies / 4;
+constexpr double kLeftWhenPacked = 0.6;
+// What of a copy is hidden behind computing: all but the beginnings and ends of steps.
+constexpr Assumed kHiddenCopy = {0.6, 0.9, 1.0};
+// What pinned memory leaves of a copy's time: it is 1.5 to 4 times as fast on PCIe 3 to 5.
+constexpr Assumed kLeftWhenPinned = {0.67, 0.4, 0.25};
+// What is left if one byte crosses the link in place of four, or two; the latency remains.
+constexpr Assumed kLeftOfBytes = {0.4, 0.28, 0.25};
+constexpr Assumed kLeftOfHalves = {0.65, 0.53, 0.5};
+
+// --- Device --------------------------------------------------------------------------------------
+
+// Of the kernels' time: with less than this in matrix products, another precision changes little.
+constexpr double kProductShare = 0.2;
+// How compute grows with the batch, as a power of the factor: in proportion at worst, less if a
+// small batch leaves units idle.
+constexpr Assumed kComputeGrowth = {1.0, 0.96, 0.85};
+// What replicas exchange, as a part of what one device computed.
+constexpr Assumed kExchanged = {0.3, 0.1, 0.02};
+// Steps that the loss scale discarded; dynamic scaling loses one in 2,000 by design.
 constexpr double kSkippedSteps = 0.01;
-// Batches of another size than the usual one: every one more than an epoch's last.
+// A lower scale to start from: six halvings below the one that overflows.
+constexpr double kLowerLossScale = 64;
+// Batches of another size than the usual one: more than the last one of each epoch.
 constexpr double kOddBatches = 0.01;
 
-// --- Pricing
-// --------------------------------------------------------------------------------------
+// --- Pricing -------------------------------------------------------------------------------------
 
 // Of a gain's logarithm: what the law leaves out (caches, memory bandwidth, clock rates). The
 // models of tf.data's authors were within a tenth on the pipelines that they measured.
 constexpr double kLawError = 0.10;
-// Where the law is off by more than this factor for the run as it was, it prices nothing.
+// If the law is off by more than this factor for the run as it was, it prices nothing.
 constexpr double kLawUnusable = 2.0;
 
 }  // namespace stallscope::findings

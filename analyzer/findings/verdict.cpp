@@ -1,10 +1,12 @@
+#include "analyzer/findings/verdict.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-#include "analyzer/findings/findings.h"
+#include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
 namespace {
@@ -13,16 +15,6 @@ using attribution::Attribution;
 using attribution::Category;
 using attribution::CategoryTotal;
 using attribution::Cause;
-
-// Of step time; all from the method that METHOD.md describes.
-constexpr double kComputeBound = 0.90;
-constexpr double kMostlyCompute = 0.60;
-constexpr double kWorthNaming = 0.05;
-constexpr double kClearlyFirst = 1.25;
-constexpr size_t kLeastSteps = 3;
-constexpr size_t kManySteps = 20;
-// More lost than this, and what is left may say something else than the whole did.
-constexpr double kBearableLoss = 0.10;
 
 struct Candidate {
   Bound bound;
@@ -91,12 +83,13 @@ double Lost(const model::Run& run, const Attribution& attribution) {
 
 Bound BoundOf(const Attribution& attribution, const std::array<Candidate, 4>& candidates) {
   const double compute = Fraction(attribution, Category::kCompute);
-  if (compute >= kComputeBound) return Bound::kCompute;
+  if (compute >= kFullDeviceUse) return Bound::kCompute;
   const Candidate& first = candidates[0];
-  if (first.fraction >= kWorthNaming && first.fraction >= kClearlyFirst * candidates[1].fraction) {
+  if (first.fraction >= kModerateShare &&
+      first.fraction >= kClearlyFirst * candidates[1].fraction) {
     return first.bound;
   }
-  if (compute >= kMostlyCompute && first.fraction < kWorthNaming) return Bound::kCompute;
+  if (compute >= kMostlyCompute && first.fraction < kModerateShare) return Bound::kCompute;
   return Bound::kBalanced;
 }
 
@@ -113,13 +106,13 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   const Candidate& second = candidates[1];
   switch (verdict.bound) {
     case Bound::kCompute:
-      if (compute < kComputeBound + 0.02 && first.fraction >= kWorthNaming) {
+      if (compute < kFullDeviceUse + 0.02 && first.fraction >= kModerateShare) {
         Doubt(0.8, fmt::format("compute covers {:.1f} % of step time, just enough", 100 * compute),
               verdict);
       }
       return;
     case Bound::kBalanced:
-      if (first.fraction >= kWorthNaming && first.fraction >= 1.15 * second.fraction) {
+      if (first.fraction >= kModerateShare && first.fraction >= 1.15 * second.fraction) {
         Doubt(0.8, "one category is nearly large enough to be named", verdict);
       }
       return;
@@ -131,10 +124,10 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
     case Bound::kCommunication:
       break;
   }
-  if (first.low < kWorthNaming) {
+  if (first.low < kModerateShare) {
     Doubt(0.7,
           fmt::format("{} may be less than {:.0f} % of step time",
-                      attribution::WordFor(first.category), 100 * kWorthNaming),
+                      attribution::WordFor(first.category), 100 * kModerateShare),
           verdict);
   }
   if (first.fraction < 1.5 * second.fraction) {
@@ -143,7 +136,7 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
                       attribution::WordFor(first.category)),
           verdict);
   }
-  if (compute > kComputeBound - 0.02) {
+  if (compute > kFullDeviceUse - 0.02) {
     Doubt(0.8, fmt::format("compute covers {:.1f} % of step time", 100 * compute), verdict);
   }
 }
@@ -207,7 +200,13 @@ std::string TextOf(const model::Run& run, const Verdict& verdict) {
 
 }  // namespace
 
-Verdict Judge(const model::Run& run, const Attribution& attribution) {
+std::string_view WordFor(Bound bound) {
+  constexpr std::array<std::string_view, 7> kWords = {
+      "input", "transfer", "compute", "launch", "communication", "balanced", "inconclusive"};
+  return kWords[static_cast<size_t>(bound)];
+}
+
+Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
   Verdict verdict;
   const size_t steps = attribution.window.steps + attribution.window.warmup_steps;
   const double lost = Lost(run, attribution);

@@ -15,6 +15,7 @@
 #include "analyzer/attribution/attribution.h"
 #include "analyzer/compare/compare.h"
 #include "analyzer/findings/finding.h"
+#include "analyzer/findings/verdict.h"
 #include "analyzer/timeline/timeline.h"
 
 namespace stallscope::report {

@@ -21,7 +21,7 @@ Result<Outcome> OutcomeOf(Rerun rerun) {
   outcome.figure.memory_bytes = rerun.attribution.memory.peak_rss_bytes.value_or(0);
   outcome.figure.host = rerun.run.info.host.name;
   outcome.digest = rerun.run.info.digest;
-  outcome.verdict = findings::Judge(rerun.run, rerun.attribution).text;
+  outcome.verdict = findings::VerdictOn(rerun.run, rerun.attribution).text;
   outcome.summary = compare::Summarise(rerun.run, rerun.attribution);
   outcome.rerun = std::move(rerun);
   return outcome;

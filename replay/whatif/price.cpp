@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/findings/worth.h"
+#include "analyzer/findings/findings.h"
 #include "replay/simulate/simulate.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"

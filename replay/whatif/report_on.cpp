@@ -12,7 +12,7 @@ namespace stallscope::replay {
 
 report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
                         bool price) {
-  const findings::Verdict verdict = findings::Judge(run, attribution);
+  const findings::Verdict verdict = findings::VerdictOn(run, attribution);
   findings::Case c{run, attribution, verdict, std::nullopt};
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::autotune {
 namespace {
 
 const Knob* Parallelism(const StageSpec& stage) {
@@ -51,12 +48,10 @@ Effect Tuned(const std::vector<StageId>& stages) {
               stage->places = std::max(stage->places, stage->workers);
             }
           },
-          {0.8, 1.0, 1.2}};
+          kTunedService};
 }
 
-}  // namespace
-
-void Autotune(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (load == nullptr || !c.spec.has_value()) return;
   if (!Worth(c, attribution::Category::kInputStall)) return;
   const std::vector<StageId> slow = TooSlow(c, *load);
@@ -69,7 +64,7 @@ void Autotune(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     patch.changes.emplace_back(SetTo(NameOf(c, id) + ".parallelism", Knob::Auto()));
   }
   Draft draft =
-      About("autotune", c, StageId::None(), share,
+      About(c, StageId::None(), share,
             fmt::format("{} stages are each too slow for the trainer: {}", slow.size(), names));
   for (StageId id : slow) {
     Show(draft, Evidence::Kind::kSpans,
@@ -80,4 +75,21 @@ void Autotune(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "autotune",
+    .row = 5,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.map(fn, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+options = tf.data.Options()
+options.autotune.enabled = True
+ds = ds.with_options(options))py",
+        .grain = R"py(config = grain.experimental.pick_performance_config(
+    ds=ds, ram_budget_mb=8192, max_workers=16, max_buffer_size=64)
+ds = ds.mp_prefetch(config.multiprocessing_options))py",
+    }};
+
+}  // namespace stallscope::findings::autotune

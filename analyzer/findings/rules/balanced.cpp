@@ -3,15 +3,14 @@
 
 #include <string>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::balanced {
+namespace {
 
 using attribution::Category;
 
-void Balanced(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kBalanced || Share(c, Category::kSync) >= kSyncShare) return;
   const bool several = Worth(c, Category::kInputStall) || Worth(c, Category::kTransfer) ||
                        Worth(c, Category::kLaunch) || Worth(c, Category::kCommunication);
@@ -24,7 +23,7 @@ void Balanced(const Case& c, const Load*, std::vector<Draft>& drafts) {
         Percent(unseen));
   }
   Draft draft =
-      About("balanced", c, StageId::None(), 0,
+      About(c, StageId::None(), 0,
             fmt::format(
                 "{}: compute {}, input stall {}, transfer "
                 "{}, launch {}, communication {} of step time",
@@ -35,4 +34,8 @@ void Balanced(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "balanced", .row = 0, .check = Check};
+
+}  // namespace stallscope::findings::balanced

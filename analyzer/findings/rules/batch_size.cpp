@@ -3,17 +3,13 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::batch_size {
+namespace {
 
 using attribution::Category;
-
-namespace {
 
 // Launches and reductions take as long for two samples as for one.
 double ShareOncePerStep(const Case& c) {
@@ -23,9 +19,7 @@ double ShareOncePerStep(const Case& c) {
   return share;
 }
 
-}  // namespace
-
-void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const double share = ShareOncePerStep(c);
   if (share < kModerateShare || load == nullptr) return;
   StageId batch;
@@ -40,21 +34,34 @@ void BatchSize(const Case& c, const Load* load, std::vector<Draft>& drafts) {
                                                     [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
   Draft draft =
-      About("batch-size", c, batch, share,
+      About(c, batch, share,
             fmt::format("{} of step time is spent once a step, {}", Percent(share),
                         known ? fmt::format("for {} samples", now) : "whatever its batch"));
   Show(draft, Evidence::Kind::kStep,
        fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
                    Percent(Share(c, Category::kCommunication))));
-  draft.words.value = known ? std::to_string(2 * now) : "2 * batch_size";
+  draft.args.value = known ? std::to_string(2 * now) : "2 * batch_size";
   Recommend(draft,
             fmt::format("make batches {}, and scale the learning rate along",
                         known ? fmt::format("of {}", 2 * now) : "twice as large"),
             spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
             WithLargerBatch(c, batch, 2));
-  const double bytes = BytesOfBatch(c);
-  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+  CostsMemory(draft, BytesOfBatch(c));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "batch-size",
+    .row = 13,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = ds.batch({value}, drop_remainder=True))py",
+        .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}))py",
+        .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
+def pipe(): ...)py",
+        .grain = R"py(ds = ds.batch({value}, drop_remainder=True))py",
+    }};
+
+}  // namespace stallscope::findings::batch_size

@@ -1,12 +1,10 @@
 // Row 8: every epoch does again what gives the same result, and the results fit into memory.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
-#include "analyzer/findings/thresholds.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::cache {
 namespace {
 
 bool Repeats(const Case& c) {
@@ -30,16 +28,14 @@ std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
   return epoch / samples;
 }
 
-}  // namespace
-
-void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::optional<StoreCase> store = StoreCaseOf(c);
   if (!store.has_value() || !Repeats(c)) return;
   const std::optional<double> bytes = BytesOf(*store);
   const auto room = kCacheableMemory * static_cast<double>(FreeMemory(c));
   const bool fits = !bytes.has_value() || *bytes <= room;
   const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
-  Draft draft = About("cache", c, last, store->share,
+  Draft draft = About(c, last, store->share,
                       fmt::format("{} of step time is work that every epoch repeats ({})",
                                   Percent(store->share), store->names));
   Show(draft, Evidence::Kind::kSpans,
@@ -51,8 +47,7 @@ void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
   if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);
   // The last epochs' speed: the first one fills the cache. From a disk it costs what reading does.
-  const std::array<double, 3> left =
-      fits ? std::array<double, 3>{0.1, 0.01, 0.0} : std::array<double, 3>{2.0, 1.0, 0.5};
+  const Assumed& left = fits ? kLeftFromMemory : kLeftFromDisk;
   const std::string text = fmt::format("cache in {} behind {}; faster from the second epoch on",
                                        ToWord(cache.where), NameOf(c, last));
   Patch patch = StoreBehind(*c.spec, store->prefix, {FreshName(*c.spec, "cache"), cache});
@@ -64,10 +59,25 @@ void Cache(const Case& c, const Load*, std::vector<Draft>& drafts) {
         draft, text, std::move(patch),
         "the run ended within the first epoch, which fills the cache: record several");
   }
-  if (fits && bytes.has_value()) {
-    draft.finding.recommendation->memory_bytes = static_cast<int64_t>(*bytes);
-  }
+  if (fits) CostsMemory(draft, bytes.value_or(0));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "cache",
+    .row = 8,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache()  # before shuffle and what is random)py",
+        .pytorch =
+            R"py(images = torch.stack([{stage}(i) for i in range(len(dataset))])  # once; before what is random
+dataset = torch.utils.data.TensorDataset(images, labels))py",
+        .dali =
+            R"py(images = fn.decoders.image(jpegs, device="mixed", cache_size=megabytes, cache_type="largest")
+# and stick_to_shard=True in the reader, so that each device sees the same pictures again)py",
+    }};
+
+}  // namespace stallscope::findings::cache

@@ -1,13 +1,10 @@
 // Row 8: the cache stands before work that it could spare.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::cache_place {
 namespace {
 
 // Directly behind the cache, the same in every epoch.
@@ -23,9 +20,7 @@ size_t StableMapBehind(const Spec& spec, size_t cache) {
   return spec.stages.size();
 }
 
-}  // namespace
-
-void CachePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || !Worth(c, attribution::Category::kInputStall)) return;
   const Spec& spec = *c.spec;
   const size_t cache = FirstOf<CacheSpec>(spec);
@@ -36,7 +31,7 @@ void CachePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = BlamedForWork(c, id);
   if (share < kModerateShare) return;
   const std::string& name = spec.stages[cache].name;
-  Draft draft = About("cache-place", c, id, share,
+  Draft draft = About(c, id, share,
                       fmt::format("{} of step time is work of {}, whose results are the same in "
                                   "every epoch and which {} stands before",
                                   Percent(share), spec.stages[map].name, name));
@@ -46,8 +41,18 @@ void CachePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
   patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages[map].name)});
   Recommend(draft,
             fmt::format("cache behind {}; decoded elements take more room", spec.stages[map].name),
-            std::move(patch), WithTimeTimes(id, {0.1, 0.02, 0.0}));
+            std::move(patch), WithTimeTimes(id, kLeftBehindCache));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "cache-place",
+    .row = 8,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache())py",
+    }};
+
+}  // namespace stallscope::findings::cache_place

@@ -3,16 +3,13 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::captured_graph {
+namespace {
 
 using attribution::Category;
-
-namespace {
 
 bool Captured(const Case& c) {
   if (c.spec.has_value()) return c.spec->trainer.graph == GraphMode::kCaptured;
@@ -20,9 +17,7 @@ bool Captured(const Case& c) {
   return std::any_of(kernels.begin(), kernels.end(), [](const auto& k) { return k.graph != 0; });
 }
 
-}  // namespace
-
-void CapturedGraph(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kLaunch) || Captured(c)) return;
   const double share = Share(c, Category::kLaunch);
   const auto& idle = c.attribution.idle;
@@ -31,7 +26,7 @@ void CapturedGraph(const Case& c, const Load*, std::vector<Draft>& drafts) {
       static_cast<double>(idle.launch_ns) / static_cast<double>(idle.launches) > kSlowestLaunchNs) {
     return;
   }
-  Draft draft = About("captured-graph", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} of step time the device waits while the host launches its "
                                   "kernels one by one",
                                   Percent(share)));
@@ -40,8 +35,21 @@ void CapturedGraph(const Case& c, const Load*, std::vector<Draft>& drafts) {
                    idle.launch_queue_mean));
   Recommend(draft, "capture a step's launches once, and replay them",
             c.spec.has_value() ? Setting("trainer.graph", "captured") : Patch(),
-            WithExposedTimes(Category::kLaunch, {0.3, 0.08, 0.02}));
+            WithExposedTimes(Category::kLaunch, kLeftWhenCaptured));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "captured-graph",
+    .row = 18,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(@tf.function(jit_compile=True, reduce_retracing=True)
+def train_step(images, labels): ...)py",
+        .pytorch = R"py(model = torch.compile(model, mode="reduce-overhead")  # CUDA graphs)py",
+        .grain = R"py(train_step = jax.jit(train_step, donate_argnums=0))py",
+    }};
+
+}  // namespace stallscope::findings::captured_graph

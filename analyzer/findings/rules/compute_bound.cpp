@@ -3,15 +3,12 @@
 
 #include <cmath>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::compute_bound {
+namespace {
 
 using attribution::Category;
-
-namespace {
 
 // Kernels that are named: past these the table says more.
 constexpr size_t kNamedKernels = 3;
@@ -43,12 +40,10 @@ std::string WhatBounds(const Case& c) {
   return text;
 }
 
-}  // namespace
-
-void ComputeBound(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   const double share = Share(c, Category::kCompute);
-  Draft draft = About("compute-bound", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("the device computes {} of step time: no change of the input "
                                   "makes this run faster{}",
                                   Percent(share), WhatBounds(c)));
@@ -63,4 +58,8 @@ void ComputeBound(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "compute-bound", .row = 0, .check = Check};
+
+}  // namespace stallscope::findings::compute_bound

@@ -3,45 +3,37 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::copy_overlap {
+namespace {
 
 using attribution::At;
 using attribution::Category;
 
-namespace {
-
-// Of what could be hidden; the steps' beginnings and ends are not.
-constexpr std::array<double, 3> kHidden = {0.6, 0.9, 1.0};
-
 // Only so much is hidden as is computed meanwhile. The size is the number of the assumption: the
 // copies become faster, too, where they were not from pinned memory. With batches prefetched to the
 // device, the next one is asked for while this one is computed, like from a prefetch.
-Effect Hidden(const std::array<double, 3>& left, int64_t ahead) {
+Effect Hidden(const Assumed& left, int64_t ahead) {
   return {[left, ahead](Load& load, double size) {
             if (ahead > 0) PrepareAhead(load, ahead);
             const auto which = static_cast<size_t>(size);
             double& transfer = load.exposed_s[At(Category::kTransfer)];
             transfer *= left[which];
             const double cover = load.exposed_s[At(Category::kCompute)];
-            transfer -= kHidden[which] * std::min(transfer, cover);
+            transfer -= kHiddenCopy[which] * std::min(transfer, cover);
           },
           {0, 1, 2}};
 }
 
-}  // namespace
-
-void CopyOverlap(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;
   if (c.spec.has_value() && c.spec->transfer.overlap) return;
   const CopiesToDevice copies = CopiesOf(c);
   const double share = Share(c, Category::kTransfer);
   Draft draft = About(
-      "copy-overlap", c, StageId::None(), share,
+      c, StageId::None(), share,
       fmt::format("{} of step time the device does nothing but receive a copy", Percent(share)));
   Show(draft, Evidence::Kind::kCopy,
        fmt::format("{} copies to the device, none beside a kernel's work", copies.count));
@@ -56,12 +48,34 @@ void CopyOverlap(const Case& c, const Load*, std::vector<Draft>& drafts) {
       patch.changes.emplace_back(SetTo("transfer.prefetch_to_device", ahead));
     }
   }
-  draft.words.value = std::to_string(kFirstPrefetch);
+  draft.args.value = std::to_string(kFirstPrefetch);
   Recommend(draft, "copy the next batch, from pinned memory, while this one is computed",
             std::move(patch), Hidden(LeftWhenPinned(c), ahead));
-  const double bytes = BytesOfBatch(c) * static_cast<double>(kFirstPrefetch);
-  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+  CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(kFirstPrefetch));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "copy-overlap",
+    .row = 14,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.apply(tf.data.experimental.prefetch_to_device("/gpu:0", buffer_size={value}))  # last)py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, pin_memory=True)
+with torch.cuda.stream(copies):  # copies = torch.cuda.Stream()
+    ahead = images.to(device, non_blocking=True)
+torch.cuda.current_stream().wait_stream(copies)  # before the step that uses it
+ahead.record_stream(torch.cuda.current_stream()))py",
+        .dali =
+            R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=0, prefetch_queue_depth={value})
+def pipe():
+    return images.gpu()  # copied ahead, beside the step)py",
+        .grain = R"py(ds = grain.experimental.device_put(
+    ds=ds, device=jax.devices()[0], cpu_buffer_size=4, device_buffer_size={value}))py",
+    }};
+
+}  // namespace stallscope::findings::copy_overlap

@@ -1,16 +1,15 @@
 // Row 14: many small copies, each of which takes its latency.
 #include <fmt/format.h>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::copy_size {
+namespace {
 
 using attribution::Category;
 
-void CopySize(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;
   const CopiesToDevice copies = CopiesOf(c);
   const size_t steps = c.run.rows.steps.size();
@@ -20,14 +19,27 @@ void CopySize(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (each >= static_cast<double>(kSmallCopyBytes) || a_step < kManyCopies) return;
   const double share = Share(c, Category::kTransfer);
   Draft draft =
-      About("copy-size", c, StageId::None(), share,
+      About(c, StageId::None(), share,
             fmt::format("{:.0f} copies a step of {} each: their latency is what they cost", a_step,
                         Size(each)));
   Show(draft, Evidence::Kind::kCopy, fmt::format("{} copies to the device", copies.count));
-  const double one = kManyCopies / a_step / 4;
+  const double one = kPackedCopies / a_step;
   Recommend(draft, "put a batch's arrays into one buffer, and copy that", {},
-            WithExposedTimes(Category::kTransfer, {0.6, 0.3 + one / 2, one}));
+            WithExposedTimes(Category::kTransfer,
+                             {kLeftWhenPacked, (kLeftWhenPacked / 2) + one / 2, one}));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "copy-size",
+    .row = 14,
+    .check = Check,
+    .advice = {
+        .pytorch =
+            R"py(packed = torch.cat([x.reshape(-1) for x in batch]).pin_memory().to(device, non_blocking=True)
+parts = packed.split([x.numel() for x in batch]))py",
+    }};
+
+}  // namespace stallscope::findings::copy_size

@@ -1,18 +1,15 @@
 // No row of its own: the cores themselves are what is short, so that more workers bring nothing.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::cpu_limit {
+namespace {
 
 using attribution::Category;
 using attribution::Cause;
 
-namespace {
-
-std::string WhoTakesThem(const Case& c) {
+std::optional<std::string> WhoTakesThem(const Case& c) {
   const auto& cpu = c.attribution.cpu;
   if (cpu.throttled.value_or(0) >= kThrottled) {
     return fmt::format("the cgroup's quota stopped the run {} of the time",
@@ -24,23 +21,25 @@ std::string WhoTakesThem(const Case& c) {
   if (cpu.cores > 0 && cpu.process_busy.value_or(0) >= kCoresBurned * cpu.cores) {
     return fmt::format("{:.1f} of {:.1f} cores are burned", *cpu.process_busy, cpu.cores);
   }
-  return "";
+  return std::nullopt;
 }
 
-}  // namespace
-
-void CpuLimit(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
-  const std::string who = WhoTakesThem(c);
+  const std::optional<std::string> who = WhoTakesThem(c);
   const double share = BlamedOn(c, Cause::kCpu) + BlamedOn(c, Cause::kCpuContention);
-  if (who.empty() || share < kModerateShare) return;
-  Draft draft = About("cpu-limit", c, StageId::None(), share,
+  if (!who.has_value() || share < kModerateShare) return;
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{}: more workers would only wait for each other; do less work "
                                   "an element, or give the run more cores",
-                                  who));
+                                  *who));
   ShowCounter(draft, c, "process.run_wait", "threads that were ready and had no core");
   ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "cpu-limit", .row = 0, .check = Check};
+
+}  // namespace stallscope::findings::cpu_limit

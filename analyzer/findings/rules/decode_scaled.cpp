@@ -1,13 +1,10 @@
 // Row 22: pictures are decoded at a size of which most is thrown away.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::decode_scaled {
 namespace {
 
 struct Scaling {
@@ -35,23 +32,16 @@ std::optional<Scaling> ScalingOf(const MapSpec& map, double bytes) {
 }
 
 Patch Scaled(const std::string& stage, const MapSpec& map, const Scaling& scaling) {
-  std::string json;
   const std::vector<OpCall> ops = OpsOf(map);
-  for (size_t i = 0; i < ops.size(); ++i) {
-    const bool crop = ops[i].name() == "decode_jpeg" && ops[i].Flag("crop");
-    const std::string op = i != scaling.op ? ops[i].Text()
-                                           : fmt::format("decode_jpeg(scale=1/{}{})", scaling.of,
-                                                         crop ? ", crop=true" : "");
-    json += (json.empty() ? "[\"" : ", \"") + op + "\"";
-  }
+  std::vector<std::string> texts = Texts(ops, 0, ops.size());
+  texts[scaling.op] = fmt::format("decode_jpeg(scale=1/{}{})", scaling.of,
+                                  ops[scaling.op].Flag("crop") ? ", crop=true" : "");
   Patch patch;
-  patch.changes.emplace_back(SetChange{stage + ".ops", json + "]"});
+  patch.changes.emplace_back(SetOps(stage, texts));
   return patch;
 }
 
-}  // namespace
-
-void DecodeScaled(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
   const double bytes = BytesOfElement(c);
   for (const auto& stage : c.run.stages) {
@@ -60,18 +50,29 @@ void DecodeScaled(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::optional<Scaling> scaling = ScalingOf(*map, bytes);
     if (!scaling.has_value()) continue;
-    Draft draft = About("decode-scaled", c, stage.id, share,
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} decodes whole pictures (files of {}) to make them {} "
                                     "pixels wide",
                                     stage.name, Size(bytes), scaling->side));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time waits for it", stage.name, Percent(share)));
-    draft.words.value = std::to_string(scaling->of);
-    // The entropy decoding, 70 % of a whole one, stays; what is left of it shrinks, and the resize.
+    draft.args.value = std::to_string(scaling->of);
     Recommend(draft, fmt::format("decode at 1/{} of the size", scaling->of),
-              Scaled(stage.name, *map, *scaling), WithTimeTimes(stage.id, {0.9, 0.75, 0.6}));
+              Scaled(stage.name, *map, *scaling), WithTimeTimes(stage.id, kLeftOfScaledDecode));
     drafts.push_back(std::move(draft));
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "decode-scaled",
+    .row = 22,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value}))py",
+        .pytorch = R"py(image = PIL.Image.open(file)
+image.draft("RGB", (image.width // {value}, image.height // {value}))  # before it is loaded)py",
+    }};
+
+}  // namespace stallscope::findings::decode_scaled

@@ -1,18 +1,14 @@
 // Row 16: the host's cores are what is short, and the device could do the last ops of the maps.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::device_preprocessing {
+namespace {
 
 using attribution::At;
 using attribution::Category;
 using attribution::Cause;
-
-namespace {
 
 // `part` of the map's time leaves the host; the device does it `size` times as fast as a core, and
 // its time is exposed.
@@ -25,12 +21,10 @@ Effect OverThere(StageId stage, double part) {
             use->service_s -= moved_s;
             use->cpu_s *= 1 - part;
           },
-          {10, 30, 100}};
+          kDeviceOverCore};
 }
 
-}  // namespace
-
-void DevicePreprocessing(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || !HasAccelerator(c)) return;
   // There must be room on the device.
   if (Share(c, Category::kCompute) > kLowDeviceUse) return;
@@ -46,7 +40,7 @@ void DevicePreprocessing(const Case& c, const Load*, std::vector<Draft>& drafts)
     moved += (moved.empty() ? "" : ", ") + ops[i].Text();
   }
   Draft draft =
-      About("device-preprocessing", c, id, share,
+      About(c, id, share,
             fmt::format("{} of step time waits for the cores that do {}, while the "
                         "device computes {} of it",
                         Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
@@ -65,4 +59,22 @@ void DevicePreprocessing(const Case& c, const Load*, std::vector<Draft>& drafts)
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "device-preprocessing",
+                           .row = 16,
+                           .check = Check,
+                           .advice = {
+                               .tf_data = R"py(model = tf.keras.Sequential([
+    tf.keras.layers.RandomFlip("horizontal"), tf.keras.layers.Rescaling(1.0 / 255), model]))py",
+                               .pytorch = R"py(from torchvision.transforms import v2
+on_device = v2.Compose([v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)])
+images = on_device(images.to(device, non_blocking=True)))py",
+                               .dali = R"py(images = fn.decoders.image(jpegs, device="mixed")
+images = fn.crop_mirror_normalize(images, dtype=types.FLOAT, mean=mean, std=std))py",
+                               .grain = R"py(@jax.jit
+def train_step(state, images, labels):
+    images = (images.astype(jnp.float32) - mean) / std)py",
+                           }};
+
+}  // namespace stallscope::findings::device_preprocessing

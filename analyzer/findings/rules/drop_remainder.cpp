@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::drop_remainder {
 namespace {
 
 struct Sizes {
@@ -33,9 +30,7 @@ Sizes SizesOf(const Case& c) {
   return sizes;
 }
 
-}  // namespace
-
-void DropRemainder(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value()) return;
   const size_t at = FirstOf<BatchSpec>(*c.spec);
   if (at >= c.spec->stages.size()) return;
@@ -47,17 +42,31 @@ void DropRemainder(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (batch.drop_remainder || sizes.odd < 2 || !(captured && many)) return;
   const std::string& name = c.spec->stages[at].name;
   const double share = static_cast<double>(sizes.odd) / static_cast<double>(sizes.all);
-  Draft draft = About("drop-remainder", c, StageNamed(c, name), share,
+  Draft draft = About(c, StageNamed(c, name), share,
                       fmt::format("{} of {} batches have another size than {}: the step's graph is "
                                   "captured anew for each",
                                   sizes.odd, sizes.all, sizes.usual));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kStep, fmt::format("batches that are not of {}", sizes.usual));
-  draft.words.value = std::to_string(sizes.usual);
+  draft.args.value = std::to_string(sizes.usual);
   RecommendUnpriced(draft, "drop the remainder of an epoch, or repeat before the batch",
                     Setting(name + ".drop_remainder", true),
                     "the captures are not recorded apart: replay it with the change");
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "drop-remainder",
+    .row = 13,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = ds.batch({value}, drop_remainder=True))py",
+        .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}, drop_last=True))py",
+        .dali = R"py(loader = DALIGenericIterator(pipe, ["images", "labels"], reader_name="reader",
+                             last_batch_policy=LastBatchPolicy.DROP))py",
+        .grain = R"py(ds = ds.batch({value}, drop_remainder=True))py",
+    }};
+
+}  // namespace stallscope::findings::drop_remainder

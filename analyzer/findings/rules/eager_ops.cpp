@@ -3,26 +3,18 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/counted_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::eager_ops {
 namespace {
 
-// Fewer are what every loop has: fetching a batch, reading the loss.
-constexpr double kManyOpsAStep = 10;
-
-}  // namespace
-
-void EagerOps(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const CountedTime eager = CountedIn(c, "eager ops");
   const auto steps = static_cast<double>(std::max<size_t>(1, c.attribution.window.steps));
   const double each = static_cast<double>(eager.count) / steps;
   if (each < kManyOpsAStep || eager.share < kModerateShare) return;
   const double share = std::min(1.0, eager.share);
-  Draft draft = About("eager-ops", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{:.0f} operations a step are run by Python one by one, {} of "
                                   "step time",
                                   each, Percent(share)));
@@ -32,4 +24,16 @@ void EagerOps(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "eager-ops",
+                           .row = 18,
+                           .check = Check,
+                           .advice = {
+                               .tf_data = R"py(@tf.function
+def train_step(images, labels): ...)py",
+                               .pytorch = R"py(model = torch.compile(model))py",
+                               .grain = R"py(train_step = jax.jit(train_step))py",
+                           }};
+
+}  // namespace stallscope::findings::eager_ops

@@ -3,30 +3,25 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::idle_device {
+namespace {
 
 using attribution::At;
 using attribution::Category;
 
-namespace {
-
-// Each of so many computes its part, and what they exchange takes a tenth of it in the mean.
+// Each of so many computes its part; what they exchange is added.
 Effect Mirrored(double devices) {
   return {[devices](Load& load, double size) {
             double& compute = load.exposed_s[At(Category::kCompute)];
             load.exposed_s[At(Category::kCommunication)] += size * compute / devices;
             compute /= devices;
           },
-          {0.3, 0.1, 0.02}};
+          kExchanged};
 }
 
-}  // namespace
-
-void IdleDevice(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto& devices = c.attribution.devices;
   if (!HasAccelerator(c) || devices.size() < 2 || c.run.info.world_size > 1) return;
   if (c.spec.has_value() && c.spec->trainer.strategy.kind != StrategyKind::kSingle) return;
@@ -40,7 +35,7 @@ void IdleDevice(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (idle == 0 || most == 0) return;
   const double share = static_cast<double>(idle) / static_cast<double>(devices.size());
   Draft draft =
-      About("idle-device", c, StageId::None(), share,
+      About(c, StageId::None(), share,
             fmt::format("{} of {} devices take no part in training", idle, devices.size()));
   for (const auto& device : devices) {
     Show(draft, Evidence::Kind::kKernel,
@@ -53,10 +48,24 @@ void IdleDevice(const Case& c, const Load*, std::vector<Draft>& drafts) {
     patch.changes.emplace_back(
         SetTo("trainer.strategy.replicas", static_cast<int64_t>(devices.size())));
   }
-  draft.words.value = std::to_string(devices.size());
+  draft.args.value = std::to_string(devices.size());
   Recommend(draft, "train one replica on each device", std::move(patch),
             Mirrored(static_cast<double>(devices.size())));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "idle-device",
+    .row = 20,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(strategy = tf.distribute.MirroredStrategy()  # all devices
+with strategy.scope():
+    model = make_model())py",
+        .pytorch = R"py(# torchrun --nproc-per-node={value} train.py
+model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank]))py",
+    }};
+
+}  // namespace stallscope::findings::idle_device

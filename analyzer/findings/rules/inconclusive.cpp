@@ -1,12 +1,12 @@
 // No answer, and what to record to have one.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::inconclusive {
+namespace {
 
-void Inconclusive(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kInconclusive) return;
   const auto& quality = c.run.quality;
   std::string what = "record at least 20 steps behind the warm-up";
@@ -19,10 +19,14 @@ void Inconclusive(const Case& c, const Load*, std::vector<Draft>& drafts) {
   } else if (c.run.rows.steps.empty()) {
     what = "the trace has no steps: record it with the training step marked";
   }
-  Draft draft = About("inconclusive", c, StageId::None(), 0,
-                      "this trace does not tell what bounds the run: " + what);
+  Draft draft =
+      About(c, StageId::None(), 0, "this trace does not tell what bounds the run: " + what);
   draft.finding.severity = Severity::kInfo;
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "inconclusive", .row = 0, .check = Check};
+
+}  // namespace stallscope::findings::inconclusive

@@ -1,49 +1,59 @@
 // Row 17: values are made wide before they are only moved about.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::late_cast {
 namespace {
 
 bool MovesOnly(const OpCall& op) { return op.name() == "flip" || op.name() == "crop"; }
 
-std::string EarlyPair(const MapSpec& map) {
+std::optional<std::string> EarlyPair(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
     if (Widens(ops[i]) && MovesOnly(ops[i + 1]))
       return ops[i].Text() + " before " + ops[i + 1].Text();
   }
-  return "";
+  return std::nullopt;
 }
 
-}  // namespace
-
-void LateCast(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.narrow_dtype_late_cast) return;
   if (!Worth(c, attribution::Category::kInputStall)) return;
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
-    const std::string pair = EarlyPair(*map);
-    if (pair.empty()) continue;
-    Draft draft = About("late-cast", c, id, BlamedForWork(c, id),
-                        fmt::format("{} does {}: it moves four times the bytes", stage.name, pair));
+    const std::optional<std::string> pair = EarlyPair(*map);
+    if (!pair.has_value()) continue;
+    Draft draft =
+        About(c, id, BlamedForWork(c, id),
+              fmt::format("{} does {}: it moves four times the bytes", stage.name, *pair));
     Show(
         draft, Evidence::Kind::kSpans,
         fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
-    const auto ops = static_cast<double>(map->ops.size());
     Recommend(draft, "make values wide last", Setting("rewrites.narrow_dtype_late_cast", true),
-              WithTimeTimes(id, {1 - 0.2 / ops, 1 - 0.5 / ops, 1 - 1 / ops}));
+              WithFewerPasses(id, *map, kPassesOfLateCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
     return;
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "late-cast",
+    .row = 17,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(image = tf.image.random_flip_left_right(image)  # while it is uint8
+image = tf.cast(image, tf.float32) / 255.0  # last)py",
+        .pytorch =
+            R"py(v2.Compose([v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]))py",
+        .dali =
+            R"py(images = fn.crop_mirror_normalize(images, mirror=mirror, dtype=types.FLOAT, mean=mean, std=std))py",
+    }};
+
+}  // namespace stallscope::findings::late_cast

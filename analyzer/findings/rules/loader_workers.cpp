@@ -5,44 +5,39 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/findings/facts.h"
+#include "analyzer/findings/effects.h"
 #include "analyzer/findings/restarts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::loader_workers {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
                                                    Cause::kUnknown};
 
 // As many as load a batch within the rest of a step, and one to spare.
 int64_t WorkersToHide(double share) {
-  const double rest = std::max(0.01, 1 - share);
+  const double rest = std::max(kLeastRestOfStep, 1 - share);
   return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
 }
 
-}  // namespace
-
-void LoaderWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
-    if (stage.kind != "dataloader" || !WorthAt(c, stage.id, kAnyWork)) continue;
+    if (!IsDataLoader(c, stage.id) || !WorthAt(c, stage.id, kAnyWork)) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);
     const double share = Blamed(c, stage.id, kAnyWork);
     if (use != nullptr && use->elements > 0) {
       const int64_t workers = WorkersToHide(share);
-      Draft draft = About("loader-workers", c, stage.id, share,
+      Draft draft = About(c, stage.id, share,
                           fmt::format("{} of step time the trainer's own thread loads the batch: "
                                       "num_workers is 0",
                                       Percent(share)));
       Show(draft, Evidence::Kind::kSpans,
            fmt::format("{}: {} a batch, {} of them", stage.name, Duration(use->service_ns.mean),
                        use->elements));
-      draft.words.value = std::to_string(workers);
+      draft.args.value = std::to_string(workers);
       Recommend(draft,
                 fmt::format("load in processes beside it: num_workers={}, persistent_workers=True",
                             workers),
@@ -53,11 +48,11 @@ void LoaderWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
     // Workers that are started anew are another rule's, and more of them would be no help.
     const double waited = share - RestartsOf(c, stage.id).waited;
     if (waited < kModerateShare) continue;
-    Draft draft = About("loader-workers", c, stage.id, waited,
+    Draft draft = About(c, stage.id, waited,
                         fmt::format("{} of step time waits for the {}, whose workers are other "
                                     "processes, not in this file",
                                     Percent(waited), stage.name));
-    draft.words.value = "2 * num_workers";
+    draft.args.value = "2 * num_workers";
     RecommendUnpriced(draft,
                       "give it more workers (num_workers), and more to work ahead on "
                       "(prefetch_factor)",
@@ -68,4 +63,16 @@ void LoaderWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "loader-workers",
+    .row = 4,
+    .check = Check,
+    .advice = {
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True,
+                    prefetch_factor=4, pin_memory=True))py",
+    }};
+
+}  // namespace stallscope::findings::loader_workers

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::map_and_batch {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 // The batch's copying goes, and the map's workers do the rest of it.
 Effect Joined(StageId map, StageId batch) {
@@ -27,12 +23,10 @@ Effect Joined(StageId map, StageId batch) {
               to->service_s = 0;
             }
           },
-          {0.6, 0.4, 0.2}};
+          kLeftOfBatchCopy};
 }
 
-}  // namespace
-
-void MapAndBatch(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.map_and_batch) return;
   const auto& stages = c.spec->stages;
   const size_t at = FirstOf<BatchSpec>(*c.spec);
@@ -42,7 +36,7 @@ void MapAndBatch(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (map == nullptr || map->on == MapOn::kDevice || !map->deterministic) return;
   if (!WorthAt(c, batch, {Cause::kCpu, Cause::kCpuContention, Cause::kUnknown})) return;
   const double share = Blamed(c, batch);
-  Draft draft = About("map-and-batch", c, batch, share,
+  Draft draft = About(c, batch, share,
                       fmt::format("{} of step time waits for {}, which copies what {} has just "
                                   "written",
                                   Percent(share), stages[at].name, stages[at - 1].name));
@@ -50,11 +44,22 @@ void MapAndBatch(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} a batch", stages[at].name, Duration(use->service_ns.mean)));
   }
-  draft.words.value = std::to_string(std::get<BatchSpec>(stages[at].kind).size);
+  draft.args.value = std::to_string(std::get<BatchSpec>(stages[at].kind).size);
   Recommend(draft, fmt::format("let {} write into the batch", stages[at - 1].name),
             Setting("rewrites.map_and_batch", true),
             Joined(StageNamed(c, stages[at - 1].name), batch));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "map-and-batch",
+                           .row = 7,
+                           .check = Check,
+                           .advice = {
+                               .tf_data = R"py(options = tf.data.Options()
+options.experimental_optimization.map_and_batch_fusion = True
+ds = ds.with_options(options))py",
+                           }};
+
+}  // namespace stallscope::findings::map_and_batch

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::map_fusion {
 namespace {
 
 bool Cheap(const Case& c, StageId stage) {
@@ -36,9 +33,7 @@ Patch OneMap(const StageSpec& first, const StageSpec& second) {
   return patch;
 }
 
-}  // namespace
-
-void MapFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.map_fusion) return;
   if (!Worth(c, attribution::Category::kInputStall)) return;
   const auto& stages = c.spec->stages;
@@ -48,7 +43,7 @@ void MapFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const StageId second = StageNamed(c, stages[i + 1].name);
     const double share = BlamedForWork(c, first) + BlamedForWork(c, second);
     if (share < kModerateShare || !Cheap(c, first) || !Cheap(c, second)) continue;
-    Draft draft = About("map-fusion", c, second, share,
+    Draft draft = About(c, second, share,
                         fmt::format("{} and {} hand each element over between their threads for "
                                     "little work",
                                     stages[i].name, stages[i + 1].name));
@@ -57,7 +52,7 @@ void MapFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
            fmt::format("{}: {} an element", NameOf(c, id),
                        Duration(UseOf(c, id) != nullptr ? UseOf(c, id)->service_ns.mean : 0)));
     }
-    draft.words.value = stages[i].name;
+    draft.args.value = stages[i].name;
     RecommendUnpriced(draft, "make one map of both", OneMap(stages[i], stages[i + 1]),
                       "what handing over costs is not recorded: replay it with the change");
     drafts.push_back(std::move(draft));
@@ -65,4 +60,16 @@ void MapFusion(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "map-fusion",
+    .row = 7,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.map(lambda x: {stage}({value}(x)), num_parallel_calls=tf.data.AUTOTUNE))py",
+        .grain = R"py(ds = ds.map(lambda x: {stage}({value}(x))))py",
+    }};
+
+}  // namespace stallscope::findings::map_fusion

@@ -1,17 +1,13 @@
 // Row 4: a map or a batch with too few workers.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::map_parallelism {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 bool Automatic(const Case& c, StageId stage) {
   const auto* map = As<MapSpec>(c, stage);
@@ -23,13 +19,10 @@ bool Automatic(const Case& c, StageId stage) {
 // A worker has one in hand and one place in the queue behind it.
 void SetMemory(const Case& c, StageRole role, int64_t added, Draft& draft) {
   const double each = role == StageRole::kBatch ? BytesOfBatch(c) : BytesOfSample(c);
-  const double bytes = 2 * each * static_cast<double>(added);
-  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+  CostsMemory(draft, 2 * each * static_cast<double>(added));
 }
 
-}  // namespace
-
-void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const StageRole role = RoleOf(c, stage.id);
     if (role != StageRole::kMap && role != StageRole::kBatch) continue;
@@ -41,7 +34,7 @@ void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts)
     const int64_t workers = WorkersFor(load, stage.id, now, kMostWorkers);
     const double share = Blamed(c, stage.id, causes);
     if ((use != nullptr && use->serial) || workers <= now) continue;
-    Draft draft = About("map-parallelism", c, stage.id, share,
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time waits for {}, which has {}", Percent(share),
                                     stage.name, Counted(now, "worker", "workers")));
     if (use != nullptr) {
@@ -51,7 +44,7 @@ void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts)
                        Duration(use->service_ns.mean),
                        role == StageRole::kBatch ? "a batch" : "an element"));
     }
-    draft.words.value = std::to_string(workers);
+    draft.args.value = std::to_string(workers);
     Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),
               StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
     SetMemory(c, role, workers - now, draft);
@@ -59,4 +52,20 @@ void MapParallelism(const Case& c, const Load* load, std::vector<Draft>& drafts)
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "map-parallelism",
+    .row = 4,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls={value})  # or tf.data.AUTOTUNE)py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True))py",
+        .dali = R"py(@pipeline_def(batch_size=batch_size, num_threads={value}, device_id=0)
+def pipe(): ...)py",
+        .grain =
+            R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value}))  # last of all)py",
+    }};
+
+}  // namespace stallscope::findings::map_parallelism

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::memory_risk {
 namespace {
 
 struct Smaller {
@@ -58,15 +55,13 @@ void RecommendSmaller(const Case& c, Draft& draft) {
   }
 }
 
-}  // namespace
-
-void MemoryRisk(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto& memory = c.attribution.memory;
   if (memory.limit_bytes == 0 || !memory.peak_rss_bytes.has_value()) return;
   const auto limit = static_cast<double>(memory.limit_bytes);
   const auto peak = static_cast<double>(*memory.peak_rss_bytes);
   if (peak < kMemoryRisk * limit) return;
-  Draft draft = About("memory-risk", c, StageId::None(), 0,
+  Draft draft = About(c, StageId::None(), 0,
                       fmt::format("the run used {} of the {} that it may have ({}): it may be "
                                   "killed",
                                   Size(peak), Size(limit), Percent(peak / limit)));
@@ -83,4 +78,8 @@ void MemoryRisk(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "memory-risk", .row = 23, .check = Check};
+
+}  // namespace stallscope::findings::memory_risk

@@ -5,15 +5,12 @@
 #include <array>
 #include <string_view>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::mixed_precision {
+namespace {
 
 using attribution::Category;
-
-namespace {
 
 // What libraries call their matrix products and convolutions by what they multiply. "s1688" and
 // "tf32" are float32 rounded on the way.
@@ -21,8 +18,6 @@ constexpr std::array<std::string_view, 6> kFloat32 = {"sgemm", "scudnn",  "s1688
                                                       "tf32",  "_f32f32", "SGEMM"};
 constexpr std::array<std::string_view, 8> kNarrow = {"h884", "s884",   "h1688", "s16816",
                                                      "bf16", "f16f16", "hgemm", "e4m3"};
-// Of the kernels' time: less than this in products, and another precision changes little.
-constexpr double kWorthIt = 0.2;
 
 template <size_t N>
 bool HasAny(std::string_view name, const std::array<std::string_view, N>& words) {
@@ -49,10 +44,10 @@ double Float32Share(const Case& c) {
 // A foreign trace has no spec: its kernels' names tell.
 void ByKernels(const Case& c, std::vector<Draft>& drafts) {
   const double products = Float32Share(c);
-  if (!c.run.imported() || products < kWorthIt) return;
+  if (!c.run.imported() || products < kProductShare) return;
   const double share = products * Share(c, Category::kCompute);
   Draft draft =
-      About("mixed-precision", c, StageId::None(), share,
+      About(c, StageId::None(), share,
             fmt::format("{} of kernel time is matrix products in float32", Percent(products)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, "by the names of the kernels");
@@ -62,9 +57,7 @@ void ByKernels(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace
-
-void MixedPrecision(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   if (!c.spec.has_value()) return ByKernels(c, drafts);
   const Precision now = c.spec->trainer.precision;
@@ -72,7 +65,7 @@ void MixedPrecision(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!ComputesReally(c) || (now != Precision::kFp32 && now != Precision::kTf32)) return;
   const double share = Share(c, Category::kCompute);
   Draft draft =
-      About("mixed-precision", c, StageId::None(), share,
+      About(c, StageId::None(), share,
             fmt::format("the device computes {} of the time, in {}", Percent(share), ToWord(now)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, fmt::format("trainer.precision: {}", ToWord(now)));
@@ -83,4 +76,18 @@ void MixedPrecision(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "mixed-precision",
+    .row = 19,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(tf.keras.mixed_precision.set_global_policy("mixed_bfloat16"))py",
+        .pytorch = R"py(with torch.autocast("cuda", dtype=torch.bfloat16):
+    loss = criterion(model(images), labels)
+loss.backward())py",
+        .grain = R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py",
+    }};
+
+}  // namespace stallscope::findings::mixed_precision

@@ -3,26 +3,18 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
-
-using attribution::Category;
-
+namespace stallscope::findings::narrow_dtype {
 namespace {
 
-// A byte instead of four crosses; the copies' latency stays.
-constexpr std::array<double, 3> kLeftOfBytes = {0.4, 0.28, 0.25};
-constexpr std::array<double, 3> kLeftOfHalves = {0.65, 0.53, 0.5};
+using attribution::Category;
 
 struct Narrowing {
   Patch patch;
   std::string text;
-  std::array<double, 3> left = kLeftOfHalves;
+  Assumed left = kLeftOfHalves;
 };
 
 // The first op that makes bytes wider, of the stages on the host; its stage, too.
@@ -68,26 +60,40 @@ std::optional<Narrowing> NarrowingOf(const Spec& spec) {
   return Narrowing{Setting("transfer.dtype", "float16"), "copy half floats", kLeftOfHalves};
 }
 
-}  // namespace
-
-void NarrowDtype(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || !Worth(c, Category::kTransfer)) return;
   if (c.spec->transfer.dtype != TransferDtype::kFloat32) return;
   const std::optional<Narrowing> narrowing = NarrowingOf(*c.spec);
   if (!narrowing.has_value()) return;
   const double share = Share(c, Category::kTransfer);
-  Draft draft = About("narrow-dtype", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} of step time is copies of float32", Percent(share)));
   const double bytes = BytesOfBatch(c);
   Show(draft, Evidence::Kind::kCopy,
        bytes > 0 ? fmt::format("{} a batch", Size(bytes)) : std::string("transfer.dtype: float32"));
   Recommend(draft, narrowing->text, narrowing->patch,
             WithExposedTimes(Category::kTransfer, narrowing->left));
-  if (bytes > 0) {
-    draft.finding.recommendation->memory_bytes =
-        -static_cast<int64_t>(bytes * (1 - narrowing->left[2]));
-  }
+  CostsMemory(draft, -bytes * (1 - narrowing->left[2]));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "narrow-dtype",
+    .row = 15,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(# leave the images uint8 in the pipeline; the first layer of the model widens them
+model = tf.keras.Sequential([tf.keras.layers.Rescaling(1.0 / 255), model]))py",
+        .pytorch = R"py(images = images.to(device, non_blocking=True)  # uint8 from the loader
+images = images.float().div_(255)  # on the device)py",
+        .dali = R"py(images = images.gpu()  # as uint8
+images = fn.crop_mirror_normalize(images, dtype=types.FLOAT, mean=mean, std=std))py",
+        .grain = R"py(@jax.jit
+def train_step(state, images, labels):  # uint8 from the pipeline
+    images = images.astype(jnp.float32) / 255)py",
+    }};
+
+}  // namespace stallscope::findings::narrow_dtype

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::order {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 std::string LongestHold(const Case& c, StageId stage) {
   int64_t longest = 0;
@@ -26,16 +22,14 @@ std::string LongestHold(const Case& c, StageId stage) {
 // Without order some of the held time goes into waiting for what is not finished either.
 Effect NotHeld(double share_of_held) {
   return {[share_of_held](Load& load, double size) { load.held_s *= 1 - share_of_held * size; },
-          {0.7, 0.95, 1.0}};
+          kSavedWithoutOrder};
 }
 
-}  // namespace
-
-void Order(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     if (!WorthAt(c, stage.id, {Cause::kOrder})) continue;
     const double share = Blamed(c, stage.id, {Cause::kOrder});
-    Draft draft = About("order", c, stage.id, share,
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time waits for elements that {} has finished and "
                                     "holds back to keep their order",
                                     Percent(share), stage.name));
@@ -48,4 +42,17 @@ void Order(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "order",
+    .row = 4,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False))py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py",
+    }};
+
+}  // namespace stallscope::findings::order

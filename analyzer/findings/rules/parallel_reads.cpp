@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <set>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::parallel_reads {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 // Files that were read from; 0 where the trace does not say.
 size_t FilesRead(const Case& c) {
@@ -42,9 +38,7 @@ Patch Readers(const Case& c, StageId stage, int64_t readers) {
   return patch;
 }
 
-}  // namespace
-
-void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* use = UseOf(c, stage.id);
     if (RoleOf(c, stage.id) != StageRole::kSource || use == nullptr || use->serial) continue;
@@ -59,19 +53,35 @@ void ParallelReads(const Case& c, const Load* load, std::vector<Draft>& drafts) 
     if (readers <= now) continue;
     if (source != nullptr && (source->parallelism.automatic || Throttled(c, *source))) continue;
     const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
-    Draft draft = About("parallel-reads", c, stage.id, share,
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time waits for {}, which reads with {}",
                                     Percent(share), stage.name, Counted(now, "worker", "workers")));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: busy {} of the time, {} an element", stage.name,
                      Percent(use->utilization), Duration(use->service_ns.mean)));
-    draft.words.value = std::to_string(readers);
+    draft.args.value = std::to_string(readers);
     Recommend(draft, fmt::format("read with {} workers from as many files at a time", readers),
               Readers(c, stage.id, readers), WithWorkers(stage.id, readers));
-    const double bytes = 2 * BytesOfElement(c) * static_cast<double>(readers - now);
-    if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+    CostsMemory(draft, 2 * BytesOfElement(c) * static_cast<double>(readers - now));
     drafts.push_back(std::move(draft));
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "parallel-reads",
+    .row = 2,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = tf.data.Dataset.list_files("data-*.tfrecord").interleave(
+    tf.data.TFRecordDataset, cycle_length={value}, num_parallel_calls={value}))py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True))py",
+        .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,
+                           prefetch_queue_depth={value}, read_ahead=True))py",
+        .grain =
+            R"py(ds = ds.to_iter_dataset(grain.ReadOptions(num_threads={value}, prefetch_buffer_size=64)))py",
+    }};
+
+}  // namespace stallscope::findings::parallel_reads

@@ -1,20 +1,19 @@
 // Row 4: PyTorch's DataLoader ends its workers with each epoch and starts new ones for the next.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
 #include "analyzer/findings/restarts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::persistent_workers {
+namespace {
 
-void PersistentWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
-    if (stage.kind != "dataloader") continue;
+    if (!IsDataLoader(c, stage.id)) continue;
     const Restarts restarts = RestartsOf(c, stage.id);
     if (restarts.share < kModerateShare) continue;
-    Draft draft = About("persistent-workers", c, stage.id, restarts.share,
+    Draft draft = About(c, stage.id, restarts.share,
                         fmt::format("{} of step time goes by between epochs: the {}'s workers are "
                                     "shut down, and new ones started for the next",
                                     Percent(restarts.share), stage.name));
@@ -35,4 +34,15 @@ void PersistentWorkers(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "persistent-workers",
+    .row = 4,
+    .check = Check,
+    .advice = {
+        .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers,
+                    persistent_workers=True)  # made once, before the first epoch)py",
+    }};
+
+}  // namespace stallscope::findings::persistent_workers

@@ -2,22 +2,21 @@
 // link's speed, and hold the host up.
 #include <fmt/format.h>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::pinned_memory {
+namespace {
 
 using attribution::Category;
 
-void PinnedMemory(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;
   const CopiesToDevice copies = CopiesOf(c);
   if (copies.pageable == 0 || 2 * copies.pageable < copies.count) return;
   if (c.spec.has_value() && c.spec->transfer.pinned) return;
   const double share = Share(c, Category::kTransfer);
-  Draft draft = About("pinned-memory", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} of step time is copies to the device, {} of {} of them from "
                                   "pageable memory",
                                   Percent(share), copies.pageable, copies.count));
@@ -29,9 +28,20 @@ void PinnedMemory(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Recommend(draft, "copy batches from pinned memory",
             c.spec.has_value() ? Setting("transfer.pinned", true) : Patch(),
             WithExposedTimes(Category::kTransfer, LeftWhenPinned(c)));
-  const double bytes = BytesOfBatch(c);
-  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(2 * bytes);
+  CostsMemory(draft, 2 * BytesOfBatch(c));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "pinned-memory",
+    .row = 14,
+    .check = Check,
+    .advice = {
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, pin_memory=True)
+images = images.to(device, non_blocking=True))py",
+    }};
+
+}  // namespace stallscope::findings::pinned_memory

@@ -2,16 +2,12 @@
 // and random work before a store is done once where nobody meant it.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::precomputed_augmentation {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 bool IsStore(const StageSpec& stage) {
   return As<CacheSpec>(stage) != nullptr || As<SnapshotSpec>(stage) != nullptr;
@@ -29,7 +25,7 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
   const double share = BlamedForWork(c, id);
   Draft draft = About(
-      "precomputed-augmentation", c, id, share,
+      c, id, share,
       fmt::format("{} of step time is random augmentation in {}", Percent(share), stage.name));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} of step time", stage.name, Percent(share)));
@@ -51,7 +47,7 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   size_t store = map + 1;
   while (!IsStore(spec.stages[store])) ++store;
   const std::string& name = spec.stages[store].name;
-  Draft draft = About("precomputed-augmentation", c, StageNamed(c, name), 0,
+  Draft draft = About(c, StageNamed(c, name), 0,
                       fmt::format("{} keeps what {} made by chance: every epoch sees the same "
                                   "augmented elements",
                                   name, spec.stages[map].name));
@@ -65,9 +61,7 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace
-
-void PrecomputedAugmentation(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value()) return;
   for (size_t i = 0; i < c.spec->stages.size(); ++i) {
     const auto* map = As<MapSpec>(c.spec->stages[i]);
@@ -77,4 +71,16 @@ void PrecomputedAugmentation(const Case& c, const Load*, std::vector<Draft>& dra
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "precomputed-augmentation",
+    .row = 10,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds.repeat(variants).map({stage}, num_parallel_calls=tf.data.AUTOTUNE).save("/path/to/augmented")
+ds = tf.data.Dataset.load("/path/to/augmented"))py",
+    }};
+
+}  // namespace stallscope::findings::precomputed_augmentation

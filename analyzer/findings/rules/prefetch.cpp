@@ -3,16 +3,13 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::prefetch {
+namespace {
 
 using attribution::Cause;
-
-namespace {
 
 Effect Ahead(int64_t batches) {
   return {[batches](Load& load, double) { PrepareAhead(load, batches); }};
@@ -65,8 +62,7 @@ Effect Deeper(Bursts bursts, StageId stage, int64_t now, int64_t places) {
 }
 
 void SetMemory(const Case& c, int64_t batches, Draft& draft) {
-  const double bytes = BytesOfBatch(c) * static_cast<double>(batches);
-  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+  CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(batches));
 }
 
 // The last one that works on the host.
@@ -93,21 +89,21 @@ Patch FirstPrefetch(const Case& c, StageId last) {
 }
 
 // The last stage works in the trainer's thread.
-void NoPrefetch(const Case& c, std::vector<Draft>& drafts) {
+void Missing(const Case& c, std::vector<Draft>& drafts) {
   const StageId last = LastOnHost(c);
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
   // A DataLoader works ahead where it has workers: loader-workers says so.
-  if (c.run.stages[last.value].kind == "dataloader") return;
+  if (IsDataLoader(c, last)) return;
   const double share = Share(c, attribution::Category::kInputStall);
   Draft draft =
-      About("prefetch", c, last, share,
+      About(c, last, share,
             fmt::format("no batch is prepared ahead: the trainer asks for one and waits, {} "
                         "of its time",
                         Percent(share)));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{} works in the trainer's thread", NameOf(c, last)));
-  draft.words.value = std::to_string(kFirstPrefetch);
+  draft.args.value = std::to_string(kFirstPrefetch);
   Recommend(draft, fmt::format("prepare {} batches ahead", kFirstPrefetch), FirstPrefetch(c, last),
             Ahead(kFirstPrefetch));
   SetMemory(c, kFirstPrefetch, draft);
@@ -125,13 +121,13 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     Bursts bursts = BurstsOf(c);
     const int64_t deeper = EnoughFor(bursts, now);
     if (deeper <= now) continue;
-    Draft draft = About("prefetch", c, stage.id, share,
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is bursts that {} in {} cannot cover; "
                                     "in the mean the input is fast enough",
                                     Percent(share), Counted(now, "batch", "batches"), stage.name));
     Show(draft, Evidence::Kind::kQueue,
          fmt::format("{}: {}", stage.name, Counted(now, "place", "places")));
-    draft.words.value = std::to_string(deeper);
+    draft.args.value = std::to_string(deeper);
     Recommend(draft, fmt::format("let {} hold {} batches", stage.name, deeper),
               Setting(stage.name + ".buffer_size", deeper),
               Deeper(std::move(bursts), stage.id, now, deeper));
@@ -141,12 +137,27 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace
-
-void Prefetch(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
-  NoPrefetch(c, drafts);
+  Missing(c, drafts);
   TooShallow(c, drafts);
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "prefetch",
+    .row = 12,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = ds.prefetch({value})  # or tf.data.AUTOTUNE; last of all)py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, prefetch_factor={value}))py",
+        .dali =
+            R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=0, prefetch_queue_depth={value})
+def pipe(): ...)py",
+        .grain = R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(
+    num_workers=num_workers, per_worker_buffer_size={value})))py",
+    }};
+
+}  // namespace stallscope::findings::prefetch

@@ -1,19 +1,15 @@
 // Row 1: text, one file an element, or a library's lock cost more to read than a record file.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::record_format {
+namespace {
 
 using attribution::Cause;
 
-namespace {
-
-// Why this format is slow to read; empty where it is not.
-std::string Slowness(const Case& c, const SourceSpec& source) {
+// Why this format is slow to read; nothing where it is not.
+std::optional<std::string> Slowness(const Case& c, const SourceSpec& source) {
   const double bytes = BytesOfElement(c);
   if (source.format == SourceFormat::kCsv) return "CSV is text, and each number must be parsed";
   if (source.format == SourceFormat::kHdf5) return "HDF5 reads under one lock of its library";
@@ -21,7 +17,7 @@ std::string Slowness(const Case& c, const SourceSpec& source) {
   if (files && bytes > 0 && bytes < static_cast<double>(kSmallFileBytes)) {
     return fmt::format("each element is a file of its own, of {} in the mean", Size(bytes));
   }
-  return "";
+  return std::nullopt;
 }
 
 // Parsing the text is a map's work.
@@ -31,25 +27,24 @@ double ShareOfFormat(const Case& c, StageId source) {
                          Cause::kCpuContention, Cause::kSerial});
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
-    if (map == nullptr || map->ops.empty() || !map->ops.front().starts_with("decode_csv")) continue;
-    share += BlamedForWork(c, stage.id);
+    if (map == nullptr) continue;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    if (!ops.empty() && ops.front().name() == "decode_csv") share += BlamedForWork(c, stage.id);
   }
   return share;
 }
 
-}  // namespace
-
-void RecordFormat(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* source = As<SourceSpec>(c, stage.id);
     if (source == nullptr) continue;
-    const std::string why = Slowness(c, *source);
+    const std::optional<std::string> why = Slowness(c, *source);
     const double share = ShareOfFormat(c, stage.id);
-    if (why.empty() || share < kModerateShare) continue;
-    Draft draft = About("record-format", c, stage.id, share,
+    if (!why.has_value() || share < kModerateShare) continue;
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time goes into the format that {} reads: {}",
-                                    Percent(share), stage.name, why));
+                                    Percent(share), stage.name, *why));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: format {}", stage.name, ToWord(source->format)));
     RecommendUnpriced(draft, "write the data into TFRecord files of 100 MB and more, once", {},
@@ -59,4 +54,27 @@ void RecordFormat(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "record-format",
+    .row = 1,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(with tf.io.TFRecordWriter("data-00000.tfrecord") as writer:  # 100 MB and more a file
+    for example in examples:
+        writer.write(example.SerializeToString())
+ds = tf.data.TFRecordDataset(tf.io.gfile.glob("data-*.tfrecord")))py",
+        .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features={
+    "image": tfrec.FixedLenFeature((), tfrec.string, ""),
+    "label": tfrec.FixedLenFeature([1], tfrec.int64, -1)}))py",
+        .grain =
+            R"py(writer = array_record_module.ArrayRecordWriter("data.array_record", "group_size:1")
+for record in records:
+    writer.write(record)
+writer.close()
+ds = grain.MapDataset.source(grain.sources.ArrayRecordDataSource("data.array_record")))py",
+    }};
+
+}  // namespace stallscope::findings::record_format

@@ -3,19 +3,17 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/counted_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::retracing {
+namespace {
 
-void Retracing(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   // The first step compiles; the window begins behind it where it stands out.
   const CountedTime compiled = CountedIn(c, "compilations");
   if (compiled.count < 2 || compiled.share < kModerateShare) return;
   const double share = std::min(1.0, compiled.share);
-  Draft draft = About("retracing", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} compilations take {} of step time: arguments of another "
                                   "shape, type or Python value make a new function each time",
                                   compiled.count, Percent(share)));
@@ -25,4 +23,19 @@ void Retracing(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "retracing",
+    .row = 18,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(@tf.function(reduce_retracing=True)  # and drop_remainder=True for the batches
+def train_step(images, labels): ...)py",
+        .pytorch = R"py(model = torch.compile(model, dynamic=True))py",
+        .grain =
+            R"py(train_step = jax.jit(train_step)  # pad batches to one shape; see jax_explain_cache_misses)py",
+    }};
+
+}  // namespace stallscope::findings::retracing

@@ -1,24 +1,22 @@
 // Row 21: one reader by nature, behind a lock: a Python generator's shape.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
-#include "analyzer/findings/workers.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::serial_source {
+namespace {
 
 using attribution::Cause;
 
-void SerialSource(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     if (RoleOf(c, stage.id) != StageRole::kSource) continue;
     if (!WorthAt(c, stage.id, {Cause::kSerial, Cause::kLock})) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);
     if (use == nullptr || !use->serial) continue;
     const double share = Blamed(c, stage.id, {Cause::kSerial, Cause::kLock});
-    Draft draft = About("serial-source", c, stage.id, share,
+    Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time waits for {}, which gives one element at a "
                                     "time: more workers would wait for each other",
                                     Percent(share), stage.name));
@@ -26,7 +24,7 @@ void SerialSource(const Case& c, const Load* load, std::vector<Draft>& drafts) {
          fmt::format("{}: {} an element, one at a time", stage.name,
                      Duration(use->service_ns.mean)));
     const int64_t readers = WorkersFor(load, stage.id, 1, kMostReaders);
-    draft.words.value = std::to_string(readers);
+    draft.args.value = std::to_string(readers);
     const auto* source = As<SourceSpec>(c, stage.id);
     const std::string text = fmt::format(
         "split {} into {} that can be read at the same time, one for each part of the data",
@@ -44,4 +42,26 @@ void SerialSource(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "serial-source",
+    .row = 21,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = tf.data.Dataset.range({value}).interleave(
+    lambda part: tf.data.Dataset.from_generator(
+        {stage}, args=(part,), output_signature=signature),  # generators share Python's lock:
+    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can)py",
+        .pytorch = R"py(class Parts(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        return {stage}(part=worker.id, parts=worker.num_workers)
+loader = DataLoader(Parts(), batch_size, num_workers={value}))py",
+        .dali = R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=0,
+              py_num_workers={value}, py_start_method="spawn")
+def pipe():
+    return fn.external_source(source={stage}, parallel=True, batch=False))py",
+    }};
+
+}  // namespace stallscope::findings::serial_source

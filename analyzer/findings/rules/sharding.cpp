@@ -1,25 +1,22 @@
 // Row 3: each rank reads what the others read too, or throws away what it has already prepared.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::sharding {
 namespace {
 
-void NoShards(const Case& c, std::vector<Draft>& drafts) {
+void Missing(const Case& c, std::vector<Draft>& drafts) {
   const auto& info = c.run.info;
   if (info.world_size < 2 || !c.spec.has_value()) return;
   const Spec& spec = *c.spec;
   if (FirstOf<ShardSpec>(spec) < spec.stages.size()) return;
   const std::string& source = spec.stages.front().name;
   Draft draft =
-      About("sharding", c, StageNamed(c, source), 1 - 1.0 / info.world_size,
+      About(c, StageNamed(c, source), 1 - 1.0 / info.world_size,
             fmt::format("{} ranks read the same data: nothing shards the input", info.world_size));
   Show(draft, Evidence::Kind::kSpans, fmt::format("{}: every element of the data", source));
-  draft.words.value = std::to_string(info.world_size);
+  draft.args.value = std::to_string(info.world_size);
   Patch patch;
   patch.changes.emplace_back(InsertChange{
       {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
@@ -55,12 +52,12 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   for (size_t i = 0; i < shard; ++i) share += BlamedForWork(c, StageNamed(c, spec.stages[i].name));
   if (count < 2 || share < kModerateShare) return;
   const std::string& name = spec.stages[shard].name;
-  Draft draft = About("sharding", c, StageNamed(c, name), share,
+  Draft draft = About(c, StageNamed(c, name), share,
                       fmt::format("{} keeps one element in {} behind the work of {}", name, count,
                                   spec.stages[map].name));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{} of step time waits for stages before {}", Percent(share), name));
-  draft.words.value = std::to_string(count);
+  draft.args.value = std::to_string(count);
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages.front().name)});
   Recommend(draft, fmt::format("shard directly behind {}", spec.stages.front().name),
@@ -68,11 +65,26 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace
-
-void Sharding(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  NoShards(c, drafts);
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  Missing(c, drafts);
   TooLate(c, drafts);
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "sharding",
+    .row = 3,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = files.shard(num_shards={value}, index=rank)  # first of all, on the list of files)py",
+        .pytorch =
+            R"py(sampler = torch.utils.data.DistributedSampler(dataset, num_replicas={value}, rank=rank)
+loader = DataLoader(dataset, batch_size, sampler=sampler)  # and sampler.set_epoch(epoch))py",
+        .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,
+                           shard_id=rank, num_shards={value}))py",
+        .grain = R"py(ds = ds[rank::{value}]  # first of all)py",
+    }};
+
+}  // namespace stallscope::findings::sharding

@@ -1,14 +1,12 @@
 // Row 11: a shuffle buffer that is too small to mix anything.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::shuffle_buffer {
+namespace {
 
-void ShuffleBuffer(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value()) return;
   const size_t at = FirstOf<ShuffleSpec>(*c.spec);
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
@@ -19,20 +17,34 @@ void ShuffleBuffer(const Case& c, const Load*, std::vector<Draft>& drafts) {
   // One element shuffles nothing, which may well be meant.
   if (buffer <= 1 || buffer >= least) return;
   const std::string& name = c.spec->stages[at].name;
-  Draft draft = About("shuffle-buffer", c, StageNamed(c, name), 0,
+  Draft draft = About(c, StageNamed(c, name), 0,
                       fmt::format("{} draws from {} elements, for batches of {}: neighbours in the "
                                   "files stay neighbours",
                                   name, buffer, size));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kQueue, fmt::format("{}: {} elements", name, buffer));
-  const int64_t wanted = 16 * size;
-  draft.words.value = std::to_string(wanted);
+  const int64_t wanted = kGoodShuffledBatches * size;
+  draft.args.value = std::to_string(wanted);
   RecommendUnpriced(draft, fmt::format("let {} draw from {} elements", name, wanted),
                     Setting(name + ".buffer_size", wanted),
                     "it is about what the model sees, not about speed", Aim::kQuality);
-  const double bytes = BytesOfElement(c) * static_cast<double>(wanted - buffer);
-  if (bytes > 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
+  CostsMemory(draft, BytesOfElement(c) * static_cast<double>(wanted - buffer));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "shuffle-buffer",
+    .row = 11,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = ds.shuffle({value}, reshuffle_each_iteration=True))py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, shuffle=True)  # over all of a map-style dataset)py",
+        .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,
+                           random_shuffle=True, initial_fill={value}))py",
+        .grain = R"py(ds = ds.shuffle(seed=seed)  # of a MapDataset: over all of it)py",
+    }};
+
+}  // namespace stallscope::findings::shuffle_buffer

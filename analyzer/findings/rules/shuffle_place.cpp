@@ -1,12 +1,9 @@
 // Row 11: the shuffle holds decoded pictures, where it could hold files a fifth of their size.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::shuffle_place {
 namespace {
 
 uint64_t HeldBy(const Case& c, StageId stage) {
@@ -16,9 +13,7 @@ uint64_t HeldBy(const Case& c, StageId stage) {
   return 0;
 }
 
-}  // namespace
-
-void ShufflePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.shuffle_before_decode) return;
   const auto& stages = c.spec->stages;
   const size_t at = FirstOf<ShuffleSpec>(*c.spec);
@@ -30,7 +25,7 @@ void ShufflePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (held < kLargeBufferBytes) return;
   const double before =
       BytesOfElement(c) * static_cast<double>(std::get<ShuffleSpec>(stages[at].kind).buffer_size);
-  Draft draft = About("shuffle-place", c, id, 0,
+  Draft draft = About(c, id, 0,
                       fmt::format("{} holds {} of decoded elements", stages[at].name,
                                   Size(static_cast<double>(held))));
   draft.finding.severity = Severity::kMedium;
@@ -48,4 +43,16 @@ void ShufflePlace(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "shuffle-place",
+    .row = 11,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.shuffle(buffer_size).map(decode, num_parallel_calls=tf.data.AUTOTUNE))py",
+        .grain = R"py(ds = grain.MapDataset.source(source).shuffle(seed=seed).map(decode))py",
+    }};
+
+}  // namespace stallscope::findings::shuffle_place

@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::slow_rank {
+namespace {
 
 using attribution::At;
 using attribution::Category;
-
-namespace {
 
 // A rank's own time of a step, in the mean: all but waiting for the others.
 std::map<uint32_t, double> OwnNs(const Case& c) {
@@ -28,9 +25,7 @@ std::map<uint32_t, double> OwnNs(const Case& c) {
   return sums;
 }
 
-}  // namespace
-
-void SlowRank(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::map<uint32_t, double> own = OwnNs(c);
   if (own.size() < 2 || c.verdict.bound == Bound::kInconclusive) return;
   const auto slowest = std::max_element(
@@ -43,7 +38,7 @@ void SlowRank(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double usual = Quantile(others, 0.5);
   if (usual <= 0 || slowest->second < kSlowRank * usual) return;
   const double share = 1 - usual / slowest->second;
-  Draft draft = About("slow-rank", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("rank {} takes {} a step for its own work, the others {}: they "
                                   "wait for it",
                                   slowest->first, Duration(slowest->second), Duration(usual)));
@@ -58,4 +53,8 @@ void SlowRank(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "slow-rank", .row = 24, .check = Check};
+
+}  // namespace stallscope::findings::slow_rank

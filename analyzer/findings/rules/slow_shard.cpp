@@ -3,14 +3,12 @@
 
 #include <map>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/shards.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::slow_shard {
+namespace {
 
-void SlowShard(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, attribution::Category::kInputStall)) return;
   struct Waits {
     size_t count = 0;
@@ -33,7 +31,7 @@ void SlowShard(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (files.size() == 1 && c.run.rows.elements.size() == all) continue;
     const double share =
         static_cast<double>(waits.ns) / static_cast<double>(c.attribution.window.ns());
-    Draft draft = About("slow-shard", c, StageId::None(), share,
+    Draft draft = About(c, StageId::None(), share,
                         fmt::format("{} of the {} longest waits are for elements of shard {} ({})",
                                     waits.count, all, *shard, c.run.Text(file)));
     Show(draft, Evidence::Kind::kSpans,
@@ -47,4 +45,8 @@ void SlowShard(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "slow-shard", .row = 24, .check = Check};
+
+}  // namespace stallscope::findings::slow_shard

@@ -1,12 +1,10 @@
 // Row 9: expensive work whose result never changes, done in every run.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
-#include "analyzer/findings/thresholds.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::snapshot {
 namespace {
 
 // Blame on the maps alone: a snapshot is read from the same disk as the source.
@@ -18,15 +16,13 @@ double ShareOfMaps(const Case& c, const StablePrefix& prefix) {
   return share;
 }
 
-}  // namespace
-
-void Snapshot(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::optional<StoreCase> store = StoreCaseOf(c);
   if (!store.has_value() || !store->prefix.maps) return;
   const double share = ShareOfMaps(c, store->prefix);
   if (share < kModerateShare) return;
   const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
-  Draft draft = About("snapshot", c, last, share,
+  Draft draft = About(c, last, share,
                       fmt::format("{} of step time is preprocessing whose result is the same in "
                                   "every run ({})",
                                   Percent(share), store->names));
@@ -41,4 +37,18 @@ void Snapshot(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "snapshot",
+    .row = 9,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).snapshot("/path/to/snapshot"))py",
+        .pytorch =
+            R"py(torch.save(torch.stack([{stage}(i) for i in range(len(dataset))]), "snapshot.pt")  # once
+images = torch.load("snapshot.pt", mmap=True, weights_only=True))py",
+    }};
+
+}  // namespace stallscope::findings::snapshot

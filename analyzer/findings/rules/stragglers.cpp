@@ -1,12 +1,9 @@
 // Row 24: single elements that a step waited for, by name.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/shards.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::stragglers {
 namespace {
 
 std::string Origin(const Case& c, const attribution::Straggler& straggler) {
@@ -18,6 +15,12 @@ std::string Origin(const Case& c, const attribution::Straggler& straggler) {
              : fmt::format(", read from {}", file);
 }
 
+std::string WaitOf(const Case& c, const attribution::Straggler& straggler) {
+  return fmt::format("step {} waited {} for element {}{}", straggler.step,
+                     Duration(static_cast<double>(straggler.element_ns)), straggler.element.value,
+                     Origin(c, straggler));
+}
+
 Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {
   Evidence evidence;
   evidence.kind = Evidence::Kind::kStep;
@@ -26,22 +29,19 @@ Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {
   evidence.item = straggler.element;
   evidence.start_ns = straggler.start_ns;
   evidence.end_ns = straggler.start_ns + straggler.element_ns;
-  evidence.text =
-      fmt::format("step {} waited {} for element {}{}; most of it in {} ({})", straggler.step,
-                  Duration(static_cast<double>(straggler.element_ns)), straggler.element.value,
-                  Origin(c, straggler), NameOf(c, straggler.stage), WordFor(straggler.cause));
+  evidence.text = fmt::format("{}; most of it in {} ({})", WaitOf(c, straggler),
+                              NameOf(c, straggler.stage), WordFor(straggler.cause));
   return evidence;
 }
 
-}  // namespace
-
-void Stragglers(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double bar = kStragglerSteps * MedianStepNs(c);
   if (bar <= 0 || c.verdict.bound == Bound::kInconclusive) return;
-  Draft draft = About("stragglers", c, StageId::None(), 0, "");
+  Draft draft = About(c, StageId::None(), 0, "");
   int64_t lost = 0;
   for (const auto& straggler : c.attribution.stragglers) {
     if (!straggler.element.known() || static_cast<double>(straggler.element_ns) < bar) continue;
+    if (draft.finding.evidence.empty()) draft.finding.text = WaitOf(c, straggler);
     draft.finding.evidence.push_back(EvidenceOf(c, straggler));
     lost += straggler.element_ns;
   }
@@ -51,8 +51,6 @@ void Stragglers(const Case& c, const Load*, std::vector<Draft>& drafts) {
   draft.finding.share = static_cast<double>(lost) / static_cast<double>(c.attribution.window.ns());
   if (draft.finding.share < kStragglerShare) return;
   draft.finding.severity = SeverityOf(draft.finding.share);
-  const std::string& first = evidence.front().text;
-  draft.finding.text = first.substr(0, first.find(';'));
   if (evidence.size() > 1) {
     draft.finding.text += fmt::format(", and {} other step{} for one element each",
                                       evidence.size() - 1, evidence.size() == 2 ? "" : "s");
@@ -64,4 +62,18 @@ void Stragglers(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "stragglers",
+    .row = 24,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(options = tf.data.Options()
+options.deterministic = False
+ds = ds.with_options(options))py",
+        .pytorch =
+            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py",
+    }};
+
+}  // namespace stallscope::findings::stragglers

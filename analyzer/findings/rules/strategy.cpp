@@ -1,19 +1,18 @@
 // Row 20: the replicas' gradients take a share of the step that is not hidden behind computing.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::strategy {
+namespace {
 
 using attribution::Category;
 
-void Strategy(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kCommunication)) return;
   const double share = Share(c, Category::kCommunication);
   Draft draft = About(
-      "strategy", c, StageId::None(), share,
+      c, StageId::None(), share,
       fmt::format("{} of step time is communication that no computing hides", Percent(share)));
   for (const auto& kernel : c.attribution.kernels) {
     if (!kernel.communication) continue;
@@ -34,4 +33,18 @@ void Strategy(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "strategy",
+                           .row = 20,
+                           .check = Check,
+                           .advice = {
+                               .tf_data = R"py(strategy = tf.distribute.MirroredStrategy(
+    cross_device_ops=tf.distribute.NcclAllReduce(num_packs=1)))py",
+                               .pytorch = R"py(model = torch.nn.parallel.DistributedDataParallel(
+    model, bucket_cap_mb=100, gradient_as_bucket_view=True)
+with model.no_sync():  # in all but every n-th step
+    loss.backward())py",
+                           }};
+
+}  // namespace stallscope::findings::strategy

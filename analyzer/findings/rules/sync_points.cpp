@@ -1,20 +1,19 @@
 // No row of its own: host and device wait for each other, step by step.
 #include <fmt/format.h>
 
-#include "analyzer/findings/device_time.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/effects.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::sync_points {
+namespace {
 
 using attribution::Category;
 
-void SyncPoints(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound == Bound::kInconclusive || c.verdict.bound == Bound::kCompute) return;
   const double share = Share(c, Category::kSync);
   if (share < kSyncShare) return;
-  Draft draft = About("sync-points", c, StageId::None(), share,
+  Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} of step time the device has nothing to do while the host "
                                   "waits for it or reads from it",
                                   Percent(share)));
@@ -25,8 +24,22 @@ void SyncPoints(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Recommend(draft,
             "read the loss every many steps, and issue the next step before this one is done",
             knob ? Setting("transfer.overlap", true) : Patch(),
-            WithExposedTimes(Category::kSync, {0.7, 0.4, 0.1}));
+            WithExposedTimes(Category::kSync, kLeftWithoutSync));
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "sync-points",
+    .row = 0,
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(model.compile(optimizer, loss, steps_per_execution=50))py",
+        .pytorch = R"py(if step % 50 == 0:  # .item() waits for the device
+    print(loss.item()))py",
+        .grain = R"py(if step % 50 == 0:  # float() waits for the device
+    print(float(loss)))py",
+    }};
+
+}  // namespace stallscope::findings::sync_points

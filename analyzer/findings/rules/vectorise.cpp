@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/spec_view.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::vectorise {
 namespace {
 
 // All of the map is such work, or its elements are so cheap that handing them over is what costs.
@@ -31,9 +28,7 @@ bool OneSize(const Spec& spec, size_t map) {
   return false;
 }
 
-}  // namespace
-
-void Vectorise(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.vectorise) return;
   if (!Worth(c, attribution::Category::kInputStall)) return;
   const Spec& spec = *c.spec;
@@ -45,7 +40,7 @@ void Vectorise(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (map == nullptr || map->on == MapOn::kDevice || !OneSize(spec, batch - 1)) return;
   const double share = BlamedForWork(c, id);
   if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
-  Draft draft = About("vectorise", c, id, share,
+  Draft draft = About(c, id, share,
                       fmt::format("{} works element by element on what a whole batch could be "
                                   "given at once",
                                   before.name));
@@ -58,4 +53,19 @@ void Vectorise(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "vectorise",
+    .row = 6,
+    .check = Check,
+    .advice = {
+        .tf_data =
+            R"py(ds = ds.batch(batch_size).map({stage}, num_parallel_calls=tf.data.AUTOTUNE))py",
+        .pytorch = R"py(class Batched(torch.utils.data.Dataset):
+    def __getitems__(self, indices):  # called once a batch
+        return {stage}(self.data[indices]))py",
+        .grain = R"py(ds = ds.batch(batch_size).map({stage}))py",
+    }};
+
+}  // namespace stallscope::findings::vectorise

@@ -1,20 +1,19 @@
 // Row 24: the first step takes as long as many others.
 #include <fmt/format.h>
 
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
-namespace stallscope::findings {
+namespace stallscope::findings::warm_up {
+namespace {
 
-void WarmUp(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double median = MedianStepNs(c);
   const std::vector<model::StepInterval> steps = model::StepIntervals(c.run);
   // A warm-up that was left out of the window is where it belongs; what counts is its length.
   if (median <= 0 || steps.size() < 2) return;
   const auto first = static_cast<double>(steps.front().end_ns - steps.front().start_ns);
   if (first < kWarmUpSteps * median) return;
-  Draft draft = About("warm-up", c, StageId::None(), 0,
+  Draft draft = About(c, StageId::None(), 0,
                       fmt::format("the first step took {}, as long as {:.0f} others: compiling, "
                                   "filling buffers, cold caches",
                                   Duration(first), first / median));
@@ -26,4 +25,8 @@ void WarmUp(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-}  // namespace stallscope::findings
+}  // namespace
+
+extern const Rule kRule = {.id = "warm-up", .row = 24, .check = Check};
+
+}  // namespace stallscope::findings::warm_up

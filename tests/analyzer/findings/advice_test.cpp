@@ -1,4 +1,4 @@
-#include "analyzer/findings/advice/advice.h"
+#include "analyzer/findings/advice.h"
 
 #include <doctest/doctest.h>
 
@@ -6,29 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/findings/advice/framework.h"
-#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/rules/rule.h"
 
+using stallscope::findings::Advice;
 using stallscope::findings::AllRules;
 using stallscope::findings::Code;
-using stallscope::findings::RuleEntry;
-using stallscope::findings::advice::CodeFor;
-using stallscope::findings::advice::Line;
-namespace advice = stallscope::findings::advice;
+using stallscope::findings::CodeOf;
+using stallscope::findings::FrameworksOf;
+using stallscope::findings::Only;
+using stallscope::findings::Rule;
 
 TEST_SUITE("fast") {
-  TEST_CASE("each line of advice is a rule's") {
-    std::set<std::string_view> ids;
-    for (const RuleEntry& entry : AllRules()) ids.insert(entry.id);
-    for (const auto table :
-         {advice::TfData(), advice::Pytorch(), advice::Dali(), advice::Grain()}) {
-      std::set<std::string_view> seen;
-      for (const Line& line : table) {
-        CAPTURE(line.id);
-        CHECK(ids.count(line.id) == 1);
-        CHECK(seen.insert(line.id).second);
-        CHECK_FALSE(line.code.empty());
-      }
+  TEST_CASE("each rule has an id of its own") {
+    std::set<std::string_view> seen;
+    for (const Rule* rule : AllRules()) {
+      CAPTURE(rule->id);
+      CHECK_FALSE(rule->id.empty());
+      CHECK(seen.insert(rule->id).second);
     }
   }
 
@@ -37,10 +31,10 @@ TEST_SUITE("fast") {
     const std::set<std::string_view> without = {"slow-shard", "slow-rank",   "warm-up",
                                                 "cpu-limit",  "memory-risk", "compute-bound",
                                                 "balanced",   "inconclusive"};
-    for (const RuleEntry& entry : AllRules()) {
-      if (without.count(entry.id) == 1) continue;
-      CAPTURE(entry.id);
-      const Code code = CodeFor(entry.id, {"decode", "4"});
+    for (const Rule* rule : AllRules()) {
+      if (without.count(rule->id) == 1) continue;
+      CAPTURE(rule->id);
+      const Code code = CodeOf(rule->advice, {"decode", "4"});
       CHECK_FALSE((code.tf_data + code.pytorch + code.dali + code.grain).empty());
     }
   }
@@ -50,8 +44,7 @@ TEST_SUITE("fast") {
       stallscope::model::Run run;
       run.info.imported_from = format;
       run.strings = names;
-      const Code code =
-          advice::Only(CodeFor("map-parallelism", {"decode", "4"}), advice::FrameworksOf(run));
+      const Code code = Only(CodeOf({"a", "b", "c", "d"}, {"decode", "4"}), FrameworksOf(run));
       std::string has;
       if (!code.tf_data.empty()) has += "tf ";
       if (!code.pytorch.empty()) has += "torch ";
@@ -71,10 +64,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("names and values stand in the code") {
-    CHECK(CodeFor("map-parallelism", {"decode", "4"}).tf_data ==
-          "ds = ds.map(decode, num_parallel_calls=4)  # or tf.data.AUTOTUNE");
-    CHECK(CodeFor("map-parallelism", {"my-stage", "4"}).tf_data.find("ds.map(my_stage,") !=
-          std::string::npos);
-    CHECK(CodeFor("no-such-rule", {"decode", "4"}).tf_data.empty());
+    const Advice advice = {.tf_data = "ds.map({stage}, num_parallel_calls={value})  # {value}"};
+    CHECK(CodeOf(advice, {"decode", "4"}).tf_data == "ds.map(decode, num_parallel_calls=4)  # 4");
+    CHECK(CodeOf(advice, {"my-stage", "4"}).tf_data.starts_with("ds.map(my_stage,"));
+    CHECK(CodeOf(advice, {"decode", "4"}).pytorch.empty());
   }
 }

@@ -17,8 +17,8 @@ using stallscope::attribution::Attribute;
 using stallscope::attribution::Attribution;
 using stallscope::findings::Bound;
 using stallscope::findings::Finding;
-using stallscope::findings::Judge;
 using stallscope::findings::Verdict;
+using stallscope::findings::VerdictOn;
 namespace model = stallscope::model;
 namespace trace = stallscope::trace;
 
@@ -149,7 +149,7 @@ Answer Ask(const model::Run& run, bool with_spec) {
     spec = std::move(read).value();
   }
   Answer answer;
-  answer.verdict = Judge(run, attribution);
+  answer.verdict = VerdictOn(run, attribution);
   answer.findings = stallscope::findings::Find({run, attribution, answer.verdict, spec});
   return answer;
 }

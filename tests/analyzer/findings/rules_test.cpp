@@ -1,4 +1,4 @@
-#include "analyzer/findings/rules/rules.h"
+#include "analyzer/findings/rules/rule.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@ using stallscope::Apply;
 using stallscope::findings::AllRules;
 using stallscope::findings::Bound;
 using stallscope::findings::Finding;
-using stallscope::findings::RuleEntry;
+using stallscope::findings::Rule;
 using stallscope::findings::Severity;
 using stallscope::test::AllScenarios;
 using stallscope::test::CaseBuilder;
@@ -76,15 +76,15 @@ TEST_SUITE("fast") {
   TEST_CASE("every rule has a case") {
     std::set<std::string_view> seen;
     for (const Scenario& scenario : AllScenarios()) seen.insert(scenario.id);
-    for (const RuleEntry& entry : AllRules()) {
-      CAPTURE(entry.id);
-      CHECK(seen.count(entry.id) == 1);
+    for (const Rule* rule : AllRules()) {
+      CAPTURE(rule->id);
+      CHECK(seen.count(rule->id) == 1);
     }
   }
 
   TEST_CASE("every row of the checklist has a rule") {
     std::set<int> rows;
-    for (const RuleEntry& entry : AllRules()) rows.insert(entry.row);
+    for (const Rule* rule : AllRules()) rows.insert(rule->row);
     for (int row = 1; row <= 24; ++row) CHECK_MESSAGE(rows.count(row) == 1, "row " << row);
   }
 

@@ -58,7 +58,7 @@ struct Facts {
   void Blame(StageId stage, Cause cause, int64_t ns) {
     a.blame.push_back({stage, cause, ns, static_cast<double>(ns) / 100'000});
   }
-  Verdict Judged() const { return Judge(run, a); }
+  Verdict Judged() const { return VerdictOn(run, a); }
 };
 
 std::string Text(const Shares& shares) { return Facts(shares).Judged().text; }

@@ -32,7 +32,7 @@ inline Judged Judge(Result<model::Run> run) {
   REQUIRE(run.ok());
   Judged judged{std::move(run).value(), {}, {}, {}};
   judged.attribution = attribution::Attribute(judged.run);
-  judged.verdict = findings::Judge(judged.run, judged.attribution);
+  judged.verdict = findings::VerdictOn(judged.run, judged.attribution);
   judged.found =
       findings::Find({judged.run, judged.attribution, judged.verdict, std::nullopt}, true);
   return judged;

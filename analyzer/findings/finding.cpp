@@ -1,6 +1,6 @@
-#include <array>
-
 #include "analyzer/findings/finding.h"
+
+#include <array>
 
 namespace stallscope::findings {
 
@@ -12,12 +12,6 @@ std::string_view WordFor(Severity severity) {
 std::string_view WordFor(Aim aim) {
   constexpr std::array<std::string_view, 3> kWords = {"speed", "memory", "quality"};
   return kWords[static_cast<size_t>(aim)];
-}
-
-std::string_view WordFor(Bound bound) {
-  constexpr std::array<std::string_view, 7> kWords = {
-      "input", "transfer", "compute", "launch", "communication", "balanced", "inconclusive"};
-  return kWords[static_cast<size_t>(bound)];
 }
 
 }  // namespace stallscope::findings

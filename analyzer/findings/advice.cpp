@@ -1,11 +1,37 @@
-#include "analyzer/findings/advice/framework.h"
+#include "analyzer/findings/advice.h"
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <cctype>
 
-namespace stallscope::findings::advice {
+namespace stallscope::findings {
 namespace {
+
+void Replace(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), with);
+    at += with.size();
+  }
+}
+
+// The stage's name as one that Python takes.
+std::string Identifier(const std::string& name) {
+  std::string identifier;
+  for (char letter : name) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(letter)) != 0;
+    identifier += fits ? letter : '_';
+  }
+  const bool digit =
+      !identifier.empty() && std::isdigit(static_cast<unsigned char>(identifier.front())) != 0;
+  return identifier.empty() || digit ? "stage_" + identifier : identifier;
+}
+
+std::string Filled(std::string_view text, const AdviceArgs& args) {
+  std::string code(text);
+  Replace(code, "{stage}", Identifier(args.stage));
+  Replace(code, "{value}", args.value);
+  return code;
+}
 
 // What only one framework's profiler, kernels and threads are called.
 constexpr std::array<std::string_view, 4> kJax = {"PjitFunction", "PjRt", "jax", "pjit"};
@@ -28,6 +54,11 @@ bool HasAny(const model::Run& run, const std::array<std::string_view, N>& words)
 
 }  // namespace
 
+Code CodeOf(const Advice& advice, const AdviceArgs& args) {
+  return {Filled(advice.tf_data, args), Filled(advice.pytorch, args), Filled(advice.dali, args),
+          Filled(advice.grain, args)};
+}
+
 Frameworks FrameworksOf(const model::Run& run) {
   if (!run.imported()) return {};
   if (run.info.imported_from == "kineto") return {false, true, false, false};
@@ -47,4 +78,4 @@ Code Only(Code code, const Frameworks& frameworks) {
   return code;
 }
 
-}  // namespace stallscope::findings::advice
+}  // namespace stallscope::findings

@@ -1,33 +1,48 @@
-// What a rule says before it is priced. Private to the room.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_DRAFT_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_DRAFT_H_
+// What a rule is, and what it writes. Each file of this folder defines one, `kRule`, in a namespace
+// of the file's name; CMakeLists.txt lists the files in the order in which the rules run. Private
+// to the room.
+//
+// A rule reads a case and adds drafts of what it found; it knows no other rule, and is pure. Every
+// number that it decides by is in thresholds.h.
+#ifndef STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_
+#define STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analyzer/findings/advice/advice.h"
+#include "analyzer/findings/advice.h"
 #include "analyzer/findings/capacity.h"
 #include "analyzer/findings/facts.h"
-#include "analyzer/findings/finding.h"
 #include "analyzer/findings/findings.h"
+#include "analyzer/findings/spec_view.h"
+#include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
 
+// A finding before it is priced and named.
 struct Draft {
   Finding finding;
   std::optional<Effect> effect;  // nothing: the capacity law does not price it
-  advice::Words words;           // for the code
+  AdviceArgs args;
 };
 
-// `load` is null where the run has no steps or no throughput.
-using Rule = void (*)(const Case& c, const Load* load, std::vector<Draft>& drafts);
+struct Rule {
+  std::string_view id = {};  // of its findings
+  int row = 0;               // of the checklist; 0: of no single technique
+  // `load` is null where the run has no steps or no throughput.
+  void (*check)(const Case& c, const Load* load, std::vector<Draft>& drafts) = nullptr;
+  Advice advice = {};
+};
+
+std::span<const Rule* const> AllRules();
 
 // By the published bars.
 Severity SeverityOf(double share);
 
-Draft About(std::string id, const Case& c, StageId stage, double share, std::string text);
+Draft About(const Case& c, StageId stage, double share, std::string text);
 
 void Show(Draft& draft, Evidence::Kind kind, std::string text);
 // A counter of this name, if the run has it.
@@ -38,6 +53,8 @@ void Recommend(Draft& draft, std::string text, Patch patch, Effect effect);
 // One that it cannot price: `why`, and what to record to have a price.
 void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string why,
                        Aim aim = Aim::kSpeed);
+// What the recommendation costs; nothing is said where `bytes` is 0, unknown.
+void CostsMemory(Draft& draft, double bytes);
 
 template <class Value>
 Patch Setting(std::string path, Value value) {
@@ -60,4 +77,4 @@ Patch StageSetting(const Case& c, StageId stage, std::string_view knob, Value va
 
 }  // namespace stallscope::findings
 
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_DRAFT_H_
+#endif  // STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_

@@ -1,10 +1,10 @@
+#include "analyzer/findings/findings.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "analyzer/findings/advice/framework.h"
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/findings.h"
-#include "analyzer/findings/rules/rules.h"
-#include "analyzer/findings/worth.h"
+#include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings {
 namespace {
@@ -34,8 +34,7 @@ void Price(const Case& c, const Load* load, Draft& draft) {
 }
 
 // False where nothing is left to say.
-bool Finish(const Case& c, const Load* load, bool price, const advice::Frameworks& frameworks,
-            Draft& draft) {
+bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
   auto& recommendation = draft.finding.recommendation;
   if (!recommendation.has_value()) return true;
   if (price) Price(c, load, draft);
@@ -44,7 +43,6 @@ bool Finish(const Case& c, const Load* load, bool price, const advice::Framework
     recommendation.reset();
     return draft.finding.stands_alone;
   }
-  recommendation->code = advice::Only(advice::CodeFor(draft.finding.id, draft.words), frameworks);
   return true;
 }
 
@@ -56,15 +54,37 @@ double GainFor(const Finding& finding) {
 
 }  // namespace
 
+bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps) {
+  if (recommendation.aim != Aim::kSpeed || !recommendation.gain.has_value()) return true;
+  const Gain& gain = *recommendation.gain;
+  if (gain.predicted <= 1) return false;
+  if (gain.low > 1) return true;
+  if (share < kHighShare || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
+  // Few steps that differ much make an interval that reaches past standing still.
+  recommendation.unpriced = fmt::format(
+      "{} steps tell too little, anything from {:.2f} to {:.2f} times as fast; record at least {}",
+      steps, std::max(gain.low, 0.0), gain.high, kTellingSteps);
+  recommendation.gain.reset();
+  return true;
+}
+
 std::vector<Finding> Find(const Case& c, bool price) {
   const std::optional<Load> load = LoadOf(c);
   const Load* known = load.has_value() ? &*load : nullptr;
-  std::vector<Draft> drafts;
-  for (const RuleEntry& entry : AllRules()) entry.rule(c, known, drafts);
-  const advice::Frameworks frameworks = advice::FrameworksOf(c.run);
+  const Frameworks frameworks = FrameworksOf(c.run);
   std::vector<Finding> findings;
-  for (Draft& draft : drafts) {
-    if (Finish(c, known, price, frameworks, draft)) findings.push_back(std::move(draft.finding));
+  for (const Rule* rule : AllRules()) {
+    std::vector<Draft> drafts;
+    rule->check(c, known, drafts);
+    for (Draft& draft : drafts) {
+      Finding& finding = draft.finding;
+      finding.id = rule->id;
+      if (!Finish(c, known, price, draft)) continue;
+      if (finding.recommendation.has_value()) {
+        finding.recommendation->code = Only(CodeOf(rule->advice, draft.args), frameworks);
+      }
+      findings.push_back(std::move(finding));
+    }
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     if (GainFor(a) != GainFor(b)) return GainFor(a) > GainFor(b);

@@ -1,4 +1,4 @@
-#include "analyzer/findings/op_cost.h"
+#include "analyzer/findings/stores.h"
 
 #include <doctest/doctest.h>
 

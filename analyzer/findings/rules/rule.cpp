@@ -1,9 +1,16 @@
-#include "analyzer/findings/draft.h"
-
-#include "analyzer/findings/facts.h"
-#include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings {
+namespace {
+
+Recommendation& RecommendationOf(Draft& draft, std::string text, Patch patch) {
+  Recommendation& recommendation = draft.finding.recommendation.emplace();
+  recommendation.text = std::move(text);
+  recommendation.patch = std::move(patch);
+  return recommendation;
+}
+
+}  // namespace
 
 Severity SeverityOf(double share) {
   if (share >= kHighShare) return Severity::kHigh;
@@ -11,53 +18,48 @@ Severity SeverityOf(double share) {
   return Severity::kLow;
 }
 
-Draft About(std::string id, const Case& c, StageId stage, double share, std::string text) {
+Draft About(const Case& c, StageId stage, double share, std::string text) {
   Draft draft;
-  draft.finding.id = std::move(id);
   draft.finding.stage = stage;
   draft.finding.share = share;
   draft.finding.severity = SeverityOf(share);
   draft.finding.text = std::move(text);
-  draft.words.stage = stage.known() ? NameOf(c, stage) : "";
+  draft.args.stage = stage.known() ? NameOf(c, stage) : "";
   return draft;
 }
 
 void Show(Draft& draft, Evidence::Kind kind, std::string text) {
-  Evidence evidence;
+  Evidence& evidence = draft.finding.evidence.emplace_back();
   evidence.kind = kind;
   evidence.stage = draft.finding.stage;
   evidence.text = std::move(text);
-  draft.finding.evidence.push_back(std::move(evidence));
 }
 
 void ShowCounter(Draft& draft, const Case& c, std::string_view counter, std::string text) {
   for (const auto& known : c.run.counters) {
     if (known.name != counter) continue;
-    Evidence evidence;
+    Evidence& evidence = draft.finding.evidence.emplace_back();
     evidence.kind = Evidence::Kind::kCounter;
     evidence.counter = known.id;
     evidence.text = std::move(text);
-    draft.finding.evidence.push_back(std::move(evidence));
     return;
   }
 }
 
 void Recommend(Draft& draft, std::string text, Patch patch, Effect effect) {
-  Recommendation recommendation;
-  recommendation.text = std::move(text);
-  recommendation.patch = std::move(patch);
-  draft.finding.recommendation = std::move(recommendation);
+  RecommendationOf(draft, std::move(text), std::move(patch));
   draft.effect = std::move(effect);
 }
 
 void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string why, Aim aim) {
-  Recommendation recommendation;
+  Recommendation& recommendation = RecommendationOf(draft, std::move(text), std::move(patch));
   recommendation.aim = aim;
-  recommendation.text = std::move(text);
-  recommendation.patch = std::move(patch);
   recommendation.unpriced = std::move(why);
-  draft.finding.recommendation = std::move(recommendation);
   draft.effect.reset();
+}
+
+void CostsMemory(Draft& draft, double bytes) {
+  if (bytes != 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
 }
 
 }  // namespace stallscope::findings

@@ -1,4 +1,4 @@
-#include "analyzer/findings/worth.h"
+#include "analyzer/findings/findings.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,128 @@
+#include "analyzer/findings/effects.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/findings/thresholds.h"
+
+namespace stallscope::findings {
+
+using attribution::At;
+using attribution::Category;
+
+namespace {
+
+// How much the computing grows with the batch. An emulated device says it; of a real one a run
+// with batches of one size does not tell: by the factor at worst, less where a small batch leaves
+// units idle.
+Assumed GrowthWithBatch(const Case& c, double factor) {
+  const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
+  if (!emulated)
+    return {std::pow(factor, kComputeGrowth[0]), std::pow(factor, kComputeGrowth[1]),
+            std::pow(factor, kComputeGrowth[2])};
+  const auto batch = FirstOf<BatchSpec>(*c.spec);
+  if (batch >= c.spec->stages.size()) return {factor, factor, factor};
+  const EmulatedSpec device = Resolved(c.spec->trainer.emulated);
+  const auto replicas =
+      static_cast<double>(std::max<int64_t>(c.spec->trainer.strategy.replicas, 1));
+  const double samples_us = device.compute_us_per_sample / replicas *
+                            static_cast<double>(As<BatchSpec>(c.spec->stages[batch])->size);
+  const double now_us = device.compute_us_per_batch + samples_us;
+  const double growth = now_us > 0 ? (now_us + (factor - 1) * samples_us) / now_us : 1;
+  return {growth, growth, growth};
+}
+
+}  // namespace
+
+int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
+  Load copy = load != nullptr ? *load : Load();
+  const StageLoad* use = copy.Find(stage);
+  if (use == nullptr || use->service_s <= 0) return std::min(now + 1, most);
+  // What the cores can feed is all that a trainer of unknown speed can ask for.
+  double wanted = ConsumerSamplesPerSecond(copy);
+  if (!std::isfinite(wanted)) wanted = copy.measured * std::max(2.0, copy.cores);
+  double workers = std::ceil(wanted * use->items * use->service_s * kWorkerHeadroom);
+  const double burned = std::min(1.0, use->cpu_s / use->service_s);
+  if (copy.cores > 0 && burned > 0) workers = std::min(workers, std::ceil(copy.cores / burned));
+  const double bounded = std::min(workers, static_cast<double>(most));
+  return std::clamp(static_cast<int64_t>(bounded), std::min(now + 1, most), most);
+}
+
+Effect WithWorkers(StageId stage, int64_t workers) {
+  return {[stage, workers](Load& load, double) {
+    StageLoad* use = load.Find(stage);
+    if (use == nullptr) return;
+    use->own_threads = true;
+    use->workers = std::max(use->workers, static_cast<double>(workers));
+    use->places = std::max(use->places, static_cast<double>(workers));
+  }};
+}
+
+Effect WithTimeTimes(StageId stage, const Assumed& sizes) {
+  return {[stage](Load& load, double size) {
+            StageLoad* use = load.Find(stage);
+            if (use == nullptr) return;
+            use->service_s *= size;
+            use->cpu_s *= size;
+          },
+          sizes};
+}
+
+Effect WithFewerPasses(StageId stage, const MapSpec& map, const Assumed& passes) {
+  const auto ops = static_cast<double>(map.ops.size());
+  return WithTimeTimes(stage, {1 - passes[0] / ops, 1 - passes[1] / ops, 1 - passes[2] / ops});
+}
+
+void PrepareAhead(Load& load, int64_t batches) {
+  if (load.stages.empty()) return;
+  StageLoad stage;
+  stage.own_threads = true;
+  stage.items = 1 / std::max(1.0, load.batch);
+  stage.places = static_cast<double>(batches);
+  load.stages.push_back(stage);
+}
+
+Effect WithExposedTimes(Category category, const Assumed& sizes) {
+  return {[category](Load& load, double size) { load.exposed_s[At(category)] *= size; }, sizes};
+}
+
+Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
+  return {[batch, factor](Load& load, double size) {
+            load.batch *= factor;
+            load.exposed_s[At(Category::kCompute)] *= size;
+            load.exposed_s[At(Category::kTransfer)] *= factor;
+            load.held_s *= factor;
+            StageLoad* stage = load.Find(batch);
+            if (stage == nullptr) return;
+            stage->items /= factor;
+            stage->service_s *= factor;
+            stage->cpu_s *= factor;
+          },
+          GrowthWithBatch(c, factor)};
+}
+
+// An emulated link says its speeds; of a real one the run tells only one of them.
+Assumed LeftWhenPinned(const Case& c) {
+  if (c.spec.has_value() && c.spec->transfer.pinned) return {1, 1, 1};
+  const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
+  if (!emulated) return kLeftWhenPinned;
+  const EmulatedSpec link = Resolved(c.spec->trainer.emulated);
+  const double left = link.h2d_gbps_pageable / link.h2d_gbps_pinned;
+  return {left, left, left};
+}
+
+CopiesToDevice CopiesOf(const Case& c) {
+  CopiesToDevice sum;
+  for (const auto& device : c.attribution.devices) {
+    for (const auto& copies : device.copies) {
+      if (copies.direction != trace::CopyDirection::kHostToDevice) continue;
+      sum.count += copies.count;
+      sum.bytes += copies.bytes;
+      sum.ns += copies.ns;
+      if (copies.memory == trace::CopyMemory::kPageable) sum.pageable += copies.count;
+    }
+  }
+  return sum;
+}
+
+}  // namespace stallscope::findings

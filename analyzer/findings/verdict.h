@@ -1,0 +1,39 @@
+// What bounds a run: the verdict, as METHOD.md of analyzer/attribution has it. Any thread.
+#ifndef STALLSCOPE_ANALYZER_FINDINGS_VERDICT_H_
+#define STALLSCOPE_ANALYZER_FINDINGS_VERDICT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+
+namespace stallscope::findings {
+
+enum class Bound : uint8_t {
+  kInput,
+  kTransfer,
+  kCompute,
+  kLaunch,
+  kCommunication,
+  kBalanced,
+  kInconclusive
+};
+std::string_view WordFor(Bound bound);
+
+struct Verdict {
+  Bound bound = Bound::kInconclusive;
+  StageId stage;                            // of an input-bound run
+  std::optional<attribution::Cause> cause;  // likewise
+  double confidence = 0;                    // 0 to 1
+  std::vector<std::string> doubts;          // why it is not 1
+  std::string text;  // "input-bound: decode (cpu)", "balanced", "inconclusive"
+};
+
+Verdict VerdictOn(const model::Run& run, const attribution::Attribution& attribution);
+
+}  // namespace stallscope::findings
+
+#endif  // STALLSCOPE_ANALYZER_FINDINGS_VERDICT_H_
