@@ -4,10 +4,10 @@
 
 #include <vector>
 
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/blame_walk.h"
 #include "analyzer/attribution/partition.h"
-#include "analyzer/attribution/span_pass.h"
-#include "analyzer/attribution/stall_detail.h"
-#include "analyzer/attribution/stall_walk.h"
+#include "analyzer/attribution/stage_work.h"
 
 namespace stallscope::attribution {
 
@@ -29,7 +29,7 @@ struct BlameInput {
 };
 StallBlame BlameStalls(const BlameInput& input, unsigned threads);
 
-// The same stall by stall (stall_detail.h), without what no step explains.
+// The same stall by stall, without what no step explains.
 std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads);
 std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads);
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analyzer/attribution/merge_runs.h"
-
 namespace stallscope::attribution {
 
 Intervals UnionWithin(Intervals any_order, Interval window) {

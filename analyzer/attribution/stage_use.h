@@ -1,11 +1,11 @@
-// What each stage did, and what it could have done. Any thread.
+// What each stage did in the window, how full its queue was, and what it could deliver. Any thread.
 #ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_
 #define STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_
 
 #include <vector>
 
-#include "analyzer/attribution/span_pass.h"
-#include "analyzer/attribution/work_split.h"
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/stage_work.h"
 
 namespace stallscope::attribution {
 
@@ -22,6 +22,9 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
 // most of the threads with the least; compared with the stage that is blamed most.
 CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUse>& stages,
                                 const std::vector<Blame>& blame);
+
+// Depth over time of each queue in the window, by queue.
+std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, unsigned threads);
 
 }  // namespace stallscope::attribution
 

@@ -1,11 +1,49 @@
-// What the machine had to give, and what the run took of it. Any thread.
+// What the samplers recorded: CPU and memory of the machine and the run, and for each thread how
+// long it was on a core, or ready without one. Any thread.
 #ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_SYSTEM_USE_H_
 #define STALLSCOPE_ANALYZER_ATTRIBUTION_SYSTEM_USE_H_
 
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "analyzer/attribution/attribution.h"
-#include "analyzer/attribution/thread_rates.h"
 
 namespace stallscope::attribution {
+
+// How much a counter that only grows grew a nanosecond, between its first sample at or before the
+// window and its last at or after (or the nearest there are). Nothing with fewer than two samples.
+class CounterRates {
+ public:
+  CounterRates(const model::Run& run, const Window& window);
+  // `rank` matters where ranks were merged.
+  std::optional<double> Rate(std::string_view name, uint32_t rank) const;
+  // Of the samples in the window (of all, where none lie there).
+  std::optional<double> Least(std::string_view name) const;
+  std::optional<double> Most(std::string_view name) const;
+
+ private:
+  struct Series {
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
+    double first = 0;
+    double last = 0;
+    double least = 0;
+    double most = 0;
+    size_t samples = 0;
+  };
+  const Series* Find(std::string_view name, uint32_t rank) const;
+
+  const model::Run& run_;
+  std::vector<Series> series_;  // by counter
+};
+
+struct ThreadRate {
+  std::optional<double> on_cpu;    // cores
+  std::optional<double> run_wait;  // cores
+};
+// By track.
+std::vector<ThreadRate> RatesOfThreads(const model::Run& run, const CounterRates& counters);
 
 CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters);
 // Needs the stages with their queues filled in.

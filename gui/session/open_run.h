@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
-#include "analyzer/attribution/stall_detail.h"
 #include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
 #include "analyzer/timeline/run_index.h"

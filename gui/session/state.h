@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/attribution/stall_detail.h"
+#include "analyzer/attribution/attribution.h"
 #include "analyzer/base/result.h"
 #include "analyzer/compare/compare.h"
 #include "analyzer/report/sweep_table.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analyzer/attribution/summary.h"
-#include "analyzer/attribution/thread_rates.h"
+#include "analyzer/attribution/system_use.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
 #include "replay/workload/foreign_trainer.h"

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/attribution/merge_runs.h"
 #include "tests/support/random.h"
 
 using namespace stallscope::attribution;

@@ -1,4 +1,4 @@
-#include "analyzer/attribution/stall_detail.h"
+#include "analyzer/attribution/attribution.h"
 
 #include <doctest/doctest.h>
 

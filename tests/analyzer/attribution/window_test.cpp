@@ -18,7 +18,7 @@ namespace {
 Window Chosen(const model::Run& run) { return ChooseWindow(run, model::StepIntervals(run)); }
 
 // One rank's steps of these durations, back to back from 0.
-void AddSteps(RunBuilder& b, const std::vector<int64_t>& durations, uint32_t rank = 0) {
+void AddStepsOf(RunBuilder& b, const std::vector<int64_t>& durations, uint32_t rank = 0) {
   int64_t now = 0;
   for (size_t i = 0; i < durations.size(); ++i) {
     const int64_t end = now + durations[i];
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("the window reaches from the first counted step to the last one's device work") {
     RunBuilder b;
-    AddSteps(b, {900, 100, 100, 100, 100});
+    AddStepsOf(b, {900, 100, 100, 100, 100});
     b.run.info.start_ns = -500;
     b.run.info.end_ns = 5000;
     const Window window = Chosen(b.Take());
@@ -88,8 +88,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("of several ranks a step is as long as the slowest rank's, and counts once") {
     RunBuilder b;
-    AddSteps(b, {100, 100, 100, 100, 100, 100}, 0);
-    AddSteps(b, {900, 100, 100, 100, 100, 100}, 1);
+    AddStepsOf(b, {100, 100, 100, 100, 100, 100}, 0);
+    AddStepsOf(b, {900, 100, 100, 100, 100, 100}, 1);
     const model::Run run = b.Take();
     const Window window = Chosen(run);
     CHECK(window.warmup_steps == 1);
@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("one step, no steps, steps missing from the middle") {
     RunBuilder one;
-    AddSteps(one, {70});
+    AddStepsOf(one, {70});
     Window window = Chosen(one.Take());
     CHECK(window.steps == 1);
     CHECK(window.warmup_steps == 0);

@@ -1,22 +1,50 @@
-// What a thread was waiting for, followed from thread to thread. METHOD.md has the rules.
+// The blame walk: what a thread was waiting for, followed from thread to thread. METHOD.md has the
+// rules.
 //
-// Explain() shares an interval out over stages and causes, exactly. A thread that works is
-// explained by its work; one that waits for an element by the thread that brought it; one that
-// waits for its turn by the one whose turn it was. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_STALL_WALK_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_STALL_WALK_H_
+// It starts from the way of the awaited batch through the pipeline (ItemPaths) and shares an
+// interval out over stages and causes, exactly. A thread that works is explained by its work; one
+// that waits for an element by the thread that brought it; one that waits for its turn by the one
+// whose turn it was. Any thread once it is made.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_WALK_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_WALK_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "analyzer/attribution/item_paths.h"
-#include "analyzer/attribution/stall_detail.h"
+#include "analyzer/attribution/stage_work.h"
 #include "analyzer/attribution/track_view.h"
-#include "analyzer/attribution/work_split.h"
 
 namespace stallscope::attribution {
+
+// The way of a batch through the pipeline: the work done for it, and for the element in it that
+// came last.
+class ItemPaths {
+ public:
+  struct Node {
+    TrackId track;
+    size_t span = 0;
+    Interval at;
+  };
+
+  // Of the batches of these rows of Run::rows.steps. Only what they need is gathered: one look at
+  // each span's item.
+  ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
+            const std::vector<size_t>& step_rows, unsigned threads);
+
+  // The work on the batch's last-arriving element and then on the batch, by end. Empty where the
+  // trace does not have it.
+  std::vector<Node> Of(ItemId batch) const;
+
+ private:
+  std::vector<ItemId> Chain(ItemId batch) const;
+
+  std::unordered_map<uint64_t, ItemId> last_arrival_;     // by batch
+  std::unordered_map<uint64_t, std::vector<Node>> work_;  // by item, of the needed ones
+};
 
 // Nanoseconds by stage and cause, of which there are few, and by the element that was worked on.
 class Shares {
@@ -51,11 +79,11 @@ class Shares {
   std::vector<ChainLink>* links_ = nullptr;
 };
 
-class StallWalk {
+class BlameWalk {
  public:
-  StallWalk(const model::Run& run, const std::vector<TrackView>& views, const WorkSplit& split);
+  BlameWalk(const model::Run& run, const std::vector<TrackView>& views, const WorkSplit& split);
 
-  // `path` is the awaited batch's way (item_paths.h); `waiting` the track that waited for it.
+  // `path` is the awaited batch's way; `waiting` the track that waited for it.
   void ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting, Interval stall,
                     Shares& shares) const;
 
@@ -91,4 +119,4 @@ class StallWalk {
 
 }  // namespace stallscope::attribution
 
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_STALL_WALK_H_
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_WALK_H_

@@ -1,15 +1,45 @@
-#include "analyzer/attribution/stall_walk.h"
+#include "analyzer/attribution/blame_walk.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "analyzer/base/thread.h"
+
 namespace stallscope::attribution {
 namespace {
 
+constexpr size_t kMostNested = 8;  // batches of batches of batches
+
+// Says quickly of most items that they are not in the set: 64 bits an entry, two looked at.
+class MaybeSet {
+ public:
+  explicit MaybeSet(size_t entries) {
+    size_t words = 64;
+    while (words < entries) words *= 2;
+    bits_.resize(words);
+  }
+  void Add(uint64_t item) {
+    const auto [word, mask] = Place(item);
+    bits_[word] |= mask;
+  }
+  bool MayHave(uint64_t item) const {
+    const auto [word, mask] = Place(item);
+    return (bits_[word] & mask) == mask;
+  }
+
+ private:
+  std::pair<size_t, uint64_t> Place(uint64_t item) const {
+    const uint64_t mixed = item * 0x9e3779b97f4a7c15u;
+    return {static_cast<size_t>(mixed >> 20) & (bits_.size() - 1),
+            uint64_t{1} << (mixed >> 58) | uint64_t{1} << (mixed >> 52 & 63)};
+  }
+  std::vector<uint64_t> bits_;
+};
+
 // A chain of threads that wait for each other is as long as the pipeline at most; a longer one goes
 // in circles.
-constexpr int kMostLinks = 24;
+constexpr int kLongestChain = 24;
 
 Cause LargestOf(const Split& split) {
   const std::array<std::pair<int64_t, Cause>, 4> parts = {
@@ -27,6 +57,60 @@ bool IsWork(const TrackView& view, size_t span) {
 }
 
 }  // namespace
+
+ItemPaths::ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
+                     const std::vector<size_t>& step_rows, unsigned threads) {
+  for (const trace::Batch& batch : run.rows.batches) {
+    if (batch.batch.known() && batch.last_arrival.known()) {
+      last_arrival_.emplace(batch.batch.value, batch.last_arrival);
+    }
+  }
+  for (const size_t row : step_rows) {
+    for (const ItemId item : Chain(run.rows.steps[row].batch)) work_[item.value];
+  }
+  MaybeSet needed(work_.size());
+  for (const auto& [item, nodes] : work_) needed.Add(item);
+
+  std::vector<std::vector<Node>> found(views.size());
+  ForEachParallel(views.size(), threads, [&](size_t t) {
+    const trace::SpanColumns& spans = views[t].track().spans;
+    for (size_t i = 0; i < spans.size(); ++i) {
+      const uint64_t item = spans.item[i];
+      if (!needed.MayHave(item) || work_.count(item) == 0) continue;
+      if (views[t].ClassOf(i).kind != trace::SpanKind::kWork) continue;
+      found[t].push_back({TrackId{static_cast<uint32_t>(t)}, i, views[t].At(i)});
+    }
+  });
+  for (size_t t = 0; t < views.size(); ++t) {
+    for (const Node& node : found[t]) {
+      work_[views[t].track().spans.item[node.span]].push_back(node);
+    }
+  }
+}
+
+std::vector<ItemId> ItemPaths::Chain(ItemId batch) const {
+  std::vector<ItemId> chain;
+  for (ItemId item = batch; item.known() && chain.size() < kMostNested;) {
+    chain.push_back(item);
+    const auto last = last_arrival_.find(item.value);
+    item = last == last_arrival_.end() ? ItemId::None() : last->second;
+  }
+  return chain;
+}
+
+std::vector<ItemPaths::Node> ItemPaths::Of(ItemId batch) const {
+  std::vector<Node> path;
+  for (const ItemId item : Chain(batch)) {
+    const auto nodes = work_.find(item.value);
+    if (nodes != work_.end()) path.insert(path.end(), nodes->second.begin(), nodes->second.end());
+  }
+  // By end: from the end backwards the next piece is then always the one that lasts longest, and
+  // between two of them nobody worked on it. By start, what is nested would hide what is around it.
+  std::stable_sort(path.begin(), path.end(), [](const Node& a, const Node& b) {
+    return std::pair(a.at.end_ns, a.at.start_ns) < std::pair(b.at.end_ns, b.at.start_ns);
+  });
+  return path;
+}
 
 void Shares::Add(StageId stage, Cause cause, int64_t ns) {
   if (ns == 0) return;
@@ -86,7 +170,7 @@ void Shares::Link(TrackId track, StageId stage, Cause cause, Interval part, int 
   links_->push_back({track, stage, cause, part.start_ns, part.end_ns, depth});
 }
 
-StallWalk::StallWalk(const model::Run& run, const std::vector<TrackView>& views,
+BlameWalk::BlameWalk(const model::Run& run, const std::vector<TrackView>& views,
                      const WorkSplit& split)
     : run_(run), views_(views), split_(split) {
   for (const model::Track& track : run.tracks) {
@@ -96,7 +180,7 @@ StallWalk::StallWalk(const model::Run& run, const std::vector<TrackView>& views,
   }
 }
 
-const std::vector<TrackId>& StallWalk::TracksOf(StageId stage, const TrackView& view) const {
+const std::vector<TrackId>& BlameWalk::TracksOf(StageId stage, const TrackView& view) const {
   static const std::vector<TrackId> kNone;
   const auto tracks = tracks_.find({stage, view.track().rank});
   return tracks == tracks_.end() || !stage.known() ? kNone : tracks->second;
@@ -104,7 +188,7 @@ const std::vector<TrackId>& StallWalk::TracksOf(StageId stage, const TrackView& 
 
 // Backwards along the path: the work on the element itself, and between two pieces of it whatever
 // kept the thread that took it next.
-void StallWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting,
+void BlameWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting,
                              Interval stall, Shares& shares) const {
   TrackId next = waiting;
   int64_t until = stall.end_ns;
@@ -132,7 +216,7 @@ void StallWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId w
   }
 }
 
-void StallWalk::Explain(TrackId track, Interval range, int depth, Shares& shares) const {
+void BlameWalk::Explain(TrackId track, Interval range, int depth, Shares& shares) const {
   if (range.ns() <= 0) return;
   const TrackView& view = views_[track.value];
   view.Walk(
@@ -140,7 +224,7 @@ void StallWalk::Explain(TrackId track, Interval range, int depth, Shares& shares
       [&](size_t span, Interval part) {
         if (IsWork(view, span)) {
           ExplainWork(view, span, part, depth, shares);
-        } else if (depth >= kMostLinks) {
+        } else if (depth >= kLongestChain) {
           Give(view, view.StageOf(span), Cause::kUnknown, part, depth, shares);
         } else {
           ExplainWait(view, span, part, depth, shares);
@@ -149,13 +233,13 @@ void StallWalk::Explain(TrackId track, Interval range, int depth, Shares& shares
       [&](size_t after, Interval part) { ExplainGap(view, after, part, depth, shares); });
 }
 
-void StallWalk::Give(const TrackView& view, StageId stage, Cause cause, Interval part, int depth,
+void BlameWalk::Give(const TrackView& view, StageId stage, Cause cause, Interval part, int depth,
                      Shares& shares) {
   shares.Add(stage, cause, part.ns());
   shares.Link(view.track().info.id, stage, cause, part, depth);
 }
 
-void StallWalk::ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
+void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
                             Shares& shares) const {
   const StageId stage = view.ClassOf(span).stage;
   const Split split = split_.Of(view, span, part.ns());
@@ -167,7 +251,7 @@ void StallWalk::ExplainWork(const TrackView& view, size_t span, Interval part, i
   shares.Link(view.track().info.id, stage, LargestOf(split), part, depth);
 }
 
-void StallWalk::ExplainWait(const TrackView& view, size_t span, Interval part, int depth,
+void BlameWalk::ExplainWait(const TrackView& view, size_t span, Interval part, int depth,
                             Shares& shares) const {
   const trace::SpanClass& wait = view.ClassOf(span);
   const StageId stage = view.StageOf(span);
@@ -192,7 +276,7 @@ void StallWalk::ExplainWait(const TrackView& view, size_t span, Interval part, i
   Give(view, stage, Cause::kUnknown, part, depth, shares);
 }
 
-void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, int depth,
+void BlameWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, int depth,
                              Shares& shares) const {
   const QueueId queue = view.ClassOf(span).queue;
   const StageId producer = queue.known() ? run_.queues[queue.value].producer : StageId::None();
@@ -210,7 +294,7 @@ void StallWalk::ExplainEmpty(const TrackView& view, size_t span, Interval part, 
 }
 
 // What everybody behind it waits for: the element whose turn it is, in a worker of `stage`.
-void StallWalk::ExplainHead(StageId stage, TrackId head, Interval part, int depth,
+void BlameWalk::ExplainHead(StageId stage, TrackId head, Interval part, int depth,
                             Shares& shares) const {
   if (part.ns() <= 0) return;
   Intervals rest = {part};
@@ -221,7 +305,7 @@ void StallWalk::ExplainHead(StageId stage, TrackId head, Interval part, int dept
   for (const Interval& piece : rest) Explain(head, piece, depth, shares);
 }
 
-Intervals StallWalk::HeldByOrder(StageId stage, const TrackView& head, Interval part) const {
+Intervals BlameWalk::HeldByOrder(StageId stage, const TrackView& head, Interval part) const {
   const std::vector<TrackId>& workers = TracksOf(stage, head);
   if (!stage.known() || !run_.stages[stage.value].ordered || workers.size() < 2) return {};
   // +1 where a worker begins to wait for room, -1 where it ends.
@@ -255,7 +339,7 @@ Intervals StallWalk::HeldByOrder(StageId stage, const TrackView& head, Interval 
 }
 
 // Another worker of the same stage has its turn: what that one does then is what is waited for.
-void StallWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
+void BlameWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
                             Shares& shares) const {
   const StageId stage = view.track().info.stage;
   Intervals open = {part};
@@ -288,7 +372,7 @@ void StallWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, 
 
 // Without knowing who brought it: equal shares over the workers at work, at each instant; where
 // none works, what all of them wait for.
-void StallWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
+void BlameWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
                                Shares& shares) const {
   std::vector<int64_t> bounds = {part.start_ns, part.end_ns};
   std::vector<Intervals> at_work(workers.size());
@@ -331,7 +415,7 @@ void StallWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval par
 
 // Nothing is recorded: handing on what the span before it made, unless events were lost then or a
 // profiler left them out.
-void StallWalk::ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
+void BlameWalk::ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
                            Shares& shares) const {
   StageId stage = view.track().info.stage;
   // A profiler shows a stage's thread while it asks the stages before it, and not always what it
