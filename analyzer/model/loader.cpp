@@ -1,14 +1,188 @@
 #include "analyzer/model/loader.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analyzer/base/file.h"
+#include "analyzer/base/result.h"
 #include "analyzer/model/assembler.h"
-#include "analyzer/model/loading.h"
+#include "analyzer/model/content.h"
+#include "analyzer/trace/limits.h"
+#include "analyzer/trace/reader.h"
 
 namespace stallscope::model {
 namespace {
+
+// More damaged places than these are summed up.
+constexpr size_t kPlacesInWords = 3;
+
+std::string Count(uint64_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+// "12 steps before it were read"
+std::string WhatWasRead(const Run& run) {
+  const uint64_t steps = run.rows.steps.size();
+  const uint64_t spans = CountSpans(run);
+  const uint64_t count = steps != 0 ? steps : spans;
+  return Count(count, steps != 0 ? "step" : "span") + " before it " +
+         (count == 1 ? "was read" : "were read");
+}
+
+void WarnOfDamage(const Run& run, std::vector<std::string>& warnings) {
+  const DataQuality& quality = run.quality;
+  size_t told = 0;
+  uint64_t bytes_told = 0;
+  for (const trace::DamagedRange& range : quality.damaged_ranges) {
+    const std::string where = run.path + ", offset " + std::to_string(range.offset) + ": ";
+    if (quality.cut_at == range.offset) {
+      warnings.push_back(where + "the file ends inside a frame; " + WhatWasRead(run));
+    } else if (told < kPlacesInWords) {
+      warnings.push_back(where + Count(range.length, "byte") + " could not be read (" +
+                         range.reason + ")");
+      ++told;
+    } else {
+      continue;
+    }
+    bytes_told += range.length;
+  }
+  if (bytes_told < quality.damaged_bytes) {
+    warnings.push_back(run.path + ": " + Count(quality.damaged_bytes - bytes_told, "byte") +
+                       " more could not be read in other places");
+  }
+  if (quality.missing_frames != 0) {
+    warnings.push_back(run.path + ": " + Count(quality.missing_frames, "frame") +
+                       (quality.missing_frames == 1 ? " is missing" : " are missing"));
+  }
+}
+
+void AddWarnings(const std::vector<std::string>& limit_warnings, Run& run) {
+  const DataQuality& quality = run.quality;
+  std::vector<std::string> warnings;
+  WarnOfDamage(run, warnings);
+  if (!quality.sealed) {
+    warnings.push_back(run.path +
+                       ": there is no seal: the recording did not end cleanly or still goes on");
+  }
+  if (quality.dropped != 0) {
+    std::string line = run.path + ": " + std::to_string(quality.dropped);
+    if (quality.emitted) line += " of " + std::to_string(*quality.emitted);
+    warnings.push_back(line + " events were dropped while recording");
+  }
+  if (quality.emitted && *quality.emitted - *quality.stored != quality.dropped) {
+    warnings.push_back(run.path + ": the seal's counts do not add up");
+  }
+  if (!quality.write_error.empty()) {
+    warnings.push_back(run.path +
+                       (run.imported() ? ": not all of the run is in this file: "
+                                       : ": the recorder could not write all: ") +
+                       quality.write_error);
+  }
+  for (const std::string& warning : limit_warnings) warnings.push_back(run.path + ": " + warning);
+  for (const std::string& warning : run.info.warnings)
+    warnings.push_back(run.path + ": " + warning);
+  run.quality.warnings = std::move(warnings);
+}
+
+Error NothingReadable(const std::string& path, const DataQuality& quality) {
+  uint64_t offset = 0;
+  if (!quality.damaged_ranges.empty()) offset = quality.damaged_ranges.front().offset;
+  return Error{ErrorKind::kInput,
+               quality.cut_at ? "the file ends inside its first frame; nothing could be read"
+                              : "no part of the trace could be read",
+               path + ", offset " + std::to_string(quality.cut_at.value_or(offset)),
+               "record the run again"};
+}
+
+constexpr size_t kSniffBytes = 4096;
+
+bool HoldsChunk(const trace::TraceReader::Frame& frame) {
+  return frame.header.type == trace::FrameType::kChunk ||
+         frame.header.type == trace::FrameType::kSeal;
+}
+
+Status DescribeDamage(const trace::TraceReader& reader, const std::string& path,
+                      DataQuality& quality) {
+  const trace::Damage& damage = reader.damage();
+  quality.frames = reader.frames();
+  quality.damaged_bytes = damage.bytes;
+  quality.damaged_ranges = damage.ranges;
+  quality.missing_frames = damage.missing_frames;
+  quality.cut_at = damage.cut_at;
+  if (!damage.cut_at) return {};
+  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t size, file.Size());
+  // The file may have grown since: no more than one frame can have been cut.
+  const uint64_t longest = trace::kFrameHeaderSize + trace::kMaxPayload;
+  const uint64_t cut = std::min(size > *damage.cut_at ? size - *damage.cut_at : 0, longest);
+  quality.damaged_bytes += cut;
+  quality.damaged_ranges.push_back({*damage.cut_at, cut, "the file ends inside a frame"});
+  return {};
+}
+
+// An error that says what it is instead, where the file is no trace.
+Result<trace::TraceReader> OpenTrace(const std::string& path) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  std::string start(kSniffBytes, '\0');
+  STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, start.data(), start.size()));
+  start.resize(got);
+  if (!trace::TraceReader::LooksLikeTrace(start)) return NotATrace(path, LooksLike(start));
+  return trace::TraceReader::Open(path);
+}
+
+// After each frame; an error ends the reading.
+using AfterFrame = std::function<Status(const trace::TraceReader& reader)>;
+
+// What the chunks that follow will bring.
+Result<Expected> CountAll(trace::TraceReader& reader, const AfterFrame& after) {
+  Expected expected;
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto frame, reader.NextFrame());
+    if (!frame) return expected;
+    if (HoldsChunk(*frame)) expected.Add(trace::CountChunk(frame->payload));
+    STALLSCOPE_RETURN_IF_ERROR(after(reader));
+  }
+}
+
+// Gives them to the assembler. How many could be read.
+Result<uint64_t> DecodeAll(trace::TraceReader& reader, Assembler& assembler,
+                           const AfterFrame& after) {
+  uint64_t chunks = 0;
+  for (;;) {
+    STALLSCOPE_ASSIGN_OR_RETURN(const auto frame, reader.NextFrame());
+    if (!frame) return chunks;
+    STALLSCOPE_RETURN_IF_ERROR(after(reader));
+    if (!HoldsChunk(*frame)) continue;
+    Result<trace::Chunk> chunk = trace::DecodeChunk(frame->payload);
+    if (!chunk.ok()) {
+      reader.MarkDamaged(*frame, chunk.error().what);
+      continue;
+    }
+    ++chunks;
+    if (!assembler.Add(std::move(chunk).value())) {
+      reader.MarkDamaged(*frame, "spans whose columns do not fit their count");
+    }
+  }
+}
+
+// What the file is and what of it was lost, into the run that `chunks` chunks of it have made. An
+// error where nothing of it can be used.
+Result<Run> Described(Run run, const trace::TraceReader& reader, const std::string& path,
+                      uint64_t chunks, const std::vector<std::string>& limit_warnings) {
+  run.path = path;
+  run.format = "sst";
+  run.format_version =
+      std::to_string(reader.header().major) + "." + std::to_string(reader.header().minor);
+  STALLSCOPE_RETURN_IF_ERROR(DescribeDamage(reader, path, run.quality));
+  if (chunks == 0 && run.quality.damaged_bytes != 0) return NothingReadable(path, run.quality);
+  AddWarnings(limit_warnings, run);
+  return run;
+}
 
 constexpr uint64_t kTellEveryBytes = uint64_t{1} << 20;
 constexpr double kCounting = 0.2;  // its part of the whole: nothing is decoded
@@ -46,6 +220,32 @@ Result<uint64_t> SizeOf(const std::string& path) {
   return file.Size();
 }
 
+// What lies just before the place that was read up to. A frame's end is never written again, so
+// other bytes there are another recording's.
+constexpr uint64_t kTailBytes = 64;
+
+Result<std::string> TailBefore(const std::string& path, uint64_t offset) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  std::string tail(std::min(offset, kTailBytes), '\0');
+  STALLSCOPE_ASSIGN_OR_RETURN(const size_t got,
+                              file.ReadAt(offset - tail.size(), tail.data(), tail.size()));
+  tail.resize(got);
+  return tail;
+}
+
+// Which file a path leads to; a rename puts another one there, which the reader would not see.
+struct Place {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const Place&) const = default;
+};
+
+Place PlaceOf(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 }  // namespace
 
 Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
@@ -64,6 +264,48 @@ Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
   STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t chunks, DecodeAll(reader, assembler, after));
   const std::vector<std::string> limit_warnings = assembler.LimitWarnings();
   return Described(assembler.Finish(), reader, path, chunks, limit_warnings);
+}
+
+struct GrowingTrace::Reading {
+  Reading(trace::TraceReader opened, Place at) : reader(std::move(opened)), place(at) {}
+
+  trace::TraceReader reader;
+  const Place place;
+  Assembler assembler;
+  uint64_t chunks = 0;
+  std::string tail;
+};
+
+GrowingTrace::GrowingTrace(std::string path) : path_(std::move(path)) {}
+
+GrowingTrace::~GrowingTrace() = default;
+
+Result<bool> GrowingTrace::GoesOn() const {
+  if (reading_ == nullptr || !(PlaceOf(path_) == reading_->place)) return false;
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string tail, TailBefore(path_, reading_->reader.offset()));
+  return tail == reading_->tail;
+}
+
+Status GrowingTrace::NoteEnd() {
+  STALLSCOPE_ASSIGN_OR_RETURN(reading_->tail, TailBefore(path_, reading_->reader.offset()));
+  return {};
+}
+
+Result<Run> GrowingTrace::Read() {
+  STALLSCOPE_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
+  if (!goes_on) {
+    const Place place = PlaceOf(path_);
+    STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(path_));
+    reading_ = std::make_unique<Reading>(std::move(reader), place);
+  }
+  Reading& reading = *reading_;
+  STALLSCOPE_ASSIGN_OR_RETURN(fresh_chunks_,
+                              DecodeAll(reading.reader, reading.assembler,
+                                        [](const trace::TraceReader&) { return Status(); }));
+  reading.chunks += fresh_chunks_;
+  STALLSCOPE_RETURN_IF_ERROR(NoteEnd());
+  return Described(reading.assembler.Snapshot(), reading.reader, path_, reading.chunks,
+                   reading.assembler.LimitWarnings());
 }
 
 }  // namespace stallscope::model

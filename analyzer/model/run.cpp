@@ -83,6 +83,13 @@ TimeRange WindowOf(const Run& run) {
   return window;
 }
 
+bool IsLimited(const Run& run, std::string_view figure) {
+  const std::vector<std::string>& limits = run.info.limits;
+  return std::any_of(limits.begin(), limits.end(), [&](std::string_view limit) {
+    return limit.substr(0, limit.find(':')) == figure;
+  });
+}
+
 bool IsBatchWait(const trace::SpanClass& what) {
   return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kEmpty &&
          what.activity == trace::SpanActivity::kLoader;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/model/growing_trace.h"
+#include "analyzer/model/loader.h"
 #include "gui/session/desk.h"
 #include "gui/session/follower.h"
 #include "gui/session/intents.h"

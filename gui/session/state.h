@@ -117,7 +117,7 @@ struct SpanListing {
 // What explains the selected stall, or follows the selected element.
 struct Explanation {
   std::optional<uint64_t> step_row;
-  std::vector<attribution::ChainLink> chain;  // by start; see stall_detail.h
+  std::vector<attribution::ChainLink> chain;  // by start; see attribution.h
   std::optional<ItemPath> path;
 };
 

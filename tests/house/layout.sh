@@ -24,7 +24,7 @@ done < <(files | cut -d/ -f1 | sort -u)
 # of the same name.
 while IFS= read -r folder; do
   [[ -f $folder/CMakeLists.txt ]] && continue
-  # Parts of a room may lie one folder below it (rules/, advice/).
+  # Parts of a room may lie one folder below it (rules/).
   [[ -f $(dirname "$folder")/CMakeLists.txt ]] || complain "$folder: no CMakeLists.txt builds it"
 done < <(files -- '*.cpp' | xargs -n 1 dirname | sort -u)
 

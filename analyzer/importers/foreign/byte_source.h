@@ -18,7 +18,7 @@
 #include "analyzer/base/column.h"
 #include "analyzer/base/result.h"
 #include "analyzer/importers/foreign/allowance.h"
-#include "analyzer/model/data_quality.h"
+#include "analyzer/model/run.h"
 
 namespace stallscope::importers {
 

@@ -12,7 +12,7 @@
 #include "analyzer/attribution/partition.h"
 #include "analyzer/export/kineto_partition.h"
 #include "analyzer/importers/open_run.h"
-#include "analyzer/model/rank_clocks.h"
+#include "analyzer/model/ranks.h"
 #include "tests/analyzer/importers/facts.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"

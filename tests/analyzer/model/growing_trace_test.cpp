@@ -1,4 +1,4 @@
-#include "analyzer/model/growing_trace.h"
+#include "analyzer/model/loader.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
-#include "analyzer/model/loader.h"
 #include "tests/support/memory_file.h"
 #include "tests/support/paths.h"
 #include "tests/support/trace_builder.h"

@@ -1,4 +1,4 @@
-#include "analyzer/model/rank_clocks.h"
+#include "analyzer/model/ranks.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/model/ranks.h"
 #include "analyzer/trace/limits.h"
 
 using namespace stallscope;
