@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "analyzer/base/splitmix.h"
-#include "analyzer/importers/chrome/import.h"
+#include "analyzer/importers/chrome/chrome.h"
 #include "analyzer/importers/foreign/byte_source.h"
 
 namespace {

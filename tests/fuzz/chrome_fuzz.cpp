@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/attribution/attribution.h"
-#include "analyzer/importers/chrome/import.h"
+#include "analyzer/importers/chrome/chrome.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/foreign_source.h"
 

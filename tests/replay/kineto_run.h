@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/importers/chrome/import.h"
+#include "analyzer/importers/chrome/chrome.h"
 #include "tests/support/memory_file.h"
 
 namespace stallscope::test {

@@ -1,9 +1,5 @@
-// A file of trace events from front to back: the members of its head, and its events one by one.
-// One thread at a time.
-//
-// Both forms are read: an object with "traceEvents", whose other members may stand before or behind
-// them, and a bare array, whose closing bracket may be missing. What is broken costs the event that
-// it stands in, and is counted; the reader goes on at the next one.
+// A long text in pieces that can be looked at one by one: each begins where the caller was done,
+// and ends outside of any string. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DOCUMENT_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DOCUMENT_H_
 
@@ -11,12 +7,102 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/column.h"
 #include "analyzer/base/result.h"
-#include "analyzer/importers/chrome/event.h"
-#include "analyzer/importers/chrome/structure.h"
-#include "analyzer/importers/chrome/windows.h"
+#include "analyzer/importers/chrome/json.h"
+#include "analyzer/importers/foreign/byte_source.h"
 
 namespace stallscope::importers::chrome {
+
+class Windows {
+ public:
+  // A window and the index of its structure fit into a core's cache. A small file's is smaller.
+  static constexpr size_t kWindowBytes = size_t{256} << 10;
+  // One event or value of the header that is longer than this is an error.
+  static constexpr size_t kMostBytes = size_t{16} << 20;
+
+  explicit Windows(ByteSource& source)
+      : source_(source), window_bytes_(source.BytesAtOnce(kWindowBytes)) {}
+
+  // Reads on behind what Consume() has left. The window grows where nothing was consumed. An error
+  // is the source's, or a value that is longer than kMostBytes.
+  Status Fill();
+  // The text that is here, cut where no string can be open: behind "}," or "]," with a key or an
+  // object's first key following, since a quote inside a string would be escaped. Empty where no
+  // such place is here yet. At the end of the file all of it.
+  std::string_view Whole() const;
+  // The same without the cut: it may end inside a string.
+  std::string_view All() const { return {buffer_.data() + begin_, end_ - begin_}; }
+  void Consume(size_t bytes) { begin_ += bytes; }
+
+  // Of the next byte, in the unpacked file.
+  uint64_t offset() const { return base_ + begin_; }
+  bool at_end() const { return at_end_; }
+
+ private:
+  ByteSource& source_;
+  const size_t window_bytes_;
+  Column<char> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  size_t wanted_ = window_bytes_;
+  uint64_t base_ = 0;  // of the buffer's first byte
+  bool at_end_ = false;
+};
+
+// Where the next event may begin behind `from`: at a brace that follows "}," and has a key. npos
+// where there is none.
+size_t NextEvent(std::string_view text, size_t from);
+
+// One trace event, as it stands in the text: views that are good until the window moves on.
+
+struct Event {
+  std::string_view phase;
+  std::string_view category;
+  std::string_view name;
+  std::string_view process;  // numbers and texts alike
+  std::string_view thread;
+  std::string_view time;  // of these nothing where the event has none
+  std::string_view duration;
+  std::string_view id;
+  const IndexedText* text = nullptr;
+  size_t arguments = 0;  // the place of args' brace; 0 where it has none
+};
+
+enum class Parsed : uint8_t {
+  kWhole,
+  kCut,    // the text ends inside it
+  kBroken  // it is no event: no object, or not well-formed
+};
+
+// Reads the event that begins at place i, and leaves i behind it where it is whole.
+Parsed ParseEvent(const IndexedText& text, size_t& i, Event& event);
+
+// Calls visit(key, place of the value) for each member of the object at place i, as far as it is
+// well-formed. Keys are as they stand in the text.
+template <class Visit>
+void ForEachMember(const IndexedText& text, size_t i, Visit&& visit) {
+  if (text.At(i) != '{') return;
+  for (++i; text.At(i) == '"' && text.At(i + 1) == ':';) {
+    const size_t value = i + 2;
+    const size_t next = text.Skip(value);
+    if (next == IndexedText::kCut || next == IndexedText::kBroken) return;
+    visit(text.ScalarAt(i).text, value);
+    if (text.At(next) != ',') return;
+    i = next + 1;
+  }
+}
+template <class Visit>
+void ForEachArgument(const Event& event, Visit&& visit) {
+  if (event.arguments != 0) ForEachMember(*event.text, event.arguments, visit);
+}
+
+// A file of trace events from front to back: the members of its head, and its events one by one.
+// One thread at a time.
+//
+// Both forms are read: an object with "traceEvents", whose other members may stand before or behind
+// them, and a bare array, whose closing bracket may be missing. What is broken costs the event that
+// it stands in, and is counted; the reader goes on at the next one.
 
 // Who takes what is in a document. Views are good for the call only.
 class DocumentVisitor {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/importers/foreign/allowance.h"
+#include "analyzer/importers/foreign/byte_source.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::importers::chrome {

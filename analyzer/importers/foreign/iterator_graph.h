@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/importers/foreign/host_event.h"
+#include "analyzer/importers/foreign/host_events.h"
 
 namespace stallscope::importers {
 

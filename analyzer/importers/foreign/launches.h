@@ -1,33 +1,44 @@
-// When the host launched what a device knows by a correlation number. One thread at a time.
+// Ties device work to the host calls that launched it, by the correlation id that both carry. One
+// thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_LAUNCHES_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_LAUNCHES_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
+
+#include "analyzer/base/column.h"
+#include "analyzer/trace/events.h"
 
 namespace stallscope::importers {
 
 class Launches {
  public:
-  static constexpr uint64_t kLaunchBytes = 16;
+  // The most that a call takes, including its share of the table by id.
+  static constexpr uint64_t kCallBytes = 48;
 
-  void Add(uint64_t correlation, int64_t start_ns) { starts_.emplace_back(correlation, start_ns); }
-  // Call it once, behind the last Add.
-  void Sort() {
-    if (!std::is_sorted(starts_.begin(), starts_.end())) std::sort(starts_.begin(), starts_.end());
-  }
-  // 0: not known. Of a launch that two layers of the run-time tell of, the first one counts.
-  int64_t StartOf(uint64_t correlation) const {
-    const auto at = std::lower_bound(starts_.begin(), starts_.end(), correlation,
-                                     [](const auto& a, uint64_t b) { return a.first < b; });
-    return at == starts_.end() || at->first != correlation ? 0 : at->second;
-  }
+  void Add(uint64_t correlation, int64_t start_ns) { calls_.push_back({correlation, start_ns}); }
+  // Call once, after the last Add.
+  void Close();
+  // When the call began; 0 if unknown. If several layers of the runtime report the same launch, the
+  // earliest counts.
+  int64_t StartOf(uint64_t correlation) const;
 
  private:
-  std::vector<std::pair<uint64_t, int64_t>> starts_;
+  struct Call {
+    uint64_t correlation;
+    int64_t start_ns;
+  };
+  Column<Call> calls_;
+  // Ids are handed out consecutively, so a table by id is usually full: index + 1 in calls_. Empty
+  // if they are too scattered for that; calls_ is sorted then.
+  std::vector<uint32_t> by_id_;
+  uint64_t first_id_ = 0;
 };
+
+// Captured graphs where a format does not number them: kernels of one stream that share a
+// correlation id get it as their graph's number, since only a graph launches several kernels. Does
+// nothing if any kernel has a graph number already: that file has its own.
+void MarkGraphLaunches(std::vector<trace::Kernel>& kernels);
 
 }  // namespace stallscope::importers
 

@@ -1,4 +1,4 @@
-// Puts a model::Run together from a foreign file's events, in whatever order they come, and keeps
+// Puts together a model::Run from a foreign file's events, in whatever order they come, and keeps
 // the promises of run.h.
 //
 // What goes where:
@@ -10,7 +10,7 @@
 //  - A stream's kernels and copies go into their tables; whatever else kept the device busy
 //  (memset)
 //    is a work span of activity kMemset on the stream's track.
-// Spans of a track may be added in any order; of two with the same extent the one added later lies
+// A track's spans may be added in any order; of two with the same extent the one added later is
 // inside. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
@@ -25,12 +25,25 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/importers/foreign/allowance.h"
-#include "analyzer/importers/foreign/step_marks.h"
+#include "analyzer/importers/foreign/byte_source.h"
+#include "analyzer/importers/foreign/steps.h"
 #include "analyzer/model/interner.h"
 #include "analyzer/model/run.h"
+#include "analyzer/trace/span_codec.h"
 
 namespace stallscope::importers {
+
+// Sorts a track's spans as run.h promises: by their ends; of two with the same end the enclosing
+// one comes later, and of two with the same extent the one added first. Profilers write most spans
+// by their starts, the enclosing one first: such runs are only scanned, and only what is really out
+// of order is sorted.
+void OrderSpans(trace::SpanColumns& spans);
+
+// Something that happened again and again; see RunBuilder::AddTotals.
+struct Occurrence {
+  int64_t start_ns = 0;
+  int64_t ns = 0;
+};
 
 class RunBuilder {
  public:
@@ -60,19 +73,20 @@ class RunBuilder {
   void SetCapacity(QueueId queue, uint64_t elements) {
     if (queue.known()) run_.queues[queue.value].info.capacity = elements;
   }
-  TrackId Track(trace::TrackInfo track);
-  // What is found out about a track later; its id stays.
-  trace::TrackInfo& InfoOf(TrackId track) { return run_.tracks[track.value].info; }
-  // Takes a track's spans away again, to add them as something else; in the order of their adding.
-  trace::SpanColumns TakeSpans(TrackId track) {
-    return std::exchange(run_.tracks[track.value].spans, {});
-  }
+  TrackId ThreadTrack(std::string name, uint64_t thread, StageId stage = StageId::None());
+  TrackId DetailTrack(std::string name, uint64_t thread = 0);
+  TrackId StreamTrack(std::string name, uint32_t device, uint64_t stream = 0);
+  // Once a track's name is known.
+  void Rename(TrackId track, const std::string& name) { run_.tracks[track.value].info.name = name; }
   CounterId Counter(std::string_view name, std::string_view unit = "");
 
   // The number of a span class for AddSpan. Where there are too many, one without a name, counted
   // and said.
   uint16_t Class(const trace::SpanClass& span_class);
   uint16_t Detail(trace::SpanActivity activity, trace::StringId name);
+  uint16_t Work(StageId stage);
+  // For an element of `queue`, or, without one, for `cause`.
+  uint16_t Wait(trace::WaitCause cause, QueueId queue = QueueId::None());
   // A span that ends before it begins gets the duration 0, times past limits.h are brought to them;
   // both are counted and said.
   void AddSpan(TrackId track, uint16_t span_class, int64_t start_ns, int64_t end_ns,
@@ -96,6 +110,10 @@ class RunBuilder {
   // The trainer's thread waited for a batch of `stage` from here to there. `itself`: it did the
   // stage's work meanwhile, so that the wait is explained by that.
   void AddBatchWait(TrackId trainer, StageId stage, int64_t start_ns, int64_t end_ns, bool itself);
+
+  // Makes the counters `name` and "`name` time", which a rule can ask: how many there were until
+  // then, and how long they took together. None if nothing happened.
+  void AddTotals(const std::string& name, std::vector<Occurrence> all);
 
   // Their tracks must be known. Times are repaired as a span's are; enqueued 0 is not known.
   void Add(trace::Kernel kernel);
@@ -143,6 +161,7 @@ class RunBuilder {
   // A span's columns, and the keys and the copy that it is sorted with.
   static constexpr uint64_t kSpanBytes = 48;
 
+  TrackId Track(trace::TrackInfo track);
   void Repair(int64_t& start_ns, int64_t& end_ns);
   std::string Cut(std::string_view name);
 

@@ -16,11 +16,6 @@ namespace {
 // between the thread fetches the next operation from the pool's queue.
 constexpr int64_t kSamePieceNs = 50'000;
 
-std::string_view LastOf(std::string_view path) {
-  const size_t colons = path.rfind("::");
-  return colons == std::string_view::npos ? path : path.substr(colons + 2);
-}
-
 size_t Depth(std::string_view path) {
   size_t depth = 0;
   for (size_t at = path.find("::"); at != std::string_view::npos; at = path.find("::", at + 2)) {
@@ -59,7 +54,7 @@ class Pipeline {
     std::map<std::string, size_t> names;
     for (const size_t i : order) {
       const IteratorNode& node = nodes[i];
-      std::string name(LastOf(node.path));
+      std::string name = IteratorKind(node.path);
       const size_t number = ++names[name];
       if (number > 1) name += " " + std::to_string(number);
       const auto threads = static_cast<uint32_t>(std::max<size_t>(1, node.threads));
@@ -83,24 +78,8 @@ class Pipeline {
     const bool asks = std::any_of(thread.events.begin(), thread.events.end(),
                                   [](const auto& e) { return e.role == HostRole::kGetNext; });
     if (t != trainer_ && !node && !asks) return;
-    trace::TrackInfo info;
-    info.name = thread.name;
-    info.thread = thread.number;
-    info.stage = t == trainer_ ? trainer_stage_ : node ? stages_[*node] : StageId::None();
-    thread.track = builder_.Track(info);
-  }
-
-  uint16_t Work(StageId stage) {
-    trace::SpanClass what;
-    what.stage = stage;
-    return builder_.Class(what);
-  }
-  uint16_t WaitFor(StageId stage) {
-    trace::SpanClass what;
-    what.kind = trace::SpanKind::kWait;
-    what.cause = trace::WaitCause::kEmpty;
-    what.queue = builder_.QueueOf(stage);
-    return builder_.Class(what);
+    const StageId stage = t == trainer_ ? trainer_stage_ : node ? stages_[*node] : StageId::None();
+    thread.track = builder_.ThreadTrack(thread.name, thread.number, stage);
   }
 
   void AddSpans(size_t t) {
@@ -120,13 +99,16 @@ class Pipeline {
           if (told == i) break;
           const size_t node = graph_.NodeOf(event);
           const bool waits = graph_.nodes()[node].own_threads;
-          builder_.AddSpan(thread.track, waits ? WaitFor(stages_[node]) : Work(stages_[node]),
-                           event.start_ns, event.end_ns);
+          const uint16_t what =
+              waits ? builder_.Wait(trace::WaitCause::kEmpty, builder_.QueueOf(stages_[node]))
+                    : builder_.Work(stages_[node]);
+          builder_.AddSpan(thread.track, what, event.start_ns, event.end_ns);
           break;
         }
         case HostRole::kProduce:
           if (const std::optional<size_t> node = graph_.Producing(t, i)) {
-            builder_.AddSpan(thread.track, Work(stages_[*node]), event.start_ns, event.end_ns);
+            builder_.AddSpan(thread.track, builder_.Work(stages_[*node]), event.start_ns,
+                             event.end_ns);
           }
           break;
         case HostRole::kExecute:
@@ -180,7 +162,8 @@ class Pipeline {
     run_end_ns_ = event.end_ns;
   }
   void EndRun(const HostThread& thread) {
-    if (run_ != 0) builder_.AddSpan(thread.track, Work(run_stage_), run_start_ns_, run_end_ns_);
+    if (run_ != 0)
+      builder_.AddSpan(thread.track, builder_.Work(run_stage_), run_start_ns_, run_end_ns_);
     run_ = 0;
   }
 

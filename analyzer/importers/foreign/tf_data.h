@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "analyzer/importers/foreign/host_event.h"
+#include "analyzer/importers/foreign/host_events.h"
 #include "analyzer/importers/foreign/run_builder.h"
 
 namespace stallscope::importers {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -13,15 +15,17 @@
 #include "analyzer/importers/foreign/id_table.h"
 #include "analyzer/importers/foreign/launches.h"
 #include "analyzer/importers/foreign/run_builder.h"
-#include "analyzer/importers/nsys/copy_kinds.h"
 #include "analyzer/importers/nsys/database.h"
-#include "analyzer/importers/nsys/marked_ranges.h"
-#include "analyzer/importers/nsys/range_names.h"
+#include "analyzer/importers/nsys/ranges.h"
+#include "analyzer/trace/events.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::importers::nsys {
+
 namespace {
 
+using trace::CopyDirection;
+using trace::CopyMemory;
 using trace::SpanActivity;
 using trace::WaitCause;
 
@@ -46,21 +50,17 @@ uint64_t LaunchKey(int64_t global_id, int64_t correlation) {
          (static_cast<uint64_t>(correlation) & 0xffffffffu);
 }
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 // What a thread waited for in a call of the system's library; nothing where it worked.
 std::optional<WaitCause> WaitIn(std::string_view call) {
   for (const std::string_view io : {"read", "pread", "readv", "preadv", "fread", "recv"}) {
-    if (StartsWith(call, io)) return WaitCause::kIo;
+    if (call.starts_with(io)) return WaitCause::kIo;
   }
   for (const std::string_view lock : {"pthread_mutex_lock", "pthread_rwlock"}) {
-    if (StartsWith(call, lock)) return WaitCause::kLock;
+    if (call.starts_with(lock)) return WaitCause::kLock;
   }
   for (const std::string_view wait : {"pthread_cond", "sem_", "poll", "ppoll", "epoll_", "select",
                                       "nanosleep", "usleep", "sleep", "futex", "pthread_join"}) {
-    if (StartsWith(call, wait)) return WaitCause::kUnknown;
+    if (call.starts_with(wait)) return WaitCause::kUnknown;
   }
   return std::nullopt;
 }
@@ -73,6 +73,52 @@ std::string WithoutNumber(std::string_view text) {
 
 // A text may be 16 MiB long, and each of a million rows may refer to it.
 std::string_view Cut(std::string_view text) { return text.substr(0, trace::kMaxNameBytes); }
+
+// What the numbers on an Nsight copy mean. Nsight has enumerations of its own: memory kind 0 is
+// pageable, 1 pinned, 2 device, where CUPTI's activity records count 1 pageable, 2 pinned, 3
+// device. Later exports carry them as tables, which then count.
+class CopyKinds {
+ public:
+  explicit CopyKinds(Database& database)
+      : directions_{{1, CopyDirection::kHostToDevice},  {2, CopyDirection::kDeviceToHost},
+                    {3, CopyDirection::kHostToDevice},  {4, CopyDirection::kDeviceToHost},
+                    {11, CopyDirection::kHostToDevice}, {12, CopyDirection::kDeviceToHost}},
+        memories_{{0, CopyMemory::kPageable}, {1, CopyMemory::kPinned}} {
+    std::map<int64_t, CopyDirection> directions;
+    database.ForEach("ENUM_CUDA_MEMCPY_OPER", {"id", "name"}, [&](const Row& row) {
+      const std::string_view name = row.Text(1);
+      if (name.ends_with("HTOD") || name.ends_with("HTOA")) {
+        directions[row.Int(0)] = CopyDirection::kHostToDevice;
+      } else if (name.ends_with("DTOH") || name.ends_with("ATOH")) {
+        directions[row.Int(0)] = CopyDirection::kDeviceToHost;
+      }
+    });
+    if (!directions.empty()) directions_ = std::move(directions);
+    std::map<int64_t, CopyMemory> memories;
+    database.ForEach("ENUM_CUDA_MEM_KIND", {"id", "name"}, [&](const Row& row) {
+      const std::string_view name = row.Text(1);
+      if (name.ends_with("PAGEABLE")) memories[row.Int(0)] = CopyMemory::kPageable;
+      if (name.ends_with("PINNED")) memories[row.Int(0)] = CopyMemory::kPinned;
+    });
+    if (!memories.empty()) memories_ = std::move(memories);
+  }
+
+  CopyDirection DirectionOf(int64_t copy_kind) const {
+    const auto found = directions_.find(copy_kind);
+    return found == directions_.end() ? CopyDirection::kDeviceToDevice : found->second;
+  }
+  // The host's memory.
+  CopyMemory MemoryOf(CopyDirection direction, int64_t source, int64_t destination) const {
+    if (direction == CopyDirection::kDeviceToDevice) return CopyMemory::kUnknown;
+    const auto found =
+        memories_.find(direction == CopyDirection::kHostToDevice ? source : destination);
+    return found == memories_.end() ? CopyMemory::kUnknown : found->second;
+  }
+
+ private:
+  std::map<int64_t, CopyDirection> directions_;
+  std::map<int64_t, CopyMemory> memories_;
+};
 
 struct Text {
   std::string text;
@@ -95,7 +141,7 @@ class Importer {
     ReadCalls("CUDNN_EVENTS", SpanActivity::kOperator);
     ReadCalls("CUBLAS_EVENTS", SpanActivity::kOperator);
     ReadRanges();
-    launches_.Sort();
+    launches_.Close();
     ReadKernels();
     ReadCopies();
     ReadMemsets();
@@ -197,11 +243,7 @@ class Importer {
                                ? name->second
                                : "thread " + std::to_string(number);
       thread.marked.number = number;
-      trace::TrackInfo info;
-      info.name = thread.marked.name;
-      info.kind = trace::TrackKind::kDetail;
-      info.thread = number;
-      thread.detail = builder_.Track(info);
+      thread.detail = builder_.DetailTrack(thread.marked.name, number);
     }
     last_thread_ = &thread;
     last_thread_id_ = global_id;
@@ -225,7 +267,7 @@ class Importer {
                         Thread& thread = ThreadOf(global_id);
                         builder_.AddSpan(thread.detail, ClassOf(SpanActivity::kRuntime, row.Int(4)),
                                          start, EndOf(row, start));
-                        builder_.allowance().Charge(Launches::kLaunchBytes);
+                        builder_.allowance().Charge(Launches::kCallBytes);
                         launches_.Add(LaunchKey(global_id, row.Int(3)), start);
                         if (!thread.marked.launches) {
                           const std::string_view name = TextOf(row.Int(4));
@@ -296,44 +338,46 @@ class Importer {
         streams_.try_emplace({static_cast<uint64_t>(global_id) >> kThreadBits, device, stream});
     if (fresh) {
       builder_.allowance().ChargeText(0);
-      trace::TrackInfo info;
-      info.name = "stream " + std::to_string(stream);
-      info.kind = trace::TrackKind::kStream;
-      info.thread = static_cast<uint64_t>(stream);
-      info.device = static_cast<uint32_t>(device);
-      place->second = builder_.Track(info);
+      place->second =
+          builder_.StreamTrack("stream " + std::to_string(stream), static_cast<uint32_t>(device),
+                               static_cast<uint64_t>(stream));
     }
     return place->second;
   }
 
+  // The first columns of a table of device work, and what they make of a kernel or a copy.
+  static std::vector<std::string_view> DeviceColumns(
+      std::initializer_list<std::string_view> others) {
+    std::vector<std::string_view> columns = {"start",    "end",           "deviceId",
+                                             "streamId", "correlationId", "globalPid"};
+    columns.insert(columns.end(), others);
+    return columns;
+  }
+  template <class Work>
+  Work DeviceWorkOf(const Row& row) {
+    Work work;
+    work.start_ns = row.Int(0);
+    work.end_ns = EndOf(row, work.start_ns);
+    work.track = StreamOf(row.Int(5), row.Int(2), row.Int(3));
+    work.correlation = static_cast<uint64_t>(row.Int(4));
+    work.enqueued_ns = launches_.StartOf(LaunchKey(row.Int(5), row.Int(4)));
+    return work;
+  }
+
   void ReadKernels() {
-    database_.ForEach(kKernels,
-                      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
-                       "shortName", "demangledName", "graphId"},
+    database_.ForEach(kKernels, DeviceColumns({"shortName", "demangledName", "graphId"}),
                       [&](const Row& row) {
-                        trace::Kernel kernel;
-                        kernel.start_ns = row.Int(0);
-                        kernel.end_ns = EndOf(row, kernel.start_ns);
-                        kernel.track = StreamOf(row.Int(5), row.Int(2), row.Int(3));
-                        kernel.correlation = static_cast<uint64_t>(row.Int(4));
-                        kernel.enqueued_ns = launches_.StartOf(LaunchKey(row.Int(5), row.Int(4)));
-                        kernel.graph = static_cast<uint64_t>(row.Int(8));
+                        auto kernel = DeviceWorkOf<trace::Kernel>(row);
                         kernel.name = InternText(row.IsNull(6) ? row.Int(7) : row.Int(6));
+                        kernel.graph = static_cast<uint64_t>(row.Int(8));
                         builder_.Add(kernel);
                       });
   }
 
   void ReadCopies() {
-    database_.ForEach(kCopies,
-                      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
-                       "bytes", "copyKind", "srcKind", "dstKind"},
+    database_.ForEach(kCopies, DeviceColumns({"bytes", "copyKind", "srcKind", "dstKind"}),
                       [&](const Row& row) {
-                        trace::Copy copy;
-                        copy.start_ns = row.Int(0);
-                        copy.end_ns = EndOf(row, copy.start_ns);
-                        copy.track = StreamOf(row.Int(5), row.Int(2), row.Int(3));
-                        copy.correlation = static_cast<uint64_t>(row.Int(4));
-                        copy.enqueued_ns = launches_.StartOf(LaunchKey(row.Int(5), row.Int(4)));
+                        auto copy = DeviceWorkOf<trace::Copy>(row);
                         copy.bytes = static_cast<uint64_t>(std::max<int64_t>(0, row.Int(6)));
                         copy.direction = copy_kinds_.DirectionOf(row.Int(7));
                         const int64_t from = row.IsNull(8) ? -1 : row.Int(8);
@@ -388,7 +432,7 @@ class Importer {
 
 bool LooksLikeDatabase(std::string_view head) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  return StartsWith(head, kMagic);
+  return head.starts_with(kMagic);
 }
 
 Result<model::Run> ReadNsys(ByteSource& source) {

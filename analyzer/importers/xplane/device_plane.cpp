@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string>
 
-#include "analyzer/importers/xplane/copy_details.h"
+#include "analyzer/importers/foreign/copies.h"
 #include "analyzer/importers/xplane/line_events.h"
 
 namespace stallscope::importers::xplane {
@@ -89,17 +89,13 @@ trace::StringId DevicePlanes::NameOf(const Plane& plane, const EventName* name) 
   return id;
 }
 
-TrackId DevicePlanes::StreamTrack(const Line& line, uint32_t device) {
-  trace::TrackInfo info;
-  info.name = line.name.empty() ? "line " + std::to_string(line.id) : line.name;
-  info.kind = trace::TrackKind::kStream;
-  info.thread = static_cast<uint64_t>(line.id);
-  info.device = device;
-  return builder_.Track(info);
+TrackId DevicePlanes::TrackOf(const Line& line, uint32_t device) {
+  return builder_.StreamTrack(line.name.empty() ? "line " + std::to_string(line.id) : line.name,
+                              device, static_cast<uint64_t>(line.id));
 }
 
 Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t device) {
-  const TrackId track = StreamTrack(line, device);
+  const TrackId track = TrackOf(line, device);
   const int64_t origin = times_.OriginNs(line);
   uint64_t aggregated = 0;
   const auto take = [&](const Event& event, const EventStats& stats) {
@@ -139,9 +135,7 @@ Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t de
       builder_.Add(kernel);
     }
   };
-  STALLSCOPE_ASSIGN_OR_RETURN(const LineRead read,
-                              ForEachEvent(bytes_, line, plane.stat_names, take));
-  TellFaults(read, line, builder_);
+  STALLSCOPE_RETURN_IF_ERROR(ReadLine(bytes_, plane, line, builder_, take));
   builder_.Count("events are sums without a place in time: left out", aggregated);
   return {};
 }
@@ -156,13 +150,11 @@ Status DevicePlanes::AddOps(const Plane& plane, const Line& line, uint32_t devic
     builder_.allowance().Charge(sizeof(Op));
     ops.push_back({start, std::max(start, end), NameOf(plane, plane.event_names.Find(event.name))});
   };
-  STALLSCOPE_ASSIGN_OR_RETURN(const LineRead read,
-                              ForEachEvent(bytes_, line, plane.stat_names, take));
-  TellFaults(read, line, builder_);
+  STALLSCOPE_RETURN_IF_ERROR(ReadLine(bytes_, plane, line, builder_, take));
   std::stable_sort(ops.begin(), ops.end(), [](const Op& a, const Op& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
   });
-  const TrackId track = StreamTrack(line, device);
+  const TrackId track = TrackOf(line, device);
   const auto add = [&](const Op& op, int64_t from, int64_t to) {
     trace::Kernel kernel;
     kernel.start_ns = from;
@@ -219,10 +211,7 @@ Status DevicePlanes::AddMarks(const Plane& plane, const Line& line) {
     mark.end_ns = std::max(mark.start_ns, TimeBase::EndNs(origin, event));
     marks_.push_back(mark);
   };
-  STALLSCOPE_ASSIGN_OR_RETURN(const LineRead read,
-                              ForEachEvent(bytes_, line, plane.stat_names, take));
-  TellFaults(read, line, builder_);
-  return {};
+  return ReadLine(bytes_, plane, line, builder_, take);
 }
 
 }  // namespace stallscope::importers::xplane

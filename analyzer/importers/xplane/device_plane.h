@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/importers/foreign/launches.h"
 #include "analyzer/importers/foreign/run_builder.h"
-#include "analyzer/importers/xplane/host_plane.h"
-#include "analyzer/importers/xplane/space_bytes.h"
-#include "analyzer/importers/xplane/space_index.h"
-#include "analyzer/importers/xplane/times.h"
+#include "analyzer/importers/xplane/line_events.h"
+#include "analyzer/importers/xplane/space.h"
 
 namespace stallscope::importers::xplane {
 
@@ -38,7 +37,7 @@ class DevicePlanes {
   // Ops of XLA enclose those of their bodies: each instant goes to the innermost.
   Status AddOps(const Plane& plane, const Line& line, uint32_t device);
   Status AddMarks(const Plane& plane, const Line& line);
-  TrackId StreamTrack(const Line& line, uint32_t device);
+  TrackId TrackOf(const Line& line, uint32_t device);
   // Of the event's kind, looked up once a plane.
   trace::StringId NameOf(const Plane& plane, const EventName* name);
 

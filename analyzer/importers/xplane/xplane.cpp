@@ -5,15 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/importers/foreign/host_steps.h"
+#include "analyzer/importers/foreign/host_events.h"
 #include "analyzer/importers/foreign/run_builder.h"
-#include "analyzer/importers/foreign/running_totals.h"
 #include "analyzer/importers/foreign/tf_data.h"
 #include "analyzer/importers/xplane/device_plane.h"
 #include "analyzer/importers/xplane/host_plane.h"
-#include "analyzer/importers/xplane/space_bytes.h"
-#include "analyzer/importers/xplane/space_index.h"
-#include "analyzer/importers/xplane/times.h"
+#include "analyzer/importers/xplane/line_events.h"
+#include "analyzer/importers/xplane/space.h"
 
 namespace stallscope::importers::xplane {
 namespace {
@@ -43,16 +41,11 @@ class Importer {
       if (IsDevicePlane(plane)) continue;
       STALLSCOPE_RETURN_IF_ERROR(host_.Add(plane));
     }
-    host_.launches().Sort();
+    host_.launches().Close();
     for (const Plane& plane : index_.planes) {
       if (IsDevicePlane(plane)) STALLSCOPE_RETURN_IF_ERROR(devices_.Add(plane));
     }
-    const size_t trainer = FindTrainer(host_.events());
-    pipeline_ = AddPipeline(host_.events(), trainer, builder_);
-    AddTotals("eager ops", std::move(host_.eager_ops()), builder_);
-    AddTotals("compilations", std::move(host_.compilations()), builder_);
-    std::vector<StepMark> marks = Marks(trainer);
-    for (StepMark& mark : marks) mark.samples = pipeline_.samples_per_batch;
+    const std::vector<StepMark> marks = host_.record().Finish(devices_.marks());
     SayLimits();
     return builder_.Finish(marks);
   }
@@ -88,19 +81,6 @@ class Importer {
     if (index_.cut_names) builder_.LimitNames();
   }
 
-  std::vector<StepMark> Marks(size_t trainer) {
-    std::vector<StepMark> marks = NumberedSteps(host_.events(), trainer);
-    if (marks.empty()) marks = devices_.marks();
-    // Waits for batches, if there are enough of them, are found by the builder.
-    if (!marks.empty() || BatchWaits(builder_.run()).size() >= 3) return marks;
-    if (auto called = StepsOfCalls(host_.events(), trainer)) {
-      builder_.Limit("steps: this file marks none; each call of " + called->function +
-                     " begins one");
-      return std::move(called->marks);
-    }
-    return marks;
-  }
-
   void SayLimits() {
     const bool copies = !builder_.copies().empty();
     const bool kinds = std::any_of(
@@ -111,7 +91,7 @@ class Importer {
           "devices.copies.memory: this profiler does not say whether the host's memory "
           "was pinned");
     }
-    if (pipeline_.any) {
+    if (host_.record().has_pipeline()) {
       builder_.Limit(
           "stages.cpu_s: an XPlane does not tell when a thread had a core, so what a "
           "stage's work waited for is not known");
@@ -120,7 +100,7 @@ class Importer {
           "stages: this file holds no tf.data iterators, so what prepared the batches "
           "cannot be seen; with tf.data, record with host_tracer_level=2");
     }
-    if (pipeline_.any && pipeline_.samples_per_batch == 0) {
+    if (host_.record().has_pipeline() && host_.record().samples_per_batch() == 0) {
       builder_.Limit("throughput: the batch's size is not in the file");
     }
   }
@@ -130,7 +110,6 @@ class Importer {
   RunBuilder builder_;
   HostPlanes host_;
   DevicePlanes devices_;
-  PipelineSeen pipeline_;
 };
 
 // A plane begins with its number, where that is not 0, and its name.

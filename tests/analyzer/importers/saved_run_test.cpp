@@ -67,7 +67,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a run that ends at time 0, or holds nothing, is whole once written") {
     for (const bool empty : {true, false}) {
       importers::RunBuilder builder("a.json", "test");
-      const TrackId track = builder.Track({});
+      const TrackId track = builder.ThreadTrack("", 0);
       const uint16_t detail = builder.Detail(trace::SpanActivity::kNone, {});
       if (!empty) builder.AddSpan(track, detail, -10, 0);
       const test::ScratchDir dir;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/importers/chrome/import.h"
+#include "analyzer/importers/chrome/chrome.h"
 #include "tests/support/memory_file.h"
 
 namespace stallscope::test {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "analyzer/importers/foreign/unpacked_file.h"
+#include "analyzer/importers/foreign/byte_source.h"
 #include "tests/support/memory_file.h"
 
 using namespace stallscope;

@@ -3,11 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analyzer/trace/limits.h"
+#include "tests/support/random.h"
 
 using namespace stallscope;
+using Row = std::tuple<int64_t, int64_t, uint64_t>;  // end, -start, -item: the order
 using importers::RunBuilder;
+using trace::SpanColumns;
 
 namespace {
 
@@ -16,12 +20,31 @@ bool Warned(const model::Run& run, const std::string& line) {
   return std::find(warnings.begin(), warnings.end(), line) != warnings.end();
 }
 
+void Add(SpanColumns& spans, int64_t start, int64_t end, uint64_t item) {
+  const int64_t ns = end - start;
+  if (ns >= SpanColumns::kLongDuration) spans.long_durations.emplace_back(spans.size(), ns);
+  spans.duration.push_back(ns >= SpanColumns::kLongDuration ? SpanColumns::kLongDuration
+                                                            : static_cast<uint32_t>(ns));
+  spans.start_ns.push_back(start);
+  spans.span_class.push_back(static_cast<uint16_t>(item % 7));
+  spans.item.push_back(item);
+}
+
+std::vector<Row> Rows(const SpanColumns& spans) {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    CHECK(spans.span_class[i] == spans.item[i] % 7);
+    rows.emplace_back(spans.EndNs(i), -spans.start_ns[i], ~spans.item[i]);
+  }
+  return rows;
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
   TEST_CASE("spans come out in order, whatever order they came in") {
     RunBuilder builder("a.json", "test", "1");
-    const TrackId track = builder.Track({});
+    const TrackId track = builder.ThreadTrack("", 0);
     const uint16_t outer = builder.Detail(trace::SpanActivity::kOperator, builder.Intern("outer"));
     const uint16_t inner = builder.Detail(trace::SpanActivity::kOperator, builder.Intern("inner"));
     builder.AddSpan(track, outer, 10, 90);
@@ -41,7 +64,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a run that begins before time 0 lasts to its last event") {
     for (const int64_t end : {-1, 0, 90}) {
       RunBuilder builder("a.json", "test");
-      const TrackId track = builder.Track({});
+      const TrackId track = builder.ThreadTrack("", 0);
       builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), -10, end);
       const model::Run run = builder.Finish({});
       CHECK(run.info.start_ns == -10);
@@ -51,7 +74,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("times that cannot be are repaired and counted") {
     RunBuilder builder("a.json", "test");
-    const TrackId track = builder.Track({});
+    const TrackId track = builder.ThreadTrack("", 0);
     builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), 10, 4);
     builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), 0,
                     trace::kMaxTimeNs + 1);
@@ -63,7 +86,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("steps and launches lie where times can be") {
     RunBuilder builder("a.json", "test");
-    const TrackId track = builder.Track({});
+    const TrackId track = builder.ThreadTrack("", 0);
     trace::Kernel kernel;
     kernel.enqueued_ns = INT64_MIN;
     kernel.start_ns = 30;
@@ -108,7 +131,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("kinds of spans past the limit lose their names, not their time") {
     RunBuilder builder("a.json", "test");
-    const TrackId track = builder.Track({});
+    const TrackId track = builder.ThreadTrack("", 0);
     for (size_t i = 0; i < trace::kMaxSpanClasses; ++i) {
       const auto name = builder.Intern("name " + std::to_string(i));
       builder.AddSpan(track, builder.Detail(trace::SpanActivity::kFunction, name), 0, 1);
@@ -122,7 +145,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a wait for a batch that the trainer fills itself is explained by its work") {
     for (const bool itself : {true, false}) {
       RunBuilder builder("a.json", "test");
-      const TrackId trainer = builder.Track({});
+      const TrackId trainer = builder.ThreadTrack("", 0);
       const StageId loader = builder.Stage("loader", "dataloader");
       builder.AddBatchWait(trainer, loader, 5, 9, itself);
       const model::Run run = builder.Finish({});
@@ -132,6 +155,36 @@ TEST_SUITE("fast") {
       CHECK(model::IsBatchWait(last));
       CHECK(run.queues[last.queue.value].producer == loader);
       if (itself) CHECK(run.ClassOf(run.tracks[0], 0).stage == loader);
+    }
+  }
+
+  TEST_CASE("what encloses comes later, and of the same extent what came first") {
+    SpanColumns spans;
+    Add(spans, 0, 100, 0);  // encloses all
+    Add(spans, 0, 100, 1);  // the same, inside
+    Add(spans, 10, 20, 2);
+    Add(spans, 90, 100, 3);
+    importers::OrderSpans(spans);
+    CHECK(std::vector<uint64_t>(spans.item.begin(), spans.item.end()) ==
+          std::vector<uint64_t>{2, 3, 1, 0});
+  }
+
+  TEST_CASE("any order comes out sorted, with all that belongs to a span") {
+    test::Random random(7);
+    for (int round = 0; round < 200; ++round) {
+      SpanColumns spans;
+      const uint64_t count = random.Below(300);
+      int64_t at = 0;
+      for (uint64_t i = 0; i < count; ++i) {
+        // Runs by start, now and then a new one; long spans among them.
+        at = random.Below(40) == 0 ? 0 : at + static_cast<int64_t>(random.Below(20));
+        const uint64_t length = random.Below(30) == 0 ? 5'000'000'000 : random.Below(50);
+        Add(spans, at, at + static_cast<int64_t>(length), i);
+      }
+      std::vector<Row> expected = Rows(spans);
+      std::sort(expected.begin(), expected.end());
+      importers::OrderSpans(spans);
+      CHECK(Rows(spans) == expected);
     }
   }
 }
