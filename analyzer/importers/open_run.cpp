@@ -26,24 +26,24 @@ struct Magic {
   const char* what;
 };
 
-// What people have lying beside their traces.
+// What people keep beside their traces.
 constexpr std::array<Magic, 21> kMagics = {{
-    {0, "\x89PNG\r\n\x1a\n"sv, "a PNG picture"},
-    {0, "\xff\xd8\xff"sv, "a JPEG picture"},
-    {0, "GIF8"sv, "a GIF picture"},
+    {0, "\x89PNG\r\n\x1a\n"sv, "a PNG image"},
+    {0, "\xff\xd8\xff"sv, "a JPEG image"},
+    {0, "GIF8"sv, "a GIF image"},
     {0,
      "\x7f"
      "ELF"sv,
      "an ELF program or library"},
     {0, "%PDF-"sv, "a PDF document"},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
-    {0, "\x28\xb5\x2f\xfd"sv, "data packed with zstd"},
+    {0, "\x28\xb5\x2f\xfd"sv, "zstd-compressed data"},
     {0,
      "\xfd"
      "7zXZ\0"sv,
-     "data packed with xz"},
-    {0, "BZh"sv, "data packed with bzip2"},
-    {0, "\x04\x22\x4d\x18"sv, "data packed with lz4"},
+     "xz-compressed data"},
+    {0, "BZh"sv, "bzip2-compressed data"},
+    {0, "\x04\x22\x4d\x18"sv, "lz4-compressed data"},
     {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive"},
     {257, "ustar"sv, "a tar archive"},
     {0, "PAR1"sv, "a Parquet file"},
@@ -51,13 +51,13 @@ constexpr std::array<Magic, 21> kMagics = {{
     {0, "\x93NUMPY"sv, "a NumPy array"},
     {0, "\x80\x02"sv, "a Python pickle"},
     {0, "\x80\x04\x95"sv, "a Python pickle"},
-    {0, "PERFILE2"sv, "a recording of perf"},
+    {0, "PERFILE2"sv, "a perf recording"},
     {0, "<!DOCTYPE"sv, "an HTML page"},
     {0, "<html"sv, "an HTML page"},
     {0, "<?xml"sv, "XML"},
 }};
 
-// By what stands in every file of theirs, near its beginning.
+// Keys near the beginning of every file of that tool.
 struct JsonKeys {
   std::string_view first;
   std::string_view second;
@@ -65,9 +65,9 @@ struct JsonKeys {
 };
 constexpr std::array<JsonKeys, 4> kOtherJson = {{
     {"\"rocprofiler-sdk-tool\"", "\"metadata\"", "rocprofv3's own JSON"},
-    {"\"schema\"", "[pytorch|profiler|execution_trace", "an execution trace of PyTorch"},
-    {"speedscope.app/file-format-schema", "\"profiles\"", "a profile of speedscope"},
-    {"\"nodes\"", "\"callFrame\"", "a CPU profile of V8"},
+    {"\"schema\"", "[pytorch|profiler|execution_trace", "a PyTorch execution trace"},
+    {"speedscope.app/file-format-schema", "\"profiles\"", "a speedscope profile"},
+    {"\"nodes\"", "\"callFrame\"", "a V8 CPU profile"},
 }};
 
 const JsonKeys* OtherJson(std::string_view head) {
@@ -81,8 +81,7 @@ const JsonKeys* OtherJson(std::string_view head) {
   return known == kOtherJson.end() ? nullptr : &*known;
 }
 
-// Their layout is nobody's but NVIDIA's; the words of its tool stand in them, and else the name
-// must do.
+// The layout is proprietary; the tool's words are in the file, and otherwise the name must do.
 bool IsNsightReport(const std::string& path, std::string_view head) {
   if (model::LooksLike(head) == model::Content::kJson) return false;
   return head.find("QuadD") != std::string_view::npos ||
@@ -97,12 +96,12 @@ const char* HintFor(model::Content content) {
     case model::Content::kEmpty:
       return "record the run again";
     default:
-      return "give a trace of stallscope (.sst), PyTorch or TensorFlow (JSON), XPlane "
+      return "use a trace from stallscope (.sst), PyTorch or TensorFlow (JSON), XPlane "
              "(.xplane.pb) or Nsight Systems (exported to SQLite)";
   }
 }
 
-// "a PNG picture", "an ELF program or library", ...
+// "a PNG image", "an ELF program or library", ...
 std::string WhatItLooksLike(std::string_view head) {
   if (const JsonKeys* const json = OtherJson(head)) return json->what;
   for (const Magic& magic : kMagics) {
@@ -117,19 +116,19 @@ std::string WhatItLooksLike(std::string_view head) {
 // That no importer knows the file, what it looks like by its first bytes, and what to do.
 Error UnknownFile(const std::string& path, std::string_view head, bool packed) {
   if (IsNsightReport(path, head)) {
-    return Error{ErrorKind::kInput, "this is a report of Nsight Systems, which only nsys can read",
+    return Error{ErrorKind::kInput, "this is an Nsight Systems report, which only nsys can read",
                  path, "export it with: nsys export --type sqlite"};
   }
   const model::Content content = model::LooksLike(head);
   if (content == model::Content::kEmpty) {
     return Error{ErrorKind::kInput,
-                 packed ? "this is no trace: nothing is packed in it"
-                        : "this is no trace: the file is empty",
+                 packed ? "this is not a trace: the gzip file is empty"
+                        : "this is not a trace: the file is empty",
                  path, HintFor(content)};
   }
   return Error{ErrorKind::kInput,
-               "this is no trace that stallscope knows: it looks like " + WhatItLooksLike(head) +
-                   (packed ? ", packed with gzip" : ""),
+               "this is not a trace that stallscope knows: it looks like " + WhatItLooksLike(head) +
+                   (packed ? ", gzipped" : ""),
                path, HintFor(content)};
 }
 
@@ -150,7 +149,7 @@ void Replace(std::string& text, const std::string& from, const std::string& to) 
   }
 }
 
-// A source that tells how much of it has been read, and ends where nobody waits for it any more.
+// A source that reports how much of it has been read, and stops once nobody waits for it.
 class WatchedSource final : public ByteSource {
  public:
   WatchedSource(ByteSource& source, const model::OnProgress& on_progress)
@@ -161,13 +160,13 @@ class WatchedSource final : public ByteSource {
   }
 
   Result<size_t> Read(char* into, size_t size) override {
-    // How far into a packed file unpacked bytes are is not known.
+    // How far a packed file has been read is unknown.
     std::optional<double> part;
     if (!packed() && file_bytes() > 0) {
       part = std::min(static_cast<double>(read_) / static_cast<double>(file_bytes()), 1.0);
     }
     if (!on_progress_(part)) {
-      return Error{ErrorKind::kInput, "the reading was ended", path(), ""};
+      return Error{ErrorKind::kInput, "reading was canceled", path(), ""};
     }
     STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, source_.Read(into, size));
     read_ += got;
@@ -181,7 +180,7 @@ class WatchedSource final : public ByteSource {
   uint64_t read_ = 0;
 };
 
-// The loader goes through a trace twice, so that a packed one is unpacked first.
+// The loader reads a trace twice, so a packed one is unpacked first.
 Result<model::Run> LoadPacked(ByteSource& source, const model::OnProgress& on_progress) {
   STALLSCOPE_ASSIGN_OR_RETURN(const UnpackedFile file, UnpackedFile::Make(source));
   Result<model::Run> run = model::LoadTrace(file.path(), on_progress);

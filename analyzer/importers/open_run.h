@@ -1,6 +1,6 @@
-// Any trace file as a run: stallscope's own and every foreign format, told by content, not by name,
-// gzip opened as it is. The one place where files become runs: commands, replays and the desktop
-// program all call it. Any thread.
+// Opens any trace file as a run: stallscope's own and every foreign format, recognized by content,
+// not by name, gzipped or not. The one place where files become runs: commands, replays and the
+// desktop program all call it. Any thread.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_OPEN_RUN_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_OPEN_RUN_H_
 
@@ -12,13 +12,13 @@
 
 namespace stallscope::importers {
 
-// An error only where nothing of the file can be used, and where no format knows it: the error says
-// what it looks like. Everything less is in Run::quality.
-// Progress is told of what is read in pieces: all but SQLite.
+// An error only if nothing in the file is usable, or if no importer recognizes it: then the error
+// says what it looks like. Everything less is in Run::quality. Reports progress for everything that
+// is read in pieces: all but SQLite.
 Result<model::Run> OpenRun(const std::string& path, const model::OnProgress& on_progress = {});
 
-// Whether OpenRun would read this file, by its beginning: many traces are JSON, and so is what is
-// none. An error where it cannot be read.
+// Whether OpenRun would read this file, by its beginning: many traces are JSON, but not all JSON is
+// a trace. An error if it cannot be read.
 Result<bool> IsTrace(const std::string& path);
 
 }  // namespace stallscope::importers

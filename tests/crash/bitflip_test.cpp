@@ -1,4 +1,4 @@
-// A trace with one bit changed gives every frame but the one that the bit is in.
+// A trace with one changed bit yields every frame except the one with the bit.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class FlippedTrace {
 
   const std::string& bytes() const { return bytes_; }
 
-  // Whether the file with this bit changed reads as it should: the change is noticed, and nothing
-  // but the frame that it is in is lost or different.
+  // Whether the file with this bit changed reads correctly: the change is noticed, and nothing but
+  // its frame is lost or different.
   bool ReadsRight(size_t bit) {
     const size_t at = bit / 8;
     const auto flipped = static_cast<char>(bytes_[at] ^ (1 << bit % 8));
@@ -78,7 +78,7 @@ std::string Trace64K() { return test::RandomTraceBytes(23, 12, 6'000); }
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("one changed bit in each byte of a 64 KiB trace costs one chunk at most") {
+  TEST_CASE("one changed bit in each byte of a 64 KiB trace costs at most one chunk") {
     FlippedTrace trace(Trace64K());
     CHECK(trace.bytes().size() > 60'000);
     CHECK(trace.bytes().size() < 80'000);
@@ -89,7 +89,7 @@ TEST_SUITE("fast") {
     CHECK(wrong == 0);
   }
 
-  TEST_CASE("every changed bit of the headers costs one chunk at most") {
+  TEST_CASE("every changed bit of the headers costs at most one chunk") {
     const std::string bytes = test::RandomTraceBytes(24, 6, 1'500);
     FlippedTrace trace(bytes);
     for (size_t offset : test::FrameOffsets(bytes)) {
@@ -104,7 +104,7 @@ TEST_SUITE("fast") {
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("every changed bit of a 64 KiB trace costs one chunk at most") {
+  TEST_CASE("every changed bit of a 64 KiB trace costs at most one chunk") {
     FlippedTrace trace(Trace64K());
     size_t wrong = 0;
     for (size_t bit = 0; bit < trace.bytes().size() * 8; ++bit) {

@@ -1,4 +1,4 @@
-// Files made to hurt: each is read to its end within 128 MiB and 12 times its size.
+// Files made to do harm: each is read to its end within 128 MiB and 12 times its size.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -32,12 +32,12 @@ std::string File(const std::vector<std::string>& payloads) { return test::TraceB
 // As many of `piece` as fit into one payload.
 std::string Filled(const std::string& piece) { return Repeat(piece, kMaxPayload / piece.size()); }
 
-// One field that is as long as a payload may be, with as many of `piece` inside as fit.
+// One field of the maximum payload length, filled with `piece`.
 std::string FilledField(uint64_t number, const std::string& piece) {
   return BytesField(number, Repeat(piece, (kMaxPayload - 8) / piece.size()));
 }
 
-// What a reader made of it; checked in the child, where the memory is counted.
+// What a reader made of it; checked in the child, where memory is measured.
 using Check = std::function<bool(const test::EverythingRead&, const Damage&)>;
 
 void CheckRead(const std::string& bytes, const Check& check = {}) {
@@ -60,7 +60,7 @@ bool AllDamaged(const test::EverythingRead& all, const Damage& damage) {
   return all.chunks == 0 && damage.bytes != 0;
 }
 
-// A payload of spans that takes the fewest bytes a span, with every optional column.
+// A payload of spans with the fewest bytes per span and every optional column.
 std::string DenseSpans(uint64_t track, size_t count) {
   const std::string zeros(count, '\0');
   std::string spans = NumberField(1, track) + NumberField(2, count);
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     CheckRead(File({BytesField(7, begin + end + Repeat(BytesField(2, ""), 400'000))}), AllDamaged);
   }
 
-  TEST_CASE("fields that nobody knows cost little") {
+  TEST_CASE("unknown fields cost little") {
     CheckRead(File({Filled(NumberField(15, 1))}));
     CheckRead(File({FilledField(9, NumberField(15, 1))}));
     CheckRead(File({FilledField(7, NumberField(15, 1))}));
@@ -104,7 +104,7 @@ TEST_SUITE("fast") {
     CheckRead(File({nested}));
   }
 
-  TEST_CASE("counts that the columns do not hold are refused") {
+  TEST_CASE("counts that the columns do not match are refused") {
     for (uint64_t table = 16; table <= 27; ++table) {
       CAPTURE(table);
       for (const std::string& column : {std::string(), std::string("\1"), std::string(1'000, 1)}) {
@@ -120,12 +120,12 @@ TEST_SUITE("fast") {
               });
   }
 
-  TEST_CASE("the most spans and rows that fit into a payload are read") {
+  TEST_CASE("as many spans and rows as fit into a payload are read") {
     CheckRead(File({DenseSpans(1, 260'000), DenseSpans(1, 260'000), DenseSpans(2, 260'000)}),
               [](const test::EverythingRead& all, const Damage&) {
                 return all.spans.at(1).size() == 520'000 && all.spans.at(2).size() == 260'000;
               });
-    // Rows of as many bytes as they have columns.
+    // Rows with one byte per column.
     for (uint64_t table = 16; table <= 27; ++table) {
       for (size_t columns = 3; columns <= 9; ++columns) {
         const size_t count = (kMaxPayload - 100) / columns;
@@ -136,7 +136,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a span of every track that there could be costs what it holds") {
+  TEST_CASE("a span on every possible track costs what it contains") {
     std::string payload = BytesField(8, "");
     for (uint64_t i = 0; i < 13'000; ++i) {
       std::string spans = NumberField(1, kHuge - i * 100'003) + NumberField(2, 1);
@@ -167,7 +167,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("names by the megabyte and by the ten thousand are read") {
+  TEST_CASE("megabytes and tens of thousands of names are read") {
     CheckRead(File({BytesField(
                   6, NumberField(1, 0) + BytesField(2, std::string(kMaxPayload - 20, 'n')))}),
               [](const test::EverythingRead& all, const Damage&) {
@@ -189,7 +189,7 @@ TEST_SUITE("fast") {
               [](const test::EverythingRead& all, const Damage&) { return all.strings.empty(); });
   }
 
-  TEST_CASE("times at both ends of 64 bits make no sum overflow") {
+  TEST_CASE("times at both ends of 64 bits overflow no sum") {
     constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
     for (uint64_t start : {kMost, kMost - 1, kMost - 2, uint64_t{1} << 63}) {
       for (uint64_t duration : {kMost, kMost >> 1, uint64_t{1} << 63, uint64_t{1}}) {
@@ -212,7 +212,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a file made of sync markers is read in linear time") {
-    // Behind each marker a megabyte is announced; where each is checked, this takes minutes.
+    // Each marker announces a megabyte; checking each would take minutes.
     std::string header = EncodeFrame(FrameType::kChunk, 0, 0, std::string(kMaxPayload, 'x'));
     header.resize(kFrameHeaderSize);
     const std::string bytes = EncodeFileHeader({}) + Repeat(header, (size_t{32} << 20) / 28) +

@@ -19,9 +19,9 @@ using stallscope::test::ScratchDir;
 
 namespace {
 
-// Starts the victim, kills it once its first thread has come to `spans`, and checks what it left:
-// of every track the first spans without a hole, none that was never begun, no damage but a torn
-// last frame. Gives how far before the kill the oldest lost span was begun.
+// Starts the victim, kills it once its first thread has reached `spans`, and checks what it left:
+// the first spans of every track without a gap, none that was never begun, and no damage but a torn
+// last frame. Returns how long before the kill the oldest lost span was begun.
 int64_t KillAt(uint64_t spans) {
   ScratchDir dir;
   Progress* progress = stallscope::test::MapProgress(dir / "progress");
@@ -73,7 +73,7 @@ int64_t KillAt(uint64_t spans) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a recording that is killed leaves the beginning of every track") {
+  TEST_CASE("a killed recording leaves the beginning of every track") {
     std::mt19937 random(11);
     for (int i = 0; i < 8; ++i) KillAt(random() % 30'000);
   }

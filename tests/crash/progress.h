@@ -1,4 +1,4 @@
-// What the victim has emitted so far, in memory that it shares with the test that kills it.
+// What the victim has emitted so far, in memory shared with the test that kills it.
 #ifndef STALLSCOPE_TESTS_CRASH_PROGRESS_H_
 #define STALLSCOPE_TESTS_CRASH_PROGRESS_H_
 
@@ -15,7 +15,7 @@ namespace stallscope::test {
 struct Progress {
   static constexpr uint64_t kThreads = 3;
   static constexpr uint64_t kTimes = uint64_t{1} << 20;
-  // Of each thread: how many spans it has begun and finished emitting, and when it began each.
+  // Per thread: how many spans it has begun and finished emitting, and when it began each.
   std::atomic<uint64_t> begun[kThreads];
   std::atomic<uint64_t> finished[kThreads];
   std::atomic<int64_t> time_ns[kThreads][kTimes];

@@ -1,4 +1,4 @@
-// A report that is killed while it is written leaves the old one or the new one.
+// A report killed while being written leaves the old one or the new one.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ void KillReports(int kills) {
     REQUIRE(whole[i].size() > 1000);
   }
   REQUIRE(whole[0] != whole[1]);
-  // Most of the run is over before the report is written: later moments are the interesting ones.
+  // The report is written late in the run: later moments are the interesting ones.
   std::mt19937_64 random(7);
   std::uniform_int_distribution<int64_t> moment(longest_ns / 2, longest_ns * 5 / 4);
   size_t there = 1;  // which of them the file holds
@@ -84,13 +84,9 @@ void KillReports(int kills) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a report that is killed on its way leaves the old one or the new one") {
-    KillReports(20);
-  }
+  TEST_CASE("a killed report leaves the old one or the new one") { KillReports(20); }
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("500 reports that are killed on their way leave the old one or the new one") {
-    KillReports(500);
-  }
+  TEST_CASE("500 killed reports leave the old one or the new one") { KillReports(500); }
 }

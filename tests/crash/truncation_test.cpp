@@ -1,4 +1,4 @@
-// A trace that ends anywhere gives everything before the frame that it ends in.
+// A trace truncated anywhere yields everything before the cut frame.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using stallscope::test::MemoryFile;
 
 namespace {
 
-// Shortens the file byte by byte. Each time the frames before the cut are there and equal, nothing
-// else is, and the reader says where it is cut.
+// Shortens the file byte by byte. Each time the frames before the cut, and only those, are there
+// and equal, and the reader says where it is cut.
 void CheckEveryTruncation(const std::string& bytes) {
   const std::vector<size_t> offsets = test::FrameOffsets(bytes);
   REQUIRE(offsets.back() == bytes.size());
@@ -61,14 +61,14 @@ void CheckEveryTruncation(const std::string& bytes) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a small trace that is cut off at any byte gives its whole frames") {
+  TEST_CASE("a small trace truncated at any byte yields its whole frames") {
     const std::string bytes = test::RandomTraceBytes(21, 5, 2'000);
     CHECK(bytes.size() > 8'000);
     CHECK(bytes.size() < 16'384);
     CheckEveryTruncation(bytes);
   }
 
-  TEST_CASE("the chunks of a trace that is cut off are what they were") {
+  TEST_CASE("the chunks of a truncated trace are unchanged") {
     const std::string bytes = test::RandomTraceBytes(22, 3, 1'500);
     const std::vector<size_t> offsets = test::FrameOffsets(bytes);
     MemoryFile file(bytes);
@@ -101,7 +101,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the sample traces give their whole frames, cut off at any byte") {
+  TEST_CASE("the sample traces yield their whole frames, truncated at any byte") {
     const std::filesystem::path folder = test::SourceDir() + "/sample_traces";
     if (!std::filesystem::exists(folder)) return;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -1,4 +1,4 @@
-// Records spans until somebody kills it: crash_victim TRACE PROGRESS.
+// Records spans until it is killed: crash_victim TRACE PROGRESS.
 #include <thread>
 #include <vector>
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
         progress->begun[t] = i + 1;
         { SpanScope span(stage, ItemId{i}); }
         progress->finished[t] = i + 1;
-        // About 100,000 spans a second: enough for several frames a flush, no overload.
+        // About 100,000 spans per second: several frames per flush, but no overload.
         const int64_t until = MonotonicNs() + 10'000;
         while (MonotonicNs() < until) std::this_thread::yield();
       }

@@ -1,5 +1,5 @@
-// Whatever bytes a file holds, reading it as trace events ends, and the run keeps its promises. One
-// that is sound is the same run in whatever windows it is read; its attribution adds up.
+// Reading any bytes as trace events ends, and the run keeps its promises. A valid file gives the
+// same run with any window size; its attribution adds up.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -25,7 +25,7 @@ void ReadInWindows(std::string_view bytes, const Result<model::Run>& whole) {
   fuzz::ForeignSource source(bytes, 100 + bytes.size() % 400);
   const auto run = importers::chrome::ReadTraceEvents(source);
   if (run.ok()) fuzz::RequireGoodRun(run.value());
-  // What is tolerated of no JSON may depend on what is in view.
+  // How much invalid JSON is tolerated may depend on the window.
   if (!whole.ok() || !whole.value().quality.damaged_ranges.empty()) return;
   if (!nlohmann::json::accept(bytes)) return;
   STALLSCOPE_EXPECT(run.ok());

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   STALLSCOPE_EXPECT(messages && *messages <= trace::kMaxMessagesInPayload);
   test::EverythingRead all;
   test::Keep(chunk.value(), all);
-  // A loader reserves by the counts: they must be enough for what is then read.
+  // A loader reserves by the counts: they must suffice for what is then read.
   std::map<uint32_t, uint64_t> reserved;
   for (const auto& [track, count] : counts.spans) reserved[track.value] += count;
   for (const auto& [track, spans] : all.spans) {

@@ -1,5 +1,5 @@
-// Whatever the text, rows are the same at every block size, have the number of fields that was
-// counted, and the reader ends. An image that a row holds is written and read back as it was.
+// For any text, rows are the same at every block size and have the counted number of fields, and
+// the reader ends. An image in a row is written and read back unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <string>

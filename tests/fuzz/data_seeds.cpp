@@ -1,4 +1,4 @@
-// Writes the first corpus of the targets of collectors/data and collectors/pipeline:
+// Writes the initial corpus of the targets for collectors/data and collectors/pipeline:
 //
 //   build/dev/fuzz/data_seeds tests/fuzz/corpus
 #include <algorithm>

@@ -1,6 +1,6 @@
-// How libFuzzer changes a database: mostly by a statement of SQL that changes, doubles or drops a
-// row, or brings a table that Nsight Systems writes; the file stays one that can be read. The rest
-// are changes of bytes, of which nearly all end in the library's own checks.
+// How libFuzzer mutates a database: mostly by an SQL statement that changes, duplicates or drops a
+// row, or adds a table of Nsight Systems, so that the file stays readable. The rest are changes of
+// bytes, nearly all of which end in the library's own checks.
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr std::array kTables = {
     "ENUM_CUDA_MEMCPY_OPER(id,name)",
     "ENUM_CUDA_MEM_KIND(id,name)"};
 
-// What the importer looks for in a text, times that are none, a process and its threads.
+// What the importer looks for in a text, invalid times, a process and its threads.
 constexpr std::array kValues = {"null",
                                 "0",
                                 "1",
@@ -78,7 +78,7 @@ class Database {
     if (sqlite3_open_v2(":memory:", &handle_, kFlags, nullptr) != SQLITE_OK) return;
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    // What goes in circles ends.
+    // Stops what goes in circles.
     sqlite3_progress_handler(
         handle_, 10'000, [](void*) { return 1; }, nullptr);
     auto* const copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
@@ -94,7 +94,7 @@ class Database {
   bool Run(const std::string& sql) {
     return sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   }
-  // The columns `name` of what the statement gives.
+  // The `name` columns of the statement's result.
   std::vector<std::string> Names(const std::string& sql) {
     std::vector<std::string> texts;
     const auto take = [](void* into, int count, char** values, char** columns) {

@@ -1,5 +1,5 @@
-// A stored element, whatever the bytes, is refused or is one that every stage can take: a batch has
-// a row for each of its samples, and written again it is the same bytes.
+// Any bytes are refused as a stored element or give one that every stage accepts: a batch has a row
+// per sample, and rewriting it gives the same bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

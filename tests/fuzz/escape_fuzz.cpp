@@ -1,5 +1,5 @@
-// Whatever the bytes of a text, each form of it is valid UTF-8, holds nothing that the form's
-// reader would obey, and reads back as the text with its steering characters replaced.
+// For any bytes, each escaped form is valid UTF-8, contains nothing that the form's reader would
+// obey, and reads back as the text with its steering characters replaced.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +46,7 @@ size_t LengthAt(std::string_view text, size_t at) {
   return length;
 }
 
-// Valid UTF-8 without what must be in no text. `allowed` are the controls that the form has itself.
+// Valid UTF-8 without forbidden characters. `allowed` are the form's own controls.
 void ExpectSound(std::string_view text, std::string_view allowed = "") {
   for (size_t at = 0; at < text.size();) {
     if (text[at] >= 0x20 && text[at] < 0x7f) {  // nearly all of it
@@ -65,7 +65,7 @@ void ExpectSound(std::string_view text, std::string_view allowed = "") {
   }
 }
 
-// The text with U+FFFD for what is no UTF-8, and `mark` for steering characters not in `kept`.
+// The text with U+FFFD for invalid UTF-8, and `mark` for steering characters not in `kept`.
 std::string Cleaned(std::string_view text, std::string_view mark, std::string_view kept) {
   std::string clean;
   ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
@@ -120,7 +120,7 @@ void ExpectNoBar(std::string_view row) {
   }
 }
 
-// What a reader of Markdown makes of plain words.
+// What a Markdown reader makes of plain words.
 std::string WordsOf(std::string_view markdown) {
   std::string words;
   for (size_t i = 0; i < markdown.size(); ++i) {
@@ -187,7 +187,7 @@ void TryJson(std::string_view text) {
   const std::string script = ScriptJson(plain);
   ExpectSound(script);
   STALLSCOPE_EXPECT(script.find_first_of("<>&") == std::string::npos);
-  // How many U+FFFD a broken character becomes is the library's affair.
+  // The library decides how many U+FFFD a broken character becomes.
   const nlohmann::json back = nlohmann::json::parse(script);
   STALLSCOPE_EXPECT(back.is_string() && (wanted != text || back == tree));
 }
@@ -214,7 +214,7 @@ void TrySarif(std::string_view text) {
   STALLSCOPE_EXPECT(text.empty() ? path == "." : path == text);
 }
 
-// The first field of a row of CSV, as RFC 4180 has it; `end` is where it ends.
+// The first field of a CSV row, by RFC 4180; `end` is where it ends.
 std::string FirstField(std::string_view row, size_t& end) {
   std::string field;
   if (!row.starts_with('"')) {
@@ -254,14 +254,14 @@ std::string Carried(std::string_view text) {
 void TryCsv(std::string_view text) {
   const std::string field = Carried(text);
   const std::string clean = Cleaned(text, "?", "\t\r\n");
-  // Only a number may begin as a formula does: nothing in it calls anything.
+  // Only a number may begin like a formula: nothing in it calls anything.
   if (IsRisky(field) && !field.starts_with('\'')) {
     STALLSCOPE_EXPECT(field[0] == '+' || field[0] == '-');
     STALLSCOPE_EXPECT(field.find_first_of("=()!|'\"@&<>:;*^\t\r\n") == std::string::npos);
   }
   const bool quoted = field != clean;
   STALLSCOPE_EXPECT(!quoted || (IsRisky(clean) && field == "'" + clean));
-  // A reader can tell: what has been given a quote is what would be given another.
+  // It is reversible: a text that got a quote would get another one.
   STALLSCOPE_EXPECT((Carried(field) != field) == quoted);
   const std::string cell = TsvField(text);
   ExpectSound(cell);

@@ -1,5 +1,5 @@
-// Whatever the bytes, the view that copies nothing says what protobuf says, wherever protobuf takes
-// the record; and what protobuf parsed is written and parsed again as it was.
+// For any bytes, the zero-copy view agrees with protobuf wherever protobuf accepts the record; and
+// what protobuf parsed is written and parsed again unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,7 +41,7 @@ bool Same(const data::FeatureView& view, const data::Feature& parsed) {
   return view.kind == data::FeatureKind::kNone;
 }
 
-// Of a record that protobuf refuses: any answer will do, but no crash.
+// For a record that protobuf refuses, any answer will do, but no crash.
 void ReadAnything(const data::ExampleView& view) {
   std::vector<data::ByteView> bytes;
   std::vector<float> floats;

@@ -1,4 +1,4 @@
-// What must hold for every input: a fuzz target that finds it broken ends with a trace.
+// What must hold for every input: otherwise the fuzz target aborts.
 #ifndef STALLSCOPE_TESTS_FUZZ_EXPECT_H_
 #define STALLSCOPE_TESTS_FUZZ_EXPECT_H_
 

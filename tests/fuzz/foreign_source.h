@@ -1,4 +1,4 @@
-// A fuzzer's bytes as a foreign file, and what must hold of every run that is made of one.
+// A fuzzer's bytes as a foreign file, and what must hold for every run made from one.
 #ifndef STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
 #define STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
 
@@ -14,8 +14,8 @@
 
 namespace stallscope::fuzz {
 
-// As if they came out of an archive: nothing can look for them on the disk. With a head that is
-// shorter than it could be, as of a file that has grown since, pieces are small and cut anywhere.
+// As if unpacked from an archive: nothing can look for them on disk. With a shorter head than
+// possible, as of a file that has grown since, pieces are small and cut anywhere.
 class ForeignSource : public importers::ByteSource {
  public:
   explicit ForeignSource(std::string_view bytes, size_t head = kHeadBytes)

@@ -1,5 +1,5 @@
-// Any file: opened, read to its end, rewound and passed through again. Frames that were whole once
-// are not decoded twice: that would halve how many inputs a second sees.
+// Any file: opened, read to its end, rewound and read again. Whole frames are not decoded twice:
+// that would halve the inputs per second.
 #include <cstdint>
 #include <string_view>
 
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   trace::TraceReader& reader = opened.value();
   const test::EverythingRead all = test::ReadEverything(reader);
   const trace::Damage damage = reader.damage();
-  // Every byte is a frame's, damaged or cut off; what is damaged is counted once.
+  // Every byte is part of a frame, damaged or cut off; damage is counted once.
   STALLSCOPE_EXPECT(damage.cut_at ? reader.offset() == *damage.cut_at && *damage.cut_at < size
                                   : reader.offset() == size);
   STALLSCOPE_EXPECT(damage.bytes <= size);

@@ -1,5 +1,5 @@
-// How libFuzzer changes a trace: without this nearly every input would end at a wrong checksum.
-// Most changes are made inside one frame's payload, or repaired; the rest stay as they are.
+// How libFuzzer mutates a trace: without this, nearly every input would end at a wrong checksum.
+// Most changes are inside one frame's payload, or repaired; the rest stay as they are.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -21,7 +21,7 @@ std::string Mutated(std::string bytes, size_t max_size) {
   return bytes;
 }
 
-// A frame that ends with the file where its length says more.
+// A frame that ends with the file although its length says more.
 struct Frame {
   size_t offset;
   FrameHeader header;

@@ -17,7 +17,7 @@ int Put(const std::string& path, const std::string& bytes) {
   return WriteFileAtomically(path, bytes).ok() ? 0 : 1;
 }
 
-// One for each form, made of what the form's reader obeys.
+// One per form, made of what the form's reader obeys.
 int PutTexts(const std::string& folder) {
   int failed = 0;
   failed +=

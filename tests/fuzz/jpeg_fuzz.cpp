@@ -1,5 +1,5 @@
-// Whatever the bytes, the decoders end within their limits with an image of the size that the
-// header told, or an error; a crop has the pixels of the full decode. PNG goes the same way.
+// For any bytes, the decoders end within their limits with an image of the header's size or an
+// error; a crop has the pixels of the full decode. The same for PNG.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +19,7 @@ data::ImageLimits SmallLimits() {
   return limits;
 }
 
-// Takes the crop from the last bytes, where the image's own mean little.
+// Takes the crop from the last bytes, where the image's own bytes mean little.
 data::Rect CropOf(data::ByteView bytes, int width, int height) {
   const auto byte = [&](size_t i) { return bytes[bytes.size() - 1 - i]; };
   data::Rect rect;

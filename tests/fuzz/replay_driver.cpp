@@ -1,4 +1,4 @@
-// Runs a fuzz target over files and folders that are named on the command line, without libFuzzer.
+// Runs a fuzz target on the files and folders given on the command line, without libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

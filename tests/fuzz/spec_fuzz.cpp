@@ -1,5 +1,5 @@
-// Whatever the text, the reader reads it or says one line why not; what it read is written and read
-// back as it was. The same for patches, and for the example with such a patch applied.
+// The reader reads any text or says why not in one line; what it read is written and read back
+// unchanged. The same for patches, and for the example with such a patch applied.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -30,7 +30,7 @@ void RequireRoundTrip(const Spec& spec) {
   Require(Validate(spec).ok());
   const std::string text = WriteSpec(spec);
   const Result<Spec> again = ReadSpec(text, "again");
-  // Indenting may make a text that was just small enough too large.
+  // Indentation may make a text too large that was just small enough.
   if (!again.ok() && text.size() > kMaxSpecBytes) return;
   Require(again.ok() && again.value() == spec);
   Require(WriteSpec(again.value()) == text);

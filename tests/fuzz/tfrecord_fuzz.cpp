@@ -1,5 +1,5 @@
-// Whatever the bytes, plain or packed, the reader gives records whose CRC holds, or says why not;
-// it ends, its offsets only grow, and what it gives up is counted. The same for raw tensors.
+// For any bytes, plain or packed, the reader yields records with correct CRCs or says why not; it
+// ends, its offsets only grow, and what it skips is counted. The same for raw tensors.
 #include <cstddef>
 #include <cstdint>
 
@@ -41,7 +41,7 @@ void ReadTensors(data::ByteView bytes) {
   auto reader = data::RawTensorReader::Over(data::OpenMemorySource("fuzz", bytes));
   if (!reader.ok()) return;
   data::Tensor tensor;
-  // A file whose tensors have no bytes has a record every 64.
+  // A file with empty tensors has a record every 64 bytes.
   for (size_t i = 0; i <= bytes.size() / 64 * 1100; ++i) {
     const auto record = reader.value().Next(tensor);
     if (record.ok() && !record.value().has_value()) return;

@@ -1,6 +1,6 @@
-// How libFuzzer changes a message of protobuf whose schema it does not know: one field, at any
-// depth, is changed, doubled, dropped or takes another's content, and the lengths around it are
-// written anew. Without this nearly every change ends the reading of all that stands around it.
+// How libFuzzer mutates a protobuf message of unknown schema: one field, at any depth, is changed,
+// duplicated, dropped or gets another's content, and the enclosing lengths are rewritten. Without
+// this, nearly every change would break everything around it.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@ struct Field {
 };
 using Message = std::vector<Field>;
 
-// A text that happens to be a message is taken for one: that does no harm.
+// A text that happens to be a message counts as one: that does no harm.
 std::optional<Message> Parse(std::string_view bytes, int depth) {
   Message message;
   WireReader reader(bytes);
@@ -101,7 +101,7 @@ void ChangeContent(Field& field, size_t room, test::Random& random) {
   }
 }
 
-// Ids that refer to each other are rarely met by chance.
+// Matching ids are rarely hit by chance.
 void TakeContent(Field& field, const std::vector<Place>& places, test::Random& random) {
   std::vector<const Field*> others;
   for (const Place& place : places) {

@@ -1,4 +1,4 @@
-// Whatever the bytes, they give a run that keeps its promises, or an error of one line.
+// Any bytes give a run that keeps its promises, or a one-line error.
 #include <cstddef>
 #include <cstdint>
 

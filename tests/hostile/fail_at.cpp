@@ -1,11 +1,11 @@
-// Loaded into a program by LD_PRELOAD: its N-th file operation fails.
+// Makes a program's N-th file operation fail, by LD_PRELOAD.
 //
-//   STALLSCOPE_FAIL_AT=N     which one, from 1; 0 or unset: none
-//   STALLSCOPE_FAIL_WITH=E   the errno, ENOSPC where it is not given
-//   STALLSCOPE_FAIL_COUNT=F  where the process, at its end, adds a line with how many there were
+//   STALLSCOPE_FAIL_AT=N     which one, from 1; 0 or unset: none STALLSCOPE_FAIL_WITH=E   the
+//   errno; default ENOSPC STALLSCOPE_FAIL_COUNT=F  a file to which the process appends the count
+//   when it ends
 //
-// Counted are the calls that open a file, write to one, sync, name and remove it, of this process
-// and of each child for itself. Reads are not: a damaged input has tests of its own.
+// Counts the calls that open, write, sync, name and remove files, per process. Reads do not count:
+// damaged input has tests of its own.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ long Number(const char* name, long otherwise) {
   return text != nullptr && *text != '\0' ? std::atol(text) : otherwise;
 }
 
-// Whether this one fails; errno is set then.
+// Whether this one fails; then errno is set.
 bool Fails() {
   static const long at = Number("STALLSCOPE_FAIL_AT", 0);
   static const int with = static_cast<int>(Number("STALLSCOPE_FAIL_WITH", ENOSPC));
@@ -36,7 +36,7 @@ bool Fails() {
   return true;
 }
 
-// Not a thread's own bell: an eventfd has no disk to be full.
+// Not a thread's wake-up call: an eventfd has no disk that could be full.
 bool IsFile(int fd) {
   struct stat about {};
   return fstat(fd, &about) == 0 && (S_ISREG(about.st_mode) || S_ISCHR(about.st_mode));

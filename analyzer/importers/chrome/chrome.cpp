@@ -93,7 +93,7 @@ void Collector::OnEvent(const Event& event) {
   if (event.phase.size() != 1) {
     // TensorFlow closes its lists with an empty object.
     if (event.phase.empty() && event.name.empty() && event.time.empty()) return;
-    builder_.LeaveOut("events do not say what kind they are: left out");
+    builder_.LeaveOut("events have no valid phase: left out");
     return;
   }
   const char phase = event.phase[0];
@@ -113,7 +113,7 @@ void Collector::OnEvent(const Event& event) {
       return OnCounter(event);
     default:
       if (kOtherPhases.find(phase) == std::string_view::npos) {
-        builder_.LeaveOut("events do not say what kind they are: left out");
+        builder_.LeaveOut("events have no valid phase: left out");
       }
   }
 }
@@ -121,8 +121,8 @@ void Collector::OnEvent(const Event& event) {
 std::optional<int64_t> Collector::TimeOf(std::string_view text) {
   const std::optional<int64_t> time = NanosecondsOf(text);
   if (!time) {
-    builder_.LeaveOut(text.empty() ? "events have no time: left out"
-                                   : "events have a time that is none: left out");
+    builder_.LeaveOut(text.empty() ? "events have no timestamp: left out"
+                                   : "events have an invalid timestamp: left out");
   }
   return time;
 }
@@ -199,7 +199,7 @@ void Collector::OnCounter(const Event& event) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-      builder_.LeaveOut("values of counters are no numbers: left out");
+      builder_.LeaveOut("counter values are not numbers: left out");
       return;
     }
     std::string name(base);
@@ -226,16 +226,16 @@ void Collector::OnMetadata(const Event& event) {
 
 void Collector::AddLimits() {
   if (!builder_.run().rows.kernels.empty() || !builder_.run().rows.copies.empty()) {
-    builder_.Limit("stages: the CPU time of threads is not in this format");
+    builder_.Limit("stages: this format does not record the CPU time of threads");
   }
   kineto_.AddLimits();
   if (tensorflow_.host().has_pipeline()) {
     builder_.Limit(
-        "stages.cpu_s: this format does not tell when a thread had a core, so what a stage's work "
-        "waited for is not known");
+        "stages.cpu_s: this format does not say when a thread was on a core, so what a stage's "
+        "work waited for is unknown");
   }
   if (tensorflow_.host().samples_per_batch() == 0) {
-    builder_.Limit("throughput: this format does not say how many samples a step has");
+    builder_.Limit("throughput: this format does not record the number of samples per step");
   }
 }
 
@@ -259,7 +259,7 @@ std::string_view WithoutSpace(std::string_view text) {
   return text;
 }
 
-// Keys that stand in every event, or in the heads of those that write one.
+// Keys that are in every event, or in the heads that some profilers write.
 constexpr std::array<std::string_view, 6> kKeys = {"\"ph\"",
                                                    "\"traceEvents\"",
                                                    "\"schemaVersion\"",
@@ -276,7 +276,8 @@ bool LooksLikeTraceEvents(std::string_view head) {
   for (const std::string_view key : kKeys) {
     if (text.find(key) != std::string_view::npos) return true;
   }
-  // A head may be longer than what is seen of it; a file that ends without a key has no events.
+  // The head may be longer than the part seen here; a file that ends without such a key has no
+  // events.
   return text[0] == '{' && head.size() >= ByteSource::kHeadBytes;
 }
 
@@ -285,10 +286,10 @@ Result<model::Run> ReadTraceEvents(ByteSource& source) {
   Document document(source);
   STALLSCOPE_RETURN_IF_ERROR(document.Read(collector));
   if (collector.events() == 0) {
-    const char* what = document.has_events() ? "this JSON has a list of events, and none in it"
-                                             : "this JSON holds no trace events";
+    const char* what = document.has_events() ? "the list of events in this JSON is empty"
+                                             : "this JSON contains no trace events";
     return Error{ErrorKind::kInput, what, source.path(),
-                 "give what a profiler has written: a list of events, or an object with "
+                 "use a profiler's output: a list of events, or an object with "
                  "\"traceEvents\""};
   }
   model::Run run = collector.Finish();

@@ -1,6 +1,6 @@
-// Trace events in JSON: what PyTorch's profiler writes (Kineto, every dialect since 2021),
-// TensorFlow's trace.json, TF1's timelines, and anything else that chrome://tracing opens.
-// README.md of analyzer/importers says what becomes of their events.
+// Trace events in JSON: those of PyTorch's profiler (kineto.h), TensorFlow's trace.json and TF1's
+// timelines (tensorflow.h), and anything else that chrome://tracing opens.
+// analyzer/importers/README.md documents how events map to a run.
 //
 // Read front to back in windows of 256 KiB: memory is the run's and a few MiB. Any thread.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_CHROME_H_
@@ -14,12 +14,12 @@
 
 namespace stallscope::importers::chrome {
 
-// By the first bytes, for which ByteSource::head() is enough: JSON with events, or with the
-// beginning of a head such as profilers write before them.
+// Decides by the first bytes, for which ByteSource::head() suffices: JSON with events, or with the
+// beginning of a head as profilers write it.
 bool LooksLikeTraceEvents(std::string_view head);
 
-// An error where there is not one event, or the file cannot be read. What is broken, left out or
-// not known is in the run's quality and limits.
+// An error if there is not a single event or the file cannot be read. Whatever is broken, left out
+// or unknown is in the run's quality and limits.
 Result<model::Run> ReadTraceEvents(ByteSource& source);
 
 }  // namespace stallscope::importers::chrome

@@ -49,7 +49,7 @@ bool Separates(std::string_view text, size_t comma) {
   return IsKey(text, after) || BeginsObject(text, after);
 }
 
-// The field that a key stands for; null for those that nobody needs.
+// The field of a key; null for those that are not needed.
 std::string_view* FieldOf(std::string_view key, Event& event) {
   switch (key.size()) {
     case 2:
@@ -143,7 +143,7 @@ Parsed ParseEvent(const IndexedText& text, size_t& i, Event& event) {
       i = at + 1;
       return Parsed::kWhole;
     }
-    if (c == ',') {  // also one too many
+    if (c == ',') {  // even one too many
       ++at;
       continue;
     }
@@ -190,7 +190,7 @@ Parsed Document::TakeMember(const IndexedText& text, size_t& i, DocumentVisitor&
   }
   const size_t next = text.Skip(value);
   if (next == IndexedText::kBroken) return Parsed::kBroken;
-  // A scalar at the very end may go on.
+  // A scalar at the very end may continue.
   if (next == IndexedText::kCut || (next == text.count && !windows_.at_end())) return Parsed::kCut;
   const size_t begin = text.index[value];
   size_t end = next < text.count ? text.index[next] : text.size;
@@ -236,7 +236,7 @@ Parsed Document::Take(const IndexedText& text, size_t& i, DocumentVisitor& visit
       if (parsed == Parsed::kWhole) visitor.OnEvent(event);
       return parsed;
     }
-    case State::kDone:  // what follows is PassOverRest's
+    case State::kDone:  // PassOverRest takes what follows
       break;
   }
   return Parsed::kBroken;
@@ -247,13 +247,13 @@ size_t Document::PassOver(size_t at, DocumentVisitor& visitor) {
   size_t next = NextEvent(text, at);
   const bool found = next != std::string_view::npos;
   if (!found) {
-    // The place may be cut by the window's end: its last bytes are looked at again.
+    // The window's end may cut the place in two: its last bytes are looked at again.
     constexpr size_t kOverlap = 1024;
     next = windows_.at_end() ? text.size()
                              : std::max(at, text.size() - std::min(text.size(), kOverlap));
   }
   visitor.OnDamage(windows_.offset() + at, next - at,
-                   passing_over_ ? "" : "something that is no event was passed over", false);
+                   passing_over_ ? "" : "skipped something that is not an event", false);
   passing_over_ = !found;
   // Past anything that might have been a member of the head.
   if (found && state_ != State::kEvents) {
@@ -273,9 +273,10 @@ size_t Document::ReadSound(const IndexedText& text, DocumentVisitor& visitor) {
     if (parsed == Parsed::kWhole) continue;
     if (parsed == Parsed::kCut) return text.index[before];
     const size_t next = PassOver(text.index[before], visitor);
-    // Without the rest of the window there is no telling where it ends.
+    // It may end anywhere in the rest of the window.
     if (next >= whole.size() || passing_over_) return next;
-    // The index holds on where the next event's brace is one of its places: no quote was too many.
+    // The index is still right if the next event's brace is one of its places: then no quote was
+    // unbalanced.
     const uint32_t* end = text.index + text.count;
     const uint32_t* place = std::lower_bound(text.index, end, next);
     if (place == end || *place != next) return next + ReadBroken(whole.substr(next), visitor, next);
@@ -325,7 +326,7 @@ size_t Document::ReadBroken(std::string_view text, DocumentVisitor& visitor, siz
   return at;
 }
 
-// `"key": value` where the text around it is not sound; 0 where it ends inside it.
+// `"key": value` in text that is not valid as a whole; 0 if the text ends inside it.
 size_t Document::ReadBrokenMember(std::string_view text, DocumentVisitor& visitor) {
   IndexedText key;
   if (structure_.IndexOne(text, key) != Structure::Found::kWhole) return 0;
@@ -353,12 +354,12 @@ size_t Document::ReadBrokenMember(std::string_view text, DocumentVisitor& visito
   } else {
     const auto before = static_cast<uint64_t>(text.data() - windows_.All().data());
     visitor.OnDamage(windows_.offset() + before, end,
-                     "a member beside the events could not be read", false);
+                     "a member next to the events could not be read", false);
   }
   return end;
 }
 
-// As far as the member that nobody wants goes, a token at a time.
+// To the end of an unwanted member, one token at a time.
 size_t Document::SkipBroken(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];

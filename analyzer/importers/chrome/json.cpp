@@ -74,7 +74,7 @@ class OneValue {
         return true;
       case '}':
       case ']':
-        // At the top a closing bracket stands for itself.
+        // At the top level a closing bracket stands alone.
         if (open_.empty()) return true;
         if (open_.back() != c || expect_ == Expect::kColon) return false;
         open_.pop_back();
@@ -153,7 +153,7 @@ std::optional<uint32_t> Hex4(std::string_view raw, size_t at) {
   return value;
 }
 
-// The escape \uXXXX whose digits begin at `at`; leaves `at` behind it, and behind its second half.
+// The escape \uXXXX whose digits begin at `at`; leaves `at` after it and after its second half.
 bool AppendCode(std::string_view raw, size_t& at, std::string& text) {
   const std::optional<uint32_t> first = Hex4(raw, at);
   if (!first) return false;
@@ -220,7 +220,7 @@ namespace {
 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// mantissa x 10^exponent, with as many digits as fit; `rest` is the first one that did not.
+// mantissa x 10^exponent, with as many digits as fit; `next_digit` is the first that did not.
 struct Decimal {
   uint64_t mantissa = 0;
   int exponent = 0;
@@ -229,7 +229,7 @@ struct Decimal {
 };
 
 constexpr uint64_t kMost = ~uint64_t{0};
-// Whether one more digit fits in.
+// Whether one more digit fits.
 constexpr bool HasRoom(uint64_t mantissa, int digit) {
   return mantissa < kMost / 10 ||
          (mantissa == kMost / 10 && static_cast<uint64_t>(digit) <= kMost % 10);
@@ -275,7 +275,7 @@ std::optional<Decimal> Parse(std::string_view text) {
   return number;
 }
 
-// The number times 10^shift as a whole one, rounded.
+// The number times 10^shift, rounded to a whole number.
 std::optional<uint64_t> Scaled(Decimal number, int shift) {
   int exponent = number.exponent + shift;
   uint64_t value = number.mantissa;
@@ -298,7 +298,7 @@ std::optional<uint64_t> Scaled(Decimal number, int shift) {
 }  // namespace
 
 std::optional<int64_t> NanosecondsOf(std::string_view microseconds) {
-  // Nearly always: digits, and a point with up to three more.
+  // Nearly always: digits, and a decimal point with up to three more.
   constexpr size_t kShort = 17;
   if (microseconds.size() <= kShort) {
     uint64_t value = 0;

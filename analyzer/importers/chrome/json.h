@@ -1,5 +1,4 @@
-// A piece of JSON with the places of its structure: where each bracket, comma and colon stands, and
-// where each string and other scalar begins. Plain views; whoever made it keeps text and index.
+// JSON text: its structure, its strings and its numbers. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_JSON_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_JSON_H_
 
@@ -13,7 +12,7 @@
 
 namespace stallscope::importers::chrome {
 
-// A scalar, as it stands in the text; of a string what lies between its quotes, escapes and all.
+// A scalar as written; of a string, what is between its quotes, with its escapes.
 struct Scalar {
   std::string_view text;
   bool is_string = false;
@@ -40,8 +39,8 @@ struct IndexedText {
     return {std::string_view(text + begin, end - begin), true};
   }
 
-  // The place behind the value that begins at place i. kCut where the text ends inside it, kBroken
-  // where no value begins there or it nests more than 64 deep: no trace's do.
+  // The place after the value that begins at place i. kCut if the text ends inside it, kBroken if
+  // no value begins there or it nests more than 64 deep, which no trace does.
   static constexpr size_t kCut = 0;
   static constexpr size_t kBroken = ~size_t{0};
   size_t Skip(size_t i) const {
@@ -63,13 +62,11 @@ struct IndexedText {
   static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 };
 
-// Finds the structure of a piece of JSON: simdjson's first stage where the text is sound, and one
-// value at a time by hand where it is not. One thread at a time.
+// Finds the structure of a piece of JSON: with simdjson's first stage if the text is valid, else by
+// hand, one value at a time.
 //
-// simdjson's own parsers want a whole document and give it up at its first flaw. Its first stage is
-// where its speed comes from, does not care for brackets that are still open, and leaves the walk
-// through the events to us.
-
+// simdjson's own parsers require a whole document and reject it at its first flaw. Its first stage,
+// where its speed comes from, tolerates open brackets and leaves the walk through the events to us.
 class Structure {
  public:
   Structure();
@@ -77,14 +74,14 @@ class Structure {
   Structure(const Structure&) = delete;
   Structure& operator=(const Structure&) = delete;
 
-  // The index of all of `text`, good until the next call; both must end outside of any string.
-  // Nothing where the text has control characters in strings or is not UTF-8.
+  // The index of all of `text`, valid until the next call; the text must end outside any string.
+  // Nothing if it has control characters in strings or is not UTF-8.
   std::optional<IndexedText> Index(std::string_view text);
 
   enum class Found { kWhole, kCut, kBroken };
-  // The index of the value (or, at a separator, of that alone) that `text` begins with, behind
-  // white space: whatever bytes its strings hold. kCut where the text ends inside it, kBroken where
-  // it cannot be JSON; `one` is as far as it went.
+  // The index of the value (or of the single separator) that `text` begins with, after white space,
+  // whatever bytes its strings hold. kCut if the text ends inside it, kBroken if it cannot be JSON;
+  // `one` is as far as it got.
   Found IndexOne(std::string_view text, IndexedText& one);
 
  private:
@@ -93,21 +90,17 @@ class Structure {
   std::vector<uint32_t> places_;
 };
 
-// JSON strings as what they mean. Any thread.
-
-// What stands between a string's quotes, without its escapes. An escape that is none stays as it
-// is; half of a surrogate pair becomes U+FFFD.
+// Resolves the escapes of what is between a string's quotes. An invalid escape stays as it is; half
+// of a surrogate pair becomes U+FFFD.
 std::string Unescaped(std::string_view raw);
 
-// Times of trace events, which are decimal microseconds, as whole nanoseconds. A double holds 53
-// bits and an epoch in nanoseconds needs 61: it is never one. Any thread.
-
-// "1428625731896.179" to 1428625731896179. What is finer than a nanosecond is rounded to the
-// nearest one, halves up. Exponents are understood. Nothing for what is no number or lies beyond
-// the times of limits.h.
+// The time of an event, which is in decimal microseconds: 1428625731896179 for "1428625731896.179".
+// Never by way of a double, which holds 53 bits where an epoch in nanoseconds needs 61. Fractions
+// of a nanosecond are rounded, halves up; exponents are allowed. Nothing if it is not a number or
+// is beyond the times of limits.h.
 std::optional<int64_t> NanosecondsOf(std::string_view microseconds);
 
-// A whole number, also where a file writes it as 7.0; nothing where it does not fit.
+// A whole number, even if written as 7.0; nothing if it does not fit.
 std::optional<uint64_t> WholeNumber(std::string_view text);
 
 }  // namespace stallscope::importers::chrome

@@ -68,7 +68,7 @@ void Lanes::Begin(uint32_t number, std::string_view name, uint16_t span_class, i
   Lane& lane = lanes_[number];
   lane.last_ns = std::max(lane.last_ns, time_ns);
   if (lane.open.size() >= kMostNested) {
-    builder_.LeaveOut("events begin inside 100,000 others: left out");
+    builder_.LeaveOut("events are nested more than 100,000 deep: left out");
     return;
   }
   lane.open.push_back({std::string(CutName(name)), span_class, time_ns});
@@ -93,7 +93,7 @@ void Lanes::End(uint32_t number, std::string_view name, int64_t time_ns) {
       at = i;
       break;
     }
-    builder_.Count("events end under another's name: those inside are taken to end there, too");
+    builder_.Count("events end under another event's name: those inside end there, too");
   }
   while (lane.open.size() > at) {
     const OpenSpan& open = lane.open.back();
@@ -109,7 +109,7 @@ void Lanes::Close() {
       const OpenSpan open = lanes_[i].open.back();
       lanes_[i].open.pop_back();
       builder_.AddSpan(Detail(i), open.span_class, open.start_ns, lanes_[i].last_ns);
-      builder_.Count("events never end: taken to last as long as their thread");
+      builder_.Count("events never end: assumed to last as long as their thread");
     }
   }
 }
@@ -123,7 +123,8 @@ std::string Lanes::NameOf(const Lane& lane) const {
 }
 
 void Lanes::NameTracks() {
-  // Every process of a pool calls a thread MainThread; one process may well have ten of one name.
+  // Every process of a pool has a MainThread; a single process may well have ten threads of one
+  // name.
   std::map<std::string, std::set<uint32_t>> processes_of;
   for (const Lane& lane : lanes_) {
     if (lane.accounted.known() || lane.detail.known()) {
@@ -156,7 +157,7 @@ TrackId AsyncSpans::TrackOf(const Event& event) {
 void AsyncSpans::Begin(const Event& event, uint16_t span_class, int64_t time_ns) {
   last_ns_ = std::max(last_ns_, time_ns);
   if (count_ >= kMostOpen) {
-    builder_.LeaveOut("asynchronous events were left out: too many are open at a time");
+    builder_.LeaveOut("asynchronous events were left out: too many are open at once");
     return;
   }
   const auto [place, fresh] = open_.try_emplace(KeyOf(event));
@@ -188,7 +189,7 @@ void AsyncSpans::Close() {
   for (const auto& [key, spans] : open_) {
     for (const Open& open : spans) {
       builder_.AddSpan(open.track, open.span_class, open.start_ns, last_ns_);
-      builder_.Count("asynchronous events never end: taken to last as long as the file");
+      builder_.Count("asynchronous events never end: assumed to last as long as the file");
     }
   }
   open_.clear();

@@ -18,7 +18,7 @@ uint64_t NumberIn(std::string_view text) {
   return number;
 }
 
-// The number behind "gpu:", "GPU:" or "TPU:"; nothing where no device is named.
+// The number after "gpu:", "GPU:" or "TPU:"; nothing if no device is named.
 std::optional<uint32_t> DeviceIn(std::string_view process) {
   constexpr std::array<std::string_view, 4> kWords = {"GPU:", "gpu:", "TPU:", "tpu:"};
   for (const std::string_view word : kWords) {
@@ -140,7 +140,7 @@ bool TensorFlow::Take(const Event& event, uint32_t lane, int64_t start_ns, int64
       derived_marks_.push_back({NumberIn(event.name), start_ns, end_ns, TrackId::None(), 0});
       return false;
     case LaneRole::kDerived:
-      // Shown twice it would look like work done twice.
+      // Shown twice, it would look like work done twice.
       builder_.Limit(
           "lines that repeat what the streams show (XLA Modules, TensorFlow Ops, stream:all, "
           "memcpy) are left out");

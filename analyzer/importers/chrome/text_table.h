@@ -1,6 +1,6 @@
-// Numbers for texts that come again and again, looked up by their raw bytes: one hash and one
-// comparison each, without making a string. Texts that differ only past what is kept of a name are
-// one. One thread at a time.
+// Numbers for texts that keep recurring, looked up by their raw bytes: one hash and one comparison
+// each, without creating a string. Texts that differ only past the kept length of a name are the
+// same. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_
 
@@ -16,7 +16,7 @@
 
 namespace stallscope::importers::chrome {
 
-// What is kept of a name, a category or a number that an event brings: each may be 16 MiB long.
+// The kept part of an event's name, category or number: each may be 16 MiB long.
 inline std::string_view CutName(std::string_view text) {
   return text.substr(0, trace::kMaxNameBytes);
 }
@@ -26,15 +26,14 @@ class TextTable {
   // `allowance`, to which the texts are charged, must outlive it.
   explicit TextTable(Allowance& allowance) : allowance_(allowance), slots_(kFirstSlots) {}
 
-  // The value that was put there for `text`, of which no more than three names of the largest size
-  // count, and `kind`; a reference to a new one, kNew, where there
-  // is none yet. Good until the next call.
+  // The value for `text` (of which at most three names of maximum length count) and `kind`; a new
+  // one, kNew, if there is none yet. The reference is valid until the next call.
   static constexpr uint32_t kNew = ~uint32_t{0};
   uint32_t& At(std::string_view text, uint8_t kind);
   size_t size() const { return used_; }
 
  private:
-  static constexpr size_t kFirstSlots = 64;  // a power of 2, as all sizes
+  static constexpr size_t kFirstSlots = 64;  // a power of 2, like all sizes
   struct Slot {
     uint64_t hash = 0;
     const std::string* text = nullptr;

@@ -43,7 +43,7 @@ const char* What(int error) {
 // CRC-32 as well.
 class Inflater {
  public:
-  // "the gzip data breaks off at packed offset 77", and the offset.
+  // "the gzip data is truncated at packed offset 77", and the offset.
   struct Fault {
     std::string what;
     uint64_t offset = 0;
@@ -77,7 +77,7 @@ class Inflater {
         Damaged(What(result));
       } else if (at_end && stream_.avail_out == room && stream_.block_state != ISAL_BLOCK_FINISH) {
         // No more input, and no more output.
-        Damaged("the gzip data breaks off");
+        Damaged("the gzip data is truncated");
       }
     }
     unpacked_ += filled;
@@ -228,7 +228,7 @@ class GzipSource final : public ByteSource {
       block.error = std::move(got).error();
     } else if (OverTheLimit()) {
       block.error = Error{ErrorKind::kInput,
-                          "this gzip file unpacks to more than a trace does: " +
+                          "this gzip file expands more than any trace would: " +
                               std::to_string(inflater_.unpacked() >> 20) + " MiB so far, from " +
                               std::to_string(inflater_.packed() >> 10) + " KiB",
                           path(), "unpack it yourself if you trust it"};
@@ -351,7 +351,7 @@ Result<std::string> ReadAll(ByteSource& source, uint64_t limit) {
     STALLSCOPE_RETURN_IF_ERROR(source.CheckAllowance());
     if (all.size() > limit) {
       return Error{ErrorKind::kInput,
-                   "this file is too large to be read as a whole: more than " +
+                   "this file is too large to read as a whole: more than " +
                        std::to_string(limit >> 20) + " MiB unpacked",
                    source.path(), "record fewer steps"};
     }
@@ -382,7 +382,7 @@ Result<UnpackedFile> UnpackedFile::Make(ByteSource& source, uint64_t limit) {
     STALLSCOPE_RETURN_IF_ERROR(source.CheckAllowance());
     if (size > limit) {
       return Error{ErrorKind::kInput,
-                   "this packed file is too large to be unpacked in memory: more than " +
+                   "this packed file is too large to unpack in memory: more than " +
                        std::to_string(limit >> 20) + " MiB",
                    source.path(), "unpack it first"};
     }

@@ -65,7 +65,7 @@ struct UnpackLimits {
 
 // The part of a packed file that could not be unpacked.
 struct PackedDamage {
-  std::string what;     // "the gzip data breaks off", with the offset
+  std::string what;     // "the gzip data is truncated", with the offset
   uint64_t offset = 0;  // in the file
   uint64_t bytes = 0;   // from there to its end
 };

@@ -109,7 +109,7 @@ std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer) 
   double most_ns = -1;
   for (auto& [name, function] : functions) {
     if (function.marks.size() < kLeastCalls) continue;
-    // By the median: a first call that compiles would outweigh a thousand others.
+    // By the median: a compiling first call would outweigh a thousand others.
     const size_t middle = function.durations.size() / 2;
     std::nth_element(function.durations.begin(),
                      function.durations.begin() + static_cast<std::ptrdiff_t>(middle),
@@ -127,7 +127,7 @@ std::optional<CalledSteps> StepsOfCalls(const HostEvents& host, size_t trainer) 
   return best;
 }
 
-// "Iterator::Map": the iterator's own name, and not where it stands.
+// "Iterator::Map": the iterator's own name without its place.
 bool IsFlat(std::string_view path) { return path.find("::") == path.rfind("::"); }
 
 // Some profilers write an iterator's own name without its path or a number. Numbers those by name,
@@ -161,7 +161,7 @@ void Learn(const HostArguments& said, IteratorFacts& facts) {
 }  // namespace
 
 HostRole RoleOfEvent(std::string_view name) {
-  // Around every pipeline, and no operator of anybody's.
+  // Wraps every pipeline; not an operator.
   if (name == "Iterator::Root") return HostRole::kNone;
   if (name.starts_with("Iterator::")) return HostRole::kIterator;
   if (name.starts_with("IteratorGetNext") && name.ends_with("::DoCompute")) {

@@ -1,8 +1,8 @@
-// Finds things by the numbers that a file gives them. One thread at a time.
+// Looks things up by the numbers that a file gives them. One thread at a time.
 //
-// Numbers of the profilers begin at 1 and leave few holes, so most are an index into a vector; a
-// file that counts otherwise, or lies, falls back to a map and costs memory by its entries only. No
-// hash table: whoever makes up the numbers could make one long list of it.
+// Profilers number from 1 and leave few holes, so most numbers are an index into a vector; a file
+// that numbers otherwise falls back to a map and costs memory for its entries only. Not a hash
+// table: crafted numbers could turn it into one long list.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_
 
@@ -16,7 +16,7 @@ namespace stallscope::importers {
 template <class Value>
 class IdTable {
  public:
-  // The value of this number, made where there is none. May move the others.
+  // The value of this number, created if there is none. May move the others.
   Value& operator[](int64_t id) {
     if (const uint32_t place = PlaceOf(id); place != 0) return values_[place - 1];
     const uint32_t place = static_cast<uint32_t>(values_.size()) + 1;
@@ -29,7 +29,7 @@ class IdTable {
     }
     return values_.emplace_back();
   }
-  // Null where there is none.
+  // Null if there is none.
   const Value* Find(int64_t id) const {
     const uint32_t place = PlaceOf(id);
     return place == 0 ? nullptr : &values_[place - 1];
@@ -38,7 +38,7 @@ class IdTable {
   const std::vector<Value>& values() const { return values_; }
 
  private:
-  // A hole costs four bytes, so holes are bounded by the entries that there are.
+  // A hole costs four bytes, so their number is bounded by the number of entries.
   static constexpr int64_t kDenseFrom = 4096;
   static constexpr int64_t kHolesEach = 8;
   uint32_t PlaceOf(int64_t id) const {

@@ -21,12 +21,13 @@ std::string_view Producer(std::string_view event) {
                                     : std::string_view();
 }
 
-// The calls of iterators and the producers that are open, innermost last. No other events: a file
-// may nest any number of those, and each would be passed over again and again.
+// The open calls of iterators and producers, innermost last. No other events: a file may nest any
+// number of those, and each would be skipped over and over.
 class OpenCalls {
  public:
   explicit OpenCalls(const std::vector<HostEvent>& events) : events_(events) {}
-  // Closes what has ended, and gives the innermost that encloses this event; then opens it, too.
+  // Closes what has ended and returns the innermost call that encloses this event; then opens the
+  // event, too.
   std::optional<size_t> Around(size_t event) {
     const HostEvent& inner = events_[event];
     while (!open_.empty() && events_[open_.back()].end_ns < inner.end_ns) open_.pop_back();
@@ -42,10 +43,9 @@ class OpenCalls {
   std::vector<size_t> open_;
 };
 
-// For each path the place of the longest other one that it goes on from: of "A::B::C" that of
-// "A::B", else that of "A". In order each path stands behind those that it goes on from, and
-// between them stands nothing that does not go on from them: one pass with a stack finds them all,
-// however long the paths are.
+// For each path the index of the longest other one that it extends: for "A::B::C" that of "A::B",
+// else of "A". Sorted, each path follows those that it extends, with nothing between them that does
+// not extend them too: one pass with a stack finds them all, however long the paths are.
 std::vector<std::optional<size_t>> Callers(const std::vector<IteratorNode>& nodes) {
   std::vector<std::pair<std::string, size_t>> paths;
   for (size_t i = 0; i < nodes.size(); ++i) paths.emplace_back(nodes[i].path + "::", i);
@@ -61,7 +61,7 @@ std::vector<std::optional<size_t>> Callers(const std::vector<IteratorNode>& node
   return callers;
 }
 
-// The only node whose kind begins like this; nothing where there are none or several.
+// The only node whose kind begins like this; nothing if there are none or several.
 std::optional<size_t> OnlyNodeOfKind(
     const std::vector<std::pair<std::string_view, size_t>>& sorted_kinds, std::string_view start) {
   const auto first =
@@ -112,7 +112,7 @@ void IteratorGraph::AddNodes(const HostEvents& host) {
     }
   }
   evidence_.resize(nodes_.size());
-  // By the path; where the profiler wrote only the iterator's own name, by its parent's number.
+  // By the path, or by the parent's number if the profiler wrote only the iterator's own name.
   const std::vector<std::optional<size_t>> callers = Callers(nodes_);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].asked_by = callers[i];
@@ -165,7 +165,7 @@ void IteratorGraph::Learn(size_t thread, const HostEvents& host) {
   }
 }
 
-// A source's Produce encloses no call: its name says whose it is, where only one can be meant.
+// A source's Produce encloses no call: its name tells whose it is if only one iterator fits.
 void IteratorGraph::FindProducersByName(const HostEvents& host) {
   std::vector<std::pair<std::string_view, size_t>> kinds;
   for (size_t i = 0; i < nodes_.size(); ++i) kinds.emplace_back(nodes_[i].facts.kind, i);

@@ -1,6 +1,5 @@
-// Which iterators there are, which of them have threads of their own, and for which of them each
-// thread and each run of a graph works. Learned from all threads at once; then
-// only read.
+// Which tf.data iterators there are, which of them have threads of their own, and for which of them
+// each thread and each run of a graph works. Learned from all threads at once, then read-only.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_
 
@@ -20,23 +19,23 @@ struct IteratorNode {
   IteratorFacts facts;
   std::optional<size_t> asked_by;  // the node that takes its elements
   bool own_threads = false;        // its callers wait for what other threads make
-  size_t threads = 0;              // that were seen to work for it
+  size_t threads = 0;              // seen working for it
 };
 
 class IteratorGraph {
  public:
-  // Sorts each thread's events: by start, what encloses others first.
+  // Sorts each thread's events by start, enclosing events first.
   explicit IteratorGraph(HostEvents& host);
 
   const std::vector<IteratorNode>& nodes() const { return nodes_; }
   // Of an event of role kIterator.
   size_t NodeOf(const HostEvent& event) const { return node_of_name_[event.name]; }
-  // Of the event at this place of the thread, of role kProduce: for whom it makes an element.
-  // Nothing where that cannot be told, or where the pool does it (NodeOfRun).
+  // For whom the event at this index of the thread, of role kProduce, makes an element. Nothing if
+  // that is unknown or the pool does it (NodeOfRun).
   std::optional<size_t> Producing(size_t thread, size_t event) const;
-  // For which iterator's threads the pool runs this graph (HostEvent::consumed).
+  // The iterator for whose threads the pool runs this graph (HostEvent::consumed).
   std::optional<size_t> NodeOfRun(uint64_t run) const;
-  // For which iterator the thread works most, if any.
+  // The iterator for which the thread works most, if any.
   std::optional<size_t> NodeOfThread(size_t thread) const { return node_of_thread_[thread]; }
 
  private:
@@ -61,7 +60,7 @@ class IteratorGraph {
   std::vector<Evidence> evidence_;
   std::vector<size_t> node_of_name_;
   std::vector<std::map<size_t, Produced>> produced_;  // by thread and event
-  // Trees: whoever makes up the numbers could make one long list of a hash table.
+  // Trees: crafted numbers could turn a hash table into one long list.
   std::map<uint64_t, size_t> node_of_id_;
   std::map<uint64_t, std::pair<size_t, size_t>> runs_;  // thread and event that handed it
   std::vector<std::optional<size_t>> node_of_thread_;

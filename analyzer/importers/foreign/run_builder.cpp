@@ -38,8 +38,8 @@ class Order {
     return true;
   }
 
-  // The indices in order. Spans that follow each other by start are a run: going through it with a
-  // stack of those that are still open gives them by end. Runs are merged pairwise.
+  // The indices in order. Consecutive spans in order of start form a run: one pass with a stack of
+  // the open ones yields them by end. Runs are merged pairwise.
   Column<Key> Sorted() const {
     Column<Key> keys;
     keys.reserve(spans_.size());
@@ -104,8 +104,8 @@ void Permute(const Column<Key>& order, Values& values) {
   values = std::move(permuted);
 }
 
-// Compilers and profilers write such names; two that differ behind that are taken for one.
-constexpr const char* kCutNames = "names: no more than 4,096 bytes of one are kept";
+// Compilers and profilers write longer ones; two that differ only after that count as one.
+constexpr const char* kCutNames = "names: cut to 4,096 bytes";
 
 // Two threads at most: the machine is shared, and one track usually has most of the spans.
 void OrderTracks(std::vector<model::Track>& tracks) {
@@ -220,7 +220,7 @@ QueueId RunBuilder::QueueOf(StageId stage) {
 
 TrackId RunBuilder::Track(trace::TrackInfo track) {
   if (run_.tracks.size() >= trace::kMaxTracks) {
-    LeaveOut("tracks past 65,536 were joined with the last one");
+    LeaveOut("tracks past 65,536 were merged into the last one");
     return run_.tracks.back().info.id;
   }
   track.id = TrackId{static_cast<uint32_t>(run_.tracks.size())};
@@ -257,7 +257,7 @@ TrackId RunBuilder::StreamTrack(std::string name, uint32_t device, uint64_t stre
 
 CounterId RunBuilder::Counter(std::string_view name, std::string_view unit) {
   if (run_.counters.size() >= trace::kMaxCounters) {
-    LeaveOut("counters past 16,384 were joined with the last one");
+    LeaveOut("counters past 16,384 were merged into the last one");
     return run_.counters.back().id;
   }
   const CounterId id{static_cast<uint32_t>(run_.counters.size())};
@@ -267,7 +267,7 @@ CounterId RunBuilder::Counter(std::string_view name, std::string_view unit) {
 }
 
 uint16_t RunBuilder::Class(const trace::SpanClass& span_class) {
-  // Room is kept for classes without a name, of which there are few.
+  // Reserves room for classes without a name, of which there are few.
   constexpr size_t kKept = 4'096;
   if (run_.span_classes.size() + kKept < trace::kMaxSpanClasses || !span_class.name.known()) {
     if (const auto number = classes_.Intern(span_class)) return *number;
@@ -303,11 +303,11 @@ void RunBuilder::Repair(int64_t& start_ns, int64_t& end_ns) {
   if (!trace::IsTime(start_ns) || !trace::IsTime(end_ns)) {
     start_ns = trace::ClampTime(start_ns);
     end_ns = trace::ClampTime(end_ns);
-    LeaveOut("events lie more than 146 years away from time 0: taken as lying there");
+    LeaveOut("events are more than 146 years away from time 0: moved to that limit");
   }
   if (end_ns >= start_ns) return;
   end_ns = start_ns;
-  LeaveOut("events end before they begin: taken as having no duration");
+  LeaveOut("events end before they begin: their duration is set to 0");
 }
 
 void RunBuilder::AddBatchWait(TrackId trainer, StageId stage, int64_t start_ns, int64_t end_ns,

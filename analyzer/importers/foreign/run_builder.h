@@ -8,8 +8,7 @@
 //    goes on its detail track (kDetail), named and with its activity: it is shown, exported and
 //    partitioned as Kineto does, and never counts as a stage's work.
 //  - A stream's kernels and copies go into their tables; whatever else kept the device busy
-//  (memset)
-//    is a work span of activity kMemset on the stream's track.
+//    (memset) is a work span of activity kMemset on the stream's track.
 // A track's spans may be added in any order; of two with the same extent the one added later is
 // inside. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
@@ -48,27 +47,27 @@ struct Occurrence {
 class RunBuilder {
  public:
   // `format` is what reports call the file ("kineto"), `version` the dialect, or nothing.
-  // What it keeps is charged to `allowance`, which must outlive it; null: nobody counts.
+  // Everything kept is charged to `allowance`, which must outlive the builder; null: not charged.
   RunBuilder(const std::string& path, const std::string& format, const std::string& version = "",
              Allowance* allowance = nullptr);
   RunBuilder(const RunBuilder&) = delete;  // the interners point into run_
   RunBuilder& operator=(const RunBuilder&) = delete;
 
-  // Host, device, rank, clocks: whatever the file says. start_ns and end_ns are found by Finish().
+  // Host, device, rank, clocks: whatever the file says. Finish() finds start_ns and end_ns.
   trace::RunInfo& info() { return run_.info; }
-  // How far the wall clock is ahead of the file's own times, where that is known: what ties several
-  // ranks' clocks together.
+  // How far the wall clock is ahead of the file's own times, if known: it ties several ranks'
+  // clocks together.
   void SetRealtimeAhead(int64_t ns) { realtime_ahead_ns_ = ns; }
-  // Where the file only tells in the end what it is.
+  // For files that reveal their format only at the end.
   void SetFormat(const std::string& format, const std::string& version);
 
   trace::StringId Intern(std::string_view text);
-  // Past limits.h: None, counted and said. The same name and kind is the same stage.
+  // Past limits.h: None, counted and reported. The same name and kind is the same stage.
   StageId Stage(std::string_view name, std::string_view kind, uint32_t workers = 0,
                 bool ordered = true);
   // `stage` takes its elements from `input`.
   void Connect(StageId input, StageId stage);
-  // The queue that the stage fills; made where it has none. What its consumer waits for.
+  // The queue that the stage fills, created if it has none: what its consumer waits for.
   QueueId QueueOf(StageId stage);
   void SetCapacity(QueueId queue, uint64_t elements) {
     if (queue.known()) run_.queues[queue.value].info.capacity = elements;
@@ -80,15 +79,15 @@ class RunBuilder {
   void Rename(TrackId track, const std::string& name) { run_.tracks[track.value].info.name = name; }
   CounterId Counter(std::string_view name, std::string_view unit = "");
 
-  // The number of a span class for AddSpan. Where there are too many, one without a name, counted
-  // and said.
+  // The number of a span class for AddSpan. If there are too many, one without a name, counted and
+  // reported.
   uint16_t Class(const trace::SpanClass& span_class);
   uint16_t Detail(trace::SpanActivity activity, trace::StringId name);
   uint16_t Work(StageId stage);
   // For an element of `queue`, or, without one, for `cause`.
   uint16_t Wait(trace::WaitCause cause, QueueId queue = QueueId::None());
-  // A span that ends before it begins gets the duration 0, times past limits.h are brought to them;
-  // both are counted and said.
+  // A span that ends before it begins gets duration 0, and times past limits.h are clamped; both
+  // are counted and reported.
   void AddSpan(TrackId track, uint16_t span_class, int64_t start_ns, int64_t end_ns,
                ItemId item = ItemId::None()) {
     if (end_ns < start_ns || !trace::IsTime(start_ns) || !trace::IsTime(end_ns)) [[unlikely]] {
@@ -107,43 +106,43 @@ class RunBuilder {
     spans.span_class.push_back(span_class);
     spans.item.push_back(item.value);
   }
-  // The trainer's thread waited for a batch of `stage` from here to there. `itself`: it did the
-  // stage's work meanwhile, so that the wait is explained by that.
+  // The trainer's thread waited for a batch of `stage`. `itself`: it did the stage's work
+  // meanwhile, which explains the wait.
   void AddBatchWait(TrackId trainer, StageId stage, int64_t start_ns, int64_t end_ns, bool itself);
 
   // Makes the counters `name` and "`name` time", which a rule can ask: how many there were until
   // then, and how long they took together. None if nothing happened.
   void AddTotals(const std::string& name, std::vector<Occurrence> all);
 
-  // Their tracks must be known. Times are repaired as a span's are; enqueued 0 is not known.
+  // Their tracks must be known. Times are repaired like a span's; enqueued 0 means unknown.
   void Add(trace::Kernel kernel);
   void Add(trace::Copy copy);
   void Add(const trace::Sample& sample);
   std::vector<trace::Kernel>& kernels() { return run_.rows.kernels; }
   std::vector<trace::Copy>& copies() { return run_.rows.copies; }
 
-  // What this format, or this file, cannot show: goes to trust.limits. "transfer: why" where it is
-  // about a category.
+  // What this format or this file cannot show; goes to trust.limits. "transfer: why" if it concerns
+  // a category.
   void Limit(std::string text);
-  // That a name was cut, which is no loss of an event.
+  // A name was cut; no event is lost by that.
   void LimitNames();
-  // What was wrong with the file and what was done about it, one line without the file's name.
+  // What was wrong with the file and what was done about it, in one line without the file's name.
   void Warn(std::string text);
   // Bytes that could not be used; `cut`: the file ends inside an event that begins here.
   void Damaged(uint64_t offset, uint64_t bytes, std::string reason, bool cut = false);
-  // More bytes of the damage that was told last.
+  // More bytes of the damage reported last.
   void GrowDamage(uint64_t bytes);
-  // Something odd that tools write and that costs nothing: Finish() makes one warning of each kind.
-  // "events end under another's name: ..." gets the count in front.
+  // Something odd but harmless that tools write: Finish() makes one warning of each kind, with the
+  // count in front of "events end under another's name: ...".
   void Count(const std::string& kind, uint64_t count = 1) { counted_[kind] += count; }
-  // The same of what is malformed or past a limit and was left out, cut or made up for: the run is
-  // not complete.
+  // The same for what is malformed or past a limit and was left out, cut or patched up: the run is
+  // incomplete.
   void LeaveOut(const std::string& kind, uint64_t count = 1) {
     Count(kind, count);
     run_.quality.left_out += count;
   }
 
-  // A Warn() of one thing that is lost.
+  // A Warn() about one thing that is lost.
   void Lose(std::string text) {
     ++run_.quality.left_out;
     Warn(std::move(text));
@@ -153,8 +152,8 @@ class RunBuilder {
 
   const model::Run& run() const { return run_; }
 
-  // The run with its spans in order and with its steps: those of `marks`, or where there are none
-  // what AddSteps (step_marks.h) finds. The builder is spent.
+  // The run with its spans in order and with its steps: those of `marks`, or if there are none,
+  // what AddSteps (steps.h) finds. The builder is spent.
   model::Run Finish(const std::vector<StepMark>& marks);
 
  private:

@@ -29,8 +29,8 @@ std::vector<const trace::Kernel*> OfTheBusiestDevice(const model::Run& run) {
   return most;
 }
 
-// How many names come so often. Of n kernels there are no more than sqrt(2n) different counts,
-// however many names: what compares each with each is linear.
+// How many names occur that often. n kernels have at most sqrt(2n) different counts, however many
+// names there are: comparing each count with each other is linear.
 using NamesByCount = std::map<size_t, size_t>;
 
 // How many rounds there are: the count that most names have.
@@ -55,10 +55,10 @@ bool Even(const NamesByCount& names, size_t rounds) {
   return even * 2 > all;
 }
 
-// A recording that was cut out of a run lacks a part of its first and last round: a name that comes
-// m times a round may then come m times too often or too rarely. That tells only where m is small
-// beside the number of rounds, so it is asked of those names and of enough rounds; nearly all of
-// them must agree.
+// A recording that was cut out of a run lacks part of its first and last round: a name that occurs
+// m times per round may then occur up to m times too often or too rarely. That is only significant
+// if m is small compared with the number of rounds, so only those names count, and only with enough
+// rounds; nearly all of them must agree.
 size_t CommonCountOfACutRun(const NamesByCount& names) {
   constexpr size_t kManyRounds = 8;
   constexpr size_t kLeastNames = 3;
@@ -91,7 +91,7 @@ int64_t EndOfWork(const model::Run& run) {
 }
 
 // Each wait on the track that waits most often begins a step, which lasts to the next one. A last
-// wait that nothing follows found the data at its end.
+// wait that nothing follows found the end of the data.
 std::vector<StepMark> MarksOfWaits(const model::Run& run) {
   std::map<TrackId, std::vector<StepMark>> by_track;
   for (const StepMark& wait : BatchWaits(run)) by_track[wait.track].push_back(wait);
@@ -124,8 +124,8 @@ std::vector<StepMark> MarksOfRhythm(const model::Run& run) {
   return marks;
 }
 
-// By time, without those that begin in the first half of the one before: copies of the same mark,
-// on another thread or nested in it.
+// By time, without those that begin in the first half of the previous one: copies of the same mark,
+// on another thread or nested.
 std::vector<StepMark> Sorted(std::vector<StepMark> marks) {
   std::stable_sort(marks.begin(), marks.end(),
                    [](const StepMark& a, const StepMark& b) { return a.start_ns < b.start_ns; });
@@ -166,7 +166,7 @@ class WorkOfSteps {
                            [](int64_t ns, const StepMark& mark) { return ns < mark.start_ns; });
       if (next == marks_.begin()) continue;
       const auto step = static_cast<size_t>(next - marks_.begin()) - 1;
-      // What comes after the last step belongs to none.
+      // Work after the last step belongs to none.
       if (step + 1 == marks_.size() && launched > marks_[step].end_ns) continue;
       DeviceWork& work = work_[step];
       work.launched_ns = work.any ? std::max(work.launched_ns, launched) : launched;
@@ -187,8 +187,8 @@ void SayWhereStepsComeFrom(StepsFrom from, model::Run& run) {
     limits.push_back("steps: this file marks none; each fetch of a batch begins one");
   } else if (from == StepsFrom::kKernelRhythm) {
     limits.push_back(
-        "steps: this file marks none; they were found by the rhythm of its kernels, and begin "
-        "with the launch of the first of each round");
+        "steps: this file marks none; they were inferred from the rhythm of its kernels, and begin "
+        "with the launch of each round's first kernel");
   }
 }
 

@@ -12,8 +12,8 @@
 namespace stallscope::importers {
 namespace {
 
-// Pieces of one run of a graph on one thread that are no further apart are one piece of work: in
-// between the thread fetches the next operation from the pool's queue.
+// Pieces of one graph run on one thread that are no further apart are one piece of work: in
+// between, the thread fetches the next operation from the pool's queue.
 constexpr int64_t kSamePieceNs = 50'000;
 
 size_t Depth(std::string_view path) {
@@ -40,7 +40,7 @@ class Pipeline {
   }
 
  private:
-  // From the source to the trainer, as specs have them.
+  // From the source to the trainer, as in specs.
   void AddStages() {
     const std::vector<IteratorNode>& nodes = graph_.nodes();
     std::vector<size_t> order(nodes.size());
@@ -121,7 +121,7 @@ class Pipeline {
     EndRun(thread);
   }
 
-  // The place of the outermost iterator's event, where the wait stands for it.
+  // The index of the outermost iterator's event, if the wait stands for it.
   std::optional<size_t> AddBatchWait(size_t t, size_t at) {
     const HostThread& thread = host_.threads[t];
     const HostEvent& asked = thread.events[at];

@@ -1,13 +1,13 @@
 // The input pipeline of tf.data from its iterators' events: stages, what they did, and what the
 // trainer waited for. One thread at a time.
 //
-//  - Each kind of iterator is a stage. Calls of one that works where it is asked are work spans on
-//    the caller's track; calls that it makes itself lie inside and are theirs: what is left is its
-//    self time.
-//  - An iterator with threads of its own (its Produce events, or its inputs' calls on other
-//    threads, tell) is only waited for by its callers: their time is a wait for its queue. What its
-//    threads do, with the functions that they hand to the pool, is its work. Children that work in
-//    parallel are so never taken from a caller's time twice.
+//  - Each kind of iterator is a stage. Calls of an iterator that works on its caller's thread are
+//    work spans on that track; the calls that it makes in turn are inside and belong to others:
+//    what remains is its self time.
+//  - An iterator with threads of its own (as its Produce events or its inputs' calls on other
+//    threads show) is only waited for by its callers: their time is a wait for its queue. What its
+//    threads do, including the functions that they hand to the pool, is its work. So children that
+//    work in parallel are never subtracted from a caller's time twice.
 //  - The trainer's IteratorGetNext is a wait for a batch.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
@@ -20,12 +20,12 @@
 namespace stallscope::importers {
 
 struct PipelineSeen {
-  uint32_t samples_per_batch = 0;  // 0: not said
+  uint32_t samples_per_batch = 0;  // 0: unknown
   bool any = false;                // there was an iterator
 };
 
-// `trainer`: the thread in HostEvents::threads whose steps are trained; its number of threads where
-// there is none. Sorts the threads' events, and makes tracks for those that take part.
+// `trainer`: the index of the training thread in HostEvents::threads; their number if there is
+// none. Sorts the threads' events, and makes tracks for those that take part.
 PipelineSeen AddPipeline(HostEvents& host, size_t trainer, RunBuilder& builder);
 
 }  // namespace stallscope::importers

@@ -17,14 +17,14 @@ constexpr int kMostCellBytes = 16 << 20;
 constexpr int kMostColumns = 500;
 constexpr size_t kMostTables = 4'096;
 constexpr uint64_t kMostPackedBytes = uint64_t{8} << 30;
-// A row takes no less, so a file that promises more of them goes in circles.
+// No row takes less, so a file that claims to have more of them goes in circles.
 constexpr uint64_t kLeastRowBytes = 3;
 constexpr uint64_t kFewRows = 1'000;
-// Each table is read once, so its cells are no more than the file; text in UTF-16 grows by half.
+// Each table is read once, so its cells are no larger than the file; UTF-16 text grows by half.
 constexpr uint64_t kMostCellsEach = 2;
 constexpr uint64_t kFewCellBytes = uint64_t{1} << 20;
 
-// Allowed is what a plain SELECT over tables needs. A function can only come out of the schema.
+// Permits only what a plain SELECT on tables needs. A function could only come from the schema.
 int Authorize(void*, int action, const char* first, const char*, const char*, const char*) {
   if (action == SQLITE_SELECT || action == SQLITE_READ) return SQLITE_OK;
   if (action == SQLITE_PRAGMA && first != nullptr && std::strcmp(first, "table_xinfo") == 0) {
@@ -48,7 +48,7 @@ bool SameName(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// A path as a file: URI, where "?" and "#" would begin its parameters.
+// A path as a file: URI, in which "?" and "#" would begin parameters.
 std::string Uri(const std::string& path) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string uri = "file:";
@@ -136,7 +136,8 @@ Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
 
 Database::~Database() { sqlite3_close(handle_); }
 
-// Tables proper: a view would run its author's query, a virtual table his choice of code.
+// Real tables only: a view would run its author's query, a virtual table code of its author's
+// choice.
 Status Database::ReadSchema(const std::string& path) {
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(
@@ -161,7 +162,7 @@ Status Database::ReadSchema(const std::string& path) {
   }
   sqlite3_finalize(statement);
   if (result != SQLITE_DONE && all) return Unreadable(handle_, path);
-  if (!all) damage_.push_back("it has more than 4,096 tables: the rest is left out");
+  if (!all) damage_.push_back("it has more than 4,096 tables: the rest are left out");
   for (auto& [table, columns] : tables_) ReadColumns(table, columns);
   return {};
 }
@@ -173,7 +174,7 @@ void Database::ReadColumns(const std::string& table, Columns& columns) {
   if (result == SQLITE_OK) {
     while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
       const Row row(statement, odd_values_);
-      // Hidden, or computed from an expression: no column of Nsight's is.
+      // Hidden or computed by an expression, which none of Nsight's columns is.
       (row.Int(6) == 0 ? columns.stored : columns.computed).emplace_back(row.Text(1));
     }
     sqlite3_finalize(statement);
@@ -183,20 +184,20 @@ void Database::ReadColumns(const std::string& table, Columns& columns) {
   }
 }
 
-// The file is opened as one that nobody changes: SQLite would write beside it, into a folder that
-// need not be ours, to read what a program that died had not brought into the file yet.
+// The file is opened as immutable: otherwise SQLite would write beside it, perhaps into someone
+// else's folder, to recover what a killed program had not yet written to the file.
 void Database::LookBeside(const std::string& path) {
   using namespace std::string_view_literals;
   struct Kind {
     const char* ending;
-    std::string_view magic;  // a journal that is done with has another one
+    std::string_view magic;  // a finished journal has another
   };
   constexpr std::array<Kind, 2> kKinds = {
       {{"-wal", "\x37\x7f\x06"sv}, {"-journal", "\xd9\xd5\x05\xf9"sv}}};
   for (const Kind& kind : kKinds) {
     struct stat about {};
     const std::string beside = path + kind.ending;
-    // Nothing but a header is what a program leaves that ended well.
+    // A program that ended well leaves only a header.
     constexpr off_t kHeaderBytes = 512;
     if (lstat(beside.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
     if (about.st_size <= kHeaderBytes) continue;
@@ -206,8 +207,8 @@ void Database::LookBeside(const std::string& path) {
         magic != kind.magic) {
       continue;
     }
-    damage_.push_back("rows that are still in " + beside + " (" + std::to_string(about.st_size) +
-                      " bytes) are not read: open the file once with sqlite3 to bring them in");
+    damage_.push_back("rows still in " + beside + " (" + std::to_string(about.st_size) +
+                      " bytes) are not read: open the file once with sqlite3 to merge them");
   }
 }
 
@@ -251,19 +252,19 @@ bool Database::Scan::Next() {
   if (statement_ == nullptr) return false;
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) {
-    if (database_.source_.allowance().Spent()) return false;  // CheckAllowance() tells
+    if (database_.source_.allowance().Spent()) return false;  // CheckAllowance() reports it
     if (database_.rows_left_ > 0 && CellsFit()) {
       --database_.rows_left_;
       return true;
     }
-    Fail("it has more rows than bytes for them");
+    Fail("it claims more rows than it has bytes for");
     return false;
   }
   if (result != SQLITE_DONE) Fail(sqlite3_errmsg(database_.handle_));
   return false;
 }
 
-// Rows may share the pages that their long texts lie in, and each would be read anew.
+// Rows may share the pages of their long texts, and each would read them again.
 bool Database::Scan::CellsFit() {
   uint64_t bytes = 0;
   for (int i = 0; i < sqlite3_column_count(statement_); ++i) {
@@ -277,7 +278,7 @@ bool Database::Scan::CellsFit() {
 }
 
 void Database::Scan::Fail(const std::string& why) {
-  database_.damage_.push_back("table " + table_ + ": " + why + "; what comes behind is left out");
+  database_.damage_.push_back("table " + table_ + ": " + why + "; the rest is left out");
 }
 
 }  // namespace stallscope::importers::nsys

@@ -1,10 +1,10 @@
-// An SQLite file that nobody trusts, opened to be read and for nothing else. Private to the room.
+// An untrusted SQLite file, opened for reading and nothing else.
 //
-// No extensions, no triggers, no views, no functions in the schema, no writing; cells of at most
-// 16 MiB, and no more of them than the file has bytes for. Columns are asked for by name, and a
-// table or column that is not there is a normal thing; one that the schema computes, a view and
-// what lies in a -wal or -journal beside the file are not read, and that is damage. The library's
-// defaults would run what the file's author wrote into its schema. One thread at a time.
+// No extensions, triggers, views, functions in the schema, or writing; cells of at most 16 MiB, and
+// no more of them than the file has bytes for. Columns are requested by name, and a missing table
+// or column is normal; computed columns, views and the contents of a -wal or -journal beside the
+// file are not read and count as damage. With the library's defaults, a file's author could run
+// code through its schema. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_
 
@@ -25,13 +25,13 @@ struct sqlite3_stmt;
 
 namespace stallscope::importers::nsys {
 
-// What a column of a row holds. Good until the next row.
+// The values of a row. Valid until the next row.
 class Row {
  public:
   Row(sqlite3_stmt* statement, uint64_t& odd_values)
       : statement_(statement), odd_values_(odd_values) {}
   bool IsNull(int column) const;
-  int64_t Int(int column) const;  // 0 of null; of what is no whole number what it can be
+  int64_t Int(int column) const;  // 0 if null; converted if not a whole number
   std::string_view Text(int column) const;
 
  private:
@@ -49,9 +49,9 @@ class Database {
 
   bool Has(std::string_view table) const { return tables_.count(std::string(table)) != 0; }
 
-  // Calls take(row) for each row of the table with the columns in the order asked for; one that the
-  // table has not got reads as null. Nothing where there is no such table. How many rows there
-  // were; where the file is damaged, those before, and `damage` says what it is.
+  // Calls take(row) for each row of the table, with the columns in the requested order; a missing
+  // one reads as null. Returns the number of rows, which is 0 if there is no such table; if the
+  // file is damaged, those before the damage, which damage() describes.
   template <class Take>
   uint64_t ForEach(std::string_view table, const std::vector<std::string_view>& columns,
                    Take&& take) {
@@ -63,11 +63,11 @@ class Database {
     }
     return rows;
   }
-  // What is not read, and what ForEach met: one line a table.
+  // What is not read, and what ForEach ran into: one line per table.
   const std::vector<std::string>& damage() const { return damage_; }
-  // Values that Row::Int was asked for and that are no whole numbers.
+  // Values requested by Row::Int that are not whole numbers.
   uint64_t odd_values() const { return odd_values_; }
-  // Reading ends where the file's allowance is spent; this says so.
+  // Reading stops when the file's allowance is spent; this reports it.
   Status CheckAllowance() const { return source_.CheckAllowance(); }
 
  private:
@@ -98,13 +98,13 @@ class Database {
   void LookBeside(const std::string& path);
 
   ByteSource& source_;
-  std::string content_;  // of a packed file; the library reads it where it lies
+  std::string content_;  // of a packed file; the library reads it in place
   sqlite3* handle_ = nullptr;
   uint64_t bytes_ = 0;
   uint64_t rows_left_ = 0;
   uint64_t cell_bytes_left_ = 0;
   std::map<std::string, Columns> tables_;
-  std::set<std::string> computed_tables_;  // views, and tables that are code
+  std::set<std::string> computed_tables_;  // views and virtual tables
   std::vector<std::string> damage_;
   uint64_t odd_values_ = 0;
 };

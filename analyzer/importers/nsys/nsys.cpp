@@ -36,21 +36,21 @@ constexpr std::string_view kCudaCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr std::string_view kRanges = "NVTX_EVENTS";
 constexpr std::string_view kSystemCalls = "OSRT_API";
 
-// Of NVTX_EVENTS.eventType; others are marks and names.
+// Values of NVTX_EVENTS.eventType; others are marks and names.
 constexpr int64_t kPushPop = 59;
 constexpr int64_t kStartEnd = 60;
 
-// A thread: vendor, machine, process and thread in one number, the last two with 24 bits each.
+// A thread's id: vendor, machine, process and thread in one number, the last two with 24 bits each.
 constexpr uint64_t kThreadBits = 24;
 constexpr uint64_t kThreadMask = (uint64_t{1} << kThreadBits) - 1;
 
-// Numbers are a process's own.
+// Correlation ids are per process.
 uint64_t LaunchKey(int64_t global_id, int64_t correlation) {
   return static_cast<uint64_t>(global_id) >> kThreadBits << 32 |
          (static_cast<uint64_t>(correlation) & 0xffffffffu);
 }
 
-// What a thread waited for in a call of the system's library; nothing where it worked.
+// What a thread waited for in a call of the system's library; nothing if it worked.
 std::optional<WaitCause> WaitIn(std::string_view call) {
   for (const std::string_view io : {"read", "pread", "readv", "preadv", "fread", "recv"}) {
     if (call.starts_with(io)) return WaitCause::kIo;
@@ -71,7 +71,7 @@ std::string WithoutNumber(std::string_view text) {
   return std::string(end == std::string_view::npos ? text : text.substr(0, end + 1));
 }
 
-// A text may be 16 MiB long, and each of a million rows may refer to it.
+// A text may be 16 MiB long, and a million rows may refer to it.
 std::string_view Cut(std::string_view text) { return text.substr(0, trace::kMaxNameBytes); }
 
 // What the numbers on an Nsight copy mean. Nsight has enumerations of its own: memory kind 0 is
@@ -153,9 +153,8 @@ class Importer {
     const MarksSeen seen = AddMarkedRanges(marked, builder_);
     SayLimits(seen);
     for (const std::string& damage : database_.damage()) builder_.Lose(damage);
-    builder_.LeaveOut(
-        "values are no whole numbers where Nsight writes them: taken as what they can be",
-        database_.odd_values());
+    builder_.LeaveOut("values are not whole numbers where Nsight writes whole numbers: converted",
+                      database_.odd_values());
     return builder_.Finish(seen.steps);
   }
 
@@ -201,7 +200,7 @@ class Importer {
         std::pair(major, minor) >= std::pair(2, 9) && std::pair(major, minor) <= std::pair(3, 25);
     if (!version.empty() && !known) {
       builder_.Warn("its schema is " + version +
-                    ", and 2.9 to 3.25 are known: read by the names of its columns");
+                    ", but only 2.9 to 3.25 are supported: read by the names of its columns");
     }
   }
 
@@ -315,7 +314,7 @@ class Importer {
   uint16_t RangeClass(std::string_view text) {
     const SpanActivity activity =
         IsFrameworkOp(text) ? SpanActivity::kOperator : SpanActivity::kAnnotation;
-    // "aten::copy_" of "aten::copy_, op_id = 7": a kind of its own each would be one too many.
+    // "aten::copy_" of "aten::copy_, op_id = 7": otherwise each would be a kind of its own.
     const std::string_view name = text.substr(0, text.find(", op_id = "));
     return builder_.Detail(activity, builder_.Intern(name.empty() ? "(no name)" : name));
   }
@@ -345,7 +344,7 @@ class Importer {
     return place->second;
   }
 
-  // The first columns of a table of device work, and what they make of a kernel or a copy.
+  // The columns that all tables of device work share, and the part of a kernel or copy they give.
   static std::vector<std::string_view> DeviceColumns(
       std::initializer_list<std::string_view> others) {
     std::vector<std::string_view> columns = {"start",    "end",           "deviceId",
@@ -407,15 +406,15 @@ class Importer {
       builder_.Limit(
           "launch: calls into CUDA were not recorded; record with --trace=cuda,nvtx,osrt");
     }
-    builder_.Limit("throughput: Nsight does not know how many samples a step has");
-    builder_.Limit("stages: Nsight's exports do not say how long each call had a core");
+    builder_.Limit("throughput: Nsight does not record the number of samples per step");
+    builder_.Limit("stages: Nsight's exports do not say how long each call was on a core");
   }
 
   Database& database_;
   RunBuilder builder_;
   const CopyKinds copy_kinds_;
   IdTable<Text> texts_;
-  // Trees by the file's numbers: whoever makes them up could make one long list of a hash table.
+  // Trees by the file's numbers: crafted ones could turn a hash table into one long list.
   std::map<int64_t, std::string> thread_names_;
   std::map<int64_t, Thread> threads_;
   Thread* last_thread_ = nullptr;
@@ -447,11 +446,10 @@ Result<model::Run> ReadNsys(ByteSource& source) {
   const bool any = std::any_of(kTables.begin(), kTables.end(),
                                [&](std::string_view table) { return database->Has(table); });
   if (!any) {
-    return Error{
-        ErrorKind::kInput,
-        "this is no trace: it looks like an SQLite database, but has none of the tables of "
-        "Nsight Systems",
-        source.path(), "export the report with nsys export --type sqlite"};
+    return Error{ErrorKind::kInput,
+                 "this is not a trace: it looks like an SQLite database, but has none of Nsight "
+                 "Systems' tables",
+                 source.path(), "export the report with nsys export --type sqlite"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, Importer(*database, source).Run());
   TellDamage(source, run.quality);

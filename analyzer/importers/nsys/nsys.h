@@ -1,8 +1,8 @@
-// Nsight Systems, as `nsys export --type sqlite` writes it, schema 2.9 to 3.25. README.md of
-// analyzer/importers says what becomes of its tables. Any thread.
+// Nsight Systems, as written by `nsys export --type sqlite`, schema 2.9 to 3.25.
+// analyzer/importers/README.md documents how tables map to a run. Any thread.
 //
-// Tables and columns come and go with the version and with what was recorded: each is asked for by
-// name, and one that is not there is nothing out of the ordinary.
+// Tables and columns vary with the version and with what was recorded: each is requested by name,
+// and a missing one is normal.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_NSYS_NSYS_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_NSYS_NSYS_H_
 
@@ -14,10 +14,10 @@
 
 namespace stallscope::importers::nsys {
 
-// Any SQLite database: only its tables tell whose it is.
+// Any SQLite database: only its tables reveal whose it is.
 bool LooksLikeDatabase(std::string_view head);
 
-// An error where the database cannot be read, or has none of Nsight's tables.
+// An error if the database cannot be read or has none of Nsight's tables.
 Result<model::Run> ReadNsys(ByteSource& source);
 
 }  // namespace stallscope::importers::nsys

@@ -17,7 +17,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// As a word of its own: "step" of "train step", not of "stepping".
+// As a separate word: "step" in "train step", not in "stepping".
 bool ContainsWord(std::string_view key, std::string_view word) {
   for (size_t at = key.find(word); at != std::string_view::npos; at = key.find(word, at + 1)) {
     const size_t end = at + word.size();
@@ -28,7 +28,7 @@ bool ContainsWord(std::string_view key, std::string_view word) {
 }
 
 constexpr size_t kLeastSteps = 3;
-// A program that marks more kinds of work than these in its workers marks items, not stages.
+// A program that marks more kinds of work in its workers marks items, not stages.
 constexpr size_t kMostStages = 64;
 
 bool IsLess(const Range& a, const Range& b) {
@@ -60,7 +60,7 @@ class Marks {
   }
 
  private:
-  // Whose text is the surest sign; of several threads the one that marks most.
+  // The ranges with the likeliest text; of several threads, the one that marks most.
   void FindSteps() {
     int best_rank = 0;
     size_t most = 0;
@@ -192,7 +192,7 @@ std::optional<uint64_t> RangeNumber(std::string_view text) {
 
 int StepRank(std::string_view key) {
   if (key == "profilerstep") return 5;
-  // Parts of a step, which come as often.
+  // Parts of a step, which occur as often.
   constexpr std::array<std::string_view, 9> kParts = {
       "optimizer", "forward", "backward", "loss", "data", "load", "zero", "scheduler", "eval"};
   for (const std::string_view part : kParts) {

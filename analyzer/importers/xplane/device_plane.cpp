@@ -13,7 +13,7 @@ namespace {
 
 bool IsStream(const Line& line) { return line.name.starts_with("Stream #"); }
 
-// Made from other lines' events, or no time of the device's.
+// Derived from other lines' events, or not the device's time.
 bool IsDerived(std::string_view line) {
   constexpr std::array<std::string_view, 15> kNames = {"Steps",
                                                        "XLA Modules",
@@ -136,7 +136,7 @@ Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t de
     }
   };
   STALLSCOPE_RETURN_IF_ERROR(ReadLine(bytes_, plane, line, builder_, take));
-  builder_.Count("events are sums without a place in time: left out", aggregated);
+  builder_.Count("events are totals without a timestamp: left out", aggregated);
   return {};
 }
 

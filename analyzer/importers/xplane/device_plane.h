@@ -1,9 +1,9 @@
-// Reads the planes of devices: kernels, copies and memsets of their streams, and where a plane says
-// that a step began. Private to the room; one thread at a time.
+// Reads the planes of devices: kernels, copies and memsets of their streams, and the steps that a
+// plane marks. One thread at a time.
 //
-// A plane's lines tell the same time several times over: `Steps`, `XLA Modules`, `Framework Ops`
-// and the like are made from the streams' events and enclose them. Only what the device itself did
-// is taken: the `Stream #…` lines where there are any, else `XLA Ops`.
+// A plane's lines show the same time several times over: `Steps`, `XLA Modules`, `Framework Ops`
+// and the like are derived from the streams' events and enclose them. Only what the device itself
+// did counts: the `Stream #…` lines if there are any, else `XLA Ops`.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_DEVICE_PLANE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_DEVICE_PLANE_H_
 
@@ -27,25 +27,25 @@ class DevicePlanes {
                RunBuilder& builder)
       : bytes_(bytes), times_(times), launches_(launches), builder_(builder) {}
 
-  // A plane without events leaves no trace: the profiler lists devices that the run never used.
+  // A plane without events adds nothing: profilers list devices that the run never used.
   Status Add(const Plane& plane);
   // What the `Steps` lines say.
   const std::vector<StepMark>& marks() const { return marks_; }
 
  private:
   Status AddStream(const Plane& plane, const Line& line, uint32_t device);
-  // Ops of XLA enclose those of their bodies: each instant goes to the innermost.
+  // XLA ops enclose those of their bodies: each instant goes to the innermost.
   Status AddOps(const Plane& plane, const Line& line, uint32_t device);
   Status AddMarks(const Plane& plane, const Line& line);
   TrackId TrackOf(const Line& line, uint32_t device);
-  // Of the event's kind, looked up once a plane.
+  // Of the event's kind, looked up once per plane.
   trace::StringId NameOf(const Plane& plane, const EventName* name);
 
   SpaceBytes& bytes_;
   const TimeBase& times_;
   const Launches& launches_;
   RunBuilder& builder_;
-  std::vector<trace::StringId> names_;  // of the plane at hand
+  std::vector<trace::StringId> names_;  // of the current plane
   std::vector<StepMark> marks_;
 };
 

@@ -129,7 +129,7 @@ Status HostPlanes::Add(const Plane& plane) {
       }
     };
     STALLSCOPE_RETURN_IF_ERROR(ReadLine(bytes_, plane, line, builder_, take));
-    builder_.Count("events are sums without a place in time: left out", aggregated);
+    builder_.Count("events are totals without a timestamp: left out", aggregated);
   }
   return {};
 }

@@ -1,6 +1,5 @@
 // Reads the planes of the host: shows every event on its thread's detail track, and keeps those
-// that say something about steps, the input pipeline and launches. Private to the room; one thread
-// at a time.
+// that say something about steps, the input pipeline and launches. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_PLANE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_PLANE_H_
 

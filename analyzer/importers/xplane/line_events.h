@@ -1,4 +1,5 @@
-// The events of one line, from front to back. Private to the room. Header-only: the hot loop.
+// The events of one line from front to back, and their times in nanoseconds. ForEachEvent is the
+// hot loop of the XPlane importer, so it is inline. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_
 
@@ -22,10 +23,10 @@ struct Event {
   bool aggregated = false;  // a sum over many, without a place in time
 };
 
-// What became of a line's bytes.
+// The outcome of reading a line.
 struct LineRead {
   uint64_t events = 0;
-  uint64_t unreadable = 0;  // messages that are no event
+  uint64_t unreadable = 0;  // messages that are not an event
   uint64_t bad_from = 0;    // 0: the line was read to its end
 };
 
@@ -72,8 +73,8 @@ inline bool ReadEvent(std::string_view message, const StatNames& names, Event& e
   return reader.ok();
 }
 
-// Calls take(event, stats) for each; `stats` has those that have a role, and what their texts point
-// to is good during the call. An error is the disk's, or that the allowance is spent.
+// Calls take(event, stats) for each; `stats` has those that have a role, with texts that are valid
+// during the call. Fails if the disk does, or if the allowance is spent.
 template <class Take>
 Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNames& names,
                               Take&& take) {
@@ -117,7 +118,7 @@ Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNam
         continue;
       }
       if (length > left) {
-        // Cut off by the line's end, or by the window's.
+        // Cut off by the end of the line, or of the window.
         if (last) {
           read.bad_from = offset + static_cast<uint64_t>(at - begin);
           return read;
@@ -127,7 +128,7 @@ Result<LineRead> ForEachEvent(SpaceBytes& bytes, const Line& line, const StatNam
       }
       if (ReadEvent({from, static_cast<size_t>(length)}, names, event, stats)) {
         ++read.events;
-        // Events of two bytes are none that a profiler writes, and the view may be the whole file.
+        // No profiler writes events of two bytes, but a file may, and the view may be all of it.
         if (read.events % kEventsBetweenChecks == 0) {
           STALLSCOPE_RETURN_IF_ERROR(bytes.CheckAllowance());
         }
@@ -160,16 +161,16 @@ Status ReadLine(SpaceBytes& bytes, const Plane& plane, const Line& line, RunBuil
 
 constexpr int64_t kPsPerNs = 1'000;
 
-// Downwards, so that an end that is the next one's start stays it.
+// Rounds down, so that an end that is the next event's start remains so.
 constexpr int64_t FloorNs(int64_t ps) { return ps / kPsPerNs - (ps % kPsPerNs < 0 ? 1 : 0); }
 
-// Lines say their times since 1970 or since the recording began, whichever their profiler liked.
-// Where a file has both, those since 1970 are brought to the others.
+// Lines count from 1970 or from the start of the recording, depending on the profiler. If a file
+// has both, those since 1970 are shifted to match the others.
 class TimeBase {
  public:
   explicit TimeBase(const std::vector<Plane>& planes);
 
-  // Of the line's first possible moment.
+  // The time of a line's offset 0.
   int64_t OriginNs(const Line& line) const {
     return IsEpoch(line.timestamp_ns) ? SaturatedSum(line.timestamp_ns, -epoch_shift_ns_)
                                       : line.timestamp_ns;
@@ -182,12 +183,12 @@ class TimeBase {
   }
   // The file has lines of both kinds.
   bool mixed() const { return epoch_shift_ns_ != 0; }
-  // How far the wall clock is ahead of the run's times; 0 and known() false: the file does not say.
+  // How far the wall clock is ahead of the run's times, if the file says so.
   bool knows_realtime() const { return knows_realtime_; }
   int64_t realtime_ahead_ns() const { return realtime_ahead_ns_; }
 
  private:
-  // Nobody records for three years on end, nor did in 1973.
+  // Nobody records for three years on end, or did so in 1973.
   static constexpr int64_t kEpochFromNs = 100'000'000'000'000'000;
   static bool IsEpoch(int64_t ns) { return ns >= kEpochFromNs; }
 

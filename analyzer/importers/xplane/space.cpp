@@ -25,9 +25,7 @@ constexpr std::array kRoleNames = {
     RoleName{"id", StatRole::kId},
     RoleName{"parent_id", StatRole::kParentId},
     RoleName{"_p", StatRole::kProducer},
-    RoleName{"_pt", StatRole::kProducerType},
     RoleName{"_c", StatRole::kConsumer},
-    RoleName{"_ct", StatRole::kConsumerType},
     RoleName{"parallelism", StatRole::kParallelism},
     RoleName{"deterministic", StatRole::kDeterministic},
     RoleName{"buffer_limit", StatRole::kBufferLimit},
@@ -60,9 +58,6 @@ Stat ReadStat(std::string_view message) {
     switch (reader.field()) {
       case 1:
         stat.name = reader.Signed();
-        break;
-      case 2:
-        stat.real = reader.Double();
         break;
       case 3:  // uint64
       case 4:  // int64: the same bits
@@ -123,7 +118,7 @@ Result<std::string_view> SpaceBytes::From(uint64_t offset, size_t least) {
     }
     held_.resize(got.value());
     held_from_ = offset;
-    // It has become shorter since it was opened.
+    // The file has shrunk since it was opened.
     if (held_.size() < least) size_ = offset + held_.size();
   }
   if (offset >= held_from_ + held_.size()) return std::string_view();
@@ -248,7 +243,7 @@ class Indexer {
         }
       }
     }
-    if (!walk.ok()) Broken(walk.at(), bytes_.size(), "no field of an XSpace");
+    if (!walk.ok()) Broken(walk.at(), bytes_.size(), "not a field of an XSpace");
     return std::move(index_);
   }
 
@@ -268,7 +263,7 @@ class Indexer {
     AddFault({from, end - from, reason, cut});
   }
 
-  // A length that lies; where the file itself ends there, that has been said.
+  // A false length; if the file itself ends there, that has been reported.
   void CutShort(const FieldWalk::Field& message, const char* reason) {
     if (message.from + message.size == bytes_.size()) return;
     AddFault({message.tag_at, message.size, reason, false});
@@ -282,7 +277,7 @@ class Indexer {
     }
     stats.push_back(ReadStat(content));
     texts.push_back(Cut(stats.back().text));
-    if (!stats.back().ok) AddFault({offset, content.size(), "no stat", false});
+    if (!stats.back().ok) AddFault({offset, content.size(), "not a stat", false});
   }
 
   Status AddPlane(const FieldWalk::Field& at) {
@@ -293,7 +288,7 @@ class Indexer {
     bytes_.allowance().ChargeText(sizeof(Plane));
     STALLSCOPE_RETURN_IF_ERROR(bytes_.CheckAllowance());
     Plane plane;
-    // Their names may stand behind them.
+    // Their names may follow them.
     std::vector<Stat> stats;
     std::vector<std::string> texts;
     FieldWalk walk(bytes_, at.from, at.from + at.size);
@@ -322,7 +317,7 @@ class Indexer {
       }
     }
     if (walk.is_cut()) CutShort(at, "a field of a plane reaches past its end");
-    if (!walk.ok()) Broken(walk.at(), at.from + at.size, "no field of a plane");
+    if (!walk.ok()) Broken(walk.at(), at.from + at.size, "not a field of a plane");
     for (size_t i = 0; i < stats.size(); ++i) {
       stats[i].text = texts[i];
       Describe(stats[i], plane);
@@ -346,7 +341,7 @@ class Indexer {
       STALLSCOPE_ASSIGN_OR_RETURN(const bool more, walk.Next());
       if (!more) break;
       const FieldWalk::Field& field = walk.field();
-      // What describes a line stands before its events, and nobody looks through these twice.
+      // A line's description precedes its events, which are not worth a second pass.
       if (field.number == 4) {
         line.events_from = field.tag_at;
         return {};
@@ -359,7 +354,7 @@ class Indexer {
       }
     }
     if (walk.is_cut()) CutShort(at, "a field of a line reaches past its end");
-    if (!walk.ok()) Broken(walk.at(), line.end, "no field of a line");
+    if (!walk.ok()) Broken(walk.at(), line.end, "not a field of a line");
     return {};
   }
 
@@ -383,7 +378,7 @@ class Indexer {
     WireReader fields(value);
     take(key, fields);
     if (!reader.ok() || !fields.ok()) {
-      AddFault({offset, entry.size(), "no description of a name", false});
+      AddFault({offset, entry.size(), "not a description of a name", false});
     }
   }
 

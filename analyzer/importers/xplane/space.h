@@ -1,8 +1,7 @@
-// A named value on an event, a plane or a metadata entry, and the names that matter here. Private
-// to the room.
+// An XSpace file: its bytes at any offset, what is where in it, and the named values (stats) of its
+// events. One thread at a time.
 //
-// The meaning of a stat is its name, which the plane's table of names gives; the few that the
-// importer asks for have a role, and an event's other stats are skipped unread.
+// The field numbers are those of tsl/profiler/protobuf/xplane.proto.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_SPACE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_SPACE_H_
 
@@ -21,24 +20,24 @@
 
 namespace stallscope::importers::xplane {
 
+// What a stat means: its name, which the plane's table of names gives. The few that the importer
+// needs have a role; the others are skipped unread.
 enum class StatRole : uint8_t {
   kNone,
-  kStepNum,        // an event that is a step of the trainer
-  kGroupId,        // the step that an event was counted to by the profiler itself
-  kCorrelation,    // ties a call on the host to what it launched
-  kMemcpyDetails,  // "size:112 dest:4 async:0", see copy_details.h
+  kStepNum,        // marks a step of the trainer
+  kGroupId,        // the step to which the profiler itself assigned an event
+  kCorrelation,    // ties a host call to what it launched
+  kMemcpyDetails,  // "size:112 dest:4 async:0", see copies.h
   kId,             // of an iterator, or of a run of a graph
   kParentId,       // the iterator that asks this one
-  kProducer,       // with the type: what an event makes for one on another thread,
-  kProducerType,   //
+  kProducer,       // what an event makes for one on another thread,
   kConsumer,       // and what it takes
-  kConsumerType,   //
   kParallelism,    // of an iterator
   kDeterministic,  //
   kBufferLimit,    //
   kBatchSize,      //
   kShapes,         // "[16,96,96,3]"
-  kFunctionCall,   // a call of a tf.function, and whether it was traced for it
+  kFunctionCall,   // a call of a tf.function, and whether that traced it
   kEagerOp,        // an op that Python ran by itself
   kIsFunction,     // or a function
   kHloOp,          // an op of a compiled function
@@ -60,16 +59,15 @@ using StatNames = IdTable<StatName>;
 struct Stat {
   int64_t name = 0;  // in StatNames
   uint64_t number = 0;
-  double real = 0;
   std::string_view text;
   bool is_reference = false;  // the text is the name of the stat `number`
   bool ok = true;
 };
 Stat ReadStat(std::string_view message);
-// A text, wherever it stands.
+// Its text, or that of the name that it refers to.
 std::string_view TextOf(const Stat& stat, const StatNames& names);
 
-// Of one event, what has a role. Cleared by a mask: most events have two or three of them.
+// One event's stats that have a role. Cleared by a mask: most events have two or three of them.
 class EventStats {
  public:
   void Clear() { has_ = 0; }
@@ -99,29 +97,27 @@ class EventStats {
   std::array<std::string_view, kRoles> texts_{};
 };
 
-// The bytes of an XSpace at any offset, a window of the file at a time. Private to the room.
+// The bytes of an XSpace at any offset, one window of the file at a time.
 //
-// A plane's names stand behind its events, so a file is read twice: once over, for the names, and
-// then for the events. A file that is not packed is read through a window of a MiB and never lies
-// in memory as a whole; of a packed one what comes out does, for it cannot be read out of order.
-// One thread at a time.
-
+// A plane's names follow its events, so a file is read twice: first for the names, then for the
+// events. A file that is not packed is read through a window of one MiB and is never in memory as a
+// whole; what a packed one unpacks to is, because it cannot be read out of order.
 class SpaceBytes {
  public:
-  // No message of protobuf is larger, so no file that anybody wrote is.
+  // No protobuf message can be larger, so no real file is.
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
 
   static Result<SpaceBytes> Open(ByteSource& source);
-  // Bytes of `source` that lie in memory; as Open() has it, it must outlive the object.
+  // Bytes of `source` that are in memory; as with Open(), `source` must outlive the object.
   SpaceBytes(std::string content, ByteSource& source)
       : source_(&source), held_(std::move(content)), size_(held_.size()) {}
 
   uint64_t size() const { return size_; }
-  // What lies from `offset` on: at least `least` bytes of it, or all to the end of the file, where
-  // that is nearer; usually much more. Good until the next call. An error is the disk's.
+  // The bytes from `offset` on: at least `least` of them, or all to the end of the file if that is
+  // nearer; usually far more. Valid until the next call. Fails if the disk does.
   Result<std::string_view> From(uint64_t offset, size_t least);
 
-  // Of the file: what is made of it is charged there.
+  // The file's, to which everything made from it is charged.
   Allowance& allowance() { return source_->allowance(); }
   Status CheckAllowance() const { return source_->CheckAllowance(); }
 
@@ -136,21 +132,16 @@ class SpaceBytes {
   uint64_t size_ = 0;
 };
 
-// What is where in an XSpace: its planes with their names, and the offsets of their lines' events.
-// Private to the room. One thread at a time.
-//
-// The field numbers are those of tsl/profiler/protobuf/xplane.proto.
-
 // What events of one kind share.
 struct EventName {
   std::string name;
-  std::string display_name;  // shorter, where there is one
+  std::string display_name;  // shorter, if there is one
 };
 
 struct Line {
   int64_t id = 0;
   std::string name;
-  int64_t timestamp_ns = 0;  // its events' offsets count from here
+  int64_t timestamp_ns = 0;  // the events' offsets count from here
   uint64_t events_from = 0;  // offset of the first event's tag
   uint64_t end = 0;
 };
@@ -177,20 +168,20 @@ struct Fault {
 
 struct SpaceIndex {
   std::vector<Plane> planes;
-  std::vector<std::string> messages;  // errors and warnings of whoever recorded it
+  std::vector<std::string> messages;  // the profiler's errors and warnings
   std::vector<std::string> hosts;
-  std::vector<Fault> faults;  // what of the file is no XSpace
+  std::vector<Fault> faults;  // parts of the file that are not an XSpace
   uint64_t left_out = 0;      // planes, lines, names and messages past the limits below
-  bool cut_names = false;     // one was longer than what is kept of it
+  bool cut_names = false;     // one was longer than the kept part
 };
 
-// Whatever a file declares, no more than these are kept.
+// Whatever a file declares, no more than this is kept.
 constexpr size_t kMostPlanes = 4'096;
 constexpr size_t kMostLines = 65'536;           // of all planes
-constexpr size_t kMostNames = size_t{1} << 21;  // likewise
+constexpr size_t kMostNames = size_t{1} << 21;  // of all planes
 constexpr size_t kMostEntryBytes = size_t{64} << 20;
 
-// An error is the disk's, or that the allowance is spent. A file that is something else gives an
+// Fails if the disk does, or if the allowance is spent. A file that is something else yields an
 // index with faults.
 Result<SpaceIndex> IndexSpace(SpaceBytes& bytes);
 

@@ -1,13 +1,11 @@
-// Walks the fields of one protobuf message in memory, without a schema and without copying. Private
-// to the room.
+// Walks the fields of one protobuf message in memory, without a schema and without copying.
 //
-// The library's own parser would build an object for each of the tens of millions of events and
-// stats, most of which nobody asks for. Never reads past the message; a message that is cut off or
-// no message is not ok(). Header-only: this is the hot loop. One thread at a time.
+// The library's own parser would build an object for each of tens of millions of events and stats,
+// most of which are not needed. Never reads past the message; a message that is truncated or not a
+// message is not ok(). Header-only because it is hot. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_WIRE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_WIRE_H_
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -16,7 +14,7 @@ namespace stallscope::importers::xplane {
 
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-// Reads a varint at `at`. Null where it is cut off, or longer than ten bytes.
+// Reads a varint at `at`. Null if it is truncated or longer than ten bytes.
 inline const char* ReadVarint(const char* at, const char* end, uint64_t& value) {
   uint64_t result = 0;
   for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
@@ -35,7 +33,7 @@ class WireReader {
   explicit WireReader(std::string_view message)
       : at_(message.data()), end_(message.data() + message.size()) {}
 
-  // False at the end, and where the rest is no message.
+  // False at the end, and if the rest is not a message.
   bool Next() {
     if (at_ == end_) return false;
     uint64_t tag = 0;
@@ -64,7 +62,7 @@ class WireReader {
         type_ = WireType::kFixed32;
         at = Fixed<uint32_t>(at);
         break;
-      default:  // groups: nobody writes them any more
+      default:  // groups, which are obsolete
         return Fail();
     }
     if (at == nullptr) return Fail();
@@ -75,11 +73,10 @@ class WireReader {
   bool ok() const { return ok_; }
   uint32_t field() const { return field_; }
   WireType type() const { return type_; }
-  // Of the field that Next() came to. A field of another type than is asked for gives 0 or nothing,
-  // as if it were not there.
+  // The field that Next() reached. If its type is not the requested one: 0 or nothing, as if it
+  // were absent.
   uint64_t Number() const { return type_ == WireType::kBytes ? 0 : number_; }
   int64_t Signed() const { return static_cast<int64_t>(Number()); }
-  double Double() const { return type_ == WireType::kFixed64 ? std::bit_cast<double>(number_) : 0; }
   std::string_view Bytes() const { return type_ == WireType::kBytes ? bytes_ : std::string_view(); }
 
  private:

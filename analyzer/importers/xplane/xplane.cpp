@@ -16,7 +16,7 @@
 namespace stallscope::importers::xplane {
 namespace {
 
-// The kind of a device as its plane's name says it: "gpu" of "/device:GPU:0".
+// The kind of a device by its plane's name: "gpu" for "/device:GPU:0".
 std::string DeviceKind(std::string_view plane) {
   constexpr std::string_view kStart = "/device:";
   std::string kind(plane.substr(kStart.size(), plane.find(':', kStart.size()) - kStart.size()));
@@ -67,16 +67,16 @@ class Importer {
     if (times_.knows_realtime()) builder_.SetRealtimeAhead(times_.realtime_ahead_ns());
     if (times_.mixed()) {
       builder_.Warn(
-          "some lines say their times since 1970 and some since the recording began: the "
-          "former were brought to the latter");
+          "some lines count time from 1970 and some from the start of the recording: the former "
+          "were shifted to match the latter");
     }
     for (const std::string& message : index_.messages) {
-      builder_.Warn("the profiler says: " + message);
+      builder_.Warn("the profiler reports: " + message);
     }
     for (const Fault& fault : index_.faults) {
       builder_.Damaged(fault.offset, fault.bytes, fault.reason, fault.cut);
     }
-    builder_.LeaveOut("planes, lines, names or messages past what is kept were left out",
+    builder_.LeaveOut("planes, lines, names or messages past the limits were left out",
                       index_.left_out);
     if (index_.cut_names) builder_.LimitNames();
   }
@@ -93,15 +93,15 @@ class Importer {
     }
     if (host_.record().has_pipeline()) {
       builder_.Limit(
-          "stages.cpu_s: an XPlane does not tell when a thread had a core, so what a "
-          "stage's work waited for is not known");
+          "stages.cpu_s: an XPlane does not say when a thread was on a core, so what a stage's "
+          "work waited for is unknown");
     } else {
       builder_.Limit(
-          "stages: this file holds no tf.data iterators, so what prepared the batches "
-          "cannot be seen; with tf.data, record with host_tracer_level=2");
+          "stages: this file contains no tf.data iterators, so what prepared the batches is "
+          "unknown; with tf.data, record with host_tracer_level=2");
     }
     if (host_.record().has_pipeline() && host_.record().samples_per_batch() == 0) {
-      builder_.Limit("throughput: the batch's size is not in the file");
+      builder_.Limit("throughput: the batch size is not in the file");
     }
   }
 
@@ -112,7 +112,7 @@ class Importer {
   DevicePlanes devices_;
 };
 
-// A plane begins with its number, where that is not 0, and its name.
+// A plane begins with its number, unless that is 0, and its name.
 bool IsPlane(std::string_view plane) {
   WireReader reader(plane);
   if (!reader.Next()) return false;
@@ -149,7 +149,7 @@ Result<model::Run> ReadXPlane(ByteSource& source) {
       std::any_of(index.planes.begin(), index.planes.end(),
                   [](const Plane& plane) { return !plane.name.empty() || !plane.lines.empty(); });
   if (!anything) {
-    return Error{ErrorKind::kInput, "this XSpace holds no plane that could be read", source.path(),
+    return Error{ErrorKind::kInput, "this XSpace contains no readable plane", source.path(),
                  "record the run again"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, Importer(bytes, std::move(index), source).Run());

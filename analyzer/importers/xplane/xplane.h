@@ -1,8 +1,8 @@
 // XPlane: what the profilers of TensorFlow, JAX and PyTorch/XLA write (`*.xplane.pb`), a protobuf
-// message XSpace. README.md of analyzer/importers says what becomes of its events.
+// message XSpace. analyzer/importers/README.md documents how events map to a run.
 //
-// Read in two passes over the file's own bytes; no object is made for an event. Memory is the
-// run's, plus the names; of a packed file also what it unpacks to. Any thread.
+// Read in two passes over the file's own bytes, without an object per event. Memory is the run's
+// plus the names; for a packed file also its unpacked content. Any thread.
 #ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_XPLANE_H_
 #define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_XPLANE_H_
 
@@ -14,10 +14,11 @@
 
 namespace stallscope::importers::xplane {
 
-// By the first bytes, for which ByteSource::head() is enough: a plane's beginning with its name.
+// Decides by the first bytes, for which ByteSource::head() suffices: the beginning of a plane with
+// its name.
 bool LooksLikeXSpace(std::string_view head);
 
-// An error where nothing of it can be used. What is damaged, left out or not known is in the run's
+// An error if nothing in it is usable. Whatever is damaged, left out or unknown is in the run's
 // quality and limits.
 Result<model::Run> ReadXPlane(ByteSource& source);
 

@@ -12,7 +12,7 @@ using stallscope::MostMemoryFor;
 using stallscope::WhyNotReadable;
 
 TEST_SUITE("fast") {
-  TEST_CASE("memory grows with the bytes on the disk, and never past what numbers hold") {
+  TEST_CASE("memory grows with the bytes on disk, without overflow") {
     CHECK(MostMemoryFor(0) == stallscope::kMemoryFloorBytes);
     CHECK(MostMemoryFor(1'000) - MostMemoryFor(0) == 1'000 * stallscope::kMemoryFactor);
     constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
@@ -20,7 +20,7 @@ TEST_SUITE("fast") {
     CHECK(MostMemoryFor(kMost / stallscope::kMemoryFactor) == kMost);
   }
 
-  TEST_CASE("files and pipes are readable, and what is not has a name") {
+  TEST_CASE("files and pipes are readable, and other kinds have a name") {
     CHECK(WhyNotReadable(S_IFREG | 0644) == nullptr);
     CHECK(WhyNotReadable(S_IFIFO) == nullptr);
     CHECK(WhyNotReadable(S_IFDIR) == std::string("a folder"));

@@ -5,7 +5,7 @@
 using stallscope::ClockMap;
 
 TEST_SUITE("fast") {
-  TEST_CASE("a clock map goes through its anchors and is straight between them") {
+  TEST_CASE("a clock map goes through its anchors, linear in between") {
     ClockMap map;
     map.Add({1000, 500});
     map.Add({3000, 1500});
@@ -17,7 +17,7 @@ TEST_SUITE("fast") {
     CHECK(map.ToNs(4000) == 3500);
   }
 
-  TEST_CASE("a clock map goes on past its ends with the nearest slope") {
+  TEST_CASE("a clock map continues past its ends with the nearest slope") {
     ClockMap map;
     map.Add({1000, 500});
     map.Add({3000, 1500});

@@ -63,7 +63,7 @@ std::pair<size_t, size_t> Bars(const std::string& row) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("terminal text: what steers or breaks a line is replaced") {
+  TEST_CASE("terminal text: control characters and line breaks are replaced") {
     CheckTable({{"a\x1b[2J\nb\x7f", "a?[2J?b?"},
                 {"\x1b]0;title\x07", "?]0;title?"},
                 {"bell\a back\b tab\t cr\r", "bell? back? tab? cr?"},
@@ -78,7 +78,7 @@ TEST_SUITE("fast") {
     CheckUntouched(&PrintableLines);
   }
 
-  TEST_CASE("markup: neither a tag, nor an entity, nor an end of a section is left") {
+  TEST_CASE("markup: no tag, entity or end of a section is left") {
     CheckTable({{"<a href=\"x\">'&\x01\n", "&lt;a href=&quot;x&quot;&gt;&#39;&amp;??"},
                 {"]]>", "]]&gt;"},
                 {"<!-- -->", "&lt;!-- --&gt;"},
@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("json: strings read back, and what is no UTF-8 is replaced") {
+  TEST_CASE("json: strings read back, and invalid UTF-8 is replaced") {
     CheckTable(
         {
             {"a\"b\\c", "a\\\"b\\\\c"},
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
     CHECK(wrong == 0);
   }
 
-  TEST_CASE("json: a library's text drives no terminal, and reads back as the same") {
+  TEST_CASE("json: a library's text does not drive a terminal, and reads back unchanged") {
     const nlohmann::json tree = {{"a\u009b", "\x7f \u202e \u2028 \U000e0041 größe <b>"},
                                  {"n", -1.5}};
     for (const int indent : {-1, 2}) {
@@ -164,7 +164,7 @@ TEST_SUITE("fast") {
     CHECK(JsonText(nlohmann::json("a=b")) == "\"a=b\"");
   }
 
-  TEST_CASE("json: inside a script nothing ends it") {
+  TEST_CASE("json: nothing ends an enclosing script") {
     const nlohmann::json tree = {"</script><!-- ]]> & \u2028\u2029", "größe"};
     const std::string text = ScriptJson(tree.dump());
     CHECK(text ==
@@ -172,7 +172,7 @@ TEST_SUITE("fast") {
     CHECK(nlohmann::json::parse(text) == tree);
   }
 
-  TEST_CASE("sarif: a message holds no link, a path is a reference to a file") {
+  TEST_CASE("sarif: a message has no link, a path is a file reference") {
     CheckTable({{"[a](http://evil)", "[a\\](http://evil)"},
                 {"[a\\](u)", "[a\\\\\\](u)"},
                 {"stages[decode].x (ms)", "stages[decode].x (ms)"},
@@ -187,7 +187,7 @@ TEST_SUITE("fast") {
                &SarifUri);
   }
 
-  TEST_CASE("csv: fields keep to themselves, and no spreadsheet runs them") {
+  TEST_CASE("csv: fields stay separate, and no spreadsheet runs them") {
     CheckTable({{"=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""},
                 {"=1+1", "'=1+1"},
                 {"+1+cmd|' /C calc'!A0", "'+1+cmd|' /C calc'!A0"},

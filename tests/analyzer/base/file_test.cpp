@@ -54,7 +54,7 @@ void MakeForeign(const std::string& path, const std::string& content, mode_t mod
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a file that is being written is nobody else's, and keeps what it has") {
+  TEST_CASE("a file that is being written is locked and keeps its content") {
     ScratchDir dir;
     {
       auto first = Published(dir / "f");
@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(dir / "f", 100).value().empty());
   }
 
-  TEST_CASE("a file that is not published leaves nothing, and takes nothing's place") {
+  TEST_CASE("an unpublished file leaves nothing and replaces nothing") {
     ScratchDir dir;
     MakeForeign(dir / "old", "old");
     {
@@ -113,7 +113,7 @@ TEST_SUITE("fast") {
     CHECK(WriteFileAtomically(dir / "in", "again").ok());
   }
 
-  TEST_CASE("an input that was read after the output was begun is not replaced either") {
+  TEST_CASE("an input read after the output was begun is not replaced either") {
     ScratchDir dir;
     MakeForeign(dir / "f", "mine");
     auto file = OutputFile::Create(dir / "f");
@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     CHECK(file.value().Publish().ok());
   }
 
-  TEST_CASE("what is not a regular file is never replaced") {
+  TEST_CASE("only regular files are replaced") {
     ScratchDir dir;
     REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
     std::filesystem::create_symlink(dir / "nowhere", dir / "dangling");
@@ -179,7 +179,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(dir / "f", 100).value() == "one three");
   }
 
-  TEST_CASE("what a failed append left behind is cut off at once") {
+  TEST_CASE("the remains of a failed append are cut off at once") {
     class HalfThenFull : public stallscope::FileOps {
      public:
       ssize_t Pwrite(int fd, const void* data, size_t size, off_t offset) override {
@@ -231,7 +231,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(ReadWholeFile(dir / "f", 999).ok());
   }
 
-  TEST_CASE("an atomic write that fails leaves the old content and no litter") {
+  TEST_CASE("a failed atomic write leaves the old content and nothing else") {
     ScratchDir dir;
     REQUIRE(WriteFileAtomically(dir / "f", "old").ok());
     FaultyDisk disk(FaultyDisk::Fault::kError, 0, 100, EIO);
@@ -249,7 +249,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(dir / "f", 100).value() == "new");
   }
 
-  TEST_CASE("a pipe is read to its end, and a device not at all") {
+  TEST_CASE("a pipe is read to its end, a device not at all") {
     ScratchDir dir;
     REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
     const std::string content(200'000, 'x');

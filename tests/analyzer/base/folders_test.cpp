@@ -35,7 +35,7 @@ class Variable {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a scratch folder is this user's alone, and goes with its object") {
+  TEST_CASE("a scratch folder is private and goes with its object") {
     const ScratchDir dir;
     const Variable temporary("TMPDIR", dir.path());
     std::string path;
@@ -52,7 +52,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(fs::exists(path));
   }
 
-  TEST_CASE("what a killed process left is removed by the next one, and nothing else") {
+  TEST_CASE("the next process removes what a killed one left, and nothing else") {
     const ScratchDir dir;
     const Variable temporary("TMPDIR", dir.path());
     const pid_t child = fork();
@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
     CHECK(folder.error().where.starts_with("/nowhere/at/all"));
   }
 
-  TEST_CASE("the state folder is where XDG_STATE_HOME says, and closed to others") {
+  TEST_CASE("the state folder follows XDG_STATE_HOME and is private") {
     const ScratchDir dir;
     const Variable state("XDG_STATE_HOME", dir / "state");
     const auto folder = StateFolder();

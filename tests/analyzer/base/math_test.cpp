@@ -33,7 +33,7 @@ TEST_SUITE("fast") {
     CHECK(MeanInterval({}).mean == 0);
   }
 
-  TEST_CASE("past the table the quantile goes on smoothly") {
+  TEST_CASE("the quantile continues smoothly past the table") {
     std::vector<double> values;
     for (int i = 0; i < 41; ++i) values.push_back(i);
     // scipy: t(40) = 2.0211, sem = 1.8708

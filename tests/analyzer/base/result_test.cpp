@@ -36,13 +36,13 @@ TEST_SUITE("fast") {
     CHECK_FALSE(IsEven(3).ok());
   }
 
-  TEST_CASE("a result may hold what can only be moved") {
+  TEST_CASE("a result may hold a move-only value") {
     Result<std::unique_ptr<int>> made = std::make_unique<int>(7);
     std::unique_ptr<int> taken = std::move(made).value();
     CHECK(*taken == 7);
   }
 
-  TEST_CASE("an error is one line whatever its parts hold") {
+  TEST_CASE("an error is one line whatever its parts contain") {
     const Error error{ErrorKind::kInput, "bad\nname", "a\r.sst", "rename\x1b it"};
     CHECK(error.Line() == "a .sst: bad name; rename? it");
     CHECK(Error{ErrorKind::kInput, "bad", "", ""}.Line() == "bad");

@@ -14,7 +14,7 @@ TEST_SUITE("fast") {
     CHECK(SplitMix(1234567) == 6457827717110365317u);
   }
 
-  TEST_CASE("what is made of its bits stays within its bounds") {
+  TEST_CASE("bounded numbers stay within their bounds") {
     SplitMix64 bits(7);
     for (int i = 0; i < 10'000; ++i) {
       CHECK(bits.Below(3) < 3);

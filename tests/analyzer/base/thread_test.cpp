@@ -23,7 +23,7 @@ std::optional<Error> ErrorOfThread(const std::function<void()>& body) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a thread that cannot be had is an error that says what to do") {
+  TEST_CASE("a thread that cannot start is an error that says what to do") {
     const ThreadStartFault fault(2);
     auto first = StartThread([] {}, [](const Error&) {});
     REQUIRE(first.ok());
@@ -38,7 +38,7 @@ TEST_SUITE("fast") {
     CHECK(fault.starts() == 2);
   }
 
-  TEST_CASE("what a thread's body throws is its owner's error") {
+  TEST_CASE("an exception in a thread is its owner's error") {
     const auto memory = ErrorOfThread([] { throw std::bad_alloc(); });
     REQUIRE(memory.has_value());
     CHECK(memory->kind == ErrorKind::kRun);
@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(ErrorOfThread([] {}).has_value());
   }
 
-  TEST_CASE("pieces are all done, whatever threads there are") {
+  TEST_CASE("all pieces are done with any number of threads") {
     for (const uint64_t nth : {0U, 1U, 2U, 3U}) {
       const ThreadStartFault fault(nth);
       std::vector<std::atomic<int>> done(100);
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     ForEachParallel(0, 4, [](size_t) { FAIL("there is no piece"); });
   }
 
-  TEST_CASE("what a piece throws comes out of the call, after the other threads have ended") {
+  TEST_CASE("an exception in a piece leaves the call after the other threads have ended") {
     std::atomic<int> inside{0};
     const auto run = [&] {
       ForEachParallel(64, 4, [&](size_t i) {

@@ -7,7 +7,7 @@
 using namespace stallscope;
 
 TEST_SUITE("fast") {
-  TEST_CASE("utf-8: every character is written and read back, surrogates are none") {
+  TEST_CASE("utf-8: every character is written and read back, surrogates are invalid") {
     int wrong = 0;
     for (char32_t code = 0; code <= 0x10ffff; ++code) {
       std::string text;
@@ -21,7 +21,7 @@ TEST_SUITE("fast") {
     CHECK(wrong == 0);
   }
 
-  TEST_CASE("utf-8: what begins no character is one byte") {
+  TEST_CASE("utf-8: an invalid byte stands alone") {
     for (const char* text : {"\x80", "\xff", "\xc3", "\xc0\xaf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf",
                              "\xf4\x90\x80\x80", "\xe6\x95", "\xc3("}) {
       const Character character = CharacterAt(text, 0);
@@ -30,7 +30,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("utf-8: a text is taken piece by piece until it is enough") {
+  TEST_CASE("utf-8: a walk over a text can stop early") {
     std::string pieces;
     ForEachCharacter("aß\xff数b", [&](const Character& character, std::string_view piece) {
       pieces += std::to_string(piece.size()) + (character.valid ? " " : "! ");

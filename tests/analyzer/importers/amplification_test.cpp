@@ -89,7 +89,7 @@ TEST_SUITE("fast") {
                         R"(],"traceEvents":[{"ph":"X","ts":1,"dur":1}]})"));
   }
 
-  TEST_CASE("names that a plane gives to nothing are refused") {
+  TEST_CASE("names that no event uses are refused") {
     CheckRefused(test::BytesField(
         1, test::BytesField(2, "/host:CPU") + Repeated(std::string("\x22\x00", 2), 2'000'000)));
   }
@@ -111,7 +111,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(without.value().quality.Complete());
   }
 
-  TEST_CASE("a real trace that packs well is read to its end") {
+  TEST_CASE("a real trace that packs well is read completely") {
     std::string events;
     for (int i = 0; i < 100'000; ++i) {
       events += R"({"ph":"X","cat":"cpu_op","name":"aten::op)" + std::to_string(i % 300) +

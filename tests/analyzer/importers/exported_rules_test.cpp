@@ -175,11 +175,11 @@ void CheckFolder(const std::string& folder) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every sample's export keeps to the rules of trace viewers") {
+  TEST_CASE("every sample's export follows the rules of trace viewers") {
     CheckFolder(test::SourceDir() + "/sample_traces");
   }
 
-  TEST_CASE("real traces of others, too") {
+  TEST_CASE("real traces of other tools follow them, too") {
     const auto corpus = test::CorpusDir();
     if (!corpus) return test::Skip("STALLSCOPE_CORPUS is not set");
     for (const char* const kind : {"kineto", "xplane", "nsys", "tf_trace", "chrome"}) {

@@ -57,7 +57,7 @@ std::pair<trace::CopyDirection, trace::CopyMemory> KindOf(const std::string& nam
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("real traces of PyTorch: devices are as busy as the facts say") {
+  TEST_CASE("real PyTorch traces: devices are as busy as the facts say") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
     for (const test::RealTrace& real : *traces) {
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("real traces of PyTorch: copies are of the facts' kinds, bytes and times") {
+  TEST_CASE("real PyTorch traces: copies have the facts' kinds, bytes and times") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
     struct Sum {
@@ -114,7 +114,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("real traces of PyTorch: steps and loaders last as long as the facts say") {
+  TEST_CASE("real PyTorch traces: steps and loaders last as long as the facts say") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
     for (const test::RealTrace& real : *traces) {
@@ -142,7 +142,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("real traces of PyTorch: both partitions add up in every step") {
+  TEST_CASE("real PyTorch traces: both partitions add up in every step") {
     const auto traces = test::RealTraces("kineto");
     if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
     for (const test::RealTrace& real : *traces) {
@@ -199,7 +199,7 @@ TEST_SUITE("fast") {
     CHECK(late->ns == correction->ns - 500'000'000);
   }
 
-  TEST_CASE("real traces of Chrome and TensorFlow are read without a loss") {
+  TEST_CASE("real Chrome and TensorFlow traces are read without loss") {
     for (const char* folder : {"chrome", "tf_trace"}) {
       const auto traces = test::RealTraces(folder);
       if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");

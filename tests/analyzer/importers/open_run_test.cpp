@@ -28,7 +28,7 @@ std::string RefusalOf(const std::string& name, const std::string& content) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a trace that is JSON is told from JSON that is none") {
+  TEST_CASE("JSON traces are told from other JSON") {
     const test::ScratchDir dir;
     const auto is_trace = [&](const std::string& content) {
       REQUIRE(WriteFileAtomically(dir / "file.json", content).ok());
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
                  ? line
                  : line.substr(at + before.size(), line.find(';') - at - before.size());
     };
-    CHECK(looks("\x89PNG\r\n\x1a\n....") == "a PNG picture");
+    CHECK(looks("\x89PNG\r\n\x1a\n....") == "a PNG image");
     CHECK(looks("\x7f"
                 "ELF\x02\x01") == "an ELF program or library");
     CHECK(looks("PK\x03\x04") == "a zip archive");
@@ -65,11 +65,11 @@ TEST_SUITE("fast") {
           "rocprofv3's own JSON");
     CHECK(looks(R"({"schema": "1.1.0-chakra.0.0.4", "schemaVersion": 1, "nodes": [
                     {"name": "[pytorch|profiler|execution_trace|thread]"}]})") ==
-          "an execution trace of PyTorch");
-    CHECK(looks("").starts_with("this is no trace: the file is empty"));
+          "a PyTorch execution trace");
+    CHECK(looks("").starts_with("this is not a trace: the file is empty"));
   }
 
-  TEST_CASE("a report of Nsight Systems says how to export it") {
+  TEST_CASE("an Nsight Systems report says how to export it") {
     for (const char* name : {"a.nsys-rep", "a.qdrep"}) {
       CHECK(RefusalOf(name, std::string("\x01\x02\x03\xfe\xff", 5))
                 .find("nsys export --type sqlite") != std::string::npos);
@@ -78,7 +78,7 @@ TEST_SUITE("fast") {
               .find("nsys export --type sqlite") != std::string::npos);
   }
 
-  TEST_CASE("the name plays no part where the content is known") {
+  TEST_CASE("the name does not matter if the content is recognized") {
     const test::ScratchDir dir;
     const std::string path = dir / "a.nsys-rep";
     REQUIRE(WriteFileAtomically(path, R"([{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}])")
@@ -89,7 +89,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().path == path);
   }
 
-  TEST_CASE("our own traces are opened, and a missing file is missing") {
+  TEST_CASE("our own traces open, and a missing file is an error") {
     const auto run = OpenRun(test::SourceDir() + "/sample_traces/launch.sst");
     REQUIRE(run.ok());
     CHECK(run.value().format == "sst");
@@ -99,7 +99,7 @@ TEST_SUITE("fast") {
     CHECK(missing.error().kind == ErrorKind::kInput);
   }
 
-  TEST_CASE("a foreign file tells its progress, too, and is left where nobody waits for it") {
+  TEST_CASE("a foreign file reports progress and can be canceled") {
     const test::ScratchDir dir;
     const std::string path = dir / "trace.json";
     std::string content = "[";

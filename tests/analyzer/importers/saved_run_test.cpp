@@ -52,7 +52,7 @@ void CheckSame(const model::Run& a, const model::Run& b) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a sample of ours is the same once more written") {
+  TEST_CASE("our own samples are the same after another import") {
     const test::ScratchDir dir;
     const auto run = model::LoadTrace(test::SourceDir() + "/sample_traces/input_order.sst");
     REQUIRE(run.ok());
@@ -64,7 +64,7 @@ TEST_SUITE("fast") {
     CHECK(again.value().rows.queue_events == run.value().rows.queue_events);
   }
 
-  TEST_CASE("a run that ends at time 0, or holds nothing, is whole once written") {
+  TEST_CASE("a run that ends at time 0 or is empty is complete once written") {
     for (const bool empty : {true, false}) {
       importers::RunBuilder builder("a.json", "test");
       const TrackId track = builder.ThreadTrack("", 0);
@@ -98,7 +98,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what an incomplete file lacked its import lacks, too") {
+  TEST_CASE("an import of an incomplete file is incomplete, too") {
     for (const bool whole : {true, false}) {
       const test::ScratchDir dir;
       const std::string path = dir / "a.json";

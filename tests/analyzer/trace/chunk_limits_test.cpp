@@ -68,7 +68,7 @@ constexpr SpanClass kWork{SpanKind::kWork, StageId{1}, WaitCause::kUnknown, Queu
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a chunk of short spans keeps within the limits") {
+  TEST_CASE("a chunk of short spans stays within the limits") {
     const OneName names("n");
     const size_t added = CheckFilled(names, [](ChunkBuilder& builder, uint32_t i) {
       builder.AddSpan(TrackId{i / 1'000}, kWork, i, i + 1, ItemId{i});
@@ -76,7 +76,7 @@ TEST_SUITE("fast") {
     CHECK(added > 100'000);
   }
 
-  TEST_CASE("a chunk of long spans keeps within the limits") {
+  TEST_CASE("a chunk of long spans stays within the limits") {
     const OneName names("n");
     Random random(16);
     CheckFilled(names, [&](ChunkBuilder& builder, uint32_t) {
@@ -87,7 +87,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("costs that begin at the first span only, or at the last, keep within the limits") {
+  TEST_CASE("costs that begin at the first or last span stay within the limits") {
     const OneName names("n");
     const size_t first = CheckFilled(names, [](ChunkBuilder& builder, uint32_t i) {
       builder.AddSpan(TrackId{0}, kWork, 0, 1, ItemId{0});
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     CheckReadable(builder.Finish({}));
   }
 
-  TEST_CASE("chunks of very many tracks, classes, names keep within the limits") {
+  TEST_CASE("chunks of very many tracks, classes, names stay within the limits") {
     for (const std::string& name : {std::string(), std::string("n"), std::string(100, 'n'),
                                     std::string(kMaxNameBytes, 'n'), std::string(100'000, 'n')}) {
       CAPTURE(name.size());
@@ -136,7 +136,7 @@ TEST_SUITE("fast") {
     CHECK(chunk.value().counter_names[0].second == std::string(kMaxNameBytes, 'n'));
   }
 
-  TEST_CASE("chunks of definitions keep within the limits") {
+  TEST_CASE("chunks of definitions stay within the limits") {
     for (size_t length : {size_t{0}, size_t{1}, size_t{5'000}}) {
       CAPTURE(length);
       const OneName names("");
@@ -220,7 +220,7 @@ TEST_SUITE("fast") {
     CHECK(sum.emitted == sum.stored + sum.dropped);
   }
 
-  TEST_CASE("everything at random keeps within the limits") {
+  TEST_CASE("random contents stay within the limits") {
     Random random(17);
     for (int round = 0; round < 8; ++round) {
       const OneName names(std::string(random.OfAnyLength(13), 'n'));

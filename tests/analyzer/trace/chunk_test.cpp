@@ -74,7 +74,7 @@ constexpr SpanClass kDecodeWork{SpanKind::kWork, StageId{1}, WaitCause::kUnknown
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("an empty builder gives a chunk that says nothing but when it was made") {
+  TEST_CASE("an empty builder yields a chunk with only its anchor") {
     const NumberedNames names;
     ChunkBuilder builder(names);
     CHECK(builder.Empty());
@@ -168,7 +168,7 @@ TEST_SUITE("fast") {
     CHECK(same);
   }
 
-  TEST_CASE("the names of everything that a chunk speaks of are inside, each once") {
+  TEST_CASE("a chunk contains the names of everything it mentions, each once") {
     const NumberedNames names;
     ChunkBuilder builder(names);
     builder.AddSpan(TrackId{1}, kDecodeWork, 0, 1, ItemId{0});
@@ -201,7 +201,7 @@ TEST_SUITE("fast") {
     CHECK(names.asked() == 5 + 2 + 7 + 5 + 1);
   }
 
-  TEST_CASE("a builder that was finished is empty, and its next chunk can be read alone") {
+  TEST_CASE("a finished builder is empty, and its next chunk is self-contained") {
     Random random(13);
     const NumberedNames names;
     ChunkBuilder builder(names);
@@ -227,7 +227,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(empty.definitions.run);
   }
 
-  TEST_CASE("a cost without a span goes nowhere") {
+  TEST_CASE("a cost without a span is ignored") {
     const NumberedNames names;
     ChunkBuilder builder(names);
     builder.AddCost(1, 2);
@@ -240,7 +240,7 @@ TEST_SUITE("fast") {
     CHECK(Decoded(builder.Finish({})).spans.empty());
   }
 
-  TEST_CASE("tracks without a number and with a huge one cost no more than others") {
+  TEST_CASE("tracks without a number or with a huge one cost no more than others") {
     const NumberedNames names;
     ChunkBuilder builder(names);
     for (TrackId track : {TrackId::None(), TrackId{0xfffffffe}, TrackId{0}, TrackId::None()}) {
@@ -253,7 +253,7 @@ TEST_SUITE("fast") {
     CHECK(read.at(0xfffffffe).size() == 1);
   }
 
-  TEST_CASE("enums that we do not know are read as unknown, or as the plainest") {
+  TEST_CASE("unknown enums are read as unknown, or as the plainest") {
     const std::string payload =
         BytesField(8, NumberField(1, 9) + NumberField(3, 77)) +
         BytesField(7, BytesField(4, NumberField(1, 5) + NumberField(3, 258)));
@@ -265,7 +265,7 @@ TEST_SUITE("fast") {
     CHECK(chunk.definitions.tracks[0].kind == trace::TrackKind::kThread);
   }
 
-  TEST_CASE("fields of a later version are passed over") {
+  TEST_CASE("fields of a later version are skipped") {
     const NumberedNames names;
     ChunkBuilder builder(names);
     builder.Add(Sample{5, 2.5, CounterId{1}});
@@ -274,7 +274,7 @@ TEST_SUITE("fast") {
     CHECK(Decoded(payload).rows.samples.size() == 1);
   }
 
-  TEST_CASE("what is no chunk is an error that says so") {
+  TEST_CASE("bytes that are not a chunk are an error that says so") {
     const auto error = [](const std::string& payload) {
       const Result<Chunk> chunk = DecodeChunk(payload);
       REQUIRE_FALSE(chunk.ok());
@@ -295,7 +295,7 @@ TEST_SUITE("fast") {
           "a table whose columns do not fit its count");
   }
 
-  TEST_CASE("a payload that is cut off anywhere is an error or a chunk, never harm") {
+  TEST_CASE("a payload truncated anywhere is an error or a chunk") {
     Random random(14);
     const std::string payload = test::RandomPayload(random, 30, 2);
     for (size_t size = 0; size < payload.size(); ++size) {
@@ -306,7 +306,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the counts of a chunk are what it holds") {
+  TEST_CASE("a chunk's counts match its contents") {
     Random random(15);
     const NumberedNames names;
     ChunkBuilder builder(names);
@@ -324,7 +324,7 @@ TEST_SUITE("fast") {
     for (const auto& [table, count] : counts.rows) CHECK(count == 37);
   }
 
-  TEST_CASE("counts that the bytes cannot hold are cut to what they can") {
+  TEST_CASE("counts larger than the bytes permit are reduced") {
     const std::string payload =
         BytesField(9, NumberField(1, 3) + NumberField(2, 0xffffffff) + BytesField(3, "abcd")) +
         BytesField(25, NumberField(1, ~uint64_t{0}) + BytesField(2, "abcdef"));

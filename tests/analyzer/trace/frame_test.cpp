@@ -37,7 +37,7 @@ TEST_SUITE("fast") {
     CHECK(Crc32c(std::string(up.rbegin(), up.rend())) == 0x113fdb5c);
   }
 
-  TEST_CASE("CRC32C agrees with its definition at every length, and goes on from a part") {
+  TEST_CASE("CRC32C matches its definition at every length and can be continued") {
     Random random(9);
     const std::string data = random.Bytes(700);
     for (size_t size = 0; size <= data.size(); ++size) {
@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
     CHECK(read->incompatible_features == 0x40000002);
   }
 
-  TEST_CASE("a file header with any bit changed is none") {
+  TEST_CASE("a file header with any bit changed is refused") {
     const std::string bytes = EncodeFileHeader({});
     for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
       std::string damaged = bytes;
@@ -76,7 +76,7 @@ TEST_SUITE("fast") {
     CHECK(kMagic.find('\x1a') != std::string_view::npos);
   }
 
-  TEST_CASE("a frame comes back, empty and as long as it may be") {
+  TEST_CASE("a frame comes back, empty and of maximum length") {
     Random random(10);
     for (size_t size : {size_t{0}, size_t{1}, size_t{777}, kMaxPayload}) {
       const std::string payload = random.Bytes(size);
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what cannot be a frame's header is none") {
+  TEST_CASE("an impossible frame header is refused") {
     const std::string frame = EncodeFrame(FrameType::kChunk, 0, 0, "");
     const auto with = [&](size_t at, uint32_t value) {
       std::string changed = frame;

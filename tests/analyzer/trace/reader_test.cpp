@@ -67,7 +67,7 @@ TEST_SUITE("fast") {
     CHECK(missing.error().where == "/nowhere/t.sst");
   }
 
-  TEST_CASE("a newer major version and a feature that must be known are refused") {
+  TEST_CASE("a newer major version and an incompatible feature are refused") {
     FileHeader newer;
     newer.major = 2;
     CHECK(OpenError(EncodeFileHeader(newer) + Frame(0, "x")) ==
@@ -78,7 +78,7 @@ TEST_SUITE("fast") {
           "format version 1.0 with features 4 is newer than this program");
   }
 
-  TEST_CASE("a newer minor version and a feature that need not be known are read") {
+  TEST_CASE("a newer minor version and a compatible feature are read") {
     FileHeader newer;
     newer.minor = 9;
     newer.compatible_features = 0xffffffff;
@@ -89,7 +89,7 @@ TEST_SUITE("fast") {
     CHECK(Payloads(reader) == List{"x"});
   }
 
-  TEST_CASE("a trace with nothing but its header is empty and whole") {
+  TEST_CASE("a trace with only a header is empty and whole") {
     const MemoryFile file(kHeader);
     TraceReader reader = Opened(file);
     CHECK(Payloads(reader).empty());
@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
     CHECK(Payloads(salvaged) == List{"one"});
   }
 
-  TEST_CASE("a file that grows is read on, whatever part of a frame is there yet") {
+  TEST_CASE("a growing file is followed, whatever part of a frame is there") {
     const std::string first = Frame(0, "first");
     const std::string second = Frame(1, std::string(3'000, 's'));
     for (size_t part = 0; part <= second.size(); ++part) {
@@ -133,7 +133,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a file that grows byte by byte gives every chunk once") {
+  TEST_CASE("a file that grows byte by byte yields every chunk once") {
     const std::string bytes = test::RandomTraceBytes(19, 2, 1'000);
     MemoryFile file(bytes.substr(0, kHeaderSize));
     TraceReader reader = Opened(file);
@@ -154,7 +154,7 @@ TEST_SUITE("fast") {
   }
 
   // What a writer does whose append failed half-way: the reader must not keep the first half.
-  TEST_CASE("a torn frame that is written anew is read as it is then") {
+  TEST_CASE("a torn frame that is rewritten is read in its new form") {
     const std::string first = Frame(0, "first");
     const std::string torn = Frame(1, std::string(500, 't'));
     MemoryFile file(kHeader + first + torn.substr(0, 300));
@@ -174,7 +174,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(reader.damage().cut_at);
   }
 
-  TEST_CASE("bytes between frames are passed over, counted and placed") {
+  TEST_CASE("bytes between frames are skipped, counted and located") {
     const std::string a = Frame(0, "a");
     const std::string b = Frame(1, "b");
     const MemoryFile file(kHeader + a + "garbage" + b + std::string(100'000, 'g') + Frame(2, "c"));
@@ -190,7 +190,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(damage.cut_at);
   }
 
-  TEST_CASE("a marker that lies across the reader's window is found") {
+  TEST_CASE("a marker across the edge of the reader's window is found") {
     // Windows are 64 KiB and powers of two from there on.
     for (size_t window = size_t{64} << 10; window <= size_t{2} << 20; window *= 2) {
       for (size_t before = 0; before <= 9; ++before) {
@@ -202,7 +202,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a marker that begins at the end of a damaged file is waited for") {
+  TEST_CASE("a marker that begins at the end of a damaged file is awaited") {
     const std::string frame = Frame(0, "late");
     for (size_t part = 0; part < kFrameHeaderSize; ++part) {
       MemoryFile file(kHeader + "damaged bytes" + frame.substr(0, part));
@@ -216,7 +216,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("numbers that are missing from a stream are counted, each stream for itself") {
+  TEST_CASE("missing sequence numbers are counted, per stream") {
     const MemoryFile file(kHeader + Frame(0, "a") + Frame(3, "b") + Frame(5, "c", 9) +
                           Frame(4, "d") + Frame(6, "e", 9) + Frame(6, "e again", 9));
     TraceReader reader = Opened(file);
@@ -229,14 +229,14 @@ TEST_SUITE("fast") {
     CHECK(reader.damage().missing_frames == 7);
   }
 
-  TEST_CASE("a stream that counts past 2^32 goes on") {
+  TEST_CASE("sequence numbers wrap at 2^32") {
     const MemoryFile file(kHeader + Frame(0xffffffff, "last") + Frame(0, "again"));
     TraceReader reader = Opened(file);
     CHECK(Payloads(reader).size() == 2);
     CHECK(reader.damage().missing_frames == 0xffffffff);
   }
 
-  TEST_CASE("frames of a type that we do not know are passed over and are no damage") {
+  TEST_CASE("frames of unknown types are skipped and are not damage") {
     const test::NumberedNames names;
     ChunkBuilder builder(names);
     builder.Add(Sample{1, 2, CounterId{3}});
@@ -254,7 +254,7 @@ TEST_SUITE("fast") {
     CHECK(reader.damage().missing_frames == 0);
   }
 
-  TEST_CASE("a whole frame that holds no chunk is damage with a reason") {
+  TEST_CASE("a whole frame without a chunk is damage with a reason") {
     const MemoryFile file(kHeader + Frame(0, "\xff\xff") + Frame(1, ""));
     TraceReader reader = Opened(file);
     CHECK(reader.Next().value().has_value());
@@ -264,7 +264,7 @@ TEST_SUITE("fast") {
     CHECK(reader.damage().ranges[0].reason == "a payload that is no chunk");
   }
 
-  TEST_CASE("frames as long as they may be are read, one behind the other") {
+  TEST_CASE("frames of maximum length are read, one after the other") {
     test::Random random(20);
     List payloads;
     std::string bytes = kHeader;
@@ -278,7 +278,7 @@ TEST_SUITE("fast") {
     CHECK(reader.damage().bytes == 0);
   }
 
-  TEST_CASE("of very many damaged ranges the first are kept and all are counted") {
+  TEST_CASE("of many damaged ranges, the first are kept and all are counted") {
     std::string bytes = kHeader;
     for (uint32_t i = 0; i < 1'000; ++i) bytes += "??" + Frame(i, "x");
     const MemoryFile file(bytes);
@@ -288,7 +288,7 @@ TEST_SUITE("fast") {
     CHECK(reader.damage().ranges.size() == Damage::kMaxRanges);
   }
 
-  TEST_CASE("a trace is told by its first bytes") {
+  TEST_CASE("a trace is recognized by its first bytes") {
     const std::string trace = kHeader + Frame(0, "x");
     CHECK(TraceReader::LooksLikeTrace(trace));
     CHECK(TraceReader::LooksLikeTrace(kHeader));

@@ -80,7 +80,7 @@ constexpr int64_t kLong = int64_t{1} << 32;
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("no spans are no spans") {
+  TEST_CASE("an empty column yields no spans") {
     SpanColumns spans;
     CHECK(AppendSpans(Encode({}), {}, spans));
     CHECK(spans.size() == 0);
@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     CHECK(spans.DurationNs(rows.size() + 6) == int64_t{1} << 61);
   }
 
-  TEST_CASE("starts that go backwards, overlaps and the ends of time come back") {
+  TEST_CASE("backward starts, overlaps and the ends of time come back") {
     CheckRoundTrip({{0, 1'000, 2'000, ItemId::None(), 0, 0, TrackId::None()},
                     {0, 1'500, 1'600, ItemId::None(), 0, 0, TrackId::None()},
                     {0, 0, 0, ItemId::None(), 0, 0, TrackId::None()},
@@ -122,7 +122,7 @@ TEST_SUITE("fast") {
     CheckRoundTrip(rows);
   }
 
-  TEST_CASE("what a span cannot be is the nearest that it can be") {
+  TEST_CASE("impossible spans become the nearest possible ones") {
     SpanEncoder encoder(TrackId{0});
     encoder.Add(0, 100, 50, ItemId{1});
     encoder.Add(0, 200, 300, ItemId{uint64_t{1} << 63});
@@ -183,7 +183,7 @@ TEST_SUITE("fast") {
     CHECK(spans.waker == std::vector<uint32_t>{0, 0, 0, 0, 3, 1, 0, 0, 0});
   }
 
-  TEST_CASE("a second cost of one span goes nowhere") {
+  TEST_CASE("a second cost of a span is ignored") {
     SpanEncoder encoder(TrackId{0});
     encoder.Add(0, 0, 1, ItemId{0});
     encoder.AddCost(5, 6);
@@ -197,7 +197,7 @@ TEST_SUITE("fast") {
     CHECK(spans.waker == std::vector<uint32_t>{2});
   }
 
-  TEST_CASE("an encoder that was emptied starts anew") {
+  TEST_CASE("an emptied encoder starts afresh") {
     SpanEncoder encoder(TrackId{4});
     for (int round = 0; round < 2; ++round) {
       for (const Row& row : kThree) {
@@ -216,7 +216,7 @@ TEST_SUITE("fast") {
     CHECK(encoder.count() == 0);
   }
 
-  TEST_CASE("the bound of an encoder holds whatever is still added to its spans") {
+  TEST_CASE("an encoder's bound holds whatever is still added to its spans") {
     Random random(4);
     for (int round = 0; round < 50; ++round) {
       SpanEncoder encoder(TrackId{0});
@@ -235,7 +235,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("columns that do not fit their count are refused and nothing is appended") {
+  TEST_CASE("columns that do not match their count are refused, and nothing is appended") {
     SpanColumns spans;
     REQUIRE(AppendSpans(Encode(kThree), kClasses, spans));
     const SpanColumns before = spans;
@@ -280,7 +280,7 @@ TEST_SUITE("fast") {
     CHECK(AppendSpans(encoded, {100, 101, 102}, spans));
   }
 
-  TEST_CASE("spans outside of time are refused: no end or distance may overflow") {
+  TEST_CASE("spans outside the limits of time are refused: no sum may overflow") {
     const auto appended = [](std::initializer_list<uint64_t> starts,
                              std::initializer_list<uint64_t> durations) {
       EncodedSpans encoded;

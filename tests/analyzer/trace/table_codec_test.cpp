@@ -68,7 +68,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("rows that know nothing come back, and cost a byte a column") {
+  TEST_CASE("rows of unknowns come back and cost one byte per column") {
     ForEachRowType([]<class Row>(Row) {
       const std::vector<Row> rows(10);
       const std::vector<std::string> columns = Encoded(rows);
@@ -77,7 +77,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("rows are appended behind those that are there") {
+  TEST_CASE("rows are appended to the existing ones") {
     Random random(6);
     ForEachRowType([&]<class Row>(Row) {
       const std::vector<Row> rows = {test::RandomRow<Row>(random), test::RandomRow<Row>(random)};
@@ -90,7 +90,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a count that the columns do not hold is refused and nothing is appended") {
+  TEST_CASE("a count that the columns do not match is refused, and nothing is appended") {
     Random random(7);
     ForEachRowType([&]<class Row>(Row) {
       std::vector<Row> rows;
@@ -153,7 +153,7 @@ TEST_SUITE("fast") {
     CHECK(events.size() == 4);
   }
 
-  TEST_CASE("a wild time is written as the nearest one") {
+  TEST_CASE("an impossible time is written as the nearest possible one") {
     const std::vector<Gap> gaps = {
         {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), 1, TrackId{0}}};
     const std::vector<Gap> read = Decoded<Gap>(1, Encoded(gaps));
@@ -161,7 +161,7 @@ TEST_SUITE("fast") {
     CHECK(read[0].to_ns == kMaxTimeNs);
   }
 
-  TEST_CASE("doubles come back bit by bit, and round ones are short") {
+  TEST_CASE("doubles come back bit for bit, and round ones are short") {
     const double values[] = {0.0,
                              -0.0,
                              1.0,

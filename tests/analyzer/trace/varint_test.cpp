@@ -29,7 +29,7 @@ constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a varint has seven bits a byte, lowest first, and a bit for more") {
+  TEST_CASE("a varint has seven bits per byte, lowest first, and a continuation bit") {
     CHECK(Encoded(0) == std::string(1, '\0'));
     CHECK(Encoded(1) == "\x01");
     CHECK(Encoded(127) == "\x7f");
@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
     CHECK(reader.AtEnd());
   }
 
-  TEST_CASE("a varint that is cut off is not read, at any length") {
+  TEST_CASE("a truncated varint is not read, at any length") {
     for (unsigned length = 2; length <= 10; ++length) {
       const std::string whole = Encoded(length == 10 ? kMax : (uint64_t{1} << (7 * length)) - 1);
       for (size_t kept = 1; kept < whole.size(); ++kept) {
@@ -90,7 +90,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(empty.ok());
   }
 
-  TEST_CASE("a varint of more than 64 bits is refused, and what follows is not read") {
+  TEST_CASE("a varint of more than 64 bits is refused with all that follows") {
     for (const char* head : {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",       // bit 64
                              "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",       //
                              "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",   // 11 bytes
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("an overlong varint is its value, as protobuf has it") {
+  TEST_CASE("an overlong varint is accepted, as in protobuf") {
     for (size_t zeros = 0; zeros <= 8; ++zeros) {
       for (size_t behind : {size_t{0}, size_t{9}}) {
         const std::string column = "\x83" + std::string(zeros, '\x80') + std::string(1, '\0') +
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("zigzag makes small what is near zero") {
+  TEST_CASE("zigzag maps numbers near zero to small ones") {
     CHECK(ZigZag(0) == 0);
     CHECK(ZigZag(-1) == 1);
     CHECK(ZigZag(1) == 2);

@@ -32,7 +32,7 @@ TEST_SUITE("fast") {
     CHECK(CountMessages(BytesField(500, "unknown")) == 1);
   }
 
-  TEST_CASE("columns and texts are not walked into, whatever they look like") {
+  TEST_CASE("columns and texts are not parsed, whatever they look like") {
     const std::string like_messages = Repeat(BytesField(1, ""), 1'000);
     CHECK(CountMessages(BytesField(9, BytesField(3, like_messages))) == 2);
     CHECK(CountMessages(BytesField(16, NumberField(1, 9) + BytesField(2, like_messages))) == 2);
@@ -40,7 +40,7 @@ TEST_SUITE("fast") {
     CHECK(CountMessages(BytesField(7, BytesField(1, BytesField(4, like_messages)))) == 3);
   }
 
-  TEST_CASE("what breaks off is no chunk, at any depth") {
+  TEST_CASE("truncated bytes are not a chunk, at any depth") {
     const std::string good = BytesField(8, "");
     for (const std::string& bad :
          {std::string("\x08"), std::string("\xff"), std::string("\x4a\x05\x01"),
@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
   }
 
   // protobuf reads groups; a count that ended at one would let any number of messages follow.
-  TEST_CASE("a group is refused, with anything behind it") {
+  TEST_CASE("a group is refused, whatever follows it") {
     const std::string group = Varint(100 << 3 | 3) + Varint(100 << 3 | 4);
     const std::string many = Repeat(BytesField(9, ""), 400'000);
     CHECK(CountMessages(group) == std::nullopt);
@@ -65,7 +65,7 @@ TEST_SUITE("fast") {
   }
 
   // protobuf keeps the low 32 bits of a tag.
-  TEST_CASE("a tag of more than 32 bits is the field that protobuf takes it for") {
+  TEST_CASE("a tag of more than 32 bits is the same field as in protobuf") {
     const std::string long_tag("\xba\x80\x80\x80\x10", 5);  // field 7 with a length, and bit 32
     const std::string stages = Repeat(BytesField(2, ""), 70'000);
     const std::string payload = long_tag + Varint(stages.size()) + stages;

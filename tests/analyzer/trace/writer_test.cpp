@@ -45,7 +45,7 @@ constexpr int kFrames = 4;
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("frames are written behind each other and counted by stream") {
+  TEST_CASE("frames are appended and numbered per stream") {
     ScratchDir dir;
     auto writer = TraceWriter::Create(dir / "t.sst");
     REQUIRE(writer.ok());
@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
 
   // The disk takes part of a frame, then nothing: what it took is cut off again, and a shorter
   // frame in its place is followed by nothing.
-  TEST_CASE("a frame that was written in part is taken back, at every write") {
+  TEST_CASE("a partly written frame is removed, at every write") {
     for (int first = 1; first <= kFrames; ++first) {
       class PartThenFull : public FileOps {
        public:
@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a header that cannot be written is an error, and no trace is there") {
+  TEST_CASE("a header that cannot be written is an error and leaves no trace") {
     for (int error : {ENOSPC, EIO}) {
       ScratchDir dir;
       FaultyDisk disk(FaultyDisk::Fault::kError, 0, 1, error);

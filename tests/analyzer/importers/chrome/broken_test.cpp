@@ -1,4 +1,4 @@
-// JSON that is none: what can be read is read, and what cannot is counted.
+// Broken JSON: whatever can be read is read, and the rest is counted.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ std::string EventLines(int count, const std::string& name = "x") {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a bare array may lack its end, an object's list may not") {
+  TEST_CASE("a bare array may lack its end, an object's list must not") {
     const auto bare = ReadText("[" + EventLines(3));
     REQUIRE(bare.ok());
     CHECK(SpansNamed(bare.value(), "x").size() == 3);
@@ -36,7 +36,7 @@ TEST_SUITE("fast") {
     CHECK(Warned(object.value(), "the file ends before its list of events does"));
   }
 
-  TEST_CASE("a trailing comma is none too many") {
+  TEST_CASE("a trailing comma does no harm") {
     for (const char* end : {",]", ",", ",\n]}"}) {
       const auto run = ReadText("[" + EventLines(3) + end);
       REQUIRE(run.ok());
@@ -44,7 +44,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a file that ends inside an event gives those before it") {
+  TEST_CASE("a file that ends inside an event yields those before it") {
     const std::string text = "{\"traceEvents\": [" + EventLines(50);
     for (size_t cut = text.size() - EventLine(49).size(); cut < text.size(); cut += 7) {
       const auto run = ReadText(text.substr(0, cut));
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("control characters and bytes that are no UTF-8 do no harm") {
+  TEST_CASE("control characters and invalid UTF-8 do no harm") {
     for (const char* name : {"a\nb", "a\tb", "a\x01", "\xff\xfe"}) {
       const auto run =
           ReadText("[" + EventLines(5) + ",\n" + EventLine(7, name) + ",\n" + EventLine(8) + "]");
@@ -65,7 +65,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what is broken costs its event") {
+  TEST_CASE("a broken event costs only itself") {
     const char* broken[] = {R"({"ph":"X","name":"y" "ts":3})", R"({"ph":"X","name":"y","ts":3)",
                             R"("text")", R"({"ph":"X","args":{"a":[1,2},"ts":3})",
                             R"({"ph":"X","name":"say "hi"","ts":3})"};
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what is broken where a window ends is passed over, too") {
+  TEST_CASE("a broken event at the end of a window is skipped, too") {
     // Each may end behind "args": its window then has no other event behind this one.
     std::string broken = R"({"ph":"X" "name":"y","args":{},"ts":1)";
     for (int i = 0; i < 40; ++i) broken += ",\"k" + std::to_string(i) + "\":1";
@@ -123,14 +123,14 @@ TEST_SUITE("fast") {
     CHECK(stallscope::model::CountSpans(run.value()) == 5);
   }
 
-  TEST_CASE("one value may be 16 MiB long and no longer") {
+  TEST_CASE("a value may be 16 MiB long, but no longer") {
     const auto run =
         ReadText("[" + EventLines(3) + ",\n" + EventLine(5, std::string(17 << 20, 'n')) + "]");
     REQUIRE_FALSE(run.ok());
     CHECK(run.error().Line().find("longer than 16 MiB") != std::string::npos);
   }
 
-  TEST_CASE("nesting is passed over, not followed") {
+  TEST_CASE("deep nesting is skipped, not followed") {
     const std::string deep(1'000'000, '[');
     CHECK_FALSE(ReadText(deep).ok());
     const auto run =
@@ -140,16 +140,16 @@ TEST_SUITE("fast") {
     CHECK(SpansNamed(run.value(), "x").size() >= 4);
   }
 
-  TEST_CASE("times that are none, or overflow, are left out and counted") {
+  TEST_CASE("invalid and overflowing timestamps are left out and counted") {
     const auto run = ReadText(R"([{"ph":"X","name":"a","ts":"soon","dur":1},
       {"ph":"X","name":"b","ts":99999999999999999999,"dur":1},
       {"ph":"X","name":"c","ts":4611686018427387,"dur":4611686018427387},
       {"ph":"X","name":"d","ts":1,"dur":-5},{"ph":"X","name":"e"},
       {"ph":"X","name":"f","ts":"12.5","dur":1}])");
     REQUIRE(run.ok());
-    CHECK(Warned(run.value(), "2 events have a time that is none"));
+    CHECK(Warned(run.value(), "2 events have an invalid timestamp"));
     CHECK(Warned(run.value(), "1 events have no time"));
-    CHECK(Warned(run.value(), "1 events lie more than 146 years away"));
+    CHECK(Warned(run.value(), "1 events are more than 146 years away"));
     CHECK(Warned(run.value(), "1 events end before they begin"));
     CHECK(SpansNamed(run.value(), "d").at(0).end_ns == 1'000);
     CHECK(SpansNamed(run.value(), "f").at(0).start_ns == 12'500);

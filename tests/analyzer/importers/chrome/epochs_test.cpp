@@ -52,7 +52,7 @@ std::string Text(const Boundary& boundary, int fetch = 300) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("workers that are started anew for each epoch are told to stay") {
+  TEST_CASE("workers that restart every epoch get the advice to persist") {
     for (const Boundary& boundary : {kForked, kSpawned}) {
       const Judged judged = Judge(ReadText(Text(boundary)));
       const findings::Finding* const finding = judged.FindingOf("persistent-workers");
@@ -67,11 +67,11 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("those that stay are not, though each epoch begins with a long wait for its first") {
+  TEST_CASE("persistent workers do not, even if each epoch begins with a long wait") {
     CHECK(Judge(ReadText(Text(kKept))).FindingOf("persistent-workers") == nullptr);
   }
 
-  TEST_CASE("nor those of a loader whose every fetch takes as long as their end") {
+  TEST_CASE("nor do those of a loader whose every fetch takes that long") {
     const Judged slow = Judge(ReadText(Text(kForked, 30'000)));
     CHECK(slow.FindingOf("persistent-workers") == nullptr);
     CHECK(slow.FindingOf("loader-workers") != nullptr);

@@ -36,7 +36,7 @@ TEST_SUITE("fast") {
     CHECK(slow.size == text.size());
   }
 
-  TEST_CASE("brackets may still be open, strings not") {
+  TEST_CASE("brackets may still be open, strings must not") {
     Structure structure;
     CHECK(structure.Index(R"([{"a": 1}, {"b":)").has_value());
     CHECK_FALSE(structure.Index(R"([{"a": "x)").has_value());
@@ -104,14 +104,14 @@ TEST_SUITE("fast") {
     CHECK(NanosecondsOf("15E-1") == 1'500);
   }
 
-  TEST_CASE("what is finer than a nanosecond is rounded, halves up") {
+  TEST_CASE("fractions of a nanosecond are rounded, halves up") {
     CHECK(NanosecondsOf("1.2344") == 1'234);
     CHECK(NanosecondsOf("1.2345") == 1'235);
     CHECK(NanosecondsOf("0.0004999999999999999999999") == 0);
     CHECK(NanosecondsOf("0.9999999999999999999999999") == 1'000);
   }
 
-  TEST_CASE("what is no time is nothing") {
+  TEST_CASE("an invalid time is nothing") {
     for (const char* text :
          {"", "-", ".", "1.2.3", "12a", "e5", "1e", "0x10", "nan", "null", "1e400",
           "99999999999999999999", "4611686018427387.904", "18446744073709551.6155"}) {

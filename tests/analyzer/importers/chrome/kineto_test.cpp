@@ -40,7 +40,7 @@ std::string Today() {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("an MTIA device's packets are kernels and copies, and its streams' waits are neither") {
+  TEST_CASE("an MTIA device's packets are kernels and copies, its streams' waits are neither") {
     const auto read = ReadText(R"json({"schemaVersion": 1, "traceEvents": [
   {"ph":"X","cat":"cpu_op","name":"aten::add","pid":5,"tid":5,"ts":1,"dur":5},
   {"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":5,"tid":5,"ts":2,"dur":1,"args":{"correlation":18}},
@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
     CHECK(SpansNamed(read.value(), "event_wait").size() == 1);
   }
 
-  TEST_CASE("functions that torch.compile compiles again are counted, with their time") {
+  TEST_CASE("torch.compile's recompilations are counted, with their time") {
     const auto events = [](const std::string& name) {
       std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
       for (int i = 0; i < 3; ++i) {
@@ -95,7 +95,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("steps begin with their mark and end with the work that they launched") {
+  TEST_CASE("steps begin with their mark and end with the work they launched") {
     const auto read = ReadText(Today());
     REQUIRE(read.ok());
     const model::Run& run = read.value();
@@ -135,7 +135,7 @@ TEST_SUITE("fast") {
     CHECK(stream.spans.size() == 1);
   }
 
-  TEST_CASE("a fetch is a wait that its own work explains, or that other processes do") {
+  TEST_CASE("a fetch is a wait explained by its own work or by other processes") {
     const auto single = ReadText(Today());
     REQUIRE(single.ok());
     std::string text = Today();
@@ -158,7 +158,7 @@ TEST_SUITE("fast") {
     CHECK(single.value().stages[0].workers == 1);
   }
 
-  TEST_CASE("the dialect of 2021 says the same with other words") {
+  TEST_CASE("the dialect of 2021 gives the same run") {
     std::string text = Today();
     const auto replace = [&](const std::string& from, const std::string& to) {
       for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
@@ -183,7 +183,7 @@ TEST_SUITE("fast") {
     CHECK(then.value().rows.copies == now.value().rows.copies);
   }
 
-  TEST_CASE("without marks a step begins with each fetch, else with the kernels' round") {
+  TEST_CASE("without marks, fetches begin the steps, else the kernels' rounds") {
     std::string text = Today();
     for (size_t at = text.find("ProfilerStep#"); at != std::string::npos;
          at = text.find("ProfilerStep#")) {
@@ -215,7 +215,7 @@ TEST_SUITE("fast") {
     CHECK(none.value().rows.steps.empty());
   }
 
-  TEST_CASE("ROCm's and other words for copies") {
+  TEST_CASE("ROCm's and other names of copies") {
     const auto read = ReadText(R"json([
       {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Host -> Device)","pid":2,"tid":0,"ts":1,"dur":1},
       {"ph":"X","cat":"gpu_memcpy","name":"CopyDeviceToHost","pid":2,"tid":0,"ts":3,"dur":1},

@@ -14,7 +14,7 @@ using test::ReadTraceFile;
 using test::SamplePath;
 
 TEST_SUITE("fast") {
-  TEST_CASE("the samples of PyTorch are judged as their page says") {
+  TEST_CASE("the PyTorch samples have the documented verdicts") {
     const auto samples =
         test::SamplesOnPage(R"(\| `([^`]+\.json\.gz)` \| kineto \|.*\| ([^|]+) \|)");
     for (const test::Sample& sample : samples) {
@@ -27,7 +27,7 @@ TEST_SUITE("fast") {
     CHECK(samples.size() == 2);
   }
 
-  TEST_CASE("the loader without workers is told to have some, and the one with two is not") {
+  TEST_CASE("a loader without workers gets the advice to have some, one with two does not") {
     const Judged slow = Judge(ReadTraceFile(SamplePath("pytorch_workers_0.json.gz")));
     const findings::Finding* const workers = slow.FindingOf("loader-workers");
     REQUIRE(workers != nullptr);

@@ -78,12 +78,12 @@ void CheckPipeline(const std::string& text) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("iterators that are called by their path are stages") {
+  TEST_CASE("iterators named by their path are stages") {
     CheckPipeline(Text("/host:CPU", Iterator("Iterator::Root::Map", R"("batch_size":"8")"),
                        Iterator("Iterator::Root::Map::TensorSlice[1]")));
   }
 
-  TEST_CASE("iterators that are called by their own name and numbers are stages") {
+  TEST_CASE("iterators with their own name and numbers are stages") {
     CheckPipeline(Text("/host:CPU", Iterator("Iterator::Map", R"("id":"3","batch_size":"8")"),
                        Iterator("Iterator::TensorSlice", R"("id":"4","parent_id":"3")")));
     CheckPipeline(
@@ -91,12 +91,12 @@ TEST_SUITE("fast") {
              Iterator("Iterator::TensorSlice#id=4,parent_id=3#", R"("id":4,"parent_id":3)")));
   }
 
-  TEST_CASE("iterators without numbers belong to the one whose call encloses theirs") {
+  TEST_CASE("iterators without numbers belong to the enclosing call's iterator") {
     CheckPipeline(Text("/host:CPU", Iterator("Iterator::Map", R"("batch_size":"8")"),
                        Iterator("Iterator::TensorSlice")));
   }
 
-  TEST_CASE("fetches begin the steps where nothing is numbered") {
+  TEST_CASE("fetches begin the steps if nothing is numbered") {
     const auto read = ReadText(Text("/host:CPU", Iterator("Iterator::Map"),
                                     Iterator("Iterator::TensorSlice"), R"("other": {})"));
     REQUIRE(read.ok());
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
     CHECK(read.value().rows.steps[0].samples == 0);
   }
 
-  TEST_CASE("functions that are traced anew and eager operations are counted") {
+  TEST_CASE("retraced functions and eager ops are counted") {
     const auto counters = [](const std::string& arguments) {
       const auto read = ReadText(
           Text("/host:CPU", Iterator("train_step", arguments), Iterator("Iterator::TensorSlice")));
@@ -120,7 +120,7 @@ TEST_SUITE("fast") {
     CHECK(counters(R"("eager_op":"__inference_f","is_func":"1")").empty());
   }
 
-  TEST_CASE("another program's events of such names are no stages") {
+  TEST_CASE("another program's events with such names are not stages") {
     const auto read =
         ReadText(Text("renderer", Iterator("Iterator::Map"), Iterator("Iterator::TensorSlice")));
     REQUIRE(read.ok());

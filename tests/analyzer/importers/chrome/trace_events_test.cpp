@@ -9,7 +9,7 @@ using stallscope::test::SpansNamed;
 using stallscope::test::Warned;
 
 TEST_SUITE("fast") {
-  TEST_CASE("pairs become spans, inner ones inside") {
+  TEST_CASE("begin and end pairs become nested spans") {
     const auto run = ReadText(R"([
       {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"worker"}},
       {"ph":"B","name":"outer","pid":1,"tid":2,"ts":1},
@@ -28,7 +28,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().quality.Complete());
   }
 
-  TEST_CASE("pairs that do not match are repaired and counted") {
+  TEST_CASE("mismatched pairs are repaired and counted") {
     const auto run = ReadText(R"([
       {"ph":"E","name":"never begun","pid":1,"tid":1,"ts":0},
       {"ph":"B","name":"a","pid":1,"tid":1,"ts":1},
@@ -42,7 +42,7 @@ TEST_SUITE("fast") {
     CHECK(SpansNamed(run.value(), "open").at(0).end_ns == 6'000);
     CHECK(SpansNamed(run.value(), "never begun").empty());
     CHECK(Warned(run.value(), "1 events end without having begun"));
-    CHECK(Warned(run.value(), "1 events end under another's name"));
+    CHECK(Warned(run.value(), "1 events end under another event's name"));
     CHECK(Warned(run.value(), "1 events never end"));
   }
 
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks[0].spans.size() == 2);
   }
 
-  TEST_CASE("threads of one name are told apart by their processes") {
+  TEST_CASE("threads of the same name are told apart by their processes") {
     const auto read = ReadText(R"([
       {"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":"pool-1"}},
       {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"Main"}},
@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     CHECK(all.value().rows.copies.empty());
   }
 
-  TEST_CASE("a file without events is no trace") {
+  TEST_CASE("a file without events is not a trace") {
     for (const char* text : {"{}", "[]", R"({"traceEvents": []})", R"({"a": [{"b": 1}]})"}) {
       CAPTURE(text);
       const auto run = ReadText(text);

@@ -38,7 +38,7 @@ std::string Text(size_t size) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a small file is asked for at once, and costs no more memory than it has bytes") {
+  TEST_CASE("a small file is read at once, with no more memory than its bytes") {
     constexpr size_t kMost = size_t{1} << 20;
     for (const size_t size : {size_t{0}, size_t{700}, ByteSource::kHeadBytes - 1}) {
       const test::MemoryFile file(Text(size));
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     CHECK(source.value()->BytesAtOnce(kMost) == kMost);
   }
 
-  TEST_CASE("plain and packed bytes are the same") {
+  TEST_CASE("plain and packed files yield the same bytes") {
     for (const size_t size :
          {size_t{0}, size_t{1}, ByteSource::kHeadBytes, 3 * ByteSource::kBlockBytes + 7}) {
       const std::string text = Text(size);
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("joined members are one stream, and padding is none") {
+  TEST_CASE("concatenated members are one stream, and padding is ignored") {
     const test::MemoryFile file(Packed("one ") + Packed("two") + std::string(64, '\0'));
     auto source = ByteSource::Open(file.path());
     REQUIRE(source.ok());
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(source.value()->Damage().has_value());
   }
 
-  TEST_CASE("what breaks off or is spoiled gives its beginning, and says so") {
+  TEST_CASE("a truncated or damaged file yields its beginning and reports it") {
     const std::string text = Text(5 << 20);
     const std::string packed = Packed(text);
     for (const bool cut : {true, false}) {
@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
       CHECK(all.value().size() > text.size() / 4);
       CHECK(text.starts_with(all.value()));
       REQUIRE(source.value()->Damage().has_value());
-      CHECK(source.value()->Damage()->what.find(cut ? "breaks off" : "checksum") !=
+      CHECK(source.value()->Damage()->what.find(cut ? "is truncated" : "checksum") !=
             std::string::npos);
       model::DataQuality quality;
       quality.sealed = true;
@@ -112,7 +112,7 @@ TEST_SUITE("fast") {
     CHECK(source.error().kind == ErrorKind::kInput);
   }
 
-  TEST_CASE("a bomb is given up") {
+  TEST_CASE("a decompression bomb is refused") {
     const test::MemoryFile file(Packed(std::string(16 << 20, '\0')));
     UnpackLimits limits;
     limits.ratio = 100;
@@ -121,7 +121,7 @@ TEST_SUITE("fast") {
     REQUIRE(source.ok());
     const auto all = ReadAll(*source.value(), 1 << 30);
     REQUIRE_FALSE(all.ok());
-    CHECK(all.error().what.find("unpacks to more than a trace does") != std::string::npos);
+    CHECK(all.error().what.find("expands more than any trace would") != std::string::npos);
     limits.ratio_from_bytes = 32 << 20;
     source = ByteSource::Open(file.path(), limits);
     REQUIRE(source.ok());
@@ -131,7 +131,7 @@ TEST_SUITE("fast") {
     REQUIRE(source.ok());
   }
 
-  TEST_CASE("a packed file can be had as a file") {
+  TEST_CASE("a packed file can be unpacked to a file") {
     const std::string text = Text(100'000);
     const test::MemoryFile file(Packed(text));
     auto source = ByteSource::Open(file.path());

@@ -8,7 +8,7 @@ using trace::CopyDirection;
 using trace::CopyMemory;
 
 TEST_SUITE("fast") {
-  TEST_CASE("copies tell their bytes and memory in each dialect") {
+  TEST_CASE("every dialect's details give bytes and memory") {
     const CopyDetails old = ReadCopyDetails("size:112 dest:4 async:0");
     CHECK(old.bytes == 112);
     CHECK(MemoryOf(CopyDirection::kHostToDevice, old) == CopyMemory::kUnknown);
@@ -24,7 +24,7 @@ TEST_SUITE("fast") {
     CHECK(MemoryOf(CopyDirection::kDeviceToDevice, rocm) == CopyMemory::kUnknown);
   }
 
-  TEST_CASE("a copy's name says its direction, else its memories do") {
+  TEST_CASE("a copy's direction comes from its name, else from the memory kinds") {
     const CopyDetails none = ReadCopyDetails("");
     CHECK(DirectionOf("MemcpyH2D", none) == CopyDirection::kHostToDevice);
     CHECK(DirectionOf("MemcpyD2H", none) == CopyDirection::kDeviceToHost);
@@ -41,7 +41,7 @@ TEST_SUITE("fast") {
     CHECK(!DirectionOf("__amd_rocclr_copyBuffer.kd", none).has_value());
   }
 
-  TEST_CASE("details that are none do no harm") {
+  TEST_CASE("malformed details do no harm") {
     for (const char* text :
          {"size:", "size:x", ":", "size", "  ", "size:99999999999999999999999"}) {
       CHECK(ReadCopyDetails(text).bytes == 0);

@@ -9,7 +9,7 @@
 using stallscope::importers::IdTable;
 
 TEST_SUITE("fast") {
-  TEST_CASE("values are found by numbers near and far, and others are not there") {
+  TEST_CASE("dense and sparse numbers are found, others are not") {
     IdTable<int> table;
     const int64_t numbers[] = {1, 0, -5, 4'095, 1'000'000, std::numeric_limits<int64_t>::max()};
     for (const int64_t number : numbers) table[number] = static_cast<int>(number % 100);
@@ -23,7 +23,7 @@ TEST_SUITE("fast") {
     CHECK(table.Find(1'000'001) == nullptr);
   }
 
-  TEST_CASE("numbers that are chosen to collide cost no more than others") {
+  TEST_CASE("colliding numbers cost no more than others") {
     IdTable<int64_t> table;
     const auto numbers = stallscope::test::CollidingNumbers();
     for (const int64_t number : numbers) table[number] = number;

@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(nodes[4].asked_by.has_value());
   }
 
-  TEST_CASE("a producer without calls inside belongs to the only iterator of its kind") {
+  TEST_CASE("a producer without inner calls belongs to the only iterator of its kind") {
     for (const bool only : {true, false}) {
       Host host;
       host.Add(HostRole::kIterator, host.Name("Iterator::A::PrefetchV2"), 0, 1);
@@ -73,7 +73,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a name of a million words is taken apart once") {
+  TEST_CASE("a name of a million words is split once") {
     Host host;
     std::string path = "Iterator::Root";
     host.Add(HostRole::kIterator, host.Name(path), 0, 1);
@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     CHECK(graph.nodes()[1].asked_by == 0);
   }
 
-  TEST_CASE("calls nested 400,000 deep are not passed over again for each") {
+  TEST_CASE("calls nested 400,000 deep take linear time") {
     constexpr int64_t kDepth = 400'000;
     Host host;
     const uint32_t call = host.Name("train");
@@ -111,7 +111,7 @@ TEST_SUITE("fast") {
     CHECK(graph.Producing(0, 2 * kMany - 1) == kMany - 1);
   }
 
-  TEST_CASE("iterators whose numbers are chosen to collide cost no more than others") {
+  TEST_CASE("iterators with colliding numbers cost no more than others") {
     Host host;
     const uint32_t map = host.Name("Iterator::Map");
     int64_t at = 0;

@@ -17,7 +17,7 @@ trace::Kernel Launched(uint64_t correlation, uint32_t track, uint64_t graph = 0)
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("kernels of one launch are a graph's") {
+  TEST_CASE("kernels of one launch belong to a graph") {
     std::vector<trace::Kernel> kernels = {Launched(9, 0), Launched(5, 0), Launched(7, 0),
                                           Launched(5, 0), Launched(0, 0), Launched(0, 0),
                                           Launched(9, 0), Launched(9, 0)};
@@ -26,13 +26,13 @@ TEST_SUITE("fast") {
     for (size_t i = 0; i < kernels.size(); ++i) CHECK(kernels[i].graph == graphs[i]);
   }
 
-  TEST_CASE("the same number of two processes' streams is no graph") {
+  TEST_CASE("the same number on two processes' streams is not a graph") {
     std::vector<trace::Kernel> kernels = {Launched(5, 0), Launched(5, 1), Launched(6, 0)};
     importers::MarkGraphLaunches(kernels);
     for (const trace::Kernel& kernel : kernels) CHECK(kernel.graph == 0);
   }
 
-  TEST_CASE("a file that numbers its graphs is believed") {
+  TEST_CASE("a file's own graph numbers take precedence") {
     std::vector<trace::Kernel> kernels = {Launched(5, 0), Launched(5, 0), Launched(6, 0, 3)};
     importers::MarkGraphLaunches(kernels);
     CHECK(kernels[0].graph == 0);

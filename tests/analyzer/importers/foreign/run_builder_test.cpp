@@ -42,7 +42,7 @@ std::vector<Row> Rows(const SpanColumns& spans) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("spans come out in order, whatever order they came in") {
+  TEST_CASE("spans come out sorted, whatever order they came in") {
     RunBuilder builder("a.json", "test", "1");
     const TrackId track = builder.ThreadTrack("", 0);
     const uint16_t outer = builder.Detail(trace::SpanActivity::kOperator, builder.Intern("outer"));
@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("times that cannot be are repaired and counted") {
+  TEST_CASE("impossible times are repaired and counted") {
     RunBuilder builder("a.json", "test");
     const TrackId track = builder.ThreadTrack("", 0);
     builder.AddSpan(track, builder.Detail(trace::SpanActivity::kNone, {}), 10, 4);
@@ -81,10 +81,10 @@ TEST_SUITE("fast") {
     const model::Run run = builder.Finish({});
     CHECK(run.tracks[0].spans.EndNs(0) == 10);
     CHECK(run.tracks[0].spans.EndNs(1) == trace::kMaxTimeNs);
-    CHECK(Warned(run, "a.json: 1 events end before they begin: taken as having no duration"));
+    CHECK(Warned(run, "a.json: 1 events end before they begin: their duration is set to 0"));
   }
 
-  TEST_CASE("steps and launches lie where times can be") {
+  TEST_CASE("steps and launches stay within the limits of times") {
     RunBuilder builder("a.json", "test");
     const TrackId track = builder.ThreadTrack("", 0);
     trace::Kernel kernel;
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
     CHECK(run.rows.steps[2].device_done_ns == trace::kMaxTimeNs);
   }
 
-  TEST_CASE("stages are one by name and kind, and past the limit none") {
+  TEST_CASE("stages are identified by name and kind; past the limit there are none") {
     RunBuilder builder("a.json", "test");
     const StageId decode = builder.Stage("decode", "map");
     CHECK(builder.Stage("decode", "map") == decode);
@@ -118,7 +118,7 @@ TEST_SUITE("fast") {
     CHECK(builder.Stage("one more", "map") == StageId::None());
   }
 
-  TEST_CASE("a stage among the most that there may be is found at once") {
+  TEST_CASE("looking up a stage among the most possible is fast") {
     RunBuilder builder("a.json", "test");
     const StageId trainer = builder.Stage("trainer", "trainer");
     for (size_t i = 1; i < trace::kMaxStages; ++i) {
@@ -129,7 +129,7 @@ TEST_SUITE("fast") {
     CHECK(builder.run().stages[trainer.value].inputs.size() == trace::kMaxStages - 1);
   }
 
-  TEST_CASE("kinds of spans past the limit lose their names, not their time") {
+  TEST_CASE("span kinds past the limit lose their names, not their time") {
     RunBuilder builder("a.json", "test");
     const TrackId track = builder.ThreadTrack("", 0);
     for (size_t i = 0; i < trace::kMaxSpanClasses; ++i) {
@@ -158,7 +158,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what encloses comes later, and of the same extent what came first") {
+  TEST_CASE("an enclosing span comes later, and of two equal ones the first") {
     SpanColumns spans;
     Add(spans, 0, 100, 0);  // encloses all
     Add(spans, 0, 100, 1);  // the same, inside
@@ -169,7 +169,7 @@ TEST_SUITE("fast") {
           std::vector<uint64_t>{2, 3, 1, 0});
   }
 
-  TEST_CASE("any order comes out sorted, with all that belongs to a span") {
+  TEST_CASE("any order comes out sorted, with all of a span's columns") {
     test::Random random(7);
     for (int round = 0; round < 200; ++round) {
       SpanColumns spans;

@@ -57,7 +57,7 @@ size_t RoundsOf(const std::vector<size_t>& counts) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a mark's times are its own, its device's, and its first fetch's") {
+  TEST_CASE("a step's times are its mark's, its device's, and its first fetch's") {
     RunBuilder builder("a", "test");
     const TrackId trainer = builder.ThreadTrack("", 0);
     const TrackId stream = Stream(builder);
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     CHECK(second.device_done_ns == 200);
   }
 
-  TEST_CASE("a mark that is there twice counts once, and steps are numbered upwards") {
+  TEST_CASE("a duplicate mark counts once, and steps are numbered upwards") {
     RunBuilder builder("a", "test");
     const model::Run run = builder.Finish({{7, 0, 100, {}, 0},
                                            {7, 1, 99, {}, 0},   // the same on another thread
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     CHECK(run.rows.steps[2].index == 2);
   }
 
-  TEST_CASE("without marks the fetches begin the steps, but not the one that finds the end") {
+  TEST_CASE("without marks, fetches begin the steps, except the one that finds the end") {
     RunBuilder builder("a", "test");
     const TrackId trainer = builder.ThreadTrack("", 0);
     const StageId loader = builder.Stage("loader", "dataloader");
@@ -110,7 +110,7 @@ TEST_SUITE("fast") {
     CHECK(run.info.limits[0].starts_with("steps: "));
   }
 
-  TEST_CASE("kernels have a rhythm where the same ones come round, and else not") {
+  TEST_CASE("kernels have a rhythm only if the same ones recur") {
     for (const bool even : {true, false}) {
       RunBuilder builder("a", "test");
       const TrackId stream = Stream(builder);
@@ -127,13 +127,13 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a recording that was cut out of a run has the rounds that nearly all names agree on") {
+  TEST_CASE("a recording cut out of a run has the rounds that nearly all names agree on") {
     CHECK(RoundsOf({9, 9, 8, 10, 10, 8, 9}) == 9);
     // Two of seven that are off by more are too many.
     CHECK(RoundsOf({9, 9, 8, 12, 12, 10, 10}) == 0);
   }
 
-  TEST_CASE("120,000 names are compared by how often they come, not each with each") {
+  TEST_CASE("120,000 names are compared by their counts, not pairwise") {
     std::vector<size_t> counts;
     for (size_t i = 0; i < 120'000; ++i) counts.push_back(8 + i % 3);
     CHECK(RoundsOf(counts) == 9);

@@ -66,7 +66,7 @@ void CheckAgainst(const json& facts, const model::Run& run) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("real exports read as the facts say") {
+  TEST_CASE("real exports match the facts") {
     const auto corpus = test::CorpusDir();
     if (!corpus.has_value()) return test::Skip("STALLSCOPE_CORPUS is not set");
     for (const char* file : {"GindaChen__mock.sqlite", "GindaChen__mfu_2gpu_before.sqlite"}) {

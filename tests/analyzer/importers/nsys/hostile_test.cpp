@@ -12,7 +12,7 @@ using namespace stallscope;  // NOLINT(google-build-using-namespace)
 using test::MadeDatabase;
 
 TEST_SUITE("fast") {
-  TEST_CASE("a database of something else is an error that says so") {
+  TEST_CASE("a database of another program is an error that says so") {
     MadeDatabase database;
     database.Run("CREATE TABLE moz_places (id, url);");
     const auto run = database.Read();
@@ -34,7 +34,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.value().quality.Complete());
   }
 
-  TEST_CASE("columns that the schema computes are not computed") {
+  TEST_CASE("computed columns are not evaluated") {
     MadeDatabase database;
     database.Run(
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "
@@ -48,7 +48,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.value().quality.Complete());
   }
 
-  TEST_CASE("times as far apart as numbers go give a run within what times can be") {
+  TEST_CASE("times at both ends of 64 bits give a run within the limits") {
     MadeDatabase database;
     database.Run(
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs);"
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().rows.steps[1].device_done_ns == trace::kMaxTimeNs);
   }
 
-  TEST_CASE("virtual tables are none") {
+  TEST_CASE("virtual tables do not count as tables") {
     MadeDatabase database;
     database.Run(
         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);"
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(database.path(), 1 << 20).value() == before.value());
   }
 
-  TEST_CASE("values of the wrong kind are taken as what they can be") {
+  TEST_CASE("values of the wrong type are converted") {
     MadeDatabase database;
     database.Run(
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, "
@@ -101,7 +101,7 @@ TEST_SUITE("fast") {
     CHECK(!run.value().quality.warnings.empty());
   }
 
-  TEST_CASE("a file that breaks off is an error, or gives what was there") {
+  TEST_CASE("a truncated file is an error or yields what it has") {
     MadeDatabase database;
     database.Run("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);");
     for (int i = 0; i < 50; ++i) {
@@ -130,7 +130,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks[0].spans.size() == 10'000);
   }
 
-  TEST_CASE("threads whose numbers are chosen to collide cost no more than others") {
+  TEST_CASE("threads with colliding numbers cost no more than others") {
     MadeDatabase database;
     // Multiples of a size that hash tables of the standard library have.
     database.Run(
@@ -141,7 +141,7 @@ TEST_SUITE("fast") {
     CHECK(database.Read().ok());
   }
 
-  TEST_CASE("a name that would be part of an address opens its own file") {
+  TEST_CASE("a file name with URI characters opens that file") {
     const test::ScratchDir folder;
     const std::string path = folder / "a?mode=rwc&b#c d%41.sqlite";
     MadeDatabase database;
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
     CHECK(test::ReadNsysFile(path).ok());
   }
 
-  TEST_CASE("rows that a broken page held make the run incomplete") {
+  TEST_CASE("rows lost to a broken page make the run incomplete") {
     MadeDatabase database;
     database.Run(
         "PRAGMA page_size = 1024;"
@@ -182,7 +182,7 @@ TEST_SUITE("fast") {
     CHECK(broken > 10);
   }
 
-  TEST_CASE("rows that are still in a log beside the file make the run incomplete") {
+  TEST_CASE("rows still in a log beside the file make the run incomplete") {
     MadeDatabase database;
     database.Run(
         "PRAGMA journal_mode = WAL;"
@@ -208,7 +208,7 @@ TEST_SUITE("fast") {
     CHECK(after.value().quality.Complete());
   }
 
-  TEST_CASE("a journal that a program died over makes the run incomplete, one that is done not") {
+  TEST_CASE("a hot journal makes the run incomplete, a finished one does not") {
     MadeDatabase database;
     database.Run("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);");
     database.Close();

@@ -70,7 +70,7 @@ size_t TracksOf(uint32_t stages, size_t workers) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a range's text says what it is") {
+  TEST_CASE("a range's text tells what it is") {
     CHECK(RangeKey("Train Step 12") == "train step");
     CHECK(RangeKey("iteration_3") == "iteration");
     CHECK(RangeKey("ProfilerStep#7") == "profilerstep");
@@ -125,7 +125,7 @@ TEST_SUITE("fast") {
     CHECK(decoding >= 2'320);
   }
 
-  TEST_CASE("what comes as often as steps is none") {
+  TEST_CASE("ranges that occur as often as steps are not steps") {
     MadeDatabase database;
     Begin(database);
     for (int i = 0; i < 5; ++i) {
@@ -150,7 +150,8 @@ TEST_SUITE("fast") {
     CHECK(run.value().quality.warnings[0].find("1 ranges") != std::string::npos);
   }
 
-  TEST_CASE("threads of a few kinds of work are the loader's, of more than 64 they mark items") {
+  TEST_CASE(
+      "threads with few kinds of work belong to the loader, with more than 64 they mark items") {
     CHECK(TracksOf(64, 2) == 3);
     CHECK(TracksOf(65, 2) == 1);
   }

@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks[copies[0].track.value].spans.size() == 1);
   }
 
-  TEST_CASE("enumerations that the file brings outrank those that are known") {
+  TEST_CASE("the file's own enumerations take precedence") {
     MadeDatabase database;
     database.Run(
         "CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER PRIMARY KEY, name TEXT, label TEXT);"
@@ -96,7 +96,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().rows.kernels[0].end_ns == 50);
   }
 
-  TEST_CASE("a schema of another time is read with a warning, a known one without") {
+  TEST_CASE("an unknown schema version is read with a warning, a known one without") {
     for (const auto& [version, warnings] :
          {std::pair("2.8.0", 1), std::pair("2.9.0", 0), std::pair("3.25.4", 0),
           std::pair("3.26.0", 1), std::pair("4.0", 1), std::pair("3.2.1", 0)}) {
@@ -114,7 +114,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the wall clock is the session's") {
+  TEST_CASE("the wall clock comes from the session") {
     MadeDatabase database;
     OldTables(database);
     database.Run(

@@ -31,7 +31,7 @@ std::string Small() {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("an XSpace is told by its first bytes") {
+  TEST_CASE("an XSpace is recognized by its first bytes") {
     CHECK(LooksLikeXSpace(Small()));
     CHECK(LooksLikeXSpace(Small().substr(0, 40)));
     CHECK(LooksLikeXSpace(BytesField(1, NumberField(1, 4) + BytesField(2, "/host:metadata"))));
@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
     CHECK(!LooksLikeXSpace(BytesField(1, BytesField(2, std::string("\x01\x02", 2)))));
   }
 
-  TEST_CASE("a file that breaks off gives what was there, and says so") {
+  TEST_CASE("a truncated file yields what it has and reports it") {
     const std::string whole = Small();
     for (size_t size = 1; size < whole.size(); ++size) {
       const auto run = test::ReadSpace(whole.substr(0, size));
@@ -60,7 +60,7 @@ TEST_SUITE("fast") {
     CHECK(!cut.value().quality.warnings.empty());
   }
 
-  TEST_CASE("what lies at the end of all time is a span there, and its work one") {
+  TEST_CASE("work at the end of time is a span there") {
     MadePlane host("/host:CPU");
     host.Line(1, "runner", 0,
               host.Event("PrefetchProduce", 0, 100'000) +
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK(work == 1);
   }
 
-  TEST_CASE("a recording that says to have begun before all time is read") {
+  TEST_CASE("a recording with a start before all time is read") {
     MadePlane host("/host:CPU");
     host.Line(1, "a", 5, host.Event("x", 0, 1'000));
     host.Line(2, "b", 1'700'000'000'000'000'000, host.Event("x", 0, 1'000));
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("lengths and numbers that lie cost nothing") {
+  TEST_CASE("false lengths and numbers cost nothing") {
     // A line of 2^60 bytes in a plane of 30, names with the largest numbers, times past all limits.
     const std::string endless = BytesField(2, "/host:CPU") + test::Varint(3 << 3 | 2) +
                                 test::Varint(uint64_t{1} << 60) + "abc";
@@ -124,14 +124,14 @@ TEST_SUITE("fast") {
     CHECK(!run.value().quality.warnings.empty());
   }
 
-  TEST_CASE("an XSpace without a plane is an error of one line") {
+  TEST_CASE("an XSpace without a plane is a one-line error") {
     const auto run = test::ReadSpace(BytesField(4, "a host"));
     REQUIRE(!run.ok());
     CHECK(run.error().kind == ErrorKind::kInput);
     CHECK(run.error().Line().find('\n') == std::string::npos);
   }
 
-  TEST_CASE("fields that a later version brings are stepped over") {
+  TEST_CASE("fields of later versions are skipped") {
     MadePlane host("/host:CPU");
     const std::string event =
         BytesField(4, NumberField(1, host.EventId("a")) + NumberField(2, 1'000) +
@@ -161,7 +161,7 @@ TEST_SUITE("fast") {
     // A line that says to be longer than its plane, with another plane behind it.
     const std::string lies = BytesField(2, "/p") + test::Varint(3 << 3 | 2) + test::Varint(99);
     CHECK_FALSE(complete(BytesField(1, lies) + Small()));
-    // A stat that is none, of a role that somebody asks for.
+    // An invalid stat of a role that is needed.
     MadePlane host("/host:CPU");
     const uint64_t step = host.StatId("step_num");
     host.Line(1, "python", 0,

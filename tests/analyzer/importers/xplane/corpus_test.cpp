@@ -111,7 +111,7 @@ void CheckAgainst(const json& facts, const model::Run& run) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("real files read as the facts say") {
+  TEST_CASE("real files match the facts") {
     const auto corpus = test::CorpusDir();
     if (!corpus.has_value()) return test::Skip("STALLSCOPE_CORPUS is not set");
     for (const char* file :

@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks.size() == 1);
   }
 
-  TEST_CASE("without streams the ops of XLA are the device's work, each instant once") {
+  TEST_CASE("without streams, XLA's ops are the device's work, each instant once") {
     MadePlane tpu("/device:TPU:1");
     tpu.ShowAs("%while.1 = (s32[]) while(...)", "while.1");
     tpu.Line(1, "Steps", 0, tpu.Event("0", 0, 20'000) + tpu.Event("1", 20'000, 20'000));
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().info.device.kind == "tpu");
   }
 
-  TEST_CASE("devices that the run never used are not in it") {
+  TEST_CASE("unused devices are left out") {
     MadePlane used("/device:GPU:1");
     used.Line(1, "Stream #1(Compute)", 0, used.Event("kernel", 0, 4'000));
     MadePlane unused("/device:GPU:0");
@@ -87,7 +87,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().tracks[0].info.device == 1);
   }
 
-  TEST_CASE("times since 1970 stay, and are brought to the others where a file has both") {
+  TEST_CASE("times since 1970 stay, unless a file has both kinds") {
     constexpr uint64_t kStart = 1'700'000'000'000'000'000;
     MadePlane epoch("/device:GPU:0");
     epoch.Line(1, "Stream #1(Compute)", kStart + 500, epoch.Event("kernel", 2'000, 1'000));

@@ -150,7 +150,7 @@ TEST_SUITE("fast") {
     CHECK(a.stages[prefetch.value].busy_ns == 0);
   }
 
-  TEST_CASE("what only looks like an iterator is none") {
+  TEST_CASE("events that only look like iterators are ignored") {
     MadePlane host("/host:CPU");
     host.Line(1, "python", 0,
               host.Event("MakeIterator::MapDataset", 0, kMs) + host.Event("IteratorGetNext", 0, 5) +

@@ -13,7 +13,7 @@ using test::Judged;
 using test::ReadXPlaneFile;
 
 TEST_SUITE("fast") {
-  TEST_CASE("the samples of XPlane are judged as their page says") {
+  TEST_CASE("the XPlane samples have the documented verdicts") {
     const auto samples =
         test::SamplesOnPage(R"(\| `([^`]+\.xplane\.pb\.gz)` \| xplane \|.*\| ([^|]+) \|)");
     for (const test::Sample& sample : samples) {
@@ -23,7 +23,7 @@ TEST_SUITE("fast") {
     CHECK(samples.size() == 3);
   }
 
-  TEST_CASE("the slow pipeline is told to map in parallel and to prefetch") {
+  TEST_CASE("the slow pipeline gets the advice to map in parallel and prefetch") {
     const Judged slow = Judge(ReadXPlaneFile(test::SamplePath("tf_images_slow.xplane.pb.gz")));
     const auto code = [&](const std::string& id) -> std::string {
       const findings::Finding* const finding = slow.FindingOf(id);

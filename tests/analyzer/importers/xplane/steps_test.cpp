@@ -23,7 +23,7 @@ TEST_SUITE("fast") {
     CHECK(steps[1].device_done_ns == 69);
   }
 
-  TEST_CASE("without numbers the function that is called again and again makes the steps") {
+  TEST_CASE("without numbers, the calls of a recurring function are the steps") {
     MadePlane host("/host:CPU");
     std::string events = host.Event("PjitFunction(init)", 0, 900'000);  // it compiles
     for (uint64_t call = 0; call < 4; ++call) {
@@ -41,7 +41,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().info.limits[0].find("PjitFunction(step)") != std::string::npos);
   }
 
-  TEST_CASE("two calls are no steps") {
+  TEST_CASE("two calls are not steps") {
     MadePlane host("/host:CPU");
     host.Line(1, "python", 0,
               host.Event("PjitFunction(f)", 0, 5) + host.Event("PjitFunction(f)", 10'000, 5));
@@ -50,7 +50,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().rows.steps.empty());
   }
 
-  TEST_CASE("fetches of batches make the steps of a loop that nobody marked") {
+  TEST_CASE("fetches of batches are the steps of an unmarked loop") {
     MadePlane host("/host:CPU");
     std::string events;
     for (uint64_t i = 0; i < 4; ++i) {
