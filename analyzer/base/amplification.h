@@ -1,10 +1,9 @@
-// How much memory a file that somebody else wrote may take.
+// How much memory a foreign file may take.
 //
-// What comes out of a file is its author's choice: 93 KB of gzip hold 48 million events of two
-// bytes each, and a header of 100 bytes can promise 4 GB. So whoever keeps what he reads counts it,
-// and stops at a floor plus a multiple of the bytes that lie on the disk. Real traces of some size
-// take up to 18 times their packed bytes and 3 times their plain ones; a small file may take what
-// it likes.
+// What a file expands to is its author's choice: 93 KB of gzip can hold 48 million events of two
+// bytes each, and a header of 100 bytes can claim 4 GB. So every reader counts what it keeps, and
+// stops at a floor plus a multiple of the bytes on disk. Large real traces take up to 18 times
+// their packed bytes and 3 times their plain ones; small files are exempt.
 #ifndef STALLSCOPE_ANALYZER_BASE_AMPLIFICATION_H_
 #define STALLSCOPE_ANALYZER_BASE_AMPLIFICATION_H_
 
@@ -16,7 +15,7 @@ namespace stallscope {
 constexpr uint64_t kMemoryFloorBytes = uint64_t{64} << 20;
 constexpr uint64_t kMemoryFactor = 48;
 
-// `bytes`: as they lie on the disk, packed where they are packed.
+// `bytes`: the size on disk, packed if packed.
 constexpr uint64_t MostMemoryFor(uint64_t bytes) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   return bytes > (kMost - kMemoryFloorBytes) / kMemoryFactor

@@ -1,4 +1,5 @@
-// Folders that a process makes for itself: scratch that goes with it, and a user's own that stay.
+// Folders that a process creates for itself: scratch that goes with it, and the user's state, which
+// stays.
 #ifndef STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
 #define STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
 
@@ -8,24 +9,23 @@
 
 namespace stallscope {
 
-// An empty folder that no other user can enter. Its name cannot be foreseen, and a file in it that
-// is locked tells the living from the dead: one whose process was killed is removed by the next
-// Make() of the same user in the same place. One thread.
+// An empty folder that no other user can enter. Its name is unpredictable, and a locked file in it
+// shows that its process lives: the folder of a killed process is removed by the next Make() of the
+// same user in the same place. One thread.
 class ScratchFolder {
  public:
   // In TMPDIR, else in /tmp.
   static Result<ScratchFolder> Make();
-  // In a folder of the user's, under a name that `ls` does not show: for what gets its place there
-  // by a rename.
+  // In a folder of the user's, under a hidden name: for content that is renamed into place there.
   static Result<ScratchFolder> MakeIn(const std::string& within);
   // What MakeIn(within) would remove first.
   static void RemoveLeftOversIn(const std::string& within);
   ScratchFolder(ScratchFolder&& other) noexcept;
   ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder();  // removes it with what is in it
+  ~ScratchFolder();  // removes it with its contents
 
   const std::string& path() const { return path_; }
-  // It stays, with what is in it, and is no scratch folder any more.
+  // Keeps it with its contents; it is no longer a scratch folder.
   void Keep();
 
  private:
@@ -35,8 +35,8 @@ class ScratchFolder {
   int lock_ = -1;
 };
 
-// Where this user's state is kept from run to run (the XDG specification: XDG_STATE_HOME, else
-// ~/.local/state). Made, closed to others, where there is none. Any thread.
+// Where this user's state is kept from run to run (XDG: XDG_STATE_HOME, else ~/.local/state).
+// Created as private if missing. Any thread.
 Result<std::string> StateFolder();
 
 }  // namespace stallscope

@@ -1,5 +1,5 @@
-// Sums that stay at the largest or smallest number where they would go past it. Times and counts of
-// a file that somebody made up add up to anything.
+// Sums that stop at the largest or smallest number instead of overflowing: times and counts of a
+// crafted file can add up to anything.
 #ifndef STALLSCOPE_ANALYZER_BASE_SATURATED_H_
 #define STALLSCOPE_ANALYZER_BASE_SATURATED_H_
 

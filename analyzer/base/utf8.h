@@ -14,11 +14,11 @@ struct Character {
   bool valid = false;
 };
 
-// The character that begins at `text[at]`. A byte that begins none is one invalid character: a
-// stray or missing continuation byte, an overlong form, a surrogate, a code past U+10FFFF.
+// The character that begins at `text[at]`. A byte that begins none (a stray or missing continuation
+// byte, an overlong form, a surrogate, a code past U+10FFFF) is one invalid character.
 Character CharacterAt(std::string_view text, size_t at);
 
-// Calls take(character, its bytes) for each; stops where take returns false.
+// Calls take(character, its bytes) for each; stops if take returns false.
 template <class Take>
 void ForEachCharacter(std::string_view text, Take&& take) {
   for (size_t at = 0; at < text.size();) {
@@ -28,7 +28,7 @@ void ForEachCharacter(std::string_view text, Take&& take) {
   }
 }
 
-// `code` must be at most U+10FFFF and no surrogate.
+// `code` must be at most U+10FFFF and not a surrogate.
 void AppendUtf8(char32_t code, std::string& text);
 
 }  // namespace stallscope

@@ -1,7 +1,7 @@
-// One payload: what a flush of the recorder wrote, readable without any other.
+// One payload: what one flush of the recorder wrote, readable without any other.
 //
-// ChunkBuilder encodes events as they come; DecodeChunk gives them back. Both belong to one thread
-// at a time. Protobuf stays inside.
+// ChunkBuilder encodes events as they come; DecodeChunk returns them. One thread at a time.
+// Protobuf stays inside.
 #ifndef STALLSCOPE_ANALYZER_TRACE_CHUNK_H_
 #define STALLSCOPE_ANALYZER_TRACE_CHUNK_H_
 
@@ -54,7 +54,7 @@ struct Chunk {
   std::optional<Seal> seal;
 };
 
-// Whoever knows the names of the things that a chunk speaks of.
+// Supplies the names of the things that a chunk mentions.
 class NameSource {
  public:
   virtual ~NameSource() = default;
@@ -65,20 +65,20 @@ class NameSource {
   virtual std::string String(StringId id) const = 0;
 };
 
-// Encodes events into a payload. Once Full(), it must be finished before more is added; ask before
-// a span is added, not between a span and its cost. Whatever is added, the payload stays within
-// kMaxPayload and kMaxMessagesInPayload: texts past limits.h are cut, lists end.
+// Encodes events into a payload. Once Full(), it must be finished before more is added; check
+// before adding a span, not between a span and its cost. Whatever is added, the payload stays
+// within kMaxPayload and kMaxMessagesInPayload: texts past limits.h are cut, lists end.
 class ChunkBuilder {
  public:
-  // How many spans may be added between two looks at how long the columns have become.
+  // How many spans may be added between two measurements of the columns' length.
   static constexpr uint64_t kSpansBetweenMeasures = 1024;
 
-  // `names` must outlive the builder; it is asked once a chunk for each thing spoken of.
+  // `names` must outlive the builder; it is asked once per chunk for each thing mentioned.
   explicit ChunkBuilder(const NameSource& names);
 
-  // The number of a class, good until Finish(): whoever adds many spans asks once.
+  // The number of a class, valid until Finish(): callers that add many spans ask once.
   uint32_t ClassNumber(const SpanClass& span_class);
-  // Spans of one track must come in the order in which the track emitted them.
+  // A track's spans must come in the order in which it emitted them.
   void AddSpan(TrackId track, uint32_t class_number, int64_t start_ns, int64_t end_ns,
                ItemId item) {
     if (last_spans_ == nullptr || track != last_track_) [[unlikely]] {
@@ -91,8 +91,8 @@ class ChunkBuilder {
                ItemId item) {
     AddSpan(track, ClassNumber(span_class), start_ns, end_ns, item);
   }
-  // About the span that was added last; nothing where the builder holds none. A second cost or
-  // waker of the same span goes nowhere.
+  // About the span added last; ignored if there is none. A second cost or waker of the same span is
+  // ignored.
   void AddCost(uint64_t bytes, uint64_t cpu_ns) {
     if (last_spans_ != nullptr) last_spans_->AddCost(bytes, cpu_ns);
   }
@@ -119,7 +119,8 @@ class ChunkBuilder {
   void Define(const QueueInfo& queue);
   void Define(const TrackInfo& track);
   void Define(const CounterInfo& counter);
-  // Tallies past kMaxTalliesInSeal are added up in one of no track, so that the sums stay right.
+  // Tallies past kMaxTalliesInSeal are summed up in one without a track, so that the totals stay
+  // right.
   void SetSeal(const Seal& seal);
 
   bool Empty() const { return size_ == 0 && span_count_ == 0; }
@@ -129,8 +130,7 @@ class ChunkBuilder {
   std::string Finish(const Anchor& anchor);
 
  private:
-  // The things of one kind that the chunk speaks of. An id that no table of limits.h has room for
-  // gets no name.
+  // The things of one kind that the chunk mentions. An id past the limits of limits.h gets no name.
   struct UsedNames {
     std::vector<bool> seen;
     Names names;
@@ -157,7 +157,7 @@ class ChunkBuilder {
   std::optional<Seal> seal_;
   std::vector<SpanClass> classes_;
   std::unordered_map<SpanClass, uint32_t, SpanClassHash> class_numbers_;
-  std::array<uint32_t, 256> class_cache_{};  // number + 1 by hash; spares most look-ups above
+  std::array<uint32_t, 256> class_cache_{};  // number + 1 by hash; saves most lookups above
   std::unordered_map<uint32_t, SpanEncoder> encoders_;  // by track, in any number
   std::vector<SpanEncoder*> open_spans_;  // the same, in the order of their first span
   TrackId last_track_;
@@ -169,14 +169,14 @@ class ChunkBuilder {
   UsedNames strings_;
   uint64_t span_count_ = 0;
   size_t span_bytes_ = 0;  // a bound of the open spans, as last measured
-  size_t size_ = 0;        // a bound of everything else, and at least 16 bytes a message or string
+  size_t size_ = 0;        // a bound of everything else, at least 16 bytes per message or string
 };
 
-// What `payload` says. The error tells what is wrong with it; its place is the caller's to add.
+// The contents of `payload`. The error says what is wrong with it; the caller adds where.
 Result<Chunk> DecodeChunk(std::string_view payload);
 
-// How many spans and rows a payload declares, without decoding it: what a loader reserves. Counts
-// that the bytes cannot hold are cut to what they can.
+// How many spans and rows a payload declares, without decoding it, so that a loader can reserve.
+// Counts larger than the bytes permit are reduced.
 struct ChunkCounts {
   std::vector<std::pair<TrackId, uint64_t>> spans;
   std::map<int, uint64_t> rows;  // by the table's number in ForEachTable

@@ -1,7 +1,6 @@
-// Rows to columns and back, for every table but the spans. A table's columns stand in one list
-// each; a new one is added at its end. A reader that knows fewer columns than the file has passes
-// the rest over. What is decoded can be believed: every enum is one that we know, and every time is
-// a time (limits.h).
+// Rows to columns and back, for all tables except the spans. Each table has one list of its
+// columns; new ones go at its end. A reader that knows fewer columns than the file has skips the
+// rest. Decoded rows are valid: every enum is known, and every time is within limits.h.
 #ifndef STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_
 #define STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_
 
@@ -20,7 +19,7 @@
 
 namespace stallscope::trace {
 
-// How a column is written: as it is, or as the zigzag difference to the row before.
+// How a column is written: as it is, or as the zigzag difference from the previous row.
 enum class Coding { kPlain, kDelta };
 
 template <auto Member, Coding kHow>
@@ -117,9 +116,8 @@ inline constexpr CopyDirection kLast<CopyDirection> = CopyDirection::kDeviceToDe
 template <>
 inline constexpr CopyMemory kLast<CopyMemory> = CopyMemory::kPageable;
 
-// A field as 64 bits. What is signed is a time. Ids count from 1, so that "none" is the short 0. A
-// double's bytes are turned round: the zeros at the end of a round number's mantissa then cost
-// nothing.
+// A field as 64 bits. Signed fields are times. Ids count from 1, so that "none" is the short 0. A
+// double's bytes are reversed: the zeros at the end of a round number's mantissa then cost nothing.
 template <class T>
 uint64_t ToBits(const T& field) {
   if constexpr (std::is_same_v<T, double>) {
@@ -134,7 +132,7 @@ uint64_t ToBits(const T& field) {
   }
 }
 
-// False where the field cannot have that value.
+// False if the field cannot have that value.
 template <class T>
 bool FromBits(uint64_t bits, T& field) {
   if constexpr (std::is_same_v<T, double>) {
@@ -193,7 +191,7 @@ bool DecodeColumn(std::string_view column, std::span<Row> rows) {
 template <class Row>
 constexpr size_t kColumnCount = std::tuple_size_v<typename Columns<Row>::List>;
 
-// One string a column, in the order of the list.
+// One string per column, in the order of the list.
 template <class Row>
 std::vector<std::string> EncodeTable(std::span<const Row> rows) {
   std::vector<std::string> columns;
@@ -204,9 +202,9 @@ std::vector<std::string> EncodeTable(std::span<const Row> rows) {
   return columns;
 }
 
-// Appends `count` rows. False, with nothing appended, where a column does not hold exactly `count`
-// values that its field can have; the check that `count` is no larger than the columns comes before
-// any memory is spent.
+// Appends `count` rows. False, with nothing appended, if a column does not hold exactly `count`
+// values that its field can have; `count` is checked against the columns before any memory is
+// spent.
 template <class Row, class ColumnStrings>
 bool DecodeTable(size_t count, const ColumnStrings& columns, std::vector<Row>& rows) {
   if (count == 0) return true;

@@ -1,5 +1,5 @@
-// Varints and zigzag, the wire form of every column. Header-only: this is the hot loop of reading
-// and writing. Decoding never reads past the end it is given.
+// Varints and zigzag, the wire form of every column. Header-only: the hot loop of reading and
+// writing. Decoding never reads past the given end.
 #ifndef STALLSCOPE_ANALYZER_TRACE_VARINT_H_
 #define STALLSCOPE_ANALYZER_TRACE_VARINT_H_
 
@@ -21,7 +21,7 @@ constexpr int64_t UnZigZag(uint64_t value) {
   return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-// Writes a varint at `to`, where 10 bytes must be free, and returns the place behind it.
+// Writes a varint at `to`, where 10 bytes must be free, and returns the position after it.
 inline char* PutVarint(char* to, uint64_t value) {
   if (value < 0x80) {
     *to = static_cast<char>(value);
@@ -55,7 +55,7 @@ inline void AppendVarint(std::string& column, uint64_t value) {
   column.append(buffer, static_cast<size_t>(PutVarint(buffer, value) - buffer));
 }
 
-// A column that is being written: grows by doubling and looks for room once a value.
+// A column being written: grows by doubling, with one check per value.
 class ColumnWriter {
  public:
   void Put(uint64_t value) {
@@ -68,7 +68,7 @@ class ColumnWriter {
     for (; count > 0; --count) Put(0);
   }
   size_t size() const { return static_cast<size_t>(at_ - begin_.get()); }
-  // Hands over what was written and starts anew.
+  // Hands over what was written and starts afresh.
   std::string Take() {
     std::string done(begin_.get(), size());
     at_ = begin_.get();
@@ -90,7 +90,7 @@ class ColumnWriter {
   char* end_ = nullptr;
 };
 
-// Walks one column. A column that is cut off or holds a varint of more than 64 bits is not ok().
+// Walks one column. A column that is truncated or has a varint of more than 64 bits is not ok().
 class ColumnReader {
  public:
   explicit ColumnReader(std::string_view column)

@@ -20,7 +20,7 @@ constexpr uint64_t kFixed64 = 1;
 constexpr uint64_t kLength = 2;
 constexpr uint64_t kFixed32 = 5;
 
-// A varint as protobuf reads it: at most `max_bytes` long. False where there is none.
+// A varint as protobuf reads it: at most `max_bytes` long. False if there is none.
 bool ReadVarint(std::string_view& bytes, unsigned max_bytes, uint64_t& value) {
   value = 0;
   for (unsigned i = 0; i < max_bytes && i < bytes.size(); ++i) {
@@ -34,8 +34,8 @@ bool ReadVarint(std::string_view& bytes, unsigned max_bytes, uint64_t& value) {
   return false;
 }
 
-// Calls visit(field) for each field. False where the bytes break off or hold what we
-// never write; what came before has been visited.
+// Calls visit(field) for each field. False if the bytes are truncated or contain what we never
+// write; the fields before that have been visited.
 template <class Visit>
 bool WalkFields(std::string_view bytes, Visit&& visit) {
   while (!bytes.empty()) {
@@ -107,7 +107,7 @@ bool CountParts(std::string_view bytes, Part part, size_t& count) {
   return whole && good;
 }
 
-// How many columns the table has: a row takes a byte in each.
+// How many columns the table has: a row takes at least a byte in each.
 size_t ColumnsOf(uint64_t table) {
   static const EventRows rows;
   size_t columns = 1;
@@ -117,7 +117,7 @@ size_t ColumnsOf(uint64_t table) {
   return columns;
 }
 
-// The number that the message says in this field; 0 where it does not.
+// The number in this field of the message; 0 if there is none.
 uint64_t NumberIn(std::string_view message, uint64_t number) {
   uint64_t value = 0;
   WalkFields(message, [&](const WireField& field) {

@@ -1,4 +1,4 @@
-// A look at a payload's protobuf without building its objects: what limits and reservations need.
+// Scans a payload's protobuf without building its objects, for limits and reservations.
 #ifndef STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
 #define STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
 
@@ -8,8 +8,8 @@
 
 namespace stallscope::trace {
 
-// How many messages and strings protobuf would make of it at most. Nothing where it is no chunk: it
-// breaks off, or has a group in it, which no version of the format writes.
+// How many messages and strings protobuf would create from it at most. Nothing if it is not a
+// chunk: it is truncated, or contains a group, which no version of the format writes.
 std::optional<size_t> CountMessages(std::string_view payload);
 
 }  // namespace stallscope::trace

@@ -1,4 +1,4 @@
-// Puts payloads into a trace file, frame by frame, straight to the kernel: what was appended
+// Writes payloads to a trace file, frame by frame, straight to the kernel: whatever was appended
 // survives the death of the process. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_TRACE_WRITER_H_
 #define STALLSCOPE_ANALYZER_TRACE_WRITER_H_
@@ -16,13 +16,13 @@ namespace stallscope::trace {
 
 class TraceWriter {
  public:
-  // Writes the header. Others see the file from its Publish() on.
+  // Writes the header. The file becomes visible with Publish().
   static Result<TraceWriter> Over(OutputFile file);
-  // Over a file that is seen at once. `ops` must outlive the writer.
+  // On a file that is visible at once. `ops` must outlive the writer.
   static Result<TraceWriter> Create(const std::string& path, FileOps& ops = FileOps::Kernel());
 
-  // A frame that could not be written whole is taken back: the file ends with the frame before it,
-  // and its sequence number is used again.
+  // A frame that could not be written whole is removed: the file ends with the previous frame, and
+  // the sequence number is reused.
   Status Append(FrameType type, std::string_view payload, uint32_t stream = 0);
   Status Sync() { return file_.Sync(); }
   Status Publish() { return file_.Publish(); }
