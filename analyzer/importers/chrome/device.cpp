@@ -86,12 +86,8 @@ trace::StringId DeviceRows::TextOf(std::string_view name) {
 }
 
 void DeviceRows::AddKernel(const Event& event, const Work& work, int64_t start_ns, int64_t end_ns) {
-  trace::Kernel kernel;
-  kernel.start_ns = start_ns;
-  kernel.end_ns = end_ns;
-  kernel.correlation = work.correlation;
+  auto kernel = DeviceRow<trace::Kernel>(StreamOf(work), work.correlation, start_ns, end_ns);
   kernel.graph = work.graph;
-  kernel.track = StreamOf(work);
   kernel.name = TextOf(event.name);
   builder_.Add(kernel);
 }
@@ -109,12 +105,8 @@ void DeviceRows::Add(const Event& event, DeviceKind kind, int64_t start_ns, int6
     return AddKernel(event, work, start_ns, end_ns);
   }
   const std::string_view name = work.direction.empty() ? event.name : work.direction;
-  trace::Copy copy;
-  copy.start_ns = start_ns;
-  copy.end_ns = end_ns;
-  copy.correlation = work.correlation;
+  auto copy = DeviceRow<trace::Copy>(StreamOf(work), work.correlation, start_ns, end_ns);
   copy.bytes = work.bytes;
-  copy.track = StreamOf(work);
   copy.direction = NamedDirection(name).value_or(trace::CopyDirection::kDeviceToDevice);
   copy.memory = MemoryIn(name);
   builder_.Add(copy);
@@ -139,12 +131,8 @@ void DeviceRows::AddNamed(const Event& event, uint32_t device, std::string_view 
     return memset ? AddMemset(event, work, start_ns, end_ns)
                   : AddKernel(event, work, start_ns, end_ns);
   }
-  trace::Copy copy;
-  copy.start_ns = start_ns;
-  copy.end_ns = end_ns;
-  copy.correlation = work.correlation;
+  auto copy = DeviceRow<trace::Copy>(StreamOf(work), work.correlation, start_ns, end_ns);
   copy.bytes = details.bytes;
-  copy.track = StreamOf(work);
   copy.direction = *direction;
   copy.memory = MemoryOf(*direction, details);
   builder_.Add(copy);

@@ -170,21 +170,24 @@ Parsed ParseEvent(const IndexedText& text, size_t& i, Event& event) {
   }
 }
 
+bool Document::Enter(std::string_view key, char first, const DocumentVisitor& visitor) {
+  if (key == "traceEvents" && first == '[') {
+    state_ = State::kEvents;
+    has_events_ = true;
+    return true;
+  }
+  if ((first != '{' && first != '[') || visitor.Wants(key)) return false;
+  state_ = State::kSkip;
+  skip_depth_ = 1;
+  return true;
+}
+
 Parsed Document::TakeMember(const IndexedText& text, size_t& i, DocumentVisitor& visitor) {
   if (i + 2 >= text.count) return Parsed::kCut;
   if (text.At(i + 1) != ':') return Parsed::kBroken;
   const std::string_view key = text.ScalarAt(i).text;
   const size_t value = i + 2;
-  if (key == "traceEvents" && text.At(value) == '[') {
-    state_ = State::kEvents;
-    has_events_ = true;
-    i = value + 1;
-    return Parsed::kWhole;
-  }
-  const char first = text.At(value);
-  if ((first == '{' || first == '[') && !visitor.Wants(key)) {
-    state_ = State::kSkip;
-    skip_depth_ = 1;
+  if (Enter(key, text.At(value), visitor)) {
     i = value + 1;
     return Parsed::kWhole;
   }
@@ -334,17 +337,7 @@ size_t Document::ReadBrokenMember(std::string_view text, DocumentVisitor& visito
   size_t at = key.size;
   while (at < text.size() && (IndexedText::IsSpace(text[at]) || text[at] == ':')) ++at;
   if (at >= text.size()) return 0;
-  const bool opens = text[at] == '{' || text[at] == '[';
-  if (name == "traceEvents" && text[at] == '[') {
-    state_ = State::kEvents;
-    has_events_ = true;
-    return at + 1;
-  }
-  if (opens && !visitor.Wants(name)) {
-    state_ = State::kSkip;
-    skip_depth_ = 1;
-    return at + 1;
-  }
+  if (Enter(name, text[at], visitor)) return at + 1;
   IndexedText value;
   const Structure::Found found = structure_.IndexOne(text.substr(at), value);
   if (found == Structure::Found::kCut) return 0;

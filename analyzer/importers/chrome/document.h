@@ -136,6 +136,8 @@ class Document {
   size_t SkipBroken(std::string_view text);
   // Takes what begins at place i; if kWhole, i is after it.
   Parsed Take(const IndexedText& text, size_t& i, DocumentVisitor& visitor);
+  // Steps into a member that is the list of events, or an unwanted object or array.
+  bool Enter(std::string_view key, char first, const DocumentVisitor& visitor);
   Parsed TakeMember(const IndexedText& text, size_t& i, DocumentVisitor& visitor);
   // Skips what is broken at this place of the window, up to where the next event may begin.
   size_t PassOver(size_t at, DocumentVisitor& visitor);

@@ -35,6 +35,17 @@ class Launches {
   uint64_t first_id_ = 0;
 };
 
+// A kernel or copy as every format has it.
+template <class Row>
+Row DeviceRow(TrackId track, uint64_t correlation, int64_t start_ns, int64_t end_ns) {
+  Row row;
+  row.start_ns = start_ns;
+  row.end_ns = end_ns;
+  row.correlation = correlation;
+  row.track = track;
+  return row;
+}
+
 // Captured graphs where a format does not number them: kernels of one stream that share a
 // correlation id get it as their graph's number, since only a graph launches several kernels. Does
 // nothing if any kernel has a graph number already: that file has its own.

@@ -354,11 +354,9 @@ class Importer {
   }
   template <class Work>
   Work DeviceWorkOf(const Row& row) {
-    Work work;
-    work.start_ns = row.Int(0);
-    work.end_ns = EndOf(row, work.start_ns);
-    work.track = StreamOf(row.Int(5), row.Int(2), row.Int(3));
-    work.correlation = static_cast<uint64_t>(row.Int(4));
+    const int64_t start = row.Int(0);
+    auto work = DeviceRow<Work>(StreamOf(row.Int(5), row.Int(2), row.Int(3)),
+                                static_cast<uint64_t>(row.Int(4)), start, EndOf(row, start));
     work.enqueued_ns = launches_.StartOf(LaunchKey(row.Int(5), row.Int(4)));
     return work;
   }

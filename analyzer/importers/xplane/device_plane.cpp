@@ -110,13 +110,9 @@ Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t de
     const uint64_t correlation = stats.Number(StatRole::kCorrelation);
     const CopyDetails details = ReadCopyDetails(stats.Text(StatRole::kMemcpyDetails));
     if (const auto direction = DirectionOf(text, details)) {
-      trace::Copy copy;
+      auto copy = DeviceRow<trace::Copy>(track, correlation, start, end);
       copy.enqueued_ns = launches_.StartOf(correlation);
-      copy.start_ns = start;
-      copy.end_ns = end;
       copy.bytes = details.bytes;
-      copy.correlation = correlation;
-      copy.track = track;
       copy.direction = *direction;
       copy.memory = MemoryOf(*direction, details);
       builder_.Add(copy);
@@ -124,13 +120,9 @@ Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t de
       builder_.AddSpan(track, builder_.Detail(trace::SpanActivity::kMemset, NameOf(plane, name)),
                        start, end);
     } else {
-      trace::Kernel kernel;
+      auto kernel = DeviceRow<trace::Kernel>(track, correlation, start, end);
       kernel.enqueued_ns = launches_.StartOf(correlation);
-      kernel.start_ns = start;
-      kernel.end_ns = end;
-      kernel.correlation = correlation;
       kernel.graph = stats.Number(StatRole::kGraph);
-      kernel.track = track;
       kernel.name = NameOf(plane, name);
       builder_.Add(kernel);
     }
@@ -156,10 +148,7 @@ Status DevicePlanes::AddOps(const Plane& plane, const Line& line, uint32_t devic
   });
   const TrackId track = TrackOf(line, device);
   const auto add = [&](const Op& op, int64_t from, int64_t to) {
-    trace::Kernel kernel;
-    kernel.start_ns = from;
-    kernel.end_ns = to;
-    kernel.track = track;
+    auto kernel = DeviceRow<trace::Kernel>(track, 0, from, to);
     kernel.name = op.name;
     builder_.Add(kernel);
   };
