@@ -3,6 +3,8 @@
 #define STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analyzer/base/result.h"
 
@@ -25,14 +27,22 @@ class ScratchFolder {
   ~ScratchFolder();  // removes it with what is in it
 
   const std::string& path() const { return path_; }
-  // It stays, with what is in it, and is no scratch folder any more.
+  // It stays, with what is in it, and is no scratch folder any more; one that is guarded can be
+  // adopted.
   void Keep();
+  // From now on it holds what must not be lost. Where the process dies, nobody removes it, and who
+  // knows the `note` can adopt it. False: errno says why.
+  bool Guard(std::string_view note);
+  // Those in `within` that were guarded with this note and are nobody's any more; again they go
+  // with the object, unless it is kept.
+  static std::vector<ScratchFolder> AdoptIn(const std::string& within, std::string_view note);
 
  private:
   static Result<ScratchFolder> MakeNamed(const std::string& start, const char* hint);
   explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;  // empty once moved away
   int lock_ = -1;
+  bool guarded_ = false;
 };
 
 // Where this user's state is kept from run to run (the XDG specification: XDG_STATE_HOME, else
