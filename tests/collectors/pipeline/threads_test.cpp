@@ -2,9 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <thread>
 
 #include "analyzer/base/file.h"
@@ -13,40 +11,8 @@
 #include "collectors/data/tfrecord_writer.h"
 #include "collectors/pipeline/source_stage.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
+#include "tests/support/allocation_fault.h"
 #include "tests/support/paths.h"
-
-namespace {
-
-// The program's own allocator: of the threads that the test did not start itself, each allocation
-// from the `first_to_fail`-th on fails.
-std::atomic<int64_t> first_to_fail{0};  // 0: none
-std::atomic<int64_t> asked{0};
-thread_local bool of_the_test = false;
-
-void* Allocate(size_t size) {
-  const int64_t first = first_to_fail.load(std::memory_order_relaxed);
-  if (first != 0 && !of_the_test && asked.fetch_add(1) + 1 >= first) return nullptr;
-  return std::malloc(size > 0 ? size : 1);
-}
-
-class AllocationFault {
- public:
-  explicit AllocationFault(int64_t first) {
-    of_the_test = true;
-    asked = 0;
-    first_to_fail = first;
-  }
-  ~AllocationFault() { first_to_fail = 0; }
-};
-
-}  // namespace
-
-void* operator new(size_t size) {
-  if (void* const memory = Allocate(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 using namespace stallscope;
 using test::Delivered;
@@ -109,7 +75,7 @@ TEST_SUITE("fast") {
       for (int64_t first = 1; first < 600; first += first < 60 ? 1 : 17) {
         Delivered run;
         {
-          const AllocationFault fault(first);
+          const test::AllocationFault fault(first);
           run = RunStages(stages);
         }
         if (!run.error.has_value()) {
