@@ -6,6 +6,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -65,17 +67,23 @@ class Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
+// Of plain bytes: the library is C, and no exception may pass through it.
+using Cause = std::array<char, 256>;
+
 herr_t KeepFirst(unsigned, const H5E_error2_t* error, void* into) {
-  auto& text = *static_cast<std::string*>(into);
-  if (text.empty() && error->desc != nullptr) text = error->desc;
+  Cause& text = *static_cast<Cause*>(into);
+  if (text[0] == '\0' && error->desc != nullptr) {
+    std::strncpy(text.data(), error->desc, text.size() - 1);
+  }
   return 0;
 }
 
 // The innermost of the library's errors, which is the cause.
 Error LibraryError(const std::string& path, const std::string& what, std::string hint) {
-  std::string cause;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &KeepFirst, &cause);
+  Cause first{};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &KeepFirst, &first);
   H5Eclear2(H5E_DEFAULT);
+  const std::string cause = first.data();
   return Error{ErrorKind::kRun, cause.empty() ? what : what + ": " + cause, path, std::move(hint)};
 }
 
