@@ -278,19 +278,6 @@ std::string PlainJson(std::string json) {
   return plain;
 }
 
-std::string ScriptJson(std::string json) {
-  std::string script;
-  for (const char c : PlainJson(std::move(json))) {
-    // Outside strings JSON has none of these.
-    if (c == '<' || c == '>' || c == '&') {
-      AppendJsonCode(static_cast<unsigned char>(c), script);
-    } else {
-      script += c;
-    }
-  }
-  return script;
-}
-
 std::string SarifText(std::string_view text) {
   std::string escaped;
   size_t backslashes = 0;  // right in front of the character

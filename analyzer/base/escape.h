@@ -52,9 +52,6 @@ void AppendJsonEscaped(std::string_view text, std::string& to);
 // it either.
 std::string PlainJson(std::string json);
 
-// The same for inside of <script>: no "</script>", "<!--" or line separator is left.
-std::string ScriptJson(std::string json);
-
 // A tree of nlohmann's as text; an indent of -1 is one line. A template, because this room links
 // the standard library alone.
 template <class Tree>

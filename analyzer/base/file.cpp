@@ -13,10 +13,11 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <utility>
 
+#include "analyzer/base/fingerprint_set.h"
 #include "analyzer/base/readable.h"
+#include "analyzer/base/splitmix.h"
 
 namespace stallscope {
 namespace {
@@ -48,44 +49,43 @@ Error SystemError(ErrorKind kind, const std::string& path, const std::string& ac
   return Error{kind, action + ": " + std::strerror(error), path, HintFor(error)};
 }
 
-// Which file it is, whatever it is called. With its birth: the number of a file that has gone is
-// given to the next one.
-struct FileId {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  int64_t born_s = 0;
-  uint32_t born_ns = 0;
-  auto operator<=>(const FileId&) const = default;
-};
+// Which file it is, whatever it is called: a hash of its device, its number and its birth, because
+// the number of a file that has gone is given to the next one.
+using FileId = uint64_t;
 
 // Of the open file, or of the one at `path` below it.
 FileId IdOf(int fd, const char* path = "") {
   struct statx about {};
   const int flags = *path == '\0' ? AT_EMPTY_PATH : 0;
-  if (statx(fd, path, flags, STATX_INO | STATX_BTIME, &about) != 0) return {};
-  return {(uint64_t{about.stx_dev_major} << 32) | about.stx_dev_minor, about.stx_ino,
-          about.stx_btime.tv_sec, about.stx_btime.tv_nsec};
+  if (statx(fd, path, flags, STATX_INO | STATX_BTIME, &about) != 0) return 0;
+  uint64_t hash = 0;
+  for (const uint64_t part :
+       {uint64_t{about.stx_dev_major} << 32 | about.stx_dev_minor, uint64_t{about.stx_ino},
+        static_cast<uint64_t>(about.stx_btime.tv_sec), uint64_t{about.stx_btime.tv_nsec}}) {
+    hash = SplitMix(hash ^ part);
+  }
+  return hash;
 }
 
 // What this process has read, and what it has written. One for the process: a command reads and
 // writes in many rooms, and an input that a room forgot to hand on would be overwritten.
 class KnownFiles {
  public:
-  void Read(const FileId& file) {
+  void Read(FileId file) {
     const std::lock_guard lock(mutex_);
-    if (!written_.contains(file)) read_.insert(file);
+    if (!written_.Contains(file)) read_.Insert(file);
   }
-  void Written(const FileId& file) {
+  void Written(FileId file) {
     const std::lock_guard lock(mutex_);
-    written_.insert(file);
+    written_.Insert(file);
   }
-  void Forget(const FileId& file) {
+  void Forget(FileId file) {
     const std::lock_guard lock(mutex_);
-    read_.erase(file);
+    read_.Erase(file);
   }
-  bool WasRead(const FileId& file) {
+  bool WasRead(FileId file) {
     const std::lock_guard lock(mutex_);
-    return read_.contains(file);
+    return read_.Contains(file);
   }
   static KnownFiles& OfThisProcess() {
     static KnownFiles files;
@@ -94,8 +94,9 @@ class KnownFiles {
 
  private:
   std::mutex mutex_;
-  std::set<FileId> read_;
-  std::set<FileId> written_;
+  // Of an image folder, each may be millions.
+  FingerprintSet read_;
+  FingerprintSet written_;
 };
 
 // Of the open file, not of the process: two writers in one process exclude each other too.

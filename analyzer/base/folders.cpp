@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "stallscope-";
 constexpr std::string_view kHiddenPrefix = ".stallscope-";
 constexpr const char* kLockFile = "/.scratch";
+// What it is called where the folder holds what must not be lost.
+constexpr const char* kGuardFile = "/.guarded";
 // What tells a folder of ours from one that is called like it.
 constexpr std::string_view kPreamble = "stallscope scratch 1\n";
 
@@ -38,13 +41,13 @@ bool Lock(int fd) {
 }
 
 // Ours, and nobody's any more. Holds its lock for as long as `fd` is open, so that of two that look
-// only one removes it.
-bool IsLeftOver(const fs::path& folder, int& fd) {
+// only one takes it.
+bool IsLeftOver(const fs::path& folder, const char* lock_file, int& fd) {
   struct stat about {};
   if (lstat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid()) {
     return false;
   }
-  fd = open((folder.string() + kLockFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  fd = open((folder.string() + lock_file).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   char first[kPreamble.size()];
   return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
@@ -52,15 +55,20 @@ bool IsLeftOver(const fs::path& folder, int& fd) {
          std::string_view(first, sizeof first) == kPreamble && Lock(fd);
 }
 
-void RemoveLeftOvers(const fs::path& within, std::string_view prefix) {
+std::vector<fs::path> FoldersIn(const fs::path& within, std::string_view prefix) {
   std::error_code failed;
-  std::vector<fs::path> candidates;
+  std::vector<fs::path> found;
   for (fs::directory_iterator at(within, failed), end; !failed && at != end; at.increment(failed)) {
-    if (at->path().filename().string().starts_with(prefix)) candidates.push_back(at->path());
+    if (at->path().filename().string().starts_with(prefix)) found.push_back(at->path());
   }
-  for (const fs::path& folder : candidates) {
+  return found;
+}
+
+void RemoveLeftOvers(const fs::path& within, std::string_view prefix) {
+  for (const fs::path& folder : FoldersIn(within, prefix)) {
+    std::error_code ignored;
     int fd = -1;
-    if (IsLeftOver(folder, fd)) fs::remove_all(folder, failed);
+    if (IsLeftOver(folder, kLockFile, fd)) fs::remove_all(folder, ignored);
     if (fd >= 0) close(fd);
   }
 }
@@ -80,6 +88,14 @@ int MakeLock(const std::string& folder) {
   close(fd);
   errno = error;
   return -1;
+}
+
+// What stands behind the preamble; "" also where it cannot be read.
+std::string NoteOf(int fd) {
+  std::string note(PATH_MAX, '\0');
+  const ssize_t got = pread(fd, note.data(), note.size(), kPreamble.size());
+  note.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  return note;
 }
 
 // Makes it where it is not there; never one that another user has made.
@@ -134,12 +150,39 @@ void ScratchFolder::RemoveLeftOversIn(const std::string& within) {
 }
 
 void ScratchFolder::Keep() {
-  if (!path_.empty()) unlink((path_ + kLockFile).c_str());
+  if (!path_.empty() && !guarded_) unlink((path_ + kLockFile).c_str());
   path_.clear();
 }
 
+// The note is there before the file's new name says so; the lock goes with the file.
+bool ScratchFolder::Guard(std::string_view note) {
+  if (guarded_) return true;
+  const auto size = static_cast<ssize_t>(note.size());
+  if (pwrite(lock_, note.data(), note.size(), kPreamble.size()) != size) return false;
+  guarded_ = rename((path_ + kLockFile).c_str(), (path_ + kGuardFile).c_str()) == 0;
+  return guarded_;
+}
+
+std::vector<ScratchFolder> ScratchFolder::AdoptIn(const std::string& within,
+                                                  std::string_view note) {
+  std::vector<ScratchFolder> adopted;
+  for (const fs::path& folder : FoldersIn(within, kHiddenPrefix)) {
+    int fd = -1;
+    if (IsLeftOver(folder, kGuardFile, fd) && NoteOf(fd) == note) {
+      ScratchFolder& own = adopted.emplace_back(ScratchFolder(folder.string()));
+      own.lock_ = fd;
+      own.guarded_ = true;
+    } else if (fd >= 0) {
+      close(fd);
+    }
+  }
+  return adopted;
+}
+
 ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
-    : path_(std::exchange(other.path_, std::string())), lock_(std::exchange(other.lock_, -1)) {}
+    : path_(std::exchange(other.path_, std::string())),
+      lock_(std::exchange(other.lock_, -1)),
+      guarded_(other.guarded_) {}
 
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;

@@ -4,6 +4,8 @@
 #define STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analyzer/base/result.h"
 
@@ -25,14 +27,21 @@ class ScratchFolder {
   ~ScratchFolder();  // removes it with its contents
 
   const std::string& path() const { return path_; }
-  // Keeps it with its contents; it is no longer a scratch folder.
+  // Keeps it with its contents; it is no longer a scratch folder. A guarded one can be adopted.
   void Keep();
+  // From now on it has contents that must not be lost. If the process dies, nobody removes it, and
+  // whoever knows the `note` can adopt it. False: see errno.
+  bool Guard(std::string_view note);
+  // Those in `within` that a dead process guarded with this note. They are removed with the object
+  // unless it is kept.
+  static std::vector<ScratchFolder> AdoptIn(const std::string& within, std::string_view note);
 
  private:
   static Result<ScratchFolder> MakeNamed(const std::string& start, const char* hint);
   explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;  // empty once moved away
   int lock_ = -1;
+  bool guarded_ = false;
 };
 
 // Where this user's state is kept from run to run (XDG: XDG_STATE_HOME, else ~/.local/state).

@@ -89,6 +89,7 @@ Result<Start> RecordFirst(const Spec& spec, const TuneArguments& arguments, Repl
     }
   };
   STALLSCOPE_ASSIGN_OR_RETURN(auto outcome, bench->bench().Measure(spec, wish));
+  if (outcome.failed.has_value()) return *std::move(outcome.failed);
   if (outcome.stopped)
     return Error{ErrorKind::kRun, "stopped before the first run was done", "", ""};
   return Start{

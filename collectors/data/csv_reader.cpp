@@ -7,11 +7,14 @@
 #include <cstring>
 #include <utility>
 
+#include "analyzer/base/amplification.h"
 #include "collectors/data/file_kind.h"
 
 namespace stallscope::data {
 namespace {
 
+// Of a row that is taken apart: a view of each field, and of a header's its name.
+constexpr uint64_t kBytesAField = sizeof(std::string_view) + sizeof(std::string);
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // What one pass over a row with quotes finds out, piece by piece as the bytes come in.
@@ -149,7 +152,14 @@ Result<std::optional<CsvRow>> CsvReader::Scan() {
       return At("a quote stands where none may be, or is followed by text",
                 "put the whole field in quotes and double the quotes in it");
     }
-    return std::optional<CsvRow>(CsvRow{text, index_, line_, window_.offset(), extent->commas + 1});
+    const uint64_t fields = extent->commas + 1;
+    const uint64_t packed = window_.source().PackedBytesRead();
+    if (text.size() + fields * kBytesAField > MostMemoryFor(packed)) {
+      return At(
+          fmt::format("a row of {} fields from {} bytes: no data has so many", fields, packed),
+          "is this a CSV file?");
+    }
+    return std::optional<CsvRow>(CsvRow{text, index_, line_, window_.offset(), fields});
   }
 }
 
@@ -198,9 +208,10 @@ Result<std::optional<CsvRow>> CsvReader::Next() {
 }
 
 // `text` is a row's: its quotes are closed. Grows unquoted_ beforehand, because views point into
-// it.
+// it, and fields_, which would take three times as much while it grows.
 Status CsvFields::Split(std::string_view text) {
   fields_.clear();
+  fields_.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1);
   unquoted_.clear();
   unquoted_.reserve(text.size());
   for (size_t at = 0;;) {

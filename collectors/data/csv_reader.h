@@ -2,7 +2,8 @@
 //
 // A row is given as the text it is, a view into the reader's own buffer, valid until the next call;
 // SplitCsvRow takes it apart. Every row has as many fields as the first. Empty lines are no rows.
-// The file may be packed with gzip or zlib. One thread at a time.
+// The file may be packed with gzip or zlib. A row takes no more memory, its fields included, than
+// analyzer/base/amplification.h lets it. One thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DATA_CSV_READER_H_
 #define STALLSCOPE_COLLECTORS_DATA_CSV_READER_H_
 

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 #include <hdf5.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "analyzer/base/amplification.h"
@@ -15,6 +19,8 @@
 
 namespace stallscope::data {
 namespace {
+
+constexpr uint64_t kDeflatePacks = 1032;  // to 1, at best
 
 // Held by every call into the library: builds of it are not thread-safe, and the ones that are
 // take a lock of their own that nobody outside can see.
@@ -61,17 +67,23 @@ class Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
+// Of plain bytes: the library is C, and no exception may pass through it.
+using Cause = std::array<char, 256>;
+
 herr_t KeepFirst(unsigned, const H5E_error2_t* error, void* into) {
-  auto& text = *static_cast<std::string*>(into);
-  if (text.empty() && error->desc != nullptr) text = error->desc;
+  Cause& text = *static_cast<Cause*>(into);
+  if (text[0] == '\0' && error->desc != nullptr) {
+    std::strncpy(text.data(), error->desc, text.size() - 1);
+  }
   return 0;
 }
 
 // The innermost of the library's errors, which is the cause.
 Error LibraryError(const std::string& path, const std::string& what, std::string hint) {
-  std::string cause;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &KeepFirst, &cause);
+  Cause first{};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &KeepFirst, &first);
   H5Eclear2(H5E_DEFAULT);
+  const std::string cause = first.data();
   return Error{ErrorKind::kRun, cause.empty() ? what : what + ": " + cause, path, std::move(hint)};
 }
 
@@ -114,18 +126,30 @@ bool Transfer(hid_t data_set, hid_t memory_type, int64_t first, int64_t count, v
                                          file_space.get(), H5P_DEFAULT, write_from) >= 0;
 }
 
-// A chunk is unpacked as a whole, whatever part of it is asked for, and by each of its filters: its
-// size, and that but one of them unpacks, is all that bounds it.
-bool ChunksFit(hid_t data_set, uint64_t file_bytes) {
+// What tells how much memory the chunks of a data set may take. A chunk is unpacked as a whole,
+// whatever part of it is asked for, and by each of its filters.
+struct Chunks {
+  bool fit = false;           // by what the data set says of them
+  std::vector<hsize_t> size;  // along each dimension; empty: there are no chunks
+  bool deflated = false;
+};
+
+Chunks ChunksOf(hid_t data_set, uint64_t most_bytes) {
+  Chunks chunks;
   const Handle made(H5Dget_create_plist(data_set), &H5Pclose);
   const Handle type(H5Dget_type(data_set), &H5Tclose);
-  if (!made.ok() || !type.ok()) return false;
-  if (H5Pget_layout(made.get()) != H5D_CHUNKED) return true;
+  if (!made.ok() || !type.ok()) return chunks;
+  chunks.fit = true;
+  if (H5Pget_layout(made.get()) != H5D_CHUNKED) return chunks;
   hsize_t dims[H5S_MAX_RANK];
   const int rank = H5Pget_chunk(made.get(), H5S_MAX_RANK, dims);
-  uint64_t left = MostMemoryFor(file_bytes) / std::max<size_t>(H5Tget_size(type.get()), 1);
-  for (int i = 0; i < rank; ++i) left /= std::max<hsize_t>(dims[i], 1);
+  uint64_t left = most_bytes / std::max<size_t>(H5Tget_size(type.get()), 1);
+  for (int i = 0; i < rank; ++i) {
+    chunks.size.push_back(std::max<hsize_t>(dims[i], 1));
+    left /= chunks.size.back();
+  }
   int unpacking = 0;
+  bool shuffled_after = false;
   for (int i = 0; i < H5Pget_nfilters(made.get()); ++i) {
     unsigned flags = 0;
     unsigned config = 0;
@@ -133,8 +157,32 @@ bool ChunksFit(hid_t data_set, uint64_t file_bytes) {
     const H5Z_filter_t filter = H5Pget_filter2(made.get(), static_cast<unsigned>(i), &flags,
                                                &values, nullptr, 0, nullptr, &config);
     if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) ++unpacking;
+    if (filter == H5Z_FILTER_DEFLATE) chunks.deflated = true;
+    // What is on the disk is then no stream that can be looked into. Nobody packs in this order.
+    if (filter == H5Z_FILTER_SHUFFLE && chunks.deflated) shuffled_after = true;
   }
-  return rank > 0 && left > 0 && unpacking <= 1;
+  chunks.fit = rank > 0 && left > 0 && unpacking <= 1 && !shuffled_after;
+  return chunks;
+}
+
+// How much a deflate stream unpacks to; counts no further than `most`. One that is damaged counts
+// up to there: the library will say what is wrong with it.
+uint64_t UnpackedSize(std::vector<uint8_t>& packed, uint64_t most) {
+  z_stream stream{};
+  if (inflateInit(&stream) != Z_OK) return most;
+  std::vector<uint8_t> nowhere(size_t{64} << 10);
+  stream.next_in = packed.data();
+  stream.avail_in = static_cast<uInt>(packed.size());
+  uint64_t size = 0;
+  int state = Z_OK;
+  while (state == Z_OK && size < most) {
+    stream.next_out = nowhere.data();
+    stream.avail_out = static_cast<uInt>(nowhere.size());
+    state = inflate(&stream, Z_NO_FLUSH);
+    size += nowhere.size() - stream.avail_out;
+  }
+  inflateEnd(&stream);
+  return size;
 }
 
 // Gray values in the last third of `bytes`, spread to R, G, B from the front.
@@ -148,21 +196,82 @@ void SpreadGray(uint8_t* bytes, size_t values) {
 
 }  // namespace
 
+// A data set of the file, and what it has taken a look into.
+struct Hdf5Set {
+  Handle handle;
+  Chunks chunks;
+  std::set<std::vector<hsize_t>> looked_into;
+
+  Status CheckChunks(int64_t first, int64_t count, uint64_t most_bytes);
+  Status CheckChunk(const std::vector<hsize_t>& begin, uint64_t most_bytes);
+};
+
 struct Hdf5File {
   Handle file;
-  Handle images;
-  Handle labels;
+  Hdf5Set images;
+  Hdf5Set labels;
+  uint64_t most_bytes = 0;  // that a chunk may unpack to
 
   Hdf5File() = default;
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
   ~Hdf5File() {
     const LibraryLock lock;
-    images.Close();
-    labels.Close();
+    images.handle.Close();
+    labels.handle.Close();
     file.Close();
   }
 };
+
+// Deflate packs 1032 to 1 at best, whatever size the chunk is said to have. So nearly every chunk
+// is known to fit by its packed size; one that holds a large part of the file's bytes is unpacked
+// once to nowhere.
+Status Hdf5Set::CheckChunk(const std::vector<hsize_t>& begin, uint64_t most_bytes) {
+  hsize_t packed_bytes = 0;
+  if (H5Dget_chunk_storage_size(handle.get(), begin.data(), &packed_bytes) < 0) {
+    H5Eclear2(H5E_DEFAULT);  // the read will say why
+    return {};
+  }
+  if (packed_bytes <= most_bytes / kDeflatePacks || looked_into.contains(begin)) return {};
+  const Error too_large{
+      ErrorKind::kRun,
+      fmt::format("a chunk of {} packed bytes unpacks to far more than the file's size",
+                  packed_bytes),
+      "", "write it again with a chunk an image"};
+  if (packed_bytes > std::min<uint64_t>(most_bytes, UINT32_MAX)) return too_large;
+  std::vector<uint8_t> packed(packed_bytes);
+  uint32_t skipped_filters = 0;
+  if (H5Dread_chunk(handle.get(), H5P_DEFAULT, begin.data(), &skipped_filters, packed.data()) < 0) {
+    H5Eclear2(H5E_DEFAULT);
+    return {};
+  }
+  if (UnpackedSize(packed, most_bytes) >= most_bytes) return too_large;
+  looked_into.insert(begin);
+  return {};
+}
+
+// All that rows `first` to `first` + `count` - 1 lie in.
+Status Hdf5Set::CheckChunks(int64_t first, int64_t count, uint64_t most_bytes) {
+  if (!chunks.deflated) return {};
+  const std::vector<int64_t> dims = DimensionsOf(handle.get());
+  const std::vector<hsize_t>& size = chunks.size;
+  if (dims.size() != size.size()) return {};
+  const auto end_of = [&](size_t d) {
+    return static_cast<hsize_t>(d == 0 ? first + count : dims[d]);
+  };
+  std::vector<hsize_t> begin(size.size(), 0);
+  const hsize_t first_row = static_cast<hsize_t>(first) / size[0] * size[0];
+  begin[0] = first_row;
+  for (;;) {
+    STALLSCOPE_RETURN_IF_ERROR(CheckChunk(begin, most_bytes));
+    size_t d = begin.size();
+    while (d > 0 && (begin[d - 1] += size[d - 1]) >= end_of(d - 1)) {
+      --d;
+      begin[d] = d == 0 ? first_row : 0;
+    }
+    if (d == 0) return {};
+  }
+}
 
 Hdf5ImageReader::Hdf5ImageReader(std::unique_ptr<Hdf5File> file, std::string path,
                                  const ReadOptions& options)
@@ -186,12 +295,12 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
     if (!handles.file.ok()) {
       return LibraryError(path, "cannot read the HDF5 file", "copy or write it again");
     }
-    handles.images =
+    handles.images.handle =
         Handle(H5Dopen2(handles.file.get(), names.images.c_str(), H5P_DEFAULT), &H5Dclose);
-    handles.labels =
+    handles.labels.handle =
         Handle(H5Dopen2(handles.file.get(), names.labels.c_str(), H5P_DEFAULT), &H5Dclose);
-    if (!handles.images.ok() || !handles.labels.ok()) {
-      const std::string& missing = handles.images.ok() ? names.labels : names.images;
+    if (!handles.images.handle.ok() || !handles.labels.handle.ok()) {
+      const std::string& missing = handles.images.handle.ok() ? names.labels : names.images;
       return LibraryError(path, "no data set '" + missing + "'",
                           "name it in the source's features");
     }
@@ -199,7 +308,11 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
   STALLSCOPE_RETURN_IF_ERROR(reader.CheckShapes(names, limits));
   const uint64_t bytes = there.value()->TotalBytes().value_or(0);
   const LibraryLock lock;
-  if (!ChunksFit(handles.images.get(), bytes) || !ChunksFit(handles.labels.get(), bytes)) {
+  handles.most_bytes = MostMemoryFor(bytes);
+  for (Hdf5Set* const set : {&handles.images, &handles.labels}) {
+    set->chunks = ChunksOf(set->handle.get(), handles.most_bytes);
+  }
+  if (!handles.images.chunks.fit || !handles.labels.chunks.fit) {
     return Error{
         ErrorKind::kRun,
         fmt::format("its chunks are made to unpack to far more than the file's {} bytes", bytes),
@@ -210,11 +323,11 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
 
 Status Hdf5ImageReader::CheckShapes(const Hdf5Names& names, const ImageLimits& limits) {
   const LibraryLock lock;
-  const std::vector<int64_t> images = DimensionsOf(file_->images.get());
-  const std::vector<int64_t> labels = DimensionsOf(file_->labels.get());
+  const std::vector<int64_t> images = DimensionsOf(file_->images.handle.get());
+  const std::vector<int64_t> labels = DimensionsOf(file_->labels.handle.get());
   const bool gray = images.size() == 3 || (images.size() == 4 && images[3] == 1);
   const bool color = images.size() == 4 && images[3] == 3;
-  if (!IsInteger(file_->images.get(), true) || !(gray || color)) {
+  if (!IsInteger(file_->images.handle.get(), true) || !(gray || color)) {
     return Error{ErrorKind::kRun,
                  fmt::format("the data set '{}' is {}, not images", names.images,
                              images.size() <= Shape::kMaxRank ? Shape::Of(images).ToString()
@@ -222,7 +335,7 @@ Status Hdf5ImageReader::CheckShapes(const Hdf5Names& names, const ImageLimits& l
                  path_, "uint8 of count x height x width x 3 is"};
   }
   const bool one_each = labels.size() == 1 || (labels.size() == 2 && labels[1] == 1);
-  if (!IsInteger(file_->labels.get(), false) || !one_each || labels[0] != images[0]) {
+  if (!IsInteger(file_->labels.handle.get(), false) || !one_each || labels[0] != images[0]) {
     return Error{ErrorKind::kRun,
                  fmt::format("the data set '{}' has not one integer for each of {} images",
                              names.labels, images[0]),
@@ -261,8 +374,17 @@ Status Hdf5ImageReader::Read(int64_t first, int64_t count, Tensor& images,
   Error error;
   {
     const LibraryLock lock;
-    done = Transfer(file_->images.get(), H5T_NATIVE_UINT8, first, count, into, nullptr) &&
-           Transfer(file_->labels.get(), H5T_NATIVE_INT64, first, count, labels.data(), nullptr);
+    for (Hdf5Set* const set : {&file_->images, &file_->labels}) {
+      Status fits = set->CheckChunks(first, count, file_->most_bytes);
+      if (!fits.ok()) {
+        error = std::move(fits).error();
+        error.where = fmt::format("{}, records {} to {}", path_, first, first + count - 1);
+        return error;
+      }
+    }
+    done = Transfer(file_->images.handle.get(), H5T_NATIVE_UINT8, first, count, into, nullptr) &&
+           Transfer(file_->labels.handle.get(), H5T_NATIVE_INT64, first, count, labels.data(),
+                    nullptr);
     if (!done) {
       error = LibraryError(fmt::format("{}, records {} to {}", path_, first, first + count - 1),
                            "cannot read the images", "copy or write the file again");
@@ -302,13 +424,15 @@ Result<Hdf5ImageWriter> Hdf5ImageWriter::Create(const std::string& path, int64_t
   H5Pset_obj_track_times(plain.get(), false);
   H5Pset_fill_time(chunked.get(), H5D_FILL_TIME_NEVER);
   H5Pset_chunk(chunked.get(), 4, chunk);
-  handles.images = Handle(H5Dcreate2(handles.file.get(), "images", H5T_STD_U8LE, images_space.get(),
-                                     H5P_DEFAULT, chunked.get(), H5P_DEFAULT),
-                          &H5Dclose);
-  handles.labels = Handle(H5Dcreate2(handles.file.get(), "labels", H5T_STD_I64LE,
-                                     labels_space.get(), H5P_DEFAULT, plain.get(), H5P_DEFAULT),
-                          &H5Dclose);
-  if (!handles.images.ok() || !handles.labels.ok()) {
+  handles.images.handle =
+      Handle(H5Dcreate2(handles.file.get(), "images", H5T_STD_U8LE, images_space.get(), H5P_DEFAULT,
+                        chunked.get(), H5P_DEFAULT),
+             &H5Dclose);
+  handles.labels.handle =
+      Handle(H5Dcreate2(handles.file.get(), "labels", H5T_STD_I64LE, labels_space.get(),
+                        H5P_DEFAULT, plain.get(), H5P_DEFAULT),
+             &H5Dclose);
+  if (!handles.images.handle.ok() || !handles.labels.handle.ok()) {
     return LibraryError(path, "cannot create the HDF5 file", "check the folder and the free space");
   }
   return writer;
@@ -323,8 +447,8 @@ Status Hdf5ImageWriter::Write(const Tensor& image, int64_t label) {
                  path_, "all images of an HDF5 file have one size"};
   }
   const LibraryLock lock;
-  if (!Transfer(file_->images.get(), H5T_NATIVE_UINT8, static_cast<int64_t>(labels_.size()), 1,
-                nullptr, image.data())) {
+  if (!Transfer(file_->images.handle.get(), H5T_NATIVE_UINT8, static_cast<int64_t>(labels_.size()),
+                1, nullptr, image.data())) {
     return LibraryError(path_, "cannot write the HDF5 file", "free some space");
   }
   labels_.push_back(label);
@@ -334,10 +458,11 @@ Status Hdf5ImageWriter::Write(const Tensor& image, int64_t label) {
 Status Hdf5ImageWriter::Finish() {
   const LibraryLock lock;
   labels_.resize(static_cast<size_t>(count_));
-  const bool written = count_ == 0 || Transfer(file_->labels.get(), H5T_NATIVE_INT64, 0, count_,
-                                               nullptr, labels_.data());
+  const bool written = count_ == 0 || Transfer(file_->labels.handle.get(), H5T_NATIVE_INT64, 0,
+                                               count_, nullptr, labels_.data());
   // Closing flushes: each is a chance to fail.
-  if (!written || !file_->images.Close() || !file_->labels.Close() || !file_->file.Close()) {
+  if (!written || !file_->images.handle.Close() || !file_->labels.handle.Close() ||
+      !file_->file.Close()) {
     return LibraryError(path_, "cannot write the HDF5 file", "free some space");
   }
   return {};

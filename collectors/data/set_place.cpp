@@ -9,8 +9,11 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -23,6 +26,11 @@ namespace stallscope::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+// In the scratch folder.
+constexpr const char* kNewSet = "/set";
+constexpr const char* kOldFolder = "/old";   // what stood in the place, as one
+constexpr const char* kOldFiles = "/files";  // what lay in the place
 
 Error FolderError(const std::string& folder, int error) {
   return Error{ErrorKind::kRun, std::string("cannot use the folder: ") + std::strerror(error),
@@ -126,6 +134,22 @@ bool MustStay(const std::string& folder) {
   return access(fs::path(folder).parent_path().c_str(), W_OK | X_OK) != 0;
 }
 
+using Moves = std::vector<std::pair<std::string, std::string>>;
+
+// Of everything in `from` that is `wanted` (empty: all), the manifest last. The errno, or 0.
+int PlanMoves(const std::string& from, const std::string& to,
+              const std::function<bool(const std::string& name)>& wanted, Moves& moves) {
+  const auto begin = static_cast<std::ptrdiff_t>(moves.size());
+  std::error_code error;
+  for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!wanted || wanted(name)) moves.emplace_back(from + "/" + name, to + "/" + name);
+  }
+  std::partition(moves.begin() + begin, moves.end(),
+                 [](const auto& move) { return !move.first.ends_with(kManifestFile); });
+  return error.value();
+}
+
 bool TakeModeAndOwner(const std::string& from, const std::string& to) {
   struct stat wanted {};
   struct stat now {};
@@ -159,21 +183,78 @@ struct SetPlace::Parts {
 
   Status Find();
   Status FindNew();
+  Status Restore();
+  Status RestoreFrom(ScratchFolder& left);
+  Status MoveBack(ScratchFolder& left, const std::string& old_files);
   Status Replace();
   Status ReplaceByTwo();
   Status Fill();
   std::string ScratchName() const {
     return must_stay ? fs::path(scratch->path()).filename().string() : "";
   }
+  std::string Beside() const { return fs::path(real).parent_path().string(); }
+  // Of this place, and not its path: what stays beside it or in it moves with it.
+  std::string Note(bool inside) const { return inside ? "." : fs::path(real).filename().string(); }
   // For what could not be brought back: the scratch folder stays.
-  Error Stranded(int error) {
-    const std::string where = old;
-    scratch->Keep();
+  Error Stranded(ScratchFolder& left, const std::string& where, int error) const {
+    left.Keep();
     Error stranded = FolderError(named, error);
     stranded.hint = "the earlier data set is now in " + where;
     return stranded;
   }
 };
+
+// What a process that was killed in ReplaceByTwo() or Fill() has left of the older set.
+Status SetPlace::Parts::Restore() {
+  for (const bool inside : {true, false}) {
+    for (ScratchFolder& left : ScratchFolder::AdoptIn(inside ? real : Beside(), Note(inside))) {
+      STALLSCOPE_RETURN_IF_ERROR(RestoreFrom(left));
+    }
+  }
+  return {};
+}
+
+Status SetPlace::Parts::RestoreFrom(ScratchFolder& left) {
+  std::error_code error;
+  const std::string set = left.path() + kNewSet;
+  // It was only the clearing up that is missing.
+  if (!fs::exists(set, error) || fs::is_empty(set, error)) return {};
+  const std::string whole = left.path() + kOldFolder;
+  if (!fs::exists(whole, error)) return MoveBack(left, left.path() + kOldFiles);
+  if (fs::exists(real, error)) {
+    // Somebody has put another one there. Both stay.
+    left.Keep();
+    return {};
+  }
+  if (ops->Rename(whole.c_str(), real.c_str()) != 0) return Stranded(left, whole, errno);
+  return {};
+}
+
+// The new set's manifest is the last of all to come, so one that is there is the older set's, and
+// so is every file beside it. Without one, the new set's files go first. The older set's manifest
+// is the first of its files to come back: who is killed here too finds what it says.
+Status SetPlace::Parts::MoveBack(ScratchFolder& left, const std::string& old_files) {
+  std::error_code error;
+  const std::string set = left.path() + kNewSet;
+  Moves moves;
+  if (!fs::exists(real + "/" + std::string(kManifestFile), error)) {
+    std::set<std::string> of_new_set;
+    for (const auto& [name, bytes] : ListedFiles(set)) {
+      of_new_set.insert(name.substr(0, name.find('/')));
+    }
+    PlanMoves(
+        real, set, [&](const std::string& name) { return of_new_set.contains(name); }, moves);
+  }
+  const auto begin = static_cast<std::ptrdiff_t>(moves.size());
+  if (const int failed = PlanMoves(old_files, real, {}, moves); failed != 0 && failed != ENOENT) {
+    return Stranded(left, old_files, failed);
+  }
+  std::reverse(moves.begin() + begin, moves.end());
+  for (const auto& [from, to] : moves) {
+    if (ops->Rename(from.c_str(), to.c_str()) != 0) return Stranded(left, old_files, errno);
+  }
+  return {};
+}
 
 Status SetPlace::Parts::FindNew() {
   std::error_code error;
@@ -192,9 +273,13 @@ Status SetPlace::Parts::Find() {
   struct stat about {};
   if (stat(named.c_str(), &about) != 0) {
     if (errno != ENOENT) return FolderError(named, errno);
-    if (lstat(named.c_str(), &about) != 0) return FindNew();
-    return Error{ErrorKind::kUsage, "the link leads nowhere", named,
-                 "remove the link, or name another folder"};
+    if (lstat(named.c_str(), &about) == 0) {
+      return Error{ErrorKind::kUsage, "the link leads nowhere", named,
+                   "remove the link, or name another folder"};
+    }
+    STALLSCOPE_RETURN_IF_ERROR(FindNew());
+    STALLSCOPE_RETURN_IF_ERROR(Restore());
+    if (stat(named.c_str(), &about) != 0) return {};
   }
   if (!S_ISDIR(about.st_mode)) {
     return Error{ErrorKind::kUsage, "is a file, not a folder", named, "name a folder"};
@@ -203,6 +288,7 @@ Status SetPlace::Parts::Find() {
   real = fs::canonical(named, error).string();
   if (error) return FolderError(named, error.value());
   must_stay = MustStay(real);
+  STALLSCOPE_RETURN_IF_ERROR(Restore());
   ScratchFolder::RemoveLeftOversIn(real);
   Status ours = CheckContent(real);
   if (!ours.ok()) {
@@ -222,7 +308,7 @@ Result<SetPlace> SetPlace::Open(const std::string& folder, FolderOps& ops) {
   parts->ops = &ops;
   parts->named = folder;
   STALLSCOPE_RETURN_IF_ERROR(parts->Find());
-  const std::string beside = fs::path(parts->real).parent_path().string();
+  const std::string beside = parts->Beside();
   // A run that was killed may have been of the other kind.
   ScratchFolder::RemoveLeftOversIn(beside);
   auto scratch = ScratchFolder::MakeIn(parts->must_stay ? parts->real : beside);
@@ -232,8 +318,7 @@ Result<SetPlace> SetPlace::Open(const std::string& folder, FolderOps& ops) {
     return error;
   }
   parts->scratch.emplace(std::move(scratch).value());
-  parts->work = parts->scratch->path() + "/set";
-  parts->old = parts->scratch->path() + "/old";
+  parts->work = parts->scratch->path() + kNewSet;
   // With the mode that any new folder gets: the scratch folder keeps others out until it is done.
   if (mkdir(parts->work.c_str(), 0777) != 0) return FolderError(folder, errno);
   return SetPlace(std::move(parts));
@@ -276,8 +361,7 @@ Status SetPlace::Parts::Replace() {
   Status ours = CheckContent(work);
   if (ours.ok()) return ours;
   if (ops->Exchange(work.c_str(), real.c_str()) != 0) {
-    old = work;
-    return Stranded(errno);
+    return Stranded(*scratch, work, errno);
   }
   Error error = std::move(ours).error();
   error.where = named;
@@ -286,13 +370,15 @@ Status SetPlace::Parts::Replace() {
 
 // Where two folders cannot be exchanged there is a moment without one.
 Status SetPlace::Parts::ReplaceByTwo() {
+  old = scratch->path() + kOldFolder;
+  if (!scratch->Guard(Note(false))) return FolderError(named, errno);
   if (ops->Rename(real.c_str(), old.c_str()) != 0) {
     return errno == EBUSY || errno == EXDEV ? Fill() : Status(FolderError(named, errno));
   }
   Status done = CheckContent(old);
   if (done.ok() && ops->Rename(work.c_str(), real.c_str()) != 0) done = FolderError(named, errno);
   if (done.ok()) return done;
-  if (ops->Rename(old.c_str(), real.c_str()) != 0) return Stranded(errno);
+  if (ops->Rename(old.c_str(), real.c_str()) != 0) return Stranded(*scratch, old, errno);
   Error error = std::move(done).error();
   error.where = named;
   return error;
@@ -303,22 +389,14 @@ Status SetPlace::Parts::ReplaceByTwo() {
 Status SetPlace::Parts::Fill() {
   const std::string scratch_name = ScratchName();
   STALLSCOPE_RETURN_IF_ERROR(CheckContent(real, scratch_name));
-  if (mkdir(old.c_str(), S_IRWXU) != 0) return FolderError(named, errno);
-  std::vector<std::pair<std::string, std::string>> moves;
-  const auto plan = [&moves](const std::string& from, const std::string& to,
-                             const std::string& except) {
-    const size_t begin = moves.size();
-    std::error_code error;
-    for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
-      if (name != except) moves.emplace_back(from + "/" + name, to + "/" + name);
-    }
-    std::partition(moves.begin() + static_cast<std::ptrdiff_t>(begin), moves.end(),
-                   [](const auto& move) { return !move.first.ends_with(kManifestFile); });
-    return error.value();
-  };
-  int failed = plan(real, old, scratch_name);
-  if (failed == 0) failed = plan(work, real, "");
+  old = scratch->path() + kOldFiles;
+  if (!scratch->Guard(Note(must_stay)) || mkdir(old.c_str(), S_IRWXU) != 0) {
+    return FolderError(named, errno);
+  }
+  Moves moves;
+  int failed = PlanMoves(
+      real, old, [&](const std::string& name) { return name != scratch_name; }, moves);
+  if (failed == 0) failed = PlanMoves(work, real, {}, moves);
   if (failed != 0) return FolderError(named, failed);
   size_t done = 0;
   while (done < moves.size() &&
@@ -329,7 +407,7 @@ Status SetPlace::Parts::Fill() {
   failed = errno;
   while (done-- > 0) {
     if (ops->Rename(moves[done].second.c_str(), moves[done].first.c_str()) != 0) {
-      return Stranded(errno);
+      return Stranded(*scratch, old, errno);
     }
   }
   return FolderError(named, failed);

@@ -2,9 +2,11 @@
 //
 // The set is written into a scratch folder beside its place and moved there when it is complete, so
 // that a run that fails, is interrupted or is killed changes nothing that others can see. What
-// stood there goes only then, and only if it was a data set of ours and nothing else. A manifest is
-// data from outside: what it names counts as ours only where the name is one that the generator
-// gives, and the file a regular one of that size. One thread.
+// stood there goes only then, and only if it was a data set of ours and nothing else. Where that
+// takes more than one step and the process is killed between two of them, the next Open() of the
+// same place puts the older set back. A manifest is data from outside: what it names counts as ours
+// only where the name is one that the generator gives, and the file a regular one of that size. One
+// thread.
 #ifndef STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
 #define STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
 

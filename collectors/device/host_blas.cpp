@@ -1,10 +1,10 @@
 #include "collectors/device/host_blas.h"
 
 #include <cblas.h>
+#include <sched.h>
 #include <sys/mman.h>
 
-#include <cstdlib>
-#include <optional>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -13,7 +13,6 @@
 namespace stallscope::device {
 namespace {
 
-constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
 constexpr size_t kLoaded = size_t{48} << 20;    // its code and tables; 40 MB of 0.3.21
 constexpr size_t kScratch = size_t{136} << 20;  // a block of 128 MiB, and some room
 
@@ -38,27 +37,39 @@ Error CannotLoad(const std::string& why) {
                "install libopenblas0 (Debian, Ubuntu), or train on another device"};
 }
 
-// While it lives, a library that starts takes no threads of its own. It reads the environment and
-// nothing else; if one of its threads cannot be started, it interrupts the program.
-class NoThreadsOfItsOwn {
+// While it lives, a library that the calling thread starts sees one core, and takes no threads of
+// its own; if one of its threads cannot be started, it interrupts the program. The environment says
+// the same, but to write there while another thread reads it is a race, and a child would inherit
+// it. Where the kernel refuses, the threads that come are at least given nothing to do.
+class OnOneCore {
  public:
-  NoThreadsOfItsOwn() {
-    if (const char* const before = std::getenv(kThreads)) before_ = before;
-    setenv(kThreads, "1", 1);
-  }
-  ~NoThreadsOfItsOwn() {
-    if (before_.has_value()) {
-      setenv(kThreads, before_->c_str(), 1);
-    } else {
-      unsetenv(kThreads);
+  OnOneCore() {
+    if (sched_getaffinity(0, sizeof all_, all_.data()) != 0) return;
+    Cores one{};
+    for (size_t core = 0; core < kMostCores; ++core) {
+      if (!CPU_ISSET_S(core, sizeof all_, all_.data())) continue;
+      CPU_SET_S(core, sizeof one, one.data());
+      limited_ = sched_setaffinity(0, sizeof one, one.data()) == 0;
+      return;
     }
   }
-  NoThreadsOfItsOwn(const NoThreadsOfItsOwn&) = delete;
-  NoThreadsOfItsOwn& operator=(const NoThreadsOfItsOwn&) = delete;
+  ~OnOneCore() {
+    if (limited_) sched_setaffinity(0, sizeof all_, all_.data());
+  }
+  OnOneCore(const OnOneCore&) = delete;
+  OnOneCore& operator=(const OnOneCore&) = delete;
 
  private:
-  std::optional<std::string> before_;
+  static constexpr size_t kMostCores = 8192;  // that Linux is built for
+  using Cores = std::array<cpu_set_t, kMostCores / CPU_SETSIZE>;
+  Cores all_{};
+  bool limited_ = false;
 };
+
+Result<SharedLibrary> OpenOnOneCore(const std::vector<std::string>& names) {
+  const OnOneCore one;
+  return SharedLibrary::Open(names);
+}
 
 }  // namespace
 
@@ -71,8 +82,7 @@ HostBlas::~HostBlas() = default;
 
 Result<std::unique_ptr<HostBlas>> HostBlas::LoadFrom(const std::vector<std::string>& names) {
   if (!CanMap(kLoaded)) return NoMemory(kLoaded);
-  const NoThreadsOfItsOwn alone;
-  auto library = SharedLibrary::Open(names);
+  auto library = OpenOnOneCore(names);
   if (!library.ok()) return CannotLoad(library.error().what);
   std::unique_ptr<HostBlas> blas(new HostBlas());
   decltype(&openblas_set_num_threads) set_threads = nullptr;

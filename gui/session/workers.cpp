@@ -155,12 +155,6 @@ std::vector<Job> Workers::Running() const {
   return jobs;
 }
 
-bool Workers::IsRunning(JobKind kind) const {
-  const std::lock_guard lock(mutex_);
-  return std::any_of(jobs_.begin(), jobs_.end(),
-                     [&](const Entry& entry) { return entry.ticket->job_.kind == kind; });
-}
-
 bool Workers::Idle(bool (*goes_on)(JobKind)) const {
   const std::lock_guard lock(mutex_);
   return calls_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {

@@ -73,7 +73,6 @@ class Workers {
   // Makes all calls that were handed over. True where there was one, or where a job ended.
   bool Poll();
   std::vector<Job> Running() const;
-  bool IsRunning(JobKind kind) const;
   // Nothing waits to be polled, and no job is left but those that go on by themselves.
   bool Idle(bool (*goes_on)(JobKind)) const;
   // For threads that are no jobs.

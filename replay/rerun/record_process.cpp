@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -78,9 +79,38 @@ Status Judge(int status, const RecordProcess& process) {
   }
 }
 
+// To its end, as Run() says.
+Result<bool> Await(pid_t child, const RecordProcess& process,
+                   const std::function<bool()>& stop_requested,
+                   const std::function<int64_t()>& now) {
+  std::optional<int64_t> asked_ns;
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      if (asked_ns.has_value()) return true;
+      STALLSCOPE_RETURN_IF_ERROR(Judge(status, process));
+      return false;
+    }
+    if (ended < 0 && errno != EINTR) {
+      return Error{ErrorKind::kRun, std::string("the run is lost: ") + std::strerror(errno), "",
+                   ""};
+    }
+    if (asked_ns.has_value()) {
+      // Once more does no harm: until waitpid has it, the number is nobody else's.
+      if (now() - *asked_ns > kPatienceNs) kill(child, SIGKILL);
+    } else if (stop_requested && stop_requested()) {
+      asked_ns = now();
+      kill(child, SIGTERM);
+    }
+    usleep(kLookEveryUs);
+  }
+}
+
 }  // namespace
 
-Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested) {
+Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested,
+                 const std::function<int64_t()>& now) {
   std::vector<std::string> words = {process.program, "record", process.spec, "-o",
                                     process.trace,   "--quiet"};
   if (!process.stores.empty()) {
@@ -107,25 +137,7 @@ Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop
     return Error{ErrorKind::kRun, std::string("no process for the run: ") + std::strerror(errno),
                  "", errno == EAGAIN ? "raise the limit on processes (ulimit -u)" : ""};
   }
-  bool stopped = false;
-  for (;;) {
-    int status = 0;
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) {
-      if (stopped) return true;
-      STALLSCOPE_RETURN_IF_ERROR(Judge(status, process));
-      return false;
-    }
-    if (ended < 0 && errno != EINTR) {
-      return Error{ErrorKind::kRun, std::string("the run is lost: ") + std::strerror(errno), "",
-                   ""};
-    }
-    if (!stopped && stop_requested && stop_requested()) {
-      stopped = true;
-      kill(child, SIGTERM);
-    }
-    usleep(kLookEveryUs);
-  }
+  return Await(child, process, stop_requested, now);
 }
 
 }  // namespace stallscope::replay

@@ -3,10 +3,13 @@
 #ifndef STALLSCOPE_REPLAY_RERUN_RECORD_PROCESS_H_
 #define STALLSCOPE_REPLAY_RERUN_RECORD_PROCESS_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "analyzer/base/clock.h"
 #include "analyzer/base/result.h"
+#include "analyzer/base/units.h"
 
 namespace stallscope::replay {
 
@@ -19,9 +22,14 @@ struct RecordProcess {
   std::string stores;  // a folder for what caches and snapshots write; empty: where the spec says
 };
 
-// Runs it to its end. True: it was stopped, asked politely, because `stop_requested` (20 times a
-// second; may be empty) said so. An error is the child's own, of its kind.
-Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested);
+// How long a child that was asked to stop may take to seal its trace.
+inline constexpr int64_t kPatienceNs = 10 * kNsPerSecond;
+
+// Runs it to its end. True: it was stopped, because `stop_requested` (20 times a second; may be
+// empty) said so: asked politely, and killed where it is still there after kPatienceNs of `now`,
+// the seam for tests. An error is the child's own, of its kind.
+Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested,
+                 const std::function<int64_t()>& now = &MonotonicNs);
 
 }  // namespace stallscope::replay
 

@@ -8,6 +8,21 @@
 #include "replay/sweep/host_turn.h"
 
 namespace stallscope::replay {
+namespace {
+
+Outcome Stopped() {
+  Outcome outcome;
+  outcome.stopped = true;
+  return outcome;
+}
+
+Outcome Failed(Error error) {
+  Outcome outcome;
+  outcome.failed = std::move(error);
+  return outcome;
+}
+
+}  // namespace
 
 Result<Outcome> OutcomeOf(Rerun rerun) {
   if (!rerun.attribution.throughput.has_value()) {
@@ -41,18 +56,18 @@ Result<Outcome> LiveBench::Measure(const Spec& spec, const RunWish& wish) {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto turn,
                               HostTurn::Await(look, [&waiting] { waiting = true; }));
   waiting = false;
-  Outcome stopped;
-  stopped.stopped = true;
-  if (!turn.has_value()) return stopped;
+  if (!turn.has_value()) return Stopped();
   RerunOptions options = options_;
   options.cores = wish.cores;
   options.digest = wish.digest;
   // A run in this process asks from a thread of its own.
   options.stop_requested = look;
   if (options.program.empty()) options.stop_requested = wish.stop_requested;
-  STALLSCOPE_ASSIGN_OR_RETURN(Rerun rerun, RunSpec(spec, options));
-  if (rerun.stopped) return stopped;
-  return OutcomeOf(std::move(rerun));
+  auto rerun = RunSpec(spec, options);
+  if (!rerun.ok()) return Failed(std::move(rerun).error());
+  if (rerun.value().stopped) return Stopped();
+  auto outcome = OutcomeOf(std::move(rerun).value());
+  return outcome.ok() ? std::move(outcome).value() : Failed(std::move(outcome).error());
 }
 
 }  // namespace stallscope::replay

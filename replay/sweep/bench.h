@@ -3,6 +3,7 @@
 #define STALLSCOPE_REPLAY_SWEEP_BENCH_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,7 +16,8 @@
 namespace stallscope::replay {
 
 struct Outcome {
-  bool stopped = false;  // nothing else is known then
+  bool stopped = false;         // nothing else is known then
+  std::optional<Error> failed;  // the run did; nothing else is known then
   RunFigure figure;
   std::string digest;
   std::string verdict;
@@ -39,7 +41,8 @@ inline constexpr const char* kWaitingForTurn =
 class Bench {
  public:
   virtual ~Bench() = default;
-  // One run of this configuration.
+  // One run of this configuration. An error is the bench's: no other configuration can be run
+  // either. A run that fails is an outcome.
   virtual Result<Outcome> Measure(const Spec& spec, const RunWish& wish) = 0;
 };
 

@@ -53,8 +53,8 @@ class Worker {
   Result<Task> Pick(const Sweep& sweep, Leases& leases);
   Status Do(Task task);
   Status Predict(Task task);
-  void Probe(Point& point);
-  void Run(Point& point);
+  Status Probe(Point& point);
+  Status Run(Point& point);
   Spec ProbeSpec(Spec spec) const;
   RunWish Wish(const Point& point, bool digest, const char* doing);
   void Tell(const char* doing, const std::string& now);
@@ -206,19 +206,21 @@ Spec Worker::ProbeSpec(Spec spec) const {
   return spec;
 }
 
-void Worker::Probe(Point& point) {
+Status Worker::Probe(Point& point) {
   const auto spec = SpecOf(work_.predicted_spec, point);
-  if (!spec.ok()) return;
+  if (!spec.ok()) return {};
   // Another probe may tell this one too.
   Price price = work_.predictor->Predict(spec.value(), point.cores);
   if (!price.rate.has_value()) {
-    auto outcome = work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, kProbes));
-    if (outcome.ok() && outcome.value().stopped) {
+    STALLSCOPE_ASSIGN_OR_RETURN(
+        const Outcome outcome,
+        work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, kProbes)));
+    if (outcome.stopped) {
       stopped_in_run_ = true;
-      return;
+      return {};
     }
-    if (outcome.ok()) {
-      const Rerun& rerun = outcome.value().rerun;
+    if (!outcome.failed.has_value()) {
+      const Rerun& rerun = outcome.rerun;
       const Status added = work_.predictor->AddProbe(rerun.run, rerun.attribution);
       if (added.ok()) price = work_.predictor->Predict(spec.value(), point.cores);
     }
@@ -227,27 +229,30 @@ void Worker::Probe(Point& point) {
   point.predicted = price.rate;
   point.predicted_memory_bytes = price.memory_bytes;
   point.unpriced = price.unpriced;
+  return {};
 }
 
-void Worker::Run(Point& point) {
+Status Worker::Run(Point& point) {
   const auto spec = SpecOf(work_.spec, point);
   if (!spec.ok()) {
     point.error = spec.error().Line();
-    return;
+    return {};
   }
   const bool digest = point.digest.empty();
-  auto outcome = work_.bench->Measure(spec.value(), Wish(point, digest, kRuns));
-  if (!outcome.ok()) {
-    point.error = outcome.error().Line();
-    return;
+  STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome,
+                              work_.bench->Measure(spec.value(), Wish(point, digest, kRuns)));
+  if (outcome.failed.has_value()) {
+    point.error = outcome.failed->Line();
+    return {};
   }
-  if (outcome.value().stopped) {
+  if (outcome.stopped) {
     stopped_in_run_ = true;
-    return;
+    return {};
   }
-  point.runs.push_back(outcome.value().figure);
-  point.verdict = outcome.value().verdict;
-  if (digest) point.digest = outcome.value().digest;
+  point.runs.push_back(outcome.figure);
+  point.verdict = outcome.verdict;
+  if (digest) point.digest = outcome.digest;
+  return {};
 }
 
 Status Worker::Do(Task task) {
@@ -255,11 +260,7 @@ Status Worker::Do(Task task) {
   Point& point = task.points.front();
   const bool probe = task.kind == Task::Kind::kProbe;
   Tell(probe ? kProbes : kRuns, NameOf(point));
-  if (probe) {
-    Probe(point);
-  } else {
-    Run(point);
-  }
+  STALLSCOPE_RETURN_IF_ERROR(probe ? Probe(point) : Run(point));
   if (stopped_in_run_) return {};
   STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), !probe));
   Tell(probe ? kProbes : kRuns, "");

@@ -40,7 +40,8 @@ struct SweepWork {
 };
 
 // What the file holds at the end. A configuration that fails keeps its error, and the others go on;
-// the error here is one of the sweep itself (the disk, the lock).
+// the error here is one of the sweep itself (the disk, the lock, the bench), which changes no
+// point: a sweep that is resumed goes on from those that are done.
 Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work);
 
 }  // namespace stallscope::replay

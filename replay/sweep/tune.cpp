@@ -64,6 +64,7 @@ class Tuner {
   std::optional<Predictor> refined_;  // from the best one's own run
   std::optional<Rerun> last_run_;
   bool stopped_ = false;
+  std::optional<Error> broken_;  // the bench: nothing else can be run
 };
 
 std::vector<Patch> Tuner::Ideas() const {
@@ -98,9 +99,14 @@ void Tuner::RunOn(Try& tried) {
   RunWish wish{tried.point.cores, false, options_.limits.stop_requested, {}};
   wish.tell = [&](bool waiting) { Tell(waiting ? kWaitingForTurn : NameOf(tried.point)); };
   auto outcome = bench_->Measure(tried.spec, wish);
-  ++tuned_.runs;
   if (!outcome.ok()) {
-    tried.point.error = outcome.error().Line();
+    broken_ = std::move(outcome).error();
+    stopped_ = true;
+    return;
+  }
+  ++tuned_.runs;
+  if (outcome.value().failed.has_value()) {
+    tried.point.error = outcome.value().failed->Line();
     return;
   }
   if (outcome.value().stopped) {
@@ -240,6 +246,7 @@ Status Tuner::ByRuns() {
   Explore(confirm ? options_.max_runs - kRunsToConfirm : options_.max_runs);
   if (options_.goal == TuneGoal::kCost) ForFewerCores(RateOf(Best()));
   Confirm();
+  if (broken_.has_value()) return *std::move(broken_);
   const bool no_gain = options_.goal == TuneGoal::kThroughput && tuned_.best &&
                        RateOf(Best()) <= RateOf(tuned_.base);
   if (no_gain) tuned_.best.reset();

@@ -164,14 +164,6 @@ TEST_SUITE("fast") {
     CHECK(JsonText(nlohmann::json("a=b")) == "\"a=b\"");
   }
 
-  TEST_CASE("json: nothing ends an enclosing script") {
-    const nlohmann::json tree = {"</script><!-- ]]> & \u2028\u2029", "größe"};
-    const std::string text = ScriptJson(tree.dump());
-    CHECK(text ==
-          "[\"\\u003c/script\\u003e\\u003c!-- ]]\\u003e \\u0026 \\u2028\\u2029\",\"größe\"]");
-    CHECK(nlohmann::json::parse(text) == tree);
-  }
-
   TEST_CASE("sarif: a message has no link, a path is a file reference") {
     CheckTable({{"[a](http://evil)", "[a\\](http://evil)"},
                 {"[a\\](u)", "[a\\\\\\](u)"},

@@ -208,6 +208,34 @@ TEST_SUITE("fast") {
     CHECK(points[1]["measured"].is_object());
   }
 
+  TEST_CASE("a measurement lock that cannot be had fails the sweep, which then resumes") {
+    ScratchDir dir;
+    const std::string trace = Recorded(dir);
+    std::filesystem::create_directory(dir / "runtime");
+    std::filesystem::permissions(dir / "runtime", std::filesystem::perms::owner_all);
+    const std::vector<std::string> here = {"XDG_RUNTIME_DIR=" + dir / "runtime"};
+    std::vector<std::string> sweep = {"replay", trace,         "--vary",    "work.parallelism=1,2",
+                                      "--mode", "rerun",       "--repeats", "1",
+                                      "-o",     dir / "s.json"};
+    REQUIRE(RunStallscope({"replay", trace, "--vary", "work.parallelism=1", "--mode", "rerun",
+                           "--repeats", "1", "-o", dir / "first.json"},
+                          here)
+                .exit_code == 0);
+    const std::string lock = std::filesystem::directory_iterator(dir / "runtime")->path().string();
+    std::filesystem::remove(lock);
+    std::filesystem::create_directory(lock);
+    const ProgramResult failed = RunStallscope(sweep, here);
+    CheckFails(failed, 5, "cannot acquire the measurement lock");
+    for (const auto& point : ReadJson(dir / "s.json")["points"]) CHECK(point["error"].is_null());
+    std::filesystem::remove(lock);
+    sweep.emplace_back("--resume");
+    const ProgramResult resumed = RunStallscope(sweep, here);
+    CHECK_MESSAGE(resumed.exit_code == 0, resumed.err);
+    for (const auto& point : ReadJson(dir / "s.json")["points"]) {
+      CHECK(point["measured"].is_object());
+    }
+  }
+
   TEST_CASE("killed at any time, a simulated sweep resumes to the same bytes") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);

@@ -1,55 +1,15 @@
 // Recordings whose threads cannot be had, or run out of memory.
 #include <doctest/doctest.h>
-#include <sys/prctl.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <new>
 #include <string>
 
 #include "analyzer/base/thread.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/trace/reader.h"
 #include "collectors/capture/capture.h"
+#include "tests/support/allocation_fault.h"
 #include "tests/support/paths.h"
-
-namespace {
-
-// The program's own allocator: while a fault lives, every allocation from the `first_to_fail`-th on
-// fails that is made by another thread than the test's own and the flusher. What the flusher builds
-// is protobuf's, which crashes where one of its own allocations throws (3.21).
-std::atomic<int64_t> first_to_fail{0};  // 0: none
-std::atomic<int64_t> asked{0};
-thread_local bool of_the_test = false;
-
-bool IsFlusher() {
-  char name[16] = {};
-  return prctl(PR_GET_NAME, name) == 0 && std::strcmp(name, "sst-flusher") == 0;
-}
-
-class AllocationFault {
- public:
-  explicit AllocationFault(int64_t first) {
-    of_the_test = true;
-    asked = 0;
-    first_to_fail = first;
-  }
-  ~AllocationFault() { first_to_fail = 0; }
-};
-
-}  // namespace
-
-void* operator new(size_t size) {
-  const int64_t first = first_to_fail.load(std::memory_order_relaxed);
-  const bool fails = first != 0 && !of_the_test && !IsFlusher() && asked.fetch_add(1) + 1 >= first;
-  void* const memory = fails ? nullptr : std::malloc(size > 0 ? size : 1);
-  if (memory != nullptr) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 using namespace stallscope;
 
@@ -117,7 +77,7 @@ TEST_SUITE("fast") {
     for (int64_t first = 1; first < 4'000; first += first < 60 ? 1 : 1 + first / 16) {
       Result<capture::CaptureResult> run = Error{};
       {
-        const AllocationFault fault(first);
+        const test::AllocationFault fault(first);
         run = Record(dir / "n.sst");
       }
       if (!run.ok()) {

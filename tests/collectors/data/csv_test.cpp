@@ -66,6 +66,34 @@ TEST_SUITE("fast") {
     CHECK(ReadAll("\n\n").empty());
   }
 
+  TEST_CASE("a packed row of commas costs itself, and not the memory of its fields") {
+    std::string text = "1,2\n" + std::string(4'000'000, ',') + "\n3,4\n";
+    std::string packed(compressBound(text.size()), '\0');
+    uLongf size = packed.size();
+    REQUIRE(compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
+                      reinterpret_cast<const Bytef*>(text.data()), text.size(), 1) == Z_OK);
+    packed.resize(size);
+    ReadOptions options;
+    auto reader =
+        CsvReader::Over(OpenMemorySource("m.csv", stallscope::data::AsBytes(packed)), options);
+    REQUIRE(reader.ok());
+    CHECK(reader.value().Next().value()->text == "1,2");
+    const auto row = reader.value().Next();
+    REQUIRE_FALSE(row.ok());
+    CHECK(row.error().what.find("4000001 fields") != std::string::npos);
+    CHECK(row.error().where.find("line 2") != std::string::npos);
+    CHECK(reader.value().Next().value()->text == "3,4");
+    // As the first row it would be the header.
+    text.erase(0, 4);
+    size = packed.size();
+    REQUIRE(compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
+                      reinterpret_cast<const Bytef*>(text.data()), text.size(), 1) == Z_OK);
+    packed.resize(size);
+    CHECK_FALSE(
+        CsvReader::Over(OpenMemorySource("m.csv", stallscope::data::AsBytes(packed)), options)
+            .ok());
+  }
+
   TEST_CASE("quotes hold commas, quotes and line breaks") {
     CHECK(
         ReadAll("1,\"a,b\"\n2,\"c\"\"d\"\n3,\"e\nf\r\ng\"\r\n4,\"\"\n5,\"\"\"\"\n\"6\",x\n") ==

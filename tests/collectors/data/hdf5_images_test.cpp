@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <hdf5.h>
+#include <zlib.h>
 
 #include <cstring>
 #include <string>
@@ -188,6 +189,50 @@ TEST_SUITE("fast") {
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(good == std::vector<int>(4, 50));
+  }
+
+  TEST_CASE("HDF5: a chunk that unpacks to far more than it says is refused") {
+    ScratchDir dir;
+    // One chunk of an image each, of which the second unpacks to `bytes`, all zeros.
+    const auto read = [&](size_t bytes) {
+      const std::string path = dir / std::to_string(bytes);
+      const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+      const hsize_t dims[4] = {2, 100, 100, 3};
+      const hsize_t chunk[4] = {1, 100, 100, 3};
+      const hsize_t second[4] = {1, 0, 0, 0};
+      const hid_t made = H5Pcreate(H5P_DATASET_CREATE);
+      H5Pset_chunk(made, 4, chunk);
+      H5Pset_shuffle(made);
+      H5Pset_deflate(made, 1);
+      const hid_t space = H5Screate_simple(4, dims, nullptr);
+      const hid_t one = H5Screate_simple(1, dims, nullptr);
+      const hid_t images =
+          H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, made, H5P_DEFAULT);
+      const std::vector<uint8_t> zeros(bytes);
+      std::vector<uint8_t> packed(compressBound(bytes));
+      uLongf size = packed.size();
+      REQUIRE(compress2(packed.data(), &size, zeros.data(), bytes, 1) == Z_OK);
+      REQUIRE(H5Dwrite_chunk(images, H5P_DEFAULT, 0, second, size, packed.data()) >= 0);
+      H5Dclose(images);
+      H5Dclose(
+          H5Dcreate2(file, "labels", H5T_STD_I64LE, one, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+      H5Sclose(space);
+      H5Sclose(one);
+      H5Pclose(made);
+      H5Fclose(file);
+      auto reader = Hdf5ImageReader::Open(path);
+      REQUIRE_MESSAGE(reader.ok(), reader.error().Line());
+      Tensor images_read;
+      std::vector<int64_t> labels;
+      CHECK(reader.value().Read(0, 1, images_read, labels).ok());
+      const auto done = reader.value().Read(0, 2, images_read, labels);
+      CHECK(done.ok() == reader.value().Read(1, 1, images_read, labels).ok());
+      return done.ok() ? "" : done.error().Line();
+    };
+    CHECK(read(30'000).empty());
+    const std::string error = read(100'000'000);
+    CHECK(error.find("unpacks to far more than the file's size") != std::string::npos);
+    CHECK(error.find("records 0 to 1") != std::string::npos);
   }
 
   TEST_CASE("HDF5: chunks that would unpack to gigabytes are refused") {

@@ -4,12 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "analyzer/base/file.h"
+#include "analyzer/base/folders.h"
 #include "collectors/data/manifest.h"
 #include "collectors/data/set_writer.h"
+#include "tests/support/child.h"
 #include "tests/support/paths.h"
 
 using stallscope::ReadWholeFile;
@@ -69,6 +73,51 @@ stallscope::Status PublishOver(const std::string& folder, FolderOps& ops) {
   return place.value().Publish();
 }
 
+// A file system that cannot exchange folders; the process is killed before rename number `last`.
+class LastRenames final : public FolderOps {
+ public:
+  LastRenames(int last, int exchange_error) : left_(last), exchange_error_(exchange_error) {}
+  int Exchange(const char*, const char*) override {
+    errno = exchange_error_;
+    return -1;
+  }
+  int Rename(const char* from, const char* to) override {
+    if (left_-- == 0) raise(SIGKILL);
+    return FolderOps::Rename(from, to);
+  }
+
+ private:
+  int left_;
+  int exchange_error_;
+};
+
+struct Place {
+  int exchange_error = EINVAL;
+  bool stays = false;  // as the current folder does
+};
+
+// False: it came to its end.
+bool KilledAfter(int renames, int exchange_error, const std::function<void(FolderOps&)>& work) {
+  const auto result = stallscope::test::RunInChild([&] {
+    LastRenames ops(renames, exchange_error);
+    work(ops);
+  });
+  CHECK((result.done || result.signal == SIGKILL));
+  return !result.done;
+}
+
+// An older set in a new folder, and another in its place.
+void MakeAndReplace(const std::string& folder, bool stays, FolderOps& ops) {
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  WriteSet(folder, "old");
+  if (stays) fs::current_path(folder);
+  auto place = SetPlace::Open(folder, ops);
+  REQUIRE(place.ok());
+  WriteSet(place.value().work(), "the new one");
+  REQUIRE(place.value().Publish().ok());
+}
+
 size_t EntriesOf(const std::string& folder) {
   size_t count = 0;
   for (const auto& entry : fs::directory_iterator(folder)) count += entry.exists() ? 1u : 0u;
@@ -121,6 +170,61 @@ TEST_SUITE("fast") {
     PoorFileSystem fine(100, 0);
     CHECK(PublishOver(dir / "set", fine).ok());
     CHECK(SetIn(hint.substr(at)) == "old");
+  }
+
+  TEST_CASE("killed after any rename, the older set comes back, or the new one is whole") {
+    for (const Place& place : {Place{EINVAL}, Place{EBUSY}, Place{EBUSY, true}}) {
+      CAPTURE(place.exchange_error);
+      CAPTURE(place.stays);
+      ScratchDir dir;
+      int kills = 0;
+      for (bool done = false; !done; ++kills) {
+        CAPTURE(kills);
+        REQUIRE(kills < 20);
+        done = !KilledAfter(kills, place.exchange_error,
+                            [&](FolderOps& ops) { MakeAndReplace(dir / "set", place.stays, ops); });
+        // Whoever else works there takes none of it for a left-over.
+        CHECK(stallscope::ScratchFolder::MakeIn(dir.path()).ok());
+        CHECK(stallscope::ScratchFolder::MakeIn(dir / "set").ok() == fs::exists(dir / "set"));
+        CHECK(SetPlace::Open(dir / "set").ok());
+        const std::string set = SetIn(dir / "set");
+        CHECK((set == "old" || (set == "the new one" && kills > 1)));
+        CHECK(EntriesOf(dir / "set") == 2);
+        CHECK(EntriesOf(dir.path()) == 1);
+      }
+      CHECK(SetIn(dir / "set") == "the new one");
+      CHECK(kills >= (place.exchange_error == EBUSY ? 4 : 2));
+    }
+  }
+
+  TEST_CASE("killed while it comes back, the older set comes back all the same") {
+    for (const Place& place : {Place{EINVAL}, Place{EBUSY}, Place{EBUSY, true}}) {
+      const int renames = place.exchange_error == EBUSY ? 3 : 1;
+      for (int again = 0; again < 4; ++again) {
+        CAPTURE(place.exchange_error);
+        CAPTURE(again);
+        ScratchDir dir;
+        REQUIRE(KilledAfter(renames, place.exchange_error, [&](FolderOps& ops) {
+          MakeAndReplace(dir / "set", place.stays, ops);
+        }));
+        KilledAfter(again, place.exchange_error,
+                    [&](FolderOps& ops) { CHECK(SetPlace::Open(dir / "set", ops).ok()); });
+        CHECK(SetPlace::Open(dir / "set").ok());
+        CHECK(SetIn(dir / "set") == "old");
+        CHECK(EntriesOf(dir.path()) == 1);
+      }
+    }
+  }
+
+  TEST_CASE("a file of somebody else's in a folder that is restored stays") {
+    ScratchDir dir;
+    REQUIRE(KilledAfter(3, EBUSY, [&](FolderOps& ops) { MakeAndReplace(dir / "set", true, ops); }));
+    REQUIRE(WriteFileAtomically(dir / "set/thesis.txt", "mine").ok());
+    const auto refused = SetPlace::Open(dir / "set");
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().what.find("thesis.txt") != std::string::npos);
+    CHECK(SetIn(dir / "set") == "old");
+    CHECK(fs::exists(dir / "set/thesis.txt"));
   }
 
   TEST_CASE("only names that the generator gives are a set's") {

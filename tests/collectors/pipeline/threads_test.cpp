@@ -1,10 +1,9 @@
 // Pipelines whose threads cannot be had, run out of memory, or are parked.
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <thread>
 
 #include "analyzer/base/file.h"
@@ -13,40 +12,8 @@
 #include "collectors/data/tfrecord_writer.h"
 #include "collectors/pipeline/source_stage.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
+#include "tests/support/allocation_fault.h"
 #include "tests/support/paths.h"
-
-namespace {
-
-// The program's own allocator: of the threads that the test did not start itself, each allocation
-// from the `first_to_fail`-th on fails.
-std::atomic<int64_t> first_to_fail{0};  // 0: none
-std::atomic<int64_t> asked{0};
-thread_local bool of_the_test = false;
-
-void* Allocate(size_t size) {
-  const int64_t first = first_to_fail.load(std::memory_order_relaxed);
-  if (first != 0 && !of_the_test && asked.fetch_add(1) + 1 >= first) return nullptr;
-  return std::malloc(size > 0 ? size : 1);
-}
-
-class AllocationFault {
- public:
-  explicit AllocationFault(int64_t first) {
-    of_the_test = true;
-    asked = 0;
-    first_to_fail = first;
-  }
-  ~AllocationFault() { first_to_fail = 0; }
-};
-
-}  // namespace
-
-void* operator new(size_t size) {
-  if (void* const memory = Allocate(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 using namespace stallscope;
 using test::Delivered;
@@ -66,6 +33,28 @@ std::string AllThreads(const std::string& glob, bool ordered) {
          order + R"~(}}, {"name": "norm", "map": {"ops": ["cast(float32)"], "parallelism": "auto"}},
            {"name": "batch", "batch": {"size": 4, "parallelism": 2}},
            {"name": "prefetch", "prefetch": {"buffer_size": 2}})~";
+}
+
+// Two readers that only read, and what their elements need to become batches.
+std::string Readers(const std::string& format, const std::string& glob, const std::string& ops) {
+  return R"~({"name": "read", "source": {"format": ")~" + format + R"~(", "files": [")~" + glob +
+         R"~("], "cycle_length": 3, "parallelism": 2}},
+           {"name": "work", "map": {"ops": [)~" +
+         ops + R"~(]}}, {"name": "batch", "batch": {"size": 4}})~";
+}
+
+// Each file of the folder, packed with gzip in its place; a pattern for all of them.
+std::string Packed(const std::string& folder) {
+  std::filesystem::remove(folder + "/manifest.json");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    const std::string text = ReadWholeFile(path, uint64_t{1} << 30).value();
+    const gzFile file = gzopen(path.c_str(), "wb");
+    REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) ==
+            static_cast<int>(text.size()));
+    REQUIRE(gzclose(file) == Z_OK);
+  }
+  return folder + "/*";
 }
 
 std::string ErrorLine(const Delivered& run) {
@@ -109,7 +98,7 @@ TEST_SUITE("fast") {
       for (int64_t first = 1; first < 600; first += first < 60 ? 1 : 17) {
         Delivered run;
         {
-          const AllocationFault fault(first);
+          const test::AllocationFault fault(first);
           run = RunStages(stages);
         }
         if (!run.error.has_value()) {
@@ -123,6 +112,64 @@ TEST_SUITE("fast") {
       }
       CHECK(failed > 60);
     }
+  }
+
+  TEST_CASE("readers of gzip and HDF5 that run out of memory end the pipeline, wherever they do") {
+    ScratchDir dir;
+    MakeData(dir / "records", data::DataFormat::kTfRecord);
+    MakeData(dir / "rows", data::DataFormat::kCsv, 24, 3, 8, 6);
+    const std::string arrays = MakeData(dir / "arrays", data::DataFormat::kHdf5);
+    for (const std::string& stages :
+         {Readers("tfrecord", Packed(dir / "records"), R"~("decode_jpeg", "resize(8)")~"),
+          Readers("csv", Packed(dir / "rows"), R"("decode_csv")"),
+          Readers("hdf5", arrays, R"~("busy(0)")~")}) {
+      CAPTURE(stages);
+      const Delivered whole = RunStages(stages);
+      REQUIRE_MESSAGE(ErrorLine(whole).empty(), ErrorLine(whole));
+      REQUIRE(whole.ids.size() == 24);
+      int failed = 0;
+      for (int64_t first = 1; first < 600; first += first < 120 ? 1 : 17) {
+        CAPTURE(first);
+        Delivered run;
+        {
+          const test::AllocationFault fault(first);
+          run = RunStages(stages);
+        }
+        if (!run.error.has_value()) {
+          CHECK(run.digest == whole.digest);
+          continue;
+        }
+        ++failed;
+        CHECK(run.error->kind == ErrorKind::kRun);
+        CHECK_MESSAGE(ErrorLine(run).find("memory") != std::string::npos, ErrorLine(run));
+      }
+      CHECK(failed > 60);
+    }
+  }
+
+  TEST_CASE("a reader that runs out of memory while HDF5 tells an error ends the pipeline too") {
+    ScratchDir dir;
+    const std::string arrays = MakeData(dir / "arrays", data::DataFormat::kHdf5);
+    std::filesystem::remove(dir / "arrays/manifest.json");
+    for (const auto& entry : std::filesystem::directory_iterator(dir / "arrays")) {
+      std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+    }
+    const std::string stages = Readers("hdf5", arrays, R"~("busy(0)")~");
+    int untold = 0;
+    for (int64_t first = 1; first < 200; ++first) {
+      CAPTURE(first);
+      Delivered run;
+      {
+        const test::AllocationFault fault(first);
+        run = RunStages(stages);
+      }
+      REQUIRE(run.error.has_value());
+      CHECK(run.error->kind == ErrorKind::kRun);
+      const bool told = ErrorLine(run).find("cannot read the HDF5 file: ") != std::string::npos;
+      untold += told ? 0 : 1;
+      CHECK_MESSAGE((told || ErrorLine(run).find("memory") != std::string::npos), ErrorLine(run));
+    }
+    CHECK(untold > 0);
   }
 
   TEST_CASE("readers that are parked do not get the calls for those that read") {

@@ -48,11 +48,10 @@ TEST_SUITE("fast") {
     REQUIRE(running.size() == 1);
     CHECK(running[0].detail == "3 of 4");
     CHECK(running[0].done == 0.75);
-    CHECK(workers.IsRunning(JobKind::kSweep));
-    CHECK_FALSE(workers.IsRunning(JobKind::kOpen));
+    CHECK(running[0].kind == JobKind::kSweep);
     workers.Cancel(number);
     PollUntilIdle(workers);
-    CHECK_FALSE(workers.IsRunning(JobKind::kSweep));
+    CHECK(workers.Running().empty());
   }
 
   TEST_CASE(

@@ -62,6 +62,22 @@ TEST_SUITE("fast") {
     CHECK(done.error().where == "/no/such/program");
   }
 
+  TEST_CASE("a child that does not heed the stop is killed when its time is up, not before") {
+    test::ScratchDir dir;
+    RecordProcess process = ProcessIn(dir, kQuick);
+    process.program = dir / "deaf";
+    std::ofstream(process.program) << "#!/bin/sh\ntrap '' TERM\ntouch " << dir / "deaf.ready"
+                                   << "\nwhile :; do sleep 0.05; done\n";
+    std::filesystem::permissions(process.program, std::filesystem::perms::owner_all);
+    const auto ready = [&] { return std::filesystem::exists(dir / "deaf.ready"); };
+    // A second at each look.
+    int looks = 0;
+    const auto done = Run(process, ready, [&] { return ++looks * kNsPerSecond; });
+    REQUIRE(done.ok());
+    CHECK(done.value());
+    CHECK(looks >= 12);
+  }
+
   TEST_CASE("a stop ends a run that would not end") {
     test::ScratchDir dir;
     const auto done = Run(ProcessIn(dir, kEndless), [] { return true; });

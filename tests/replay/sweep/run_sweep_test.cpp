@@ -95,6 +95,34 @@ TEST_SUITE("fast") {
     CHECK(IsComplete(sweep));
   }
 
+  TEST_CASE("a bench that cannot measure fails the sweep, not its points, and resuming goes on") {
+    const Error no_lock{ErrorKind::kRun, "cannot acquire the measurement lock", "/a.lock", ""};
+    test::ScratchDir dir;
+    for (const size_t runs_before : {size_t{0}, size_t{4}}) {
+      CAPTURE(runs_before);
+      FakeBench bench(&Fast);
+      bench.before = [&](size_t runs) {
+        if (runs == runs_before) bench.broken = no_lock;
+      };
+      const auto failed = RunSweep(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &bench));
+      REQUIRE_FALSE(failed.ok());
+      CHECK(failed.error().kind == ErrorKind::kRun);
+      CHECK(failed.error().Line() == no_lock.Line());
+      CHECK(bench.asked.size() == runs_before);
+      const Sweep kept = replay::ReadSweepFile(dir / "s.json").value();
+      size_t runs = 0;
+      for (const replay::Point& point : kept.points) {
+        CHECK(point.error.empty());
+        runs += point.runs.size();
+      }
+      CHECK(runs == runs_before);
+      FakeBench later(&Fast);
+      CHECK(IsComplete(Done(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &later, true))));
+      CHECK(later.asked.size() == 6 - runs_before);
+      std::filesystem::remove(dir / "s.json");
+    }
+  }
+
   TEST_CASE("a point whose spec means nothing fails alone") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);

@@ -36,12 +36,16 @@ replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats) {
 
 Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWish& wish) {
   if (before) before(asked.size());
+  if (broken.has_value()) return *broken;
   asked.push_back(GetKnob(spec, "decode.parallelism").value());
   digests.push_back(wish.digest);
   replay::Outcome outcome;
   outcome.stopped = stop;
   const double rate = rate_(spec, wish.cores);
-  if (rate < 0) return Error{ErrorKind::kRun, "it fell over", "", ""};
+  if (rate < 0) {
+    outcome.failed = Error{ErrorKind::kRun, "it fell over", "", ""};
+    return outcome;
+  }
   outcome.figure = {{rate, rate * 0.99, rate * 1.01}, 40, 1'000'000, "here"};
   if (wish.digest) outcome.digest = digest;
   outcome.verdict = "balanced";

@@ -3,6 +3,7 @@
 #define STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class FakeBench final : public replay::Bench {
   std::string digest = "00112233445566778899aabbccddeeff";
   std::function<void(size_t runs)> before;  // each run; may be empty
   bool stop = false;                        // every run is stopped
+  std::optional<Error> broken;              // nothing can be run
 
  private:
   std::function<double(const Spec&, int cores)> rate_;

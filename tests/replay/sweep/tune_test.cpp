@@ -114,6 +114,22 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Tune(PredictorOf(spec), spec, &bench, Options()).ok());
   }
 
+  TEST_CASE("a bench that cannot measure is an error, at the base and on the way") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    for (const size_t runs_before : {size_t{0}, size_t{1}}) {
+      CAPTURE(runs_before);
+      FakeBench bench([](const Spec&, int) { return 100.0; });
+      bench.before = [&](size_t runs) {
+        if (runs == runs_before) bench.broken = Error{ErrorKind::kRun, "no lock", "/a.lock", ""};
+      };
+      const auto tuned = Tune(predictor, spec, &bench, Options());
+      REQUIRE_FALSE(tuned.ok());
+      CHECK(tuned.error().Line() == bench.broken->Line());
+      CHECK(bench.asked.size() == runs_before);
+    }
+  }
+
   TEST_CASE("the fewest cores that keep up") {
     const Spec spec = test::SweepSpec();
     FakeBench bench(
