@@ -1,16 +1,251 @@
 #include "collectors/system/doctor.h"
 
 #include <fmt/core.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "collectors/system/doctor_checks.h"
-#include "collectors/system/sources.h"
+#include "analyzer/base/clock.h"
+#include "collectors/system/gpus.h"
+#include "collectors/system/host.h"
+#include "collectors/system/kernel_sources.h"
+#include "collectors/system/proc_file.h"
 
 namespace stallscope::system {
 namespace {
+
+// The shortest of some tries, because the others were interrupted.
+double StampNs() {
+  constexpr int kTries = 8;
+  constexpr int kStamps = 4096;
+  int64_t shortest = std::numeric_limits<int64_t>::max();
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const int64_t before = MonotonicNs();
+    Ticks sum = 0;
+    for (int i = 0; i < kStamps; ++i) sum += NowTicks();
+    const int64_t elapsed = MonotonicNs() - before;
+    if (sum != 0) shortest = std::min(shortest, elapsed);  // and the loop stays
+  }
+  return static_cast<double>(shortest) / kStamps;
+}
+
+// A kernel that has found the time-stamp counter unstable takes one of the slow clocks.
+bool KernelDistrustsTsc(const std::string& root) {
+  const std::string folder = Below(root, "/sys/devices/system/clocksource/clocksource0");
+  const std::string offered = ReadOnce(folder + "/available_clocksource").value_or("tsc");
+  const std::string taken = ReadOnce(folder + "/current_clocksource").value_or("");
+  std::string_view rest = offered;
+  while (const auto word = TakeWord(rest)) {
+    if (*word == "tsc") return false;
+  }
+  return taken.starts_with("hpet") || taken.starts_with("acpi_pm") || taken.starts_with("jiffies");
+}
+
+std::string SizeInWords(uint64_t bytes) {
+  const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return fmt::format("{:.{}f} {}", value, unit == 0 || value >= 100 ? 0 : 1, units[unit]);
+}
+
+Check CheckClock(const std::string& root) {
+  const double cost = StampNs();
+  if (!TicksAreTsc()) {
+    Check check{"clock", CheckState::kLimited,
+                fmt::format("CLOCK_MONOTONIC, {:.0f} ns a stamp: a span costs two", cost), ""};
+    check.advice =
+        std::getenv("STALLSCOPE_CLOCK") != nullptr
+            ? "unset STALLSCOPE_CLOCK to use the time-stamp counter"
+            : "this CPU shows no invariant time-stamp counter: record fewer, longer spans";
+    return check;
+  }
+  if (KernelDistrustsTsc(root)) {
+    return {"clock", CheckState::kLimited,
+            fmt::format("time-stamp counter, {:.0f} ns a stamp, but the kernel does not trust it",
+                        cost),
+            "set STALLSCOPE_CLOCK=monotonic"};
+  }
+  return {"clock", CheckState::kOk,
+          fmt::format("invariant time-stamp counter, {:.0f} ns a stamp", cost), ""};
+}
+
+Check CheckDiskSpace(const std::string& folder) {
+  constexpr uint64_t kLittle = uint64_t{1} << 30;  // a minute of 600,000 spans a second is 0.3 GB
+  struct statvfs about;
+  if (statvfs(folder.c_str(), &about) != 0) {
+    return {"disk space", CheckState::kMissing, folder + ": " + std::strerror(errno),
+            "go to a folder that exists"};
+  }
+  const uint64_t free = static_cast<uint64_t>(about.f_bavail) * about.f_frsize;
+  Check check{"disk space", CheckState::kOk, SizeInWords(free) + " free in this folder", ""};
+  if (free < kLittle) {
+    check.state = CheckState::kLimited;
+    check.advice = "free some, or record to another disk with -o";
+  }
+  return check;
+}
+
+Check CheckGpuDriver(const std::string& nvml_library) {
+  auto nvml = Nvml::Load(nvml_library);
+  if (!nvml.ok()) {
+    return {"gpu driver", CheckState::kMissing, nvml.error().what, nvml.error().hint};
+  }
+  const Nvml& loaded = *nvml.value();
+  if (loaded.count() == 0) {
+    return {"gpu driver", CheckState::kMissing,
+            "NVIDIA driver " + loaded.DriverVersion() + ", no device",
+            "pass a device into the container or machine"};
+  }
+  Check check{"gpu driver", CheckState::kOk, "NVIDIA driver " + loaded.DriverVersion(), ""};
+  for (unsigned index = 0; index < loaded.count(); ++index) {
+    const auto device = loaded.Open(index);
+    check.detail += fmt::format(
+        ", gpu{}: {}", index,
+        device.ok() ? loaded.Name(device.value()) : "not usable, " + device.error().what);
+  }
+  return check;
+}
+
+Check CheckCudaModule(const std::string& cuda_module) {
+  if (cuda_module.empty()) {
+    return {"cuda module", CheckState::kMissing, "no CUDA module in this build",
+            "build where the CUDA toolkit is installed; host and emulated devices work without"};
+  }
+  if (access(cuda_module.c_str(), R_OK) != 0) {
+    return {"cuda module", CheckState::kMissing, cuda_module + ": " + std::strerror(errno),
+            "install the module beside the program"};
+  }
+  return {"cuda module", CheckState::kOk, cuda_module, ""};
+}
+
+Check CheckQuota(const trace::HostInfo& host) {
+  if (host.cgroup_cores <= 0) return {"cpu quota", CheckState::kOk, "none", ""};
+  Check check{"cpu quota", CheckState::kOk, fmt::format("{:.2f} cores", host.cgroup_cores), ""};
+  const uint32_t cores = host.cores_allowed != 0 ? host.cores_allowed : host.cores_online;
+  if (host.cgroup_cores < cores) {
+    check.state = CheckState::kLimited;
+    check.detail +=
+        fmt::format(" of the {} that the process sees: more threads get throttled", cores);
+    check.advice = "raise cpu.max (docker --cpus, limits.cpu), or keep parallelism within it";
+  }
+  return check;
+}
+
+Check CheckAffinity(const trace::HostInfo& host) {
+  if (host.cores_allowed == 0) {
+    return {"affinity", CheckState::kMissing, "the cores that may be used could not be read",
+            "mount /proc and /sys"};
+  }
+  Check check{"affinity", CheckState::kOk,
+              fmt::format("{} of {} cores", host.cores_allowed, host.cores_online), ""};
+  if (host.cores_allowed < host.cores_online) {
+    check.state = CheckState::kLimited;
+    check.advice =
+        "widen it (taskset, cpuset, docker --cpuset-cpus), or keep parallelism within it";
+  }
+  return check;
+}
+
+Check CheckMemoryLimit(const trace::HostInfo& host) {
+  const std::string machine = SizeInWords(host.memory_bytes);
+  if (host.memory_limit_bytes == 0 || host.memory_limit_bytes >= host.memory_bytes) {
+    return {"memory limit", CheckState::kOk, "none below the machine's " + machine, ""};
+  }
+  return {"memory limit", CheckState::kLimited,
+          SizeInWords(host.memory_limit_bytes) + " of the machine's " + machine +
+              "; the page cache counts",
+          "size caches and shuffle buffers for it, or raise memory.max (docker --memory)"};
+}
+
+// "always [madvise] never": the word in brackets.
+Check CheckHugePages(const std::string& root) {
+  const std::string path = "/sys/kernel/mm/transparent_hugepage/enabled";
+  const std::string text = ReadOnce(Below(root, path)).value_or("");
+  const size_t open = text.find('[');
+  const size_t close = text.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return {"huge pages", CheckState::kMissing, "the kernel has no transparent huge pages", ""};
+  }
+  const std::string taken = text.substr(open + 1, close - open - 1);
+  if (taken != "never") return {"huge pages", CheckState::kOk, taken, ""};
+  return {"huge pages", CheckState::kLimited, "never: large buffers take a fault every 4 KiB",
+          "echo madvise > " + path};
+}
+
+Check CheckGovernor(const std::string& root) {
+  const std::string text =
+      ReadOnce(Below(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")).value_or("");
+  std::string_view rest = text;
+  const auto governor = TakeWord(rest);
+  if (!governor) {
+    return {"cpu governor", CheckState::kOk, "not visible here, as in most virtual machines", ""};
+  }
+  if (*governor == "performance") return {"cpu governor", CheckState::kOk, "performance", ""};
+  return {"cpu governor", CheckState::kLimited,
+          std::string(*governor) + ": the clock follows the load, runs differ more",
+          "cpupower frequency-set -g performance"};
+}
+
+Check CheckSteal(const std::string& root) {
+  const std::string text = ReadOnce(Below(root, "/proc/stat")).value_or("");
+  std::string_view rest = text;
+  std::string_view line = TakeLine(rest).value_or(std::string_view());
+  const auto label = TakeWord(line);
+  uint64_t total = 0;
+  uint64_t steal = 0;
+  int fields = 0;
+  for (; fields < 8; ++fields) {
+    const auto number = TakeNumber(line);
+    if (!number) break;
+    total += *number;
+    steal = *number;  // the eighth
+  }
+  if (label != "cpu" || fields < 8 || total == 0) {
+    return {"steal", CheckState::kMissing, "/proc/stat does not tell", "mount /proc"};
+  }
+  const double share = static_cast<double>(steal) / static_cast<double>(total);
+  Check check{"steal", CheckState::kOk,
+              fmt::format("{:.2f}% since the machine started", share * 100), ""};
+  if (share > 0.01) {
+    check.state = CheckState::kLimited;
+    check.advice = "the host gives cores to others: repeat runs, or take a dedicated machine";
+  }
+  return check;
+}
+
+Check CheckSwap(const std::string& root) {
+  const std::string meminfo = ReadOnce(Below(root, "/proc/meminfo")).value_or("");
+  const auto total = FindNumber(meminfo, "SwapTotal");
+  const auto free = FindNumber(meminfo, "SwapFree");
+  if (!total || !free || *free > *total) {
+    return {"swap", CheckState::kMissing, "/proc/meminfo does not tell", "mount /proc"};
+  }
+  if (*total == 0) return {"swap", CheckState::kOk, "none", ""};
+  const uint64_t used = (*total - *free) * 1024;
+  Check check{"swap", CheckState::kOk,
+              SizeInWords(used) + " of " + SizeInWords(*total * 1024) + " in use", ""};
+  if (used > 0) {
+    check.state = CheckState::kLimited;
+    check.advice = "free memory before measuring: what was swapped out comes back slowly";
+  }
+  return check;
+}
+
+// CPU quota, affinity, memory limit, huge pages, governor, steal, swap.
+std::vector<Check> CheckLimits(const std::string& root) {
+  const trace::HostInfo host = ReadHost(root);
+  return {CheckQuota(host),    CheckAffinity(host), CheckMemoryLimit(host), CheckHugePages(root),
+          CheckGovernor(root), CheckSteal(root),    CheckSwap(root)};
+}
 
 // Keeps which counters there are, not what they say.
 class NameSink : public CounterSink {
@@ -59,7 +294,7 @@ CounterState StateOf(const CounterRow& row, const std::set<std::string>& present
                      const std::vector<Absence>& absences) {
   CounterState state{row, present.contains(row.name), ""};
   // The sampler's own thread writes this one; it can always be read.
-  if (std::string_view(row.name) == counter::kSamplerCpu.name) state.present = true;
+  if (std::string_view(row.name) == Row("sampler.cpu").name) state.present = true;
   if (state.present) return state;
   state.reason = "nothing to be read";
   for (const Absence& absence : absences) {
@@ -101,7 +336,7 @@ Diagnosis Diagnose(const DoctorOptions& options) {
     present.insert(sink.rows().begin(), sink.rows().end());
     absences.insert(absences.end(), source->absences().begin(), source->absences().end());
   }
-  for (const CounterRow& row : CounterTable()) {
+  for (const CounterRow& row : kCounterTable) {
     diagnosis.counters.push_back(StateOf(row, present, absences));
   }
   return diagnosis;

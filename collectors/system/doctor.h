@@ -42,7 +42,7 @@ struct DoctorOptions {
 
 struct Diagnosis {
   std::vector<Check> checks;
-  std::vector<CounterState> counters;  // in the order of CounterTable()
+  std::vector<CounterState> counters;  // in the order of kCounterTable
 };
 Diagnosis Diagnose(const DoctorOptions& options = {});
 

@@ -4,10 +4,12 @@
 #define STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "analyzer/trace/events.h"
+#include "collectors/system/source.h"
 
 namespace stallscope::system {
 
@@ -19,8 +21,8 @@ trace::HostInfo ReadHost(const std::string& root = "/");
 std::optional<uint32_t> CoresAllowed(const std::string& root = "/");
 std::optional<uint32_t> CoresOnline(const std::string& root = "/");
 
-// "key: value" or "key : value" of a text such as /proc/cpuinfo, the first; empty where missing.
-std::string TextBehind(const std::string& text, const std::string& key);
+// The cores, CPU quota and memory that the process may use, which seldom change.
+std::unique_ptr<Source> MakeLimits(const std::string& root);
 
 }  // namespace stallscope::system
 

@@ -1,19 +1,29 @@
-// A thread that calls a function at a steady beat until it is told to stop.
+// When a sampler's thread reads its sources: a Pacer keeps the beat, a Round decides what each beat
+// reads.
 //
-// The beats lie at start + n * interval, so that they never drift; one that is missed (the machine
-// was suspended, the call took longer) is left out, not made up for, and so is one before which the
-// function has asked to sleep on. Stop() wakes the thread at
-// once. An eventfd and ppoll() rather than a condition variable: ThreadSanitizer of gcc 12 does not
-// know the call behind a timed wait on the steady clock.
+// Beats are at start + n * interval, so that they never drift. A missed beat (the machine was
+// suspended, a call took longer) is skipped, not made up for. Stop() wakes the thread at once. An
+// eventfd and ppoll() rather than a condition variable: gcc 12's ThreadSanitizer does not know the
+// call behind a timed wait on the steady clock.
+//
+// A source is due once per period. Where the thread uses more than its share of a core (hundreds of
+// cores to read, or a loaded machine on which every system call starts cold), all periods are
+// stretched until it does not, but none beyond a second. Rejected: one share per source, which
+// halves the rate of all on a loaded machine though only half of them are expensive. A Round
+// belongs to one thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <vector>
 
+#include "analyzer/base/clock.h"
 #include "analyzer/base/result.h"
 #include "analyzer/base/thread.h"
+#include "collectors/system/source.h"
 
 namespace stallscope::system {
 
@@ -51,6 +61,43 @@ class Pacer {
   Beat beat_;
   std::function<void()> last_;
   ThreadGroup thread_;
+};
+
+struct RoundOptions {
+  int64_t interval_ns = 50'000'000;      // between two calls of SampleOnce(), at least
+  double cpu_share = 0.001;              // of a core; 0: unbounded
+  int64_t (*cpu_clock)() = ThreadCpuNs;  // what the calling thread has burned
+};
+
+class Round {
+ public:
+  // `sink` must outlive the object.
+  Round(std::vector<std::unique_ptr<Source>> sources, CounterSink& sink, RoundOptions options);
+
+  // Reads what is due at `now_ns`, also what would be before half an interval is over. Returns when
+  // the next source is due.
+  int64_t SampleOnce(int64_t now_ns);
+  // Reads everything, completely: the first and the last values of a recording.
+  void SampleAll(int64_t now_ns);
+
+  // How many times their periods apart the sources are read at present.
+  double stretch() const { return stretch_; }
+  std::vector<Absence> absences() const;
+
+ private:
+  struct Entry {
+    std::unique_ptr<Source> source;
+    int64_t due_ns = 0;
+  };
+  void Balance(int64_t now_ns);
+  int64_t NextDue(const Entry& entry, int64_t now_ns) const;
+
+  std::vector<Entry> entries_;
+  CounterSink& sink_;
+  RoundOptions options_;
+  double stretch_ = 1;
+  int64_t balanced_ns_ = -1;  // when stretch_ was last set; -1: SampleOnce() has not been called
+  int64_t balanced_cpu_ns_ = 0;
 };
 
 }  // namespace stallscope::system

@@ -5,9 +5,9 @@
 
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
+#include "collectors/system/gpus.h"
+#include "collectors/system/kernel_sources.h"
 #include "collectors/system/pacer.h"
-#include "collectors/system/round.h"
-#include "collectors/system/sources.h"
 
 namespace stallscope::system {
 namespace {
@@ -48,7 +48,7 @@ class OwnCpu : public Source {
 
  private:
   std::thread::id starter_ = std::this_thread::get_id();
-  Counter cpu_{counter::kSamplerCpu};
+  Counter cpu_{Row("sampler.cpu")};
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #define STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,6 +95,36 @@ class Source {
   std::string name_;
   int64_t period_ns_;
   std::vector<Absence> absences_;
+};
+
+// A source whose counters are single numbers in files of the kernel.
+class NumberSource : public Source {
+ public:
+  using Source::Source;
+  void Read(CounterSink& sink, Effort effort) override;
+
+ protected:
+  using Find = std::optional<uint64_t> (*)(std::string_view text, std::string_view key);
+  // The number follows `key` at the start of a line, or is all of the file where the key is empty.
+  static std::optional<uint64_t> FindKey(std::string_view text, std::string_view key);
+  // `factor` converts to the counter's unit. Numbers that are added one after the other and are in
+  // the same file share one reading of it.
+  void Add(const std::string& path, const CounterRow& row, const char* key, uint64_t factor = 1,
+           Find find = FindKey);
+
+ private:
+  struct Number {
+    const char* key;
+    uint64_t factor;
+    Find find;
+    Counter counter;
+  };
+  struct File {
+    std::string path;
+    ProcFile file;
+    std::vector<Number> numbers;
+  };
+  std::vector<File> files_;
 };
 
 }  // namespace stallscope::system

@@ -1,3 +1,5 @@
+#include "collectors/system/threads.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,8 +12,6 @@
 
 #include "analyzer/base/units.h"
 #include "collectors/system/proc_file.h"
-#include "collectors/system/sources.h"
-#include "collectors/system/text_scan.h"
 
 namespace stallscope::system {
 namespace {
@@ -112,15 +112,16 @@ class Threads : public Source {
     } else {
       const std::string_view reason = damaged_ ? "schedstat is not of the form that is known"
                                                : "the kernel keeps no schedstat of threads";
-      MissAll(reason, counter::kProcessRunWait, counter::kThreadOnCpu, counter::kThreadRunWait);
+      MissAll(reason, Row("process.run_wait"), Row("thread<tid>.on_cpu"),
+              Row("thread<tid>.run_wait"));
     }
   }
 
  private:
   void MissFolder() {
-    using namespace counter;  // NOLINT(google-build-using-namespace)
-    MissAll(std::string_view(folder_ + ": " + std::strerror(walk_.error())), kProcessRunWait,
-            kProcessThreads, kThreadOnCpu, kThreadRunWait);
+    MissAll(std::string_view(folder_ + ": " + std::strerror(walk_.error())),
+            Row("process.run_wait"), Row("process.threads"), Row("thread<tid>.on_cpu"),
+            Row("thread<tid>.run_wait"));
   }
 
   void StartCycle() {
@@ -149,7 +150,7 @@ class Threads : public Source {
     auto found = threads_.find(tid);
     if (found == threads_.end()) {
       if (threads_.size() >= kMaxThreads) {
-        Miss(counter::kThreadRunWait, "of more than 4096 threads only some are followed");
+        Miss(Row("thread<tid>.run_wait"), "of more than 4096 threads only some are followed");
         return kReadUnits;
       }
       found = threads_.try_emplace(tid).first;
@@ -185,13 +186,13 @@ class Threads : public Source {
     auto found = counters_.find(tid);
     if (found == counters_.end()) {
       if (counters_.size() >= kMaxWithNames) {
-        Miss(counter::kThreadOnCpu, "only the first 1024 threads have counters of their own");
+        Miss(Row("thread<tid>.on_cpu"), "only the first 1024 threads have counters of their own");
         return nullptr;
       }
       const std::string name = std::to_string(tid);
       found = counters_
-                  .try_emplace(tid, ThreadCounters{Counter(counter::kThreadOnCpu, name),
-                                                   Counter(counter::kThreadRunWait, name)})
+                  .try_emplace(tid, ThreadCounters{Counter(Row("thread<tid>.on_cpu"), name),
+                                                   Counter(Row("thread<tid>.run_wait"), name)})
                   .first;
     }
     return &found->second;
@@ -230,8 +231,8 @@ class Threads : public Source {
   uint64_t total_ns_ = 0;
   bool any_ = false;      // a thread could be read
   bool damaged_ = false;  // or its text was not understood
-  Counter total_{counter::kProcessRunWait};
-  Counter count_{counter::kProcessThreads};
+  Counter total_{Row("process.run_wait")};
+  Counter count_{Row("process.threads")};
 };
 
 }  // namespace

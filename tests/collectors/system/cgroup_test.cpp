@@ -1,8 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "collectors/system/cgroup_tree.h"
+#include "collectors/system/cgroup.h"
 #include "collectors/system/host.h"
-#include "collectors/system/sources.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)

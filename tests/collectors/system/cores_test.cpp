@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "collectors/system/sources.h"
+#include "collectors/system/kernel_sources.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)

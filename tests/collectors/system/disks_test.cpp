@@ -1,7 +1,7 @@
 // Block devices, and the pressure that waiting for them makes.
 #include <doctest/doctest.h>
 
-#include "collectors/system/sources.h"
+#include "collectors/system/kernel_sources.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)

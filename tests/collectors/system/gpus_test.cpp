@@ -2,8 +2,7 @@
 
 #include <cstdlib>
 
-#include "collectors/system/nvml.h"
-#include "collectors/system/sources.h"
+#include "collectors/system/gpus.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)

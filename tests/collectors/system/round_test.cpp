@@ -1,8 +1,7 @@
-#include "collectors/system/round.h"
+#include "collectors/system/pacer.h"
 
 #include <doctest/doctest.h>
 
-#include "collectors/system/pacer.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)

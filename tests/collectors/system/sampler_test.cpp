@@ -33,8 +33,7 @@ std::map<std::string, std::vector<double>> Samples(const test::RecordedTrace& tr
 }
 
 bool IsInTable(const std::string& name) {
-  const auto table = CounterTable();
-  return std::any_of(table.begin(), table.end(),
+  return std::any_of(std::begin(kCounterTable), std::end(kCounterTable),
                      [&name](const CounterRow& row) { return name == row.name; });
 }
 

@@ -1,4 +1,4 @@
-#include "collectors/system/text_scan.h"
+#include "collectors/system/proc_file.h"
 
 #include <doctest/doctest.h>
 

@@ -1,15 +1,17 @@
-// The few calls of NVIDIA's management library that are needed, loaded on demand: a machine without
-// the driver runs the same program, and nvml.h is not needed to build it.
+// NVIDIA's devices as a source of counters, and NVML, the management library that it asks.
 //
+// NVML is loaded on demand: the same program runs on a machine without the driver, and builds
+// without nvml.h.
 // The prototypes follow NVML's documented binary interface (libnvidia-ml.so.1), which has kept
 // these symbols since driver 390. A symbol that a library lacks is null. One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_NVML_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_NVML_H_
+#ifndef STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_
+#define STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_
 
 #include <memory>
 #include <string>
 
 #include "analyzer/base/result.h"
+#include "collectors/system/source.h"
 
 namespace stallscope::system {
 
@@ -65,6 +67,11 @@ class Nvml {
   const char* (*words_)(int) = nullptr;
 };
 
+// Loads `library` (libnvidia-ml.so.1 or a path) here and now. The number in gpu<n> is NVML's, which
+// counts in PCI order and ignores CUDA_VISIBLE_DEVICES. A reading may block for 20 ms, which is how
+// long NVML measures a PCIe rate: give the source a thread of its own.
+std::unique_ptr<Source> MakeGpus(const std::string& library);
+
 }  // namespace stallscope::system
 
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_NVML_H_
+#endif  // STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_

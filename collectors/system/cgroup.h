@@ -1,14 +1,17 @@
-// Where this process stands in the tree of control groups, of version 1, 2 or both at once, and
-// which limit of CPU and memory is the tightest on the way from its group up to the root.
+// Control groups of version 1, 2 or both at once: where this process is in the tree, which limit of
+// CPU and memory is the tightest between its group and the root, and the counters of the groups.
 //
-// Read once: a process seldom changes its group. Pure functions of the files below `root`; any
-// thread.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_TREE_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_TREE_H_
+// The place in the tree is read once, because a process seldom changes its group. Pure functions of
+// the files below `root`; any thread.
+#ifndef STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_H_
+#define STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "collectors/system/source.h"
 
 namespace stallscope::system {
 
@@ -40,6 +43,9 @@ struct MemoryLimit {
 };
 std::optional<MemoryLimit> TightestMemoryLimit(const Cgroup& cgroup);
 
+// Throttling, memory and kills.
+std::unique_ptr<Source> MakeCgroup(const std::string& root);
+
 }  // namespace stallscope::system
 
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_TREE_H_
+#endif  // STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_H_

@@ -1,7 +1,8 @@
-// The sources, one a file. `root` is what "/proc" and "/sys" lie below: "/", or a tree that a test
-// made. How often each is read by default follows from what it costs and how fast it moves.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_SOURCES_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_SOURCES_H_
+// The kernel's counters as sources. `root` is the folder above /proc and /sys: "/", or a tree that
+// a test made. Each source's period follows from what a reading costs and how fast the counters
+// move.
+#ifndef STALLSCOPE_COLLECTORS_SYSTEM_KERNEL_SOURCES_H_
+#define STALLSCOPE_COLLECTORS_SYSTEM_KERNEL_SOURCES_H_
 
 #include <memory>
 #include <string>
@@ -15,10 +16,6 @@ namespace stallscope::system {
 // all of it, has microseconds instead of the 10 ms ticks of /proc/self/stat, and counts the
 // switches of all threads, dead ones too, where /proc/self/status knows one.
 std::unique_ptr<Source> MakeProcess();
-
-// Time on a core and time without one, of each thread, from /proc/self/task/*/schedstat. A bounded
-// reading goes on where the last one stopped, so that thousands of threads cost no more than a few.
-std::unique_ptr<Source> MakeThreads(const std::string& root);
 
 // /proc/stat: the machine and each of its cores.
 std::unique_ptr<Source> MakeCores(const std::string& root);
@@ -36,18 +33,9 @@ std::unique_ptr<Source> MakeDisks(const std::string& root);
 // /proc/pressure, and the pressure files of the own cgroup (v2).
 std::unique_ptr<Source> MakePressure(const std::string& root);
 
-// Throttling, memory and kills of the cgroup (v1 and v2); and the limits, which seldom change.
-std::unique_ptr<Source> MakeCgroup(const std::string& root);
-std::unique_ptr<Source> MakeLimits(const std::string& root);
-
-// Everything above.
+// All of these, with the threads and the control groups.
 std::vector<std::unique_ptr<Source>> MakeKernelSources(const std::string& root);
-
-// NVIDIA's devices, through `library` (libnvidia-ml.so.1 or a path), loaded here and now. The
-// number in gpu<n> is NVML's, which counts in PCI order and knows nothing of CUDA_VISIBLE_DEVICES.
-// A reading may block for 20 ms: that is how long NVML measures a PCIe rate. Give it a thread.
-std::unique_ptr<Source> MakeGpus(const std::string& library);
 
 }  // namespace stallscope::system
 
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_SOURCES_H_
+#endif  // STALLSCOPE_COLLECTORS_SYSTEM_KERNEL_SOURCES_H_
