@@ -1,4 +1,4 @@
-// Bytes that begin on a 64-byte boundary, and grow.
+// Bytes that begin on a 64-byte boundary, and grow; and their CRC32C.
 //
 // Every buffer that image or record data is copied into is one of these: a copy into a block at
 // page + 16, where malloc puts large ones, runs at a twentieth of the speed. What Resize adds is
@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -31,6 +32,14 @@ class BufferMemory {
   virtual uint8_t* Allocate(size_t bytes) noexcept = 0;
   virtual void Free(uint8_t* block, size_t bytes) noexcept = 0;
 };
+
+// A value in the machine's own byte order.
+template <class T>
+T ValueAt(ByteView bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
 
 class Buffer {
  public:
@@ -71,6 +80,12 @@ class Buffer {
   size_t size_ = 0;
   size_t capacity_ = 0;
 };
+
+// isa-l picks the instructions that the machine has. `crc` continues an earlier one.
+uint32_t Crc32c(ByteView bytes, uint32_t crc = 0);
+
+// Rotated and shifted, as the format wants it, so that the CRC of data that holds CRCs stays good.
+constexpr uint32_t MaskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 }  // namespace stallscope::data
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collectors/data/file_kind.h"
+#include "collectors/data/file_set.h"
 
 namespace stallscope::data {
 namespace {

@@ -15,7 +15,6 @@
 
 #include "analyzer/base/result.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/window.h"
 
 namespace stallscope::data {
 

@@ -7,8 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "collectors/data/image_limits.h"
-#include "collectors/data/sample_render.h"
+#include "collectors/data/image.h"
 #include "collectors/data/set_place.h"
 #include "collectors/data/set_writer.h"
 

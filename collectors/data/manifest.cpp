@@ -10,7 +10,6 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/origin.h"
 
 namespace stallscope::data {
 namespace {

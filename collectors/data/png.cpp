@@ -150,10 +150,7 @@ Status DecodePng(ByteView png, const ImageLimits& limits, Tensor& into) {
   // Deflate packs 1032 to 1 at best, and a row has at least a bit a pixel and a filter byte.
   const uint64_t least = (uint64_t{header.width} + 7) / 8 * header.height + header.height;
   if (least / 1032 > png.size()) {
-    return Error{ErrorKind::kRun,
-                 fmt::format("the PNG says that it is {}x{}, which its {} bytes cannot hold",
-                             header.width, header.height, png.size()),
-                 "", "the file is cut off, or made up: write the image again"};
+    return TooFewBytes("the PNG", header.width, header.height, png.size());
   }
   Session session;
   session.bytes = png;
@@ -163,14 +160,7 @@ Status DecodePng(ByteView png, const ImageLimits& limits, Tensor& into) {
 }
 
 Status EncodePng(const Tensor& image, Buffer& into) {
-  const Shape& shape = image.shape();
-  if (image.dtype() != DType::kUint8 || shape.rank() != 3 || (shape[2] != 3 && shape[2] != 1) ||
-      shape[0] < 1 || shape[1] < 1 || shape[0] > 1'000'000 || shape[1] > 1'000'000) {
-    return Error{ErrorKind::kRun,
-                 "a " + std::string(Name(image.dtype())) + " tensor of " + shape.ToString() +
-                     " cannot be a PNG",
-                 "", "height x width x 3 of uint8 can"};
-  }
+  STALLSCOPE_RETURN_IF_ERROR(CheckEncodable(image, 1'000'000, "PNG"));
   Session session;
   into.Clear();
   session.into = &into;

@@ -20,7 +20,6 @@
 #include "analyzer/base/result.h"
 #include "collectors/data/byte_source.h"
 #include "collectors/data/tensor.h"
-#include "collectors/data/window.h"
 
 namespace stallscope::data {
 

@@ -1,17 +1,62 @@
-// Inside this room: puts the generator's samples into files, in order.
+// Inside this room: the generator's samples, rendered by many threads and written to files in
+// order.
 #ifndef STALLSCOPE_COLLECTORS_DATA_SET_WRITER_H_
 #define STALLSCOPE_COLLECTORS_DATA_SET_WRITER_H_
 
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/base/thread.h"
+#include "collectors/data/buffer.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/sample_render.h"
+#include "collectors/data/tensor.h"
 
 namespace stallscope::data {
+
+struct Sample {
+  int64_t label = 0;
+  Buffer bytes;   // the record, the file or the row; empty for hdf5
+  Tensor pixels;  // what the JPEG decodes to; for hdf5
+};
+
+// Threads that render ahead of the one that takes, by a bounded number of samples. `options` must
+// outlive it.
+class SampleRender {
+ public:
+  explicit SampleRender(const GenerateOptions& options);
+  ~SampleRender();  // stops and joins
+  SampleRender(const SampleRender&) = delete;
+  SampleRender& operator=(const SampleRender&) = delete;
+
+  // The next sample, in order; swapped with `into`, whose memory is used again.
+  Status Take(Sample& into);
+
+ private:
+  struct Slot {
+    Sample sample;
+    std::optional<Status> done;
+  };
+  void Work();
+
+  const GenerateOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::condition_variable room_;
+  std::vector<Slot> slots_;  // image i uses slot i % slots_.size()
+  int64_t next_ = 0;         // to be rendered
+  int64_t taken_ = 0;
+  bool stop_ = false;
+  Status no_thread_;              // why there is not one
+  std::optional<Error> failure_;  // of a thread
+  ThreadGroup threads_;
+};
 
 class SetWriter {
  public:

@@ -1,4 +1,4 @@
-// A dense array: what an element is once it is decoded.
+// A dense array: what an element is once it is decoded; and its conversion to another dtype.
 //
 // Row-major, innermost dimension last; images are height x width x 3, RGB. The tensor owns its
 // bytes, which begin on a 64-byte boundary. Plain data: one thread at a time.
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/result.h"
 #include "collectors/data/buffer.h"
 
 namespace stallscope::data {
@@ -87,6 +88,14 @@ class Tensor {
   Shape shape_;
   Buffer buffer_;
 };
+
+// `count` values from one place to another, which must not overlap. To uint8 values are rounded to
+// the nearest and kept within 0 to 255. False where the pair of dtypes has no conversion.
+bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_t* to,
+                   int64_t count);
+
+// Gives `into`, another tensor, the shape of `from` and that dtype.
+Status Convert(const Tensor& from, DType dtype, Tensor& into);
 
 }  // namespace stallscope::data
 

@@ -18,6 +18,10 @@ constexpr const char* kFile = "stallscope_cuda.so";
 
 }  // namespace
 
+// Program and module each have one of these: compiled in another build it says something else.
+// Raise the number where what the two exchange changes within a version.
+const char* const kCudaModuleBuild = "stallscope " STALLSCOPE_VERSION ", interface 3";
+
 std::vector<std::string> CudaModulePlaces() {
   if (const char* named = std::getenv("STALLSCOPE_CUDA_MODULE"); named != nullptr) return {named};
   std::error_code failed;

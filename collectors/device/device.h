@@ -148,6 +148,17 @@ class Device {
   virtual void Free(Address address, size_t bytes) noexcept = 0;
 };
 
+// Inline: a module that gives out blocks must not bring MakeDevice() and all backends along.
+inline Block& Block::operator=(Block&& other) noexcept {
+  std::swap(owner_, other.owner_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+inline Block::~Block() {
+  if (owner_ != nullptr) owner_->Free(address_, bytes_);
+}
+
 // What an emulated device takes. Its link is as fast to the host as from it; copies within the
 // device take no time, as there is no figure for them.
 struct EmulatedTiming {

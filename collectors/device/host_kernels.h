@@ -47,10 +47,11 @@ class HostKernels {
   std::vector<float> result_;
 };
 
-// Elementwise kernels, alone or fused: the same code, so that the bits are the same.
-void RunElementwise(const Launch& launch);
-// Optimizers and the loss scale.
-void RunOptimizer(const Launch& launch);
+// Whole arrays; `to` and `from` have `count` values of the type.
+void ToFloats(Type type, const void* from, int64_t count, float* to);
+void FromFloats(Type type, const float* from, int64_t count, void* to);
+// To the nearest value of the type and back.
+void Round(Type type, float* values, int64_t count);
 
 }  // namespace stallscope::device
 

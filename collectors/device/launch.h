@@ -128,6 +128,14 @@ struct Launch {
   std::string_view name() const { return kernel == Kernel::kImageOp ? image_op : Name(kernel); }
 };
 
+// An error unless the operands are as many and as large as the kernel needs.
+Status CheckLaunch(const Launch& launch);
+
+// What every backend says of a call that may not stand inside a capture, or outside of one.
+Error CaptureError(const char* what);
+// What kSoftmaxCrossEntropy says of a label that is none of the classes.
+Error BadLabel(int32_t label, int64_t sample, int64_t classes);
+
 }  // namespace stallscope::device
 
 #endif  // STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_

@@ -1,14 +1,18 @@
-// What a batch looks like to a device, and what a model takes.
+// What a batch looks like to a device, what a model takes, and what the device's maps do to it.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
 #include "collectors/data/tensor.h"
 #include "collectors/device/launch.h"
+#include "collectors/pipeline/device_plan.h"
+#include "collectors/pipeline/pipeline.h"
 
 namespace stallscope::trainer {
 
@@ -34,6 +38,24 @@ Result<data::DType> TransferType(data::DType from, TransferDtype to);
 
 // Whether `model` can learn from it; kUsage with what to do.
 Status CheckForm(const BatchForm& form, const ModelSpec& model);
+
+// The ops of a map with "on": "device". The pipeline's room has them; whoever links both gives them
+// to the trainer.
+struct DeviceOps {
+  // What a batch looks like after the op; its samples stay.
+  std::function<Result<BatchForm>(const pipeline::OpInstance& op, const BatchForm& in)> form_after;
+  // The op on samples of that form, `ids` one for each; `out` is not set up yet. Called by the
+  // device's threads, one for each replica at a time.
+  std::function<Status(const pipeline::OpInstance& op, const std::vector<pipeline::ElementId>& ids,
+                       const data::Tensor& in, data::Tensor& out)>
+      run;
+  // How a device that has kernels for images can do the op without the host; nothing where it
+  // cannot. May be empty.
+  std::function<Result<std::optional<pipeline::DevicePlan>>(
+      const pipeline::OpInstance& op, const std::vector<pipeline::ElementId>& ids,
+      const BatchForm& in)>
+      plan;
+};
 
 }  // namespace stallscope::trainer
 

@@ -11,6 +11,7 @@
 #define STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "analyzer/spec/spec.h"
 #include "collectors/trainer/batch_form.h"
@@ -26,8 +27,9 @@ device::Type ComputeType(Precision precision);
 // 0 to 255 and become -2 to 2; others are taken as they are.
 Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_batch, bool pixels);
 
-// For BuildPlan: appends the optimizer's ops.
-void AddUpdate(const TrainerSpec& trainer, Plan& plan);
+// The arena of the plan's weights before the first step; the same seed gives the same on every
+// replica and machine.
+std::vector<float> InitialWeights(const Plan& plan, uint64_t seed);
 
 }  // namespace stallscope::trainer
 

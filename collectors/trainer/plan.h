@@ -1,15 +1,19 @@
 // What a training step does, as a list of kernels over named tensors, before any of it has an
-// address. Passes make it shorter (plan_passes.h); a Program puts it on a device.
+// address. Passes make it shorter, FuseDense apart without changing a bit of its results; Bind puts
+// it on a device, as a Program.
 //
 // Every activation is written by one op only. Plain data.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "collectors/device/device.h"
 #include "collectors/device/launch.h"
 
 namespace stallscope::trainer {
@@ -76,6 +80,45 @@ uint64_t Flops(const Plan& plan, const PlanOp& op);
 uint64_t Flops(const Plan& plan);
 // Of the activations that some op writes or reads, each on a 64-byte boundary.
 uint64_t ActivationBytes(const Plan& plan);
+
+// Removes ops that compute what an earlier one has computed from the same values; says how many.
+// The model asks for what it needs where it needs it (the backward pass for activations, both
+// passes for narrow weights), and leaves this to find out.
+size_t RemoveDuplicates(Plan& plan);
+
+// Makes a product, the bias that is added to it and the gelu of the sum one op, kDense, where
+// nobody else reads the product. For devices to which the last two then cost nothing; one that does
+// not round between them gives other bits in narrow types. Says how many ops it saved.
+size_t FuseDense(Plan& plan);
+
+// Makes neighbouring elementwise ops, of which each takes the result of one before it, one pass
+// over the values. Results that nothing else reads are never stored. Says how many ops it saved.
+size_t FuseElementwise(Plan& plan);
+
+// Where the arenas of a plan begin. On a device that computes nothing all may be 0.
+struct Addresses {
+  device::Address activations = 0;
+  device::Address images = 0;
+  device::Address labels = 0;
+  device::Address weights = 0;
+  device::Address gradients = 0;
+  device::Address reduced = 0;
+  device::Address moment1 = 0;
+  device::Address moment2 = 0;
+  device::Address state = 0;
+};
+
+struct Program {
+  std::vector<device::Launch> compute;
+  std::vector<device::Launch> update;
+  // Where the step is captured; of several replicas the update has a graph of its own.
+  std::shared_ptr<const device::Graph> compute_graph;
+  std::shared_ptr<const device::Graph> update_graph;
+  uint64_t flops = 0;
+};
+
+// Each launch knows its part of the step, by the arithmetic that it does.
+Program Bind(const Plan& plan, const Addresses& addresses);
 
 }  // namespace stallscope::trainer
 

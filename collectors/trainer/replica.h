@@ -14,8 +14,8 @@
 
 #include "analyzer/spec/spec.h"
 #include "collectors/device/device.h"
-#include "collectors/trainer/loader.h"
-#include "collectors/trainer/program.h"
+#include "collectors/trainer/feed.h"
+#include "collectors/trainer/plan.h"
 
 namespace stallscope::trainer {
 

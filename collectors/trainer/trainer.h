@@ -27,7 +27,7 @@
 #include "collectors/pipeline/element.h"
 #include "collectors/pipeline/stage_ranges.h"
 #include "collectors/recorder/recorder.h"
-#include "collectors/trainer/device_ops.h"
+#include "collectors/trainer/batch_form.h"
 #include "collectors/trainer/devices.h"
 
 namespace stallscope::trainer {

@@ -9,7 +9,7 @@
 #include <jpeglib.h>
 #include <libyuv.h>
 
-#include "collectors/data/resize.h"
+#include "collectors/data/image.h"
 
 namespace stallscope::bench {
 

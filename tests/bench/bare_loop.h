@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "collectors/data/buffer.h"
-#include "collectors/data/image_limits.h"
+#include "collectors/data/image.h"
 
 namespace stallscope::bench {
 

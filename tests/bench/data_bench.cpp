@@ -13,14 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "collectors/data/checksum.h"
+#include "collectors/data/buffer.h"
 #include "collectors/data/csv_image.h"
-#include "collectors/data/example_view.h"
+#include "collectors/data/example.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/jpeg_decoder.h"
-#include "collectors/data/resize.h"
-#include "collectors/data/tfrecord_reader.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/image.h"
+#include "collectors/data/jpeg.h"
+#include "collectors/data/tfrecord.h"
 
 namespace {
 

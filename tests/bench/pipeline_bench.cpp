@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "analyzer/spec/spec_json.h"
-#include "collectors/data/example_view.h"
+#include "collectors/data/example.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "collectors/pipeline/element.h"
 #include "collectors/pipeline/pipeline.h"
 #include "collectors/pipeline/ring.h"

@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "analyzer/base/result.h"
-#include "collectors/device/cuda/issued_work.h"
+#include "collectors/device/cuda/record_sorter.h"
 #include "collectors/device/device_tracks.h"
 
 namespace stallscope::device::cuda {

@@ -1,21 +1,77 @@
-// A GPU through the CUDA runtime. Inside the module.
+// A GPU through the CUDA runtime, and the runtime's events with their times on the run's clock.
+// Inside the module; any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_DEVICE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_DEVICE_H_
+
+#include <cuda_runtime_api.h>
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "collectors/device/cuda/activity_collector.h"
-#include "collectors/device/cuda/blas_library.h"
-#include "collectors/device/cuda/cuda_event.h"
+#include "collectors/device/cuda/products.h"
 #include "collectors/device/cuda/step_bodies.h"
 #include "collectors/device/device.h"
-#include "collectors/device/device_memory.h"
+#include "collectors/device/device_state.h"
 #include "collectors/device/device_tracks.h"
 
 namespace stallscope::device::cuda {
+
+class CudaDevice;
+
+// Events that are used again: making one costs more than recording it. With the device set.
+class EventPool {
+ public:
+  ~EventPool();
+  Result<cudaEvent_t> Take();
+  void Give(cudaEvent_t event);
+
+ private:
+  std::mutex mutex_;
+  std::vector<cudaEvent_t> idle_;
+};
+
+// When events happened. The runtime tells how far two events lie apart; one of them is recorded on
+// an idle stream between two looks at our clock, and anew every second, because the device's clock
+// drifts and the distance is a float. With the device set.
+class EventClock {
+ public:
+  explicit EventClock(double ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
+  ~EventClock();
+  Status Start();
+  // Of an event that has happened.
+  Result<Ticks> TimeOf(cudaEvent_t event);
+  // Half the time in which the last anchor must have happened.
+  double ErrorNs() const;
+
+ private:
+  Status Anchor();
+
+  const double ticks_per_ns_;
+  mutable std::mutex mutex_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t base_ = nullptr;
+  cudaEvent_t next_ = nullptr;
+  Ticks base_time_ = 0;
+  Ticks half_ = 0;
+};
+
+class CudaEvent : public Event {
+ public:
+  CudaEvent(CudaDevice& device, cudaEvent_t event) : device_(device), event_(event) {}
+  ~CudaEvent() override;
+  bool Done() const override;
+  Status Wait() override;
+  Ticks time() const override;
+  cudaEvent_t handle() const { return event_; }
+
+ private:
+  CudaDevice& device_;
+  const cudaEvent_t event_;
+};
 
 class CudaDevice : public Device {
  public:
@@ -40,7 +96,7 @@ class CudaDevice : public Device {
   // An error of CUDA's, or one that a kernel has found, makes the device fail. The first stays.
   Status Checked(cudaError_t code, const char* what);
   Status failure();
-  void Fail(Error error);
+  void Fail(Error error) { failure_.Set(std::move(error)); }
 
   EventPool& events() { return events_; }
   EventClock& clock() { return *clock_; }
@@ -77,9 +133,7 @@ class CudaDevice : public Device {
   Fault* host_fault_ = nullptr;
   Fault* device_fault_ = nullptr;
   std::atomic<uint64_t> correlation_{0};
-  std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  std::optional<Error> failure_;
+  DeviceFailure failure_;
 };
 
 }  // namespace stallscope::device::cuda

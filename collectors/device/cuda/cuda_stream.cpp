@@ -5,10 +5,9 @@
 #include <atomic>
 #include <cmath>
 
-#include "collectors/device/check_launch.h"
 #include "collectors/device/cuda/nvtx.h"
 #include "collectors/device/cuda/status.h"
-#include "collectors/device/launch_graph.h"
+#include "collectors/device/launch.h"
 
 namespace stallscope::device::cuda {
 namespace {

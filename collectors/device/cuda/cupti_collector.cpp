@@ -1,5 +1,6 @@
 #include "collectors/device/cuda/cupti_collector.h"
 
+#include <cuda.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -14,11 +15,51 @@
 
 #include "analyzer/base/thread.h"
 #include "collectors/device/cuda/clock_alignment.h"
-#include "collectors/device/cuda/kernel_name.h"
+#include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/record_sorter.h"
+#include "collectors/device/shared_library.h"
 
 namespace stallscope::device::cuda {
 namespace {
+
+Result<CuptiLibrary> LoadCupti() {
+  const std::string file = fmt::format("libcupti.so.{}", CUDA_VERSION / 1000);
+  auto opened = SharedLibrary::Open(LibraryPlaces(file));
+  const std::string hint = "install the CUDA toolkit's CUPTI, or name the toolkit in CUDA_HOME";
+  if (!opened.ok()) {
+    return Error{ErrorKind::kRun, "no CUPTI: " + opened.error().what, "cuda", hint};
+  }
+  const SharedLibrary& library = opened.value();
+  CuptiLibrary cupti;
+  cupti.name = library.name();
+  const bool whole = library.Bind(cupti.version, "cuptiGetVersion") &&
+                     library.Bind(cupti.words, "cuptiGetResultString") &&
+                     library.Bind(cupti.now, "cuptiGetTimestamp") &&
+                     library.Bind(cupti.call_name, "cuptiGetCallbackName") &&
+                     library.Bind(cupti.set_thread_ids, "cuptiSetThreadIdType") &&
+                     library.Bind(cupti.set_callbacks, "cuptiActivityRegisterCallbacks") &&
+                     library.Bind(cupti.enable, "cuptiActivityEnable") &&
+                     library.Bind(cupti.disable, "cuptiActivityDisable") &&
+                     library.Bind(cupti.flush, "cuptiActivityFlushAll") &&
+                     library.Bind(cupti.next_record, "cuptiActivityGetNextRecord") &&
+                     library.Bind(cupti.dropped, "cuptiActivityGetNumDroppedRecords") &&
+                     library.Bind(cupti.push, "cuptiActivityPushExternalCorrelationId") &&
+                     library.Bind(cupti.pop, "cuptiActivityPopExternalCorrelationId");
+  if (!whole) {
+    return Error{ErrorKind::kRun, "this is not CUPTI: cuptiActivityEnable or its like is missing",
+                 library.name(), hint};
+  }
+  const CUptiResult asked = cupti.version(&cupti.api);
+  // Records only ever grow at their ends: a newer library's are read as the older ones they begin
+  // with.
+  if (asked != CUPTI_SUCCESS || cupti.api < CUPTI_API_VERSION) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("CUPTI {} is older than the {} that this build knows", cupti.api,
+                             CUPTI_API_VERSION),
+                 library.name(), hint};
+  }
+  return cupti;
+}
 
 // One buffer's kernels are well within what a ring of the recorder takes at once.
 constexpr size_t kBufferBytes = size_t{256} << 10;
@@ -341,6 +382,20 @@ void Collector::TakeRecord(const CUpti_Activity* record) {
 }
 
 }  // namespace
+
+Result<const CuptiLibrary*> CuptiLibrary::Find() {
+  static const Result<CuptiLibrary> library = LoadCupti();
+  if (!library.ok()) return library.error();
+  return &library.value();
+}
+
+std::string CuptiLibrary::Words(CUptiResult code) const {
+  const char* text = nullptr;
+  if (words(code, &text) != CUPTI_SUCCESS || text == nullptr) {
+    return fmt::format("code {}", static_cast<int>(code));
+  }
+  return text;
+}
 
 Result<std::shared_ptr<ActivityCollector>> StartCollector(
     const CuptiLibrary& cupti, const std::shared_ptr<DeviceTracks>& tracks, double ticks_per_ns) {

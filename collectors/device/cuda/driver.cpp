@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "collectors/device/shared_library.h"
 
 namespace stallscope::device::cuda {
@@ -76,6 +79,31 @@ Result<Driver> FindDriver(int needed, const std::string& library) {
   }
   if (driver.devices < 1) return NoDevice(driver);
   return driver;
+}
+
+std::vector<std::string> LibraryPlaces(const std::string& file) {
+  std::vector<std::string> roots;
+  if (const char* home = std::getenv("CUDA_HOME"); home != nullptr && *home != 0) {
+    roots.emplace_back(home);
+  }
+  roots.emplace_back("/usr/local/cuda");
+  std::vector<std::string> places = {file};
+  for (const std::string& root : roots) {
+    for (const char* folder : {"/lib64/", "/targets/x86_64-linux/lib/", "/extras/CUPTI/lib64/"}) {
+      places.push_back(root + folder + file);
+    }
+  }
+  return places;
+}
+
+PeakRates PeaksOf(int major, int minor, int multiprocessors, int kilohertz) {
+  // Multiplications and additions of one multiprocessor in one cycle.
+  PeakRates each;
+  if (major == 8 && minor == 0) each = {128, 1024, 2048};
+  if (major == 9 && minor == 0) each = {256, 2048, 4096};
+  const uint64_t cycles = static_cast<uint64_t>(std::max(0, multiprocessors)) *
+                          static_cast<uint64_t>(std::max(0, kilohertz)) * 1000;
+  return {each.fp32 * cycles, each.tf32 * cycles, each.narrow * cycles};
 }
 
 }  // namespace stallscope::device::cuda

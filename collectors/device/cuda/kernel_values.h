@@ -13,8 +13,8 @@
 #include <cuda_fp16.h>
 #endif
 
-// Of the host's pass; the device has instructions for it.
-#include "collectors/device/narrow_float.h"
+// For the host's pass; the device has instructions for it.
+#include "analyzer/base/narrow_float.h"
 
 namespace stallscope::device::cuda {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "collectors/device/cuda/activity_collector.h"
-#include "collectors/device/cuda/blas_library.h"
 #include "collectors/device/cuda/cuda_device.h"
 #include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/nvtx.h"
+#include "collectors/device/cuda/products.h"
 #include "collectors/device/cuda_module.h"
 
 namespace stallscope::device::cuda {

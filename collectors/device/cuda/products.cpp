@@ -1,17 +1,52 @@
+// The library knows matrices by columns, and ours lie by rows: what it is given is the transposed
+// problem, out' = b' a', which takes no copy. Its A is our b, its B our a.
 #include "collectors/device/cuda/products.h"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <iterator>
 #include <utility>
 
+#include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/status.h"
-
-// The library knows matrices by columns, and ours lie by rows: what it is given is the transposed
-// problem, out' = b' a', which takes no copy. Its A is our b, its B our a.
+#include "collectors/device/shared_library.h"
 
 namespace stallscope::device::cuda {
 namespace {
+
+Result<BlasLibrary> LoadCublasLt() {
+  // cuBLASLt 12 is CUDA 12's, 13 is CUDA 13's.
+  const std::string file = fmt::format("libcublasLt.so.{}", CUDART_VERSION / 1000);
+  auto opened = SharedLibrary::Open(LibraryPlaces(file));
+  const std::string hint =
+      "install the CUDA toolkit's libraries, or name their folder in CUDA_HOME";
+  if (!opened.ok()) {
+    return Error{ErrorKind::kRun, "no cuBLASLt: " + opened.error().what, "cuda", hint};
+  }
+  const SharedLibrary& library = opened.value();
+  BlasLibrary blas;
+  blas.name = library.name();
+  const bool whole = library.Bind(blas.create, "cublasLtCreate") &&
+                     library.Bind(blas.destroy, "cublasLtDestroy") &&
+                     library.Bind(blas.words, "cublasLtGetStatusString") &&
+                     library.Bind(blas.version, "cublasLtGetVersion") &&
+                     library.Bind(blas.matmul, "cublasLtMatmul") &&
+                     library.Bind(blas.new_product, "cublasLtMatmulDescCreate") &&
+                     library.Bind(blas.free_product, "cublasLtMatmulDescDestroy") &&
+                     library.Bind(blas.set_product, "cublasLtMatmulDescSetAttribute") &&
+                     library.Bind(blas.new_layout, "cublasLtMatrixLayoutCreate") &&
+                     library.Bind(blas.free_layout, "cublasLtMatrixLayoutDestroy") &&
+                     library.Bind(blas.new_preference, "cublasLtMatmulPreferenceCreate") &&
+                     library.Bind(blas.free_preference, "cublasLtMatmulPreferenceDestroy") &&
+                     library.Bind(blas.set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
+                     library.Bind(blas.choose, "cublasLtMatmulAlgoGetHeuristic");
+  if (!whole) {
+    return Error{ErrorKind::kRun, "this is not cuBLASLt: cublasLtMatmul or its like is missing",
+                 library.name(), hint};
+  }
+  return blas;
+}
 
 // What NVIDIA recommends for Hopper; enough for every kernel on older devices.
 constexpr size_t kWorkspace = size_t{32} << 20;
@@ -46,6 +81,12 @@ bool HasGelu(const Launch& launch) {
 bool InTf32(const Launch& launch) { return launch.ints.size() > 5 && launch.ints[5] != 0; }
 
 }  // namespace
+
+Result<const BlasLibrary*> BlasLibrary::Find() {
+  static const Result<BlasLibrary> library = LoadCublasLt();
+  if (!library.ok()) return library.error();
+  return &library.value();
+}
 
 Products::~Products() {
   for (auto& [key, plan] : plans_) Free(plan);

@@ -1,21 +1,56 @@
-// Brings CUPTI's records to the tracks where they belong. Knows nothing of CUPTI's types, so that
-// it is tested without. One thread at a time.
+// Brings CUPTI's records to the tracks where they belong, under the names that a trace uses. Knows
+// nothing of CUPTI's types, so that it is tested without. The sorter belongs to one thread at a
+// time.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "collectors/device/cuda/clock_alignment.h"
-#include "collectors/device/cuda/issued_work.h"
 #include "collectors/device/device.h"
 #include "collectors/device/device_tracks.h"
 
 namespace stallscope::device::cuda {
+
+// Of a mangled name: for our own kernels that of the launch ("add_bias"), whatever they are made
+// of; for those of libraries the demangled one without its arguments.
+std::string KernelName(const char* mangled);
+
+// What was enqueued, until its records come: each piece has a number that CUPTI returns beside its
+// own. Locks inside.
+struct Issued {
+  std::shared_ptr<DeviceTrack> track;  // of its stream
+  ItemId batch;
+  uint64_t graph = 0;
+  Ticks enqueued = 0;
+  trace::CopyMemory memory = trace::CopyMemory::kUnknown;  // of a copy
+};
+
+class IssuedWork {
+ public:
+  // Of more than `most` the oldest is forgotten, and its records have no batch: memory stays
+  // bounded where records never come.
+  explicit IssuedWork(size_t most = size_t{1} << 16) : most_(most) {}
+
+  // Its number, which is never 0.
+  uint64_t Add(Issued issued);
+  std::optional<Issued> Find(uint64_t number) const;
+
+ private:
+  const size_t most_;
+  mutable std::mutex mutex_;
+  uint64_t first_ = 1;  // the number of the front
+  std::deque<Issued> work_;
+};
 
 // A kernel, copy or memset. Times are the collector's clock, in nanoseconds.
 struct DeviceRecord {

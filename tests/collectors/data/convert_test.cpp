@@ -1,4 +1,4 @@
-#include "collectors/data/convert.h"
+#include "collectors/data/tensor.h"
 
 #include <doctest/doctest.h>
 

@@ -10,8 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "collectors/data/example_view.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
 

@@ -1,4 +1,4 @@
-#include "collectors/data/file_kind.h"
+#include "collectors/data/file_set.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>
@@ -10,7 +10,7 @@
 #include "collectors/data/hdf5_images.h"
 #include "collectors/data/png.h"
 #include "collectors/data/raw_tensors.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/collectors/data/jpeg_samples.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "collectors/data/jpeg_decoder.h"
+#include "collectors/data/jpeg.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/jpeg_encoder.h"
 #include "tests/collectors/data/jpeg_samples.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"

@@ -1,4 +1,4 @@
-#include "collectors/data/jpeg_header.h"
+#include "collectors/data/jpeg.h"
 
 #include <doctest/doctest.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collectors/data/example_view.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/example.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
 

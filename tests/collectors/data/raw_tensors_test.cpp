@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/checksum.h"
+#include "collectors/data/buffer.h"
 #include "tests/support/paths.h"
 
 using stallscope::ReadWholeFile;

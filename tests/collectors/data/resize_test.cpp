@@ -1,4 +1,4 @@
-#include "collectors/data/resize.h"
+#include "collectors/data/image.h"
 
 #include <doctest/doctest.h>
 

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/checksum.h"
-#include "collectors/data/tfrecord_reader.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/faults.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"

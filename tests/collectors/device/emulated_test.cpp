@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "collectors/device/pinned_memory.h"
+#include "collectors/device/device_state.h"
 #include "tests/collectors/device/devices.h"
 
 namespace stallscope {

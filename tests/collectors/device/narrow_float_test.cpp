@@ -1,4 +1,5 @@
-#include "collectors/device/narrow_float.h"
+#include "analyzer/base/narrow_float.h"
+#include "collectors/device/host_kernels.h"
 
 #include <doctest/doctest.h>
 
@@ -8,11 +9,6 @@
 
 namespace stallscope {
 namespace {
-
-using device::FromBfloat16;
-using device::FromFloat16;
-using device::ToBfloat16;
-using device::ToFloat16;
 
 TEST_SUITE("fast") {
   TEST_CASE("every float16 and bfloat16 is itself as a float") {

@@ -8,7 +8,7 @@
 
 #include "analyzer/base/file.h"
 #include "analyzer/spec/spec_json.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
 #include "tests/support/paths.h"
 

@@ -1,11 +1,10 @@
-#include "collectors/trainer/plan_passes.h"
+#include "collectors/trainer/plan.h"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
 #include "collectors/trainer/model.h"
-#include "collectors/trainer/parameters.h"
 #include "tests/collectors/trainer/one_pass.h"
 
 namespace stallscope {

@@ -1,4 +1,4 @@
-#include "collectors/device/cuda/kernel_name.h"
+#include "collectors/device/cuda/record_sorter.h"
 
 #include <doctest/doctest.h>
 

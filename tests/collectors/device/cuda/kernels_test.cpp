@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "collectors/device/check_launch.h"
+#include "analyzer/base/narrow_float.h"
 #include "collectors/device/cuda/kernel_calls.h"
-#include "collectors/device/narrow_float.h"
+#include "collectors/device/host_kernels.h"
+#include "collectors/device/launch.h"
 #include "tests/collectors/device/devices.h"
 #include "tests/support/random.h"
 

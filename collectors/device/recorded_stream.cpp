@@ -1,4 +1,4 @@
-#include "collectors/device/stream_recorder.h"
+#include "collectors/device/recorded_stream.h"
 
 #include <algorithm>
 #include <vector>
@@ -20,10 +20,6 @@ void AddOnce(std::vector<std::string>& lines, const std::string& line) {
 }
 
 }  // namespace
-
-StreamRecorder::StreamRecorder(recorder::Recorder* recorder, const std::string& name,
-                               trace::TrackKind kind, uint32_t device)
-    : StreamRecorder(recorder, InfoOf(name, kind, device)) {}
 
 StreamRecorder::StreamRecorder(recorder::Recorder* recorder, const trace::TrackInfo& info)
     : recorder_(recorder) {
@@ -82,6 +78,22 @@ void RecordedTracks::Warn(const std::string& warning) {
 
 void RecordedTracks::Limit(const std::string& limit) {
   recorder_.UpdateRun([&](trace::RunInfo& run) { AddOnce(run.limits, limit); });
+}
+
+RecordedStream::RecordedStream(const Options& options, const std::string& name,
+                               trace::TrackKind kind)
+    : recorder_(options.recorder, InfoOf(name, kind, options.index)) {}
+
+Status RecordedStream::BeginCapture() {
+  if (capturing_) return CaptureError("a capture inside a capture");
+  capturing_ = true;
+  return {};
+}
+
+Result<std::shared_ptr<const Graph>> RecordedStream::EndCapture() {
+  if (!capturing_) return CaptureError("the end of a capture that has not begun");
+  capturing_ = false;
+  return std::shared_ptr<const Graph>(std::make_shared<LaunchGraph>(std::exchange(captured_, {})));
 }
 
 }  // namespace stallscope::device

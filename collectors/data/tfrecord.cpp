@@ -1,34 +1,30 @@
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
-#include "collectors/data/checksum.h"
-#include "collectors/data/origin.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/byte_source.h"
 
 namespace stallscope::data {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little endian");
 
-constexpr size_t kHeaderSize = 12;
+constexpr size_t kLengthSize = 12;  // with its CRC
 constexpr size_t kTrailerSize = 4;
-
-template <class T>
-T Get(ByteView from, size_t offset) {
-  T value;
-  std::memcpy(&value, from.data() + offset, sizeof value);
-  return value;
-}
+constexpr size_t kFlushBytes = size_t{1} << 20;
 
 }  // namespace
 
 bool TfRecordReader::LooksLikeRecord(ByteView first_bytes) {
-  return first_bytes.size() >= kHeaderSize &&
-         MaskCrc(Crc32c(first_bytes.first(8))) == Get<uint32_t>(first_bytes, 8);
+  return first_bytes.size() >= kLengthSize &&
+         MaskCrc(Crc32c(first_bytes.first(8))) == ValueAt<uint32_t>(first_bytes, 8);
 }
 
 Result<TfRecordReader> TfRecordReader::Open(const std::string& path, const ReadOptions& options) {
@@ -74,13 +70,13 @@ Status TfRecordReader::Fill(size_t size) {
 
 // The length of the next record's payload; nothing at the end of the file.
 Result<std::optional<uint64_t>> TfRecordReader::NextLength() {
-  STALLSCOPE_RETURN_IF_ERROR(Fill(kHeaderSize));
+  STALLSCOPE_RETURN_IF_ERROR(Fill(kLengthSize));
   const ByteView header = window_.view();
   if (header.empty()) return std::optional<uint64_t>();
-  if (header.size() < kHeaderSize) {
+  if (header.size() < kLengthSize) {
     return LoseTheRest("the file ends inside the header of a record", "copy or write it again");
   }
-  const auto length = Get<uint64_t>(header, 0);
+  const auto length = ValueAt<uint64_t>(header, 0);
   if (!LooksLikeRecord(header)) {
     return LoseTheRest("the CRC of the record's length is wrong",
                        index_ == 0 ? "is this a TFRecord file?" : "copy or write the file again");
@@ -106,16 +102,16 @@ Result<std::optional<Record>> TfRecordReader::Next() {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto length, NextLength());
   if (!length.has_value()) return std::optional<Record>();
 
-  const size_t whole = kHeaderSize + static_cast<size_t>(*length) + kTrailerSize;
+  const size_t whole = kLengthSize + static_cast<size_t>(*length) + kTrailerSize;
   STALLSCOPE_RETURN_IF_ERROR(Fill(whole));
   if (window_.view().size() < whole) {
     return LoseTheRest(fmt::format("the file ends inside a record of {} bytes", *length),
                        "copy or write it again");
   }
   const ByteView bytes = window_.view().first(whole);
-  const ByteView payload = bytes.subspan(kHeaderSize, static_cast<size_t>(*length));
+  const ByteView payload = bytes.subspan(kLengthSize, static_cast<size_t>(*length));
   pending_ = whole;
-  if (MaskCrc(Crc32c(payload)) != Get<uint32_t>(bytes, whole - kTrailerSize)) {
+  if (MaskCrc(Crc32c(payload)) != ValueAt<uint32_t>(bytes, whole - kTrailerSize)) {
     Error error = At(fmt::format("the CRC of the record's {} bytes is wrong", *length),
                      "write the file again, or set on_error to skip");
     ++index_;
@@ -124,6 +120,100 @@ Result<std::optional<Record>> TfRecordReader::Next() {
     return error;
   }
   return std::optional<Record>(Record{payload, index_++, window_.offset(), whole});
+}
+
+class TfRecordWriter::Deflater {
+ public:
+  ~Deflater() {
+    if (started_) deflateEnd(&stream_);
+  }
+  bool Start(Compression compression) {
+    const int window = compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS;
+    started_ = deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, 8,
+                            Z_DEFAULT_STRATEGY) == Z_OK;
+    return started_;
+  }
+  // Packs `bytes` and appends what comes out; everything where `last`.
+  void Pack(ByteView bytes, bool last, Buffer& to) {
+    do {
+      const size_t piece = std::min<size_t>(bytes.size(), size_t{1} << 30);
+      stream_.next_in = const_cast<uint8_t*>(bytes.data());
+      stream_.avail_in = static_cast<uInt>(piece);
+      bytes = bytes.subspan(piece);
+      int state = Z_OK;
+      do {
+        uint8_t block[16384];
+        stream_.next_out = block;
+        stream_.avail_out = sizeof block;
+        state = deflate(&stream_, last && bytes.empty() ? Z_FINISH : Z_NO_FLUSH);
+        to.Append({block, sizeof block - stream_.avail_out});
+      } while (state == Z_OK && stream_.avail_out == 0);
+    } while (!bytes.empty());
+  }
+
+ private:
+  z_stream stream_{};
+  bool started_ = false;
+};
+
+TfRecordWriter::TfRecordWriter(OutputFile file, std::unique_ptr<Deflater> deflater)
+    : file_(std::move(file)), deflater_(std::move(deflater)) {}
+TfRecordWriter::TfRecordWriter(TfRecordWriter&&) noexcept = default;
+TfRecordWriter& TfRecordWriter::operator=(TfRecordWriter&&) noexcept = default;
+TfRecordWriter::~TfRecordWriter() = default;
+
+Result<TfRecordWriter> TfRecordWriter::Create(const std::string& path, Compression compression,
+                                              FileOps& ops) {
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
+  return Into(std::move(file), compression);
+}
+
+Result<TfRecordWriter> TfRecordWriter::Into(OutputFile file, Compression compression) {
+  std::unique_ptr<Deflater> deflater;
+  if (compression != Compression::kNone) {
+    deflater = std::make_unique<Deflater>();
+    if (!deflater->Start(compression)) {
+      return Error{ErrorKind::kRun, "zlib cannot start: no memory", file.path(), ""};
+    }
+  }
+  return TfRecordWriter(std::move(file), std::move(deflater));
+}
+
+Status TfRecordWriter::Put(ByteView bytes) {
+  if (deflater_ != nullptr) {
+    deflater_->Pack(bytes, false, buffer_);
+  } else {
+    buffer_.Append(bytes);
+  }
+  return buffer_.size() >= kFlushBytes ? Flush() : Status();
+}
+
+Status TfRecordWriter::Flush() {
+  STALLSCOPE_RETURN_IF_ERROR(file_.Append(AsText(buffer_)));
+  buffer_.Clear();
+  return {};
+}
+
+Status TfRecordWriter::Write(ByteView payload) {
+  uint8_t header[12];
+  const uint64_t length = payload.size();
+  std::memcpy(header, &length, sizeof length);
+  const uint32_t length_crc = MaskCrc(Crc32c({header, 8}));
+  std::memcpy(header + 8, &length_crc, sizeof length_crc);
+  uint8_t trailer[4];
+  const uint32_t payload_crc = MaskCrc(Crc32c(payload));
+  std::memcpy(trailer, &payload_crc, sizeof payload_crc);
+  STALLSCOPE_RETURN_IF_ERROR(Put(header));
+  STALLSCOPE_RETURN_IF_ERROR(Put(payload));
+  STALLSCOPE_RETURN_IF_ERROR(Put(trailer));
+  ++records_;
+  return {};
+}
+
+Status TfRecordWriter::Finish() {
+  if (deflater_ != nullptr) deflater_->Pack({}, true, buffer_);
+  STALLSCOPE_RETURN_IF_ERROR(Flush());
+  return file_.Publish();
 }
 
 }  // namespace stallscope::data

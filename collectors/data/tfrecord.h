@@ -1,22 +1,23 @@
-// Reads TFRecord files: plain, gzip or zlib, told by content; both CRCs of every record checked.
+// TFRecord files: plain, or gzip or zlib as a whole, which the reader tells by content.
 //
 //   uint64 length | uint32 masked CRC32C of the length | bytes | uint32 masked CRC32C of the bytes
 //
-// A record is a view into the reader's own buffer, valid until the next call. The view begins
-// wherever the record does; who keeps the bytes copies them into a Buffer of their own. One thread
-// at a time; readers may share a throttle.
-#ifndef STALLSCOPE_COLLECTORS_DATA_TFRECORD_READER_H_
-#define STALLSCOPE_COLLECTORS_DATA_TFRECORD_READER_H_
+// The reader checks both CRCs of every record. A record is a view into the reader's own buffer,
+// valid until the next call; it begins wherever the record does, so whoever keeps the bytes copies
+// them into a Buffer. The writer leaves no file unless Finish is called. One thread at a time;
+// readers may share a throttle.
+#ifndef STALLSCOPE_COLLECTORS_DATA_TFRECORD_H_
+#define STALLSCOPE_COLLECTORS_DATA_TFRECORD_H_
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "analyzer/base/file.h"
 #include "analyzer/base/result.h"
 #include "collectors/data/buffer.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/window.h"
 
 namespace stallscope::data {
 
@@ -73,6 +74,35 @@ class TfRecordReader {
   Lost lost_;
 };
 
+class TfRecordWriter {
+ public:
+  // `ops` must outlive the writer.
+  static Result<TfRecordWriter> Create(const std::string& path,
+                                       Compression compression = Compression::kNone,
+                                       FileOps& ops = FileOps::Kernel());
+  // A file that others may replace by rules of their own.
+  static Result<TfRecordWriter> Into(OutputFile file, Compression compression = Compression::kNone);
+  TfRecordWriter(TfRecordWriter&&) noexcept;
+  TfRecordWriter& operator=(TfRecordWriter&&) noexcept;
+  ~TfRecordWriter();
+
+  Status Write(ByteView payload);
+  // Publishes the file; until the writer goes no other process can replace it.
+  Status Finish();
+  uint64_t records() const { return records_; }
+
+ private:
+  class Deflater;
+  TfRecordWriter(OutputFile file, std::unique_ptr<Deflater> deflater);
+  Status Put(ByteView bytes);
+  Status Flush();
+
+  OutputFile file_;
+  std::unique_ptr<Deflater> deflater_;  // null where nothing is packed
+  Buffer buffer_;
+  uint64_t records_ = 0;
+};
+
 }  // namespace stallscope::data
 
-#endif  // STALLSCOPE_COLLECTORS_DATA_TFRECORD_READER_H_
+#endif  // STALLSCOPE_COLLECTORS_DATA_TFRECORD_H_

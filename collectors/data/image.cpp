@@ -1,6 +1,6 @@
 // The only file that calls libyuv. Its "RGB24" is three bytes and its "ARGB" four, in any order:
 // scaling treats all channels alike, so RGB stays RGB.
-#include "collectors/data/resize.h"
+#include "collectors/data/image.h"
 
 #include <fmt/format.h>
 #include <libyuv.h>
@@ -18,14 +18,6 @@ Error NotAnImage(const Tensor& tensor) {
       "", "height x width x 3 of uint8 is: decode first"};
 }
 
-Status CheckRect(const Shape& shape, const Rect& from) {
-  if (Contains(static_cast<int>(shape[1]), static_cast<int>(shape[0]), from)) return {};
-  return Error{ErrorKind::kRun,
-               fmt::format("the crop {}x{} at {},{} does not lie in the image of {}x{}", from.width,
-                           from.height, from.x, from.y, shape[1], shape[0]),
-               "", "crop less, or resize first"};
-}
-
 size_t PixelBytes(const Tensor& image) {
   return static_cast<size_t>(image.shape()[2]) * SizeOf(image.dtype());
 }
@@ -36,48 +28,6 @@ const uint8_t* PixelAt(const Tensor& image, int x, int y) {
 }
 
 Error NoMemory() { return Error{ErrorKind::kRun, "no memory for the image", "", ""}; }
-
-}  // namespace
-
-Status Resizer::Resize(const Tensor& image, const Rect& from, int height, int width, Tensor& into) {
-  const Shape& shape = image.shape();
-  if (image.dtype() != DType::kUint8 || shape.rank() != 3 || shape[2] != 3) {
-    return NotAnImage(image);
-  }
-  STALLSCOPE_RETURN_IF_ERROR(CheckRect(shape, from));
-  const ImageLimits limits;
-  STALLSCOPE_RETURN_IF_ERROR(CheckImageSize("the resized image",
-                                            static_cast<uint32_t>(std::max(width, 0)),
-                                            static_cast<uint32_t>(std::max(height, 0)), limits));
-  const auto from_pixels = static_cast<size_t>(from.width) * static_cast<size_t>(from.height);
-  const auto to_pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
-  if (!source_.TryResize(from_pixels * 4) || !scaled_.TryResize(to_pixels * 4) ||
-      !into.TryReset(DType::kUint8, {height, width, 3})) {
-    return NoMemory();
-  }
-  libyuv::RGB24ToARGB(PixelAt(image, from.x, from.y), static_cast<int>(image.shape()[1]) * 3,
-                      source_.data(), from.width * 4, from.width, from.height);
-  if (libyuv::ARGBScale(source_.data(), from.width * 4, from.width, from.height, scaled_.data(),
-                        width * 4, width, height, libyuv::kFilterBilinear) != 0) {
-    return NoMemory();
-  }
-  libyuv::ARGBToRGB24(scaled_.data(), width * 4, into.data(), width * 3, width, height);
-  return {};
-}
-
-Status Crop(const Tensor& image, const Rect& from, Tensor& into) {
-  if (image.shape().rank() != 3) return NotAnImage(image);
-  STALLSCOPE_RETURN_IF_ERROR(CheckRect(image.shape(), from));
-  if (!into.TryReset(image.dtype(), {from.height, from.width, image.shape()[2]})) return NoMemory();
-  const size_t stride = static_cast<size_t>(from.width) * PixelBytes(image);
-  for (int y = 0; y < from.height; ++y) {
-    std::memcpy(into.data() + static_cast<size_t>(y) * stride, PixelAt(image, from.x, from.y + y),
-                stride);
-  }
-  return {};
-}
-
-namespace {
 
 // The library mirrors from one place to another only: each line by way of this one, which stays in
 // the innermost cache.
@@ -101,6 +51,90 @@ void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
 }
 
 }  // namespace
+
+Status CheckImageSize(const char* kind, uint32_t width, uint32_t height,
+                      const ImageLimits& limits) {
+  if (width == 0 || height == 0) {
+    return Error{ErrorKind::kRun, fmt::format("{} says that it is {}x{}", kind, width, height), "",
+                 "write the image again"};
+  }
+  if (width > limits.max_dimension || height > limits.max_dimension ||
+      uint64_t{width} * height > limits.max_pixels) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("{} says that it is {}x{}: more than the limit of {} pixels", kind,
+                             width, height, limits.max_pixels),
+                 "", "make the image smaller"};
+  }
+  return {};
+}
+
+Error TooFewBytes(const char* kind, uint32_t width, uint32_t height, size_t bytes) {
+  return Error{ErrorKind::kRun,
+               fmt::format("{} says that it is {}x{}, which its {} bytes cannot hold", kind, width,
+                           height, bytes),
+               "", "the file is cut off, or made up: write the image again"};
+}
+
+Status CheckCrop(int64_t width, int64_t height, const Rect& rect) {
+  if (rect.x >= 0 && rect.y >= 0 && rect.width > 0 && rect.height > 0 && rect.x <= width &&
+      rect.y <= height && rect.width <= width - rect.x && rect.height <= height - rect.y) {
+    return {};
+  }
+  return Error{ErrorKind::kRun,
+               fmt::format("the crop {}x{} at {},{} does not lie in the image of {}x{}", rect.width,
+                           rect.height, rect.x, rect.y, width, height),
+               "", "crop less, or resize first"};
+}
+
+Status CheckEncodable(const Tensor& image, int64_t most, const char* kind) {
+  const Shape& shape = image.shape();
+  if (image.dtype() == DType::kUint8 && shape.rank() == 3 && (shape[2] == 3 || shape[2] == 1) &&
+      shape[0] >= 1 && shape[1] >= 1 && shape[0] <= most && shape[1] <= most) {
+    return {};
+  }
+  return Error{
+      ErrorKind::kRun,
+      fmt::format("a {} tensor of {} cannot be a {}", Name(image.dtype()), shape.ToString(), kind),
+      "", "height x width x 3 of uint8 can"};
+}
+
+Status Resizer::Resize(const Tensor& image, const Rect& from, int height, int width, Tensor& into) {
+  const Shape& shape = image.shape();
+  if (image.dtype() != DType::kUint8 || shape.rank() != 3 || shape[2] != 3) {
+    return NotAnImage(image);
+  }
+  STALLSCOPE_RETURN_IF_ERROR(CheckCrop(shape[1], shape[0], from));
+  const ImageLimits limits;
+  STALLSCOPE_RETURN_IF_ERROR(CheckImageSize("the resized image",
+                                            static_cast<uint32_t>(std::max(width, 0)),
+                                            static_cast<uint32_t>(std::max(height, 0)), limits));
+  const auto from_pixels = static_cast<size_t>(from.width) * static_cast<size_t>(from.height);
+  const auto to_pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
+  if (!source_.TryResize(from_pixels * 4) || !scaled_.TryResize(to_pixels * 4) ||
+      !into.TryReset(DType::kUint8, {height, width, 3})) {
+    return NoMemory();
+  }
+  libyuv::RGB24ToARGB(PixelAt(image, from.x, from.y), static_cast<int>(image.shape()[1]) * 3,
+                      source_.data(), from.width * 4, from.width, from.height);
+  if (libyuv::ARGBScale(source_.data(), from.width * 4, from.width, from.height, scaled_.data(),
+                        width * 4, width, height, libyuv::kFilterBilinear) != 0) {
+    return NoMemory();
+  }
+  libyuv::ARGBToRGB24(scaled_.data(), width * 4, into.data(), width * 3, width, height);
+  return {};
+}
+
+Status Crop(const Tensor& image, const Rect& from, Tensor& into) {
+  if (image.shape().rank() != 3) return NotAnImage(image);
+  STALLSCOPE_RETURN_IF_ERROR(CheckCrop(image.shape()[1], image.shape()[0], from));
+  if (!into.TryReset(image.dtype(), {from.height, from.width, image.shape()[2]})) return NoMemory();
+  const size_t stride = static_cast<size_t>(from.width) * PixelBytes(image);
+  for (int y = 0; y < from.height; ++y) {
+    std::memcpy(into.data() + static_cast<size_t>(y) * stride, PixelAt(image, from.x, from.y + y),
+                stride);
+  }
+  return {};
+}
 
 Status Mirror(Tensor& image) {
   const Shape& shape = image.shape();

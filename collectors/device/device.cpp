@@ -1,12 +1,13 @@
+#include "collectors/device/device.h"
+
 #include <array>
 #include <string>
 #include <utility>
 
 #include "collectors/device/cuda_module.h"
-#include "collectors/device/device.h"
 #include "collectors/device/emulated_device.h"
 #include "collectors/device/host_device.h"
-#include "collectors/device/stream_recorder.h"
+#include "collectors/device/recorded_stream.h"
 
 namespace stallscope::device {
 namespace {

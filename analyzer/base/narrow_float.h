@@ -1,14 +1,12 @@
 // float16 and bfloat16 by bits, rounded to nearest even: the same bits that a GPU's conversion
 // gives, on any CPU. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_NARROW_FLOAT_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_NARROW_FLOAT_H_
+#ifndef STALLSCOPE_ANALYZER_BASE_NARROW_FLOAT_H_
+#define STALLSCOPE_ANALYZER_BASE_NARROW_FLOAT_H_
 
 #include <bit>
 #include <cstdint>
 
-#include "collectors/device/launch.h"
-
-namespace stallscope::device {
+namespace stallscope {
 
 inline uint16_t ToBfloat16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -44,12 +42,6 @@ inline float FromFloat16(uint16_t half) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
 }
 
-// Whole arrays; `to` and `from` have `count` values of the type.
-void ToFloats(Type type, const void* from, int64_t count, float* to);
-void FromFloats(Type type, const float* from, int64_t count, void* to);
-// To the nearest value of the type and back.
-void Round(Type type, float* values, int64_t count);
+}  // namespace stallscope
 
-}  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_NARROW_FLOAT_H_
+#endif  // STALLSCOPE_ANALYZER_BASE_NARROW_FLOAT_H_
