@@ -64,11 +64,11 @@ std::optional<Mount> FindMount(std::string_view text, std::string_view type,
 CgroupFolder Folder(const std::string& root, int version, const Mount& mount,
                     std::string_view path) {
   CgroupFolder folder{version, Below(root, mount.point), Below(root, mount.point)};
-  // In a container that sees the host's path, the mount begins at the container's own group.
+  // In a container that sees the host's path, the mount starts at the container's own group.
   if (mount.root != "/") {
     if (!path.starts_with(mount.root)) return folder;
     path.remove_prefix(mount.root.size());
-    if (!path.empty() && path.front() != '/') return folder;  // another that only begins alike
+    if (!path.empty() && path.front() != '/') return folder;  // another that only starts the same
   }
   // "/../x" is a group outside of what is mounted here.
   if (path.starts_with("/..") || path == "/" || path.empty()) return folder;
@@ -76,7 +76,7 @@ CgroupFolder Folder(const std::string& root, int version, const Mount& mount,
   return folder;
 }
 
-// The group and everything above it that can be seen, from the inside out.
+// The group and all visible groups above it, from the inside out.
 std::vector<std::string> UpTo(const CgroupFolder& folder) {
   std::vector<std::string> groups;
   for (std::string group = folder.own; group.size() > folder.top.size();
@@ -109,7 +109,7 @@ std::optional<uint64_t> MemoryBytes(int version, const std::string& group) {
   const auto text =
       ReadOnce(group + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes")).value_or("");
   const auto bytes = OnlyNumber(text);                // "max" is no number
-  constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // version 1 says none by a huge number
+  constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // version 1 says "none" with a huge number
   if (!bytes || *bytes >= kUnlimited) return std::nullopt;
   return bytes;
 }
@@ -164,7 +164,7 @@ class CgroupSource : public NumberSource {
                 std::span<const Field> v2) {
     for (const Field& field : version == 1 ? v1 : v2) {
       if (version == 0) {
-        Miss(*field.row, "no control group of this kind is mounted");
+        Miss(*field.row, "no control group with this controller is mounted");
       } else {
         Add(folder + field.file, *field.row, field.key, field.factor);
       }
@@ -186,7 +186,7 @@ Cgroup LocateCgroup(const std::string& root) {
     unified = Folder(root, 2, *unified_mount, *unified_path);
     found.unified = unified.own;
   }
-  // A controller is in one of the two versions; while version 1 has it, its line names it.
+  // A controller belongs to one of the two versions; if it is version 1, its line names it.
   const auto locate = [&](std::string_view controller) {
     const auto path = FindPath(groups, controller);
     const auto mount = FindMount(mounts, "cgroup", controller);

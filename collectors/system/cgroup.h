@@ -18,7 +18,7 @@ namespace stallscope::system {
 // The group of one controller. Both folders carry the root in front, so that they can be opened.
 struct CgroupFolder {
   int version = 0;  // 1 or 2; 0 where there is none
-  std::string top;  // where the tree is mounted: as far up as can be seen from here
+  std::string top;  // where the tree is mounted: as far up as is visible from here
   std::string own;  // the process's group
 };
 

@@ -22,7 +22,7 @@
 namespace stallscope::system {
 namespace {
 
-// The shortest of some tries, because the others were interrupted.
+// The shortest of several tries, because the others were interrupted.
 double StampNs() {
   constexpr int kTries = 8;
   constexpr int kStamps = 4096;
@@ -37,7 +37,7 @@ double StampNs() {
   return static_cast<double>(shortest) / kStamps;
 }
 
-// A kernel that has found the time-stamp counter unstable takes one of the slow clocks.
+// A kernel that found the time-stamp counter unstable uses one of the slow clocks.
 bool KernelDistrustsTsc(const std::string& root) {
   const std::string folder = Below(root, "/sys/devices/system/clocksource/clocksource0");
   const std::string offered = ReadOnce(folder + "/available_clocksource").value_or("tsc");
@@ -61,21 +61,22 @@ Check CheckClock(const std::string& root) {
   const double cost = StampNs();
   if (!TicksAreTsc()) {
     Check check{"clock", CheckState::kLimited,
-                fmt::format("CLOCK_MONOTONIC, {:.0f} ns a stamp: a span costs two", cost), ""};
-    check.advice =
-        std::getenv("STALLSCOPE_CLOCK") != nullptr
-            ? "unset STALLSCOPE_CLOCK to use the time-stamp counter"
-            : "this CPU shows no invariant time-stamp counter: record fewer, longer spans";
+                fmt::format("CLOCK_MONOTONIC, {:.0f} ns per timestamp; a span takes two", cost),
+                ""};
+    check.advice = std::getenv("STALLSCOPE_CLOCK") != nullptr
+                       ? "unset STALLSCOPE_CLOCK to use the time-stamp counter"
+                       : "this CPU has no invariant time-stamp counter: record fewer, longer spans";
     return check;
   }
   if (KernelDistrustsTsc(root)) {
-    return {"clock", CheckState::kLimited,
-            fmt::format("time-stamp counter, {:.0f} ns a stamp, but the kernel does not trust it",
-                        cost),
-            "set STALLSCOPE_CLOCK=monotonic"};
+    return {
+        "clock", CheckState::kLimited,
+        fmt::format("time-stamp counter, {:.0f} ns per timestamp, but the kernel does not trust it",
+                    cost),
+        "set STALLSCOPE_CLOCK=monotonic"};
   }
   return {"clock", CheckState::kOk,
-          fmt::format("invariant time-stamp counter, {:.0f} ns a stamp", cost), ""};
+          fmt::format("invariant time-stamp counter, {:.0f} ns per timestamp", cost), ""};
 }
 
 Check CheckDiskSpace(const std::string& folder) {
@@ -83,13 +84,13 @@ Check CheckDiskSpace(const std::string& folder) {
   struct statvfs about;
   if (statvfs(folder.c_str(), &about) != 0) {
     return {"disk space", CheckState::kMissing, folder + ": " + std::strerror(errno),
-            "go to a folder that exists"};
+            "run it in a folder that exists"};
   }
   const uint64_t free = static_cast<uint64_t>(about.f_bavail) * about.f_frsize;
   Check check{"disk space", CheckState::kOk, SizeInWords(free) + " free in this folder", ""};
   if (free < kLittle) {
     check.state = CheckState::kLimited;
-    check.advice = "free some, or record to another disk with -o";
+    check.advice = "free some space, or record to another disk with -o";
   }
   return check;
 }
@@ -102,15 +103,15 @@ Check CheckGpuDriver(const std::string& nvml_library) {
   const Nvml& loaded = *nvml.value();
   if (loaded.count() == 0) {
     return {"gpu driver", CheckState::kMissing,
-            "NVIDIA driver " + loaded.DriverVersion() + ", no device",
+            "NVIDIA driver " + loaded.DriverVersion() + ", no devices",
             "pass a device into the container or machine"};
   }
   Check check{"gpu driver", CheckState::kOk, "NVIDIA driver " + loaded.DriverVersion(), ""};
   for (unsigned index = 0; index < loaded.count(); ++index) {
     const auto device = loaded.Open(index);
-    check.detail += fmt::format(
-        ", gpu{}: {}", index,
-        device.ok() ? loaded.Name(device.value()) : "not usable, " + device.error().what);
+    check.detail +=
+        fmt::format(", gpu{}: {}", index,
+                    device.ok() ? loaded.Name(device.value()) : "unusable: " + device.error().what);
   }
   return check;
 }
@@ -118,7 +119,7 @@ Check CheckGpuDriver(const std::string& nvml_library) {
 Check CheckCudaModule(const std::string& cuda_module) {
   if (cuda_module.empty()) {
     return {"cuda module", CheckState::kMissing, "no CUDA module in this build",
-            "build where the CUDA toolkit is installed; host and emulated devices work without"};
+            "build where the CUDA toolkit is installed; host and emulated devices work without it"};
   }
   if (access(cuda_module.c_str(), R_OK) != 0) {
     return {"cuda module", CheckState::kMissing, cuda_module + ": " + std::strerror(errno),
@@ -134,7 +135,7 @@ Check CheckQuota(const trace::HostInfo& host) {
   if (host.cgroup_cores < cores) {
     check.state = CheckState::kLimited;
     check.detail +=
-        fmt::format(" of the {} that the process sees: more threads get throttled", cores);
+        fmt::format(" of the {} that the process sees: more threads are throttled", cores);
     check.advice = "raise cpu.max (docker --cpus, limits.cpu), or keep parallelism within it";
   }
   return check;
@@ -142,7 +143,7 @@ Check CheckQuota(const trace::HostInfo& host) {
 
 Check CheckAffinity(const trace::HostInfo& host) {
   if (host.cores_allowed == 0) {
-    return {"affinity", CheckState::kMissing, "the cores that may be used could not be read",
+    return {"affinity", CheckState::kMissing, "the CPU affinity could not be read",
             "mount /proc and /sys"};
   }
   Check check{"affinity", CheckState::kOk,
@@ -162,7 +163,7 @@ Check CheckMemoryLimit(const trace::HostInfo& host) {
   }
   return {"memory limit", CheckState::kLimited,
           SizeInWords(host.memory_limit_bytes) + " of the machine's " + machine +
-              "; the page cache counts",
+              "; the page cache counts toward it",
           "size caches and shuffle buffers for it, or raise memory.max (docker --memory)"};
 }
 
@@ -177,7 +178,7 @@ Check CheckHugePages(const std::string& root) {
   }
   const std::string taken = text.substr(open + 1, close - open - 1);
   if (taken != "never") return {"huge pages", CheckState::kOk, taken, ""};
-  return {"huge pages", CheckState::kLimited, "never: large buffers take a fault every 4 KiB",
+  return {"huge pages", CheckState::kLimited, "never: large buffers fault every 4 KiB",
           "echo madvise > " + path};
 }
 
@@ -191,7 +192,7 @@ Check CheckGovernor(const std::string& root) {
   }
   if (*governor == "performance") return {"cpu governor", CheckState::kOk, "performance", ""};
   return {"cpu governor", CheckState::kLimited,
-          std::string(*governor) + ": the clock follows the load, runs differ more",
+          std::string(*governor) + ": the clock speed follows the load, so runs vary more",
           "cpupower frequency-set -g performance"};
 }
 
@@ -210,14 +211,14 @@ Check CheckSteal(const std::string& root) {
     steal = *number;  // the eighth
   }
   if (label != "cpu" || fields < 8 || total == 0) {
-    return {"steal", CheckState::kMissing, "/proc/stat does not tell", "mount /proc"};
+    return {"steal", CheckState::kMissing, "/proc/stat does not report it", "mount /proc"};
   }
   const double share = static_cast<double>(steal) / static_cast<double>(total);
   Check check{"steal", CheckState::kOk,
               fmt::format("{:.2f}% since the machine started", share * 100), ""};
   if (share > 0.01) {
     check.state = CheckState::kLimited;
-    check.advice = "the host gives cores to others: repeat runs, or take a dedicated machine";
+    check.advice = "the hypervisor gives cores to others: repeat runs, or use a dedicated machine";
   }
   return check;
 }
@@ -227,7 +228,7 @@ Check CheckSwap(const std::string& root) {
   const auto total = FindNumber(meminfo, "SwapTotal");
   const auto free = FindNumber(meminfo, "SwapFree");
   if (!total || !free || *free > *total) {
-    return {"swap", CheckState::kMissing, "/proc/meminfo does not tell", "mount /proc"};
+    return {"swap", CheckState::kMissing, "/proc/meminfo does not report it", "mount /proc"};
   }
   if (*total == 0) return {"swap", CheckState::kOk, "none", ""};
   const uint64_t used = (*total - *free) * 1024;
@@ -247,7 +248,7 @@ std::vector<Check> CheckLimits(const std::string& root) {
           CheckGovernor(root), CheckSteal(root),    CheckSwap(root)};
 }
 
-// Keeps which counters there are, not what they say.
+// Keeps which counters exist, not their values.
 class NameSink : public CounterSink {
  public:
   CounterId Define(const std::string& name, const std::string&) override {
@@ -264,11 +265,11 @@ class NameSink : public CounterSink {
 
 const char* AdviceFor(std::string_view source) {
   if (source == "pressure") return "boot a kernel with CONFIG_PSI and psi=1";
-  if (source == "threads") return "take a kernel with CONFIG_SCHED_INFO, and mount the whole /proc";
-  if (source == "io") return "take a kernel with CONFIG_TASK_IO_ACCOUNTING";
+  if (source == "threads") return "use a kernel with CONFIG_SCHED_INFO, and mount all of /proc";
+  if (source == "io") return "use a kernel with CONFIG_TASK_IO_ACCOUNTING";
   if (source == "cgroup") return "mount the control groups under /sys/fs/cgroup";
   if (source == "gpu") return "install NVIDIA's driver, or pass the device into the container";
-  if (source == "disks") return "nothing, where the data come over a network or from memory";
+  if (source == "disks") return "nothing, if the data comes over a network or from memory";
   if (source == "limits") return "mount /proc and /sys";
   return "mount /proc";
 }
@@ -279,7 +280,7 @@ Check CheckSource(const Source& source, size_t present) {
   const size_t known = present + absences.size();
   if (present == 0) {
     check.state = CheckState::kMissing;
-    check.detail = absences.empty() ? "nothing to be read" : absences.front().reason;
+    check.detail = absences.empty() ? "nothing to read" : absences.front().reason;
     check.advice = AdviceFor(source.name());
   } else if (absences.empty()) {
     check.detail = fmt::format("{} kinds", known);
@@ -296,7 +297,7 @@ CounterState StateOf(const CounterRow& row, const std::set<std::string>& present
   // The sampler's own thread writes this one; it can always be read.
   if (std::string_view(row.name) == Row("sampler.cpu").name) state.present = true;
   if (state.present) return state;
-  state.reason = "nothing to be read";
+  state.reason = "nothing to read";
   for (const Absence& absence : absences) {
     if (absence.counter == row.name) state.reason = absence.reason;
   }

@@ -32,7 +32,7 @@ class Gpus : public Source {
       return;
     }
     nvml_ = std::move(loaded).value();
-    std::string reason = "NVML knows no device";
+    std::string reason = "NVML found no devices";
     for (unsigned index = 0; index < nvml_->count(); ++index) {
       auto device = nvml_->Open(index);
       if (device.ok()) {
@@ -54,7 +54,7 @@ class Gpus : public Source {
       }
       return;
     }
-    // Each of these blocks for 20 ms: one a reading, in turn.
+    // Each of these blocks for 20 ms: one per reading, in turn.
     Gpu& gpu = gpus_[turn_ / 2 % gpus_.size()];
     ReadPcie(sink, gpu, turn_ % 2 == 0 ? Nvml::kPcieRx : Nvml::kPcieTx);
     ++turn_;
@@ -87,11 +87,11 @@ class Gpus : public Source {
     }
   }
 
-  // Calls `function`, and keeps the reason where it is missing or refuses.
+  // Calls `function`, and keeps the reason where it is missing or fails.
   template <class Function, class... Arguments>
   bool Works(const Counter& counter, Function* function, Arguments... arguments) {
     if (function == nullptr) {
-      Miss(counter.row(), "this driver's NVML has no such call");
+      Miss(counter.row(), "this driver's NVML lacks this call");
       return false;
     }
     const int code = function(arguments...);
@@ -124,7 +124,7 @@ void Nvml::Bind(Function*& into, const char* symbol) {
 }
 
 Result<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
-  const std::string hint = "install NVIDIA's driver, or in a container pass the device through";
+  const std::string hint = "install NVIDIA's driver, or pass the device into the container";
   std::unique_ptr<Nvml> nvml(new Nvml());
   nvml->library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (nvml->library_ == nullptr) {
@@ -144,22 +144,22 @@ Result<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
   nvml->Bind(nvml->get_power, "nvmlDeviceGetPowerUsage");
   nvml->Bind(nvml->get_pcie_rate, "nvmlDeviceGetPcieThroughput");
   if (nvml->init_ == nullptr || nvml->get_count_ == nullptr || nvml->get_handle_ == nullptr) {
-    return Error{ErrorKind::kRun, "this is not NVML: nvmlInit_v2 or its like is missing", library,
-                 "name NVIDIA's libnvidia-ml.so.1"};
+    return Error{ErrorKind::kRun, "this is not NVML: nvmlInit_v2 or another call is missing",
+                 library, "use NVIDIA's libnvidia-ml.so.1"};
   }
   if (const int code = nvml->init_(); code != kSuccess) {
-    return Error{ErrorKind::kRun, "NVML does not start: " + nvml->Words(code), library, hint};
-  }
-  nvml->initialised_ = true;
-  if (const int code = nvml->get_count_(&nvml->count_); code != kSuccess) {
-    return Error{ErrorKind::kRun, "NVML does not count devices: " + nvml->Words(code), library,
+    return Error{ErrorKind::kRun, "NVML cannot be initialized: " + nvml->Words(code), library,
                  hint};
+  }
+  nvml->initialized_ = true;
+  if (const int code = nvml->get_count_(&nvml->count_); code != kSuccess) {
+    return Error{ErrorKind::kRun, "NVML cannot count devices: " + nvml->Words(code), library, hint};
   }
   return nvml;
 }
 
 Nvml::~Nvml() {
-  if (initialised_ && shutdown_ != nullptr) shutdown_();
+  if (initialized_ && shutdown_ != nullptr) shutdown_();
   if (library_ != nullptr) dlclose(library_);
 }
 

@@ -1,9 +1,9 @@
 // NVIDIA's devices as a source of counters, and NVML, the management library that it asks.
 //
 // NVML is loaded on demand: the same program runs on a machine without the driver, and builds
-// without nvml.h.
-// The prototypes follow NVML's documented binary interface (libnvidia-ml.so.1), which has kept
-// these symbols since driver 390. A symbol that a library lacks is null. One thread at a time.
+// without nvml.h. The prototypes follow NVML's documented binary interface (libnvidia-ml.so.1),
+// which has kept these symbols since driver 390. A symbol that the library lacks is null. One
+// thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_
 
@@ -32,7 +32,7 @@ class Nvml {
   static constexpr int kPcieTx = 0;
   static constexpr int kPcieRx = 1;
 
-  // Loads and initialises; the error says which of the two failed and why.
+  // Loads and initializes; the error says which of the two failed and why.
   static Result<std::unique_ptr<Nvml>> Load(const std::string& library);
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -56,7 +56,7 @@ class Nvml {
   void Bind(Function*& into, const char* symbol);
 
   void* library_ = nullptr;
-  bool initialised_ = false;
+  bool initialized_ = false;
   unsigned count_ = 0;
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;

@@ -34,8 +34,8 @@ std::string OnlineList(const std::string& root) {
   return FirstLine(Below(root, "/sys/devices/system/cpu/online"));
 }
 
-// Looked at anew each time, on the way up the tree: an orchestrator may resize a running group.
-// That costs some opens, once in five seconds.
+// Read again each time, all the way up the tree: an orchestrator may resize a running group. That
+// costs a few opens every five seconds.
 class Limits : public Source {
  public:
   explicit Limits(const std::string& root)
@@ -45,7 +45,7 @@ class Limits : public Source {
     if (const auto cores = CoresAllowed(root_)) {
       allowed_.Put(sink, uint64_t{*cores});
     } else {
-      Miss(allowed_.row(), "the affinity could not be read");
+      Miss(allowed_.row(), "the CPU affinity could not be read");
     }
     if (const auto quota = TightestCpuQuota(cgroup_)) {
       cores_.Put(sink, quota->cores);

@@ -1,5 +1,5 @@
-// What machine this is, and what of it the process may use: the part of a trace's RunInfo that the
-// operating system knows. Any thread.
+// What machine this is, and how much of it the process may use: the part of a trace's RunInfo that
+// the operating system knows. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
 
@@ -16,8 +16,8 @@ namespace stallscope::system {
 // What cannot be read below `root` stays empty or 0.
 trace::HostInfo ReadHost(const std::string& root = "/");
 
-// Cores that are on line and in the affinity of the process's main thread. The affinity alone also
-// names cores that the machine could have but has not.
+// Cores that are online and in the affinity of the process's main thread. The affinity alone also
+// names cores that the machine could have but does not.
 std::optional<uint32_t> CoresAllowed(const std::string& root = "/");
 std::optional<uint32_t> CoresOnline(const std::string& root = "/");
 

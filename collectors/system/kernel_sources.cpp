@@ -135,7 +135,8 @@ struct CoreCounters {
   }
 };
 
-// A line of at most ten numbers of twenty digits a core; interrupt counts behind them are cut off.
+// A line per core of at most ten numbers of twenty digits; the interrupt counts after them are cut
+// off.
 size_t Capacity() {
   const long cores = sysconf(_SC_NPROCESSORS_CONF);
   return 4096 + 224 * std::clamp<size_t>(cores > 0 ? static_cast<size_t>(cores) : 1, 1, kMaxCores);
@@ -220,7 +221,7 @@ class Pressure : public NumberSource {
     if (group.empty()) {
       MissGroup("this machine has no cgroup v2");
     } else if (access((group + "/cgroup.type").c_str(), F_OK) != 0) {
-      MissGroup("the process is in the root cgroup: psi.* says the same");
+      MissGroup("the process is in the root cgroup: see psi.*");
     } else {
       AddFile(group + "/cpu.pressure", Row("cgroup.psi.cpu.some"), Row("cgroup.psi.cpu.full"));
       AddFile(group + "/io.pressure", Row("cgroup.psi.io.some"), Row("cgroup.psi.io.full"));
@@ -289,7 +290,7 @@ struct Disk {
   }
 
   std::string name;
-  bool wanted;  // of the others only the name is kept, so that each is looked up once
+  bool wanted;  // for others only the name is kept, so that each is looked up once
   Counter reads, read_bytes, read_time, write_bytes, in_flight, busy, queue_time;
 };
 
@@ -349,7 +350,7 @@ class Disks : public Source {
               Row("disk.<disk>.in_flight"), Row("disk.<disk>.busy"), Row("disk.<disk>.queue_time"));
     };
     if (file_.sound()) {
-      miss(std::string_view("no block device has moved any data"));
+      miss(std::string_view("no block device has transferred any data"));
     } else {
       miss(file_);
     }

@@ -65,7 +65,7 @@ void Round::Balance(int64_t now_ns) {
   if (!first) {
     const double share =
         static_cast<double>(cpu - balanced_cpu_ns_) / static_cast<double>(now_ns - balanced_ns_);
-    // Slower at once, faster step by step: one second is not like the next.
+    // Slow down at once, speed up gradually: one second is not like the next.
     const double excess = share / options_.cpu_share;
     const double correction = excess > 1 ? excess : std::sqrt(excess);
     stretch_ = std::clamp(stretch_ * correction, 1.0, kMostStretch);
@@ -90,8 +90,8 @@ Status Pacer::Start(const char* name, int64_t interval_ns, Beat beat, std::funct
   Stop();
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) {
-    return Error{ErrorKind::kRun, std::string("no eventfd: ") + std::strerror(errno), name,
-                 "raise the limit of open files"};
+    return Error{ErrorKind::kRun, std::string("cannot create an eventfd: ") + std::strerror(errno),
+                 name, "raise the limit on open files (ulimit -n)"};
   }
   beat_ = std::move(beat);
   last_ = std::move(last);
@@ -111,7 +111,7 @@ Status Pacer::Start(const char* name, int64_t interval_ns, Beat beat, std::funct
 void Pacer::Stop() {
   if (thread_.size() == 0) return;
   const uint64_t one = 1;
-  // Can only fail where the counter is full: then the thread has long been told.
+  // Fails only if the counter is full: then the thread has been notified already.
   [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
   thread_.Join();
   close(std::exchange(stop_, -1));

@@ -34,15 +34,15 @@ class Pacer {
   Pacer(const Pacer&) = delete;
   Pacer& operator=(const Pacer&) = delete;
 
-  // What is called: with the time, it returns the time before which it need not be called again.
+  // Called with the time; returns the time before which it need not be called again.
   using Beat = std::function<int64_t(int64_t now_ns)>;
 
-  // Calls `beat` on a thread of its own, first after one interval, and last() once when it stops.
-  // `name` (at most 15 bytes) is what debuggers show. What one of them throws ends the beat and is
-  // told to `failed`, on that thread.
+  // Calls `beat` on its own thread, first after one interval, and last() once when it stops. `name`
+  // (at most 15 bytes) is what debuggers show. An exception from either ends the beat and goes to
+  // `failed`, on that thread.
   Status Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last,
                std::function<void(Error)> failed);
-  // Returns when last() has. Harmless where nothing runs. One caller at a time.
+  // Returns after last(). Does nothing if not running. One caller at a time.
   void Stop();
 
   // Of the beats at start_ns + n * interval_ns the first after `now_ns` that is not more than half
@@ -66,7 +66,7 @@ class Pacer {
 struct RoundOptions {
   int64_t interval_ns = 50'000'000;      // between two calls of SampleOnce(), at least
   double cpu_share = 0.001;              // of a core; 0: unbounded
-  int64_t (*cpu_clock)() = ThreadCpuNs;  // what the calling thread has burned
+  int64_t (*cpu_clock)() = ThreadCpuNs;  // CPU time of the calling thread
 };
 
 class Round {
@@ -74,13 +74,13 @@ class Round {
   // `sink` must outlive the object.
   Round(std::vector<std::unique_ptr<Source>> sources, CounterSink& sink, RoundOptions options);
 
-  // Reads what is due at `now_ns`, also what would be before half an interval is over. Returns when
-  // the next source is due.
+  // Reads what is due at `now_ns` or within half an interval after it. Returns when the next source
+  // is due.
   int64_t SampleOnce(int64_t now_ns);
   // Reads everything, completely: the first and the last values of a recording.
   void SampleAll(int64_t now_ns);
 
-  // How many times their periods apart the sources are read at present.
+  // By how much the periods are stretched at present.
   double stretch() const { return stretch_; }
   std::vector<Absence> absences() const;
 

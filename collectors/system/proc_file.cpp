@@ -31,7 +31,7 @@ std::optional<Range> TakeRange(std::string_view& list) {
   };
   const auto first = take();
   if (!first) return std::nullopt;
-  constexpr uint64_t kMost = 1 << 20;  // cores; keeps a damaged list from overflowing a sum
+  constexpr uint64_t kMost = 1 << 20;  // cores; keeps a malformed list from overflowing a sum
   auto last = first;
   if (list.starts_with('-')) {
     list.remove_prefix(1);
@@ -103,7 +103,7 @@ std::optional<std::string_view> ProcFile::Read() {
 
 std::string ProcFile::problem() const {
   if (error_ != 0) return path_ + ": " + std::strerror(error_);
-  if (damaged_) return path_ + ": not of the form that is known";
+  if (damaged_) return path_ + ": unknown format";
   return "";
 }
 

@@ -20,7 +20,7 @@ namespace stallscope::system {
 
 class ProcFile {
  public:
-  // A file that is missing is no error here: Read() gives nothing, and problem() says why. Of a
+  // A missing file is not an error here: Read() returns nothing, and problem() says why. Of a
   // longer text the first `capacity` bytes are read.
   explicit ProcFile(std::string path, size_t capacity = 4096);
   ~ProcFile();
@@ -30,7 +30,7 @@ class ProcFile {
   bool open() const { return fd_ >= 0; }
   // The text as it is now, until the next call.
   std::optional<std::string_view> Read();
-  // Why the last Read() gave nothing, or what the caller found wrong with the text; with the path.
+  // Why the last Read() returned nothing, or what the caller found wrong; with the path.
   std::string problem() const;
   void Damaged() { damaged_ = true; }
   bool sound() const { return error_ == 0 && !damaged_; }
@@ -43,27 +43,27 @@ class ProcFile {
   std::vector<char> text_;
 };
 
-// "/" + "/proc/stat" and "/tmp/tree" + "/proc/stat": where a path lies below a root.
+// "/" + "/proc/stat" and "/tmp/tree" + "/proc/stat": a path below a root.
 std::string Below(const std::string& root, std::string_view path);
 
-// The whole text of a small file, for what is read once; nothing where it cannot be read.
+// The whole text of a small file that is read once; nothing where it cannot be read.
 std::optional<std::string> ReadOnce(const std::string& path);
 
-// Each takes its find off the front of `text`, or returns nothing and leaves `text` as it was.
+// Each takes a token off the front of `text`, or returns nothing and leaves `text` unchanged.
 std::optional<std::string_view> TakeLine(std::string_view& text);  // without its line feed
 std::optional<std::string_view> TakeWord(std::string_view& text);  // up to the next white space
-// A decimal number, not negative, that fits, and that white space or the end of `text` follows: the
-// end counts here because lines are handed over without theirs.
+// A nonnegative decimal number that fits, followed by white space or the end of `text`: the end
+// counts here because lines come without theirs.
 std::optional<uint64_t> TakeNumber(std::string_view& text);
 
 // The number behind `key` at the start of a line: "key 12", "key: 12 kB".
 std::optional<uint64_t> FindNumber(std::string_view text, std::string_view key);
 
-// The number that is all that the text says ("4096\n"); nothing for "max".
+// The number that is the whole text ("4096\n"); nothing for "max".
 std::optional<uint64_t> OnlyNumber(std::string_view text);
 
-// How many numbers a list such as "0-3,8,10-11" names, and whether it names one. Nothing where the
-// list is damaged.
+// How many numbers a list such as "0-3,8,10-11" contains, and whether it contains one. Nothing
+// where the list is malformed.
 std::optional<uint64_t> ListSize(std::string_view list);
 bool ListHolds(std::string_view list, uint64_t number);
 

@@ -1,8 +1,8 @@
-// What stands between the kernel's counters and the recorder: a source reads, a sink takes.
+// Between the kernel's counters and the recorder: a source reads, a sink records.
 //
-// A source keeps its files open, so that a reading costs a pread each, and allocates nothing once
-// it has seen everything that it reports on. What cannot be read is absent, never zero, and the
-// source keeps the reason. A source and its sink belong to one thread at a time.
+// A source keeps its files open, so that a reading costs one pread per file, and allocates nothing
+// once it has seen everything that it reports on. What cannot be read is absent, never zero, and
+// the source keeps the reason. A source and its sink belong to one thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
 
@@ -27,7 +27,7 @@ class CounterSink {
   virtual void Put(CounterId counter, double value) = 0;
 };
 
-// A counter that comes into being with its first value: one without values is absent.
+// A counter that is defined with its first value: one without values is absent.
 class Counter {
  public:
   explicit Counter(const CounterRow& row, std::string_view instance = {})
@@ -68,14 +68,14 @@ class Source {
 
   const std::string& name() const { return name_; }
   int64_t period_ns() const { return period_ns_; }
-  // Known after the first Read(). One reason a counter: the first.
+  // Known after the first Read(). One reason per counter: the first.
   const std::vector<Absence>& absences() const { return absences_; }
 
  protected:
   void Miss(const CounterRow& row, std::string_view reason) {
     if (!Missed(row)) absences_.push_back({row.name, std::string(reason)});
   }
-  // The reason is what was wrong with `file`, put into words the first time only.
+  // The reason is what was wrong with `file`, formatted the first time only.
   void Miss(const CounterRow& row, const ProcFile& file) {
     if (!Missed(row)) absences_.push_back({row.name, file.problem()});
   }

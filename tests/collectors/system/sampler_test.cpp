@@ -107,7 +107,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(reasons.contains("process.cpu_user"));
   }
 
-  TEST_CASE("an interval that is none is refused") {
+  TEST_CASE("an invalid interval is refused") {
     const ScratchDir folder;
     auto recorder = recorder::Recorder::Start(folder / "run.sst", {});
     REQUIRE(recorder.ok());
