@@ -2,7 +2,7 @@
 //
 // Every buffer that image or record data is copied into is one of these: a copy into a block at
 // page + 16, where malloc puts large ones, runs at a twentieth of the speed. What Resize adds is
-// not set to zero. A Buffer owns its bytes; capacity stays until the object goes, so that a reader
+// not set to zero. A Buffer owns its bytes; it keeps its capacity for life, so that a reader
 // allocates once. One thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DATA_BUFFER_H_
 #define STALLSCOPE_COLLECTORS_DATA_BUFFER_H_
@@ -24,7 +24,7 @@ inline std::string_view AsText(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Where a buffer's bytes come from if not from the heap: a device's pinned memory. Any thread.
+// A source of buffers other than the heap: a device's pinned memory. Any thread.
 class BufferMemory {
  public:
   virtual ~BufferMemory() = default;
@@ -46,7 +46,7 @@ class Buffer {
   static constexpr size_t kAlignment = 64;
 
   Buffer() = default;
-  // `memory` must outlive the buffer; null is the heap. Copies of it lie in the heap.
+  // `memory` must outlive the buffer; null is the heap. Copies of it are in the heap.
   explicit Buffer(BufferMemory* memory) : memory_(memory) {}
   explicit Buffer(size_t size) { Resize(size); }
   Buffer(Buffer&& other) noexcept;
@@ -66,7 +66,7 @@ class Buffer {
   // Throw std::bad_alloc as a std::vector does: for sizes that this program chose.
   void Resize(size_t size);
   void Append(ByteView bytes);  // may be a part of this buffer
-  // False where the memory is not to be had: for sizes that a file asks for. Keeps the content.
+  // False if out of memory: for sizes that a file asks for. Keeps the content.
   [[nodiscard]] bool TryReserve(size_t capacity);
   [[nodiscard]] bool TryResize(size_t size);
   void Clear() { size_ = 0; }
@@ -84,7 +84,8 @@ class Buffer {
 // isa-l picks the instructions that the machine has. `crc` continues an earlier one.
 uint32_t Crc32c(ByteView bytes, uint32_t crc = 0);
 
-// Rotated and shifted, as the format wants it, so that the CRC of data that holds CRCs stays good.
+// Rotated and shifted, as TFRecord wants it, so that a CRC over data that contains CRCs stays
+// strong.
 constexpr uint32_t MaskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 }  // namespace stallscope::data

@@ -1,4 +1,3 @@
-// zlib's side of byte_source.h: gzip and zlib streams, unpacked as they are read.
 #include "collectors/data/byte_source.h"
 
 #include <fcntl.h>
@@ -26,7 +25,7 @@ namespace {
 
 Error FileError(const std::string& path, const char* action, int error) {
   return Error{ErrorKind::kRun, std::string(action) + ": " + std::strerror(error), path,
-               error == EISDIR   ? "name the files in it, as in folder/*"
+               error == EISDIR   ? "name the files in it: folder/*"
                : error == EIO    ? "the disk reports an error; check it"
                : error == ENOENT ? "check the path"
                                  : ""};
@@ -92,7 +91,7 @@ class MemorySource final : public ByteSource {
   uint64_t size_ = 0;
 };
 
-// Gives first the bytes that were read to look at, then the rest.
+// Returns the peeked bytes first, then the rest.
 class PeekedSource final : public ByteSource {
  public:
   explicit PeekedSource(std::unique_ptr<ByteSource> inner)
@@ -149,7 +148,7 @@ class InflateSource final : public ByteSource {
   Buffer block_;
   z_stream stream_{};
   bool started_ = false;
-  bool ended_ = false;       // a stream is complete and the next, if any, has not begun
+  bool ended_ = false;       // a stream is complete and the next, if any, has not started
   uint64_t packed_end_ = 0;  // how many packed bytes have been read
 };
 
@@ -164,7 +163,7 @@ Status InflateSource::Start() {
   block_.Resize(kPackedBlock);
   const int window = compression_ == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS;
   if (inflateInit2(&stream_, window) != Z_OK) {
-    return Error{ErrorKind::kRun, "zlib cannot start: no memory", name(), ""};
+    return Error{ErrorKind::kRun, "zlib cannot start: out of memory", name(), ""};
   }
   started_ = true;
   return {};
@@ -187,19 +186,19 @@ Result<size_t> InflateSource::Read(uint8_t* into, size_t size) {
     if (stream_.avail_in == 0) {
       STALLSCOPE_ASSIGN_OR_RETURN(const bool more, Refill());
       if (!more && ended_) break;
-      if (!more) return Damaged("breaks off");
+      if (!more) return Damaged("is truncated");
     }
     if (ended_) {
-      // gzip files may be joined end to end; behind zlib data there is nothing.
-      if (compression_ == Compression::kZlib) return Damaged("goes on behind its end");
-      if (inflateReset(&stream_) != Z_OK) return Damaged("cannot be read on");
+      // gzip files may be concatenated; zlib data may not.
+      if (compression_ == Compression::kZlib) return Damaged("continues after its end");
+      if (inflateReset(&stream_) != Z_OK) return Damaged("cannot be continued");
       ended_ = false;
     }
     const int state = inflate(&stream_, Z_NO_FLUSH);
     if (state == Z_STREAM_END) {
       ended_ = true;
     } else if (state == Z_MEM_ERROR) {
-      return Error{ErrorKind::kRun, "zlib has no memory", name(), ""};
+      return Error{ErrorKind::kRun, "zlib is out of memory", name(), ""};
     } else if (state != Z_OK && state != Z_BUF_ERROR) {
       return Damaged("is damaged");
     }
@@ -238,7 +237,7 @@ Compression CompressionOf(ByteView first_bytes) {
 
 Result<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path,
                                                    const ReadOptions& options) {
-  // A pipe that nobody writes to would keep open() waiting, through every Ctrl-C.
+  // Opening a pipe that nobody writes to would block, ignoring Ctrl-C.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FileError(path, "cannot open the file", errno);
   struct stat about {};
@@ -251,10 +250,10 @@ Result<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path,
     close(fd);
     return Error{ErrorKind::kRun,
                  S_ISFIFO(about.st_mode) ? "is a named pipe, not a file" : "is not a regular file",
-                 path, "take it out of the source's files, or set on_error to skip"};
+                 path, "remove it from the source's files, or set on_error to skip"};
   }
   const auto size = static_cast<uint64_t>(about.st_size);
-  // Doubles the kernel's readahead; a file that is in the page cache already loses nothing.
+  // Doubles the kernel's readahead; a file in the page cache is not slowed down.
   posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(fd, path, size, options));
 }
@@ -287,7 +286,7 @@ int64_t TokenBucket::DueAt(uint64_t bytes, int64_t now_ns) {
   const double cost = static_cast<double>(bytes) * kNsPerSecond / static_cast<double>(bytes_per_s_);
   const std::lock_guard lock(mutex_);
   if (next_ns_ == INT64_MIN) next_ns_ = now_ns;
-  // Tokens that nobody took for more than the burst's time are lost.
+  // Tokens unused for longer than the burst are lost.
   next_ns_ = std::max(next_ns_, now_ns - kBurstNs) + static_cast<int64_t>(std::min(cost, 9e17));
   return next_ns_;
 }
@@ -313,7 +312,7 @@ void Window::Pass(size_t size) {
   offset_ += size;
 }
 
-// Puts the tail right before a page boundary, with a block's room behind it.
+// Moves the tail right before a page boundary, with room for a block after it.
 Status Window::MakeRoom(size_t tail) {
   const size_t block_start = PageUp(tail);
   const size_t needed = block_start + block_bytes_;
@@ -323,12 +322,12 @@ Status Window::MakeRoom(size_t tail) {
     if (needed > MostMemoryFor(packed)) {
       return Error{ErrorKind::kRun,
                    "a record of more than " + std::to_string(tail >> 20) + " MiB from " +
-                       std::to_string(packed) + " packed bytes: no data packs so well",
-                   source_->name(), "unpack the file if you trust it"};
+                       std::to_string(packed) + " packed bytes: no real data compresses so well",
+                   source_->name(), "unpack the file yourself if you trust it"};
     }
     Buffer grown;
     if (!grown.TryResize(needed + (tail > block_bytes_ ? tail : 0))) {
-      return Error{ErrorKind::kRun, "no memory for a record of this size", source_->name(), ""};
+      return Error{ErrorKind::kRun, "out of memory for a record of this size", source_->name(), ""};
     }
     if (tail > 0) std::memcpy(grown.data() + new_begin, buffer_.data() + begin_, tail);
     buffer_ = std::move(grown);
@@ -342,7 +341,7 @@ Status Window::MakeRoom(size_t tail) {
 
 Status Window::Fill(size_t size) {
   while (end_ - begin_ < size && !ended_) {
-    // Where the block before came short, a long tail is better left where it is than moved again.
+    // After a short block, a long tail is better left in place than moved again.
     const bool fits = begin_ < end_ && end_ + block_bytes_ <= buffer_.size() &&
                       (end_ % Buffer::kAlignment == 0 || end_ - begin_ >= block_bytes_);
     if (!fits) STALLSCOPE_RETURN_IF_ERROR(MakeRoom(end_ - begin_));

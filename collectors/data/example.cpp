@@ -31,7 +31,7 @@ class WireWalk {
 
   bool done() const { return rest_.empty(); }
 
-  // False where the bytes are damaged, or hold a group: nobody writes them any more.
+  // False if the bytes are damaged or contain a group, which nobody writes anymore.
   bool Next(WireField& field) {
     uint64_t tag;
     if (!Varint(tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
@@ -59,7 +59,7 @@ class WireWalk {
     return true;
   }
 
-  // Ten bytes at most; what does not fit into 64 bits is cut off, as protobuf does it.
+  // Ten bytes at most; what exceeds 64 bits is dropped, as in protobuf.
   bool Varint(uint64_t& value) {
     value = 0;
     for (size_t i = 0; i < 10 && i < rest_.size(); ++i) {
@@ -102,7 +102,8 @@ void ToProto(const Feature& feature, proto::Feature& to) {
 }
 
 bool ParseProto(ByteView record, proto::Example& into) {
-  // Protobuf tells stderr of names that are not UTF-8; the caller gets an error instead.
+  // Protobuf would print to stderr about names that are not UTF-8; the caller gets an error
+  // instead.
   const google::protobuf::LogSilencer silencer;
   return record.size() <= INT_MAX &&
          into.ParseFromArray(record.data(), static_cast<int>(record.size()));
@@ -119,13 +120,12 @@ bool Serialize(const proto::Example& example, Buffer& into) {
 
 Error NotAnExample() {
   return Error{ErrorKind::kRun, "the record is not a tf.train.Example", "",
-               "check what wrote it, or name the raw format"};
+               "check what wrote it, or use the raw format"};
 }
 
 constexpr size_t kMaxWalked = 64;
 
-// A list can be walked later without a doubt; what its values are is looked at when they are asked
-// for.
+// Whether the list can be walked later. Its values are not checked until they are requested.
 bool ListIsWalkable(ByteView list) {
   WireWalk walk(list);
   WireField field;
@@ -189,10 +189,10 @@ Status ExpectKind(const FeatureView& feature, FeatureKind kind) {
                "the feature '" + std::string(feature.name) + "' holds " +
                    kNames[static_cast<size_t>(feature.kind)] + " values, not " +
                    kNames[static_cast<size_t>(kind)],
-               "", "name another key in the source's features"};
+               "", "use another key in the source's features"};
 }
 
-// Steps over the values of a list, which may stand alone (`type`) or packed.
+// Visits the values of a list, single (`type`) or packed.
 template <class Value, class Packed>
 Status WalkList(const FeatureView& feature, WireType type, Value on_value, Packed on_packed) {
   WireWalk walk(feature.list);
@@ -213,7 +213,7 @@ Error NotOne(const FeatureView& feature, size_t count) {
   return Error{ErrorKind::kRun,
                "the feature '" + std::string(feature.name) + "' holds " + std::to_string(count) +
                    " values, not one",
-               "", "name another key in the source's features"};
+               "", "use another key in the source's features"};
 }
 
 // Parses by protobuf and writes again, in the one shape that ExampleView reads by itself: each
@@ -221,7 +221,7 @@ Error NotOne(const FeatureView& feature, size_t count) {
 Status NormalizeExample(ByteView record, Buffer& into) {
   proto::Example parsed;
   if (!ParseProto(record, parsed)) return NotAnExample();
-  // What the reader of the other fields does not know must not come back in another shape.
+  // Unknown fields must not come back in another shape.
   parsed.DiscardUnknownFields();
   if (!Serialize(parsed, into)) return NotAnExample();
   return {};
@@ -263,8 +263,8 @@ bool ExampleView::WalkFeatures(ByteView features) {
     if (field.number != 1 || field.type != WireType::kLength) continue;
     FeatureView feature;
     if (!ReadEntry(field.bytes, feature) || !IsAscii(feature.name)) return false;
-    // Looking each name up costs nothing for the few features that records have; a hostile record
-    // of a million goes the way that sorts them.
+    // A linear search is free for the few features that records have; a hostile record of a million
+    // takes the path that sorts them.
     if (features_.size() == kMaxWalked || Find(feature.name) != nullptr) return false;
     features_.push_back(feature);
   }
@@ -285,7 +285,7 @@ bool ExampleView::Walk(ByteView record) {
 
 Status ExampleView::Reset(ByteView record) {
   if (Walk(record)) return {};
-  // Out of the ordinary, or damaged: protobuf decides.
+  // Unusual or damaged: protobuf decides.
   features_.clear();
   STALLSCOPE_RETURN_IF_ERROR(NormalizeExample(record, normal_));
   WireWalk walk(normal_);

@@ -23,14 +23,14 @@ namespace stallscope::data {
 using BytesList = std::vector<std::string>;
 using FloatList = std::vector<float>;
 using Int64List = std::vector<int64_t>;
-// A feature of no kind is possible on the wire, and means that there is nothing.
+// A feature without a kind is valid on the wire, and empty.
 using Feature = std::variant<std::monostate, BytesList, FloatList, Int64List>;
 using Example = std::map<std::string, Feature>;
 
 Result<Example> ParseExample(ByteView record);
 
-// Replaces what `into` holds. Features stand in the order of their names, so that equal examples
-// have equal bytes. Names must be UTF-8: another is an error.
+// Replaces what `into` holds. Features are in the order of their names, so that equal examples have
+// equal bytes. A name that is not UTF-8 is an error.
 Status SerializeExample(const Example& example, Buffer& into);
 
 // --- Views ---
@@ -53,10 +53,10 @@ struct FeatureView {
 // outlive them, and the next Reset ends them. One thread at a time; reuse the object.
 class ExampleView {
  public:
-  // An error where the record is no Example.
+  // An error if the record is not an Example.
   Status Reset(ByteView record);
 
-  // Null where the Example has no such feature. A feature named twice is its last one.
+  // Null if there is no such feature. Of a duplicate feature the last one counts.
   const FeatureView* Find(std::string_view name) const;
   std::span<const FeatureView> features() const { return features_; }
 
@@ -68,7 +68,7 @@ class ExampleView {
   Buffer normal_;
 };
 
-// The values of a feature, an error where it is of another kind or its list is damaged. `into` is
+// The values of a feature; an error if it is of another kind or its list is damaged. `into` is
 // replaced; the views of bytes live as long as feature.list.
 Status ReadBytes(const FeatureView& feature, std::vector<ByteView>& into);
 Status ReadFloats(const FeatureView& feature, std::vector<float>& into);

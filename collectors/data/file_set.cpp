@@ -45,7 +45,7 @@ bool IsOwnManifest(const std::string& path) {
   return look.ok() && look.value().kind == FileKind::kManifest;
 }
 
-// The names in a folder without those that begin with a dot, in the order of their bytes.
+// The names in a folder without those that begin with a dot, in byte order.
 Result<std::vector<std::string>> NamesIn(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> names;
@@ -105,13 +105,13 @@ Result<std::vector<std::string>> PathsOf(const std::string& pattern) {
   std::erase_if(paths, &IsOwnManifest);
   if (paths.empty()) {
     return Error{ErrorKind::kRun, "no file matches", pattern,
-                 "check the path; relative ones begin at the working folder"};
+                 "check the path; relative paths start at the working directory"};
   }
   return paths;
 }
 
 Error NoPatterns() {
-  return Error{ErrorKind::kRun, "no files are named", "", "name them in the source's files"};
+  return Error{ErrorKind::kRun, "no files given", "", "list them in the source's files"};
 }
 
 // Collects images with their class's name; labels follow when all classes are known.
@@ -138,11 +138,11 @@ class ImageCollector {
       }
     }
     if (!folders.empty() && (is_class || !files.empty())) {
-      return Error{ErrorKind::kRun,
-                   is_class ? "a folder lies within a class's folder"
-                            : "files lie beside the folders of classes",
-                   is_class ? folders.front() : files.front(),
-                   "one folder a class, with nothing but images in it"};
+      return Error{
+          ErrorKind::kRun,
+          is_class ? "a class folder contains a folder" : "files are next to the class folders",
+          is_class ? folders.front() : files.front(),
+          "use one folder per class, with nothing but images in it"};
     }
     for (const std::string& path : folders) STALLSCOPE_RETURN_IF_ERROR(AddFolder(path, true));
     for (const std::string& path : files) AddFile(path);
@@ -232,7 +232,7 @@ Result<FileLook> LookAt(const std::string& path) {
   size_t end = 0;
   while (end < inner.size()) {
     const auto got = unpacked->Read(inner.data() + end, inner.size() - end);
-    if (!got.ok() || got.value() == 0) break;  // the look ends inside the packed data
+    if (!got.ok() || got.value() == 0) break;  // the peek ends inside the packed data
     end += got.value();
   }
   inner.Resize(end);
@@ -245,9 +245,8 @@ Status ExpectKind(const std::string& path, FileKind kind) {
   const bool may_be_empty =
       kind == FileKind::kTfRecord || kind == FileKind::kText || kind == FileKind::kRawTensors;
   if (look.kind == FileKind::kEmpty && may_be_empty) return {};
-  return Error{ErrorKind::kRun,
-               fmt::format("{} is expected, and this is {}", Name(kind), Name(look.kind)), path,
-               "name only files of one kind, or set on_error to skip"};
+  return Error{ErrorKind::kRun, fmt::format("expected {}, found {}", Name(kind), Name(look.kind)),
+               path, "name only files of one kind, or set on_error to skip"};
 }
 
 Result<std::vector<std::string>> ExpandFiles(std::span<const std::string> patterns) {
@@ -259,7 +258,7 @@ Result<std::vector<std::string>> ExpandFiles(std::span<const std::string> patter
     for (const std::string& path : paths) {
       if (IsFolder(path)) {
         return Error{ErrorKind::kRun, "is a folder, not a file", path,
-                     "name the files in it, as in " + Joined(path, "*")};
+                     "name the files in it: " + Joined(path, "*")};
       }
       if (seen.insert(path).second) files.push_back(path);
     }
@@ -282,8 +281,8 @@ Result<ImageFolder> ExpandImages(std::span<const std::string> patterns) {
   }
   ImageFolder folder = collector.Take();
   if (folder.files.empty()) {
-    return Error{ErrorKind::kRun, "no image is in it", patterns.front(),
-                 "one folder a class, with the images in it"};
+    return Error{ErrorKind::kRun, "contains no images", patterns.front(),
+                 "use one folder per class, with the images in it"};
   }
   return folder;
 }

@@ -27,22 +27,22 @@ enum class FileKind : uint8_t {
   kHdf5,
   kRawTensors,
   kManifest,  // the generator's manifest.json
-  kText,      // any other text: CSV has no mark of its own
+  kText,      // any other text: CSV has no signature
   kUnknown,
 };
 
 std::string_view Name(FileKind kind);  // "a TFRecord file"
 
 struct FileLook {
-  FileKind kind = FileKind::kUnknown;  // of what it unpacks to
+  FileKind kind = FileKind::kUnknown;  // of the unpacked data
   Compression compression = Compression::kNone;
 };
 
-// No control characters but line breaks and tabs. Packed data is never that, though text may begin
-// as zlib data does.
+// No control characters but line breaks and tabs. Packed data never passes, though text may start
+// like zlib data.
 bool LooksLikeText(ByteView bytes);
 
-// Of plain bytes; 64 tell all kinds, 4096 text from bytes that begin as text.
+// For unpacked bytes. 64 identify every kind but text, which takes 4096.
 FileKind KindOf(ByteView first_bytes);
 
 // Reads the first 4 KiB.
@@ -51,7 +51,7 @@ Result<FileLook> LookAt(const std::string& path);
 // An error where the file is of another kind; a TFRecord, CSV or raw file may be empty.
 Status ExpectKind(const std::string& path, FileKind kind);
 
-// A pattern that gives nothing is an error that names it, and a folder is one too.
+// A pattern without a match, or one that names a folder, is an error.
 Result<std::vector<std::string>> ExpandFiles(std::span<const std::string> patterns);
 
 struct ImageFile {
@@ -60,13 +60,13 @@ struct ImageFile {
 };
 
 struct ImageFolder {
-  std::vector<std::string> classes;  // in the order of their bytes
+  std::vector<std::string> classes;  // in byte order
   std::vector<ImageFile> files;
 };
 
-// The images that patterns name: files, folders of files (a class each), or folders of such
-// folders. An image's class is the name of the folder that it lies in. A class without an image is
-// a class all the same; no image at all is an error.
+// The images that patterns name: files, folders of files (one class each), or folders of such
+// folders. An image's class is the name of its folder. A class without images still counts as a
+// class; no image at all is an error.
 Result<ImageFolder> ExpandImages(std::span<const std::string> patterns);
 
 }  // namespace stallscope::data

@@ -12,10 +12,10 @@ namespace stallscope::data {
 namespace {
 
 Error NotAnImage(const Tensor& tensor) {
-  return Error{
-      ErrorKind::kRun,
-      fmt::format("a {} tensor of {} is no image", Name(tensor.dtype()), tensor.shape().ToString()),
-      "", "height x width x 3 of uint8 is: decode first"};
+  return Error{ErrorKind::kRun,
+               fmt::format("a {} tensor of {} is not an image", Name(tensor.dtype()),
+                           tensor.shape().ToString()),
+               "", "an image is height x width x 3 of uint8: decode first"};
 }
 
 size_t PixelBytes(const Tensor& image) {
@@ -27,10 +27,9 @@ const uint8_t* PixelAt(const Tensor& image, int x, int y) {
          static_cast<size_t>(static_cast<int64_t>(y) * image.shape()[1] + x) * PixelBytes(image);
 }
 
-Error NoMemory() { return Error{ErrorKind::kRun, "no memory for the image", "", ""}; }
+Error NoMemory() { return Error{ErrorKind::kRun, "out of memory for the image", "", ""}; }
 
-// The library mirrors from one place to another only: each line by way of this one, which stays in
-// the innermost cache.
+// The library cannot mirror in place: each line goes through this one, which stays in the L1 cache.
 constexpr int kMirrorPixels = 4096;
 
 void MirrorRgbLines(uint8_t* data, int height, int width) {
@@ -55,14 +54,14 @@ void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
 Status CheckImageSize(const char* kind, uint32_t width, uint32_t height,
                       const ImageLimits& limits) {
   if (width == 0 || height == 0) {
-    return Error{ErrorKind::kRun, fmt::format("{} says that it is {}x{}", kind, width, height), "",
+    return Error{ErrorKind::kRun, fmt::format("{} claims to be {}x{}", kind, width, height), "",
                  "write the image again"};
   }
   if (width > limits.max_dimension || height > limits.max_dimension ||
       uint64_t{width} * height > limits.max_pixels) {
     return Error{ErrorKind::kRun,
-                 fmt::format("{} says that it is {}x{}: more than the limit of {} pixels", kind,
-                             width, height, limits.max_pixels),
+                 fmt::format("{} claims to be {}x{}, more than the limit of {} pixels", kind, width,
+                             height, limits.max_pixels),
                  "", "make the image smaller"};
   }
   return {};
@@ -70,9 +69,9 @@ Status CheckImageSize(const char* kind, uint32_t width, uint32_t height,
 
 Error TooFewBytes(const char* kind, uint32_t width, uint32_t height, size_t bytes) {
   return Error{ErrorKind::kRun,
-               fmt::format("{} says that it is {}x{}, which its {} bytes cannot hold", kind, width,
+               fmt::format("{} claims to be {}x{}, which its {} bytes cannot hold", kind, width,
                            height, bytes),
-               "", "the file is cut off, or made up: write the image again"};
+               "", "the file is truncated or forged: write the image again"};
 }
 
 Status CheckCrop(int64_t width, int64_t height, const Rect& rect) {
@@ -81,7 +80,7 @@ Status CheckCrop(int64_t width, int64_t height, const Rect& rect) {
     return {};
   }
   return Error{ErrorKind::kRun,
-               fmt::format("the crop {}x{} at {},{} does not lie in the image of {}x{}", rect.width,
+               fmt::format("the crop {}x{} at {},{} is outside the image of {}x{}", rect.width,
                            rect.height, rect.x, rect.y, width, height),
                "", "crop less, or resize first"};
 }
@@ -95,7 +94,7 @@ Status CheckEncodable(const Tensor& image, int64_t most, const char* kind) {
   return Error{
       ErrorKind::kRun,
       fmt::format("a {} tensor of {} cannot be a {}", Name(image.dtype()), shape.ToString(), kind),
-      "", "height x width x 3 of uint8 can"};
+      "", "it must be height x width x 3 of uint8"};
 }
 
 Status Resizer::Resize(const Tensor& image, const Rect& from, int height, int width, Tensor& into) {
@@ -180,8 +179,8 @@ NormalizeBy ImageNetNormalization() {
 
 template <class T>
 void NormalizeValues(const T* from, size_t count, const NormalizeBy& by, float* to) {
-  // Twelve at a time: four pixels, so that the channels' constants lie the same way in each piece
-  // and the compiler makes vectors of them.
+  // Twelve at a time: four pixels, so that the channels' constants line up the same way in each
+  // piece and the compiler vectorizes the loop.
   std::array<float, 12> scale;
   std::array<float, 12> offset;
   for (size_t i = 0; i < 12; ++i) {

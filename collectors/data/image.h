@@ -47,7 +47,7 @@ Status CheckEncodable(const Tensor& image, int64_t most, const char* kind);
 class Resizer {
  public:
   // The part `from` of `image`, scaled to height x width: bilinear, also where it shrinks to less
-  // than half, as tf.image.resize does. (The library's box filter samples the left upper corner of
+  // than half, as tf.image.resize does. (The library's box filter samples the upper left corner of
   // each box instead of averaging it, unless the factor is even.) `into` must be another tensor.
   Status Resize(const Tensor& image, const Rect& from, int height, int width, Tensor& into);
 
@@ -56,7 +56,7 @@ class Resizer {
   Buffer scaled_;
 };
 
-// The part as it is. Any dtype and number of channels.
+// Copies the part unscaled. Any dtype and number of channels.
 Status Crop(const Tensor& image, const Rect& from, Tensor& into);
 
 // Left to right, in place. Any dtype and number of channels.

@@ -31,7 +31,7 @@ struct JpegSession {
   jpeg_progress_mgr progress{};
   size_t size = 0;  // of the JPEG
   int max_scans = 0;
-  Buffer row;  // a line as the library gives it, where it cannot go where it belongs
+  Buffer row;  // a line from the library that cannot go straight to its place
 };
 
 struct JpegEncodeSession {
@@ -58,7 +58,7 @@ uint32_t Big16(ByteView bytes, size_t at) {
   return static_cast<uint32_t>(bytes[at] << 8 | bytes[at + 1]);
 }
 
-// The numbers of a TIFF header, in its own byte order; 0 where they lie outside.
+// The numbers of a TIFF header, in its own byte order; 0 outside it.
 class Tiff {
  public:
   explicit Tiff(ByteView bytes) : bytes_(bytes) { little_ = bytes.size() >= 2 && bytes[0] == 'I'; }
@@ -97,14 +97,14 @@ Error Broken(const char* what, size_t at) {
 }
 
 Result<JpegHeader> ReadSof(uint8_t marker, ByteView segment, JpegHeader header, size_t at) {
-  if (segment.size() < 6) return Broken("the JPEG's frame header is cut off", at);
+  if (segment.size() < 6) return Broken("the JPEG's frame header is truncated", at);
   header.sof = marker - 0xc0;
   header.precision = segment[0];
   header.height = Big16(segment, 1);
   header.width = Big16(segment, 3);
   header.components = segment[5];
   if (header.components == 0 || segment.size() < 6 + 3 * size_t{segment[5]}) {
-    return Broken("the JPEG's frame header is cut off", at);
+    return Broken("the JPEG's frame header is truncated", at);
   }
   for (size_t i = 0; i < std::min<size_t>(segment[5], 4); ++i) {
     const uint8_t factors = segment[6 + 3 * i + 1];
@@ -122,7 +122,7 @@ Session& SessionOf(Library* jpeg) {
   return *static_cast<Session*>(jpeg->client_data);
 }
 
-// Both sessions begin their errors with the manager.
+// The manager is the first member of a session's errors.
 [[noreturn]] void OnError(j_common_ptr jpeg) {
   auto& errors = *reinterpret_cast<JpegErrors*>(jpeg->err);
   jpeg->err->format_message(jpeg, errors.message);
@@ -157,7 +157,7 @@ void LimitScans(j_common_ptr jpeg) {
   std::longjmp(errors.jump, 1);
 }
 
-// Reads the header and settles the output's size. False after an error.
+// Reads the header and determines the output's size. False after an error.
 bool Prepare(JpegSession& session, ByteView bytes, const JpegDecodeOptions& options) {
   jpeg_decompress_struct& jpeg = session.jpeg;
   session.size = bytes.size();
@@ -184,7 +184,7 @@ void InkToRgb(const uint8_t* from, size_t pixels, bool inverted, uint8_t* to) {
   }
 }
 
-// What Scan is to do, worked out beforehand.
+// What Scan will do, computed beforehand.
 struct ScanPlan {
   Rect crop;            // in the scaled image
   unsigned band_x = 0;  // the columns that the library is asked for
@@ -198,7 +198,7 @@ ScanPlan PlanScan(const jpeg_decompress_struct& jpeg, const std::optional<Rect>&
   ScanPlan plan;
   plan.crop = crop.value_or(Rect{0, 0, width, height});
   // The library aligns the band to whole iMCUs on its left. One more on each side: at the edges of
-  // a band it lacks the neighbours that it smooths chroma with, and pixels would differ from those
+  // a band it lacks the neighbors that it smooths chroma with, and pixels would differ from those
   // of a full decode.
   const int imcu = jpeg.max_h_samp_factor * jpeg.min_DCT_scaled_size;
   const int left = std::max(0, plan.crop.x - imcu);
@@ -209,7 +209,7 @@ ScanPlan PlanScan(const jpeg_decompress_struct& jpeg, const std::optional<Rect>&
   return plan;
 }
 
-// Lines that go straight to where they stay, as many at a time as the library has.
+// Decodes lines straight to their places, as many at a time as the library has.
 void ScanDirect(jpeg_decompress_struct& jpeg, JDIMENSION end, size_t stride, uint8_t* to) {
   constexpr JDIMENSION kLines = 8;
   JSAMPROW lines[kLines];
@@ -243,8 +243,8 @@ void ScanLines(JpegSession& session, const ScanPlan& plan, uint8_t* to) {
     }
     to += stride;
   }
-  // Finishing reads on to the end of the image, so that a file cut off behind the last line's
-  // data is found; for a crop that would be the work that it saves.
+  // Finishing reads on to the end of the image, which detects a file truncated after the last
+  // line's data; for a crop that would be the work that it saves.
   if (jpeg.output_scanline == jpeg.output_height) jpeg_finish_decompress(&jpeg);
 }
 
@@ -267,7 +267,7 @@ Error Unsupported(const JpegHeader& header, const std::string& kind) {
   return Error{ErrorKind::kRun,
                fmt::format("a {} JPEG (SOF{}, {} bits) is not supported", kind, header.sof,
                            header.precision),
-               "", "convert it to a baseline or progressive JPEG of 8 bits"};
+               "", "convert it to an 8-bit baseline or progressive JPEG"};
 }
 
 // Everything that can be refused before the library allocates.
@@ -282,14 +282,14 @@ Status CheckHeader(const JpegHeader& header, size_t size, const ImageLimits& lim
     return Unsupported(header, fmt::format("{}-component", header.components));
   }
   STALLSCOPE_RETURN_IF_ERROR(CheckImageSize("the JPEG", header.width, header.height, limits));
-  // Huffman codes spend at least a bit on each block.
+  // Huffman coding spends at least a bit on each block.
   if (!header.arithmetic() && BlocksOf(header) / 8 > size) {
     return TooFewBytes("the JPEG", header.width, header.height, size);
   }
   return {};
 }
 
-// The library's own memory destination would own the bytes, and align them nowhere.
+// The library's own memory destination would own the bytes, unaligned.
 void Begin(j_compress_ptr jpeg) {
   Buffer& into = *SessionOf<JpegEncodeSession>(jpeg).into;
   if (!into.TryResize(std::max<size_t>(into.capacity(), 65536)))
@@ -298,7 +298,7 @@ void Begin(j_compress_ptr jpeg) {
   jpeg->dest->free_in_buffer = into.size();
 }
 
-// Called when every byte is taken, whatever free_in_buffer says.
+// Called when all bytes are used, whatever free_in_buffer says.
 boolean Grow(j_compress_ptr jpeg) {
   Buffer& into = *SessionOf<JpegEncodeSession>(jpeg).into;
   const size_t taken = into.size();
@@ -351,8 +351,8 @@ Result<JpegHeader> ReadJpegHeader(ByteView jpeg) {
   JpegHeader header;
   size_t at = 2;
   for (;;) {
-    // Markers may be padded with any number of 0xff; other bytes between segments are passed over
-    // as the library does it (it warns of them when it decodes).
+    // Markers may be padded with any number of 0xff; other bytes between segments are skipped, as
+    // the library does (which warns about them when it decodes).
     while (at < jpeg.size() && jpeg[at] != 0xff) ++at;
     while (at < jpeg.size() && jpeg[at] == 0xff) ++at;
     if (at >= jpeg.size()) return Broken("the JPEG ends before its frame header", jpeg.size());
@@ -362,7 +362,7 @@ Result<JpegHeader> ReadJpegHeader(ByteView jpeg) {
     if (jpeg.size() - at < 2) return Broken("the JPEG ends before its frame header", jpeg.size());
     const size_t length = Big16(jpeg, at);
     if (length < 2 || length > jpeg.size() - at) {
-      return Broken("a segment of the JPEG is cut off", at - 1);
+      return Broken("a segment of the JPEG is truncated", at - 1);
     }
     const ByteView segment = jpeg.subspan(at + 2, length - 2);
     if (IsSof(marker)) return ReadSof(marker, segment, header, at - 1);
@@ -391,7 +391,7 @@ uint64_t BlocksOf(const JpegHeader& header) {
 JpegDecoder::JpegDecoder() : session_(std::make_unique<JpegSession>()) {
   JpegSession& session = *session_;
   Connect(session, &OnMessage);
-  // Fails only where there is no memory, or where the headers are not the library's.
+  // Fails only without memory, or if the headers do not match the library.
   if (setjmp(session.errors.jump) != 0) {
     session_.reset();
     return;
@@ -421,7 +421,7 @@ Result<JpegHeader> JpegDecoder::Decode(ByteView jpeg, const JpegDecodeOptions& o
   if (session_ == nullptr) return Error{ErrorKind::kRun, "libjpeg cannot start", "", ""};
   if (options.scale < 1 || options.scale > 8) {
     return Error{ErrorKind::kUsage, fmt::format("a JPEG cannot be scaled by {}/8", options.scale),
-                 "", "1/8, 1/4 and 1/2 are worth it"};
+                 "", "use 1/8, 1/4 or 1/2"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const JpegHeader header, ReadJpegHeader(jpeg));
   STALLSCOPE_RETURN_IF_ERROR(CheckHeader(header, jpeg.size(), options.limits));
@@ -432,7 +432,7 @@ Result<JpegHeader> JpegDecoder::Decode(ByteView jpeg, const JpegDecodeOptions& o
   }
 
   JpegSession& session = *session_;
-  jpeg_abort_decompress(&session.jpeg);  // what the image before may have left
+  jpeg_abort_decompress(&session.jpeg);  // what the previous image may have left
   if (!Prepare(session, jpeg, options)) return Corrupt(session);
   // A second frame header could only come from a file made to deceive the walk above.
   if (static_cast<int>(session.jpeg.output_width) != width ||
@@ -442,8 +442,8 @@ Result<JpegHeader> JpegDecoder::Decode(ByteView jpeg, const JpegDecodeOptions& o
   const ScanPlan plan = PlanScan(session.jpeg, options.crop);
   if (!into.TryReset(DType::kUint8, {plan.crop.height, plan.crop.width, 3}) ||
       !session.row.TryResize(static_cast<size_t>(width) * 4)) {
-    return Error{ErrorKind::kRun, fmt::format("no memory for an image of {}x{}", width, height), "",
-                 ""};
+    return Error{ErrorKind::kRun, fmt::format("out of memory for an image of {}x{}", width, height),
+                 "", ""};
   }
   if (!Scan(session, plan, into.data())) return Corrupt(session);
   return header;

@@ -29,7 +29,7 @@ struct JpegHeader {
   uint32_t width = 0;
   uint32_t height = 0;
   int components = 0;
-  int precision = 8;    // bits a sample
+  int precision = 8;    // bits per sample
   int sof = 0;          // the number of the SOF marker: 0 baseline, 2 progressive, 3 lossless
   int orientation = 0;  // EXIF's, 1 to 8; 0 where there is none. Never applied
   std::array<uint8_t, 4> h{};  // sampling factors of the first four components
@@ -39,7 +39,7 @@ struct JpegHeader {
   bool lossless() const { return sof == 3 || sof == 7 || sof == 11 || sof == 15; }
   bool hierarchical() const { return (sof >= 5 && sof <= 7) || sof >= 13; }
   bool arithmetic() const { return sof >= 9; }
-  // A decoder that applies the orientation shows another picture than one that does not.
+  // A decoder that applies the orientation gives a different picture from one that does not.
   bool turned() const { return orientation > 1; }
 };
 
@@ -56,7 +56,8 @@ struct JpegDecodeOptions {
   // the others are not.
   int scale = 8;
   // Only this part, in pixels of the scaled image: rows before it are entropy-decoded and dropped,
-  // rows behind it not read at all (nor their damage seen). The pixels are those of a full decode.
+  // rows after it not read at all (damage there goes unseen). The pixels are those of a full
+  // decode.
   std::optional<Rect> crop = {};
   ImageLimits limits = {};
 };
@@ -70,8 +71,8 @@ class JpegDecoder {
   JpegDecoder& operator=(JpegDecoder&&) noexcept;
   ~JpegDecoder();
 
-  // Gives `into` the shape height x width x 3 of uint8. The error's `where` is a place in the
-  // JPEG; see Locate in origin.h. After an error `into` holds anything.
+  // Gives `into` the shape height x width x 3 of uint8. The error's `where` is a place in the JPEG;
+  // see Locate in byte_source.h. After an error `into` is undefined.
   Result<JpegHeader> Decode(ByteView jpeg, const JpegDecodeOptions& options, Tensor& into);
 
  private:
@@ -83,7 +84,7 @@ int ScaledDimension(uint32_t dimension, int scale);
 
 struct JpegEncodeOptions {
   int quality = 90;          // 1 to 100
-  bool halve_chroma = true;  // 4:2:0, as cameras and ImageNet have it; else 4:4:4
+  bool halve_chroma = true;  // 4:2:0, as in cameras and ImageNet; else 4:4:4
   bool progressive = false;
 };
 

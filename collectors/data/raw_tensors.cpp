@@ -55,7 +55,7 @@ Status RawTensorReader::ReadHeader() {
   std::memcpy(dims.data(), header.data() + 16, sizeof dims);
   if (dtype < static_cast<uint8_t>(DType::kUint8) ||
       dtype > static_cast<uint8_t>(DType::kFloat64) || rank > Shape::kMaxRank) {
-    return At(fmt::format("the header names dtype {} and rank {}", dtype, rank));
+    return At(fmt::format("the header has the invalid dtype {} or rank {}", dtype, rank));
   }
   dtype_ = static_cast<DType>(dtype);
   const auto bytes = CheckedBytes(dtype_, {dims.data(), rank});
@@ -84,7 +84,7 @@ Result<std::optional<RawRecord>> RawTensorReader::Next(Tensor& into) {
     ++index_;
     return error;
   }
-  if (!into.TryReset(dtype_, shape_)) return At("no memory for the tensor");
+  if (!into.TryReset(dtype_, shape_)) return At("out of memory for the tensor");
   if (!tensor.empty()) std::memcpy(into.data(), tensor.data(), tensor.size());
   const RawRecord result{ValueAt<int64_t>(record, 0), index_++, window_.offset(), whole};
   window_.Pass(whole);
@@ -111,9 +111,9 @@ Status RawTensorWriter::Write(const Tensor& tensor, int64_t label) {
   if (tensor.dtype() != dtype_ || tensor.shape() != shape_) {
     return Error{
         ErrorKind::kRun,
-        fmt::format("a {} tensor of {} does not go into a file of {} of {}", Name(tensor.dtype()),
+        fmt::format("a {} tensor of {} does not fit a file of {} of {}", Name(tensor.dtype()),
                     tensor.shape().ToString(), Name(dtype_), shape_.ToString()),
-        file_.path(), "make all elements of one shape first"};
+        file_.path(), "bring all elements to one shape first"};
   }
   record_.Resize(kRecordHeaderSize + static_cast<size_t>(Padded(tensor.bytes())));
   std::memset(record_.data(), 0, kRecordHeaderSize);

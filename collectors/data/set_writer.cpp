@@ -61,7 +61,7 @@ class SampleRenderer {
   Buffer jpeg_;
 };
 
-// A file of a sharded set, in whichever format.
+// A file of a sharded set, one class per format.
 class TfRecordShard {
  public:
   static constexpr const char* kEnding = "tfrecord";
@@ -111,7 +111,7 @@ class Hdf5Shard {
   Hdf5ImageWriter writer_;
 };
 
-// Shard s holds the images from images * s / shards on.
+// Shard s starts at image images * s / shards.
 template <class Shard>
 class ShardedWriter final : public SetWriter {
  public:
@@ -176,14 +176,14 @@ class FolderWriter final : public SetWriter {
   }
 
  private:
-  // Also for a class that gets no image: its folder is what makes it a class.
+  // Even for a class without images: its folder makes it a class.
   Status MakeFolders() {
     for (int label = 0; label < options_.classes; ++label) {
       const std::string path = options_.folder + "/" + ClassFolder(label, options_.classes);
       std::error_code error;
       std::filesystem::create_directory(path, error);
       if (error) {
-        return Error{ErrorKind::kRun, "cannot make the folder: " + error.message(), path,
+        return Error{ErrorKind::kRun, "cannot create the folder: " + error.message(), path,
                      "check the permissions and the free space"};
       }
     }
@@ -194,8 +194,7 @@ class FolderWriter final : public SetWriter {
   std::vector<ManifestFile> files_;
 };
 
-// What follows `start`, `least` or more digits behind it taken off; nothing where it has another
-// form.
+// What follows `start` and `least` or more digits; nothing if `name` has another form.
 std::optional<std::string_view> AfterNumber(std::string_view name, std::string_view start,
                                             size_t least) {
   if (!name.starts_with(start)) return std::nullopt;
@@ -219,7 +218,7 @@ SampleRender::SampleRender(const GenerateOptions& options) : options_(options) {
     }
     ready_.notify_one();
   };
-  // Fewer threads do; Take says so where there is none.
+  // Fewer threads will do; Take reports it if there is none.
   while (no_thread_.ok() && threads_.size() < threads) {
     no_thread_ = threads_.Start([this] { Work(); }, failed);
   }

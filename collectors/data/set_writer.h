@@ -26,8 +26,7 @@ struct Sample {
   Tensor pixels;  // what the JPEG decodes to; for hdf5
 };
 
-// Threads that render ahead of the one that takes, by a bounded number of samples. `options` must
-// outlive it.
+// Threads that render a bounded number of samples ahead of Take(). `options` must outlive it.
 class SampleRender {
  public:
   explicit SampleRender(const GenerateOptions& options);
@@ -35,7 +34,7 @@ class SampleRender {
   SampleRender(const SampleRender&) = delete;
   SampleRender& operator=(const SampleRender&) = delete;
 
-  // The next sample, in order; swapped with `into`, whose memory is used again.
+  // The next sample, in order; swapped with `into`, whose memory is reused.
   Status Take(Sample& into);
 
  private:
@@ -53,7 +52,7 @@ class SampleRender {
   int64_t next_ = 0;         // to be rendered
   int64_t taken_ = 0;
   bool stop_ = false;
-  Status no_thread_;              // why there is not one
+  Status no_thread_;              // why there is none
   std::optional<Error> failure_;  // of a thread
   ThreadGroup threads_;
 };
@@ -69,11 +68,11 @@ class SetWriter {
 // `options` must outlive it; its folder exists.
 std::unique_ptr<SetWriter> MakeSetWriter(const GenerateOptions& options);
 
-// "class_0003": with as many digits as all classes need, so that the order of bytes is that of
-// the labels.
+// "class_0003": with as many digits as the number of classes needs, so that byte order is label
+// order.
 std::string ClassFolder(int label, int classes);
 
-// Whether a folder or a file of a set can be called that.
+// Whether a folder or a file of a set can have this name.
 bool IsClassFolder(std::string_view name);
 bool IsFileOfSet(std::string_view name);
 

@@ -37,7 +37,7 @@ struct Uint8Type {
   using Stored = uint8_t;
   static float Load(uint8_t value) { return value; }
   static uint8_t Store(float value) {
-    // A comparison with what is not a number is false: that becomes 0.
+    // A comparison with NaN is false, so NaN becomes 0.
     return value > 0 ? static_cast<uint8_t>(std::min(std::nearbyint(value), 255.0F)) : uint8_t{0};
   }
 };
@@ -57,7 +57,7 @@ struct FloatType {
   static float Store(float value) { return value; }
 };
 
-// What can only be read: no op or link has a use for writing it.
+// Read only: no op or link needs to write these.
 template <class Value>
 struct WideType {
   using Stored = Value;
@@ -71,7 +71,7 @@ void Loop(const uint8_t* from, uint8_t* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) target[i] = To::Store(From::Load(source[i]));
 }
 
-// Calls visit with the type that stands for the dtype.
+// Calls visit with the type for the dtype.
 template <class Visit>
 bool WithTarget(DType dtype, Visit visit) {
   switch (dtype) {
@@ -193,12 +193,12 @@ bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_
 
 Status Convert(const Tensor& from, DType dtype, Tensor& into) {
   if (!into.TryReset(dtype, from.shape())) {
-    return Error{ErrorKind::kRun, "no memory for the converted values", "", ""};
+    return Error{ErrorKind::kRun, "out of memory for the converted values", "", ""};
   }
   if (!ConvertValues(from.dtype(), from.data(), dtype, into.data(), from.shape().Elements())) {
     return Error{ErrorKind::kRun,
                  fmt::format("{} cannot be cast to {}", Name(from.dtype()), Name(dtype)), "",
-                 "to uint8, float16, bfloat16 and float32 it can"};
+                 "cast to uint8, float16, bfloat16 or float32"};
   }
   return {};
 }

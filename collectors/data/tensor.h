@@ -18,7 +18,7 @@
 
 namespace stallscope::data {
 
-// The values stand in raw tensor files: never change one.
+// The values are stored in raw tensor files: never change one.
 enum class DType : uint8_t {
   kUint8 = 1,
   kInt32 = 2,
@@ -44,7 +44,7 @@ class Shape {
   size_t rank() const { return rank_; }
   int64_t operator[](size_t axis) const { return dims_[axis]; }
   std::span<const int64_t> dims() const { return {dims_.data(), rank_}; }
-  int64_t Elements() const;      // 1 for a scalar; the dimensions must be checked already
+  int64_t Elements() const;      // 1 for a scalar; the dimensions must have been checked
   std::string ToString() const;  // "375x500x3"
   bool operator==(const Shape& other) const = default;
 
@@ -62,7 +62,7 @@ class Tensor {
   Tensor(DType dtype, const Shape& shape) { Reset(dtype, shape); }
   explicit Tensor(BufferMemory* memory) : buffer_(memory) {}
 
-  // Another dtype and shape; the bytes are whatever was there. Keeps the memory where it fits.
+  // Sets dtype and shape; the bytes are undefined. Reuses the memory where it fits.
   void Reset(DType dtype, const Shape& shape);
   [[nodiscard]] bool TryReset(DType dtype, const Shape& shape);
 
@@ -89,8 +89,8 @@ class Tensor {
   Buffer buffer_;
 };
 
-// `count` values from one place to another, which must not overlap. To uint8 values are rounded to
-// the nearest and kept within 0 to 255. False where the pair of dtypes has no conversion.
+// Converts `count` values; the two places must not overlap. To uint8, values are rounded to the
+// nearest and clamped to 0 to 255. False where there is no conversion between the two dtypes.
 bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_t* to,
                    int64_t count);
 

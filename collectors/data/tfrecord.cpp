@@ -34,7 +34,7 @@ Result<TfRecordReader> TfRecordReader::Open(const std::string& path, const ReadO
 
 Result<TfRecordReader> TfRecordReader::Over(std::unique_ptr<ByteSource> source,
                                             const ReadOptions& options) {
-  // A length that reads as a zlib header is possible; with its CRC behind it, it is a length.
+  // A length may look like a zlib header; followed by its CRC, it is a length.
   STALLSCOPE_ASSIGN_OR_RETURN(auto plain, Unpacked(std::move(source), &LooksLikeRecord));
   return TfRecordReader(std::move(plain), options);
 }
@@ -49,8 +49,8 @@ Error TfRecordReader::LoseTheRest(std::string what, std::string hint) {
   const auto total = compressed() ? std::nullopt : window_.source().TotalBytes();
   const uint64_t rest =
       total.has_value() && *total > offset ? *total - offset : window_.view().size();
-  what += fmt::format("; the {}{} bytes from here on are lost",
-                      total.has_value() ? "" : "at least ", rest);
+  what +=
+      fmt::format("; {}{} bytes from here on are lost", total.has_value() ? "" : "at least ", rest);
   Error error = At(std::move(what), std::move(hint));
   lost_.rest_of_file = true;
   lost_.bytes += rest;
@@ -78,10 +78,11 @@ Result<std::optional<uint64_t>> TfRecordReader::NextLength() {
   }
   const auto length = ValueAt<uint64_t>(header, 0);
   if (!LooksLikeRecord(header)) {
-    return LoseTheRest("the CRC of the record's length is wrong",
-                       index_ == 0 ? "is this a TFRecord file?" : "copy or write the file again");
+    return LoseTheRest(
+        "the CRC of the record's length is wrong",
+        index_ == 0 ? "check that this is a TFRecord file" : "copy or write the file again");
   }
-  // Nothing is read for a length that the file cannot hold or that no Example can have.
+  // Nothing is read for a length that exceeds the file or any Example.
   const auto total = window_.source().TotalBytes();
   if (total.has_value() && length > *total - window_.offset()) {
     return LoseTheRest(fmt::format("the file ends inside a record of {} bytes", length),
@@ -133,7 +134,7 @@ class TfRecordWriter::Deflater {
                             Z_DEFAULT_STRATEGY) == Z_OK;
     return started_;
   }
-  // Packs `bytes` and appends what comes out; everything where `last`.
+  // Packs `bytes` and appends the output; all of it if `last`.
   void Pack(ByteView bytes, bool last, Buffer& to) {
     do {
       const size_t piece = std::min<size_t>(bytes.size(), size_t{1} << 30);
@@ -173,7 +174,7 @@ Result<TfRecordWriter> TfRecordWriter::Into(OutputFile file, Compression compres
   if (compression != Compression::kNone) {
     deflater = std::make_unique<Deflater>();
     if (!deflater->Start(compression)) {
-      return Error{ErrorKind::kRun, "zlib cannot start: no memory", file.path(), ""};
+      return Error{ErrorKind::kRun, "zlib cannot start: out of memory", file.path(), ""};
     }
   }
   return TfRecordWriter(std::move(file), std::move(deflater));

@@ -24,15 +24,15 @@ namespace stallscope::data {
 struct Record {
   ByteView payload;
   uint64_t index = 0;   // counted from 0
-  uint64_t offset = 0;  // of the record's header; in a compressed file, in what it unpacks to
+  uint64_t offset = 0;  // of the record's header; in a compressed file, in the unpacked data
   uint64_t length = 0;  // with its header and trailer
 };
 
-// What reading on after errors has left out.
+// What was skipped after errors.
 struct Lost {
-  uint64_t records = 0;       // that are known to have been records
-  uint64_t bytes = 0;         // of a compressed file only what was unpacked
-  bool rest_of_file = false;  // how many records the last bytes held cannot be told
+  uint64_t records = 0;       // known to have been records
+  uint64_t bytes = 0;         // in a compressed file only what was unpacked
+  bool rest_of_file = false;  // the number of records in the last bytes is unknown
 };
 
 class TfRecordReader {
@@ -48,13 +48,13 @@ class TfRecordReader {
   static bool LooksLikeRecord(ByteView first_bytes);
 
   // The next record; nothing at the end of the file. After an error, can_continue() says whether
-  // another call gives the record behind the bad one: a bad payload has a length that holds, but
-  // behind a bad length nothing can be found again, and every later call ends at once with nothing.
+  // another call returns the record after the bad one: a bad payload still has a valid length, but
+  // after a bad length nothing can be found, and every later call returns nothing at once.
   Result<std::optional<Record>> Next();
   bool can_continue() const { return !lost_.rest_of_file; }
   const Lost& lost() const { return lost_; }
 
-  // In the file as it lies on disk, or in what it unpacks to.
+  // In the file on disk, or in the unpacked data.
   uint64_t offset() const { return window_.offset(); }
   uint64_t records() const { return index_; }
   bool compressed() const { return window_.source().compressed(); }
@@ -69,7 +69,7 @@ class TfRecordReader {
   Result<std::optional<uint64_t>> NextLength();
 
   Window window_;
-  size_t pending_ = 0;  // bytes of the record given last, passed over by the next call
+  size_t pending_ = 0;  // bytes of the last returned record, skipped by the next call
   uint64_t index_ = 0;
   Lost lost_;
 };
@@ -80,14 +80,14 @@ class TfRecordWriter {
   static Result<TfRecordWriter> Create(const std::string& path,
                                        Compression compression = Compression::kNone,
                                        FileOps& ops = FileOps::Kernel());
-  // A file that others may replace by rules of their own.
+  // Into a file that others may replace by their own rules.
   static Result<TfRecordWriter> Into(OutputFile file, Compression compression = Compression::kNone);
   TfRecordWriter(TfRecordWriter&&) noexcept;
   TfRecordWriter& operator=(TfRecordWriter&&) noexcept;
   ~TfRecordWriter();
 
   Status Write(ByteView payload);
-  // Publishes the file; until the writer goes no other process can replace it.
+  // Publishes the file; until the writer is destroyed no other process can replace it.
   Status Finish();
   uint64_t records() const { return records_; }
 
