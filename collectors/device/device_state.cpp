@@ -14,8 +14,8 @@
 namespace stallscope::device {
 namespace {
 
-// Two readings that are 100 ns off: 10 ppm. Once a process; a static initialiser would come for
-// free, but before or after the one that finds out what a tick is.
+// Two readings that are 100 ns off: 10 ppm. Once per process; a static initializer would be free,
+// but might run before the one that determines what a tick is.
 double MeasureTicksPerNs() {
   if (!TicksAreTsc()) return 1;
   ClockMap map;
@@ -49,7 +49,7 @@ Status DeviceMemory::Take(size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (limit_ != 0 && bytes > limit_ - std::min(limit_, use_.used)) {
     return Error{ErrorKind::kRun,
-                 fmt::format("out of device memory: {} bytes asked for, {} of {} in use", bytes,
+                 fmt::format("out of device memory: {} bytes requested, {} of {} in use", bytes,
                              use_.used, limit_),
                  device_, "make the batch or the model smaller, or prefetch fewer batches"};
   }
@@ -75,7 +75,8 @@ PinnedMemory::~PinnedMemory() {
 uint8_t* PinnedMemory::Allocate(size_t bytes) noexcept {
   auto* block = static_cast<uint8_t*>(AllocateAligned(bytes));
   if (block == nullptr) return nullptr;
-  // Pinned memory is there from the start: its pages are faulted in here, not in the first batch.
+  // Pinned memory is resident from the start: its pages are faulted in here, not in the first
+  // batch.
   std::memset(block, 0, bytes);
   try {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,5 +1,5 @@
-// What every backend keeps beside its streams: the first error, how much memory is taken, what is
-// pinned, and the clock. Locks inside; any thread.
+// State that every backend keeps beside its streams: the first error, memory in use, pinned memory,
+// the clock. Locks inside; any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_DEVICE_STATE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_DEVICE_STATE_H_
 
@@ -17,7 +17,7 @@
 
 namespace stallscope::device {
 
-// On a 64-byte boundary; null where there is none left. Goes back by std::free.
+// On a 64-byte boundary; null if out of memory. Free it with std::free.
 void* AllocateAligned(size_t bytes) noexcept;
 
 // The first error of a device; it stays.
@@ -33,12 +33,12 @@ class DeviceFailure {
   std::optional<Error> error_;
 };
 
-// How much of a device's memory is taken.
+// How much of a device's memory is in use.
 class DeviceMemory {
  public:
   DeviceMemory(std::string device, uint64_t limit) : device_(std::move(device)), limit_(limit) {}
 
-  // Takes `bytes` of the limit, or says how much is left.
+  // Reserves `bytes` of the limit; the error says how much is left.
   Status Take(size_t bytes);
   void GiveBack(size_t bytes);
   MemoryUse use() const;
@@ -51,7 +51,7 @@ class DeviceMemory {
 };
 
 // Host memory that is pinned. As with a driver's portable pinned memory, what one device has pinned
-// is pinned for every device of the run: they share one of these. Whoever allocates gives back.
+// is pinned for every device of the run: they share one of these. Whoever allocates frees.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -61,7 +61,7 @@ class PinnedMemory {
 
   uint8_t* Allocate(size_t bytes) noexcept;
   void Free(uint8_t* block) noexcept;
-  // Whether all of it lies in one pinned block.
+  // Whether all of it is in one pinned block.
   bool Contains(const void* host, size_t bytes) const;
 
  private:
@@ -69,12 +69,12 @@ class PinnedMemory {
   std::map<uintptr_t, size_t> blocks_;
 };
 
-// The time that an emulated device goes by: the machine's, or a test's.
+// The time that an emulated device runs on: the machine's, or a test's.
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
   virtual Ticks Now() = 0;
-  // Returns at that time or later, without burning CPU.
+  // Returns at that time or later, without using CPU.
   virtual void WaitUntil(Ticks time) = 0;
   virtual double TicksPerNs() const = 0;
 
@@ -82,7 +82,7 @@ class DeviceClock {
   Ticks ToTicks(double ns) const { return static_cast<Ticks>(ns * TicksPerNs() + 0.5); }
 };
 
-// The first one measures how fast ticks go, which takes 20 ms.
+// The first one measures the tick rate, which takes 20 ms.
 class MachineClock : public DeviceClock {
  public:
   MachineClock();

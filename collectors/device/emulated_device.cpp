@@ -9,8 +9,6 @@
 #include <utility>
 
 namespace stallscope::device {
-namespace {}  // namespace
-
 EmulatedDevice::EmulatedDevice(const Options& options)
     : options_(options),
       own_clock_(options.clock == nullptr ? std::make_unique<MachineClock>() : nullptr),
@@ -27,7 +25,7 @@ EmulatedDevice::EmulatedDevice(const Options& options)
 
 Result<Block> EmulatedDevice::Allocate(size_t bytes) {
   STALLSCOPE_RETURN_IF_ERROR(memory_.Take(bytes));
-  // Addresses that are never the same and never read.
+  // Unique addresses that are never read.
   const Address step = (bytes / 4096 + 1) * 4096;
   return Block(this, next_address_.fetch_add(step), bytes);
 }
@@ -51,7 +49,7 @@ EmulatedDevice::Slot EmulatedDevice::Reserve(Engine engine, Ticks earliest, Tick
 Ticks EmulatedDevice::CopyTicks(const CopyRequest& request, bool pinned) const {
   if (request.direction == trace::CopyDirection::kDeviceToDevice) return 0;
   const EmulatedTiming& timing = options_.emulated;
-  // Bytes by 10^9 bytes a second are nanoseconds.
+  // Bytes / (10^9 bytes/s) are nanoseconds.
   const double rate = pinned ? timing.gbps_pinned : timing.gbps_pageable;
   return clock_->ToTicks(timing.latency_us * 1e3 + static_cast<double>(request.bytes) / rate);
 }
@@ -113,8 +111,8 @@ Status EmulatedStream::Copy(const CopyRequest& request) {
   return {};
 }
 
-// The host's time for a launch. A wait that ends late is made up for by the next ones: a thousand
-// launches of 5 us take 5 ms, though no sleep is as short as one of them.
+// The host's time for a launch. Later waits make up for one that ends late: a thousand launches of
+// 5 us take 5 ms, though no sleep is that short.
 Ticks EmulatedStream::ChargeLaunch() {
   DeviceClock& clock = device_.clock();
   const Ticks now = clock.Now();
@@ -179,7 +177,7 @@ Status EmulatedStream::Run(const std::shared_ptr<const Graph>& graph, ItemId bat
 
 Result<std::shared_ptr<Event>> EmulatedStream::Record() {
   if (capturing_) return CaptureError("an event inside a capture");
-  // Of work that is done already the event has the time at which it was.
+  // For finished work the event has the time at which it finished.
   const Ticks time = free_ == 0 ? device_.clock().Now() : free_;
   return std::shared_ptr<Event>(std::make_shared<EmulatedEvent>(device_.clock(), time));
 }
@@ -191,7 +189,7 @@ Status EmulatedStream::Wait(const std::shared_ptr<Event>& event) {
 }
 
 Status EmulatedStream::Synchronize() {
-  if (capturing_) return CaptureError("a synchronisation inside a capture");
+  if (capturing_) return CaptureError("a synchronization inside a capture");
   device_.clock().WaitUntil(free_);
   overslept_ = 0;
   RecordDone(device_.clock().Now());

@@ -1,9 +1,9 @@
 // A device's timing without its arithmetic. Inside this room.
 //
-// When each piece of work begins and ends is computed as it is enqueued, on a timeline of its own:
+// The start and end of each piece of work are computed as it is enqueued, on a timeline of its own:
 // begin = the latest of (enqueued, the stream's last end, its engine's last end, the events waited
-// for). Waits sleep until such a time; that they wake late moves nothing on the timeline, so errors
-// do not add up. Its streams have no threads, only times.
+// for). Waits sleep until such a time; a late wakeup does not move the timeline, so errors do not
+// add up. Its streams have no threads, only times.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
 
@@ -35,7 +35,7 @@ class EmulatedDevice : public Device {
   Result<std::unique_ptr<Stream>> NewStream(const std::string& name,
                                             trace::TrackKind kind) override;
 
-  // For the streams. What an engine is busy with excludes others, whatever their stream.
+  // For the streams. An engine does one piece of work at a time, whatever its stream.
   enum Engine { kCompute, kToDevice, kToHost, kNoEngine };
   struct Slot {
     Ticks start;
@@ -95,7 +95,7 @@ class EmulatedStream : public RecordedStream {
   Status Synchronize() override;
 
  private:
-  // Done in the timeline, not yet in the trace: its time may still have to come.
+  // Done on the timeline, not yet in the trace: its time may be in the future.
   struct Pending {
     std::variant<CopyRequest, std::string> what;
     trace::CopyMemory memory = trace::CopyMemory::kUnknown;
@@ -113,7 +113,7 @@ class EmulatedStream : public RecordedStream {
   EmulatedDevice& device_;
   Ticks free_ = 0;       // when what is enqueued is done
   Ticks host_free_ = 0;  // when the last launch had taken its host time
-  Ticks overslept_ = 0;  // by how much later the host woke
+  Ticks overslept_ = 0;  // by how much the host woke late
   std::deque<Ticks> launches_;
   std::deque<Pending> pending_;
 };

@@ -42,7 +42,7 @@ Result<Block> HostDevice::Allocate(size_t bytes) {
   if (block == nullptr) {
     memory_.GiveBack(bytes);
     return Error{ErrorKind::kRun,
-                 "the machine has no " + std::to_string(bytes) + " bytes left for the device",
+                 "the machine cannot provide " + std::to_string(bytes) + " bytes for the device",
                  "host device", "make the batch or the model smaller"};
   }
   return Block(this, reinterpret_cast<Address>(block), bytes);
@@ -80,7 +80,7 @@ void HostEvent::Happen(Ticks time) {
   const std::lock_guard<std::mutex> lock(mutex_);
   done_ = true;
   time_ = time;
-  // Under the lock: a waiter may let go of the event as soon as it can take it.
+  // Under the lock: a waiter may destroy the event as soon as it can take it.
   happened_.notify_all();
 }
 
@@ -147,7 +147,7 @@ Result<std::shared_ptr<Event>> HostStream::Record() {
 Status HostStream::Wait(const std::shared_ptr<Event>& event) {
   if (capturing_) return CaptureError("a wait inside a capture");
   auto ours = std::dynamic_pointer_cast<HostEvent>(event);
-  if (ours == nullptr) return CaptureError("an event of another kind of device");
+  if (ours == nullptr) return CaptureError("an event of a different kind of device");
   return Enqueue({WaitFor{std::move(ours)}, ItemId::None()});
 }
 
@@ -168,7 +168,7 @@ void HostStream::Loop(const std::string& name) {
       queue_.pop_front();
     }
     room_.notify_one();
-    // Scratch memory may not be to be had. The thread goes on: others wait for what comes behind.
+    // Scratch memory may run out. The thread continues: others wait for later work.
     Status done = Guarded([&]() -> Status {
       Do(work);
       return {};
@@ -182,7 +182,7 @@ void HostStream::Do(const Work& work) {
     event->event->Happen(NowTicks());
     return;
   }
-  // Also of a device that failed: what comes behind must not overtake.
+  // Even if the device failed: later work must not overtake.
   if (const auto* wait = std::get_if<WaitFor>(&work.what)) {
     static_cast<void>(wait->event->Wait());
     return;

@@ -1,5 +1,5 @@
 // The CPU as a device: memory from the heap under a limit; each stream is a queue and the thread
-// that works it off. Inside this room.
+// that runs it. Inside this room.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_DEVICE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_HOST_DEVICE_H_
 
@@ -24,7 +24,7 @@ namespace stallscope::device {
 
 class HostDevice : public Device {
  public:
-  // kRun where there is nothing to compute with.
+  // kRun if OpenBLAS cannot be loaded.
   static Result<std::unique_ptr<Device>> Make(const Options& options);
 
   const Capabilities& capabilities() const override { return capabilities_; }

@@ -74,8 +74,8 @@ namespace {
 constexpr int64_t kBlock = 512;
 using BlockValues = std::array<float, kBlock>;
 
-// An operand's values [start, start + count), widened where they are narrow. `period`: how often
-// it repeats; a bias has as many values as a row.
+// An operand's values [start, start + count), widened where they are narrow. A shorter operand
+// repeats: a bias has as many values as a row.
 const float* Block(const Operand& operand, int64_t start, int64_t count, BlockValues& space) {
   const bool repeats = start + count > operand.elements;
   const auto* bytes = static_cast<const uint8_t*>(Pointer(operand));
@@ -195,7 +195,7 @@ void Adam(const Launch& launch) {
 void CheckFinite(const Launch& launch) {
   float* state = Floats(launch.in[1]);
   ForGradients(launch, state, [&](int64_t, int64_t count, const float* gradient) {
-    // The sum of what each value is too much: nothing times an infinity or a NaN is not zero.
+    // Zero times an infinity or a NaN is not zero.
     float nothing = 0;
     for (int64_t i = 0; i < count; ++i) nothing += gradient[i] * 0.0f;
     if (!(nothing == 0.0f)) state[kFinite] = 0;
@@ -279,7 +279,7 @@ Status HostKernels::Gemm(const Launch& launch) {
   return {};
 }
 
-// In the steps that it stands for, each rounded: the bits of a plan that was not fused.
+// In separate steps, each rounded: the bits of a plan that was not fused.
 Status HostKernels::Dense(const Launch& launch) {
   const auto& i = launch.ints;
   const Operand& sum = launch.out[i[6] != 0 ? 1 : 0];

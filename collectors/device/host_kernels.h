@@ -1,7 +1,7 @@
 // The kernels on the CPU. Inside this room.
 //
-// Operands of float32 are used where they lie; narrower ones are widened into scratch memory first,
-// and results rounded once, as a GPU's mixed-precision kernels do.
+// Operands of float32 are used in place; narrower ones are widened into scratch memory first, and
+// results rounded once, as a GPU's mixed-precision kernels do.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
 
@@ -25,7 +25,7 @@ class HostKernels {
   Status Run(const Launch& launch);
 
  private:
-  // The operand's values as floats: where they lie, or in scratch[slot].
+  // The operand's values as floats: in place, or in scratch[slot].
   const float* Read(const Operand& operand, size_t slot);
   // Where to put the results before Store rounds them.
   float* Target(const Operand& operand);

@@ -208,7 +208,7 @@ Status CheckLaunch(const Launch& launch) {
     good = launch.kernel == Kernel::kFused ? FusedFits(launch) : Fits(launch);
   }
   if (good) return {};
-  return Error{ErrorKind::kRun, "operands that do not fit the kernel", std::string(launch.name()),
+  return Error{ErrorKind::kRun, "operands that do not match the kernel", std::string(launch.name()),
                ""};
 }
 
@@ -217,10 +217,10 @@ Error CaptureError(const char* what) {
 }
 
 Error BadLabel(int32_t label, int64_t sample, int64_t classes) {
-  return Error{ErrorKind::kRun,
-               fmt::format("label {} of sample {} is not below the {} classes of the model", label,
-                           sample, classes),
-               "softmax_cross_entropy", "set trainer.model.classes to what the data has"};
+  return Error{
+      ErrorKind::kRun,
+      fmt::format("label {} of sample {} is out of range ({} classes)", label, sample, classes),
+      "softmax_cross_entropy", "set trainer.model.classes to the number in the data"};
 }
 
 }  // namespace stallscope::device

@@ -14,7 +14,7 @@ trace::TrackInfo InfoOf(const std::string& name, trace::TrackKind kind, uint32_t
   return info;
 }
 
-// Several devices of a run find the same thing out.
+// Several devices of a run may report the same line.
 void AddOnce(std::vector<std::string>& lines, const std::string& line) {
   if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
 }
@@ -91,7 +91,7 @@ Status RecordedStream::BeginCapture() {
 }
 
 Result<std::shared_ptr<const Graph>> RecordedStream::EndCapture() {
-  if (!capturing_) return CaptureError("the end of a capture that has not begun");
+  if (!capturing_) return CaptureError("the end of a capture that was not begun");
   capturing_ = false;
   return std::shared_ptr<const Graph>(std::make_shared<LaunchGraph>(std::exchange(captured_, {})));
 }

@@ -22,7 +22,7 @@ namespace stallscope::device::cuda {
 
 class CudaDevice;
 
-// Events that are used again: making one costs more than recording it. With the device set.
+// Reuses events: creating one costs more than recording it. With the device set.
 class EventPool {
  public:
   ~EventPool();
@@ -34,17 +34,17 @@ class EventPool {
   std::vector<cudaEvent_t> idle_;
 };
 
-// When events happened. The runtime tells how far two events lie apart; one of them is recorded on
-// an idle stream between two looks at our clock, and anew every second, because the device's clock
-// drifts and the distance is a float. With the device set.
+// When events happened. The runtime reports the time between two events; one of them is recorded on
+// an idle stream between two readings of our clock, and again every second, because the device's
+// clock drifts and the time is a float. With the device set.
 class EventClock {
  public:
   explicit EventClock(double ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
   ~EventClock();
   Status Start();
-  // Of an event that has happened.
+  // For an event that has happened.
   Result<Ticks> TimeOf(cudaEvent_t event);
-  // Half the time in which the last anchor must have happened.
+  // Half the interval in which the last anchor must have happened.
   double ErrorNs() const;
 
  private:
@@ -75,8 +75,8 @@ class CudaEvent : public Event {
 
 class CudaDevice : public Device {
  public:
-  // kRun: no driver, an old one, no device, no cuBLASLt, a device that is taken. Several devices of
-  // a run lie on as many GPUs as there are, in turn.
+  // kRun: no driver, an old one, no device, no cuBLASLt, a device in exclusive use. The devices of
+  // a run take the GPUs in turn.
   static Result<std::unique_ptr<Device>> Make(const Options& options,
                                               std::shared_ptr<DeviceTracks> tracks);
   ~CudaDevice() override;
@@ -93,7 +93,7 @@ class CudaDevice : public Device {
 
   // Makes it the calling thread's device, which CUDA keeps for each thread.
   Status Use() const;
-  // An error of CUDA's, or one that a kernel has found, makes the device fail. The first stays.
+  // An error from CUDA, or one that a kernel found, makes the device fail. The first one stays.
   Status Checked(cudaError_t code, const char* what);
   Status failure();
   void Fail(Error error) { failure_.Set(std::move(error)); }
@@ -103,9 +103,9 @@ class CudaDevice : public Device {
   double ticks_per_ns() const { return ticks_per_ns_; }
   cublasLtHandle_t blas_handle() const { return blas_handle_; }
   const BlasLibrary& blas() const { return *blas_; }
-  // Of the device; null where nothing is recorded.
+  // Null if nothing is recorded.
   DeviceTracks* tracks() const { return tracks_.get(); }
-  // Null where nothing is recorded, or CUPTI is not to be had.
+  // Null if nothing is recorded, or CUPTI is unavailable.
   ActivityCollector* collector() const { return collector_.get(); }
   Fault* fault() const { return device_fault_; }
   uint64_t NextCorrelation() { return correlation_.fetch_add(1) + 1; }

@@ -14,7 +14,7 @@
 namespace stallscope::device::cuda {
 
 struct CuptiLibrary {
-  // Once a process; the error says which file is missing. Never unloaded: it has threads.
+  // Once per process; the error says which file is missing. Never unloaded: it has threads.
   static Result<const CuptiLibrary*> Find();
 
   std::string name;
@@ -36,7 +36,7 @@ struct CuptiLibrary {
   std::string Words(CUptiResult code) const;
 };
 
-// kRun where CUPTI refuses. `cupti` must outlive it; one at a time.
+// kRun if CUPTI refuses. `cupti` must outlive it; one at a time.
 Result<std::shared_ptr<ActivityCollector>> StartCollector(
     const CuptiLibrary& cupti, const std::shared_ptr<DeviceTracks>& tracks, double ticks_per_ns);
 

@@ -31,8 +31,8 @@ struct Calls {
 
 Error NoDevice(const Driver& driver) {
   return {ErrorKind::kRun,
-          fmt::format("NVIDIA's driver (CUDA {}) has no device", VersionName(driver.version)),
-          "cuda", "pass a GPU into the container or machine, and look at CUDA_VISIBLE_DEVICES"};
+          fmt::format("NVIDIA's driver (CUDA {}) has no devices", VersionName(driver.version)),
+          "cuda", "pass a GPU into the container or machine, and check CUDA_VISIBLE_DEVICES"};
 }
 
 }  // namespace
@@ -45,36 +45,38 @@ Result<Driver> FindDriver(int needed, const std::string& library) {
   auto opened = SharedLibrary::Open({library});
   if (!opened.ok()) {
     return Error{ErrorKind::kRun, "no NVIDIA driver: " + opened.error().what, "cuda",
-                 "install NVIDIA's driver, or in a container pass the device through"};
+                 "install NVIDIA's driver, or pass the device into the container"};
   }
   Calls calls;
   const SharedLibrary& loaded = opened.value();
   loaded.Bind(calls.get_words, "cuGetErrorString");
   if (!loaded.Bind(calls.init, "cuInit") || !loaded.Bind(calls.get_version, "cuDriverGetVersion") ||
       !loaded.Bind(calls.get_count, "cuDeviceGetCount")) {
-    return Error{ErrorKind::kRun, "this is not NVIDIA's driver: cuInit or its like is missing",
+    return Error{ErrorKind::kRun, "this is not NVIDIA's driver: cuInit or another call is missing",
                  library, "install NVIDIA's driver"};
   }
   Driver driver;
   if (const int code = calls.get_version(&driver.version); code != kSuccess) {
-    return Error{ErrorKind::kRun, "NVIDIA's driver does not tell its version: " + calls.Words(code),
-                 "cuda", "check the driver with nvidia-smi"};
+    return Error{ErrorKind::kRun,
+                 "NVIDIA's driver does not report its version: " + calls.Words(code), "cuda",
+                 "check the driver with nvidia-smi"};
   }
   if (driver.version / 1000 < needed / 1000) {
-    return Error{ErrorKind::kRun,
-                 fmt::format("NVIDIA's driver is too old: it speaks CUDA {}, and this build needs "
-                             "{}",
-                             VersionName(driver.version), VersionName(needed / 1000 * 1000)),
-                 "cuda", "update the driver, or build with an older CUDA toolkit"};
+    return Error{
+        ErrorKind::kRun,
+        fmt::format("NVIDIA's driver is too old: it supports CUDA {}, and this build needs "
+                    "{}",
+                    VersionName(driver.version), VersionName(needed / 1000 * 1000)),
+        "cuda", "update the driver, or build with an older CUDA toolkit"};
   }
   if (const int code = calls.init(0); code == kNoDevice) {
     return NoDevice(driver);
   } else if (code != kSuccess) {
-    return Error{ErrorKind::kRun, "NVIDIA's driver does not start: " + calls.Words(code), "cuda",
-                 "check the driver with nvidia-smi"};
+    return Error{ErrorKind::kRun, "NVIDIA's driver cannot be initialized: " + calls.Words(code),
+                 "cuda", "check the driver with nvidia-smi"};
   }
   if (const int code = calls.get_count(&driver.devices); code != kSuccess) {
-    return Error{ErrorKind::kRun, "NVIDIA's driver does not count devices: " + calls.Words(code),
+    return Error{ErrorKind::kRun, "NVIDIA's driver cannot count devices: " + calls.Words(code),
                  "cuda", "check the driver with nvidia-smi"};
   }
   if (driver.devices < 1) return NoDevice(driver);
@@ -97,7 +99,7 @@ std::vector<std::string> LibraryPlaces(const std::string& file) {
 }
 
 PeakRates PeaksOf(int major, int minor, int multiprocessors, int kilohertz) {
-  // Multiplications and additions of one multiprocessor in one cycle.
+  // Multiplications and additions per multiprocessor and cycle.
   PeakRates each;
   if (major == 8 && minor == 0) each = {128, 1024, 2048};
   if (major == 9 && minor == 0) each = {256, 2048, 4096};

@@ -14,7 +14,7 @@
 namespace stallscope::device::cuda {
 
 struct Driver {
-  int version = 0;  // of the newest CUDA that it speaks: 12040 is 12.4
+  int version = 0;  // of the newest CUDA that it supports: 12040 is 12.4
   int devices = 0;  // at least 1
 };
 
@@ -25,13 +25,13 @@ Result<Driver> FindDriver(int needed, const std::string& library = "libcuda.so.1
 // "12.4"
 std::string VersionName(int version);
 
-// Of "libcupti.so.13": where the loader looks, then below $CUDA_HOME and in the toolkit's usual
-// folders, which most installations do not tell the loader.
+// For "libcupti.so.13": the loader's own search, then $CUDA_HOME and the toolkit's usual folders,
+// which most installations do not configure for the loader.
 std::vector<std::string> LibraryPlaces(const std::string& file);
 
-// At its highest clock, dense, summed in float32; all 0 for a generation whose figures are not
-// known here. What a multiprocessor does in a cycle is from NVIDIA's papers on the A100 (2020) and
-// the H100 (2022).
+// At its highest clock, dense, summed in float32; all 0 for a generation whose figures are unknown
+// here. Operations per multiprocessor and cycle are from NVIDIA's papers on the A100 (2020) and the
+// H100 (2022).
 PeakRates PeaksOf(int major, int minor, int multiprocessors, int kilohertz);
 
 }  // namespace stallscope::device::cuda

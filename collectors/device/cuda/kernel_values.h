@@ -1,5 +1,5 @@
-// Values of any type as our own kernels read and write them: widened to float32 where they are
-// read, and rounded once where they are written. For the device and for the host's tests.
+// Values of any type as our own kernels read and write them: widened to float32 when read, rounded
+// once when written. For the device and for the host's tests.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_
 

@@ -1,5 +1,5 @@
-// The library knows matrices by columns, and ours lie by rows: what it is given is the transposed
-// problem, out' = b' a', which takes no copy. Its A is our b, its B our a.
+// The library's matrices are column-major, ours row-major: it gets the transposed problem, out' =
+// b' a', which takes no copy. Its A is our b, its B our a.
 #include "collectors/device/cuda/products.h"
 
 #include <cuda_runtime_api.h>
@@ -19,8 +19,7 @@ Result<BlasLibrary> LoadCublasLt() {
   // cuBLASLt 12 is CUDA 12's, 13 is CUDA 13's.
   const std::string file = fmt::format("libcublasLt.so.{}", CUDART_VERSION / 1000);
   auto opened = SharedLibrary::Open(LibraryPlaces(file));
-  const std::string hint =
-      "install the CUDA toolkit's libraries, or name their folder in CUDA_HOME";
+  const std::string hint = "install the CUDA toolkit's libraries, or set CUDA_HOME to their folder";
   if (!opened.ok()) {
     return Error{ErrorKind::kRun, "no cuBLASLt: " + opened.error().what, "cuda", hint};
   }
@@ -42,7 +41,7 @@ Result<BlasLibrary> LoadCublasLt() {
                      library.Bind(blas.set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
                      library.Bind(blas.choose, "cublasLtMatmulAlgoGetHeuristic");
   if (!whole) {
-    return Error{ErrorKind::kRun, "this is not cuBLASLt: cublasLtMatmul or its like is missing",
+    return Error{ErrorKind::kRun, "this is not cuBLASLt: cublasLtMatmul or another call is missing",
                  library.name(), hint};
   }
   return blas;
@@ -51,7 +50,7 @@ Result<BlasLibrary> LoadCublasLt() {
 // What NVIDIA recommends for Hopper; enough for every kernel on older devices.
 constexpr size_t kWorkspace = size_t{32} << 20;
 
-// Nothing for types that it does not multiply.
+// False for types that it does not multiply.
 bool TypeOf(Type type, cudaDataType_t& as) {
   switch (type) {
     case Type::kFloat32:
@@ -68,7 +67,7 @@ bool TypeOf(Type type, cudaDataType_t& as) {
   }
 }
 
-// Kernels that read 16 bytes at a time may be taken where all addresses allow it.
+// Kernels that read 16 bytes at a time are possible if all addresses allow it.
 uint32_t AlignmentOf(Address address) {
   uint32_t alignment = 256;
   while (alignment > 1 && address % alignment != 0) alignment /= 2;
@@ -116,7 +115,7 @@ Products::Key Products::KeyOf(const Launch& launch) {
       key.push_back(AlignmentOf(operand.address));
     }
   }
-  // Results that are added to what is there need another kernel than those that replace it.
+  // Adding to a result needs a different kernel from replacing it.
   key.push_back(launch.kernel == Kernel::kGemm && launch.floats[1] != 0 ? 1 : 0);
   return key;
 }
@@ -184,7 +183,7 @@ Status Products::Describe(const Launch& launch, const Types& types, Plan& plan) 
   const auto m = static_cast<uint64_t>(i[2]);
   const auto n = static_cast<uint64_t>(i[3]);
   const auto k = static_cast<uint64_t>(i[4]);
-  // Each as it lies: rows of ours are columns of theirs.
+  // Each in place: our rows are their columns.
   const uint64_t a_across = i[0] != 0 ? m : k;
   const uint64_t b_across = i[1] != 0 ? k : n;
   const cublasComputeType_t compute =
@@ -242,7 +241,7 @@ Result<Products::Part> Products::Prepare(const Launch& launch) {
   if (const auto known = plans_.find(key); known != plans_.end()) return known->second.part;
   if (workspace_ == nullptr) {
     STALLSCOPE_RETURN_IF_ERROR(
-        StatusOf(cudaMalloc(&workspace_, kWorkspace), "taking cuBLASLt's 32 MiB of scratch"));
+        StatusOf(cudaMalloc(&workspace_, kWorkspace), "allocating cuBLASLt's 32 MiB of scratch"));
   }
   STALLSCOPE_ASSIGN_OR_RETURN(Plan plan, Make(launch));
   return plans_.emplace(key, plan).first->second.part;

@@ -20,7 +20,7 @@
 namespace stallscope::device::cuda {
 
 struct BlasLibrary {
-  // Once a process; the error says which file is missing. Never unloaded.
+  // Once per process; the error says which file is missing. Never unloaded.
   static Result<const BlasLibrary*> Find();
 
   std::string name;
@@ -52,10 +52,10 @@ class Products {
   enum class Part : uint8_t { kNothing, kProduct, kWithBias, kAll };
   // Of kGemm and kDense. kNothing: the library has no kernel for these types.
   Result<Part> Prepare(const Launch& launch);
-  // Enqueues that part. For kDense's kProduct and kWithBias the result lies where the sum belongs.
+  // Enqueues that part. For kDense's kProduct and kWithBias the result goes to the sum's place.
   Status Run(const Launch& launch, cudaStream_t stream);
 
-  // Where kDense's sum of product and bias goes: in front of the gelu, where there is one.
+  // Where kDense's sum of product and bias goes: before the gelu, if there is one.
   static const Operand& SumOf(const Launch& launch) {
     return launch.out[launch.kernel == Kernel::kDense && launch.ints[6] != 0 ? 1 : 0];
   }

@@ -85,7 +85,7 @@ const uint64_t* RecordSorter::NumberOf(uint32_t correlation) const {
 }
 
 void RecordSorter::Add(DeviceRecord record) {
-  // CUPTI's word for a time that it could not get.
+  // CUPTI's marker for a time that it could not get.
   if (record.start_ns == 0 || record.end_ns == 0) return Lose(1);
   waiting_.push_back(std::move(record));
 }
@@ -104,7 +104,7 @@ RecordSorter::CallTrack& RecordSorter::CallsOf(const std::string& track, uint64_
 
 void RecordSorter::AddSpan(const std::string& track, uint64_t thread, trace::SpanActivity activity,
                            const std::string& name, int64_t start_ns, int64_t end_ns) {
-  if (start_ns == 0 || end_ns == 0) return;  // overhead without a time is said so by CUPTI
+  if (start_ns == 0 || end_ns == 0) return;  // CUPTI reports some overhead without a time
   const Ticks start = clock_.ToTicks(start_ns);
   CallsOf(track, thread)
       .waiting.push_back({activity, name, start, std::max(start, clock_.ToTicks(end_ns))});
@@ -124,7 +124,7 @@ DeviceTrack& RecordSorter::OtherWork(uint32_t device) {
 
 void RecordSorter::WriteRecord(DeviceTrack& track, const DeviceRecord& record, uint64_t number,
                                const Issued& issued) {
-  // Nothing begins before it was enqueued: where the clocks say so, they are that far off.
+  // Nothing starts before it was enqueued: if the clocks say so, they are that far off.
   Times times;
   times.enqueued = issued.enqueued;
   times.start = std::max(issued.enqueued, clock_.ToTicks(record.start_ns));
@@ -146,7 +146,7 @@ void RecordSorter::WriteRecord(DeviceTrack& track, const DeviceRecord& record, u
 }
 
 void RecordSorter::Write(bool all) {
-  // Those of one track must come in the order of their ends.
+  // Those of one track must be in the order of their ends.
   std::sort(waiting_.begin(), waiting_.end(),
             [](const DeviceRecord& a, const DeviceRecord& b) { return a.end_ns < b.end_ns; });
   std::vector<DeviceRecord> kept;

@@ -21,8 +21,8 @@
 
 namespace stallscope::device::cuda {
 
-// Of a mangled name: for our own kernels that of the launch ("add_bias"), whatever they are made
-// of; for those of libraries the demangled one without its arguments.
+// For a mangled name: our own kernels get the launch's name ("add_bias"), those of libraries the
+// demangled name without its arguments.
 std::string KernelName(const char* mangled);
 
 // What was enqueued, until its records come: each piece has a number that CUPTI returns beside its
@@ -37,8 +37,8 @@ struct Issued {
 
 class IssuedWork {
  public:
-  // Of more than `most` the oldest is forgotten, and its records have no batch: memory stays
-  // bounded where records never come.
+  // Beyond `most` the oldest is forgotten, and its records have no batch: memory stays bounded if
+  // records never come.
   explicit IssuedWork(size_t most = size_t{1} << 16) : most_(most) {}
 
   // Its number, which is never 0.
@@ -72,16 +72,16 @@ class RecordSorter {
   RecordSorter(DeviceTracks& tracks, const IssuedWork& work, const ClockAlignment& clock)
       : tracks_(tracks), work_(work), clock_(clock) {}
 
-  // What CUPTI calls `correlation` belongs to the work of that number. Before or after its records.
+  // CUPTI's `correlation` belongs to the work of that number. Before or after its records.
   void Link(uint32_t correlation, uint64_t number);
   void Add(DeviceRecord record);
-  // A call that a host thread made, or anything else that belongs on a track of its own.
+  // A host thread's call, or anything else that belongs on a track of its own.
   void AddSpan(const std::string& track, uint64_t thread, trace::SpanActivity activity,
                const std::string& name, int64_t start_ns, int64_t end_ns);
-  // Writes the records whose work is known. With `all` also the rest, which then has no batch and a
-  // track of its own.
+  // Writes the records whose work is known. With `all` also the rest, without a batch, to a track
+  // of its own.
   void Write(bool all);
-  // Records that were lost on their way, since the last call of this.
+  // Records lost since the last call.
   void Lose(uint64_t count);
   uint64_t lost() const { return lost_; }
 
@@ -106,7 +106,7 @@ class RecordSorter {
   DeviceTracks& tracks_;
   const IssuedWork& work_;
   const ClockAlignment& clock_;
-  // Two generations, so that what is old is forgotten: every call of the runtime has a link.
+  // Two generations, so that old ones are forgotten: every runtime call has a link.
   std::unordered_map<uint32_t, uint64_t> links_;
   std::unordered_map<uint32_t, uint64_t> older_links_;
   std::vector<DeviceRecord> waiting_;

@@ -36,7 +36,7 @@ TEST_SUITE("fast") {
     CHECK(std::isnan(FromBfloat16(ToBfloat16(std::nanf("")))));
   }
 
-  TEST_CASE("a float goes to the nearest, and to the even one of two") {
+  TEST_CASE("a float rounds to the nearest, ties to even") {
     test::Random random(3);
     for (int i = 0; i < 20000; ++i) {
       const float value = std::ldexp(static_cast<float>(random.Below(1 << 24)),
