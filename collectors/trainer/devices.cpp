@@ -72,7 +72,7 @@ Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
   if (strategy == StrategyKind::kMultiWorker || strategy == StrategyKind::kParameterServer) {
     return Error{
         ErrorKind::kUsage,
-        "'" + std::string(ToWord(strategy)) + "' needs several processes, and a run here is one",
+        "'" + std::string(ToWord(strategy)) + "' needs several processes, and this run has one",
         "trainer.strategy.kind", "use 'single', or 'mirrored' for several replicas"};
   }
   device::Options options = OptionsOf(trainer.emulated);

@@ -1,6 +1,6 @@
 // The devices that a spec trains on, one or one per replica, and their pinned memory for batches.
 //
-// Made before the pipeline, which puts its batches into that memory, and gone after it.
+// Created before the pipeline, which puts its batches into that memory, and destroyed after it.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_
 
@@ -20,8 +20,8 @@
 
 namespace stallscope::trainer {
 
-// Pinning is slow, so blocks are used again. Any thread. The device must outlive it, and it every
-// buffer.
+// Pinning is slow, so blocks are reused. Any thread. The device must outlive it, and it must
+// outlive every buffer.
 class PinnedBuffers : public data::BufferMemory {
  public:
   explicit PinnedBuffers(device::Device& device) : device_(device) {}
@@ -33,7 +33,7 @@ class PinnedBuffers : public data::BufferMemory {
   void Free(uint8_t* block, size_t bytes) noexcept override;
 
  private:
-  static constexpr size_t kSpare = 8;  // of a size
+  static constexpr size_t kSpare = 8;  // per size
 
   device::Device& device_;
   std::mutex mutex_;
@@ -42,8 +42,8 @@ class PinnedBuffers : public data::BufferMemory {
 
 class Devices {
  public:
-  // kUsage for a strategy that needs several processes; kRun where there is no such device.
-  // `clock`: of emulated devices, for tests.
+  // kUsage for a strategy that needs several processes; kRun if there is no such device. `clock`:
+  // for emulated devices, in tests.
   static Result<std::unique_ptr<Devices>> Make(const TrainerSpec& trainer,
                                                recorder::Recorder* recorder,
                                                device::DeviceClock* clock = nullptr);

@@ -42,7 +42,7 @@ Status Loader::CheckLabels(const pipeline::Element& batch) const {
   const auto check = [&](int64_t label) -> Status {
     if (label >= 0 && label < classes) return {};
     return Error{ErrorKind::kRun,
-                 fmt::format("a sample has the label {}, and the model {} classes", label, classes),
+                 fmt::format("label {} is out of range ({} classes)", label, classes),
                  batch.file ? *batch.file : "trainer.model.classes",
                  fmt::format("set trainer.model.classes to at least {}", label + 1)};
   };
@@ -55,7 +55,7 @@ const uint8_t* Loader::Converted(const pipeline::Element& batch, data::DType to,
   if (batch.value.dtype() == to) return batch.value.data();
   const recorder::SpanScope span(stage_, batch.item);
   slot.converted.Reset(to, batch.value.shape());
-  // Of every dtype to those of a link there is one.
+  // Every dtype converts to the link's.
   data::ConvertValues(batch.value.dtype(), batch.value.data(), to, slot.converted.data(),
                       batch.value.shape().Elements());
   return slot.converted.data();
@@ -71,7 +71,7 @@ Result<LoadedBatch> Loader::Load(pipeline::Element batch, size_t slot) {
   const BatchForm form = FormOf(batch.value, loaded.samples, batch.batch != nullptr);
   if (form.values() * static_cast<int64_t>(data::SizeOf(form.dtype)) !=
       static_cast<int64_t>(batch.value.bytes())) {
-    return Error{ErrorKind::kRun, "a batch whose samples have different sizes",
+    return Error{ErrorKind::kRun, "the samples of the batch have different sizes",
                  batch.file ? *batch.file : "", "resize or crop the images, or set batch.pad"};
   }
   if (computes) STALLSCOPE_RETURN_IF_ERROR(CheckLabels(batch));
@@ -118,7 +118,7 @@ Status Loader::LoadShard(const LoadedBatch& loaded, size_t replica, const uint8_
   const uint8_t* from = values + sample_bytes * static_cast<size_t>(shard.first);
   const size_t streams = streams_[replica].size();
   for (size_t i = 0; i < streams; ++i) {
-    // Parts of whole cache lines.
+    // In whole cache lines.
     const size_t first = bytes * i / streams / 64 * 64;
     const size_t end = i + 1 == streams ? bytes : bytes * (i + 1) / streams / 64 * 64;
     if (first == end) continue;
@@ -150,7 +150,7 @@ Status Loader::CopyLabels(const LoadedBatch& loaded, size_t replica, Shard& into
     into.staged_count = 0;
     into.staged_labels = reinterpret_cast<int32_t*>(device.AllocatePinned(bytes));
     if (into.staged_labels == nullptr) {
-      return Error{ErrorKind::kRun, "no memory left for labels", "", "make the batch smaller"};
+      return Error{ErrorKind::kRun, "out of memory for labels", "", "make the batch smaller"};
     }
     into.staged_count = count;
     into.labels = device::Block();
@@ -256,7 +256,7 @@ void Feed::Release(LoadedBatch&& batch) {
   slots_changed_.notify_one();
 }
 
-// False: there is nobody left to load for.
+// False: the feed is stopping.
 bool Feed::WaitForSlot(size_t& slot) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto may = [&] { return stop_ || (!free_slots_.empty() && ready_.size() < prefetch_); };

@@ -1,12 +1,12 @@
-// Where the step loop gets batches that are on their way to the device, or there already. Inside
+// Where the step loop gets batches that are on their way to the device or already there. Inside
 // this room.
 //
-// The Loader takes a batch to the devices: checks it, converts it to what goes over the link,
-// splits it among the replicas, enqueues the copies. A slot is device memory for one batch; whoever
-// calls Load must know that the slot's last batch is done with. One thread at a time.
+// The Loader takes a batch to the devices: checks it, converts it for the link, splits it among the
+// replicas, enqueues the copies. A slot is device memory for one batch; whoever calls Load must
+// know that the slot's last batch is done with. One thread at a time.
 //
 // The Feed asks for batches and has them loaded. Next() and Release() belong to the trainer's
-// thread. With prefetch a thread of its own runs as far ahead as there are slots.
+// thread. With prefetch its own thread runs ahead, as far as there are slots.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_FEED_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_FEED_H_
 
@@ -70,7 +70,7 @@ class Loader {
   };
 
   Status CheckLabels(const pipeline::Element& batch) const;
-  // The values as they go over the link: the batch's own, or the slot's converted ones.
+  // The values for the link: the batch's own, or the slot's converted ones.
   const uint8_t* Converted(const pipeline::Element& batch, data::DType to, Slot& slot);
   Status LoadShard(const LoadedBatch& loaded, size_t replica, const uint8_t* values, Slot& slot,
                    LoadedShard& shard);
@@ -79,8 +79,8 @@ class Loader {
   Devices& devices_;
   const Spec& spec_;
   const StageId stage_;
-  // Of a load that failed after its first copies were begun: they read it until the streams end,
-  // which as the last members go first.
+  // The batch of a load that failed after its first copies: they read it until the streams end,
+  // which as the last members are destroyed first.
   pipeline::Element failed_;
   std::vector<Slot> slots_;
   std::vector<std::vector<std::unique_ptr<device::Stream>>> streams_;  // by replica
@@ -88,7 +88,7 @@ class Loader {
 
 class Feed {
  public:
-  // `in_flight`: steps that may be on the device while the next batch is asked for.
+  // `in_flight`: steps that may be on the device while the next batch is requested.
   Feed(Devices& devices, const Spec& spec, const TrainerOptions& options, StageId stage,
        size_t in_flight);
   ~Feed();  // waits for a `next` that is under way

@@ -239,8 +239,8 @@ void StepBuilder::Mlp(const BatchForm& form, float scale, float offset) {
   }
 }
 
-// Of mean 0 and deviation 1, nearly normal: the sum of four uniform numbers, which is the same on
-// every machine, as logarithms and cosines are not.
+// Mean 0, deviation 1, nearly normal: the sum of four uniform numbers, which is the same on every
+// machine; logarithms and cosines are not.
 float Draw(uint64_t bits) {
   float sum = -2;
   for (int i = 0; i < 4; ++i) {
@@ -260,7 +260,7 @@ void AddUpdate(const TrainerSpec& trainer, Plan& plan) {
   const auto rate = static_cast<float>(trainer.optimizer.learning_rate);
   const bool mixed = type != Type::kFloat32;
 
-  // Of float32 nothing overflows that is not lost anyway, and there is no scale.
+  // float32 needs no loss scale: what overflows it is lost anyway.
   if (mixed) plan.update.push_back({Kernel::kCheckFinite, {gradients, state}, {}, {}, {}, {}});
   if (trainer.optimizer.kind == OptimizerKind::kSgd) {
     const auto momentum = static_cast<float>(trainer.optimizer.momentum);

@@ -12,7 +12,7 @@ namespace {
 using device::FusedStep;
 using device::Kernel;
 
-// Ops may be merged that only write activations, which nobody else writes.
+// Only ops that write nothing but activations may be merged: no other op writes those.
 bool WritesActivationsOnly(const Plan& plan, const PlanOp& op) {
   const auto plain = [&](TensorId id) { return plan.at(id).role == Role::kActivation; };
   const auto state = [&](TensorId id) { return plan.at(id).role == Role::kState; };
@@ -20,7 +20,7 @@ bool WritesActivationsOnly(const Plan& plan, const PlanOp& op) {
          std::none_of(op.in.begin(), op.in.end(), state);
 }
 
-// A run of elementwise ops as it becomes one.
+// A chain of elementwise ops that is becoming one.
 class Chain {
  public:
   Chain(const Plan& plan, const std::vector<size_t>& readers) : plan_(plan), readers_(readers) {}
@@ -33,7 +33,7 @@ class Chain {
   }
   void Add(PlanOp op) { ops_.push_back(std::move(op)); }
 
-  // The op that does them all; says how many that saves.
+  // Appends the op that does them all; returns how many that saves.
   size_t MoveTo(std::vector<PlanOp>& into) {
     const size_t saved = ops_.empty() ? 0 : ops_.size() - 1;
     if (ops_.size() == 1) into.push_back(std::move(ops_[0]));
@@ -243,7 +243,7 @@ size_t FuseDense(Plan& plan) {
   const std::vector<size_t> readers = CountReaders(plan);
   const size_t before = plan.compute.size();
   std::vector<PlanOp> kept;
-  std::map<TensorId, size_t> products;  // where among the kept the op stands that makes each
+  std::map<TensorId, size_t> products;  // index among the kept ops of the one that makes each
   std::map<TensorId, size_t> sums;
   std::vector<bool> taken;
   for (PlanOp& op : plan.compute) {

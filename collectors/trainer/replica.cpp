@@ -11,7 +11,7 @@
 namespace stallscope::trainer {
 namespace {
 
-// What the device's thread does for one op: the bytes into a tensor, the op, the bytes back.
+// One op on the device's thread: the bytes into a tensor, the op, the bytes back.
 Status RunOnHost(const DeviceOps& ops, const pipeline::OpInstance& op,
                  const std::vector<pipeline::ElementId>& ids, const BatchForm& from, const void* in,
                  const BatchForm& to, void* out) {
@@ -26,7 +26,7 @@ Status RunOnHost(const DeviceOps& ops, const pipeline::OpInstance& op,
   STALLSCOPE_RETURN_IF_ERROR(ops.run(op, ids, before, after));
   if (after.dtype() != to.dtype || after.shape() != whole(to)) {
     return Error{ErrorKind::kRun,
-                 "gave " + after.shape().ToString() + " where it said " + whole(to).ToString(),
+                 "returned " + after.shape().ToString() + " instead of " + whole(to).ToString(),
                  op.call.Text(), ""};
   }
   std::memcpy(out, after.data(), after.bytes());
@@ -37,7 +37,7 @@ size_t Bytes(const BatchForm& form) {
   return static_cast<size_t>(form.values()) * data::SizeOf(form.dtype);
 }
 
-// Whatever the values are: not every dtype of a batch is one of a device's.
+// As bytes, because not every dtype of a batch is a device's.
 device::Operand BytesAt(device::Address address, const BatchForm& form) {
   return {address, static_cast<int64_t>(Bytes(form)), device::Type::kUint8};
 }
@@ -91,7 +91,7 @@ Status Replica::AllocateModel(const Plan& plan) {
   const std::vector<float> zeros(all);
   STALLSCOPE_RETURN_IF_ERROR(Upload(memory_.moment1.address(), zeros.data(), all));
   if (adam) STALLSCOPE_RETURN_IF_ERROR(Upload(memory_.moment2.address(), zeros.data(), all));
-  // Between the parameters there is room that nothing writes and the optimizer reads.
+  // The gaps between parameters are never written, but the optimizer reads them.
   STALLSCOPE_RETURN_IF_ERROR(
       Upload(memory_.gradients.address(), zeros.data(), narrow / sizeof(float)));
   std::vector<float> state(device::kStateValues);
@@ -131,7 +131,7 @@ Status Replica::Capture(Program& program) {
                                 CaptureList({&program.compute, &program.update}));
     return {};
   }
-  // The gradients' sum lies between, and waits for the other replicas.
+  // The gradients' sum is in between, and waits for the other replicas.
   STALLSCOPE_ASSIGN_OR_RETURN(program.compute_graph, CaptureList({&program.compute}));
   STALLSCOPE_ASSIGN_OR_RETURN(program.update_graph, CaptureList({&program.update}));
   return {};
@@ -194,7 +194,7 @@ Status Replica::Compute(const LoadedBatch& batch, const std::vector<pipeline::De
   } else {
     form = EmulatedForm(form, trainer_.model);
   }
-  // Pixels that were widened for the link are pixels still; what a map made of them is not.
+  // Pixels that were widened for the link are still pixels; the output of a map is not.
   const bool pixels = form.dtype == data::DType::kUint8 || (maps.empty() && batch.pixels);
   STALLSCOPE_RETURN_IF_ERROR(FindProgram(form, shard, batch, images, pixels));
   return RunList(program_->compute, program_->compute_graph, batch.batch.item);
@@ -218,7 +218,7 @@ Status Replica::AllReduce(const std::vector<std::unique_ptr<Replica>>& all, Item
 }
 
 Status Replica::Update(ItemId batch) {
-  // A captured step of one replica has done it.
+  // With one replica the captured step includes it.
   if (program_->compute_graph != nullptr && program_->update_graph == nullptr) return {};
   return RunList(program_->update, program_->update_graph, batch);
 }
@@ -236,7 +236,7 @@ Status Replica::ReadState(float* into, ItemId batch) {
 
 BatchForm EmulatedForm(const BatchForm& form, const ModelSpec& model) {
   if (CheckForm(form, model).ok() && model.kind == ModelKind::kMixer) return form;
-  // One patch a sample: the figures are the device's time whatever the model does.
+  // One patch per sample: the emulated time does not depend on the model.
   BatchForm instead = form;
   instead.sample = {model.patch, model.patch, 3};
   instead.dtype = data::DType::kUint8;
@@ -244,7 +244,7 @@ BatchForm EmulatedForm(const BatchForm& form, const ModelSpec& model) {
 }
 
 Result<device::Address> Replica::MapBuffer(size_t bytes) {
-  // One for each op of a step, used again in the next: the stream works in order.
+  // One per op of a step, reused in the next step: the stream works in order.
   if (next_map_buffer_ == map_buffers_.size()) map_buffers_.emplace_back();
   device::Block& block = map_buffers_[next_map_buffer_++];
   if (block.bytes() < bytes) {
@@ -265,7 +265,7 @@ Result<device::Address> Replica::UploadRegions(const std::vector<int32_t>& regio
     slot.count = 0;
     slot.host = reinterpret_cast<int32_t*>(device_.AllocatePinned(bytes));
     if (slot.host == nullptr) {
-      return Error{ErrorKind::kRun, "no pinned memory left", "trainer", "make the batch smaller"};
+      return Error{ErrorKind::kRun, "out of pinned memory", "trainer", "make the batch smaller"};
     }
     slot.count = regions.size();
     slot.block = device::Block();
@@ -321,8 +321,8 @@ Status Replica::RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op,
   ++launches_;
   if (!device_.capabilities().computes) return stream_->Run(launch, batch.batch.item);
   if (!ops.form_after || !ops.run) {
-    return Error{ErrorKind::kRun, "this program has no ops for a device", launch.image_op,
-                 "put the map on the host"};
+    return Error{ErrorKind::kRun, "this program has no ops for devices", launch.image_op,
+                 "run the map on the host"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const BatchForm after, ops.form_after(op, form));
   STALLSCOPE_ASSIGN_OR_RETURN(const device::Address out, MapBuffer(Bytes(after)));
