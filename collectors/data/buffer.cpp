@@ -1,5 +1,7 @@
 #include "collectors/data/buffer.h"
 
+#include <isa-l/crc.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +11,7 @@
 namespace stallscope::data {
 namespace {
 
-// No machine has it: a length that came out of a file is refused before anybody is asked.
+// More than any machine has: an absurd length from a file is refused before it is requested.
 constexpr size_t kMostBytes = size_t{1} << 39;
 
 }  // namespace
@@ -48,8 +50,8 @@ void Buffer::Release() {
   }
 }
 
-// Exactly what is asked for, rounded up to the alignment: doubling is Append's business, and an
-// image's buffer should not hold twice the image.
+// Exactly what is asked for, rounded up to the alignment: only Append doubles, and an image's
+// buffer should not be twice the image.
 bool Buffer::Grow(size_t capacity) {
   if (capacity > kMostBytes) return false;
   const size_t rounded = (capacity + kAlignment - 1) / kAlignment * kAlignment;
@@ -90,6 +92,18 @@ void Buffer::Append(ByteView bytes) {
   }
   std::memmove(data_ + size_, bytes.data(), bytes.size());
   size_ = needed;
+}
+
+uint32_t Crc32c(ByteView bytes, uint32_t crc) {
+  // isa-l works on the raw register (CRC32C inverts it at both ends), and counts in int.
+  constexpr size_t kPiece = size_t{1} << 30;
+  uint32_t state = ~crc;
+  while (!bytes.empty()) {
+    const size_t size = std::min(bytes.size(), kPiece);
+    state = crc32_iscsi(const_cast<uint8_t*>(bytes.data()), static_cast<int>(size), state);
+    bytes = bytes.subspan(size);
+  }
+  return ~state;
 }
 
 }  // namespace stallscope::data

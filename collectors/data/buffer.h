@@ -1,14 +1,15 @@
-// Bytes that begin on a 64-byte boundary, and grow.
+// Bytes that begin on a 64-byte boundary, and grow; and their CRC32C.
 //
 // Every buffer that image or record data is copied into is one of these: a copy into a block at
 // page + 16, where malloc puts large ones, runs at a twentieth of the speed. What Resize adds is
-// not set to zero. A Buffer owns its bytes; capacity stays until the object goes, so that a reader
+// not set to zero. A Buffer owns its bytes; it keeps its capacity for life, so that a reader
 // allocates once. One thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DATA_BUFFER_H_
 #define STALLSCOPE_COLLECTORS_DATA_BUFFER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -23,7 +24,7 @@ inline std::string_view AsText(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Where a buffer's bytes come from if not from the heap: a device's pinned memory. Any thread.
+// A source of buffers other than the heap: a device's pinned memory. Any thread.
 class BufferMemory {
  public:
   virtual ~BufferMemory() = default;
@@ -32,12 +33,20 @@ class BufferMemory {
   virtual void Free(uint8_t* block, size_t bytes) noexcept = 0;
 };
 
+// A value in the machine's own byte order.
+template <class T>
+T ValueAt(ByteView bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
 class Buffer {
  public:
   static constexpr size_t kAlignment = 64;
 
   Buffer() = default;
-  // `memory` must outlive the buffer; null is the heap. Copies of it lie in the heap.
+  // `memory` must outlive the buffer; null is the heap. Copies of it are in the heap.
   explicit Buffer(BufferMemory* memory) : memory_(memory) {}
   explicit Buffer(size_t size) { Resize(size); }
   Buffer(Buffer&& other) noexcept;
@@ -57,7 +66,7 @@ class Buffer {
   // Throw std::bad_alloc as a std::vector does: for sizes that this program chose.
   void Resize(size_t size);
   void Append(ByteView bytes);  // may be a part of this buffer
-  // False where the memory is not to be had: for sizes that a file asks for. Keeps the content.
+  // False if out of memory: for sizes that a file asks for. Keeps the content.
   [[nodiscard]] bool TryReserve(size_t capacity);
   [[nodiscard]] bool TryResize(size_t size);
   void Clear() { size_ = 0; }
@@ -71,6 +80,13 @@ class Buffer {
   size_t size_ = 0;
   size_t capacity_ = 0;
 };
+
+// isa-l picks the instructions that the machine has. `crc` continues an earlier one.
+uint32_t Crc32c(ByteView bytes, uint32_t crc = 0);
+
+// Rotated and shifted, as TFRecord wants it, so that a CRC over data that contains CRCs stays
+// strong.
+constexpr uint32_t MaskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 }  // namespace stallscope::data
 

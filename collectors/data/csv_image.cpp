@@ -18,7 +18,7 @@ Error BadColumn(size_t column, std::string_view text, const char* wanted) {
                "a row is label,height,width,pixels or label,pixels"};
 }
 
-// The integer that `text` begins with; passes over it and the comma behind it.
+// The integer at the start of `text`; skips it and the comma after it.
 std::optional<int64_t> TakeInteger(std::string_view& text) {
   int64_t value;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -29,7 +29,7 @@ std::optional<int64_t> TakeInteger(std::string_view& text) {
   return value;
 }
 
-// `count` values of 0 to 255 from `text` on. Gives how many were good.
+// Reads `count` values of 0 to 255 from `text`. Returns how many were valid.
 size_t TakePixels(std::string_view text, uint8_t* to, size_t count) {
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -58,7 +58,7 @@ struct Layout {
   size_t first_pixel = 1;  // its column, from 0
 };
 
-// What the row's number of columns, and its second and third, say that it is.
+// What the number of columns, and the second and third of them, make of the row.
 std::optional<Layout> LayoutOf(std::string_view behind_label, size_t columns) {
   std::string_view rest = behind_label;
   const auto height = TakeInteger(rest);
@@ -85,7 +85,7 @@ Result<int64_t> DecodeCsvImage(std::string_view row, Tensor& into) {
   const size_t columns = static_cast<size_t>(std::count(row.begin(), row.end(), ',')) + 1;
   const auto layout = LayoutOf(rest, columns);
   if (!layout.has_value()) {
-    return Error{ErrorKind::kRun, fmt::format("a row of {} columns is no image", columns), "",
+    return Error{ErrorKind::kRun, fmt::format("a row of {} columns is not an image", columns), "",
                  "a row is label,height,width,pixels or label,pixels"};
   }
   if (layout->first_pixel == 3) {
@@ -94,7 +94,7 @@ Result<int64_t> DecodeCsvImage(std::string_view row, Tensor& into) {
   }
   const auto values = static_cast<size_t>(layout->height * layout->width * layout->channels);
   if (!into.TryReset(DType::kUint8, {layout->height, layout->width, 3})) {
-    return Error{ErrorKind::kRun, "no memory for the image", "", ""};
+    return Error{ErrorKind::kRun, "out of memory for the image", "", ""};
   }
   // Gray values are read into the last third, and spread from the front.
   uint8_t* const to = into.data() + (into.bytes() - values);

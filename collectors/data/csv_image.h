@@ -2,7 +2,7 @@
 //
 //   label,height,width,p0,p1,...      3,375,500,17,23,9,...
 //
-// A row stands for itself. Rows without a size are taken as they are commonly published, as one
+// Each row is complete. A row without a size is read as such data is commonly published, as one
 // square image: a label, then N x N x 3 or N x N values; gray becomes RGB. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_
 #define STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_
@@ -17,7 +17,8 @@
 
 namespace stallscope::data {
 
-// Gives the label, and `into` the shape height x width x 3 of uint8. The error names the column.
+// Returns the label and gives `into` the shape height x width x 3 of uint8. The error names the
+// column.
 Result<int64_t> DecodeCsvImage(std::string_view row, Tensor& into);
 
 // Appends the row with its line break. `image` is height x width x 3 of uint8.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analyzer/base/amplification.h"
-#include "collectors/data/file_kind.h"
+#include "collectors/data/file_set.h"
 
 namespace stallscope::data {
 namespace {

@@ -16,7 +16,6 @@
 
 #include "analyzer/base/result.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/window.h"
 
 namespace stallscope::data {
 
@@ -24,7 +23,7 @@ struct CsvRow {
   std::string_view text;  // without its line break
   uint64_t index = 0;     // counted from 0, without the header
   uint64_t line = 0;      // counted from 1
-  uint64_t offset = 0;    // of the row; in a packed file, in what it unpacks to
+  uint64_t offset = 0;    // of the row; in a packed file, in the unpacked data
   size_t fields = 0;
 };
 

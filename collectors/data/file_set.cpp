@@ -11,14 +11,20 @@
 #include <unordered_set>
 #include <utility>
 
-#include "collectors/data/file_kind.h"
+#include "collectors/data/jpeg.h"
+#include "collectors/data/manifest.h"
+#include "collectors/data/png.h"
+#include "collectors/data/raw_tensors.h"
+#include "collectors/data/tfrecord.h"
 
 namespace stallscope::data {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr size_t kLookBytes = 4096;
+constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
+constexpr std::string_view kManifestMark = "\"stallscope.dataset/";
 
-constexpr std::string_view kManifestName = "manifest.json";
+namespace fs = std::filesystem;
 
 bool IsFolder(const std::string& path) {
   std::error_code ignored;
@@ -34,12 +40,12 @@ bool HasWildcard(std::string_view part) {
 
 // Only the generator's: another program's manifest.json is a file like any other.
 bool IsOwnManifest(const std::string& path) {
-  if (fs::path(path).filename() != kManifestName || IsFolder(path)) return false;
+  if (fs::path(path).filename() != kManifestFile || IsFolder(path)) return false;
   const auto look = LookAt(path);
   return look.ok() && look.value().kind == FileKind::kManifest;
 }
 
-// The names in a folder without those that begin with a dot, in the order of their bytes.
+// The names in a folder without those that begin with a dot, in byte order.
 Result<std::vector<std::string>> NamesIn(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> names;
@@ -99,13 +105,13 @@ Result<std::vector<std::string>> PathsOf(const std::string& pattern) {
   std::erase_if(paths, &IsOwnManifest);
   if (paths.empty()) {
     return Error{ErrorKind::kRun, "no file matches", pattern,
-                 "check the path; relative ones begin at the working folder"};
+                 "check the path; relative paths start at the working directory"};
   }
   return paths;
 }
 
 Error NoPatterns() {
-  return Error{ErrorKind::kRun, "no files are named", "", "name them in the source's files"};
+  return Error{ErrorKind::kRun, "no files given", "", "list them in the source's files"};
 }
 
 // Collects images with their class's name; labels follow when all classes are known.
@@ -132,11 +138,11 @@ class ImageCollector {
       }
     }
     if (!folders.empty() && (is_class || !files.empty())) {
-      return Error{ErrorKind::kRun,
-                   is_class ? "a folder lies within a class's folder"
-                            : "files lie beside the folders of classes",
-                   is_class ? folders.front() : files.front(),
-                   "one folder a class, with nothing but images in it"};
+      return Error{
+          ErrorKind::kRun,
+          is_class ? "a class folder contains a folder" : "files are next to the class folders",
+          is_class ? folders.front() : files.front(),
+          "use one folder per class, with nothing but images in it"};
     }
     for (const std::string& path : folders) STALLSCOPE_RETURN_IF_ERROR(AddFolder(path, true));
     for (const std::string& path : files) AddFile(path);
@@ -164,6 +170,85 @@ class ImageCollector {
 
 }  // namespace
 
+std::string_view Name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kEmpty:
+      return "an empty file";
+    case FileKind::kTfRecord:
+      return "a TFRecord file";
+    case FileKind::kJpeg:
+      return "a JPEG";
+    case FileKind::kPng:
+      return "a PNG";
+    case FileKind::kHdf5:
+      return "an HDF5 file";
+    case FileKind::kRawTensors:
+      return "a file of raw tensors";
+    case FileKind::kManifest:
+      return "a data set's manifest";
+    case FileKind::kText:
+      return "text";
+    case FileKind::kUnknown:
+      break;
+  }
+  return "a file of an unknown kind";
+}
+
+bool LooksLikeText(ByteView bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t c) {
+    return c >= 0x20 ? c != 0x7f : c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
+FileKind KindOf(ByteView first_bytes) {
+  if (first_bytes.empty()) return FileKind::kEmpty;
+  if (TfRecordReader::LooksLikeRecord(first_bytes)) return FileKind::kTfRecord;
+  if (LooksLikeJpeg(first_bytes)) return FileKind::kJpeg;
+  if (LooksLikePng(first_bytes)) return FileKind::kPng;
+  if (LooksLikeRawTensors(first_bytes)) return FileKind::kRawTensors;
+  if (AsText(first_bytes).starts_with(kHdf5Signature)) return FileKind::kHdf5;
+  if (!LooksLikeText(first_bytes)) return FileKind::kUnknown;
+  const std::string_view text = AsText(first_bytes);
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  if (start != std::string_view::npos && text[start] == '{' &&
+      text.find(kManifestMark) != std::string_view::npos) {
+    return FileKind::kManifest;
+  }
+  return FileKind::kText;
+}
+
+Result<FileLook> LookAt(const std::string& path) {
+  ReadOptions options;
+  STALLSCOPE_ASSIGN_OR_RETURN(auto source, OpenFileSource(path, options));
+  Buffer first(kLookBytes);
+  STALLSCOPE_ASSIGN_OR_RETURN(const size_t size, ReadFully(*source, first.data(), first.size()));
+  first.Resize(size);
+  FileLook look{KindOf(first), Compression::kNone};
+  if (look.kind != FileKind::kUnknown) return look;
+  const Compression compression = CompressionOf(first);
+  if (compression == Compression::kNone) return look;
+  auto unpacked = OpenInflateSource(OpenMemorySource(path, first), compression);
+  Buffer inner(kLookBytes);
+  size_t end = 0;
+  while (end < inner.size()) {
+    const auto got = unpacked->Read(inner.data() + end, inner.size() - end);
+    if (!got.ok() || got.value() == 0) break;  // the peek ends inside the packed data
+    end += got.value();
+  }
+  inner.Resize(end);
+  return FileLook{KindOf(inner), compression};
+}
+
+Status ExpectKind(const std::string& path, FileKind kind) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const FileLook look, LookAt(path));
+  if (look.kind == kind) return {};
+  const bool may_be_empty =
+      kind == FileKind::kTfRecord || kind == FileKind::kText || kind == FileKind::kRawTensors;
+  if (look.kind == FileKind::kEmpty && may_be_empty) return {};
+  return Error{ErrorKind::kRun, fmt::format("expected {}, found {}", Name(kind), Name(look.kind)),
+               path, "name only files of one kind, or set on_error to skip"};
+}
+
 Result<std::vector<std::string>> ExpandFiles(std::span<const std::string> patterns) {
   if (patterns.empty()) return NoPatterns();
   std::vector<std::string> files;
@@ -173,7 +258,7 @@ Result<std::vector<std::string>> ExpandFiles(std::span<const std::string> patter
     for (const std::string& path : paths) {
       if (IsFolder(path)) {
         return Error{ErrorKind::kRun, "is a folder, not a file", path,
-                     "name the files in it, as in " + Joined(path, "*")};
+                     "name the files in it: " + Joined(path, "*")};
       }
       if (seen.insert(path).second) files.push_back(path);
     }
@@ -196,8 +281,8 @@ Result<ImageFolder> ExpandImages(std::span<const std::string> patterns) {
   }
   ImageFolder folder = collector.Take();
   if (folder.files.empty()) {
-    return Error{ErrorKind::kRun, "no image is in it", patterns.front(),
-                 "one folder a class, with the images in it"};
+    return Error{ErrorKind::kRun, "contains no images", patterns.front(),
+                 "use one folder per class, with the images in it"};
   }
   return folder;
 }

@@ -7,8 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "collectors/data/image_limits.h"
-#include "collectors/data/sample_render.h"
+#include "collectors/data/image.h"
 #include "collectors/data/set_place.h"
 #include "collectors/data/set_writer.h"
 
@@ -21,27 +20,27 @@ Error BadOption(std::string what, std::string hint) {
 
 Status CheckOptions(const GenerateOptions& options) {
   if (options.images < 1 || options.images > 100'000'000) {
-    return BadOption(fmt::format("--images {} is not possible", options.images),
-                     "1 to 100000000 are");
+    return BadOption(fmt::format("--images {} is out of range", options.images),
+                     "use 1 to 100000000");
   }
   const ImageLimits limits;
   if (options.width < 1 || options.height < 1 ||
       !CheckImageSize("the image", static_cast<uint32_t>(options.width),
                       static_cast<uint32_t>(options.height), limits)
            .ok()) {
-    return BadOption(fmt::format("--size {}x{} is not possible", options.width, options.height),
-                     "as 500x375, at most 67 million pixels");
+    return BadOption(fmt::format("--size {}x{} is out of range", options.width, options.height),
+                     "use a size such as 500x375, of at most 67 million pixels");
   }
   if (options.classes < 1 || options.classes > 100'000) {
-    return BadOption(fmt::format("--classes {} is not possible", options.classes),
-                     "1 to 100000 are");
+    return BadOption(fmt::format("--classes {} is out of range", options.classes),
+                     "use 1 to 100000");
   }
   if (options.shards < 1 || options.shards > 99'999) {
-    return BadOption(fmt::format("--shards {} is not possible", options.shards), "1 to 99999 are");
+    return BadOption(fmt::format("--shards {} is out of range", options.shards), "use 1 to 99999");
   }
   if (options.quality < 1 || options.quality > 100) {
-    return BadOption(fmt::format("a JPEG quality of {} is not possible", options.quality),
-                     "1 to 100 are");
+    return BadOption(fmt::format("JPEG quality {} is out of range", options.quality),
+                     "use 1 to 100");
   }
   return {};
 }
@@ -54,7 +53,7 @@ Result<Manifest> WriteAll(const GenerateOptions& options, const OnProgress& on_p
     STALLSCOPE_RETURN_IF_ERROR(render.Take(sample));
     STALLSCOPE_RETURN_IF_ERROR(writer->Write(image, sample));
     if (on_progress && !on_progress({image + 1, options.images})) {
-      return Error{ErrorKind::kRun, "stopped; what was written is removed", options.folder, ""};
+      return Error{ErrorKind::kRun, "stopped; the partial data set is removed", options.folder, ""};
     }
   }
   Manifest manifest{options.format,
@@ -76,8 +75,8 @@ Result<Manifest> WriteAll(const GenerateOptions& options, const OnProgress& on_p
 }  // namespace
 
 int LabelOf(uint64_t seed, int64_t image, int classes) {
-  // A fixed stride through the classes, of the block's own choice, visits each class once: a
-  // shuffle without a table.
+  // A fixed stride through the classes, chosen per block, visits each class once: a shuffle without
+  // a table.
   const auto count = static_cast<uint64_t>(classes);
   const auto block = static_cast<uint64_t>(image) / count;
   const auto place = static_cast<uint64_t>(image) % count;

@@ -28,7 +28,7 @@ struct GenerateOptions {
   int width = 500;
   int height = 375;
   int classes = 10;
-  int shards = 4;  // at most one an image; an image folder has none
+  int shards = 4;  // at most one per image; an image folder has none
   uint64_t seed = 1;
   int quality = 90;
   int threads = 0;  // 0: as many as there are cores
@@ -42,13 +42,13 @@ struct GenerateProgress {
 using OnProgress = std::function<bool(const GenerateProgress&)>;
 
 // The set is written beside its folder and moved there when it is whole (set_place.h). The folder
-// is made where there is none. A data set of ours with nothing else in its folder is replaced, and
-// stays where the new one fails or is stopped; a folder with other content is refused. After a kill
-// the next call for the same folder removes what was left beside it.
+// is created if needed. A data set of ours with nothing else in its folder is replaced, and stays
+// if the new one fails or is stopped; a folder with other content is refused. After a kill, the
+// next call for the same folder removes what was left beside it.
 Result<Manifest> Generate(const GenerateOptions& options, const OnProgress& on_progress = {});
 
 // The class of an image: every block of `classes` images holds each class once, in an order that
-// the seed gives.
+// the seed determines.
 int LabelOf(uint64_t seed, int64_t image, int classes);
 
 }  // namespace stallscope::data

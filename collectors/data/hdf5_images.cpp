@@ -15,7 +15,6 @@
 #include "analyzer/base/amplification.h"
 #include "analyzer/base/file.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/origin.h"
 
 namespace stallscope::data {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "analyzer/base/result.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/image_limits.h"
+#include "collectors/data/image.h"
 #include "collectors/data/tensor.h"
 
 namespace stallscope::data {

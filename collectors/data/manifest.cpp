@@ -10,7 +10,6 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "collectors/data/byte_source.h"
-#include "collectors/data/origin.h"
 
 namespace stallscope::data {
 namespace {
@@ -24,7 +23,7 @@ constexpr std::pair<DataFormat, std::string_view> kFormats[] = {
     {DataFormat::kHdf5, "hdf5"},
 };
 
-// A hash under way; the state wants the alignment that the library's own allocation has.
+// An incremental hash; the state needs the alignment of the library's own allocation.
 class Hash {
  public:
   Hash() : state_(XXH3_createState()) { XXH3_128bits_reset(state_.get()); }

@@ -49,7 +49,7 @@ inline constexpr std::string_view kManifestFile = "manifest.json";
 Status WriteManifest(const std::string& folder, const Manifest& manifest);
 Result<Manifest> ReadManifest(const std::string& folder);
 
-// Fills in the size and the hash of every file, as it lies in the folder, and the fingerprint.
+// Fills in the size and the hash of every file, as it is in the folder, and the fingerprint.
 Status MeasureFiles(const std::string& folder, Manifest& manifest);
 
 }  // namespace stallscope::data

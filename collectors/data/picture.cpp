@@ -15,7 +15,7 @@ class PicturePainter::Random {
   // -1 to 1, and `low` to `high`.
   float Signed() { return Step(static_cast<uint32_t>(Next() >> 40)); }
   float Between(float low, float high) { return low + (high - low) * (Signed() + 1) * 0.5f; }
-  // Fills with values of -1 to 1, two a draw.
+  // Fills with values of -1 to 1, two per draw.
   void Fill(std::vector<float>& values) {
     for (size_t i = 0; i + 1 < values.size(); i += 2) {
       const uint64_t bits = Next();
@@ -120,7 +120,7 @@ constexpr int kShapes = 6;
 
 }  // namespace
 
-// Patches with sharp edges, the large ones first: what is in front hides what is behind.
+// Patches with sharp edges, the large ones first: later patches hide earlier ones.
 void PicturePainter::PaintPatches(Random& random) {
   const float size = static_cast<float>(std::min(width_, height_));
   constexpr int kPatches = 36;
@@ -166,7 +166,7 @@ void PicturePainter::PaintFigure(Random& random, int label) {
   const auto number = static_cast<unsigned>(label);
   const int shape = label % kShapes;
   const Direction stripes = DirectionOf(number * 5 + number / 16);
-  // The golden ratio spreads any number of hues evenly; a square walk stands for the circle.
+  // The golden ratio spreads any number of hues evenly; a walk around a square replaces the circle.
   const float turn = static_cast<float>(number) * 0.61803399f;
   const float blue = 48 * Wave(turn);
   const float red = 48 * Wave(turn + 0.25f);

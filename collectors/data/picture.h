@@ -1,10 +1,10 @@
 // Paints pictures that compress, decode and train like photographs.
 //
 // Contrast is about equal at every scale, as in natural images (an amplitude spectrum of 1/f), over
-// patches with sharp edges that hide one another. In front stands a figure that tells the class:
-// its shape, its hue, and the direction of its stripes. The same seed, number and label give the
-// same pixels on every machine: only additions and multiplications that IEEE 754 fixes, no fused
-// ones, and no function of the mathematical library for a pixel. One object a thread, reused.
+// patches with sharp edges that hide one another. A figure in front shows the class: its shape, its
+// hue, and the direction of its stripes. The same seed, number and label give the same pixels on
+// every machine: only additions and multiplications that IEEE 754 fixes, no fused ones, and no
+// function of the mathematical library for a pixel. One object per thread, reused.
 #ifndef STALLSCOPE_COLLECTORS_DATA_PICTURE_H_
 #define STALLSCOPE_COLLECTORS_DATA_PICTURE_H_
 

@@ -32,7 +32,7 @@ struct Session {
   std::longjmp(session.jump, 1);
 }
 
-// Chunks beside the image that are odd do no harm to it; libpng would print.
+// Odd chunks do not harm the image; libpng would print about them.
 void OnWarning(png_structp, png_const_charp) {}
 
 void Read(png_structp png, png_bytep into, size_t size) {
@@ -49,7 +49,7 @@ void Write(png_structp png, png_bytep bytes, size_t size) {
       !session.into->TryReserve(std::max(end + size, session.into->capacity() * 2))) {
     png_error(png, "no memory");
   }
-  // Fits now, so that nothing is thrown through the library.
+  // Fits now, so nothing is thrown through the library.
   session.into->Append({bytes, size});
 }
 void Flush(png_structp) {}
@@ -117,10 +117,10 @@ Status DecodeInto(Session& session, const PngHeader& header, const ImageLimits& 
   const size_t stride = size_t{header.width} * 3;
   if (png_get_rowbytes(session.png, session.info) != stride ||
       png_get_image_height(session.png, session.info) != header.height) {
-    return Broken(session, "the PNG cannot become RGB");
+    return Broken(session, "the PNG cannot be converted to RGB");
   }
   if (!into.TryReset(DType::kUint8, {header.height, header.width, 3})) {
-    return Error{ErrorKind::kRun, "no memory for the image", "", ""};
+    return Error{ErrorKind::kRun, "out of memory for the image", "", ""};
   }
   if (!ReadRows(session, into.data(), header.height, stride)) {
     return Broken(session, "the PNG is corrupt");
@@ -134,7 +134,7 @@ bool LooksLikePng(ByteView first_bytes) { return AsText(first_bytes).starts_with
 
 Result<PngHeader> ReadPngHeader(ByteView png) {
   if (!LooksLikePng(png) || png.size() < kHeaderEnd || AsText(png).substr(12, 4) != "IHDR") {
-    return Error{ErrorKind::kRun, LooksLikePng(png) ? "the PNG's header is cut off" : "not a PNG",
+    return Error{ErrorKind::kRun, LooksLikePng(png) ? "the PNG's header is truncated" : "not a PNG",
                  "byte 0 of the PNG", "write the image again"};
   }
   const auto big32 = [&](size_t at) {
@@ -147,13 +147,11 @@ Result<PngHeader> ReadPngHeader(ByteView png) {
 Status DecodePng(ByteView png, const ImageLimits& limits, Tensor& into) {
   STALLSCOPE_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(png));
   STALLSCOPE_RETURN_IF_ERROR(CheckImageSize("the PNG", header.width, header.height, limits));
-  // Deflate packs 1032 to 1 at best, and a row has at least a bit a pixel and a filter byte.
+  // Deflate compresses 1032 to 1 at best, and a row has at least one bit per pixel and a filter
+  // byte.
   const uint64_t least = (uint64_t{header.width} + 7) / 8 * header.height + header.height;
   if (least / 1032 > png.size()) {
-    return Error{ErrorKind::kRun,
-                 fmt::format("the PNG says that it is {}x{}, which its {} bytes cannot hold",
-                             header.width, header.height, png.size()),
-                 "", "the file is cut off, or made up: write the image again"};
+    return TooFewBytes("the PNG", header.width, header.height, png.size());
   }
   Session session;
   session.bytes = png;
@@ -163,14 +161,7 @@ Status DecodePng(ByteView png, const ImageLimits& limits, Tensor& into) {
 }
 
 Status EncodePng(const Tensor& image, Buffer& into) {
-  const Shape& shape = image.shape();
-  if (image.dtype() != DType::kUint8 || shape.rank() != 3 || (shape[2] != 3 && shape[2] != 1) ||
-      shape[0] < 1 || shape[1] < 1 || shape[0] > 1'000'000 || shape[1] > 1'000'000) {
-    return Error{ErrorKind::kRun,
-                 "a " + std::string(Name(image.dtype())) + " tensor of " + shape.ToString() +
-                     " cannot be a PNG",
-                 "", "height x width x 3 of uint8 can"};
-  }
+  STALLSCOPE_RETURN_IF_ERROR(CheckEncodable(image, 1'000'000, "PNG"));
   Session session;
   into.Clear();
   session.into = &into;

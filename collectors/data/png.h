@@ -1,7 +1,7 @@
 // PNG to RGB and back.
 //
-// Palettes, grayscale, 16 bits, transparency and interlacing all become 8-bit RGB: alpha is left
-// out, not blended, and gamma is not applied, as TensorFlow's decode_png(channels=3) has it. Limits
+// Palettes, grayscale, 16 bits, transparency and interlacing all become 8-bit RGB: alpha is
+// dropped, not blended, and gamma is not applied, as in TensorFlow's decode_png(channels=3). Limits
 // hold before memory is spent. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DATA_PNG_H_
 #define STALLSCOPE_COLLECTORS_DATA_PNG_H_
@@ -10,7 +10,7 @@
 
 #include "analyzer/base/result.h"
 #include "collectors/data/buffer.h"
-#include "collectors/data/image_limits.h"
+#include "collectors/data/image.h"
 #include "collectors/data/tensor.h"
 
 namespace stallscope::data {

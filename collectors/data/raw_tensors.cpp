@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "collectors/data/checksum.h"
-#include "collectors/data/origin.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/byte_source.h"
 
 namespace stallscope::data {
 namespace {
@@ -18,13 +18,6 @@ constexpr size_t kCrcAt = kHeaderSize - 4;
 constexpr size_t kRecordHeaderSize = 64;
 
 constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-template <class T>
-T Get(ByteView from, size_t offset) {
-  T value;
-  std::memcpy(&value, from.data() + offset, sizeof value);
-  return value;
-}
 
 }  // namespace
 
@@ -53,7 +46,7 @@ Status RawTensorReader::ReadHeader() {
   const ByteView header = window_.view();
   if (!LooksLikeRawTensors(header)) return At("not a file of raw tensors");
   if (header.size() < kHeaderSize) return At("the file ends inside its header");
-  if (Crc32c(header.first(kCrcAt)) != Get<uint32_t>(header, kCrcAt)) {
+  if (Crc32c(header.first(kCrcAt)) != ValueAt<uint32_t>(header, kCrcAt)) {
     return At("the CRC of the header is wrong");
   }
   const uint8_t dtype = header[8];
@@ -62,7 +55,7 @@ Status RawTensorReader::ReadHeader() {
   std::memcpy(dims.data(), header.data() + 16, sizeof dims);
   if (dtype < static_cast<uint8_t>(DType::kUint8) ||
       dtype > static_cast<uint8_t>(DType::kFloat64) || rank > Shape::kMaxRank) {
-    return At(fmt::format("the header names dtype {} and rank {}", dtype, rank));
+    return At(fmt::format("the header has the invalid dtype {} or rank {}", dtype, rank));
   }
   dtype_ = static_cast<DType>(dtype);
   const auto bytes = CheckedBytes(dtype_, {dims.data(), rank});
@@ -85,15 +78,15 @@ Result<std::optional<RawRecord>> RawTensorReader::Next(Tensor& into) {
   if (stuck_) return At(fmt::format("the file ends inside a record of {} bytes", whole));
   const ByteView record = window_.view().first(whole);
   const ByteView tensor = record.subspan(kRecordHeaderSize, static_cast<size_t>(bytes_));
-  if (Crc32c(tensor) != Get<uint32_t>(record, 8)) {
+  if (Crc32c(tensor) != ValueAt<uint32_t>(record, 8)) {
     Error error = At("the CRC of the tensor is wrong");
     window_.Pass(whole);
     ++index_;
     return error;
   }
-  if (!into.TryReset(dtype_, shape_)) return At("no memory for the tensor");
+  if (!into.TryReset(dtype_, shape_)) return At("out of memory for the tensor");
   if (!tensor.empty()) std::memcpy(into.data(), tensor.data(), tensor.size());
-  const RawRecord result{Get<int64_t>(record, 0), index_++, window_.offset(), whole};
+  const RawRecord result{ValueAt<int64_t>(record, 0), index_++, window_.offset(), whole};
   window_.Pass(whole);
   return std::optional<RawRecord>(result);
 }
@@ -118,9 +111,9 @@ Status RawTensorWriter::Write(const Tensor& tensor, int64_t label) {
   if (tensor.dtype() != dtype_ || tensor.shape() != shape_) {
     return Error{
         ErrorKind::kRun,
-        fmt::format("a {} tensor of {} does not go into a file of {} of {}", Name(tensor.dtype()),
+        fmt::format("a {} tensor of {} does not fit a file of {} of {}", Name(tensor.dtype()),
                     tensor.shape().ToString(), Name(dtype_), shape_.ToString()),
-        file_.path(), "make all elements of one shape first"};
+        file_.path(), "bring all elements to one shape first"};
   }
   record_.Resize(kRecordHeaderSize + static_cast<size_t>(Padded(tensor.bytes())));
   std::memset(record_.data(), 0, kRecordHeaderSize);

@@ -1,5 +1,5 @@
-// Raw tensors: elements of one dtype and shape, as they lie in memory. For a snapshot of an
-// expensive prefix, and to see what a pipeline does that decodes nothing.
+// Raw tensors: elements of one dtype and shape, as they are in memory. For a snapshot of an
+// expensive prefix, and to see how a pipeline behaves that decodes nothing.
 //
 //   header  128 bytes   "STRAWT1\0" | u8 dtype | u8 rank | u16 0 | u32 0 | 8 x i64 dimensions
 //                       (0 past the rank) | zeros | u32 CRC32C of the 124 bytes before
@@ -20,7 +20,6 @@
 #include "analyzer/base/result.h"
 #include "collectors/data/byte_source.h"
 #include "collectors/data/tensor.h"
-#include "collectors/data/window.h"
 
 namespace stallscope::data {
 
@@ -29,7 +28,7 @@ bool LooksLikeRawTensors(ByteView first_bytes);
 struct RawRecord {
   int64_t label = 0;
   uint64_t index = 0;   // counted from 0
-  uint64_t offset = 0;  // of the record; in a packed file, in what it unpacks to
+  uint64_t offset = 0;  // of the record; in a packed file, in the unpacked data
   uint64_t length = 0;  // with its label and padding
 };
 
@@ -42,7 +41,7 @@ class RawTensorReader {
                                       const ReadOptions& options = {});
 
   // The next tensor, copied into `into`; nothing at the end. A bad CRC costs that record, and the
-  // next call goes on behind it; a file that breaks off ends there.
+  // next call continues after it; a truncated file ends there.
   Result<std::optional<RawRecord>> Next(Tensor& into);
 
   DType dtype() const { return dtype_; }
@@ -67,8 +66,8 @@ class RawTensorWriter {
  public:
   static Result<RawTensorWriter> Create(const std::string& path, DType dtype, const Shape& shape,
                                         FileOps& ops = FileOps::Kernel());
-  // The file is seen at once. A tensor of another dtype or shape is an error. Each record is
-  // written at once.
+  // The file is visible immediately. A tensor of another dtype or shape is an error. Each record is
+  // written immediately.
   Status Write(const Tensor& tensor, int64_t label);
 
  private:

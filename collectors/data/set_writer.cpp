@@ -4,19 +4,64 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "analyzer/base/file.h"
 #include "collectors/data/csv_image.h"
+#include "collectors/data/example.h"
 #include "collectors/data/hdf5_images.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/jpeg.h"
+#include "collectors/data/picture.h"
+#include "collectors/data/tfrecord.h"
 
 namespace stallscope::data {
 namespace {
 
-// A file of a sharded set, in whichever format.
+// Renders samples; belongs to one thread.
+class SampleRenderer {
+ public:
+  explicit SampleRenderer(const GenerateOptions& options)
+      : options_(options), painter_(options.width, options.height) {}
+
+  Status Render(int64_t image, Sample& into) {
+    const int label = LabelOf(options_.seed, image, options_.classes);
+    into.label = label;
+    into.bytes.Clear();
+    const bool keeps_jpeg = options_.format == DataFormat::kImages;
+    Buffer& jpeg = keeps_jpeg ? into.bytes : jpeg_;
+    painter_.Paint(options_.seed, static_cast<uint64_t>(image), label, picture_);
+    JpegEncodeOptions encode;
+    encode.quality = options_.quality;
+    STALLSCOPE_RETURN_IF_ERROR(encoder_.Encode(picture_, encode, jpeg));
+    if (keeps_jpeg) return {};
+    if (options_.format == DataFormat::kTfRecord) {
+      const Example example = {{"image/encoded", BytesList{std::string(AsText(jpeg))}},
+                               {"image/class/label", Int64List{label}},
+                               {"image/height", Int64List{options_.height}},
+                               {"image/width", Int64List{options_.width}},
+                               {"image/format", BytesList{"JPEG"}}};
+      return SerializeExample(example, into.bytes);
+    }
+    const auto decoded = decoder_.Decode(jpeg, {}, into.pixels);
+    if (!decoded.ok()) return decoded.error();
+    if (options_.format == DataFormat::kCsv) AppendCsvImage(label, into.pixels, into.bytes);
+    return {};
+  }
+
+ private:
+  const GenerateOptions& options_;
+  PicturePainter painter_;
+  JpegEncoder encoder_;
+  JpegDecoder decoder_;
+  Tensor picture_;
+  Buffer jpeg_;
+};
+
+// A file of a sharded set, one class per format.
 class TfRecordShard {
  public:
   static constexpr const char* kEnding = "tfrecord";
@@ -66,7 +111,7 @@ class Hdf5Shard {
   Hdf5ImageWriter writer_;
 };
 
-// Shard s holds the images from images * s / shards on.
+// Shard s starts at image images * s / shards.
 template <class Shard>
 class ShardedWriter final : public SetWriter {
  public:
@@ -131,14 +176,14 @@ class FolderWriter final : public SetWriter {
   }
 
  private:
-  // Also for a class that gets no image: its folder is what makes it a class.
+  // Even for a class without images: its folder makes it a class.
   Status MakeFolders() {
     for (int label = 0; label < options_.classes; ++label) {
       const std::string path = options_.folder + "/" + ClassFolder(label, options_.classes);
       std::error_code error;
       std::filesystem::create_directory(path, error);
       if (error) {
-        return Error{ErrorKind::kRun, "cannot make the folder: " + error.message(), path,
+        return Error{ErrorKind::kRun, "cannot create the folder: " + error.message(), path,
                      "check the permissions and the free space"};
       }
     }
@@ -149,8 +194,7 @@ class FolderWriter final : public SetWriter {
   std::vector<ManifestFile> files_;
 };
 
-// What follows `start`, `least` or more digits behind it taken off; nothing where it has another
-// form.
+// What follows `start` and `least` or more digits; nothing if `name` has another form.
 std::optional<std::string_view> AfterNumber(std::string_view name, std::string_view start,
                                             size_t least) {
   if (!name.starts_with(start)) return std::nullopt;
@@ -161,6 +205,65 @@ std::optional<std::string_view> AfterNumber(std::string_view name, std::string_v
 }
 
 }  // namespace
+
+SampleRender::SampleRender(const GenerateOptions& options) : options_(options) {
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int wanted = options.threads > 0 ? options.threads : cores;
+  const auto threads = static_cast<size_t>(std::clamp<int64_t>(options.images, 1, wanted));
+  slots_.resize(threads * 2);
+  const auto failed = [this](Error error) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::move(error);
+    }
+    ready_.notify_one();
+  };
+  // Fewer threads will do; Take reports it if there is none.
+  while (no_thread_.ok() && threads_.size() < threads) {
+    no_thread_ = threads_.Start([this] { Work(); }, failed);
+  }
+}
+
+SampleRender::~SampleRender() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  room_.notify_all();
+  threads_.Join();
+}
+
+void SampleRender::Work() {
+  std::unique_ptr<SampleRenderer> renderer;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto depth = static_cast<int64_t>(slots_.size());
+    room_.wait(lock, [&] { return stop_ || next_ >= options_.images || next_ < taken_ + depth; });
+    if (stop_ || next_ >= options_.images) return;
+    const int64_t image = next_++;
+    Slot& slot = slots_[static_cast<size_t>(image % depth)];
+    lock.unlock();
+    if (renderer == nullptr) renderer = std::make_unique<SampleRenderer>(options_);
+    Status done = renderer->Render(image, slot.sample);
+    lock.lock();
+    slot.done = std::move(done);
+    if (image == taken_) ready_.notify_one();
+  }
+}
+
+Status SampleRender::Take(Sample& into) {
+  if (threads_.size() == 0) return no_thread_;
+  std::unique_lock lock(mutex_);
+  Slot& slot = slots_[static_cast<size_t>(taken_) % slots_.size()];
+  ready_.wait(lock, [&] { return slot.done.has_value() || failure_.has_value(); });
+  if (failure_.has_value()) return *failure_;
+  Status done = *std::exchange(slot.done, std::nullopt);
+  std::swap(into, slot.sample);
+  ++taken_;
+  lock.unlock();
+  room_.notify_all();
+  return done;
+}
 
 bool IsClassFolder(std::string_view name) { return AfterNumber(name, "class_", 4) == ""; }
 

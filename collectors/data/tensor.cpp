@@ -1,8 +1,14 @@
 #include "collectors/data/tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <cstring>
 #include <new>
+
+#include "analyzer/base/narrow_float.h"
 
 namespace stallscope::data {
 namespace {
@@ -25,6 +31,85 @@ const DTypeRow& RowOf(DType dtype) {
   }
   assert(false && "no such dtype");
   return kDTypes[0];
+}
+
+struct Uint8Type {
+  using Stored = uint8_t;
+  static float Load(uint8_t value) { return value; }
+  static uint8_t Store(float value) {
+    // A comparison with NaN is false, so NaN becomes 0.
+    return value > 0 ? static_cast<uint8_t>(std::min(std::nearbyint(value), 255.0F)) : uint8_t{0};
+  }
+};
+struct HalfType {
+  using Stored = uint16_t;
+  static float Load(uint16_t value) { return FromFloat16(value); }
+  static uint16_t Store(float value) { return ToFloat16(value); }
+};
+struct BfloatType {
+  using Stored = uint16_t;
+  static float Load(uint16_t value) { return FromBfloat16(value); }
+  static uint16_t Store(float value) { return ToBfloat16(value); }
+};
+struct FloatType {
+  using Stored = float;
+  static float Load(float value) { return value; }
+  static float Store(float value) { return value; }
+};
+
+// Read only: no op or link needs to write these.
+template <class Value>
+struct WideType {
+  using Stored = Value;
+  static float Load(Value value) { return static_cast<float>(value); }
+};
+
+template <class From, class To>
+void Loop(const uint8_t* from, uint8_t* to, int64_t count) {
+  const auto* source = reinterpret_cast<const typename From::Stored*>(from);
+  auto* target = reinterpret_cast<typename To::Stored*>(to);
+  for (int64_t i = 0; i < count; ++i) target[i] = To::Store(From::Load(source[i]));
+}
+
+// Calls visit with the type for the dtype.
+template <class Visit>
+bool WithTarget(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kUint8:
+      visit(Uint8Type());
+      return true;
+    case DType::kFloat16:
+      visit(HalfType());
+      return true;
+    case DType::kBfloat16:
+      visit(BfloatType());
+      return true;
+    case DType::kFloat32:
+      visit(FloatType());
+      return true;
+    case DType::kInt32:
+    case DType::kInt64:
+    case DType::kFloat64:
+      return false;
+  }
+  return false;
+}
+
+template <class Visit>
+bool WithSource(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kInt32:
+      visit(WideType<int32_t>());
+      return true;
+    case DType::kInt64:
+      visit(WideType<int64_t>());
+      return true;
+    case DType::kFloat64:
+      visit(WideType<double>());
+      return true;
+    default:
+      return WithTarget(dtype, visit);
+  }
 }
 
 }  // namespace
@@ -90,6 +175,32 @@ bool Tensor::TryReset(DType dtype, const Shape& shape) {
 
 void Tensor::Reset(DType dtype, const Shape& shape) {
   if (!TryReset(dtype, shape)) throw std::bad_alloc();
+}
+
+bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_t* to,
+                   int64_t count) {
+  if (from_dtype == to_dtype) {
+    if (count > 0) std::memcpy(to, from, static_cast<size_t>(count) * SizeOf(from_dtype));
+    return true;
+  }
+  bool known = false;
+  WithSource(from_dtype, [&](auto source) {
+    known = WithTarget(
+        to_dtype, [&](auto target) { Loop<decltype(source), decltype(target)>(from, to, count); });
+  });
+  return known;
+}
+
+Status Convert(const Tensor& from, DType dtype, Tensor& into) {
+  if (!into.TryReset(dtype, from.shape())) {
+    return Error{ErrorKind::kRun, "out of memory for the converted values", "", ""};
+  }
+  if (!ConvertValues(from.dtype(), from.data(), dtype, into.data(), from.shape().Elements())) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("{} cannot be cast to {}", Name(from.dtype()), Name(dtype)), "",
+                 "cast to uint8, float16, bfloat16 or float32"};
+  }
+  return {};
 }
 
 }  // namespace stallscope::data

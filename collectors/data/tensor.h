@@ -1,4 +1,4 @@
-// A dense array: what an element is once it is decoded.
+// A dense array: what an element is once it is decoded; and its conversion to another dtype.
 //
 // Row-major, innermost dimension last; images are height x width x 3, RGB. The tensor owns its
 // bytes, which begin on a 64-byte boundary. Plain data: one thread at a time.
@@ -13,11 +13,12 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/result.h"
 #include "collectors/data/buffer.h"
 
 namespace stallscope::data {
 
-// The values stand in raw tensor files: never change one.
+// The values are stored in raw tensor files: never change one.
 enum class DType : uint8_t {
   kUint8 = 1,
   kInt32 = 2,
@@ -43,7 +44,7 @@ class Shape {
   size_t rank() const { return rank_; }
   int64_t operator[](size_t axis) const { return dims_[axis]; }
   std::span<const int64_t> dims() const { return {dims_.data(), rank_}; }
-  int64_t Elements() const;      // 1 for a scalar; the dimensions must be checked already
+  int64_t Elements() const;      // 1 for a scalar; the dimensions must have been checked
   std::string ToString() const;  // "375x500x3"
   bool operator==(const Shape& other) const = default;
 
@@ -61,7 +62,7 @@ class Tensor {
   Tensor(DType dtype, const Shape& shape) { Reset(dtype, shape); }
   explicit Tensor(BufferMemory* memory) : buffer_(memory) {}
 
-  // Another dtype and shape; the bytes are whatever was there. Keeps the memory where it fits.
+  // Sets dtype and shape; the bytes are undefined. Reuses the memory where it fits.
   void Reset(DType dtype, const Shape& shape);
   [[nodiscard]] bool TryReset(DType dtype, const Shape& shape);
 
@@ -87,6 +88,14 @@ class Tensor {
   Shape shape_;
   Buffer buffer_;
 };
+
+// Converts `count` values; the two places must not overlap. To uint8, values are rounded to the
+// nearest and clamped to 0 to 255. False where there is no conversion between the two dtypes.
+bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_t* to,
+                   int64_t count);
+
+// Gives `into`, another tensor, the shape of `from` and that dtype.
+Status Convert(const Tensor& from, DType dtype, Tensor& into);
 
 }  // namespace stallscope::data
 

@@ -18,6 +18,10 @@ constexpr const char* kFile = "stallscope_cuda.so";
 
 }  // namespace
 
+// Program and module each have a copy, which differs between builds. Raise the number when the
+// interface changes within a version.
+const char* const kCudaModuleBuild = "stallscope " STALLSCOPE_VERSION ", interface 3";
+
 std::vector<std::string> CudaModulePlaces() {
   if (const char* named = std::getenv("STALLSCOPE_CUDA_MODULE"); named != nullptr) return {named};
   std::error_code failed;
@@ -37,28 +41,27 @@ std::string FindCudaModule(const std::vector<std::string>& places) {
 Result<const CudaModule*> LoadCudaModule(const std::vector<std::string>& places) {
   const std::string path = FindCudaModule(places);
   if (path.empty()) {
-    return Error{ErrorKind::kRun, "the module for CUDA devices is missing",
+    return Error{ErrorKind::kRun, "the CUDA module is missing",
                  fmt::format("{}", fmt::join(places, ", ")),
-                 "build where the CUDA toolkit is, or take the device 'host', or 'emulated' with "
-                 "the figures of a GPU"};
+                 "build with the CUDA toolkit installed, or use the device 'host', or 'emulated' "
+                 "with a GPU's figures"};
   }
   auto library = SharedLibrary::Open({path});
   if (!library.ok()) {
-    return Error{ErrorKind::kRun,
-                 "the module for CUDA devices cannot be loaded: " + library.error().what, path,
-                 "install it again, with the program"};
+    return Error{ErrorKind::kRun, "the CUDA module cannot be loaded: " + library.error().what, path,
+                 "reinstall it together with the program"};
   }
   const CudaModule* (*entry)() = nullptr;
   if (!library.value().Bind(entry, kCudaModuleSymbol)) {
-    return Error{ErrorKind::kRun, "this is no module for CUDA devices", path,
-                 "name another in STALLSCOPE_CUDA_MODULE, or unset it"};
+    return Error{ErrorKind::kRun, "this is not a stallscope CUDA module", path,
+                 "set STALLSCOPE_CUDA_MODULE to another, or unset it"};
   }
   const CudaModule* const module = entry();
   if (std::strcmp(module->build, kCudaModuleBuild) != 0) {
     return Error{
         ErrorKind::kRun,
-        fmt::format("the module is of {}, and the program of {}", module->build, kCudaModuleBuild),
-        path, "install both from one build"};
+        fmt::format("the module is from {}, the program from {}", module->build, kCudaModuleBuild),
+        path, "install both from the same build"};
   }
   return module;
 }

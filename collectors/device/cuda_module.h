@@ -1,8 +1,8 @@
-// The module that holds everything of CUDA: where it is looked for, and what it gives.
+// The module with all CUDA code: where it is, and what it exports.
 //
-// The program links nothing of CUDA and starts without it. The module is a file of its own beside
-// the program, loaded when somebody asks for a CUDA device and then kept. It gets what it records
-// with as an interface (device_tracks.h). Any thread.
+// The program does not link CUDA and starts without it. The module is a separate file beside the
+// program, loaded when a CUDA device is requested, and kept. It records through an interface
+// (device_tracks.h). Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_MODULE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_MODULE_H_
 
@@ -17,22 +17,22 @@
 
 namespace stallscope::device {
 
-// What of CUDA is here: the driver, each device, each library.
+// A part of CUDA and whether it is present: the driver, a device, a library.
 struct CudaPart {
   std::string name;  // "cuda driver"
   bool there = false;
   std::string detail;
-  std::string advice;  // what to do where it is not
+  std::string advice;  // what to do if it is absent
 };
 
-// What the module's one symbol leads to. Program and module exchange C++ types, so both must come
+// What the module's one symbol returns. Program and module exchange C++ types, so both must come
 // from one build: `build` says which.
 struct CudaModule {
   const char* build;
   Result<std::unique_ptr<Device>> (*make)(const Options& options,
                                           std::shared_ptr<DeviceTracks> tracks);
   std::vector<CudaPart> (*look)();
-  // A range on the calling thread, for Nsight Systems; null where the toolkit had no NVTX.
+  // A range on the calling thread, for Nsight Systems; null if the toolkit had no NVTX.
   void (*begin_range)(const char* name);
   void (*end_range)();
 };
@@ -40,10 +40,9 @@ extern const char* const kCudaModuleBuild;
 // extern "C" const CudaModule* stallscope_cuda_module();
 inline constexpr const char* kCudaModuleSymbol = "stallscope_cuda_module";
 
-// $STALLSCOPE_CUDA_MODULE alone, where it is set; else beside the program, then in
-// ../lib/stallscope.
+// Only $STALLSCOPE_CUDA_MODULE if it is set; else beside the program, then ../lib/stallscope.
 std::vector<std::string> CudaModulePlaces();
-// The first of `places` that is there; empty where none is.
+// The first of `places` that exists; empty if none does.
 std::string FindCudaModule(const std::vector<std::string>& places);
 // kRun: no module, one that cannot be loaded, or one of another build.
 Result<const CudaModule*> LoadCudaModule(const std::vector<std::string>& places);

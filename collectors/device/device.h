@@ -1,16 +1,16 @@
 // An accelerator: memory of its own, streams that run what is enqueued in order, events between
 // them. The trainer sees nothing else of a device, so that what it does is the same on each.
 //
-//   host      computes on the CPU, one thread a stream
-//   emulated  takes the time that it is told to, computes nothing and keeps no memory
+//   host      computes on the CPU, one thread per stream
+//   emulated  takes the specified time, computes nothing and keeps no memory
 //   cuda      a module of its own, loaded on demand
 //
 // The device owns its memory and must outlive its streams, blocks and graphs; a block must outlive
 // the work that uses it. Calls of a device may come from any thread; a stream belongs to one thread
 // at a time. Whatever runs is recorded on its stream's track.
 //
-// An error in enqueued work (a label that is none) makes the device fail: the next call that can
-// say so returns it, and so does every later one; work behind it is not run.
+// An error in enqueued work (a label out of range) makes the device fail: the next call that can
+// report it does, and so does every later one; later work does not run.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_DEVICE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_DEVICE_H_
 
@@ -33,7 +33,7 @@ namespace stallscope::device {
 enum class Kind : uint8_t { kHost, kEmulated, kCuda };
 std::string_view Name(Kind kind);  // "host"
 
-// Of products, in operations a second; 0: not known.
+// For matrix products, in operations per second; 0: unknown.
 struct PeakRates {
   uint64_t fp32 = 0;
   uint64_t tf32 = 0;
@@ -42,10 +42,10 @@ struct PeakRates {
 
 struct Capabilities {
   Kind kind = Kind::kHost;
-  std::string name;            // of an emulated device it says so
-  uint64_t memory_bytes = 0;   // in all
+  std::string name;            // an emulated device's says so
+  uint64_t memory_bytes = 0;   // total
   bool computes = true;        // false: results are never written, copies move nothing
-  bool dense = false;          // a product with its bias and activation costs no more than it alone
+  bool dense = false;          // bias and activation are free after a product
   bool image_kernels = false;  // it has kRegions and kScaleChannels
   PeakRates peaks;
   std::string driver;  // its version, where it has one
@@ -53,7 +53,7 @@ struct Capabilities {
 
 class Device;
 
-// Memory of a device; goes back with the object.
+// Memory of a device; freed with the object.
 class Block {
  public:
   Block() = default;
@@ -77,13 +77,13 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual bool Done() const = 0;
-  // Blocks until everything before it is done; says why where the device failed.
+  // Blocks until everything before it is done; returns the error if the device failed.
   virtual Status Wait() = 0;
   // When that was; after Done() or Wait().
   virtual Ticks time() const = 0;
 };
 
-// Launches that are enqueued at once; made by Stream::EndCapture. Immutable.
+// Launches that are enqueued together; made by Stream::EndCapture. Immutable.
 class Graph {
  public:
   virtual ~Graph() = default;
@@ -104,19 +104,19 @@ class Stream {
  public:
   virtual ~Stream() = default;  // after everything that was enqueued
 
-  // Returns once it is enqueued. Host memory must stay as it is until the copy is done. One from or
-  // to pageable memory blocks until it is done.
+  // Returns once it is enqueued. Host memory must stay unchanged until the copy is done. A copy
+  // from or to pageable memory blocks until it is done.
   virtual Status Copy(const CopyRequest& request) = 0;
   // Blocks while the stream's queue is full.
   virtual Status Run(const Launch& launch, ItemId batch) = 0;
   virtual Status Run(const std::shared_ptr<const Graph>& graph, ItemId batch) = 0;
   virtual Result<std::shared_ptr<Event>> Record() = 0;
-  // What is enqueued from now on waits for the event, which may be another stream's or another
-  // device's of the same kind.
+  // Work enqueued from now on waits for the event, which may belong to another stream, or to
+  // another device of the same kind.
   virtual Status Wait(const std::shared_ptr<Event>& event) = 0;
   virtual Status Synchronize() = 0;
 
-  // Between the two, launches are taken down instead of run, and nothing else may be enqueued.
+  // Between the two, launches are collected instead of run, and nothing else may be enqueued.
   virtual Status BeginCapture() = 0;
   virtual Result<std::shared_ptr<const Graph>> EndCapture() = 0;
 
@@ -133,10 +133,10 @@ class Device {
   virtual ~Device() = default;
   virtual const Capabilities& capabilities() const = 0;
 
-  // On a 64-byte boundary, not set to zero. kRun where there is not enough left.
+  // On a 64-byte boundary, not zeroed. kRun if there is not enough left.
   virtual Result<Block> Allocate(size_t bytes) = 0;
   virtual MemoryUse memory() const = 0;
-  // Host memory that copies need no detour for, on a 64-byte boundary; null where there is none.
+  // Host memory that copies need no staging for, on a 64-byte boundary; null if there is none.
   virtual uint8_t* AllocatePinned(size_t bytes) noexcept = 0;
   virtual void FreePinned(uint8_t* block, size_t bytes) noexcept = 0;
 
@@ -148,12 +148,23 @@ class Device {
   virtual void Free(Address address, size_t bytes) noexcept = 0;
 };
 
-// What an emulated device takes. Its link is as fast to the host as from it; copies within the
-// device take no time, as there is no figure for them.
+// Inline: a module that returns blocks must not pull in MakeDevice() and all backends.
+inline Block& Block::operator=(Block&& other) noexcept {
+  std::swap(owner_, other.owner_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+inline Block::~Block() {
+  if (owner_ != nullptr) owner_->Free(address_, bytes_);
+}
+
+// An emulated device's timing. Its link is equally fast in both directions; copies within the
+// device take no time, because there is no figure for them.
 struct EmulatedTiming {
   double compute_us_per_batch = 0;
   double compute_us_per_sample = 0;
-  double gbps_pinned = 12;  // 10^9 bytes a second
+  double gbps_pinned = 12;  // 10^9 bytes per second
   double gbps_pageable = 4;
   double latency_us = 10;
   double launch_us = 0;  // of the host, for a launch or a whole graph
@@ -166,15 +177,15 @@ struct Options {
   recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
   uint32_t index = 0;                      // which of several, in the trace
   uint64_t memory_bytes = 0;               // 0: the machine's; emulated: no limit
-  size_t queue_depth = 1024;               // launches that a stream holds
-  std::string emulated_name;               // what it stands for; "emulated: " goes before it
+  size_t queue_depth = 1024;               // launches that a stream queues
+  std::string emulated_name;               // what it emulates; "emulated: " is prepended
   EmulatedTiming emulated;
-  // What the devices of a run share, so that what one has pinned is pinned for all; null: its own.
+  // Shared by the devices of a run: what one pins is pinned for all; null: its own.
   std::shared_ptr<PinnedMemory> pinned;
   DeviceClock* clock = nullptr;  // of an emulated device; null: the machine's
 };
 
-// kRun where this machine or this build has no such device.
+// kRun if this machine or build has no such device.
 Result<std::unique_ptr<Device>> MakeDevice(Kind kind, const Options& options);
 
 }  // namespace stallscope::device

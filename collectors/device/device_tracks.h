@@ -1,5 +1,5 @@
-// Where a backend that lies in a module of its own writes what ran: the program's recorder, seen
-// through an interface, because a module must not bring a second recorder along.
+// Where a backend in a module of its own records what ran: the program's recorder behind an
+// interface, because a module must not bring a second recorder.
 //
 // Tracks may be made by any thread; a track belongs to one thread at a time, like those of the
 // recorder.
@@ -31,13 +31,13 @@ class DeviceTrack {
   virtual ~DeviceTrack() = default;
   virtual void Copy(const CopyRequest& request, trace::CopyMemory memory, uint64_t correlation,
                     const Times& times) = 0;
-  // `graph`: 0 where it was launched by itself.
+  // `graph`: 0 if it was launched by itself.
   virtual void Kernel(std::string_view name, ItemId batch, uint64_t correlation, uint64_t graph,
                       const Times& times) = 0;
-  // Anything else with a name: a memset, a call of the driver.
+  // Anything else with a name: a memset, a driver call.
   virtual void Span(trace::SpanActivity activity, std::string_view name, Ticks start,
                     Ticks end) = 0;
-  // `count` records that never came.
+  // `count` records that never arrived.
   virtual void Lost(uint64_t count, Ticks from, Ticks to) = 0;
   virtual TrackId track() const = 0;
 };

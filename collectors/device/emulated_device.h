@@ -1,21 +1,25 @@
 // A device's timing without its arithmetic. Inside this room.
 //
-// When each piece of work begins and ends is computed as it is enqueued, on a timeline of its own:
+// The start and end of each piece of work are computed as it is enqueued, on a timeline of its own:
 // begin = the latest of (enqueued, the stream's last end, its engine's last end, the events waited
-// for). Waits sleep until such a time; that they wake late moves nothing on the timeline, so errors
-// do not add up.
+// for). Waits sleep until such a time; a late wakeup does not move the timeline, so errors do not
+// add up. Its streams have no threads, only times.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
 
+#include "analyzer/base/clock.h"
 #include "collectors/device/device.h"
-#include "collectors/device/device_clock.h"
-#include "collectors/device/device_memory.h"
-#include "collectors/device/pinned_memory.h"
+#include "collectors/device/device_state.h"
+#include "collectors/device/recorded_stream.h"
 
 namespace stallscope::device {
 
@@ -31,7 +35,7 @@ class EmulatedDevice : public Device {
   Result<std::unique_ptr<Stream>> NewStream(const std::string& name,
                                             trace::TrackKind kind) override;
 
-  // For the streams. What an engine is busy with excludes others, whatever their stream.
+  // For the streams. An engine does one piece of work at a time, whatever its stream.
   enum Engine { kCompute, kToDevice, kToHost, kNoEngine };
   struct Slot {
     Ticks start;
@@ -61,6 +65,57 @@ class EmulatedDevice : public Device {
 
   std::mutex mutex_;
   std::array<Ticks, 3> engine_free_{};
+};
+
+class EmulatedEvent : public Event {
+ public:
+  EmulatedEvent(DeviceClock& clock, Ticks time) : clock_(clock), time_(time) {}
+  bool Done() const override { return clock_.Now() >= time_; }
+  Status Wait() override {
+    clock_.WaitUntil(time_);
+    return {};
+  }
+  Ticks time() const override { return time_; }
+
+ private:
+  DeviceClock& clock_;
+  const Ticks time_;
+};
+
+class EmulatedStream : public RecordedStream {
+ public:
+  EmulatedStream(EmulatedDevice& device, const std::string& name, trace::TrackKind kind);
+  ~EmulatedStream() override;
+
+  Status Copy(const CopyRequest& request) override;
+  Status Run(const Launch& launch, ItemId batch) override;
+  Status Run(const std::shared_ptr<const Graph>& graph, ItemId batch) override;
+  Result<std::shared_ptr<Event>> Record() override;
+  Status Wait(const std::shared_ptr<Event>& event) override;
+  Status Synchronize() override;
+
+ private:
+  // Done on the timeline, not yet in the trace: its time may be in the future.
+  struct Pending {
+    std::variant<CopyRequest, std::string> what;
+    trace::CopyMemory memory = trace::CopyMemory::kUnknown;
+    ItemId batch;
+    uint64_t correlation = 0;
+    uint64_t graph = 0;
+    Times times;
+  };
+  Ticks ChargeLaunch();
+  void Enqueue(const Launch& launch, ItemId batch, uint64_t correlation, uint64_t graph,
+               Ticks enqueued);
+  void WaitForRoom();
+  void RecordDone(Ticks now);
+
+  EmulatedDevice& device_;
+  Ticks free_ = 0;       // when what is enqueued is done
+  Ticks host_free_ = 0;  // when the last launch had taken its host time
+  Ticks overslept_ = 0;  // by how much the host woke late
+  std::deque<Ticks> launches_;
+  std::deque<Pending> pending_;
 };
 
 }  // namespace stallscope::device

@@ -1,8 +1,8 @@
-// gelu by the same bits on the host and on a device: one polynomial for both. Private to the room.
+// gelu with the same bits on the host and on a device: one polynomial for both. Inside this room.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_GELU_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_GELU_H_
 
-// A function that a device's compiler makes for the device and for the host.
+// A function that a device's compiler compiles for the device and for the host.
 #if defined(__CUDACC__)
 #define STALLSCOPE_BODY __host__ __device__ __forceinline__
 #else
@@ -11,8 +11,8 @@
 
 namespace stallscope::device {
 
-// tanh as a quotient of polynomials (Eigen's, after Cephes): within 3 ulp, and the compiler makes
-// vectors of it, which it cannot of a call to tanhf.
+// tanh as a quotient of polynomials (Eigen's, after Cephes): within 3 ulp, and the compiler
+// vectorizes it, which it cannot do with a call to tanhf.
 STALLSCOPE_BODY float TanhOf(float x) {
   const float above = x < -7.9f ? -7.9f : x;
   const float c = 7.9f < above ? 7.9f : above;

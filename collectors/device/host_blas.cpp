@@ -26,10 +26,10 @@ bool CanMap(size_t bytes) {
 }
 
 Error NoMemory(size_t bytes) {
-  return Error{ErrorKind::kRun,
-               "no memory for OpenBLAS, which needs " + std::to_string(bytes >> 20) + " MiB",
-               "host device",
-               "free some memory or raise its limit (ulimit -v), or train on another device"};
+  return Error{
+      ErrorKind::kRun,
+      "not enough memory for OpenBLAS, which needs " + std::to_string(bytes >> 20) + " MiB",
+      "host device", "free some memory or raise its limit (ulimit -v), or train on another device"};
 }
 
 Error CannotLoad(const std::string& why) {

@@ -1,7 +1,7 @@
 // The kernels on the CPU. Inside this room.
 //
-// Operands of float32 are used where they lie; narrower ones are widened into scratch memory first,
-// and results rounded once, as a GPU's mixed-precision kernels do.
+// Operands of float32 are used in place; narrower ones are widened into scratch memory first, and
+// results rounded once, as a GPU's mixed-precision kernels do.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
 
@@ -25,7 +25,7 @@ class HostKernels {
   Status Run(const Launch& launch);
 
  private:
-  // The operand's values as floats: where they lie, or in scratch[slot].
+  // The operand's values as floats: in place, or in scratch[slot].
   const float* Read(const Operand& operand, size_t slot);
   // Where to put the results before Store rounds them.
   float* Target(const Operand& operand);
@@ -47,10 +47,11 @@ class HostKernels {
   std::vector<float> result_;
 };
 
-// Elementwise kernels, alone or fused: the same code, so that the bits are the same.
-void RunElementwise(const Launch& launch);
-// Optimizers and the loss scale.
-void RunOptimizer(const Launch& launch);
+// Whole arrays; `to` and `from` have `count` values of the type.
+void ToFloats(Type type, const void* from, int64_t count, float* to);
+void FromFloats(Type type, const float* from, int64_t count, void* to);
+// To the nearest value of the type and back.
+void Round(Type type, float* values, int64_t count);
 
 }  // namespace stallscope::device
 

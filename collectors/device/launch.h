@@ -1,5 +1,5 @@
 // What a device is asked to run: one of a closed list of kernels, with plain data. A backend
-// implements each, or says that it has no arithmetic; nothing else about a model reaches a device.
+// implements each, or has no arithmetic at all; nothing else about a model reaches a device.
 //
 // A launch refers to device memory by address and owns none of it. Values; any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_
@@ -20,7 +20,7 @@ enum class Type : uint8_t { kUint8, kInt32, kFloat16, kBfloat16, kFloat32 };
 size_t SizeOf(Type type);
 std::string_view Name(Type type);  // "float16"
 
-// Of device memory. Only the device may follow it.
+// In device memory. Only the device may dereference it.
 using Address = uint64_t;
 
 struct Operand {
@@ -34,8 +34,8 @@ struct Operand {
 // Matrices are row-major and dense. Arithmetic is done in float32, whatever the operands' types; a
 // result is rounded once, when it is stored. `i`: Launch::ints, `f`: Launch::floats.
 enum class Kernel : uint8_t {
-  // out[m,n] = f0 a*b + f1 out; a is m x k, or k x m where i0 is 1; b is k x n, or n x k where i1
-  // is 1. i: a and b transposed?, m, n, k; and 1 where the factors may be rounded to TF32
+  // out[m,n] = f0 a*b + f1 out; a is m x k, or k x m if i0 is 1; b is k x n, or n x k if i1 is 1.
+  // i: a and b transposed?, m, n, k; and 1 if the factors may be rounded to TF32
   kGemm,
   // Elementwise: out has as many elements as the first input.
   kAddBias,       // x, bias: out[r,c] = x[r,c] + bias[c]
@@ -47,7 +47,7 @@ enum class Kernel : uint8_t {
   kSumRows,       // x [i0,i1]: out[c] = the sum over rows
   kTranspose,     // x [i0,i1,i2]: out [i0,i2,i1]
   // images [i0,i1,i2,i3], side i4: out [i0 * patches, i4*i4*i3], each value * f0 + f1. Rows and
-  // columns that fill no patch are left out.
+  // columns that do not fill a patch are dropped.
   kPatches,
   kConvert,           // x: out = x * f0 + f1
   kMeanPool,          // x [i0,i1,i2]: out [i0,i2]
@@ -57,7 +57,7 @@ enum class Kernel : uint8_t {
   kSoftmaxCrossEntropy,
   kZero,         // out = 0
   kBeginStep,    // state: a new step
-  kCheckFinite,  // gradients, state: the step is skipped where one is infinite or not a number
+  kCheckFinite,  // gradients, state: the step is skipped if one is infinite or NaN
   // gradients, state; out: weights (float32), then momentum (kSgd) or both moments (kAdam). f:
   // learning rate, momentum (kSgd) or both decays and epsilon (kAdam). Does nothing in a step that
   // is skipped.
@@ -70,16 +70,16 @@ enum class Kernel : uint8_t {
   // that, and out[1] takes it before. Nothing is rounded between them, unless a backend does it in
   // steps.
   kDense,
-  // Of devices that say that they have them (Capabilities::image_kernels).
-  // images [i0,i1,i2,i3], regions (int32, five for each image: x, y, width, height, 1 where it is
-  // mirrored): out [i0,i4,i5,i3], each image's region resized, between pixels on the line
+  // Only on devices with Capabilities::image_kernels. images [i0,i1,i2,i3], regions (int32, five
+  // for each image: x, y, width, height, 1 if mirrored): out [i0,i4,i5,i3], each image's region,
+  // resized bilinearly
   kRegions,
   kScaleChannels,  // x, whose values belong to i0 channels in turn: out = x * f[c] + f[i0 + c]
 };
 std::string_view Name(Kernel kernel);  // "gemm"
 
-// The state that steps share: float32 values on the device, so that a captured graph need not be
-// changed from step to step.
+// The state that steps share: float32 values on the device, so that a captured graph stays the same
+// from step to step.
 enum State : size_t {
   kLossScale = 0,
   kFinite,     // 1; 0: the step is skipped
@@ -102,8 +102,8 @@ struct FusedStep {
   bool operator==(const FusedStep&) const = default;
 };
 
-// Which part of a training step's work a launch is: an emulated device knows what a step takes, and
-// gives it [from, to) of that. of = 0: no part of it.
+// A launch's share of a training step: an emulated device knows how long a step takes, and gives
+// the launch [from, to) of it. of = 0: none.
 struct StepPart {
   int64_t samples = 0;
   uint64_t from = 0;
@@ -120,13 +120,22 @@ struct Launch {
   std::vector<FusedStep> fused;
   StepPart part;
   // kImageOp: the op as the spec writes it, and how the host does it: from the bytes of in[0] to
-  // those of out[0]. A backend whose memory the host cannot follow takes both to the host and back.
+  // those of out[0]. A backend whose memory the host cannot access copies both to the host and
+  // back.
   std::string image_op;
   std::function<Status(const void* in, void* out)> on_host;
 
-  // As the trace has it: the kernel's name, or the image op's.
+  // The name in the trace: the kernel's, or the image op's.
   std::string_view name() const { return kernel == Kernel::kImageOp ? image_op : Name(kernel); }
 };
+
+// An error unless the operands are as many and as large as the kernel needs.
+Status CheckLaunch(const Launch& launch);
+
+// For a call that is not allowed inside a capture, or outside one.
+Error CaptureError(const char* what);
+// kSoftmaxCrossEntropy's error for a label that is not a class.
+Error BadLabel(int32_t label, int64_t sample, int64_t classes);
 
 }  // namespace stallscope::device
 

@@ -10,7 +10,7 @@ Result<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>& names)
     void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle != nullptr) return SharedLibrary(handle, name);
     const char* const said = dlerror();
-    if (why.empty()) why = said != nullptr ? said : "it cannot be loaded";
+    if (why.empty()) why = said != nullptr ? said : "cannot load the library";
   }
   return Error{ErrorKind::kRun, why, names.empty() ? "" : names.front(), ""};
 }

@@ -1,5 +1,5 @@
-// A library that is looked for when it is needed, so that nothing of it is when the program starts.
-// It stays loaded: threads of its own may run in it to the end. Any thread.
+// A library that is loaded on demand, so that it costs nothing when the program starts. It stays
+// loaded, because it may have threads of its own. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
 
@@ -13,11 +13,11 @@ namespace stallscope::device {
 
 class SharedLibrary {
  public:
-  // The first of `names` that can be loaded; the error has what the loader said of the first.
+  // The first of `names` that can be loaded; the error is the loader's for the first.
   static Result<SharedLibrary> Open(const std::vector<std::string>& names);
 
   const std::string& name() const { return name_; }
-  // False, and null, where the library has no such symbol.
+  // False, and null, if the library has no such symbol.
   template <class Function>
   bool Bind(Function*& into, const char* symbol) const {
     void* const found = Find(symbol);

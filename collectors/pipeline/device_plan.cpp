@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "collectors/data/resize.h"
+#include "collectors/data/image.h"
 #include "collectors/pipeline/ops/make.h"
 #include "collectors/pipeline/random.h"
 

@@ -12,9 +12,8 @@
 
 #include "analyzer/base/file.h"
 #include "analyzer/base/folders.h"
-#include "collectors/data/origin.h"
-#include "collectors/data/tfrecord_reader.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/byte_source.h"
+#include "collectors/data/tfrecord.h"
 #include "collectors/pipeline/element_codec.h"
 
 namespace stallscope::pipeline {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "collectors/data/origin.h"
+#include "collectors/data/byte_source.h"
 #include "collectors/recorder/track.h"
 
 namespace stallscope::pipeline {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collectors/data/origin.h"
+#include "collectors/data/byte_source.h"
 #include "collectors/pipeline/batch_assembler.h"
 
 namespace stallscope::pipeline {

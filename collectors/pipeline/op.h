@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "analyzer/base/result.h"
-#include "collectors/data/example_view.h"
-#include "collectors/data/jpeg_decoder.h"
-#include "collectors/data/resize.h"
+#include "collectors/data/example.h"
+#include "collectors/data/image.h"
+#include "collectors/data/jpeg.h"
 #include "collectors/pipeline/element.h"
 #include "collectors/pipeline/pipeline.h"
 #include "collectors/pipeline/stage.h"

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "collectors/data/byte_source.h"
 #include "collectors/data/csv_reader.h"
-#include "collectors/data/file_kind.h"
+#include "collectors/data/file_set.h"
 #include "collectors/data/hdf5_images.h"
-#include "collectors/data/jpeg_header.h"
-#include "collectors/data/origin.h"
+#include "collectors/data/jpeg.h"
 #include "collectors/data/png.h"
 #include "collectors/data/raw_tensors.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "collectors/recorder/track.h"
 
 namespace stallscope::pipeline {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/origin.h"
+#include "collectors/data/byte_source.h"
 #include "collectors/pipeline/reader.h"
 
 namespace stallscope::pipeline {

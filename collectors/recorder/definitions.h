@@ -1,5 +1,5 @@
-// Everything in a recording that has a name, and what of it the file does not know yet. Locks
-// inside: any thread may call.
+// Everything in a recording that has a name, and what the file does not contain yet. Locks inside:
+// any thread may call.
 #ifndef STALLSCOPE_COLLECTORS_RECORDER_DEFINITIONS_H_
 #define STALLSCOPE_COLLECTORS_RECORDER_DEFINITIONS_H_
 
@@ -19,7 +19,7 @@ class DefinitionTable : public trace::NameSource {
  public:
   explicit DefinitionTable(trace::RunInfo run) : run_(std::move(run)) {}
 
-  // Past the limits of the format an id is none: events about it are kept, nameless.
+  // Beyond the format's limits the id is None: events about it are kept, nameless.
   StageId Define(trace::StageInfo stage);
   void Redefine(const trace::StageInfo& stage);
   QueueId Define(trace::QueueInfo queue);
@@ -46,7 +46,7 @@ class DefinitionTable : public trace::NameSource {
   std::vector<trace::QueueInfo> queues_;
   std::vector<trace::TrackInfo> tracks_;
   std::vector<trace::CounterInfo> counters_;
-  // How many of each the file knows; stages that were redefined stand in a list of their own.
+  // How many of each the file contains; redefined stages have a list of their own.
   size_t known_stages_ = 0;
   size_t known_queues_ = 0;
   size_t known_tracks_ = 0;

@@ -79,7 +79,7 @@ class Drainer {
             trace::Sample{Ns(slot.a), std::bit_cast<double>(slot.c), CounterId{HighOf(slot)}});
         return Count(Ns(slot.a), Ns(slot.a));
       case Tag::kGap:
-        // Counts as no event: the producer has counted what it lost itself.
+        // Not an event: the producer has counted its own losses.
         builder_.Add(trace::Gap{Ns(slot.a), Ns(Next().a), slot.c, track_});
         return;
       case Tag::kCost:
@@ -94,7 +94,7 @@ class Drainer {
     return slot.a + (slot.b >> 24);
   }
 
-  // A slot's tag and low bits say all that its class does.
+  // A slot's tag and low bits determine its class.
   uint32_t ClassOf(const Slot& slot) {
     const auto key = static_cast<uint32_t>(slot.b & 0xffffff);
     CachedClass& cached = classes_[(key ^ key >> 8) % classes_.size()];

@@ -12,7 +12,7 @@ namespace stallscope::recorder {
 
 struct Drained {
   uint64_t events = 0;
-  // The stretch of time that they lie in; meaningless without events.
+  // Their time range; meaningless without events.
   int64_t first_ns = 0;
   int64_t last_ns = 0;
 };

@@ -1,9 +1,9 @@
-// Records a run into a trace file while it goes on.
+// Records a run into a trace file as it runs.
 //
-// Threads that take part hold a ThreadScope and write to the Track that it gave them (track.h);
-// a flusher thread drains the rings every 100 ms, or sooner where one fills up, and appends what it
+// Threads that take part hold a ThreadScope and write to the Track that it gave them (track.h); a
+// flusher thread drains the rings every 100 ms, or sooner if one fills up, and appends what it
 // found to the file. The recorded program never waits for the recorder: what does not fit is
-// dropped and counted, and a disk that fails is remembered and reported by Stop().
+// dropped and counted, and a disk failure is reported by Stop().
 //
 // Every call but Stop() may come from any thread. Definitions take a lock: make them before the hot
 // part of the work.
@@ -27,14 +27,14 @@ struct Options {
   // A ring has this many slots of 24 bytes; a power of two. 32,768 hold 50 ms of 600,000 events/s.
   size_t ring_slots = size_t{1} << 15;
   // Rings that are mapped and faulted in at the start. The flusher keeps as many spare while
-  // threads come, up to max_rings; a thread that comes when all are taken is counted and its events
-  // dropped.
+  // threads come, up to max_rings; the events of a thread that comes when all are taken are dropped
+  // and counted.
   size_t spare_rings = 4;
   size_t max_rings = 1024;
   int64_t flush_interval_ns = 100'000'000;
-  // The flusher looks at the rings this often, and drains when one is an eighth full.
+  // The flusher checks the rings this often, and drains when one is an eighth full.
   int64_t look_interval_ns = 10'000'000;
-  // False: the file takes its name, and the place of an earlier one, with Publish() only.
+  // False: the file gets its name, and replaces an earlier one, only with Publish().
   bool publish = true;
   FileOps* ops = &FileOps::Kernel();
 };
@@ -44,7 +44,7 @@ struct Summary {
   uint64_t stored = 0;
   uint64_t dropped = 0;  // emitted = stored + dropped
   uint64_t bytes = 0;    // of the file
-  // What went wrong while writing; empty where nothing did.
+  // What went wrong while writing; empty if nothing did.
   std::string first_error;
 };
 
@@ -60,32 +60,33 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Names; the id in the row is given here and returned.
+  // Names; assigns the id in the row and returns it.
   StageId DefineStage(trace::StageInfo stage);
-  // Replaces what was said about a stage before (its queue, its inputs, its workers).
+  // Replaces an earlier definition of a stage (its queue, inputs, workers).
   void RedefineStage(const trace::StageInfo& stage);
   QueueId DefineQueue(trace::QueueInfo queue);
   CounterId DefineCounter(const std::string& name, const std::string& unit);
   // The same text always has the same id.
   trace::StringId DefineString(std::string_view text);
 
-  // A track for one producer at a time: a thread, a device's stream. Comes back to the pool when
-  // the last holder lets go of it.
+  // A track for one producer at a time: a thread, a device's stream. Returns to the pool when the
+  // last holder releases it.
   std::shared_ptr<Track> NewTrack(trace::TrackInfo info);
 
   void Knob(std::string_view path, std::string_view old_value, std::string_view new_value);
-  // Changes what the trace says about the run; written at once and again at the end.
+  // Changes the trace's information about the run; written at once and again at the end.
   void UpdateRun(const std::function<void(trace::RunInfo&)>& change);
 
-  // For a recorder that was started without: others see the trace from here on. One that ends
+  // For a recorder that was started unpublished: others see the trace from now on. One that ends
   // unpublished leaves no file.
   Status Publish();
   // Everything emitted before this call is in the file when it returns.
   Status Flush();
-  // Something that feeds the recording has failed: it goes on, and Flush() and Stop() say why the
-  // trace is not whole. The first error counts. Any thread.
+  // Something that feeds the recording has failed: it continues, and Flush() and Stop() report why
+  // the trace is incomplete. The first error counts. Any thread.
   void Fail(const Error& error);
-  // Drains, seals and closes the file. Threads may still hold tracks. Only the first call counts.
+  // Drains, seals and closes the file. Threads may still hold tracks. Only the first call has an
+  // effect.
   Summary Stop();
 
  private:
@@ -93,8 +94,8 @@ class Recorder {
   std::shared_ptr<Recording> recording_;
 };
 
-// Makes the calling thread record for as long as the scope lives. A null recorder records nothing,
-// so that callers need no second path.
+// The calling thread records for the life of the scope. A null recorder records nothing, so that
+// callers need no second path.
 class ThreadScope {
  public:
   ThreadScope(Recorder* recorder, const std::string& name, StageId stage = StageId::None());

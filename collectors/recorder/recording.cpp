@@ -26,7 +26,7 @@ Status Recording::Begin() {
     WriteNewDefinitions();
     WriteChunk();
     if (!first_error_.empty()) {
-      return Error{ErrorKind::kRun, first_error_, "", ""};  // it says where, and what to do
+      return Error{ErrorKind::kRun, first_error_, "", ""};  // it has the place and the remedy
     }
   }
   return flusher_.Start([this] { FlusherLoop(); }, [this](const Error& error) { Fail(error); });
@@ -41,7 +41,7 @@ void Recording::TopUpSpareRings() {
       if (spare_rings_.size() >= options_.spare_rings || rings_made_ >= options_.max_rings) return;
       ++rings_made_;
     }
-    // Faulting in a ring takes a while: not under the lock that NewTrack needs.
+    // Faulting in a ring is slow: not under the lock that NewTrack needs.
     auto ring = std::make_unique<Ring>(options_.ring_slots);
     const std::lock_guard lock(tracks_mutex_);
     if (!ring->ok()) {
@@ -52,7 +52,7 @@ void Recording::TopUpSpareRings() {
   }
 }
 
-// With tracks_mutex_ held. A ring that takes nothing where there is no other.
+// With tracks_mutex_ held. Returns a ring that accepts nothing if there is no other.
 std::unique_ptr<Ring> Recording::TakeRing() {
   if (stopped_) return std::make_unique<Ring>(0);
   if (!spare_rings_.empty()) {
@@ -139,8 +139,8 @@ void Recording::FlushLocked() noexcept {
   LoseWhatThrows([this] { DrainAll(); });
 }
 
-// Where there is no memory for what is on its way to the file, it is lost as if the file took no
-// more: counted, with a gap, and the recording says why. Events still in their rings stay there.
+// Out of memory, events on their way to the file are lost as if the file were full: counted, with a
+// gap, and the recording says why. Events still in their rings stay there.
 void Recording::LoseWhatThrows(const std::function<void()>& write) noexcept {
   try {
     write();
@@ -171,7 +171,7 @@ void Recording::DrainAll() {
     const std::lock_guard lock(tracks_mutex_);
     channels = channels_;
   }
-  // Retirement is read before the ring's end: a producer retires after its last event.
+  // Read retirement before the ring's end: a producer retires after its last event.
   std::vector<std::shared_ptr<Channel>> done;
   std::vector<uint64_t> ends;
   ends.reserve(channels.size());
@@ -179,8 +179,8 @@ void Recording::DrainAll() {
     if (channel->retired.load(std::memory_order_acquire)) done.push_back(channel);
     ends.push_back(channel->ring->Published());
   }
-  // The anchor comes after the ends: all that is drained lies before it, so that no later anchor
-  // can bend the time of what is written now.
+  // The anchor is taken after the ends: everything drained is before it, so that no later anchor
+  // can shift the times written now.
   last_anchor_ = ReadClockAnchor();
   clock_.Add(last_anchor_);
   WriteNewDefinitions();
@@ -242,9 +242,9 @@ void Recording::AddOpenGap(Channel& channel) {
 void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& channels) {
   if (channels.empty()) return;
   for (const auto& channel : channels) AddOpenGap(*channel);
-  WriteChunk();  // what is not stored after this will never be
+  WriteChunk();  // what is not stored after this never will be
   const std::lock_guard lock(tracks_mutex_);
-  // No channel may be left without its ring because there was no memory for the next one.
+  // No channel may lose its ring because there was no memory for the next one.
   retired_tallies_.reserve(retired_tallies_.size() + channels.size());
   spare_rings_.reserve(spare_rings_.size() + channels.size());
   for (const auto& channel : channels) {
@@ -279,7 +279,7 @@ void Recording::LoseChunk() noexcept {
       gaps_to_write_.push_back({lost.first_ns, lost.last_ns, lost.events, lost.channel->id});
     }
   } catch (...) {
-    // The tallies have the number all the same; where in time they were is not known then.
+    // The tallies still have the number; only the times are unknown.
   }
   in_chunk_.clear();
 }
@@ -317,7 +317,7 @@ void Recording::WriteEnd(Summary& summary) {
   for (const auto& channel : channels_) AddOpenGap(*channel);
   WriteChunk();
   for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_->Add(gap);
-  // Everything with a name once more: one damaged chunk at the start then costs no names.
+  // All names once more, so that a damaged chunk at the start costs none.
   names_.UpdateRun([&](trace::RunInfo& run) {
     run.end_ns = last_anchor_.ns;
     run.ticks_per_second = clock_.TicksPerSecond();

@@ -42,11 +42,11 @@ class Recording : public std::enable_shared_from_this<Recording> {
   struct Channel {
     TrackId id;
     std::unique_ptr<Ring> ring;
-    std::atomic<bool> retired{false};  // its producer has let go of it
+    std::atomic<bool> retired{false};  // its producer has released it
     uint64_t drained = 0;
     uint64_t lost_in_writing = 0;
   };
-  // Events of one channel in the chunk that is being built, in case that it cannot be written.
+  // Events of one channel in the chunk that is being built, in case it cannot be written.
   struct InChunk {
     Channel* channel;
     uint64_t events;
@@ -88,7 +88,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::mutex flush_mutex_;
   trace::TraceWriter writer_;
   ClockMap clock_;
-  std::optional<trace::ChunkBuilder> builder_;  // always there; made anew where it has failed
+  std::optional<trace::ChunkBuilder> builder_;  // always set; recreated after a failure
   ClockAnchor last_anchor_;
   std::vector<InChunk> in_chunk_;
   std::vector<trace::Gap> gaps_to_write_;

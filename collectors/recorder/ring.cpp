@@ -14,7 +14,7 @@ Ring::Ring(size_t slots) {
   capacity_ = slots;
   mask_ = slots - 1;
   if (slots != 0) {
-    // Populated now: a first touch costs 2.4 us a page, as much as a hundred spans.
+    // Populated now: a first touch costs 2.4 us per page, as much as a hundred spans.
     void* memory = mmap(nullptr, slots * sizeof(Slot), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory != MAP_FAILED) slots_ = static_cast<Slot*>(memory);
@@ -36,7 +36,7 @@ bool Ring::MakeRoom(Ticks now, uint64_t needed) noexcept {
     gap_to_.store(now, std::memory_order_relaxed);
     gap_dropped_.store(lost + 1, std::memory_order_relaxed);
     dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    producer_.limit = head;  // the next event comes by here again and closes the gap if it can
+    producer_.limit = head;  // the next event gets here again and closes the gap if it can
     return false;
   }
   producer_.limit = limit;
@@ -56,7 +56,7 @@ void Ring::Lose(uint64_t count, Ticks from, Ticks to) noexcept {
   gap_to_.store(to, std::memory_order_relaxed);
   gap_dropped_.store(lost + count, std::memory_order_relaxed);
   dropped_.store(dropped_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
-  producer_.limit = producer_.head;  // the next event comes by MakeRoom and closes the gap
+  producer_.limit = producer_.head;  // the next event calls MakeRoom and closes the gap
 }
 
 Ring::OpenGap Ring::Open() const {

@@ -1,8 +1,8 @@
 // One thread's ring: a single producer that never waits, a single consumer that drains.
 //
 // An event takes one to three slots of 24 bytes. A full ring refuses the event; the producer counts
-// it and remembers from when to when it lost some, and puts that gap into the ring as soon as there
-// is room again. The memory is mapped and faulted in before the ring is handed out.
+// it, remembers the time range of its losses, and puts that gap into the ring as soon as there is
+// room again. The memory is mapped and faulted in before the ring is used.
 #ifndef STALLSCOPE_COLLECTORS_RECORDER_RING_H_
 #define STALLSCOPE_COLLECTORS_RECORDER_RING_H_
 
@@ -23,18 +23,18 @@ static_assert(sizeof(Slot) == 24);
 
 class Ring {
  public:
-  // `slots` is a power of two, or 0: such a ring takes nothing and counts what it refuses.
+  // `slots` is a power of two, or 0: such a ring accepts nothing and counts what it refuses.
   explicit Ring(size_t slots);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
-  // False where the memory could not be had; nothing else may then be called.
+  // False if out of memory; nothing else may then be called.
   bool ok() const { return slots_ != nullptr || capacity_ == 0; }
   uint64_t capacity() const { return capacity_; }
 
   // --- The producer ---
 
-  // Writes the slots of one event (1 to 3). `now` places a gap where there is no room.
+  // Writes the slots of one event (1 to 3). `now` places a gap if there is no room.
   template <class... S>
   void Put(Ticks now, S... slots) noexcept {
     constexpr uint64_t kNeeded = sizeof...(S);
@@ -49,20 +49,19 @@ class Ring {
     published_.store(at, std::memory_order_release);
   }
 
-  // `count` events of the producer's that it never got hold of itself: dropped, like those that a
-  // full ring refuses.
+  // `count` events that never reached the producer: dropped, like those that a full ring refuses.
   void Lose(uint64_t count, Ticks from, Ticks to) noexcept;
 
   // --- The consumer ---
 
-  // What lies between Tail() and Published() may be read until Release().
+  // Slots between Tail() and Published() may be read until Release().
   uint64_t Published() const { return published_.load(std::memory_order_acquire); }
   uint64_t Tail() const { return tail_.load(std::memory_order_relaxed); }
   const Slot& At(uint64_t index) const { return slots_[index & mask_]; }
   void Release(uint64_t tail) { tail_.store(tail, std::memory_order_release); }
 
-  // Events that the producer has dropped so far, and the gap that it has not been able to put into
-  // the ring yet: `dropped` is 0 where there is none.
+  // Events that the producer has dropped so far, and the gap that it could not put into the ring
+  // yet: `dropped` is 0 if there is none.
   struct OpenGap {
     Ticks from = 0;
     Ticks to = 0;
@@ -71,7 +70,7 @@ class Ring {
   uint64_t Dropped() const { return dropped_.load(std::memory_order_relaxed); }
   OpenGap Open() const;
 
-  // Empties the ring for its next thread. Nobody else may hold it.
+  // Empties the ring for its next thread. Nobody else may use it.
   void Reset();
 
  private:
@@ -83,7 +82,7 @@ class Ring {
   // The producer's own line, then the lines that the two sides share, one for each writer.
   struct alignas(64) {
     uint64_t head = 0;
-    uint64_t limit = 0;  // the head may go this far without another look at the tail
+    uint64_t limit = 0;  // the head may advance this far without checking the tail
   } producer_;
   alignas(64) std::atomic<uint64_t> published_{0};
   std::atomic<uint64_t> dropped_{0};

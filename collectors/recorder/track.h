@@ -1,8 +1,8 @@
 // Where a thread writes what it does: the hot path of the recorder.
 //
 // A Track belongs to one thread at a time. No call here waits, allocates, throws or enters the
-// kernel; where the ring is full the event is dropped, counted and placed in time. A Track outlives
-// the recording: what is written after Recorder::Stop() goes nowhere and does no harm.
+// kernel; if the ring is full the event is dropped, counted and placed in time. A Track outlives
+// the recording: what is written after Recorder::Stop() is discarded harmlessly.
 #ifndef STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
 #define STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
 
@@ -25,9 +25,9 @@ enum class Tag : uint8_t {
   kWork = 1,
   // a: start; b: tag, cause (3) and queue (13), duration (40); c: waker
   kWait,
-  // Of the span before, behind its slot. a: bytes; b: tag; c: CPU ns
+  // Of the previous span, after its slot. a: bytes; b: tag; c: CPU ns
   kCost,
-  // Of the span before, which has the duration 0. a: ticks past 40 bits; b: tag
+  // Of the previous span, which has the duration 0. a: ticks past 40 bits; b: tag
   kDuration,
   // a: time; b: tag, queue (16), depth (32); c: item
   kPush,
@@ -78,14 +78,14 @@ class Track {
   void Work(StageId stage, ItemId item, Ticks start, Ticks end) noexcept {
     PutSpan(internal::Tag::kWork, stage.value & 0xffff, start, end, item.value);
   }
-  // The same with what it moved and the CPU time that it took, where those are known.
+  // The same with the bytes that it moved and the CPU time that it took, if known.
   void Work(StageId stage, ItemId item, Ticks start, Ticks end, uint64_t bytes,
             uint64_t cpu_ns) noexcept {
     PutSpan(internal::Tag::kWork, stage.value & 0xffff, start, end, item.value,
             Slot{bytes, internal::Word(internal::Tag::kCost), cpu_ns});
   }
   // A span in which the thread was blocked for `cause` at `queue` (a queue or a lock), and who woke
-  // it where that is known.
+  // it, if known.
   void Wait(trace::WaitCause cause, QueueId queue, Ticks start, Ticks end,
             TrackId waker = TrackId::None()) noexcept {
     const uint64_t low = static_cast<uint64_t>(cause) | (uint64_t{queue.value} & 0x1fff) << 3;
@@ -119,7 +119,7 @@ class Track {
   void Lost(uint64_t count, Ticks from, Ticks to) noexcept { ring_->Lose(count, from, to); }
 
   // What a device did, and the trainer's steps. The times in the row are ticks, converted by the
-  // flusher; the row's own track is ignored in favour of this one.
+  // flusher; the row's own track is ignored in favor of this one.
   void Copy(const trace::Copy& copy) noexcept;
   void Kernel(const trace::Kernel& kernel) noexcept;
   void Step(const trace::Step& step) noexcept;
@@ -132,7 +132,7 @@ class Track {
     if (duration <= internal::kMaxShortDuration) [[likely]] {
       ring_->Put(end, Slot{start, internal::Word(tag, low, duration), item}, cost...);
     } else {
-      // Longer than 40 bits hold; or negative, which stamps of two threads may come to: then 0.
+      // Longer than 40 bits; or negative, which is possible with the stamps of two threads: then 0.
       const uint64_t ticks = static_cast<int64_t>(duration) < 0 ? 0 : duration;
       ring_->Put(end, Slot{start, internal::Word(tag, low), item},
                  Slot{ticks, internal::Word(internal::Tag::kDuration), 0}, cost...);
@@ -148,10 +148,10 @@ namespace internal {
 extern constinit thread_local Track* current_track;
 }
 
-// The track of the calling thread; null where the thread records nothing.
+// The calling thread's track; null if the thread records nothing.
 inline Track* CurrentTrack() { return internal::current_track; }
 
-// A span of work from here to the end of the scope. Costs next to nothing where the thread records
+// A span of work from here to the end of the scope. Costs next to nothing if the thread records
 // nothing.
 class SpanScope {
  public:
@@ -159,8 +159,8 @@ class SpanScope {
       : track_(CurrentTrack()), stage_(stage), item_(item) {
     if (track_ != nullptr) start_ = NowTicks();
   }
-  // Also stores the CPU time that the thread burned meanwhile: two calls into the kernel, 600 ns
-  // each. For work of 100 us and more.
+  // Also stores the thread's CPU time meanwhile: two system calls, 600 ns each. For work of 100 us
+  // and more.
   struct WithCpu {};
   SpanScope(WithCpu, StageId stage, ItemId item) noexcept : SpanScope(stage, item) {
     if (track_ != nullptr) cpu_start_ = ThreadCpuNs();
@@ -172,7 +172,7 @@ class SpanScope {
   void AddBytes(uint64_t bytes) noexcept { bytes_ += bytes; }
   void SetItem(ItemId item) noexcept { item_ = item; }
 
-  // Ends this span and begins the next at the same instant: one look at the clock instead of two.
+  // Ends this span and starts the next at the same instant: one clock reading instead of two.
   void Next(StageId stage, ItemId item) noexcept {
     if (track_ == nullptr) return;
     const Ticks now = NowTicks();

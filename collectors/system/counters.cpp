@@ -1,78 +1,7 @@
 #include "collectors/system/counters.h"
 
-#include <array>
-
 namespace stallscope::system {
 namespace {
-
-using namespace counter;  // NOLINT(google-build-using-namespace)
-
-constexpr std::array kTable = {
-    kProcessCpuUser,
-    kProcessCpuSystem,
-    kProcessFaultsMinor,
-    kProcessFaultsMajor,
-    kProcessSwitchesVoluntary,
-    kProcessSwitchesInvoluntary,
-    kProcessRunWait,
-    kProcessThreads,
-    kProcessCoresAllowed,
-    kThreadOnCpu,
-    kThreadRunWait,
-    kCpuBusy,
-    kCpuIowait,
-    kCpuSteal,
-    kCoreBusy,
-    kCoreIowait,
-    kCoreSteal,
-    kMemoryRss,
-    kMemoryFileBacked,
-    kMemoryPeak,
-    kMemorySwapped,
-    kMemoryAvailable,
-    kIoRequested,
-    kIoFromDisk,
-    kIoWritten,
-    kIoToDisk,
-    kIoReadCalls,
-    kIoWriteCalls,
-    kDiskReads,
-    kDiskReadBytes,
-    kDiskReadTime,
-    kDiskWriteBytes,
-    kDiskInFlight,
-    kDiskBusy,
-    kDiskQueueTime,
-    kPsiCpuSome,
-    kPsiCpuFull,
-    kPsiIoSome,
-    kPsiIoFull,
-    kPsiMemorySome,
-    kPsiMemoryFull,
-    kCgroupPsiCpuSome,
-    kCgroupPsiCpuFull,
-    kCgroupPsiIoSome,
-    kCgroupPsiIoFull,
-    kCgroupPsiMemorySome,
-    kCgroupPsiMemoryFull,
-    kCgroupCores,
-    kCgroupCpu,
-    kCgroupPeriods,
-    kCgroupThrottledPeriods,
-    kCgroupThrottled,
-    kCgroupMemory,
-    kCgroupMemoryLimit,
-    kCgroupMemoryHigh,
-    kCgroupMemoryFull,
-    kCgroupOomKills,
-    kGpuUtilization,
-    kGpuMemory,
-    kGpuSmClock,
-    kGpuPower,
-    kGpuPcieRx,
-    kGpuPcieTx,
-    kSamplerCpu,
-};
 
 struct Pattern {
   std::string_view head;         // before the placeholder
@@ -95,8 +24,6 @@ bool Fits(std::string_view placeholder, std::string_view instance) {
 
 }  // namespace
 
-std::span<const CounterRow> CounterTable() { return kTable; }
-
 std::string CounterName(const CounterRow& row, std::string_view instance) {
   const Pattern pattern = Split(row.name);
   if (pattern.placeholder.empty()) return row.name;
@@ -104,7 +31,7 @@ std::string CounterName(const CounterRow& row, std::string_view instance) {
 }
 
 const CounterRow* FindCounter(std::string_view name) {
-  for (const CounterRow& row : kTable) {
+  for (const CounterRow& row : kCounterTable) {
     const Pattern pattern = Split(row.name);
     if (pattern.placeholder.empty()) {
       if (name == row.name) return &row;

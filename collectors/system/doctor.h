@@ -1,7 +1,7 @@
-// What this machine lets stallscope see, what limits a pipeline on it, and what to do about it.
+// What stallscope can see on this machine, what limits a pipeline here, and what to do about it.
 //
-// Diagnose() reads every source of counters once, measures the clock, and looks at the limits that
-// a user forgets: quota, affinity, memory limit, swap, governor. It takes under a tenth of a second
+// Diagnose() reads every source of counters once, measures the clock, and checks the limits that a
+// user forgets: quota, affinity, memory limit, swap, governor. It takes under a tenth of a second
 // (with GPUs 40 ms more for each). Any thread.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_
@@ -15,8 +15,8 @@ namespace stallscope::system {
 
 enum class CheckState {
   kOk,
-  kMissing,  // something that stallscope could use is not there
-  kLimited,  // it is there, and holds a pipeline or a measurement back
+  kMissing,  // something that stallscope could use is absent
+  kLimited,  // it is present, and limits a pipeline or a measurement
 };
 const char* CheckStateName(CheckState state);  // "ok", "missing", "limited"
 
@@ -24,7 +24,7 @@ struct Check {
   std::string name;
   CheckState state = CheckState::kOk;
   std::string detail;  // what was found
-  std::string advice;  // what to do; empty where there is nothing to be done
+  std::string advice;  // what to do; empty where there is nothing to do
 };
 
 struct CounterState {
@@ -42,7 +42,7 @@ struct DoctorOptions {
 
 struct Diagnosis {
   std::vector<Check> checks;
-  std::vector<CounterState> counters;  // in the order of CounterTable()
+  std::vector<CounterState> counters;  // in the order of kCounterTable
 };
 Diagnosis Diagnose(const DoctorOptions& options = {});
 

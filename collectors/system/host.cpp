@@ -2,25 +2,14 @@
 
 #include <string_view>
 
-#include "collectors/system/cgroup_tree.h"
+#include "analyzer/base/units.h"
+#include "collectors/system/cgroup.h"
 #include "collectors/system/proc_file.h"
-#include "collectors/system/text_scan.h"
 
 namespace stallscope::system {
 namespace {
 
-std::string FirstLine(const std::string& path) {
-  const std::string content = ReadOnce(path).value_or("");
-  std::string_view rest = content;
-  return std::string(TakeLine(rest).value_or(std::string_view()));
-}
-
-std::string OnlineList(const std::string& root) {
-  return FirstLine(Below(root, "/sys/devices/system/cpu/online"));
-}
-
-}  // namespace
-
+// "key: value" or "key : value" of a text such as /proc/cpuinfo, the first; empty where missing.
 std::string TextBehind(const std::string& text, const std::string& key) {
   std::string_view rest = text;
   while (auto line = TakeLine(rest)) {
@@ -34,6 +23,51 @@ std::string TextBehind(const std::string& text, const std::string& key) {
   }
   return "";
 }
+
+std::string FirstLine(const std::string& path) {
+  const std::string content = ReadOnce(path).value_or("");
+  std::string_view rest = content;
+  return std::string(TakeLine(rest).value_or(std::string_view()));
+}
+
+std::string OnlineList(const std::string& root) {
+  return FirstLine(Below(root, "/sys/devices/system/cpu/online"));
+}
+
+// Read again each time, all the way up the tree: an orchestrator may resize a running group. That
+// costs a few opens every five seconds.
+class Limits : public Source {
+ public:
+  explicit Limits(const std::string& root)
+      : Source("limits", 5 * kNsPerSecond), root_(root), cgroup_(LocateCgroup(root)) {}
+
+  void Read(CounterSink& sink, Effort) override {
+    if (const auto cores = CoresAllowed(root_)) {
+      allowed_.Put(sink, uint64_t{*cores});
+    } else {
+      Miss(allowed_.row(), "the CPU affinity could not be read");
+    }
+    if (const auto quota = TightestCpuQuota(cgroup_)) {
+      cores_.Put(sink, quota->cores);
+    } else {
+      Miss(cores_.row(), "no CPU quota is set");
+    }
+    if (const auto limit = TightestMemoryLimit(cgroup_)) {
+      memory_.Put(sink, limit->bytes);
+    } else {
+      Miss(memory_.row(), "no memory limit is set");
+    }
+  }
+
+ private:
+  std::string root_;
+  Cgroup cgroup_;
+  Counter allowed_{Row("process.cores_allowed")};
+  Counter cores_{Row("cgroup.cores")};
+  Counter memory_{Row("cgroup.memory_limit")};
+};
+
+}  // namespace
 
 std::optional<uint32_t> CoresOnline(const std::string& root) {
   const auto cores = ListSize(OnlineList(root));
@@ -72,6 +106,10 @@ trace::HostInfo ReadHost(const std::string& root) {
   if (const auto quota = TightestCpuQuota(cgroup)) host.cgroup_cores = quota->cores;
   if (const auto limit = TightestMemoryLimit(cgroup)) host.memory_limit_bytes = limit->bytes;
   return host;
+}
+
+std::unique_ptr<Source> MakeLimits(const std::string& root) {
+  return std::make_unique<Limits>(root);
 }
 
 }  // namespace stallscope::system

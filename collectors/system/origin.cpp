@@ -19,7 +19,7 @@ constexpr size_t kKeyBytes = crypto_generichash_KEYBYTES;
 constexpr size_t kDigestBytes = crypto_generichash_BYTES;
 using Key = std::array<unsigned char, kKeyBytes>;
 
-// Nobody else may know it, or have made it.
+// Valid only if nobody else can read it or could have written it.
 std::optional<Key> ReadKey(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<Key> ReadKey(const std::string& path) {
 std::optional<Key> MakeKey(const std::string& path) {
   Key key{};
   randombytes_buf(key.data(), key.size());
-  // Linked, not renamed: of two processes that make one at a time, the first one's stays.
+  // Linked, not renamed: of two processes that create one at once, the first wins.
   const std::string beside = path + "." + RandomName(8);
   const int fd =
       open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
@@ -53,7 +53,7 @@ std::optional<Key> UsersKey() {
   const std::string path = folder.value() + "/origin.key";
   if (auto key = ReadKey(path)) return key;
   struct stat about {};
-  if (lstat(path.c_str(), &about) == 0) return std::nullopt;  // not a key that can be trusted
+  if (lstat(path.c_str(), &about) == 0) return std::nullopt;  // exists, but cannot be trusted
   return MakeKey(path);
 }
 
@@ -62,7 +62,7 @@ class Digest {
   explicit Digest(const Key& key) {
     crypto_generichash_init(&state_, key.data(), key.size(), kDigestBytes);
   }
-  // With its length, so that no two lists of texts are the same bytes.
+  // With its length, so that no two lists of texts give the same bytes.
   void Add(std::string_view text) {
     const uint64_t size = text.size();
     crypto_generichash_update(&state_, reinterpret_cast<const unsigned char*>(&size), sizeof size);

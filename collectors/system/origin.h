@@ -1,10 +1,10 @@
-// Who recorded a trace. A re-run does what the trace says, so it matters whether this user, on this
+// Who recorded a trace. A replay runs what the trace says, so it matters whether this user, on this
 // machine, once asked for exactly that.
 //
 // A trace carries a keyed digest (BLAKE2b) of its spec, its folder, its command and the machine's
-// id. The key is 32 random bytes in the user's state folder. What was sent here, or was changed on
-// its way, does not have the digest. A comparison of host and user names was rejected: both stand
-// in any trace that was once handed on. Any thread.
+// id. The key is 32 random bytes in the user's state folder. A trace that came from elsewhere, or
+// was changed, does not match. Rejected: comparing host and user names, which anyone who was sent a
+// trace can read in it. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_ORIGIN_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_ORIGIN_H_
 
@@ -14,7 +14,7 @@
 
 namespace stallscope::system {
 
-// For RunInfo::origin. Makes the key where there is none; empty where none can be had: such a trace
+// For RunInfo::origin. Creates the key where there is none; empty where that fails: such a trace
 // counts as recorded elsewhere.
 std::string OriginOf(const trace::RunInfo& run);
 

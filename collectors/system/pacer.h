@@ -1,19 +1,29 @@
-// A thread that calls a function at a steady beat until it is told to stop.
+// When a sampler's thread reads its sources: a Pacer keeps the beat, a Round decides what each beat
+// reads.
 //
-// The beats lie at start + n * interval, so that they never drift; one that is missed (the machine
-// was suspended, the call took longer) is left out, not made up for, and so is one before which the
-// function has asked to sleep on. Stop() wakes the thread at
-// once. An eventfd and ppoll() rather than a condition variable: ThreadSanitizer of gcc 12 does not
-// know the call behind a timed wait on the steady clock.
+// Beats are at start + n * interval, so that they never drift. A missed beat (the machine was
+// suspended, a call took longer) is skipped, not made up for. Stop() wakes the thread at once. An
+// eventfd and ppoll() rather than a condition variable: gcc 12's ThreadSanitizer does not know the
+// call behind a timed wait on the steady clock.
+//
+// A source is due once per period. Where the thread uses more than its share of a core (hundreds of
+// cores to read, or a loaded machine on which every system call starts cold), all periods are
+// stretched until it does not, but none beyond a second. Rejected: one share per source, which
+// halves the rate of all on a loaded machine though only half of them are expensive. A Round
+// belongs to one thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <vector>
 
+#include "analyzer/base/clock.h"
 #include "analyzer/base/result.h"
 #include "analyzer/base/thread.h"
+#include "collectors/system/source.h"
 
 namespace stallscope::system {
 
@@ -24,15 +34,15 @@ class Pacer {
   Pacer(const Pacer&) = delete;
   Pacer& operator=(const Pacer&) = delete;
 
-  // What is called: with the time, it returns the time before which it need not be called again.
+  // Called with the time; returns the time before which it need not be called again.
   using Beat = std::function<int64_t(int64_t now_ns)>;
 
-  // Calls `beat` on a thread of its own, first after one interval, and last() once when it stops.
-  // `name` (at most 15 bytes) is what debuggers show. What one of them throws ends the beat and is
-  // told to `failed`, on that thread.
+  // Calls `beat` on its own thread, first after one interval, and last() once when it stops. `name`
+  // (at most 15 bytes) is what debuggers show. An exception from either ends the beat and goes to
+  // `failed`, on that thread.
   Status Start(const char* name, int64_t interval_ns, Beat beat, std::function<void()> last,
                std::function<void(Error)> failed);
-  // Returns when last() has. Harmless where nothing runs. One caller at a time.
+  // Returns after last(). Does nothing if not running. One caller at a time.
   void Stop();
 
   // Of the beats at start_ns + n * interval_ns the first after `now_ns` that is not more than half
@@ -51,6 +61,43 @@ class Pacer {
   Beat beat_;
   std::function<void()> last_;
   ThreadGroup thread_;
+};
+
+struct RoundOptions {
+  int64_t interval_ns = 50'000'000;      // between two calls of SampleOnce(), at least
+  double cpu_share = 0.001;              // of a core; 0: unbounded
+  int64_t (*cpu_clock)() = ThreadCpuNs;  // CPU time of the calling thread
+};
+
+class Round {
+ public:
+  // `sink` must outlive the object.
+  Round(std::vector<std::unique_ptr<Source>> sources, CounterSink& sink, RoundOptions options);
+
+  // Reads what is due at `now_ns` or within half an interval after it. Returns when the next source
+  // is due.
+  int64_t SampleOnce(int64_t now_ns);
+  // Reads everything, completely: the first and the last values of a recording.
+  void SampleAll(int64_t now_ns);
+
+  // By how much the periods are stretched at present.
+  double stretch() const { return stretch_; }
+  std::vector<Absence> absences() const;
+
+ private:
+  struct Entry {
+    std::unique_ptr<Source> source;
+    int64_t due_ns = 0;
+  };
+  void Balance(int64_t now_ns);
+  int64_t NextDue(const Entry& entry, int64_t now_ns) const;
+
+  std::vector<Entry> entries_;
+  CounterSink& sink_;
+  RoundOptions options_;
+  double stretch_ = 1;
+  int64_t balanced_ns_ = -1;  // when stretch_ was last set; -1: SampleOnce() has not been called
+  int64_t balanced_cpu_ns_ = 0;
 };
 
 }  // namespace stallscope::system

@@ -1,10 +1,16 @@
-// A small file of the kernel that is read again and again: opened once, then one pread a reading.
+// The kernel's text files: read again and again, and taken apart into lines, words and numbers.
 //
-// The kernel makes the text anew for every read from offset 0, so an open descriptor saves the walk
-// along the path (6 us down to 1 us for a thread's schedstat). Belongs to one thread at a time.
+// The kernel makes the text anew for every read from offset 0, so a file is opened once, and a
+// reading is one pread: an open descriptor saves the walk along the path (1 us instead of 6 us for
+// a thread's schedstat). A ProcFile belongs to one thread at a time.
+//
+// The scanners are pure functions on views, for any thread; they allocate nothing. They take only
+// what is whole (a number with white space behind it, a line with its end), so that a text that was
+// cut off never yields a smaller number.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_PROC_FILE_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_PROC_FILE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +20,7 @@ namespace stallscope::system {
 
 class ProcFile {
  public:
-  // A file that is missing is no error here: Read() gives nothing, and problem() says why. Of a
+  // A missing file is not an error here: Read() returns nothing, and problem() says why. Of a
   // longer text the first `capacity` bytes are read.
   explicit ProcFile(std::string path, size_t capacity = 4096);
   ~ProcFile();
@@ -24,7 +30,7 @@ class ProcFile {
   bool open() const { return fd_ >= 0; }
   // The text as it is now, until the next call.
   std::optional<std::string_view> Read();
-  // Why the last Read() gave nothing, or what the caller found wrong with the text; with the path.
+  // Why the last Read() returned nothing, or what the caller found wrong; with the path.
   std::string problem() const;
   void Damaged() { damaged_ = true; }
   bool sound() const { return error_ == 0 && !damaged_; }
@@ -37,11 +43,29 @@ class ProcFile {
   std::vector<char> text_;
 };
 
-// "/" + "/proc/stat" and "/tmp/tree" + "/proc/stat": where a path lies below a root.
+// "/" + "/proc/stat" and "/tmp/tree" + "/proc/stat": a path below a root.
 std::string Below(const std::string& root, std::string_view path);
 
-// The whole text of a small file, for what is read once; nothing where it cannot be read.
+// The whole text of a small file that is read once; nothing where it cannot be read.
 std::optional<std::string> ReadOnce(const std::string& path);
+
+// Each takes a token off the front of `text`, or returns nothing and leaves `text` unchanged.
+std::optional<std::string_view> TakeLine(std::string_view& text);  // without its line feed
+std::optional<std::string_view> TakeWord(std::string_view& text);  // up to the next white space
+// A nonnegative decimal number that fits, followed by white space or the end of `text`: the end
+// counts here because lines come without theirs.
+std::optional<uint64_t> TakeNumber(std::string_view& text);
+
+// The number behind `key` at the start of a line: "key 12", "key: 12 kB".
+std::optional<uint64_t> FindNumber(std::string_view text, std::string_view key);
+
+// The number that is the whole text ("4096\n"); nothing for "max".
+std::optional<uint64_t> OnlyNumber(std::string_view text);
+
+// How many numbers a list such as "0-3,8,10-11" contains, and whether it contains one. Nothing
+// where the list is malformed.
+std::optional<uint64_t> ListSize(std::string_view list);
+bool ListHolds(std::string_view list, uint64_t number);
 
 }  // namespace stallscope::system
 

@@ -5,15 +5,15 @@
 
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
+#include "collectors/system/gpus.h"
+#include "collectors/system/kernel_sources.h"
 #include "collectors/system/pacer.h"
-#include "collectors/system/round.h"
-#include "collectors/system/sources.h"
 
 namespace stallscope::system {
 namespace {
 
-// Into a recording. Each value has its own stamp: 11 ns, and a slow source before it does not
-// count.
+// Writes into a recording. Each value has its own timestamp (11 ns), so a slow source before it
+// does not shift it.
 class TrackSink : public CounterSink {
  public:
   TrackSink(recorder::Recorder& recorder, const char* name)
@@ -37,7 +37,7 @@ class TrackSink : public CounterSink {
 };
 
 // What the sampling itself costs: the CPU time of the thread that reads this source. The first
-// reading is made by the thread that starts the sampler, whose time is not meant.
+// reading runs on the thread that starts the sampler, whose time does not count.
 class OwnCpu : public Source {
  public:
   OwnCpu() : Source("sampler", kNsPerSecond) {}
@@ -48,12 +48,12 @@ class OwnCpu : public Source {
 
  private:
   std::thread::id starter_ = std::this_thread::get_id();
-  Counter cpu_{counter::kSamplerCpu};
+  Counter cpu_{Row("sampler.cpu")};
 };
 
 }  // namespace
 
-// Some sources, their track and their thread.
+// A group of sources with its track and its thread.
 class SystemSampler::Lane {
  public:
   Lane(recorder::Recorder& recorder, const char* name, std::vector<std::unique_ptr<Source>> sources,
@@ -88,7 +88,7 @@ Result<std::unique_ptr<SystemSampler>> SystemSampler::Start(recorder::Recorder& 
   constexpr int64_t kShortest = kNsPerMs;
   if (options.interval_ns < kShortest) {
     return Error{ErrorKind::kUsage, "the sampling interval is under a millisecond", "",
-                 "take at least 1 ms"};
+                 "use at least 1 ms"};
   }
   std::unique_ptr<SystemSampler> sampler(new SystemSampler());
   auto kernel = MakeKernelSources(options.root);
@@ -98,7 +98,7 @@ Result<std::unique_ptr<SystemSampler>> SystemSampler::Start(recorder::Recorder& 
 
   auto gpus = MakeGpus(options.nvml_library);
   const auto& missing = gpus->absences();
-  if (!missing.empty()) {  // before the first reading only where there is no device at all
+  if (!missing.empty()) {  // before the first reading only if there is no device at all
     sampler->absences_.insert(sampler->absences_.end(), missing.begin(), missing.end());
     return sampler;
   }

@@ -28,15 +28,15 @@ struct SamplerOptions {
 
 class SystemSampler {
  public:
-  // `recorder` must outlive the object or its Stop(). Fails where there is no thread to be had.
+  // `recorder` must outlive the object or its Stop(). Fails where a thread cannot be started.
   static Result<std::unique_ptr<SystemSampler>> Start(recorder::Recorder& recorder,
                                                       const SamplerOptions& options = {});
   ~SystemSampler();  // stops
   SystemSampler(const SystemSampler&) = delete;
   SystemSampler& operator=(const SystemSampler&) = delete;
 
-  // Reads everything once more and ends the threads. Call it before Recorder::Stop(). Only the
-  // first call counts.
+  // Reads everything once more and stops the threads. Call it before Recorder::Stop(). Only the
+  // first call has an effect.
   void Stop();
 
   // Counters that had no value at Start(), and why.

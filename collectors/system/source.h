@@ -1,12 +1,13 @@
-// What stands between the kernel's counters and the recorder: a source reads, a sink takes.
+// Between the kernel's counters and the recorder: a source reads, a sink records.
 //
-// A source keeps its files open, so that a reading costs a pread each, and allocates nothing once
-// it has seen everything that it reports on. What cannot be read is absent, never zero, and the
-// source keeps the reason. A source and its sink belong to one thread at a time.
+// A source keeps its files open, so that a reading costs one pread per file, and allocates nothing
+// once it has seen everything that it reports on. What cannot be read is absent, never zero, and
+// the source keeps the reason. A source and its sink belong to one thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,7 @@ class CounterSink {
   virtual void Put(CounterId counter, double value) = 0;
 };
 
-// A counter that comes into being with its first value: one without values is absent.
+// A counter that is defined with its first value: one without values is absent.
 class Counter {
  public:
   explicit Counter(const CounterRow& row, std::string_view instance = {})
@@ -67,14 +68,14 @@ class Source {
 
   const std::string& name() const { return name_; }
   int64_t period_ns() const { return period_ns_; }
-  // Known after the first Read(). One reason a counter: the first.
+  // Known after the first Read(). One reason per counter: the first.
   const std::vector<Absence>& absences() const { return absences_; }
 
  protected:
   void Miss(const CounterRow& row, std::string_view reason) {
     if (!Missed(row)) absences_.push_back({row.name, std::string(reason)});
   }
-  // The reason is what was wrong with `file`, put into words the first time only.
+  // The reason is what was wrong with `file`, formatted the first time only.
   void Miss(const CounterRow& row, const ProcFile& file) {
     if (!Missed(row)) absences_.push_back({row.name, file.problem()});
   }
@@ -94,6 +95,36 @@ class Source {
   std::string name_;
   int64_t period_ns_;
   std::vector<Absence> absences_;
+};
+
+// A source whose counters are single numbers in files of the kernel.
+class NumberSource : public Source {
+ public:
+  using Source::Source;
+  void Read(CounterSink& sink, Effort effort) override;
+
+ protected:
+  using Find = std::optional<uint64_t> (*)(std::string_view text, std::string_view key);
+  // The number follows `key` at the start of a line, or is all of the file where the key is empty.
+  static std::optional<uint64_t> FindKey(std::string_view text, std::string_view key);
+  // `factor` converts to the counter's unit. Numbers that are added one after the other and are in
+  // the same file share one reading of it.
+  void Add(const std::string& path, const CounterRow& row, const char* key, uint64_t factor = 1,
+           Find find = FindKey);
+
+ private:
+  struct Number {
+    const char* key;
+    uint64_t factor;
+    Find find;
+    Counter counter;
+  };
+  struct File {
+    std::string path;
+    ProcFile file;
+    std::vector<Number> numbers;
+  };
+  std::vector<File> files_;
 };
 
 }  // namespace stallscope::system

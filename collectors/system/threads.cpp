@@ -1,3 +1,5 @@
+#include "collectors/system/threads.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,18 +12,16 @@
 
 #include "analyzer/base/units.h"
 #include "collectors/system/proc_file.h"
-#include "collectors/system/sources.h"
-#include "collectors/system/text_scan.h"
 
 namespace stallscope::system {
 namespace {
 
-// A program's threads are many: what is spent on them is bounded in time, descriptors and names.
+// A program may have many threads: the time, descriptors and names spent on them are bounded.
 constexpr int kRoundUnits = 12;         // of a bounded reading; a unit is about a microsecond
 constexpr int kReadUnits = 1;           // a pread
 constexpr int kOpenUnits = 6;           // an open, pread and close
 constexpr size_t kMaxThreads = 4096;    // that are followed at a time
-constexpr size_t kMaxOpen = 128;        // descriptors kept: the program has a limit of its own
+constexpr size_t kMaxOpen = 128;        // descriptors kept: the program needs some of its limit
 constexpr size_t kMaxWithNames = 1024;  // that get counters of their own, in the whole recording
 
 struct Thread {
@@ -31,14 +31,14 @@ struct Thread {
   struct ThreadCounters* counters = nullptr;  // null where it has none of its own
 };
 
-// Outlives its thread: where the number comes again the counter goes on, and steps back once.
+// Outlives its thread: where its id is reused the counter continues, and decreases once.
 struct ThreadCounters {
   Counter on_cpu;
   Counter run_wait;
 };
 
-// Goes through the names in a folder bit by bit, for ever. readdir() would fill a buffer of 32 KiB
-// at a time: a thousand threads in one go.
+// Iterates over the names in a folder, a few at a time, forever. readdir() would fill a buffer of
+// 32 KiB at once: a thousand threads.
 class FolderWalk {
  public:
   explicit FolderWalk(const std::string& path)
@@ -51,7 +51,7 @@ class FolderWalk {
 
   int fd() const { return fd_; }
   int error() const { return error_; }
-  // The next name; empty at the end of the folder, after which the walk begins anew.
+  // The next name; empty at the end of the folder, after which the walk starts over.
   std::string_view Next() {
     if (at_ == end_) {
       const ssize_t got = fd_ < 0 ? -1 : getdents64(fd_, buffer_, sizeof buffer_);
@@ -102,7 +102,7 @@ class Threads : public Source {
       const std::string_view name = walk_.Next();
       if (name.empty()) {
         EndCycle(sink);
-        break;  // and never twice around in one reading
+        break;  // never twice around in one reading
       }
       std::string_view digits = name;
       if (const auto tid = TakeNumber(digits)) units -= ReadThread(sink, *tid);
@@ -110,17 +110,18 @@ class Threads : public Source {
     if (any_) {
       total_.Put(sink, total_ns_);
     } else {
-      const std::string_view reason = damaged_ ? "schedstat is not of the form that is known"
-                                               : "the kernel keeps no schedstat of threads";
-      MissAll(reason, counter::kProcessRunWait, counter::kThreadOnCpu, counter::kThreadRunWait);
+      const std::string_view reason = damaged_ ? "schedstat has an unknown format"
+                                               : "the kernel provides no schedstat for threads";
+      MissAll(reason, Row("process.run_wait"), Row("thread<tid>.on_cpu"),
+              Row("thread<tid>.run_wait"));
     }
   }
 
  private:
   void MissFolder() {
-    using namespace counter;  // NOLINT(google-build-using-namespace)
-    MissAll(std::string_view(folder_ + ": " + std::strerror(walk_.error())), kProcessRunWait,
-            kProcessThreads, kThreadOnCpu, kThreadRunWait);
+    MissAll(std::string_view(folder_ + ": " + std::strerror(walk_.error())),
+            Row("process.run_wait"), Row("process.threads"), Row("thread<tid>.on_cpu"),
+            Row("thread<tid>.run_wait"));
   }
 
   void StartCycle() {
@@ -143,13 +144,13 @@ class Threads : public Source {
     StartCycle();
   }
 
-  // What it cost, in units.
+  // Returns the cost, in units.
   int ReadThread(CounterSink& sink, uint64_t tid) {
     ++seen_;
     auto found = threads_.find(tid);
     if (found == threads_.end()) {
       if (threads_.size() >= kMaxThreads) {
-        Miss(counter::kThreadRunWait, "of more than 4096 threads only some are followed");
+        Miss(Row("thread<tid>.run_wait"), "more than 4096 threads: only some are tracked");
         return kReadUnits;
       }
       found = threads_.try_emplace(tid).first;
@@ -185,13 +186,13 @@ class Threads : public Source {
     auto found = counters_.find(tid);
     if (found == counters_.end()) {
       if (counters_.size() >= kMaxWithNames) {
-        Miss(counter::kThreadOnCpu, "only the first 1024 threads have counters of their own");
+        Miss(Row("thread<tid>.on_cpu"), "only the first 1024 threads have counters of their own");
         return nullptr;
       }
       const std::string name = std::to_string(tid);
       found = counters_
-                  .try_emplace(tid, ThreadCounters{Counter(counter::kThreadOnCpu, name),
-                                                   Counter(counter::kThreadRunWait, name)})
+                  .try_emplace(tid, ThreadCounters{Counter(Row("thread<tid>.on_cpu"), name),
+                                                   Counter(Row("thread<tid>.run_wait"), name)})
                   .first;
     }
     return &found->second;
@@ -209,7 +210,7 @@ class Threads : public Source {
       damaged_ = true;
       return false;
     }
-    // A number that went back is a new thread under the old one's number.
+    // A value that decreased is a new thread under a reused id.
     total_ns_ += *run_wait - (*run_wait >= thread.run_wait ? thread.run_wait : 0);
     thread.run_wait = *run_wait;
     any_ = true;
@@ -228,10 +229,10 @@ class Threads : public Source {
   uint64_t cycle_ = 1;
   uint64_t seen_ = 0;
   uint64_t total_ns_ = 0;
-  bool any_ = false;      // a thread could be read
+  bool any_ = false;      // some thread could be read
   bool damaged_ = false;  // or its text was not understood
-  Counter total_{counter::kProcessRunWait};
-  Counter count_{counter::kProcessThreads};
+  Counter total_{Row("process.run_wait")};
+  Counter count_{Row("process.threads")};
 };
 
 }  // namespace

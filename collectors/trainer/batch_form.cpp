@@ -50,9 +50,9 @@ DType ToDType(TransferDtype dtype) {
 Result<DType> TransferType(DType from, TransferDtype to) {
   if (to == TransferDtype::kUint8 && from != DType::kUint8) {
     return Error{ErrorKind::kUsage,
-                 fmt::format("the batch is {} and would lose its values as uint8", Name(from)),
+                 fmt::format("the batch is {} and would lose precision as uint8", Name(from)),
                  "transfer.dtype",
-                 "put the normalize and cast into a map with \"on\": \"device\", or set "
+                 "move normalize and cast into a map with \"on\": \"device\", or set "
                  "transfer.dtype to float32"};
   }
   return ToDType(to);
@@ -69,10 +69,10 @@ Status CheckForm(const BatchForm& form, const ModelSpec& model) {
                  "trainer.model.kind", "decode and resize the images, or use the model 'mlp'"};
   }
   if (s[0] < model.patch || s[1] < model.patch) {
-    return Error{
-        ErrorKind::kUsage,
-        fmt::format("images of {}x{} have no patch of {}x{}", s[0], s[1], model.patch, model.patch),
-        "trainer.model.patch", "make the patch smaller or the images larger"};
+    return Error{ErrorKind::kUsage,
+                 fmt::format("images of {}x{} are smaller than a patch of {}x{}", s[0], s[1],
+                             model.patch, model.patch),
+                 "trainer.model.patch", "make the patch smaller or the images larger"};
   }
   return {};
 }

@@ -1,14 +1,18 @@
-// What a batch looks like to a device, and what a model takes.
+// What a batch looks like to a device, what a model takes, and what the device's maps do to it.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
 #include "collectors/data/tensor.h"
 #include "collectors/device/launch.h"
+#include "collectors/pipeline/device_plan.h"
+#include "collectors/pipeline/pipeline.h"
 
 namespace stallscope::trainer {
 
@@ -22,18 +26,36 @@ struct BatchForm {
   bool operator==(const BatchForm&) const = default;
 };
 
-// A tensor whose first dimension counts `samples`; one that has no such dimension is one sample.
+// A tensor whose first dimension counts `samples`; unless `batched` it is one sample.
 BatchForm FormOf(const data::Tensor& tensor, int64_t samples, bool batched);
 
-// Nothing for types that no kernel reads.
+// Nothing for types that kernels cannot read.
 std::optional<device::Type> DeviceType(data::DType dtype);
 data::DType ToDType(TransferDtype dtype);
 
-// What goes over the link for a batch of `from`. kUsage where that would lose values.
+// What goes over the link for a batch of `from`. kUsage if that would lose values.
 Result<data::DType> TransferType(data::DType from, TransferDtype to);
 
-// Whether `model` can learn from it; kUsage with what to do.
+// kUsage with a remedy if `model` cannot learn from it.
 Status CheckForm(const BatchForm& form, const ModelSpec& model);
+
+// The ops of a map with "on": "device". They are in the pipeline's room; whoever links both passes
+// them to the trainer.
+struct DeviceOps {
+  // What a batch looks like after the op; its samples stay.
+  std::function<Result<BatchForm>(const pipeline::OpInstance& op, const BatchForm& in)> form_after;
+  // Runs the op on samples of that form, with their `ids`; sets up `out`. Called by the device's
+  // threads, one per replica at a time.
+  std::function<Status(const pipeline::OpInstance& op, const std::vector<pipeline::ElementId>& ids,
+                       const data::Tensor& in, data::Tensor& out)>
+      run;
+  // How a device with image kernels can run the op without the host; nothing if it cannot. May be
+  // empty.
+  std::function<Result<std::optional<pipeline::DevicePlan>>(
+      const pipeline::OpInstance& op, const std::vector<pipeline::ElementId>& ids,
+      const BatchForm& in)>
+      plan;
+};
 
 }  // namespace stallscope::trainer
 

@@ -1,8 +1,9 @@
 #include "collectors/trainer/devices.h"
 
+#include <new>
 #include <utility>
 
-#include "collectors/device/pinned_memory.h"
+#include "collectors/device/device_state.h"
 
 namespace stallscope::trainer {
 namespace {
@@ -31,6 +32,39 @@ device::Options OptionsOf(const EmulatedSpec& emulated) {
 
 }  // namespace
 
+PinnedBuffers::~PinnedBuffers() {
+  for (const auto& [bytes, blocks] : spare_) {
+    for (uint8_t* block : blocks) device_.FreePinned(block, bytes);
+  }
+}
+
+uint8_t* PinnedBuffers::Allocate(size_t bytes) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = spare_.find(bytes);
+    if (found != spare_.end() && !found->second.empty()) {
+      uint8_t* block = found->second.back();
+      found->second.pop_back();
+      return block;
+    }
+  }
+  return device_.AllocatePinned(bytes);
+}
+
+void PinnedBuffers::Free(uint8_t* block, size_t bytes) noexcept {
+  if (block == nullptr) return;
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& blocks = spare_[bytes];
+    if (blocks.size() < kSpare) {
+      blocks.push_back(block);
+      return;
+    }
+  } catch (const std::bad_alloc&) {  // then it is not kept
+  }
+  device_.FreePinned(block, bytes);
+}
+
 Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
                                                recorder::Recorder* recorder,
                                                device::DeviceClock* clock) {
@@ -38,7 +72,7 @@ Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
   if (strategy == StrategyKind::kMultiWorker || strategy == StrategyKind::kParameterServer) {
     return Error{
         ErrorKind::kUsage,
-        "'" + std::string(ToWord(strategy)) + "' needs several processes, and a run here is one",
+        "'" + std::string(ToWord(strategy)) + "' needs several processes, and this run has one",
         "trainer.strategy.kind", "use 'single', or 'mirrored' for several replicas"};
   }
   device::Options options = OptionsOf(trainer.emulated);

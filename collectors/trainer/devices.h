@@ -1,25 +1,49 @@
-// The devices that a spec trains on: one, or one for each replica.
+// The devices that a spec trains on, one or one per replica, and their pinned memory for batches.
 //
-// Made before the pipeline, which puts its batches into their pinned memory, and gone after it.
+// Created before the pipeline, which puts its batches into that memory, and destroyed after it.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
 #include "analyzer/trace/events.h"
+#include "collectors/data/buffer.h"
 #include "collectors/device/device.h"
-#include "collectors/trainer/pinned_buffers.h"
 
 namespace stallscope::trainer {
 
+// Pinning is slow, so blocks are reused. Any thread. The device must outlive it, and it must
+// outlive every buffer.
+class PinnedBuffers : public data::BufferMemory {
+ public:
+  explicit PinnedBuffers(device::Device& device) : device_(device) {}
+  ~PinnedBuffers() override;
+  PinnedBuffers(const PinnedBuffers&) = delete;
+  PinnedBuffers& operator=(const PinnedBuffers&) = delete;
+
+  uint8_t* Allocate(size_t bytes) noexcept override;
+  void Free(uint8_t* block, size_t bytes) noexcept override;
+
+ private:
+  static constexpr size_t kSpare = 8;  // per size
+
+  device::Device& device_;
+  std::mutex mutex_;
+  std::map<size_t, std::vector<uint8_t*>> spare_;  // by size
+};
+
 class Devices {
  public:
-  // kUsage for a strategy that needs several processes; kRun where there is no such device.
-  // `clock`: of emulated devices, for tests.
+  // kUsage for a strategy that needs several processes; kRun if there is no such device. `clock`:
+  // for emulated devices, in tests.
   static Result<std::unique_ptr<Devices>> Make(const TrainerSpec& trainer,
                                                recorder::Recorder* recorder,
                                                device::DeviceClock* clock = nullptr);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/splitmix.h"
+
 namespace stallscope::trainer {
 namespace {
 
@@ -16,9 +18,9 @@ using device::Type;
 constexpr float kPixelScale = 4.0f / 255;
 constexpr float kPixelOffset = -2;
 
-class Builder {
+class StepBuilder {
  public:
-  Builder(const TrainerSpec& trainer, Plan& plan)
+  StepBuilder(const TrainerSpec& trainer, Plan& plan)
       : model_(trainer.model),
         type_(ComputeType(trainer.precision)),
         tf32_(trainer.precision == Precision::kTf32 ? 1 : 0),
@@ -152,7 +154,7 @@ class Builder {
   TensorId state_ = 0;
 };
 
-Builder::Block Builder::NewBlock(const std::string& name, int64_t tokens) {
+StepBuilder::Block StepBuilder::NewBlock(const std::string& name, int64_t tokens) {
   const int64_t width = model_.width;
   const float small = 1 / std::sqrt(2 * static_cast<float>(model_.depth));
   const int64_t token_hidden = std::max<int64_t>(1, width / 2);
@@ -164,7 +166,7 @@ Builder::Block Builder::NewBlock(const std::string& name, int64_t tokens) {
   return block;
 }
 
-TensorId Builder::ForwardBlock(Block& block, TensorId x, int64_t tokens) {
+TensorId StepBuilder::ForwardBlock(Block& block, TensorId x, int64_t tokens) {
   block.in = x;
   const TensorId turned = Transpose(x, tokens, model_.width);
   const TensorId mixed = Transpose(Forward(block.tokens, turned), model_.width, tokens);
@@ -172,14 +174,14 @@ TensorId Builder::ForwardBlock(Block& block, TensorId x, int64_t tokens) {
   return Sum(Forward(block.channels, block.between), block.between);
 }
 
-TensorId Builder::BackwardBlock(const Block& block, TensorId gradient, int64_t tokens) {
+TensorId StepBuilder::BackwardBlock(const Block& block, TensorId gradient, int64_t tokens) {
   const TensorId between = Sum(Backward(block.channels, block.between, gradient), gradient);
   const TensorId turned = Transpose(block.in, tokens, model_.width);
   const TensorId mixed = Backward(block.tokens, turned, Transpose(between, tokens, model_.width));
   return Sum(Transpose(mixed, model_.width, tokens), between);
 }
 
-void Builder::Mixer(const BatchForm& form, float scale, float offset) {
+void StepBuilder::Mixer(const BatchForm& form, float scale, float offset) {
   const int64_t side = model_.patch;
   const int64_t channels = form.sample[2];
   const int64_t tokens = (form.sample[0] / side) * (form.sample[1] / side);
@@ -207,7 +209,7 @@ void Builder::Mixer(const BatchForm& form, float scale, float offset) {
   ParameterGradients(embed, patches, gradient);
 }
 
-void Builder::Mlp(const BatchForm& form, float scale, float offset) {
+void StepBuilder::Mlp(const BatchForm& form, float scale, float offset) {
   std::vector<Linear> layers;
   int64_t in = form.sample.Elements();
   for (int64_t i = 0; i < model_.depth; ++i) {
@@ -237,6 +239,48 @@ void Builder::Mlp(const BatchForm& form, float scale, float offset) {
   }
 }
 
+// Mean 0, deviation 1, nearly normal: the sum of four uniform numbers, which is the same on every
+// machine; logarithms and cosines are not.
+float Draw(uint64_t bits) {
+  float sum = -2;
+  for (int i = 0; i < 4; ++i) {
+    sum += static_cast<float>(bits >> (16 * i) & 0xffff) / 65536.0f;
+  }
+  return sum * 1.7320508f;
+}
+
+// The optimizer's ops.
+void AddUpdate(const TrainerSpec& trainer, Plan& plan) {
+  const int64_t all = plan.parameter_elements;
+  const Type type = ComputeType(trainer.precision);
+  const TensorId gradients = plan.Add({"all gradients", Role::kReduced, type, all, 0});
+  const TensorId state = plan.Add({"state", Role::kState, Type::kFloat32, device::kStateValues, 0});
+  const TensorId weights = plan.Add({"all weights", Role::kWeights, Type::kFloat32, all, 0});
+  const TensorId moment1 = plan.Add({"moment 1", Role::kMoment1, Type::kFloat32, all, 0});
+  const auto rate = static_cast<float>(trainer.optimizer.learning_rate);
+  const bool mixed = type != Type::kFloat32;
+
+  // float32 needs no loss scale: what overflows it is lost anyway.
+  if (mixed) plan.update.push_back({Kernel::kCheckFinite, {gradients, state}, {}, {}, {}, {}});
+  if (trainer.optimizer.kind == OptimizerKind::kSgd) {
+    const auto momentum = static_cast<float>(trainer.optimizer.momentum);
+    plan.update.push_back(
+        {Kernel::kSgd, {gradients, state}, {weights, moment1}, {}, {rate, momentum}, {}});
+  } else {
+    const TensorId moment2 = plan.Add({"moment 2", Role::kMoment2, Type::kFloat32, all, 0});
+    plan.update.push_back({Kernel::kAdam,
+                           {gradients, state},
+                           {weights, moment1, moment2},
+                           {},
+                           {rate, 0.9f, 0.999f, 1e-8f},
+                           {}});
+  }
+  if (mixed) {
+    plan.update.push_back(
+        {Kernel::kUpdateScale, {state}, {}, {trainer.loss_scale.growth_interval}, {}, {}});
+  }
+}
+
 }  // namespace
 
 Type ComputeType(Precision precision) {
@@ -256,7 +300,7 @@ Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_
                bool pixels) {
   Plan plan;
   plan.samples = form.samples;
-  Builder builder(trainer, plan);
+  StepBuilder builder(trainer, plan);
   builder.SetLoss(whole_batch);
   const float scale = pixels ? kPixelScale : 1;
   const float offset = pixels ? kPixelOffset : 0;
@@ -276,6 +320,18 @@ Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_
   }
   AddUpdate(trainer, plan);
   return plan;
+}
+
+std::vector<float> InitialWeights(const Plan& plan, uint64_t seed) {
+  std::vector<float> arena(static_cast<size_t>(plan.parameter_elements));
+  for (const Parameter& parameter : plan.parameters) {
+    if (parameter.deviation == 0) continue;
+    for (int64_t i = 0; i < parameter.elements; ++i) {
+      const auto at = static_cast<size_t>(parameter.offset + i);
+      arena[at] = parameter.deviation * Draw(SplitMix(SplitMix(seed) + at));
+    }
+  }
+  return arena;
 }
 
 }  // namespace stallscope::trainer

@@ -2,8 +2,8 @@
 //
 //   mixer  patches -> linear -> depth x (MLP over the patches, MLP over the channels, each with a
 //          residual) -> mean -> linear. Tokens are mixed through width / 2 and channels through
-//          4 x width hidden values, as in the paper (Tolstikhin 2021); without its layer norms,
-//          which a few blocks do without: the residual branches start small instead.
+//          4 x width hidden values, as in the paper (Tolstikhin 2021), but without its layer norms,
+//          which a few blocks do not need: the residual branches start small instead.
 //   mlp    a sample's values -> depth x (linear, gelu) -> linear
 //
 // Both end in softmax and cross-entropy, the mean over the batch.
@@ -11,6 +11,7 @@
 #define STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "analyzer/spec/spec.h"
 #include "collectors/trainer/batch_form.h"
@@ -18,16 +19,17 @@
 
 namespace stallscope::trainer {
 
-// The type that activations and gradients have; weights are kept in float32 whatever it is.
+// The type of activations and gradients; weights are always float32.
 device::Type ComputeType(Precision precision);
 
-// `form`: this replica's samples, checked by CheckForm; of 0 samples the gradients are 0.
+// `form`: this replica's samples, checked by CheckForm; with 0 samples the gradients are 0.
 // `whole_batch`: the samples of all replicas, over which the loss is the mean. `pixels`: values are
-// 0 to 255 and become -2 to 2; others are taken as they are.
+// 0 to 255 and become -2 to 2; others are used unchanged.
 Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_batch, bool pixels);
 
-// For BuildPlan: appends the optimizer's ops.
-void AddUpdate(const TrainerSpec& trainer, Plan& plan);
+// The arena of the plan's weights before the first step; the same seed gives the same on every
+// replica and machine.
+std::vector<float> InitialWeights(const Plan& plan, uint64_t seed);
 
 }  // namespace stallscope::trainer
 

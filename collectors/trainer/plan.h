@@ -1,30 +1,34 @@
 // What a training step does, as a list of kernels over named tensors, before any of it has an
-// address. Passes make it shorter (plan_passes.h); a Program puts it on a device.
+// address. Passes shorten it, all but FuseDense without changing a bit of its results; Bind puts it
+// on a device, as a Program.
 //
 // Every activation is written by one op only. Plain data.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "collectors/device/device.h"
 #include "collectors/device/launch.h"
 
 namespace stallscope::trainer {
 
 using TensorId = int32_t;
 
-// Where a tensor lives. Weights, gradients and the rest of a parameter's values have the same
-// offset in arenas of their own, so that the optimizer is one kernel over all of them.
+// Where a tensor is. Weights, gradients and the rest of a parameter's values have the same offset
+// in arenas of their own, so that the optimizer is one kernel over all of them.
 enum class Role : uint8_t {
   kActivation,
-  kImages,  // the batch, as it was copied or as the device's maps left it
+  kImages,  // the batch, as copied or as the device's maps left it
   kLabels,
   kWeights,
   kGradients,
-  kReduced,  // the sum of the replicas' gradients; of one replica its gradients
+  kReduced,  // the sum of the replicas' gradients; with one replica, its gradients
   kMoment1,
   kMoment2,
   kState,
@@ -52,7 +56,7 @@ struct Parameter {
   std::string name;
   int64_t offset = 0;
   int64_t elements = 0;
-  float deviation = 0;  // of the normal distribution that it is drawn from; 0: it is 0
+  float deviation = 0;  // of the normal distribution that it is drawn from; 0: all zeros
 };
 
 struct Plan {
@@ -71,11 +75,50 @@ struct Plan {
 };
 
 bool IsElementwise(device::Kernel kernel);
-// Multiplications and additions; of kernels other than gemm one for each value that they write.
+// Multiplications and additions; for kernels other than gemm, one per value written.
 uint64_t Flops(const Plan& plan, const PlanOp& op);
 uint64_t Flops(const Plan& plan);
-// Of the activations that some op writes or reads, each on a 64-byte boundary.
+// The size of all activations that some op writes or reads, each on a 64-byte boundary.
 uint64_t ActivationBytes(const Plan& plan);
+
+// Removes ops that repeat an earlier one on the same values; returns how many. The model asks for
+// what it needs wherever it needs it (the backward pass for activations, both passes for narrow
+// weights), and relies on this pass.
+size_t RemoveDuplicates(Plan& plan);
+
+// Merges a product, its bias and the gelu of the sum into one op, kDense, if nothing else reads the
+// product. For devices where bias and gelu then cost nothing; without rounding in between, narrow
+// types get other bits. Returns how many ops it saved.
+size_t FuseDense(Plan& plan);
+
+// Merges neighboring elementwise ops, each using the result of one before it, into one pass over
+// the values. Results that nothing else reads are never stored. Returns how many ops it saved.
+size_t FuseElementwise(Plan& plan);
+
+// The addresses of a plan's arenas. On a device that computes nothing all may be 0.
+struct Addresses {
+  device::Address activations = 0;
+  device::Address images = 0;
+  device::Address labels = 0;
+  device::Address weights = 0;
+  device::Address gradients = 0;
+  device::Address reduced = 0;
+  device::Address moment1 = 0;
+  device::Address moment2 = 0;
+  device::Address state = 0;
+};
+
+struct Program {
+  std::vector<device::Launch> compute;
+  std::vector<device::Launch> update;
+  // If the step is captured; with several replicas the update has its own graph.
+  std::shared_ptr<const device::Graph> compute_graph;
+  std::shared_ptr<const device::Graph> update_graph;
+  uint64_t flops = 0;
+};
+
+// Each launch gets its share of the step in proportion to its arithmetic.
+Program Bind(const Plan& plan, const Addresses& addresses);
 
 }  // namespace stallscope::trainer
 

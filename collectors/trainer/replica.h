@@ -14,8 +14,8 @@
 
 #include "analyzer/spec/spec.h"
 #include "collectors/device/device.h"
-#include "collectors/trainer/loader.h"
-#include "collectors/trainer/program.h"
+#include "collectors/trainer/feed.h"
+#include "collectors/trainer/plan.h"
 
 namespace stallscope::trainer {
 
@@ -28,26 +28,26 @@ class Replica {
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
   Status Open();
-  // Waits for what was enqueued. Before the memory goes that it uses: this replica's, the others'
-  // (their gradients), and the batches'.
+  // Waits for what was enqueued. Call it before freeing the memory that it uses: this replica's,
+  // the others' (their gradients), and the batches'.
   void CloseStream() { stream_.reset(); }
 
   // Enqueues a step's work: the maps of the device, then forward and backward pass.
   Status Compute(const LoadedBatch& batch, const std::vector<pipeline::DeviceMap>& maps,
                  const DeviceOps& ops);
-  // Enqueues the sum of all replicas' gradients, for several of them.
+  // Enqueues the sum of all replicas' gradients, if there are several.
   Status AllReduce(const std::vector<std::unique_ptr<Replica>>& all, ItemId batch);
   Status Update(ItemId batch);
-  // Enqueues the copy of the step's state into `into`, which is pinned; nothing where the device
-  // does not compute.
+  // Enqueues the copy of the step's state into `into`, which is pinned; nothing if the device does
+  // not compute.
   Status ReadState(float* into, ItemId batch);
   device::Stream& stream() { return *stream_; }
 
   uint64_t flops() const { return program_ == nullptr ? 0 : program_->flops; }
-  size_t launches() const { return launches_; }  // of the last step, on the host's side
+  size_t launches() const { return launches_; }  // of the last step, by the host
   uint64_t captures() const { return captures_; }
-  int64_t capture_ns() const { return capture_ns_; }  // that they took, on the host's side
-  // What the model takes, also on a device that keeps no memory.
+  int64_t capture_ns() const { return capture_ns_; }  // time they took on the host
+  // The model's size, even on a device that keeps no memory.
   uint64_t model_bytes() const { return model_bytes_; }
 
  private:
@@ -73,12 +73,12 @@ class Replica {
                  const DeviceOps& ops, BatchForm& form, device::Address& images);
   Status RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op, const DeviceOps& ops,
                BatchForm& form, device::Address& images);
-  // The op as launches of the device's own; false where it has none for it.
+  // Runs the op with the device's own kernels; false if it has none for it.
   Result<bool> RunPlanned(const LoadedBatch& batch, const pipeline::OpInstance& op,
                           const DeviceOps& ops, const std::vector<pipeline::ElementId>& ids,
                           const BatchForm& form, device::Address images, const BatchForm& after,
                           device::Address out);
-  // Copies the values to the device, from pinned memory that stays as it is meanwhile.
+  // Copies the values to the device, from pinned memory that stays unchanged meanwhile.
   Result<device::Address> UploadRegions(const std::vector<int32_t>& regions, ItemId batch);
   Result<device::Address> MapBuffer(size_t bytes);
 
@@ -109,7 +109,7 @@ class Replica {
   uint64_t model_bytes_ = 0;
 };
 
-// What a model that takes no such batch learns from on a device that computes nothing.
+// What a model learns from, on a device that computes nothing, if it cannot take such a batch.
 BatchForm EmulatedForm(const BatchForm& form, const ModelSpec& model);
 
 }  // namespace stallscope::trainer

@@ -9,7 +9,7 @@ void StepStats::Add(int64_t samples, int64_t requested_ns, int64_t received_ns, 
   if (steps_ == 0) first_ns_ = requested_ns;
   ++steps_;
   samples_ += static_cast<uint64_t>(samples);
-  // With overlap the step before may still be on the device: only what it leaves idle is a stall.
+  // With overlap the previous step may still be on the device: only its idle time is a stall.
   waited_ns_ += std::max<int64_t>(0, received_ns - std::max(requested_ns, last_ns_));
   last_ns_ = std::max(last_ns_, done_ns);
   if (learned == nullptr) return;

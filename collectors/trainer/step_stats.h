@@ -1,4 +1,4 @@
-// Counts what a training run did. Inside this room.
+// Statistics of a training run. Inside this room.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_STEP_STATS_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_STEP_STATS_H_
 

@@ -65,7 +65,7 @@ class Trainer::Loop {
   Status FinishOldest();
   void Account(const Step& step);
   void CountCaptures();
-  // Why the loop ends before the next step; nothing: it goes on.
+  // Why the loop ends before the next step; nothing: it continues.
   Result<std::optional<Ended>> Next();
   TrainResult Finished(Ended ended) const;
 
@@ -91,8 +91,8 @@ class Trainer::Loop {
   StepStats stats_;
 };
 
-// An error may leave steps on the devices: all their streams end before the memory that one of
-// them may use.
+// An error may leave steps on the devices: all streams must end before any memory that they may use
+// is freed.
 Trainer::Loop::~Loop() {
   for (const auto& replica : replicas_) replica->CloseStream();
   feed_.reset();
@@ -154,7 +154,7 @@ Status Trainer::Loop::EnqueueStep(Step& step) {
   return {};
 }
 
-// To the analyzer a graph that is captured anew is a function that is compiled anew.
+// The analyzer treats a graph that is captured again like a function that is compiled again.
 void Trainer::Loop::CountCaptures() {
   uint64_t captures = 0;
   int64_t capture_ns = 0;
@@ -181,7 +181,7 @@ Status Trainer::Loop::Issue(LoadedBatch&& batch) {
   for (size_t i = step.states.size(); i < devices_.size(); ++i) {
     step.states.push_back(std::make_unique<StateBuffer>(devices_.at(i)));
     if (step.states.back()->values() == nullptr) {
-      return Error{ErrorKind::kRun, "no pinned memory left", "trainer", ""};
+      return Error{ErrorKind::kRun, "out of pinned memory", "trainer", ""};
     }
   }
   step.row.index = issued_++;
@@ -189,7 +189,7 @@ Status Trainer::Loop::Issue(LoadedBatch&& batch) {
   step.row.samples = static_cast<uint32_t>(step.batch.samples);
   step.row.requested_ns = static_cast<int64_t>(step.batch.requested);
   step.row.received_ns = static_cast<int64_t>(step.batch.received);
-  // In flight before anything of it is: what it holds must outlive the work, also after an error.
+  // In flight before any of its work: what it holds must outlive the work, even after an error.
   in_flight_.push_back(std::move(step));
   Step& mine = in_flight_.back();
   {
@@ -310,7 +310,7 @@ Trainer::~Trainer() = default;
 Result<std::unique_ptr<Trainer>> Trainer::Make(const Spec& spec, Devices& devices,
                                                TrainerOptions options) {
   if (!options.next) {
-    return Error{ErrorKind::kUsage, "a trainer without a source of batches", "trainer", ""};
+    return Error{ErrorKind::kUsage, "the trainer has no source of batches", "trainer", ""};
   }
   return std::unique_ptr<Trainer>(new Trainer(spec, devices, std::move(options)));
 }

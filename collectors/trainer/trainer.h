@@ -1,5 +1,5 @@
-// The step loop: asks for a batch, takes it to the device, lets the device learn from it, records
-// what took how long.
+// The step loop: gets a batch, copies it to the device, trains on it, and records how long each
+// part took.
 //
 //   auto devices = Devices::Make(spec.trainer, recorder);
 //   ... build the pipeline, with devices->pinned() as its batch memory where transfer.pinned is set
@@ -7,10 +7,9 @@
 //   auto result = trainer->Run();
 //
 // Run() belongs to one thread, which is the trainer's in the trace; RequestStop() may come from
-// any, and from a signal handler. Without overlap a step is done before the next batch is asked
-// for; with it one step is still on the device meanwhile, so that the next batch is fetched and
-// copied while this one is computed. With prefetch_to_device a thread of its own keeps batches on
-// the device.
+// any, and from a signal handler. Without overlap a step is done before the next batch is
+// requested; with it the next batch is fetched and copied while one step is still on the device.
+// With prefetch_to_device a separate thread keeps batches on the device.
 #ifndef STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
 #define STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
 
@@ -27,7 +26,7 @@
 #include "collectors/pipeline/element.h"
 #include "collectors/pipeline/stage_ranges.h"
 #include "collectors/recorder/recorder.h"
-#include "collectors/trainer/device_ops.h"
+#include "collectors/trainer/batch_form.h"
 #include "collectors/trainer/devices.h"
 
 namespace stallscope::trainer {
@@ -38,7 +37,7 @@ struct Progress {
   std::optional<double> loss;      // none where the device computes nothing
   std::optional<double> accuracy;  // of the last 50 steps
   double samples_per_s = 0;
-  double input_stall = 0;  // the share of time in which the device idled for want of a batch
+  double input_stall = 0;  // share of time in which the device idled, waiting for a batch
 };
 
 struct TrainerOptions {
@@ -60,12 +59,12 @@ struct TrainResult {
   uint64_t skipped_steps = 0;  // by the loss scale
   Ended ended = Ended::kSteps;
   std::string why;  // a line for the user
-  // Of a step with a full batch, all replicas together.
+  // Per step with a full batch, all replicas together.
   uint64_t flops_per_step = 0;
   uint64_t launches_per_step = 0;
   uint64_t captures = 0;           // of graphs
   uint64_t device_peak_bytes = 0;  // of the fullest device
-  uint64_t model_bytes = 0;        // weights, gradients, optimizer; also of an emulated device
+  uint64_t model_bytes = 0;        // weights, gradients, optimizer; even on an emulated device
 };
 
 class Trainer {

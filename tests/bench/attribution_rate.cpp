@@ -1,7 +1,7 @@
 // From a trace file to the answer: how long, how much memory.
 //
 //   attribution_rate write SPANS FILE [spans]  a trace as our own pipeline records it; with `spans`
-//                                              without what it says of queues and elements
+//                                              without queues and elements
 //   attribution_rate read FILE [THREADS]       load it, attribute it, print what that took
 //
 // Two programs in one, because the writer's memory would count as the reader's peak.
@@ -36,7 +36,7 @@ constexpr uint32_t kReaders = 2;
 constexpr uint32_t kWorkers = 4;
 constexpr uint64_t kBatchSize = 32;
 constexpr uint64_t kKernels = 8;
-// What a batch of elements leaves behind, in intervals: see Maker::Batch.
+// What a batch of elements records, in intervals: see Maker::Batch.
 constexpr uint64_t kSpansOfBatch = kBatchSize * 29 / 4 + 4 + kKernels + 1;
 
 constexpr const char* kStageNames[kStages] = {"read",    "shuffle", "decode",
@@ -55,7 +55,7 @@ class Names : public NameSource {
 };
 
 // Each element is read, shuffled, decoded and augmented by the worker whose turn it is; decoding is
-// the bottleneck. Every thread is a list of spans that is flushed as the recorder does it: some
+// the bottleneck. Every thread is a list of spans that is flushed like the recorder's: a few
 // thousand at a time, one thread after the other.
 class Maker {
  public:

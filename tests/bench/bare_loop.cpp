@@ -9,7 +9,7 @@
 #include <jpeglib.h>
 #include <libyuv.h>
 
-#include "collectors/data/resize.h"
+#include "collectors/data/image.h"
 
 namespace stallscope::bench {
 
@@ -19,7 +19,7 @@ struct BareLoop::State {
   jpeg_error_mgr errors{};
   std::vector<JSAMPROW> rows;
   data::Buffer pixels;
-  data::Buffer part;    // its pixels of four bytes, where they have three
+  data::Buffer part;    // its pixels as four bytes, if they have three
   data::Buffer scaled;  // of four bytes
   data::Buffer square;  // of three
   data::Buffer normal;

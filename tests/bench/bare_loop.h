@@ -1,4 +1,4 @@
-// The least that decoding, cutting out, resizing and normalising can cost: libjpeg-turbo, libyuv
+// The minimum cost of decoding, cropping, resizing and normalizing: libjpeg-turbo, libyuv
 // and one loop, with nothing around them. What the pipeline's rate is measured against.
 #ifndef STALLSCOPE_TESTS_BENCH_BARE_LOOP_H_
 #define STALLSCOPE_TESTS_BENCH_BARE_LOOP_H_
@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "collectors/data/buffer.h"
-#include "collectors/data/image_limits.h"
+#include "collectors/data/image.h"
 
 namespace stallscope::bench {
 
 // Pixels of three bytes are what a program gets that decodes, then resizes; with four the picture
-// goes into the resizer as it is decoded, which is the fastest that these libraries can do.
+// goes straight to the resizer, the fastest that these libraries can do.
 enum class PixelBytes { kThree = 3, kFour = 4 };
 
 // One thread's.
@@ -23,8 +23,8 @@ class BareLoop {
   BareLoop(const BareLoop&) = delete;
   BareLoop& operator=(const BareLoop&) = delete;
 
-  // The part of the JPEG, resized to side x side, as floats of ImageNet's normalisation. Ends the
-  // program where the JPEG is corrupt. They are there until the next call.
+  // The part of the JPEG, resized to side x side, as floats of ImageNet's normalization. Ends the
+  // program if the JPEG is corrupt. Valid until the next call.
   const float* Run(data::ByteView jpeg, const data::Rect& part, int side);
 
  private:

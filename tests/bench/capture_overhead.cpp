@@ -1,11 +1,11 @@
-// What recording costs the pipeline of the demo at full load: runs of one spec, recorded and not,
-// in turn (A B B A ...), so that a machine that drifts hits both sides alike.
+// What recording costs the demo's pipeline at full load: runs of one spec, recorded and not, in
+// turn (A B B A ...), so that a drifting machine affects both sides equally.
 //
 //   capture_overhead SPEC.json TRACE PAIRS|recorded|plain [PATH=VALUE...]
 //
 // (with a word, one run of that kind: for counting its instructions)
 //
-// prints one line of JSON a run: whether it was recorded, its samples, seconds and CPU seconds.
+// prints one line of JSON per run: whether it was recorded, its samples, seconds and CPU seconds.
 #include <sys/resource.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // What reading and decoding cost: records with their CRC against plain read(2) and the CRC of the
-// same file in the page cache, and images from bytes to normalised floats, on one core.
+// same file in the page cache, and images from bytes to normalized floats, on one core.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,28 +13,27 @@
 #include <utility>
 #include <vector>
 
-#include "collectors/data/checksum.h"
+#include "collectors/data/buffer.h"
 #include "collectors/data/csv_image.h"
-#include "collectors/data/example_view.h"
+#include "collectors/data/example.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/jpeg_decoder.h"
-#include "collectors/data/resize.h"
-#include "collectors/data/tfrecord_reader.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/image.h"
+#include "collectors/data/jpeg.h"
+#include "collectors/data/tfrecord.h"
 
 namespace {
 
 using namespace stallscope;
 
 constexpr int kPictures = 128;
-constexpr int kCopies = 24;  // of all of them: 250 MB, more than any cache
+constexpr int kCopies = 24;  // of each: 250 MB in all, more than any cache
 
 [[noreturn]] void Stop(const Error& error) {
   std::fprintf(stderr, "data_bench: %s\n", error.Line().c_str());
   std::exit(1);
 }
 
-// The files of the benchmarks; they go away with the object.
+// The files of the benchmarks, removed with the object.
 class Files {
  public:
   Files() {

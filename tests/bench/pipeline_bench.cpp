@@ -1,6 +1,6 @@
 // The reference pipeline against the bare loop of what it must do: TFRecords of JPEGs of 500x375,
-// decoded, a random part resized to 224x224, flipped, normalised, in batches of 32; on one core and
-// on two. And what handing an element over from thread to thread costs.
+// decoded, a random part resized to 224x224, flipped, normalized, in batches of 32; on one core and
+// on two. And the cost of handing an element from thread to thread.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "analyzer/spec/spec_json.h"
-#include "collectors/data/example_view.h"
+#include "collectors/data/example.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "collectors/pipeline/element.h"
 #include "collectors/pipeline/pipeline.h"
 #include "collectors/pipeline/ring.h"
@@ -36,7 +36,7 @@ constexpr int kSide = 224;
   std::exit(1);
 }
 
-// The files of the benchmarks; they go away with the object.
+// The files of the benchmarks, removed with the object.
 class Files {
  public:
   Files() {
@@ -81,7 +81,7 @@ const Files& TheFiles() {
   return files;
 }
 
-// As the op random_resized_crop draws it.
+// Drawn like the op random_resized_crop's.
 data::Rect RandomPart(int width, int height, std::mt19937_64& random) {
   std::uniform_real_distribution<double> area(0.08, 1.0);
   std::uniform_real_distribution<double> ratio(std::log(3.0 / 4.0), std::log(4.0 / 3.0));
@@ -136,13 +136,14 @@ void TakeBatch(pipeline::Pipeline& running) {
   running.Recycle(std::move(*next.value()));
 }
 
-// The range: how many workers. With one there is one thread in all, which also reads and batches.
+// The range: the number of workers. With one there is a single thread, which also reads and
+// batches.
 void Pipeline(benchmark::State& state, const char* rewrites) {
   const auto spec = ReadSpec(SpecText(static_cast<int>(state.range(0)), rewrites), "spec");
   if (!spec.ok()) Stop(spec.error());
   auto built = pipeline::Pipeline::Build(spec.value(), {});
   if (!built.ok()) Stop(built.error());
-  for (int i = 0; i < 4; ++i) TakeBatch(*built.value());  // memory that is touched the first time
+  for (int i = 0; i < 4; ++i) TakeBatch(*built.value());  // first touches of memory
   for (auto _ : state) TakeBatch(*built.value());
   state.SetItemsProcessed(state.iterations() * kBatch);
 }
@@ -175,7 +176,7 @@ void HandOver(benchmark::State& state) {
 BENCHMARK(HandOver<uint64_t>)->Arg(64)->UseRealTime();
 BENCHMARK(HandOver<pipeline::Element>)->Arg(2)->Arg(8)->Arg(64)->UseRealTime();
 
-// What the machine itself needs for a hand-over and an answer.
+// What the machine itself needs for a handover and an answer.
 void CacheLineThereAndBack(benchmark::State& state) {
   constexpr int64_t kTimes = 200'000;
   struct alignas(64) Line {

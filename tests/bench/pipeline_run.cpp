@@ -1,10 +1,10 @@
-// Runs the input pipeline of a spec with nothing behind it that takes time, and prints one line of
-// JSON: samples, seconds, CPU seconds, and the memory at a hundred moments of the way.
+// Runs a spec's input pipeline alone, and prints one line of JSON: samples, seconds, CPU seconds,
+// and the memory at a hundred moments.
 //
 //   pipeline_run SPEC.json [--steps N] [--seconds S] [--warm-up S] [--record RUN.sst]
 //   [PATH=VALUE...]
 //
-// The time of the warm-up is not counted, nor are its samples. Ends with whatever comes first.
+// The time of the warm-up is not counted, nor are its samples. Ends at whichever limit comes first.
 #include <sys/resource.h>
 #include <unistd.h>
 

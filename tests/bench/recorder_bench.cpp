@@ -1,5 +1,5 @@
-// What a span costs the thread that writes it, beside the least that it could cost: two looks at
-// the clock and one store of 24 bytes. The ring is drained to disk meanwhile.
+// What a span costs the thread that writes it, compared with the minimum: two clock readings and
+// one store of 24 bytes. The ring is drained to disk meanwhile.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ BENCHMARK_F(Recorded, Span)(benchmark::State& state) {
   }
 }
 
-// Of two adjacent stages, each boundary is stamped once.
+// Adjacent stages share one timestamp at their boundary.
 BENCHMARK_F(Recorded, SharedBoundary)(benchmark::State& state) {
   uint64_t item = 0;
   SpanScope span(StageId{3}, ItemId{item});

@@ -1,4 +1,4 @@
-// Writes spans at a given rate and says what was lost: recorder_rate RATE SECONDS RING_SLOTS, and
+// Writes spans at a given rate and prints what was lost: recorder_rate RATE SECONDS RING_SLOTS, and
 // for callgrind: recorder_rate --count N [--none] writes N spans (or none of them) and ends.
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ std::unique_ptr<Recorder> Start(const std::string& path, size_t slots) {
   return std::move(started).value();
 }
 
-// What callgrind is told to look at.
+// The function that callgrind measures.
 [[gnu::noinline]] void EmitSpans(uint64_t spans, bool none) {
   for (uint64_t i = 0; i < spans; ++i) {
     if (!none) SpanScope span(StageId{3}, ItemId{i});

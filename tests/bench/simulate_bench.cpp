@@ -75,7 +75,7 @@ void Events(benchmark::State& state) {
 }
 BENCHMARK(Events)->Unit(benchmark::kMillisecond);
 
-// A thousand points over two threads, as a sweep hands them out.
+// A thousand points over two threads, as a sweep distributes them.
 void Sweep(benchmark::State& state) {
   const Workload workload = Six();
   SimulateOptions options;

@@ -1,5 +1,5 @@
-// What the spans of a trace take in their columns alone: span_bytes RUN.sst prints the bytes a span
-// of each column. The file as a whole holds other events and names as well.
+// What the spans of a trace take in their columns alone: span_bytes RUN.sst prints each column's
+// bytes per span. The file as a whole holds other events and names as well.
 #include <array>
 #include <cstdio>
 #include <string>

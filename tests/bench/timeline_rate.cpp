@@ -1,10 +1,10 @@
-// The desktop program's figures that no display takes part in.
+// The desktop program's figures that need no display.
 //
-//   timeline_rate FILE    open FILE, then draw its timeline, ask what lies under the pointer, list
-//                         and scroll its spans; a figure a line: name, value
+//   timeline_rate FILE    open FILE, then draw its timeline, find what is under the pointer, list
+//                         and scroll its spans; one figure per line: name, value
 //
-// FILE is one that attribution_rate has written. Figures of frames are medians, with the 99th
-// percentile behind them.
+// FILE is one that attribution_rate has written. Figures of frames are medians, followed by the
+// 99th percentile.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ struct Scene {
 void Draw(Scene& scene) {
   viewmodel::TimelineBuilder builder;
   const session::Range whole = scene.state.view.visible;
-  // A nanosecond more or less: another view, and the same work.
+  // A nanosecond more or less: a different view, the same work.
   const auto fit = [&](int i) { scene.state.view.visible.end_ns = whole.end_ns - i % 2; };
   builder.Build(scene.state);
   Print("build_fit_ms", Frames(60, [&](int i) {

@@ -63,7 +63,7 @@ uint64_t WriteAll(const std::vector<MadeSpan>& spans) {
   if (!writer.ok()) std::abort();
   NoNames names;
   ChunkBuilder builder(names);
-  // As the flusher meets them: one track after the other, a few thousand spans each.
+  // As the flusher finds them: one track after the other, a few thousand spans each.
   constexpr size_t kStretch = 4'000;
   for (size_t from = 0; from < spans.size(); from += kStretch) {
     for (uint32_t track = 0; track < kTracks; ++track) {

@@ -2,10 +2,10 @@
 //
 //     trace_json_bench [Google Benchmark's options]
 //     trace_json_bench write MIB FILE    a trace as PyTorch's profiler writes it
-//     trace_json_bench columns FILE      what its events take in a run's columns
+//     trace_json_bench columns FILE      size of its events in a run's columns
 //
 // The bar is simdjson's on-demand parser on the same text in the same process, six fields of each
-// event and nothing done with them; for a packed file, unpacking it and nothing else.
+// event, unused; for a packed file, unpacking it and nothing else.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -32,9 +32,9 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kBenchBytes = 128 * kMiB;
 constexpr int kOpsAStep = 400;
 
-// As PyTorch 2 lays its events out: an operator with shapes, its launch, the kernel, and the flow
-// from the one to the other. Names repeat, times and correlations do not: it packs 20 to 1, as
-// real ones do.
+// Events as PyTorch 2 writes them: an operator with shapes, its launch, the kernel, and the flow
+// from the one to the other. Names repeat, times and correlations do not: it compresses 20 to 1,
+// like real ones.
 class KinetoWriter {
  public:
   std::string Head() const {
@@ -154,7 +154,7 @@ void WriteTrace(uint64_t bytes, const std::string& path) {
   if (!file.flush()) std::abort();
 }
 
-// The files go away with the program.
+// The files are removed when the program ends.
 struct Files {
   std::string plain = "/tmp/stallscope_json_bench." + std::to_string(getpid()) + ".json";
   std::string packed = plain + ".gz";
@@ -246,7 +246,7 @@ void Inflate(benchmark::State& state) {
 }
 BENCHMARK(Inflate)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// What everybody else unpacks with.
+// What everyone else uses to unpack.
 void ZlibInflate(benchmark::State& state) {
   const Files& files = TheFiles();
   std::string block(kMiB, '\0');

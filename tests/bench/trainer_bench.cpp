@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "collectors/trainer/model.h"
-#include "collectors/trainer/plan_passes.h"
-#include "collectors/trainer/program.h"
+#include "collectors/trainer/plan.h"
 
 namespace {
 

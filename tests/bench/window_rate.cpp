@@ -1,11 +1,12 @@
 // The desktop program's figures on a screen: whole frames of the real window, from the state to the
 // last pixel.
 //
-//   window_rate FILE START_NS    open FILE in a window of 1600 x 900 and draw it; a figure a line:
-//                                name, value, and of frames the 99th percentile behind the median
+//   window_rate FILE START_NS    open FILE in a window of 1600 x 900 and draw it; one figure per
+//                                line: name, value, and for frames the 99th percentile after the
+//                                median
 //
 // START_NS is when the caller started this program, by the monotonic clock. FILE is one that
-// attribution_rate has written. What is drawn is on the screen when a frame ends: glFinish waits.
+// attribution_rate has written. A frame ends when it is on the screen: glFinish waits.
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ class Stage {
  public:
   Stage(app::Window& window, session::Session& session) : window_(window), session_(session) {}
 
-  // The milliseconds of one frame that `ask` changes something for.
+  // Milliseconds for one frame after `ask` changed something.
   double Frame(const std::function<void(session::Intents&)>& ask = {}) {
     glfwPollEvents();
     const int64_t begin = MonotonicNs();
@@ -61,7 +62,7 @@ class Stage {
     if (!intents.empty()) session_.Apply(intents);
     return ms;
   }
-  // Until nothing is on its way.
+  // Until nothing is pending.
   void Settle() {
     for (int i = 0; i < 4; ++i) {
       session_.Settle();
@@ -73,7 +74,7 @@ class Stage {
     Settle();
   }
   const session::State& state() const { return *session_.state(); }
-  // What the last frames took until their triangles were there, to be rendered.
+  // What the last frames took up to their triangles, before rendering.
   std::vector<double> TakeMade() { return std::exchange(made_ms_, {}); }
 
  private:
@@ -96,7 +97,7 @@ void DrawTimeline(Stage& stage) {
   stage.Show(session::Panel::kTimeline);
   const session::Range whole = stage.state().view.visible;
   Print("frame_unchanged_ms", Frames(stage, 60, [](int, session::Intents&) {}));
-  // Nearly all of the run, a little less each time: every lane is drawn anew.
+  // Nearly all of the run, a little less each time: every lane is redrawn.
   Print("frame_fit_ms", Frames(stage, 60, [&](int i, session::Intents& intents) {
           intents.Add(intent::ShowRange{{whole.start_ns + i + 1, whole.end_ns}, i > 0});
         }));

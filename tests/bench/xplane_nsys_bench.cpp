@@ -22,7 +22,7 @@ std::string Path(const char* what) {
   return "/tmp/stallscope_import_bench." + std::to_string(getpid()) + what;
 }
 
-// The file goes away with the program.
+// The file is removed when the program ends.
 struct TemporaryFile {
   std::string path;
   ~TemporaryFile() { std::remove(path.c_str()); }

@@ -12,7 +12,7 @@
 #include "collectors/data/example.h"
 #include "collectors/data/png.h"
 #include "collectors/data/raw_tensors.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "collectors/pipeline/element_codec.h"
 #include "tests/collectors/data/jpeg_samples.h"
 

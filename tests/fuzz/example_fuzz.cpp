@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "collectors/data/example.h"
-#include "collectors/data/example_view.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "collectors/data/jpeg_decoder.h"
+#include "collectors/data/jpeg.h"
 #include "collectors/data/png.h"
 #include "tests/fuzz/expect.h"
 

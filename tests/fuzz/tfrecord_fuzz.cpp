@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collectors/data/checksum.h"
-#include "collectors/data/file_kind.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/file_set.h"
 #include "collectors/data/raw_tensors.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

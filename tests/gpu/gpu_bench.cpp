@@ -5,10 +5,10 @@
 //   gpu_bench overlap             how much of the shorter of a copy and a computation is hidden
 //   gpu_bench graph [TRACE]       the host's time for launching a captured step, in microseconds
 //   gpu_bench step SIDE COUNT [TRACE]
-//       steps of COUNT products of SIDE x SIDE in a captured graph: microseconds a step, and the
+//       steps of COUNT products of SIDE x SIDE in a captured graph: microseconds per step, and the
 //       device's busy time by the runtime's events
 //
-// With TRACE the run is recorded, through CUPTI where it is to be had. Prints one JSON object.
+// With TRACE the run is recorded, through CUPTI where available. Prints one JSON object.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,7 +48,7 @@ void MustCuda(cudaError_t code) {
   if (code != cudaSuccess) Fail(cudaGetErrorString(code));
 }
 
-// The recorder goes after the device, whose last records it takes.
+// The recorder is destroyed after the device, whose last records it writes.
 struct Gpu {
   std::unique_ptr<recorder::Recorder> recorder;
   std::unique_ptr<device::Device> on;
@@ -99,7 +99,7 @@ struct Pair {
   }
 };
 
-// Products of two square matrices of float16, which tensor cores do.
+// Products of two square float16 matrices, on tensor cores.
 struct Work {
   device::Block a, b, c;
   Launch launch;
@@ -144,7 +144,7 @@ void Copies() {
   constexpr int kCopies = 20;
   std::vector<double> ratios;
   std::vector<double> rates;
-  for (int round = -1; round < kRounds; ++round) {  // the first warms up
+  for (int round = -1; round < kRounds; ++round) {  // the first is a warm-up
     const double plain = MicrosecondsOf([&] {
       for (int i = 0; i < kCopies; ++i) {
         MustCuda(cudaMemcpy(reinterpret_cast<void*>(pair.block.address()), pair.host, Pair::kBytes,
@@ -257,7 +257,7 @@ void Steps(int64_t side, int count, const char* trace) {
     const auto ended = Must(stream->Record());
     Must(ended->Wait());
     if (step >= kWarmUp) us.push_back(static_cast<double>(MonotonicNs() - began_ns) / 1e3);
-    // Of every step, warm-up too: the trace has them all.
+    // For every step, including warm-up: the trace has them all.
     busy += ended->time() - begun->time();
   }
   std::sort(us.begin(), us.end());

@@ -24,7 +24,7 @@ void ClockAlignment::Add(const Reading& reading) {
   if (!anchors_.empty()) {
     const Anchor& last = anchors_.back();
     if (anchor.device_ns <= last.device_ns || anchor.ticks <= last.ticks) return;
-    // The first line has the nominal slope, which is no measurement.
+    // The first line has the nominal slope, which is not measured.
     if (anchors_.size() > 1) {
       const double led = last.ticks + static_cast<double>(anchor.device_ns - last.device_ns) *
                                           Slope(anchors_.size() - 2);

@@ -1,7 +1,6 @@
-// A device's clock on the run's: readings of both at nearly the same instant, from the start to the
-// end of a run, and a straight line from each to the next. So a drift between the clocks is
-// followed, and what a reading finds beside the line that went before says how far off times may
-// be.
+// Maps a device's clock to the run's: readings of both at nearly the same instant, from the start
+// to the end of a run, joined by straight lines. So it follows a drift between the clocks, and how
+// far a reading is from the extended previous line tells how far off times may be.
 //
 // One thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CLOCK_ALIGNMENT_H_
@@ -23,21 +22,21 @@ class ClockAlignment {
     Ticks before = 0;
     Ticks after = 0;
   };
-  // The one of `tries` with the shortest detour: the others were interrupted.
+  // The one of `tries` that took the shortest: the others were interrupted.
   static Reading Read(const std::function<int64_t()>& device_clock, int tries = 8);
 
-  // `ticks_per_ns`: what the clocks' ratio is taken for until two readings tell it.
+  // `ticks_per_ns`: the clocks' ratio until two readings are there.
   explicit ClockAlignment(double ticks_per_ns) : nominal_(ticks_per_ns) {}
 
-  // In the order of time; one that advances neither clock is ignored.
+  // In time order; one that advances neither clock is ignored.
   void Add(const Reading& reading);
   bool empty() const { return anchors_.empty(); }
-  // Between readings on the line through both; before the first and after the last on the nearest.
+  // Interpolated between readings; extrapolated before the first and after the last.
   Ticks ToTicks(int64_t device_ns) const;
-  // By how much a time can be wrong: half the longest detour of a reading, and the farthest that
-  // one lay from where the line before it led.
+  // By how much a time can be off: half the longest reading, plus the farthest that one was from
+  // the extended previous line.
   double ErrorNs() const;
-  // How much faster the device's clock goes than ours, in parts per million, over the whole run.
+  // How much faster the device's clock runs than ours, in parts per million, over the whole run.
   double DriftPpm() const;
 
  private:

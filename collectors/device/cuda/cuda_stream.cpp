@@ -5,17 +5,16 @@
 #include <atomic>
 #include <cmath>
 
-#include "collectors/device/check_launch.h"
 #include "collectors/device/cuda/nvtx.h"
 #include "collectors/device/cuda/status.h"
-#include "collectors/device/launch_graph.h"
+#include "collectors/device/launch.h"
 
 namespace stallscope::device::cuda {
 namespace {
 
 std::atomic<uint64_t> last_graph{0};
 
-// Host memory that CUDA has pinned is also what somebody else had it pin.
+// Includes memory that others had CUDA pin.
 bool IsPinned(const void* host) {
   cudaPointerAttributes about{};
   if (cudaPointerGetAttributes(&about, host) == cudaSuccess) {
@@ -43,7 +42,7 @@ Result<std::unique_ptr<Stream>> CudaStream::Make(CudaDevice& device, const std::
   STALLSCOPE_RETURN_IF_ERROR(device.failure());
   STALLSCOPE_RETURN_IF_ERROR(device.Use());
   std::unique_ptr<CudaStream> made(new CudaStream(device, name));
-  // Beside the default stream, which would hold up all others.
+  // Not synchronized with the default stream, which would delay all others.
   STALLSCOPE_RETURN_IF_ERROR(StatusOf(
       cudaStreamCreateWithFlags(&made->stream_, cudaStreamNonBlocking), "making a stream"));
   made->launcher_ = std::make_unique<Launcher>(device.blas(), device.blas_handle(), device.fault());
@@ -194,8 +193,8 @@ Result<uint8_t*> CudaStream::Staging(size_t which, size_t bytes) {
   return block;
 }
 
-// An op that this device has no kernel for: to the host and back, and the stream stands still
-// meanwhile. Right, and as slow as the trace then shows.
+// An op without a kernel on this device goes to the host and back, and the stream waits. Correct,
+// and as slow as the trace shows.
 Status CudaStream::RunImageOp(const Launch& launch, ItemId batch) {
   if (!launch.on_host || launch.in.empty() || launch.out.empty()) return {};
   if (track_ != nullptr) {
@@ -236,7 +235,7 @@ Status CudaStream::Run(const std::shared_ptr<const Graph>& graph, ItemId batch) 
   work.batch = batch;
   work.graph = ours->id();
   return Traced(std::move(work), [&] {
-    return device_.Checked(cudaGraphLaunch(ours->handle(), stream_), "launch of a graph");
+    return device_.Checked(cudaGraphLaunch(ours->handle(), stream_), "launching a graph");
   });
 }
 
@@ -251,13 +250,13 @@ Result<std::shared_ptr<Event>> CudaStream::Record() {
 
 Status CudaStream::Wait(const std::shared_ptr<Event>& event) {
   const auto ours = std::dynamic_pointer_cast<CudaEvent>(event);
-  if (ours == nullptr) return CaptureError("an event of another kind of device");
+  if (ours == nullptr) return CaptureError("an event of a different kind of device");
   STALLSCOPE_RETURN_IF_ERROR(Ready("a wait inside a capture"));
   return device_.Checked(cudaStreamWaitEvent(stream_, ours->handle(), 0), "waiting for an event");
 }
 
 Status CudaStream::Synchronize() {
-  STALLSCOPE_RETURN_IF_ERROR(Ready("a synchronisation inside a capture"));
+  STALLSCOPE_RETURN_IF_ERROR(Ready("a synchronization inside a capture"));
   STALLSCOPE_RETURN_IF_ERROR(
       device_.Checked(cudaStreamSynchronize(stream_), "the work of the device"));
   WriteDone();
@@ -296,7 +295,7 @@ Result<cudaGraphExec_t> CudaStream::Captured(const std::vector<Launch>& launches
 }
 
 Result<std::shared_ptr<const Graph>> CudaStream::EndCapture() {
-  if (!capturing_) return CaptureError("the end of a capture that has not begun");
+  if (!capturing_) return CaptureError("the end of a capture that was not begun");
   capturing_ = false;
   const std::vector<Launch> launches = std::exchange(captured_, {});
   STALLSCOPE_RETURN_IF_ERROR(device_.failure());
@@ -308,7 +307,7 @@ Result<std::shared_ptr<const Graph>> CudaStream::EndCapture() {
     return std::move(captured).error();
   }
   auto graph = std::make_shared<CudaGraph>(device_, captured.value(), launches.size());
-  // Now rather than in its first step.
+  // Now, not in its first step.
   STALLSCOPE_RETURN_IF_ERROR(
       device_.Checked(cudaGraphUpload(graph->handle(), stream_), "uploading a graph"));
   return std::shared_ptr<const Graph>(std::move(graph));

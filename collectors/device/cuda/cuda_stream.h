@@ -2,7 +2,7 @@
 // at a time.
 //
 // With CUPTI, what is enqueued is numbered and the collector writes the track. Without, each piece
-// of work lies between two events, and the stream writes what is done whenever something new comes.
+// of work is between two events, and the stream writes finished work whenever new work comes.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_STREAM_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_STREAM_H_
 
@@ -68,9 +68,9 @@ class CudaStream : public Stream {
   };
 
   CudaStream(CudaDevice& device, std::string name) : device_(device), name_(std::move(name)) {}
-  // Before anything is enqueued: not in a capture, the device is well and the thread's own.
+  // Before anything is enqueued: no capture, a healthy device, set for the thread.
   Status Ready(const char* in_capture) const;
-  // Calls `enqueue`, and sees to it that what it enqueues gets into the trace.
+  // Calls `enqueue` and records what it enqueues.
   template <class Enqueue>
   Status Traced(Pending work, Enqueue&& enqueue);
   void WriteDone();

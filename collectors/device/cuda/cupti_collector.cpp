@@ -1,5 +1,6 @@
 #include "collectors/device/cuda/cupti_collector.h"
 
+#include <cuda.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -14,13 +15,53 @@
 
 #include "analyzer/base/thread.h"
 #include "collectors/device/cuda/clock_alignment.h"
-#include "collectors/device/cuda/kernel_name.h"
+#include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/record_sorter.h"
+#include "collectors/device/shared_library.h"
 
 namespace stallscope::device::cuda {
 namespace {
 
-// One buffer's kernels are well within what a ring of the recorder takes at once.
+Result<CuptiLibrary> LoadCupti() {
+  const std::string file = fmt::format("libcupti.so.{}", CUDA_VERSION / 1000);
+  auto opened = SharedLibrary::Open(LibraryPlaces(file));
+  const std::string hint = "install the CUDA toolkit's CUPTI, or set CUDA_HOME to the toolkit";
+  if (!opened.ok()) {
+    return Error{ErrorKind::kRun, "no CUPTI: " + opened.error().what, "cuda", hint};
+  }
+  const SharedLibrary& library = opened.value();
+  CuptiLibrary cupti;
+  cupti.name = library.name();
+  const bool whole = library.Bind(cupti.version, "cuptiGetVersion") &&
+                     library.Bind(cupti.words, "cuptiGetResultString") &&
+                     library.Bind(cupti.now, "cuptiGetTimestamp") &&
+                     library.Bind(cupti.call_name, "cuptiGetCallbackName") &&
+                     library.Bind(cupti.set_thread_ids, "cuptiSetThreadIdType") &&
+                     library.Bind(cupti.set_callbacks, "cuptiActivityRegisterCallbacks") &&
+                     library.Bind(cupti.enable, "cuptiActivityEnable") &&
+                     library.Bind(cupti.disable, "cuptiActivityDisable") &&
+                     library.Bind(cupti.flush, "cuptiActivityFlushAll") &&
+                     library.Bind(cupti.next_record, "cuptiActivityGetNextRecord") &&
+                     library.Bind(cupti.dropped, "cuptiActivityGetNumDroppedRecords") &&
+                     library.Bind(cupti.push, "cuptiActivityPushExternalCorrelationId") &&
+                     library.Bind(cupti.pop, "cuptiActivityPopExternalCorrelationId");
+  if (!whole) {
+    return Error{ErrorKind::kRun,
+                 "this is not CUPTI: cuptiActivityEnable or another call is missing",
+                 library.name(), hint};
+  }
+  const CUptiResult asked = cupti.version(&cupti.api);
+  // Records only grow at their ends: a newer library's start with the older ones.
+  if (asked != CUPTI_SUCCESS || cupti.api < CUPTI_API_VERSION) {
+    return Error{ErrorKind::kRun,
+                 fmt::format("CUPTI {} is older than the {} that this build knows", cupti.api,
+                             CUPTI_API_VERSION),
+                 library.name(), hint};
+  }
+  return cupti;
+}
+
+// One buffer's kernels fit easily into a ring of the recorder.
 constexpr size_t kBufferBytes = size_t{256} << 10;
 constexpr size_t kBufferAlignment = 8;
 constexpr auto kFlushEvery = std::chrono::milliseconds(20);
@@ -37,7 +78,7 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 
 class Collector;
 
-// CUPTI's callbacks have no argument of ours.
+// CUPTI's callbacks take no user argument.
 std::mutex current_mutex;
 Collector* current = nullptr;
 std::weak_ptr<ActivityCollector> shared;
@@ -83,13 +124,13 @@ const char* NameOfWait(CUpti_ActivitySynchronizationType type) {
   }
 }
 
-// A record's own type, which begins where the record does.
+// The record as its own type.
 template <class Record>
 const Record& As(const CUpti_Activity* record) {
   return *reinterpret_cast<const Record*>(record);
 }
 
-// What all records of a device's work begin with.
+// The common start of all records of a device's work.
 template <class Record>
 DeviceRecord RowOf(const Record& record, DeviceRecord::Kind kind) {
   DeviceRecord row;
@@ -136,7 +177,7 @@ class Collector final : public ActivityCollector {
   IssuedWork work_;
   std::vector<CUpti_ActivityKind> enabled_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards what follows
   ClockAlignment clock_;
   RecordSorter sorter_;
   std::unordered_map<std::string, std::string> kernel_names_;
@@ -166,16 +207,16 @@ void CUPTIAPI TakeBuffer(CUcontext context, uint32_t stream, uint8_t* buffer, si
 
 Status Collector::Start() {
   const std::string hint =
-      "as root, or with the driver's option NVreg_RestrictProfilingToAdminUsers=0; and no other "
-      "profiler may hold it";
+      "run as root, or set the driver's option NVreg_RestrictProfilingToAdminUsers=0, and stop "
+      "other profilers";
   const auto refused = [&](CUptiResult code, const char* what) {
     return Error{ErrorKind::kRun, fmt::format("CUPTI {}: {}", what, cupti_.Words(code)), "cuda",
                  hint};
   };
-  // The operating system's numbers, by which other tracks know threads.
+  // The operating system's thread ids, as on other tracks.
   cupti_.set_thread_ids(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   if (const auto code = cupti_.set_callbacks(GiveBuffer, TakeBuffer); code != CUPTI_SUCCESS) {
-    return refused(code, "does not start");
+    return refused(code, "cannot be started");
   }
   ReadClocks();
   {
@@ -188,7 +229,7 @@ Status Collector::Start() {
     }
     enabled_.push_back(kind);
   }
-  // Without it the buffers are read when they are full, and the clocks compared at both ends only.
+  // Without it the buffers are read when full, and the clocks compared only at both ends.
   return thread_.Start([this] { Loop(); }, [this](const Error&) { loop_failed_ = true; });
 }
 
@@ -342,6 +383,20 @@ void Collector::TakeRecord(const CUpti_Activity* record) {
 
 }  // namespace
 
+Result<const CuptiLibrary*> CuptiLibrary::Find() {
+  static const Result<CuptiLibrary> library = LoadCupti();
+  if (!library.ok()) return library.error();
+  return &library.value();
+}
+
+std::string CuptiLibrary::Words(CUptiResult code) const {
+  const char* text = nullptr;
+  if (words(code, &text) != CUPTI_SUCCESS || text == nullptr) {
+    return fmt::format("code {}", static_cast<int>(code));
+  }
+  return text;
+}
+
 Result<std::shared_ptr<ActivityCollector>> StartCollector(
     const CuptiLibrary& cupti, const std::shared_ptr<DeviceTracks>& tracks, double ticks_per_ns) {
   auto collector = std::make_shared<Collector>(cupti, tracks, ticks_per_ns);
@@ -356,7 +411,7 @@ Result<std::shared_ptr<ActivityCollector>> ActivityCollector::Join(
   if (auto there = shared.lock()) return there;
   const char* const wanted = std::getenv("STALLSCOPE_CUPTI");
   if (wanted != nullptr && std::strcmp(wanted, "off") == 0) {
-    return Error{ErrorKind::kRun, "CUPTI is switched off", "STALLSCOPE_CUPTI", "unset it"};
+    return Error{ErrorKind::kRun, "CUPTI is disabled", "STALLSCOPE_CUPTI", "unset it"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const CuptiLibrary* const cupti, CuptiLibrary::Find());
   STALLSCOPE_ASSIGN_OR_RETURN(auto collector, StartCollector(*cupti, tracks, ticks_per_ns));

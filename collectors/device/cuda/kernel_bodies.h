@@ -1,5 +1,5 @@
 // The arithmetic of our own kernels: what one thread does with one element. It compiles for the
-// device and for the host, where the tests run it against the host device's kernels: index
+// device and for the host, where the tests compare it with the host device's kernels: index
 // arithmetic goes wrong more often than a GPU does. Plain data, passed to a kernel by value.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_BODIES_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_BODIES_H_
@@ -100,15 +100,13 @@ struct Transpose {
   }
 };
 
-// For each value of the new images. Halfway between pixels of the region at the most, never
-// outside.
+// For each value of the new images. Interpolates between pixels of the region, never outside it.
 struct Regions {
   Values images, out;
   const int32_t* regions;
   int32_t height, width, channels, new_height, new_width;
 
-  // Where along a side of the region the new pixel's middle lies: the pixel before it, and how far
-  // behind that.
+  // The new pixel's center along a side of the region: the pixel before it, and how far past that.
   struct Place {
     int32_t first;
     int32_t second;
@@ -219,7 +217,7 @@ struct AllReduce {
   }
 };
 
-// Of products that the library has no kernel for; for each value of the result.
+// For products that the library has no kernel for; for each value of the result.
 struct Product {
   Values a, b, out;
   int64_t m, n, k;

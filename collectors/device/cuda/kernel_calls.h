@@ -1,12 +1,12 @@
-// From a launch to the bodies that do it, in their order: the same for the device and for the
-// tests, which differ in the runner. A runner has
+// From a launch to the bodies that run it, in order: the same for the device and for the tests,
+// which differ in the runner. A runner has
 //
 //   Each<number>(body, count)   body(i) for every i below count
 //   Rows<number>(body, count)   body(row, lanes), with all lanes of a group
 //   Turn<number>(transpose, matrices)
 //   Zero(address, bytes)
 //
-// where `number` is that of the launch's device::Kernel, by which a trace knows the kernel again.
+// where `number` is that of the launch's device::Kernel, by which a trace identifies the kernel.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_CALLS_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_CALLS_H_
 
@@ -24,7 +24,7 @@ inline Values At(const Operand& operand) {
 }
 inline float* FloatsAt(const Operand& operand) { return reinterpret_cast<float*>(operand.address); }
 
-// The chunks that the rows are summed in.
+// The number of chunks in which rows are summed.
 struct Chunks {
   int64_t count;
   int64_t rows;
@@ -119,7 +119,7 @@ void CallOptimizer(const Launch& launch, Runner&& run) {
   }
 }
 
-// Kernel by kernel, because each has a number of its own.
+// One case per kernel, because each has its own number.
 template <class Runner>
 void CallElementwise(const Launch& launch, Runner&& run) {
   const Elementwise body = ElementwiseOf(launch);
@@ -195,7 +195,7 @@ void CallImage(const Launch& launch, Runner&& run) {
   run.template Each<static_cast<int>(Kernel::kScaleChannels)>(body, out.elements);
 }
 
-// Every kernel but kDense and kImageOp; kGemm in the slow way that any types can go. `scratch` has
+// Every kernel but kDense and kImageOp; kGemm in the slow way that takes any types. `scratch` has
 // ScratchFloats.
 template <class Runner>
 void CallKernel(const Launch& launch, float* scratch, Fault* fault, Runner&& run) {

@@ -1,5 +1,5 @@
-// Values of any type as our own kernels read and write them: widened to float32 where they are
-// read, and rounded once where they are written. For the device and for the host's tests.
+// Values of any type as our own kernels read and write them: widened to float32 when read, rounded
+// once when written. For the device and for the host's tests.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_
 
@@ -13,8 +13,8 @@
 #include <cuda_fp16.h>
 #endif
 
-// Of the host's pass; the device has instructions for it.
-#include "collectors/device/narrow_float.h"
+// For the host's pass; the device has instructions for it.
+#include "analyzer/base/narrow_float.h"
 
 namespace stallscope::device::cuda {
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;
-// Enough to fill any device; each thread goes on where its grid ends.
+// Enough to fill any device; threads loop past the end of the grid.
 constexpr int64_t kMostBlocks = 4096;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
@@ -19,7 +19,7 @@ unsigned Blocks(int64_t count, int64_t each) {
 
 }  // namespace
 
-// `kNumber`, first of the arguments, is what KernelName finds the launch by.
+// KernelName identifies the launch by `kNumber`, the first argument.
 template <int kNumber, class Body>
 __global__ void Each(const Body body, int64_t count) {
   const int64_t stride = int64_t{gridDim.x} * blockDim.x;
@@ -55,7 +55,7 @@ template <int kNumber, class Body>
 __global__ void Rows(const Body body, int64_t count) {
   const WarpLanes lanes{static_cast<int>(threadIdx.x % kWarp), kWarp};
   const int64_t warps = int64_t{gridDim.x} * (blockDim.x / kWarp);
-  // A whole warp has the same row, so that all its lanes meet in each sum.
+  // A whole warp has the same row, so that all its lanes take part in each sum.
   for (int64_t row = int64_t{blockIdx.x} * (blockDim.x / kWarp) + threadIdx.x / kWarp; row < count;
        row += warps) {
     body(row, lanes);
@@ -63,7 +63,7 @@ __global__ void Rows(const Body body, int64_t count) {
 }
 
 // Tiles of 32 x 32 go through shared memory, so that reads and writes both touch whole lines. The
-// 33rd column keeps a column of the tile out of one bank.
+// 33rd column avoids bank conflicts.
 constexpr int kTile = 32;
 constexpr int kTileRows = 8;
 

@@ -9,8 +9,8 @@
 
 namespace stallscope::device::cuda {
 
-// Enqueues what kernel_calls.h says of the launch. `scratch` has ScratchFloats(launch); `fault` is
-// the device's address of host memory.
+// Enqueues the launch as in kernel_calls.h. `scratch` has ScratchFloats(launch); `fault` is the
+// device's address of host memory.
 cudaError_t RunKernel(const Launch& launch, float* scratch, Fault* fault, cudaStream_t stream);
 
 }  // namespace stallscope::device::cuda

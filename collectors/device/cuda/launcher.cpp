@@ -21,7 +21,7 @@ Launcher::~Launcher() {
 
 Status Launcher::Prepare(const Launch& launch) {
   if (!FitsInArguments(launch)) {
-    return Error{ErrorKind::kRun, "more operands or steps than a kernel of this device takes",
+    return Error{ErrorKind::kRun, "more operands or steps than this device's kernels take",
                  std::string(launch.name()), "set trainer.fuse to false, or use fewer replicas"};
   }
   if (IsProduct(launch)) {
@@ -31,18 +31,19 @@ Status Launcher::Prepare(const Launch& launch) {
   const int64_t floats = ScratchFloats(launch);
   if (floats <= scratch_floats_) return {};
   void* block = nullptr;
-  STALLSCOPE_RETURN_IF_ERROR(StatusOf(
-      cudaMalloc(&block, static_cast<size_t>(floats) * sizeof(float)), "taking scratch memory"));
+  STALLSCOPE_RETURN_IF_ERROR(
+      StatusOf(cudaMalloc(&block, static_cast<size_t>(floats) * sizeof(float)),
+               "allocating scratch memory"));
   scratch_.push_back(static_cast<float*>(block));
   scratch_floats_ = floats;
   return {};
 }
 
-// What the library has left to do of the product, the bias and the gelu.
+// What the library left undone of the product, the bias and the gelu.
 Status Launcher::RunDense(const Launch& launch, Products::Part done, cudaStream_t stream) {
   const Operand& sum = Products::SumOf(launch);
   const auto run = [&](const Launch& step) {
-    return StatusOf(RunKernel(step, nullptr, fault_, stream), "launch of dense");
+    return StatusOf(RunKernel(step, nullptr, fault_, stream), "launching dense");
   };
   if (done == Products::Part::kNothing) {
     Launch product;
@@ -82,7 +83,7 @@ Status Launcher::Run(const Launch& launch, cudaStream_t stream) {
     if (part != Products::Part::kNothing) return {};
   }
   float* scratch = scratch_.empty() ? nullptr : scratch_.back();
-  return StatusOf(RunKernel(launch, scratch, fault_, stream), "launch of a kernel");
+  return StatusOf(RunKernel(launch, scratch, fault_, stream), "launching a kernel");
 }
 
 }  // namespace stallscope::device::cuda

@@ -21,8 +21,8 @@ class Launcher {
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
-  // Everything that must not happen inside a capture: takes scratch memory, chooses kernels. The
-  // launch must have been checked, and is no image op.
+  // Everything that must not happen inside a capture: allocates scratch memory, chooses kernels.
+  // The launch must have been checked, and is no image op.
   Status Prepare(const Launch& launch);
   // Enqueues a launch that was prepared.
   Status Run(const Launch& launch, cudaStream_t stream);
@@ -32,7 +32,7 @@ class Launcher {
 
   Products products_;
   Fault* const fault_;
-  // The last is the largest. Graphs go on with the one that they were captured with.
+  // The last is the largest. Graphs keep using the one that they were captured with.
   std::vector<float*> scratch_;
   int64_t scratch_floats_ = 0;
 };

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "collectors/device/cuda/activity_collector.h"
-#include "collectors/device/cuda/blas_library.h"
 #include "collectors/device/cuda/cuda_device.h"
 #include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/nvtx.h"
+#include "collectors/device/cuda/products.h"
 #include "collectors/device/cuda_module.h"
 
 namespace stallscope::device::cuda {
@@ -30,7 +30,7 @@ CudaPart LookAtDevice(int ordinal) {
       fmt::format("{}, compute capability {}.{}, {} multiprocessors, {} MiB", about.name,
                   about.major, about.minor, about.multiProcessorCount, about.totalGlobalMem >> 20),
       ""};
-  if (!part.there) part.advice = "this build has code for compute capability 8.0 and newer";
+  if (!part.there) part.advice = "this build supports compute capability 8.0 and newer";
   return part;
 }
 
@@ -62,7 +62,7 @@ std::vector<CudaPart> Look() {
   return parts;
 }
 
-// Exceptions of the standard library end here: what is thrown must not cross a module's border.
+// Exceptions end here: they must not cross a module boundary.
 Result<std::unique_ptr<Device>> Make(const Options& options, std::shared_ptr<DeviceTracks> tracks) {
   try {
     return CudaDevice::Make(options, std::move(tracks));

@@ -1,5 +1,5 @@
-// Ranges for Nsight Systems, which then shows our names above CUDA's. They are made where
-// STALLSCOPE_NVTX is set; without the toolkit's nvtx3 headers they are nothing. Inside the module.
+// Ranges for Nsight Systems, which then shows our names above CUDA's. Active if STALLSCOPE_NVTX is
+// set; without the toolkit's nvtx3 headers they do nothing. Inside the module.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_NVTX_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_NVTX_H_
 

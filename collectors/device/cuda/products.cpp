@@ -1,22 +1,56 @@
+// The library's matrices are column-major, ours row-major: it gets the transposed problem, out' =
+// b' a', which takes no copy. Its A is our b, its B our a.
 #include "collectors/device/cuda/products.h"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <iterator>
 #include <utility>
 
+#include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/status.h"
-
-// The library knows matrices by columns, and ours lie by rows: what it is given is the transposed
-// problem, out' = b' a', which takes no copy. Its A is our b, its B our a.
+#include "collectors/device/shared_library.h"
 
 namespace stallscope::device::cuda {
 namespace {
 
+Result<BlasLibrary> LoadCublasLt() {
+  // cuBLASLt 12 is CUDA 12's, 13 is CUDA 13's.
+  const std::string file = fmt::format("libcublasLt.so.{}", CUDART_VERSION / 1000);
+  auto opened = SharedLibrary::Open(LibraryPlaces(file));
+  const std::string hint = "install the CUDA toolkit's libraries, or set CUDA_HOME to their folder";
+  if (!opened.ok()) {
+    return Error{ErrorKind::kRun, "no cuBLASLt: " + opened.error().what, "cuda", hint};
+  }
+  const SharedLibrary& library = opened.value();
+  BlasLibrary blas;
+  blas.name = library.name();
+  const bool whole = library.Bind(blas.create, "cublasLtCreate") &&
+                     library.Bind(blas.destroy, "cublasLtDestroy") &&
+                     library.Bind(blas.words, "cublasLtGetStatusString") &&
+                     library.Bind(blas.version, "cublasLtGetVersion") &&
+                     library.Bind(blas.matmul, "cublasLtMatmul") &&
+                     library.Bind(blas.new_product, "cublasLtMatmulDescCreate") &&
+                     library.Bind(blas.free_product, "cublasLtMatmulDescDestroy") &&
+                     library.Bind(blas.set_product, "cublasLtMatmulDescSetAttribute") &&
+                     library.Bind(blas.new_layout, "cublasLtMatrixLayoutCreate") &&
+                     library.Bind(blas.free_layout, "cublasLtMatrixLayoutDestroy") &&
+                     library.Bind(blas.new_preference, "cublasLtMatmulPreferenceCreate") &&
+                     library.Bind(blas.free_preference, "cublasLtMatmulPreferenceDestroy") &&
+                     library.Bind(blas.set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
+                     library.Bind(blas.choose, "cublasLtMatmulAlgoGetHeuristic");
+  if (!whole) {
+    return Error{ErrorKind::kRun, "this is not cuBLASLt: cublasLtMatmul or another call is missing",
+                 library.name(), hint};
+  }
+  return blas;
+}
+
 // What NVIDIA recommends for Hopper; enough for every kernel on older devices.
 constexpr size_t kWorkspace = size_t{32} << 20;
 
-// Nothing for types that it does not multiply.
+// False for types that it does not multiply.
 bool TypeOf(Type type, cudaDataType_t& as) {
   switch (type) {
     case Type::kFloat32:
@@ -33,7 +67,7 @@ bool TypeOf(Type type, cudaDataType_t& as) {
   }
 }
 
-// Kernels that read 16 bytes at a time may be taken where all addresses allow it.
+// Kernels that read 16 bytes at a time are possible if all addresses allow it.
 uint32_t AlignmentOf(Address address) {
   uint32_t alignment = 256;
   while (alignment > 1 && address % alignment != 0) alignment /= 2;
@@ -46,6 +80,12 @@ bool HasGelu(const Launch& launch) {
 bool InTf32(const Launch& launch) { return launch.ints.size() > 5 && launch.ints[5] != 0; }
 
 }  // namespace
+
+Result<const BlasLibrary*> BlasLibrary::Find() {
+  static const Result<BlasLibrary> library = LoadCublasLt();
+  if (!library.ok()) return library.error();
+  return &library.value();
+}
 
 Products::~Products() {
   for (auto& [key, plan] : plans_) Free(plan);
@@ -75,7 +115,7 @@ Products::Key Products::KeyOf(const Launch& launch) {
       key.push_back(AlignmentOf(operand.address));
     }
   }
-  // Results that are added to what is there need another kernel than those that replace it.
+  // Adding to a result needs a different kernel from replacing it.
   key.push_back(launch.kernel == Kernel::kGemm && launch.floats[1] != 0 ? 1 : 0);
   return key;
 }
@@ -143,7 +183,7 @@ Status Products::Describe(const Launch& launch, const Types& types, Plan& plan) 
   const auto m = static_cast<uint64_t>(i[2]);
   const auto n = static_cast<uint64_t>(i[3]);
   const auto k = static_cast<uint64_t>(i[4]);
-  // Each as it lies: rows of ours are columns of theirs.
+  // Each in place: our rows are their columns.
   const uint64_t a_across = i[0] != 0 ? m : k;
   const uint64_t b_across = i[1] != 0 ? k : n;
   const cublasComputeType_t compute =
@@ -201,7 +241,7 @@ Result<Products::Part> Products::Prepare(const Launch& launch) {
   if (const auto known = plans_.find(key); known != plans_.end()) return known->second.part;
   if (workspace_ == nullptr) {
     STALLSCOPE_RETURN_IF_ERROR(
-        StatusOf(cudaMalloc(&workspace_, kWorkspace), "taking cuBLASLt's 32 MiB of scratch"));
+        StatusOf(cudaMalloc(&workspace_, kWorkspace), "allocating cuBLASLt's 32 MiB of scratch"));
   }
   STALLSCOPE_ASSIGN_OR_RETURN(Plan plan, Make(launch));
   return plans_.emplace(key, plan).first->second.part;

@@ -1,21 +1,44 @@
-// Products of matrices by cuBLASLt, with the bias and the gelu in the same kernel where it has one.
+// Matrix products by cuBLASLt, with the bias and the gelu in the same kernel where it has one.
 //
-// What it takes to find the fastest kernel for a shape is done once, in Prepare(), outside of any
-// capture. One stream's; one thread at a time, with the device set.
+// The library is looked up when a device is made: it is half a gigabyte and belongs to the
+// machine's CUDA. The fastest kernel for a shape is chosen once, in Prepare(), outside any capture.
+// Inside the module. Products belong to one stream and one thread at a time, with the device set.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_PRODUCTS_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_PRODUCTS_H_
 
+#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "analyzer/base/result.h"
-#include "collectors/device/cuda/blas_library.h"
 #include "collectors/device/launch.h"
 
 namespace stallscope::device::cuda {
+
+struct BlasLibrary {
+  // Once per process; the error says which file is missing. Never unloaded.
+  static Result<const BlasLibrary*> Find();
+
+  std::string name;
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtDestroy) destroy = nullptr;
+  decltype(&cublasLtGetStatusString) words = nullptr;
+  decltype(&cublasLtGetVersion) version = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+  decltype(&cublasLtMatmulDescCreate) new_product = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) free_product = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) set_product = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) new_layout = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) free_layout = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) new_preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) free_preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) choose = nullptr;
+};
 
 class Products {
  public:
@@ -29,10 +52,10 @@ class Products {
   enum class Part : uint8_t { kNothing, kProduct, kWithBias, kAll };
   // Of kGemm and kDense. kNothing: the library has no kernel for these types.
   Result<Part> Prepare(const Launch& launch);
-  // Enqueues that part. For kDense's kProduct and kWithBias the result lies where the sum belongs.
+  // Enqueues that part. For kDense's kProduct and kWithBias the result goes to the sum's place.
   Status Run(const Launch& launch, cudaStream_t stream);
 
-  // Where kDense's sum of product and bias goes: in front of the gelu, where there is one.
+  // Where kDense's sum of product and bias goes: before the gelu, if there is one.
   static const Operand& SumOf(const Launch& launch) {
     return launch.out[launch.kernel == Kernel::kDense && launch.ints[6] != 0 ? 1 : 0];
   }

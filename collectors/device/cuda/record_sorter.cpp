@@ -1,14 +1,74 @@
 #include "collectors/device/cuda/record_sorter.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
 #include <utility>
+
+#include "collectors/device/launch.h"
 
 namespace stallscope::device::cuda {
 namespace {
 
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+
+std::string Demangled(const char* mangled) {
+  int status = 0;
+  const std::unique_ptr<char, Free> text(abi::__cxa_demangle(mangled, nullptr, nullptr, &status));
+  return status == 0 && text != nullptr ? text.get() : mangled;
+}
+
+// Each kernel of ours is a template whose first argument is the number of its device::Kernel.
+std::string_view OursIn(std::string_view name) {
+  constexpr std::string_view kOurs = "stallscope::device::cuda::";
+  const size_t ours = name.find(kOurs);
+  if (ours == std::string_view::npos) return "";
+  const size_t open = name.find('<', ours);
+  if (open == std::string_view::npos) return "";
+  int number = -1;
+  const char* const first = name.data() + open + 1;
+  const auto parsed = std::from_chars(first, name.data() + name.size(), number);
+  if (parsed.ec != std::errc() || number < 0 || number > static_cast<int>(Kernel::kScaleChannels))
+    return "";
+  return Name(static_cast<Kernel>(number));
+}
+
 constexpr size_t kMostLinks = size_t{1} << 17;
 
 }  // namespace
+
+std::string KernelName(const char* mangled) {
+  if (mangled == nullptr) return "kernel";
+  std::string name = Demangled(mangled);
+  if (const auto ours = OursIn(name); !ours.empty()) return std::string(ours);
+  // "void f<g>(h)": without the result, the arguments of the function and of the template.
+  if (name.starts_with("void ")) name.erase(0, 5);
+  const size_t end = name.find_first_of("<(");
+  if (end != std::string::npos && end > 0) name.erase(end);
+  return name;
+}
+
+uint64_t IssuedWork::Add(Issued issued) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (work_.size() == most_) {
+    work_.pop_front();
+    ++first_;
+  }
+  work_.push_back(std::move(issued));
+  return first_ + work_.size() - 1;
+}
+
+std::optional<Issued> IssuedWork::Find(uint64_t number) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (number < first_ || number - first_ >= work_.size()) return std::nullopt;
+  return work_[number - first_];
+}
 
 void RecordSorter::Link(uint32_t correlation, uint64_t number) {
   if (links_.size() >= kMostLinks) {
@@ -25,7 +85,7 @@ const uint64_t* RecordSorter::NumberOf(uint32_t correlation) const {
 }
 
 void RecordSorter::Add(DeviceRecord record) {
-  // CUPTI's word for a time that it could not get.
+  // CUPTI's marker for a time that it could not get.
   if (record.start_ns == 0 || record.end_ns == 0) return Lose(1);
   waiting_.push_back(std::move(record));
 }
@@ -44,7 +104,7 @@ RecordSorter::CallTrack& RecordSorter::CallsOf(const std::string& track, uint64_
 
 void RecordSorter::AddSpan(const std::string& track, uint64_t thread, trace::SpanActivity activity,
                            const std::string& name, int64_t start_ns, int64_t end_ns) {
-  if (start_ns == 0 || end_ns == 0) return;  // overhead without a time is said so by CUPTI
+  if (start_ns == 0 || end_ns == 0) return;  // CUPTI reports some overhead without a time
   const Ticks start = clock_.ToTicks(start_ns);
   CallsOf(track, thread)
       .waiting.push_back({activity, name, start, std::max(start, clock_.ToTicks(end_ns))});
@@ -64,7 +124,7 @@ DeviceTrack& RecordSorter::OtherWork(uint32_t device) {
 
 void RecordSorter::WriteRecord(DeviceTrack& track, const DeviceRecord& record, uint64_t number,
                                const Issued& issued) {
-  // Nothing begins before it was enqueued: where the clocks say so, they are that far off.
+  // Nothing starts before it was enqueued: if the clocks say so, they are that far off.
   Times times;
   times.enqueued = issued.enqueued;
   times.start = std::max(issued.enqueued, clock_.ToTicks(record.start_ns));
@@ -86,7 +146,7 @@ void RecordSorter::WriteRecord(DeviceTrack& track, const DeviceRecord& record, u
 }
 
 void RecordSorter::Write(bool all) {
-  // Those of one track must come in the order of their ends.
+  // Those of one track must be in the order of their ends.
   std::sort(waiting_.begin(), waiting_.end(),
             [](const DeviceRecord& a, const DeviceRecord& b) { return a.end_ns < b.end_ns; });
   std::vector<DeviceRecord> kept;

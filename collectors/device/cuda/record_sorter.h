@@ -1,21 +1,56 @@
-// Brings CUPTI's records to the tracks where they belong. Knows nothing of CUPTI's types, so that
-// it is tested without. One thread at a time.
+// Brings CUPTI's records to the tracks where they belong, under the names that a trace uses. Knows
+// nothing of CUPTI's types, so that it is tested without. The sorter belongs to one thread at a
+// time.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "collectors/device/cuda/clock_alignment.h"
-#include "collectors/device/cuda/issued_work.h"
 #include "collectors/device/device.h"
 #include "collectors/device/device_tracks.h"
 
 namespace stallscope::device::cuda {
+
+// For a mangled name: our own kernels get the launch's name ("add_bias"), those of libraries the
+// demangled name without its arguments.
+std::string KernelName(const char* mangled);
+
+// What was enqueued, until its records come: each piece has a number that CUPTI returns beside its
+// own. Locks inside.
+struct Issued {
+  std::shared_ptr<DeviceTrack> track;  // of its stream
+  ItemId batch;
+  uint64_t graph = 0;
+  Ticks enqueued = 0;
+  trace::CopyMemory memory = trace::CopyMemory::kUnknown;  // of a copy
+};
+
+class IssuedWork {
+ public:
+  // Beyond `most` the oldest is forgotten, and its records have no batch: memory stays bounded if
+  // records never come.
+  explicit IssuedWork(size_t most = size_t{1} << 16) : most_(most) {}
+
+  // Its number, which is never 0.
+  uint64_t Add(Issued issued);
+  std::optional<Issued> Find(uint64_t number) const;
+
+ private:
+  const size_t most_;
+  mutable std::mutex mutex_;
+  uint64_t first_ = 1;  // the number of the front
+  std::deque<Issued> work_;
+};
 
 // A kernel, copy or memset. Times are the collector's clock, in nanoseconds.
 struct DeviceRecord {
@@ -37,16 +72,16 @@ class RecordSorter {
   RecordSorter(DeviceTracks& tracks, const IssuedWork& work, const ClockAlignment& clock)
       : tracks_(tracks), work_(work), clock_(clock) {}
 
-  // What CUPTI calls `correlation` belongs to the work of that number. Before or after its records.
+  // CUPTI's `correlation` belongs to the work of that number. Before or after its records.
   void Link(uint32_t correlation, uint64_t number);
   void Add(DeviceRecord record);
-  // A call that a host thread made, or anything else that belongs on a track of its own.
+  // A host thread's call, or anything else that belongs on a track of its own.
   void AddSpan(const std::string& track, uint64_t thread, trace::SpanActivity activity,
                const std::string& name, int64_t start_ns, int64_t end_ns);
-  // Writes the records whose work is known. With `all` also the rest, which then has no batch and a
-  // track of its own.
+  // Writes the records whose work is known. With `all` also the rest, without a batch, to a track
+  // of its own.
   void Write(bool all);
-  // Records that were lost on their way, since the last call of this.
+  // Records lost since the last call.
   void Lose(uint64_t count);
   uint64_t lost() const { return lost_; }
 
@@ -71,7 +106,7 @@ class RecordSorter {
   DeviceTracks& tracks_;
   const IssuedWork& work_;
   const ClockAlignment& clock_;
-  // Two generations, so that what is old is forgotten: every call of the runtime has a link.
+  // Two generations, so that old ones are forgotten: every runtime call has a link.
   std::unordered_map<uint32_t, uint64_t> links_;
   std::unordered_map<uint32_t, uint64_t> older_links_;
   std::vector<DeviceRecord> waiting_;

@@ -10,19 +10,20 @@ const char* HintFor(cudaError_t code) {
     case cudaErrorMemoryAllocation:
       return "make the batch or the model smaller, or prefetch fewer batches";
     case cudaErrorDevicesUnavailable:
-      return "another process holds the device alone: wait for it, or let it share (nvidia-smi -c)";
+      return "another process has exclusive use of the device: wait for it, or allow sharing "
+             "(nvidia-smi -c)";
     case cudaErrorInsufficientDriver:
     case cudaErrorSystemDriverMismatch:
     case cudaErrorSystemNotReady:
     case cudaErrorCompatNotSupportedOnDevice:
       return "check the driver with nvidia-smi";
     case cudaErrorNoKernelImageForDevice:
-      return "this build has code for compute capability 8.0 and newer only";
+      return "this build supports only compute capability 8.0 and newer";
     case cudaErrorECCUncorrectable:
     case cudaErrorHardwareStackError:
     case cudaErrorLaunchFailure:
     case cudaErrorIllegalAddress:
-      return "the device is lost to this process; look at the kernel's log (dmesg) for an Xid";
+      return "the device is lost to this process; check the kernel log (dmesg) for an Xid";
     default:
       return "";
   }

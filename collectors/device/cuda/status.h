@@ -1,4 +1,4 @@
-// Errors of CUDA's calls as the program says them. Inside the module; any thread.
+// Errors from CUDA calls as the program reports them. Inside the module; any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_
 
@@ -8,7 +8,7 @@
 
 namespace stallscope::device::cuda {
 
-// `what`: "copy", "launch of gemm".
+// `what`: "a copy", "launching a kernel".
 Error ErrorOf(cudaError_t code, const std::string& what);
 
 inline Status StatusOf(cudaError_t code, const char* what) {

@@ -1,5 +1,5 @@
 // The loss of a step, and what an optimizer does with its gradients: bodies like those of
-// kernel_bodies.h. Those of the loss are done by several threads together.
+// kernel_bodies.h. Several threads compute a loss together.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_STEP_BODIES_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_STEP_BODIES_H_
 
@@ -23,7 +23,7 @@ struct OneLane {
   STALLSCOPE_BODY int64_t Min(int64_t value) const { return value; }
 };
 
-// Where a label is none, for the host to read.
+// A label out of range, for the host to read.
 struct Fault {
   int32_t is_set;
   int32_t label;
@@ -31,7 +31,8 @@ struct Fault {
   int64_t classes;
 };
 
-// The gradient of a row of logits, its loss, and whether it is right; -1 where the label is none.
+// The gradient of a row of logits, its loss, and whether it is correct; -1 if the label is out of
+// range.
 struct SoftmaxRow {
   Values logits, gradient;
   const int32_t* labels;
@@ -51,7 +52,7 @@ struct SoftmaxRow {
       return;
     }
     float largest = -INFINITY;
-    int64_t at = classes;  // of the largest, the first
+    int64_t at = classes;  // of the first largest
     for (int64_t c = lanes.lane; c < classes; c += lanes.lanes) {
       const float value = Load(logits, first + c);
       if (value > largest) {
@@ -78,7 +79,7 @@ struct SoftmaxRow {
   }
 };
 
-// The rows' losses into the state; row 0 of one.
+// Adds the rows' losses to the state; only row 0.
 struct SumLosses {
   const float* losses;
   const float* correct;
@@ -133,7 +134,7 @@ struct CheckFinite {
   float* state;
   STALLSCOPE_BODY void operator()(int64_t i) const {
     const float nothing = Load(gradients, i) / state[kLossScale] * 0.0f;
-    if (!(nothing == 0.0f)) state[kFinite] = 0;  // all who write write the same
+    if (!(nothing == 0.0f)) state[kFinite] = 0;  // all writers write the same value
   }
 };
 

@@ -3,7 +3,7 @@
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
 
-#include "collectors/data/image_limits.h"
+#include "collectors/data/image.h"
 #include "collectors/pipeline/op.h"
 #include "collectors/pipeline/random.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collectors/data/convert.h"
+#include "collectors/data/tensor.h"
 #include "collectors/pipeline/ops/make.h"
 
 namespace stallscope::pipeline {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -10,7 +11,6 @@
 #include "analyzer/base/clock.h"
 #include "bounded_queue.h"
 #include "text.h"
-#include "trainer.h"
 
 namespace example {
 namespace {
@@ -31,6 +31,40 @@ constexpr size_t kQueueCapacity = 64;
 struct Block {
   ItemId id;
   std::string text;
+};
+
+// A tokenized block.
+struct Sample {
+  ItemId id;
+  std::vector<float> features;
+  float label = 0;
+};
+
+// Logistic regression by gradient descent: something that really computes on each batch.
+class Trainer {
+ public:
+  // One step of gradient descent; returns the batch's mean loss.
+  double Step(const std::vector<Sample>& batch) {
+    gradient_.assign(kFeatures, 0);
+    double loss = 0;
+    for (const Sample& sample : batch) {
+      float sum = 0;
+      for (size_t i = 0; i < kFeatures; ++i) sum += weights_[i] * sample.features[i];
+      const float probability = 1 / (1 + std::exp(-sum));
+      const float truth = sample.label > 0 ? probability : 1 - probability;
+      loss -= std::log(std::fmax(truth, 1e-7f));
+      const float error = probability - sample.label;
+      for (size_t i = 0; i < kFeatures; ++i) gradient_[i] += error * sample.features[i];
+    }
+    constexpr float kLearningRate = 0.5f;
+    const float rate = kLearningRate / static_cast<float>(batch.size());
+    for (size_t i = 0; i < kFeatures; ++i) weights_[i] -= rate * gradient_[i];
+    return loss / static_cast<double>(batch.size());
+  }
+
+ private:
+  std::vector<float> weights_ = std::vector<float>(kFeatures);
+  std::vector<float> gradient_;
 };
 
 // What the trace calls the pipeline's parts. All unknown where nothing is recorded.

@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
     const ProgramResult broken = RunStallscope({"doctor"});
     unsetenv("STALLSCOPE_CUDA_MODULE");
     CHECK(broken.exit_code == 0);
-    CHECK(broken.out.find("the module for CUDA devices cannot be loaded") != std::string::npos);
+    CHECK(broken.out.find("the CUDA module cannot be loaded") != std::string::npos);
     CHECK(broken.out.find("\ncuda driver ") == std::string::npos);
   }
 

@@ -41,7 +41,7 @@ TEST_SUITE("fast") {
     CHECK(AsText(buffer) == std::string(128, 'a'));
   }
 
-  TEST_CASE("memory that is not to be had is told, and the content stays") {
+  TEST_CASE("out of memory is reported, and the content stays") {
     Buffer buffer;
     buffer.Append(AsBytes("kept"));
     CHECK_FALSE(buffer.TryResize(SIZE_MAX));

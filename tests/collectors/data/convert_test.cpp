@@ -1,4 +1,4 @@
-#include "collectors/data/convert.h"
+#include "collectors/data/tensor.h"
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,7 @@ TEST_SUITE("fast") {
     CHECK(Converted<double>(DType::kFloat64, 1.5, DType::kUint8) == 2);
   }
 
-  TEST_CASE("a dtype that nothing is cast to is refused, and it is said what can be") {
+  TEST_CASE("a dtype that cannot be cast to is refused, with the ones that can") {
     const Tensor from(DType::kUint8, {4});
     Tensor into;
     for (const DType to : {DType::kInt32, DType::kInt64, DType::kFloat64}) {

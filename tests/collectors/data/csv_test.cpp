@@ -207,7 +207,7 @@ TEST_SUITE("fast") {
     CHECK(image.shape() == Shape{1, 1, 3});
   }
 
-  TEST_CASE("a row that is no image names the column") {
+  TEST_CASE("a row that is not an image names the column") {
     Tensor image;
     const auto error = [&](const char* row) {
       const auto decoded = DecodeCsvImage(row, image);
@@ -218,8 +218,8 @@ TEST_SUITE("fast") {
     CHECK(error("5,1,-2,3,4") == "column 3 is '-2', not a pixel (0 to 255)");
     CHECK(error("5,1,2,3,") == "column 5 is '', not a pixel (0 to 255)");
     CHECK(error("5,1,2,3,4.5") == "column 5 is '4.5', not a pixel (0 to 255)");
-    CHECK(error("5,1,2") == "a row of 3 columns is no image");
-    CHECK(error("5") == "a row of 1 columns is no image");
+    CHECK(error("5,1,2") == "a row of 3 columns is not an image");
+    CHECK(error("5") == "a row of 1 columns is not an image");
     CHECK(error("5,1,1,7,8,9x") == "column 6 is '9x', not a pixel (0 to 255)");
     CHECK(error("5,1,1,7,8,9").empty());
   }

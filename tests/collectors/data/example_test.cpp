@@ -10,8 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "collectors/data/example_view.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
 
@@ -155,7 +154,7 @@ TEST_SUITE("fast") {
     CHECK(ByView(bytes) == example);
   }
 
-  TEST_CASE("what is no example is an error, a name that is no UTF-8 too") {
+  TEST_CASE("an invalid example is an error, and so is a name that is not UTF-8") {
     ExampleView view;
     for (const std::string& record :
          {"label,pixel0"s, "\x0a\x7f"s, "\x0a"s, Field(1, "\x0a\x05short"s) + "\xff"s,

@@ -1,4 +1,4 @@
-#include "collectors/data/file_kind.h"
+#include "collectors/data/file_set.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>
@@ -10,7 +10,7 @@
 #include "collectors/data/hdf5_images.h"
 #include "collectors/data/png.h"
 #include "collectors/data/raw_tensors.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/collectors/data/jpeg_samples.h"
 #include "tests/support/paths.h"
 
@@ -40,7 +40,7 @@ FileKind KindOfText(const std::string& path, const std::string& text) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("files are told by their content") {
+  TEST_CASE("files are identified by their content") {
     ScratchDir dir;
     const std::string f = dir / "f.jpg";  // whatever the name says
     WriteRecords(f, Compression::kNone);
@@ -65,7 +65,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(LookAt(dir / "none").ok());
   }
 
-  TEST_CASE("packed files are told by what they unpack to") {
+  TEST_CASE("packed files are identified by their unpacked content") {
     ScratchDir dir;
     for (auto compression : {Compression::kGzip, Compression::kZlib}) {
       WriteRecords(dir / "f", compression);
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(ExpectKind(dir / "f", FileKind::kText).ok());
     const auto other = ExpectKind(dir / "f", FileKind::kTfRecord);
     REQUIRE_FALSE(other.ok());
-    CHECK(other.error().what == "a TFRecord file is expected, and this is text");
+    CHECK(other.error().what == "expected a TFRecord file, found text");
     CHECK(other.error().where == dir / "f");
     REQUIRE(WriteFileAtomically(dir / "e", "").ok());
     CHECK(ExpectKind(dir / "e", FileKind::kTfRecord).ok());

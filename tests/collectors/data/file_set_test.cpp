@@ -36,7 +36,7 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("patterns give files in the order of their bytes, without dot files") {
+  TEST_CASE("patterns give files in byte order, without dot files") {
     ScratchDir dir;
     for (const char* name : {"b", "a", "B", "a10", "a2", "\xc3\xa4", ".hidden", ".a"}) {
       Touch(dir / name);
@@ -50,7 +50,7 @@ TEST_SUITE("fast") {
     CHECK(Expanded(dir, {".hidden"}) == Names{".hidden"});
   }
 
-  TEST_CASE("wildcards work in folders too, and those of a dot are passed by") {
+  TEST_CASE("wildcards work in folders too, and skip dot files") {
     ScratchDir dir;
     for (const char* name : {"x/1.rec", "x/2.rec", "y/1.rec", ".git/1.rec", "z.rec"}) {
       Touch(dir / name);
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     CHECK(Expanded(dir, {"a[1]*"}) == Names{"a1.rec"});
   }
 
-  TEST_CASE("a pattern that gives nothing is an error that names it, and so is a folder") {
+  TEST_CASE("a pattern without a match is an error that names it, and so is a folder") {
     ScratchDir dir;
     Touch(dir / "sub/a.rec");
     const std::string none = dir / "*.csv";
@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(ExpandFiles(std::vector<std::string>{}).ok());
   }
 
-  TEST_CASE("the generator's manifest is passed over, another one is not") {
+  TEST_CASE("the generator's manifest is skipped, another one is not") {
     ScratchDir dir;
     Touch(dir / "a.rec");
     Touch(dir / "manifest.json", "{\"schema\": \"stallscope.dataset/1\"}");
@@ -121,12 +121,12 @@ TEST_SUITE("fast") {
     CHECK(files.value().files.size() == 3);
   }
 
-  TEST_CASE("folders that are not one a class are errors, and so is one with nothing in it") {
+  TEST_CASE("anything but one folder per class is an error, and so is an empty folder") {
     ScratchDir dir;
     std::filesystem::create_directories(dir / "nothing");
     const auto nothing = ExpandImages(std::vector<std::string>{dir / "nothing"});
     REQUIRE_FALSE(nothing.ok());
-    CHECK(nothing.error().what == "no image is in it");
+    CHECK(nothing.error().what == "contains no images");
     CHECK(nothing.error().where == dir / "nothing");
     Touch(dir / "data/cat/1.jpg");
     CHECK(ExpandImages(std::vector<std::string>{dir / "data"}).ok());
@@ -135,7 +135,7 @@ TEST_SUITE("fast") {
           dir / "data/stray.jpg");
     Touch(dir / "deep/cat/more/1.jpg");
     CHECK(ExpandImages(std::vector<std::string>{dir / "deep"}).error().what ==
-          "a folder lies within a class's folder");
+          "a class folder contains a folder");
     CHECK(ExpandImages(std::vector<std::string>{dir / "none/*"}).error().what == "no file matches");
   }
 }

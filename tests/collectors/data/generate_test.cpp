@@ -17,11 +17,11 @@
 #include "analyzer/base/thread.h"
 #include "collectors/data/csv_image.h"
 #include "collectors/data/csv_reader.h"
-#include "collectors/data/example_view.h"
+#include "collectors/data/example.h"
 #include "collectors/data/file_set.h"
 #include "collectors/data/hdf5_images.h"
-#include "collectors/data/jpeg_decoder.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/jpeg.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/child.h"
 #include "tests/support/paths.h"
 
@@ -304,7 +304,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("an interrupted set takes nothing along that others have put beside it") {
+  TEST_CASE("an interrupted set leaves files alone that others put beside it") {
     ScratchDir dir;
     const auto stopped = Generate(Small(dir / "data/train", DataFormat::kCsv), [&](const auto& at) {
       if (at.done == 3) {
@@ -462,7 +462,7 @@ TEST_SUITE("fast") {
     CHECK(NamesIn(dir / "disk") == std::set<std::string>{"set"});
   }
 
-  TEST_CASE("options that make no data set are errors that name them") {
+  TEST_CASE("invalid options are errors that name them") {
     ScratchDir dir;
     const auto error = [&](auto change) {
       GenerateOptions options = Small(dir / "set", DataFormat::kTfRecord);
@@ -471,13 +471,13 @@ TEST_SUITE("fast") {
       CHECK(made.ok() == std::filesystem::exists(dir / "set"));
       return made.ok() ? "" : made.error().what;
     };
-    CHECK(error([](auto& o) { o.images = 0; }) == "--images 0 is not possible");
-    CHECK(error([](auto& o) { o.width = 0; }) == "--size 0x24 is not possible");
+    CHECK(error([](auto& o) { o.images = 0; }) == "--images 0 is out of range");
+    CHECK(error([](auto& o) { o.width = 0; }) == "--size 0x24 is out of range");
     CHECK(error([](auto& o) { o.width = o.height = 20'000; }) ==
           "--size 20000x20000 is not possible");
-    CHECK(error([](auto& o) { o.classes = 0; }) == "--classes 0 is not possible");
-    CHECK(error([](auto& o) { o.shards = 0; }) == "--shards 0 is not possible");
-    CHECK(error([](auto& o) { o.quality = 101; }).find("quality of 101") != std::string::npos);
+    CHECK(error([](auto& o) { o.classes = 0; }) == "--classes 0 is out of range");
+    CHECK(error([](auto& o) { o.shards = 0; }) == "--shards 0 is out of range");
+    CHECK(error([](auto& o) { o.quality = 101; }).find("quality 101") != std::string::npos);
     CHECK(error([](auto& o) { o.images = 1; }).empty());
   }
 }

@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("HDF5: what is no set of images is an error that says why") {
+  TEST_CASE("HDF5: a file without a set of images is an error that says why") {
     ScratchDir dir;
     CHECK(OpenError(dir / "none").find("cannot open the file: No such file") != std::string::npos);
     REQUIRE(WriteFileAtomically(dir / "text", "label,pixel\n").ok());
@@ -136,7 +136,7 @@ TEST_SUITE("fast") {
     CHECK(OpenError(dir / "f").empty());
   }
 
-  TEST_CASE("HDF5: a file that is cut off is an error, not a crash") {
+  TEST_CASE("HDF5: a truncated file is an error, not a crash") {
     ScratchDir dir;
     WriteSample(dir / "whole", 20);
     const std::string whole = ReadWholeFile(dir / "whole", 1 << 20).value();

@@ -1,4 +1,4 @@
-#include "collectors/data/jpeg_decoder.h"
+#include "collectors/data/jpeg.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/jpeg_encoder.h"
 #include "tests/collectors/data/jpeg_samples.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
@@ -137,13 +136,13 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a crop outside the image and a scale that is none are errors, the edge is not") {
+  TEST_CASE("a crop outside the image and an invalid scale are errors, the edge is not") {
     JpegDecoder decoder;
     const std::string jpeg = EncodeSample({});
     const auto crop = [&](Rect rect) { return ErrorOf(decoder, jpeg, {.scale = 8, .crop = rect}); };
     CHECK(crop({0, 0, 64, 48}).empty());
     CHECK(crop({63, 47, 1, 1}).empty());
-    CHECK(crop({0, 0, 65, 48}).find("does not lie in the image of 64x48") != std::string::npos);
+    CHECK(crop({0, 0, 65, 48}).find("is outside the image of 64x48") != std::string::npos);
     CHECK_FALSE(crop({-1, 0, 10, 10}).empty());
     CHECK_FALSE(crop({0, 0, 0, 10}).empty());
     CHECK_FALSE(crop({64, 0, 1, 1}).empty());
@@ -152,7 +151,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(ErrorOf(decoder, jpeg, {.scale = 9}).empty());
   }
 
-  TEST_CASE("an image cut off anywhere is an error, and the next one decodes") {
+  TEST_CASE("an image truncated anywhere is an error, and the next one decodes") {
     JpegDecoder decoder;
     for (bool progressive : {false, true}) {
       const std::string whole = EncodeSample({.progressive = progressive});
@@ -214,7 +213,7 @@ TEST_SUITE("fast") {
     CHECK(ErrorOf(decoder, with_size(65000, 65000)).find("more than the limit") !=
           std::string::npos);
     CHECK(ErrorOf(decoder, with_size(8000, 8000)).find("bytes cannot hold") != std::string::npos);
-    CHECK(ErrorOf(decoder, with_size(0, 48)).find("says that it is 0x48") != std::string::npos);
+    CHECK(ErrorOf(decoder, with_size(0, 48)).find("claims to be 0x48") != std::string::npos);
     CHECK_FALSE(ErrorOf(decoder, with_size(64, 0)).empty());
     // A little larger than it is: the data runs out.
     CHECK(ErrorOf(decoder, with_size(64, 64)).find("corrupt") != std::string::npos);

@@ -1,4 +1,4 @@
-#include "collectors/data/jpeg_header.h"
+#include "collectors/data/jpeg.h"
 
 #include <doctest/doctest.h>
 
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a header cut off anywhere is an error, and so is what is no JPEG") {
+  TEST_CASE("a header truncated anywhere is an error, and so is anything but a JPEG") {
     const std::string whole = EncodeSample({});
     size_t needed = 0;
     while (!ReadJpegHeader(AsBytes(whole.substr(0, needed))).ok()) ++needed;

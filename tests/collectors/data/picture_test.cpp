@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "collectors/data/checksum.h"
+#include "collectors/data/buffer.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/jpeg_encoder.h"
+#include "collectors/data/jpeg.h"
 
 using stallscope::data::AsText;
 using stallscope::data::Buffer;

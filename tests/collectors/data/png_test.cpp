@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collectors/data/example_view.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/example.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
 
@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a PNG cut off anywhere, or with a bit turned, is an error") {
+  TEST_CASE("a PNG truncated anywhere, or with a flipped bit, is an error") {
     Buffer png;
     REQUIRE(EncodePng(Picture(), png).ok());
     Tensor image;

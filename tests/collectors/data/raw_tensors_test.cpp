@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/checksum.h"
+#include "collectors/data/buffer.h"
 #include "tests/support/paths.h"
 
 using stallscope::ReadWholeFile;
@@ -104,7 +104,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(RawReaderOf(Sealed(dtype)).ok());
   }
 
-  TEST_CASE("a tensor of another shape does not go in") {
+  TEST_CASE("a tensor of another shape is refused") {
     ScratchDir dir;
     auto writer = RawTensorWriter::Create(dir / "f", DType::kUint8, {4});
     REQUIRE(writer.ok());

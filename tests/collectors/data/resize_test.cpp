@@ -1,4 +1,4 @@
-#include "collectors/data/resize.h"
+#include "collectors/data/image.h"
 
 #include <doctest/doctest.h>
 
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("normalised values are those of the formula") {
+  TEST_CASE("normalized values are those of the formula") {
     Tensor image(DType::kUint8, {3, 7, 3});
     for (size_t i = 0; i < image.bytes(); ++i) image.data()[i] = static_cast<uint8_t>(i * 4);
     Tensor normal;
@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what is no image, and parts outside of it, are errors") {
+  TEST_CASE("an invalid image, and a part outside it, are errors") {
     Resizer resizer;
     Tensor into;
     Tensor image = SmoothPicture(10, 10);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/example_view.h"
+#include "collectors/data/example.h"
 #include "collectors/data/generate.h"
-#include "collectors/data/tfrecord_reader.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/skip.h"

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "analyzer/base/file.h"
-#include "collectors/data/checksum.h"
-#include "collectors/data/tfrecord_reader.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/buffer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/support/faults.h"
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
@@ -206,12 +205,12 @@ TEST_SUITE("fast") {
     CHECK(too_long.error().what.find("more than the limit") != std::string::npos);
   }
 
-  TEST_CASE("a file of another kind is told at its first record") {
+  TEST_CASE("a file of another kind is detected at its first record") {
     const std::string bytes = "label,pixel0\n1,2\n3,4\n";
     auto reader = ReaderOf(bytes);
     const auto bad = reader.Next();
     REQUIRE_FALSE(bad.ok());
-    CHECK(bad.error().hint == "is this a TFRecord file?");
+    CHECK(bad.error().hint == "check that this is a TFRecord file");
   }
 
   TEST_CASE("packed data that is damaged, cut or followed by more is an error") {
@@ -229,7 +228,7 @@ TEST_SUITE("fast") {
       };
       CHECK(read(good) == "whole");
       const std::string cut = read(good.substr(0, good.size() / 2));
-      CHECK(cut.find("breaks off") != std::string::npos);
+      CHECK(cut.find("is truncated") != std::string::npos);
       CHECK(cut.find("m.tfrecord, packed offset") != std::string::npos);
       CHECK(cut.find("record ") != std::string::npos);
       std::string flipped = good;
@@ -242,7 +241,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("gzip files joined end to end are one file") {
+  TEST_CASE("concatenated gzip files are one file") {
     ScratchDir dir;
     WriteAll(dir / "a", {"one", "two"}, Compression::kGzip);
     WriteAll(dir / "b", {"three"}, Compression::kGzip);
@@ -255,7 +254,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(reader.Next().value().has_value());
   }
 
-  TEST_CASE("a length that reads as a zlib header is still a length") {
+  TEST_CASE("a length that looks like a zlib header is still a length") {
     // 0x0178 = 376 bytes: the first two bytes of the file are those of a zlib stream.
     const std::string bytes = OneRecord(std::string(376, 'z'));
     auto reader = ReaderOf(bytes);

@@ -1,4 +1,4 @@
-#include "collectors/data/throttle.h"
+#include "collectors/data/byte_source.h"
 
 #include <doctest/doctest.h>
 

@@ -48,7 +48,7 @@ TEST_SUITE("fast") {
     unsetenv("STALLSCOPE_CUDA_MODULE");
     REQUIRE_FALSE(cuda.ok());
     CHECK(cuda.error().kind == ErrorKind::kRun);
-    CHECK(cuda.error().Line().find("the module for CUDA devices is missing") != std::string::npos);
+    CHECK(cuda.error().Line().find("the CUDA module is missing") != std::string::npos);
   }
 
   DEVICE_CASE(
@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
           const auto more = on.Allocate(101);
           REQUIRE_FALSE(more.ok());
           CHECK(more.error().kind == ErrorKind::kRun);
-          CHECK(more.error().Line().find("101 bytes asked for, 900 of 1000 in use") !=
+          CHECK(more.error().Line().find("101 bytes requested, 900 of 1000 in use") !=
                 std::string::npos);
           CHECK(on.memory().used == 900);
           most = device::Block();
@@ -224,7 +224,7 @@ TEST_SUITE("fast") {
     loss.out = {gradient.operand};
     loss.ints = {2, 3, 2};
     Must(stream->Run(loss, ItemId{1}));
-    const std::string why = "label 3 of sample 1 is not below the 3 classes";
+    const std::string why = "label 3 of sample 1 is out of range (3 classes)";
     const auto now = stream->Synchronize();
     REQUIRE_FALSE(now.ok());
     CHECK(now.error().Line().find(why) != std::string::npos);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "collectors/device/device.h"
-#include "collectors/device/device_clock.h"
+#include "collectors/device/emulated_device.h"
 
 namespace stallscope::test {
 

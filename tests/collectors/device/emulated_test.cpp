@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "collectors/device/pinned_memory.h"
+#include "collectors/device/device_state.h"
 #include "tests/collectors/device/devices.h"
 
 namespace stallscope {
@@ -152,7 +152,7 @@ TEST_SUITE("fast") {
     CHECK(device.clock.Now() == device.start + 505'000);
   }
 
-  TEST_CASE("waits that end late do not add up") {
+  TEST_CASE("late wakeups do not add up") {
     // Sleeps that are 60 us too long, launches of 5 us: 12 of them pass in one sleep.
     Emulated device({.launch_us = 5}, 60'000);
     const auto stream = device.Stream();

@@ -6,7 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "collectors/device/narrow_float.h"
+#include "analyzer/base/narrow_float.h"
+#include "collectors/device/host_kernels.h"
 #include "tests/collectors/device/on_cuda.h"
 #include "tests/support/random.h"
 

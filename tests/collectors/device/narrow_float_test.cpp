@@ -1,4 +1,5 @@
-#include "collectors/device/narrow_float.h"
+#include "analyzer/base/narrow_float.h"
+#include "collectors/device/host_kernels.h"
 
 #include <doctest/doctest.h>
 
@@ -8,11 +9,6 @@
 
 namespace stallscope {
 namespace {
-
-using device::FromBfloat16;
-using device::FromFloat16;
-using device::ToBfloat16;
-using device::ToFloat16;
 
 TEST_SUITE("fast") {
   TEST_CASE("every float16 and bfloat16 is itself as a float") {
@@ -40,7 +36,7 @@ TEST_SUITE("fast") {
     CHECK(std::isnan(FromBfloat16(ToBfloat16(std::nanf("")))));
   }
 
-  TEST_CASE("a float goes to the nearest, and to the even one of two") {
+  TEST_CASE("a float rounds to the nearest, ties to even") {
     test::Random random(3);
     for (int i = 0; i < 20000; ++i) {
       const float value = std::ldexp(static_cast<float>(random.Below(1 << 24)),

@@ -8,7 +8,7 @@
 
 #include "analyzer/base/file.h"
 #include "analyzer/spec/spec_json.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
 #include "tests/support/paths.h"
 
@@ -154,7 +154,7 @@ TEST_SUITE("fast") {
     CHECK(Says(run(R"("decode_jpeg")"), "decode_jpeg needs"));
     CHECK(Says(run(R"("flip")"), "flip needs an image"));
     CHECK(Says(run(R"~("one_hot(2)", "busy(1)")~"), "label 2 is none of 2 classes"));
-    CHECK(Says(run(R"("normalize")"), "is no image"));
+    CHECK(Says(run(R"("normalize")"), "is not an image"));
     const Delivered behind = RunStages(
         R"({"name": "read", "source": {"format": "synthetic"}},
            {"name": "m", "map": {"ops": ["flip"], "on": "device"}}, {"name": "s", "shuffle": {"buffer_size": 2}})");

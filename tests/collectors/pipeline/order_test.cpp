@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
 #include "tests/support/paths.h"
 

@@ -9,7 +9,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/base/thread.h"
 #include "analyzer/spec/spec_json.h"
-#include "collectors/data/tfrecord_writer.h"
+#include "collectors/data/tfrecord.h"
 #include "collectors/pipeline/source_stage.h"
 #include "tests/collectors/pipeline/pipeline_runs.h"
 #include "tests/support/allocation_fault.h"

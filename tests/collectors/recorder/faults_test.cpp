@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a disk that is full from some moment on keeps what came before") {
+  TEST_CASE("a disk that fills up keeps what came before") {
     for (int n = 2; n < 12; ++n) {
       ScratchDir dir;
       FaultyDisk disk(FaultyDisk::Fault::kError, n, 1'000'000, ENOSPC);

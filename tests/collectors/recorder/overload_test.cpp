@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a gap lies where the events are missing") {
+  TEST_CASE("a gap is where the events are missing") {
     ScratchDir dir;
     Options options;
     options.ring_slots = 64;
@@ -89,8 +89,7 @@ TEST_SUITE("fast") {
     CHECK(trace.rows.gaps[0].track == track->id());
   }
 
-  TEST_CASE(
-      "events that never reached their track count as dropped, and lie where they were lost") {
+  TEST_CASE("events that never reached their track count as dropped, at the time of their loss") {
     ScratchDir dir;
     auto started = Recorder::Start(dir / "r.sst", {});
     REQUIRE(started.ok());

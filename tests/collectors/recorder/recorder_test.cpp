@@ -267,7 +267,7 @@ TEST_SUITE("fast") {
     CHECK(trace.chunks.size() > 6);
   }
 
-  TEST_CASE("options that cannot be and folders that are not there are errors") {
+  TEST_CASE("invalid options and missing folders are errors") {
     ScratchDir dir;
     Options odd;
     odd.ring_slots = 1000;

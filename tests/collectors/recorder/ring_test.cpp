@@ -58,7 +58,7 @@ TEST_SUITE("fast") {
     CHECK(ring.Dropped() == 2);
   }
 
-  TEST_CASE("a ring without slots takes nothing and counts all") {
+  TEST_CASE("a ring without slots accepts nothing and counts everything") {
     Ring ring(0);
     CHECK(ring.ok());
     ring.Put(1, Work(1));

@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "collectors/system/sources.h"
+#include "collectors/system/gpus.h"
+#include "collectors/system/kernel_sources.h"
 
 namespace {
 thread_local int allocations = 0;

@@ -1,8 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "collectors/system/cgroup_tree.h"
+#include "collectors/system/cgroup.h"
 #include "collectors/system/host.h"
-#include "collectors/system/sources.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)
@@ -79,7 +78,7 @@ TEST_SUITE("fast") {
     CHECK(readings["cgroup.oom_kills"] == 1);
   }
 
-  TEST_CASE("cgroup v1: a container's group lies where its controller is mounted") {
+  TEST_CASE("cgroup v1: a container's group is where its controller is mounted") {
     KernelTree tree;
     WriteV1(tree);
     const auto limits = MakeLimits(tree.root());
@@ -99,7 +98,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(readings.Has("cgroup.memory_high"));
   }
 
-  TEST_CASE("a group above what is mounted, or beside it, is taken for the top") {
+  TEST_CASE("a group outside the mount counts as its top") {
     KernelTree tree;
     WriteV2(tree);
     tree.Write("/proc/self/cgroup", "0::/../other\n");
@@ -111,11 +110,11 @@ TEST_SUITE("fast") {
     CHECK(LocateCgroup(tree.root()).cpu.own == tree.root() + kTop + "/job");
   }
 
-  TEST_CASE("without control groups, or with damaged files, nothing is there and the reason is") {
+  TEST_CASE("without control groups, or with damaged files, there is a reason and no counter") {
     KernelTree tree;
     const auto none = MakeCgroup(tree.root());
     CHECK(ReadAll(*none).size() == 0);
-    CHECK(WhyAbsent(*none, "cgroup.memory") == "no control group of this kind is mounted");
+    CHECK(WhyAbsent(*none, "cgroup.memory") == "no control group with this controller is mounted");
 
     WriteV2(tree);
     const std::string job = std::string(kTop) + "/pod/job";
@@ -132,7 +131,7 @@ TEST_SUITE("fast") {
     CHECK(ReadAll(*limits)["cgroup.memory_limit"] == 4294967296.0);  // the whole one, above
   }
 
-  TEST_CASE("lines of cgroup and mountinfo that are garbage are passed over") {
+  TEST_CASE("malformed lines of cgroup and mountinfo are skipped") {
     KernelTree tree;
     tree.Write("/proc/self/cgroup", "::\n0\n:::::\n0:cpu\n0::/ok");
     tree.Write("/proc/self/mountinfo", " - \n - cgroup2\n1 2 3 - cgroup2 x\nx - cgroup x cpu\n");
@@ -158,7 +157,7 @@ TEST_SUITE("fast") {
     CHECK(own->folder == tree.root() + pod + "/job");
   }
 
-  TEST_CASE("a quota that is resized while running is seen") {
+  TEST_CASE("a quota that changes during the run is noticed") {
     KernelTree tree;
     WriteV2(tree);
     const auto limits = MakeLimits(tree.root());
@@ -175,7 +174,7 @@ TEST_SUITE("fast") {
     const trace::HostInfo host = ReadHost();
     CHECK(host.cgroup_cores >= 0);
     for (const Absence& absence : source->absences()) {
-      CHECK_MESSAGE(absence.reason.find("not of the form") == std::string::npos, absence.reason);
+      CHECK_MESSAGE(absence.reason.find("unknown format") == std::string::npos, absence.reason);
     }
   }
 }

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "collectors/system/sources.h"
+#include "collectors/system/kernel_sources.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)
@@ -32,7 +32,7 @@ TEST_SUITE("fast") {
     CHECK(readings.size() == 9);
   }
 
-  TEST_CASE("a stat file that is cut off gives the cores that are whole") {
+  TEST_CASE("a truncated stat file gives its complete cores") {
     KernelTree tree;
     tree.Write("/proc/stat",
                "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5");
@@ -42,7 +42,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(readings.Has("core1.busy"));
   }
 
-  TEST_CASE("a stat file that is missing or garbage gives nothing and a reason") {
+  TEST_CASE("a missing or malformed stat file gives a reason and no counter") {
     KernelTree tree;
     const auto missing = MakeCores(tree.root());
     CHECK(ReadAll(*missing).size() == 0);
@@ -52,7 +52,7 @@ TEST_SUITE("fast") {
       tree.Write("/proc/stat", bad);
       const auto source = MakeCores(tree.root());
       CHECK(ReadAll(*source).size() == 0);
-      CHECK(WhyAbsent(*source, "cpu.busy").find("not of the form") != std::string::npos);
+      CHECK(WhyAbsent(*source, "cpu.busy").find("unknown format") != std::string::npos);
     }
   }
 

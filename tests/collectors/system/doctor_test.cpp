@@ -42,7 +42,7 @@ void WriteTightContainer(const KernelTree& tree) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every limit that holds a pipeline back is named, with what to do") {
+  TEST_CASE("every limit on a pipeline is named, with a remedy") {
     KernelTree tree;
     WriteTightContainer(tree);
     const Diagnosis diagnosis = Diagnose({.root = tree.root(), .nvml_library = "/nowhere/x.so"});
@@ -92,7 +92,7 @@ TEST_SUITE("fast") {
     CHECK(FindState(diagnosis, "process.cpu_user").present);
   }
 
-  TEST_CASE("driver, module and folder are looked at") {
+  TEST_CASE("driver, module and folder are checked") {
     const KernelTree tree;
     Diagnosis diagnosis = Diagnose({.root = tree.root(),
                                     .nvml_library = STALLSCOPE_FAKE_NVML_LIBRARY,
@@ -118,8 +118,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("the real machine is diagnosed, its clock measured") {
     const Diagnosis diagnosis = Diagnose();
-    CHECK(diagnosis.counters.size() == CounterTable().size());
-    CHECK(Find(diagnosis, "clock").detail.find("ns a stamp") != std::string::npos);
+    CHECK(diagnosis.counters.size() == std::size(kCounterTable));
+    CHECK(Find(diagnosis, "clock").detail.find("ns per timestamp") != std::string::npos);
     CHECK(Find(diagnosis, "counters: memory").state == CheckState::kOk);
   }
 }

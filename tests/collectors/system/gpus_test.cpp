@@ -2,8 +2,7 @@
 
 #include <cstdlib>
 
-#include "collectors/system/nvml.h"
-#include "collectors/system/sources.h"
+#include "collectors/system/gpus.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)
@@ -64,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(ReadAll(*MakeGpus("libz.so.1")).size() == 0);
   }
 
-  TEST_CASE("a driver that does not start says why") {
+  TEST_CASE("a driver that cannot be initialized says why") {
     const Behaviour broken("broken");
     const auto source = MakeGpus(kLibrary);
     CHECK(ReadAll(*source).size() == 0);
@@ -75,6 +74,6 @@ TEST_SUITE("fast") {
     const Behaviour empty("empty");
     const auto source = MakeGpus(kLibrary);
     CHECK(ReadAll(*source).size() == 0);
-    CHECK(WhyAbsent(*source, "gpu<n>.memory") == "NVML knows no device");
+    CHECK(WhyAbsent(*source, "gpu<n>.memory") == "NVML found no devices");
   }
 }

@@ -34,7 +34,7 @@ TEST_SUITE("fast") {
     CHECK(host.memory_limit_bytes == 1048576);
   }
 
-  TEST_CASE("what a host does not tell stays empty") {
+  TEST_CASE("unknown facts of a host stay empty") {
     KernelTree tree;
     tree.Write("/sys/devices/system/cpu/online", "garbage\n");
     tree.Write("/proc/cpuinfo", "model name");

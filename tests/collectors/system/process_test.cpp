@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "collectors/system/sources.h"
+#include "collectors/system/kernel_sources.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)
@@ -39,7 +39,7 @@ TEST_SUITE("fast") {
     CHECK(readings["memory.file_backed"] == 377 * page);
   }
 
-  TEST_CASE("a statm that is missing, cut off or garbage gives no counter and a reason") {
+  TEST_CASE("a missing, truncated or malformed statm gives a reason and no counter") {
     KernelTree tree;
     const auto missing = MakeMemory(tree.root());
     CHECK(ReadAll(*missing).size() == 0);
@@ -48,12 +48,12 @@ TEST_SUITE("fast") {
       tree.Write("/proc/self/statm", bad);
       const auto source = MakeMemory(tree.root());
       CHECK(ReadAll(*source).size() == 0);
-      CHECK(WhyAbsent(*source, "memory.file_backed").find("/proc/self/statm: not of the form") !=
+      CHECK(WhyAbsent(*source, "memory.file_backed").find("/proc/self/statm: unknown format") !=
             std::string::npos);
     }
   }
 
-  TEST_CASE("peak, swap and the machine's free memory are read where they are") {
+  TEST_CASE("peak, swap and free memory are read where available") {
     KernelTree tree;
     tree.Write("/proc/self/status", "Name:\tx\nVmHWM:\t    1600 kB\nVmRSS:\t 1500 kB\n");
     const auto source = MakeMemoryState(tree.root());
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(WhyAbsent(*source, "memory.available").find("/proc/meminfo") != std::string::npos);
   }
 
-  TEST_CASE("bytes asked for are told from bytes off the disk") {
+  TEST_CASE("requested bytes are distinct from bytes read from disk") {
     KernelTree tree;
     tree.Write("/proc/self/io",
                "rchar: 7296\nwchar: 320\nsyscr: 14\nsyscw: 2\nread_bytes: 512\n"
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     CHECK(readings["io.write_calls"] == 2);
   }
 
-  TEST_CASE("an io file that is cut off gives what is whole, never a smaller number") {
+  TEST_CASE("a truncated io file gives its complete lines, never a smaller number") {
     KernelTree tree;
     tree.Write("/proc/self/io", "rchar: 7296\nwchar: 32");
     const auto source = MakeIo(tree.root());
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     CHECK(missing->absences().size() == 6);
   }
 
-  TEST_CASE("a file that is read again shows its new text") {
+  TEST_CASE("a second read returns the new text") {
     KernelTree tree;
     tree.Write("/proc/self/statm", "9 5 1 0 0 0 0\n");
     const auto source = MakeMemory(tree.root());

@@ -1,8 +1,7 @@
-#include "collectors/system/round.h"
+#include "collectors/system/pacer.h"
 
 #include <doctest/doctest.h>
 
-#include "collectors/system/pacer.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)
@@ -90,7 +89,7 @@ TEST_SUITE("fast") {
     CHECK(one.fast.bounded == 0);
   }
 
-  TEST_CASE("a thread that burns more than its share reads less often, until it does not") {
+  TEST_CASE("a thread over its CPU share reads less often until it is within it") {
     Case one(100'000, 100'000);  // 25 readings of 0.1 ms a second: 0.25%
     one.Run(0, 5'000);
     CHECK(one.round.stretch() > 1.5);
@@ -101,7 +100,7 @@ TEST_SUITE("fast") {
     CHECK(share > 0.0005);
   }
 
-  TEST_CASE("when the load is gone the old rate comes back") {
+  TEST_CASE("the old rate returns when the load ends") {
     Case one(100'000, 100'000);
     one.Run(0, 5'000);
     const int64_t frozen = burned_ns;
@@ -112,7 +111,7 @@ TEST_SUITE("fast") {
     CHECK(one.round.stretch() == 1);
   }
 
-  TEST_CASE("nothing is put off past a second, however dear it is") {
+  TEST_CASE("no period is stretched beyond a second") {
     Case one(500 * kMs, 0);
     one.Run(0, 20'000);
     CHECK(one.fast.bounded >= 20);
@@ -125,7 +124,7 @@ TEST_SUITE("fast") {
     CHECK(one.fast.bounded == 200);
   }
 
-  TEST_CASE("beats lie on a grid from the start, and missed or unwanted ones are left out") {
+  TEST_CASE("beats are on a grid from the start; missed and unwanted ones are skipped") {
     CHECK(Pacer::NextBeat(1000, 50, 1000, 0) == 1050);
     CHECK(Pacer::NextBeat(1000, 50, 1049, 0) == 1050);
     CHECK(Pacer::NextBeat(1000, 50, 1050, 0) == 1100);

@@ -1,4 +1,4 @@
-#include "collectors/system/text_scan.h"
+#include "collectors/system/proc_file.h"
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(FindNumber("VmHWM: 45", "VmHWM").has_value());  // cut off within the number
   }
 
-  TEST_CASE("a text that is one number is told from any other") {
+  TEST_CASE("a text that is one number is recognized") {
     CHECK(OnlyNumber("4096\n") == 4096u);
     for (const char* bad : {"", "\n", "4096", "max\n", "-1\n", "1 2\n", "1\n2\n"}) {
       CHECK_FALSE(OnlyNumber(bad).has_value());

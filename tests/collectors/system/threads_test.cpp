@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "collectors/system/sources.h"
+#include "collectors/system/threads.h"
 #include "tests/collectors/system/readings.h"
 
 using namespace stallscope;          // NOLINT(google-build-using-namespace)
@@ -35,7 +35,7 @@ TEST_SUITE("fast") {
     CHECK(readings["process.run_wait"] == 45);
   }
 
-  TEST_CASE("a thread that ends keeps its share of the sum, and its number may come again") {
+  TEST_CASE("an ended thread stays in the sum, and its id may be reused") {
     KernelTree tree;
     tree.Write(Schedstat(100), "1000 30 5\n");
     tree.Write(Schedstat(101), "2000 12 9\n");
@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
     CHECK(readings["process.run_wait"] == 61);
   }
 
-  TEST_CASE("of many threads one reading looks at a few, and the next ones at the others") {
+  TEST_CASE("with many threads, readings take turns") {
     KernelTree tree;
     constexpr int kThreads = 300;
     for (int tid = 1; tid <= kThreads; ++tid) tree.Write(Schedstat(tid), "100 10 1\n");
@@ -77,7 +77,7 @@ TEST_SUITE("fast") {
     CHECK(readings["process.run_wait"] == kThreads * 10);
   }
 
-  TEST_CASE("threads past the bound on names are in the sum only, and that is said") {
+  TEST_CASE("threads beyond the limit on names are only in the sum, with a reason") {
     KernelTree tree;
     constexpr int kThreads = 1030;
     for (int tid = 1; tid <= kThreads; ++tid) tree.Write(Schedstat(tid), "100 10 1\n");
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(WhyAbsent(*source, "thread<tid>.on_cpu").find("1024") != std::string::npos);
   }
 
-  TEST_CASE("threads whose schedstat is missing, cut off or garbage give no counter and a reason") {
+  TEST_CASE("a missing, truncated or malformed schedstat gives a reason and no counter") {
     KernelTree tree;
     const auto no_folder = MakeThreads(tree.root());
     CHECK(ReadAll(*no_folder).size() == 0);
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
       tree.Write(Schedstat(100), bad);
       const auto source = MakeThreads(tree.root());
       CHECK_FALSE(ReadAll(*source).Has("process.run_wait"));
-      CHECK(WhyAbsent(*source, "thread<tid>.on_cpu").find("not of the form") != std::string::npos);
+      CHECK(WhyAbsent(*source, "thread<tid>.on_cpu").find("unknown format") != std::string::npos);
     }
   }
 

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "collectors/trainer/model.h"
-#include "collectors/trainer/parameters.h"
-#include "collectors/trainer/plan_passes.h"
+#include "collectors/trainer/plan.h"
 #include "tests/collectors/device/on_cuda.h"
 #include "tests/collectors/recorder/recorded_trace.h"
 #include "tests/collectors/trainer/one_pass.h"

@@ -38,7 +38,7 @@ Ticks TimeOf(const Spec& spec, int batches) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("a run takes any batch, needs no labels, ends with its data and says so") {
+  TEST_CASE("an emulated run takes any batch, needs no labels, and ends with its data") {
     test::TestClock clock;
     const auto trained = Train(EmulatedSpecOf(), test::Bytes(7, 10, 1000), nullptr, &clock);
     const auto result = Must(trained.result);
@@ -93,7 +93,7 @@ TEST_SUITE("fast") {
     CHECK(TimeOf(spec, 3) == 3 * (5'000 + 10'000));
   }
 
-  TEST_CASE("a run ends at its steps, where it is told to stop, and with its pipeline's error") {
+  TEST_CASE("a run ends after its steps, on request, or with its pipeline's error") {
     Spec spec = EmulatedSpecOf();
     spec.trainer.steps = 4;
     for (const int64_t prefetch : {0, 3}) {
@@ -137,7 +137,7 @@ TEST_SUITE("fast") {
     CHECK(result.why == "stopped after 4 steps");
   }
 
-  TEST_CASE("strategies of several processes are refused, and say what they need") {
+  TEST_CASE("strategies that need several processes are refused") {
     Spec spec = EmulatedSpecOf();
     for (const auto kind : {StrategyKind::kMultiWorker, StrategyKind::kParameterServer}) {
       spec.trainer.strategy.kind = kind;

@@ -27,7 +27,7 @@ std::vector<double> Losses(const Spec& spec) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("launching and transferring in another way changes no bit") {
+  TEST_CASE("the way of launching and transferring does not change a bit") {
     for (const Precision precision : {Precision::kFp32, Precision::kFp16, Precision::kBf16}) {
       Spec spec = SmallSpec();
       spec.trainer.precision = precision;
@@ -101,12 +101,12 @@ TEST_SUITE("fast") {
     CHECK(Must(Train(spec, test::Images(10, 8, 12, 4)).result).captures == 2);
   }
 
-  TEST_CASE("what a model cannot learn from is an error that says what to do") {
+  TEST_CASE("a batch that a model cannot take is an error with a remedy") {
     Spec spec = SmallSpec();
     const auto why = [](const test::Trained& trained) {
       return trained.result.ok() ? "trained" : trained.result.error().Line();
     };
-    CHECK(why(Train(spec, test::Bytes(1, 4, 100))).find("has the label 1000000, and the model 4") !=
+    CHECK(why(Train(spec, test::Bytes(1, 4, 100))).find("label 1000000 is out of range (4") !=
           std::string::npos);
     CHECK(why(Train(spec, test::Images(1, 4, 12, 9))).find("set trainer.model.classes to") !=
           std::string::npos);
@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     };
     CHECK(why(Train(spec, flat(data::DType::kUint8, 0))).find("the mixer takes images") !=
           std::string::npos);
-    CHECK(why(Train(spec, flat(data::DType::kFloat32, 0))).find("lose its values as uint8") !=
+    CHECK(why(Train(spec, flat(data::DType::kFloat32, 0))).find("lose precision as uint8") !=
           std::string::npos);
     spec.trainer.model.kind = ModelKind::kMlp;
     CHECK(why(Train(spec, flat(data::DType::kUint8, 0))) == "trained");

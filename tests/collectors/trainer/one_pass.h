@@ -6,10 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "collectors/device/narrow_float.h"
+#include "analyzer/base/narrow_float.h"
+#include "collectors/device/host_kernels.h"
 #include "collectors/trainer/batch_form.h"
 #include "collectors/trainer/model.h"
-#include "collectors/trainer/program.h"
+#include "collectors/trainer/plan.h"
 #include "tests/collectors/device/devices.h"
 #include "tests/support/random.h"
 

@@ -1,11 +1,10 @@
-#include "collectors/trainer/plan_passes.h"
+#include "collectors/trainer/plan.h"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
 #include "collectors/trainer/model.h"
-#include "collectors/trainer/parameters.h"
 #include "tests/collectors/trainer/one_pass.h"
 
 namespace stallscope {
@@ -28,7 +27,7 @@ size_t Count(const Plan& plan, Kernel kernel) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("what the backward pass asks for again is computed once") {
+  TEST_CASE("what the backward pass needs again is computed once") {
     Plan plan = MixerPlan(Precision::kFp32);
     CHECK(Count(plan, Kernel::kGelu) == 8);
     CHECK(RemoveDuplicates(plan) == 4 + 2);  // gelus, and the transposed inputs of two blocks
@@ -41,7 +40,7 @@ TEST_SUITE("fast") {
     CHECK(Count(narrow, Kernel::kCast) < casts);
   }
 
-  TEST_CASE("different arguments and gradients are no duplicates") {
+  TEST_CASE("different arguments and gradients are not duplicates") {
     Plan plan;
     const TensorId x = plan.Add({"x", Role::kImages, device::Type::kFloat32, 4, 0});
     const auto add = [&](Role role, std::vector<float> floats) {
@@ -56,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK(RemoveDuplicates(plan) == 1);
   }
 
-  TEST_CASE("a product, its bias and its gelu become one where nobody else reads the product") {
+  TEST_CASE("a product, its bias and its gelu merge if nothing else reads the product") {
     Plan plan = MixerPlan(Precision::kFp16);
     RemoveDuplicates(plan);
     const size_t products = Count(plan, Kernel::kGemm);
@@ -75,7 +74,7 @@ TEST_SUITE("fast") {
     CHECK(FuseDense(plan) == 0);
   }
 
-  TEST_CASE("a product that somebody else reads, or that is added to, stays") {
+  TEST_CASE("a product that something else reads, or that is added to, stays") {
     Plan plan;
     const auto add = [&](Role role) { return plan.Add({"t", role, device::Type::kFloat32, 4, 0}); };
     const TensorId x = add(Role::kImages);

@@ -34,10 +34,10 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("what is missing of a driver is said by its name") {
-    CHECK(test::Has(Refusal("old"), "too old: it speaks CUDA 11.8, and this build needs 13.0"));
-    CHECK(test::Has(Refusal("empty"), "NVIDIA's driver (CUDA 13.0) has no device"));
-    CHECK(test::Has(Refusal("dead"), "does not start: unknown error (CUDA error 999)"));
-    CHECK(test::Has(Refusal("mute"), "does not tell its version"));
+    CHECK(test::Has(Refusal("old"), "too old: it supports CUDA 11.8, and this build needs 13.0"));
+    CHECK(test::Has(Refusal("empty"), "NVIDIA's driver (CUDA 13.0) has no devices"));
+    CHECK(test::Has(Refusal("dead"), "cannot be initialized: unknown error (CUDA error 999)"));
+    CHECK(test::Has(Refusal("mute"), "does not report its version"));
     CHECK(test::Has(Refusal("", 14000), "too old"));
   }
 

@@ -1,4 +1,4 @@
-#include "collectors/device/cuda/kernel_name.h"
+#include "collectors/device/cuda/record_sorter.h"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ TEST_SUITE("fast") {
     CHECK(KernelName("_ZN10stallscope6device4cuda4TurnILi8EEEvNS1_9TransposeElll") == "transpose");
   }
 
-  TEST_CASE("a number that is none of a launch is not taken for one") {
+  TEST_CASE("an unknown kernel number is not a launch") {
     CHECK(KernelName("_ZN10stallscope6device4cuda4EachILi99ENS1_11ElementwiseEEEvT0_l") ==
           "stallscope::device::cuda::Each");
   }

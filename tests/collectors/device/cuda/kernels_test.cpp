@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "collectors/device/check_launch.h"
+#include "analyzer/base/narrow_float.h"
 #include "collectors/device/cuda/kernel_calls.h"
-#include "collectors/device/narrow_float.h"
+#include "collectors/device/host_kernels.h"
+#include "collectors/device/launch.h"
 #include "tests/collectors/device/devices.h"
 #include "tests/support/random.h"
 
@@ -214,7 +215,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("transposes, patches with a rest, and means") {
+  TEST_CASE("transposes, patches with a remainder, and means") {
     for (const Type type : kTypes) {
       const auto empty = [&](int64_t elements) {
         return Tensor(type, std::vector<float>(static_cast<size_t>(elements)));
@@ -321,7 +322,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the first label that is none is told, and the others' losses still count") {
+  TEST_CASE("the first label out of range is reported, and the others' losses still count") {
     Case of{Kernel::kSoftmaxCrossEntropy,
             {Random(Type::kFloat32, 12), Tensor(Type::kInt32, {2, 3, -1, 0}),
              Tensor(Type::kFloat32, StateWith(1, 1))},
@@ -392,7 +393,7 @@ TEST_SUITE("fast") {
     Compare({Kernel::kBeginStep, {Tensor(Type::kFloat32, state)}, {}, {}, {}, {}});
   }
 
-  TEST_CASE("a chain that is too long for a kernel's arguments is not taken") {
+  TEST_CASE("a chain that is too long for a kernel's arguments is refused") {
     Case of{Kernel::kFused, {Random(Type::kFloat32, 4)}, {Random(Type::kFloat32, 4)}, {}, {}, {}};
     of.fused.assign(Elementwise::kMostSteps, {Kernel::kGelu, 0, 0, -1, Type::kFloat32});
     CHECK(FitsInArguments(LaunchOf(of)));

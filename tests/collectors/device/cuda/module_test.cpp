@@ -27,7 +27,7 @@ std::string Refusal(const std::vector<std::string>& places) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("the module is looked for beside the program, or where the user says") {
+  TEST_CASE("the module is looked up beside the program, or where the user says") {
     unsetenv("STALLSCOPE_CUDA_MODULE");
     const auto places = device::CudaModulePlaces();
     REQUIRE(places.size() == 2);
@@ -38,7 +38,7 @@ TEST_SUITE("fast") {
     unsetenv("STALLSCOPE_CUDA_MODULE");
   }
 
-  TEST_CASE("of several places the first that has it is taken") {
+  TEST_CASE("the first place that has the module is used") {
     const test::ScratchDir dir;
     std::ofstream(dir / "b") << "";
     std::ofstream(dir / "c") << "";
@@ -49,12 +49,12 @@ TEST_SUITE("fast") {
   TEST_CASE("no module, no library, a stranger, and one of another build") {
     const test::ScratchDir dir;
     const auto none = Refusal({dir / "a.so", dir / "b.so"});
-    CHECK(test::Has(none, "the module for CUDA devices is missing"));
+    CHECK(test::Has(none, "the CUDA module is missing"));
     CHECK(test::Has(none, dir / "a.so" + ", " + dir / "b.so"));
     std::ofstream(dir / "text.so") << "not a library";
     CHECK(test::Has(Refusal({dir / "text.so"}), "cannot be loaded"));
-    CHECK(
-        test::Has(Refusal({STALLSCOPE_FAKE_DRIVER_LIBRARY}), "this is no module for CUDA devices"));
+    CHECK(test::Has(Refusal({STALLSCOPE_FAKE_DRIVER_LIBRARY}),
+                    "this is not a stallscope CUDA module"));
     CHECK(test::Has(
         Refusal({STALLSCOPE_FAKE_MODULE_LIBRARY}),
         "the module is of stallscope 0.0.0, interface 0, and the program of stallscope "));

@@ -1,4 +1,4 @@
-#include "collectors/device/cuda/peaks.h"
+#include "collectors/device/cuda/driver.h"
 
 #include <doctest/doctest.h>
 
