@@ -1,4 +1,4 @@
-#include "gui/raster/rasterise.h"
+#include "gui/raster/rasterize.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <random>
 
-#include "gui/raster/triangle.h"
+#include "gui/raster/rasterize.h"
 #include "tests/gui/raster/drawn.h"
 
 using stallscope::raster::Clip;

@@ -1,4 +1,4 @@
-#include "gui/raster/png_writer.h"
+#include "gui/raster/image.h"
 
 #include <doctest/doctest.h>
 

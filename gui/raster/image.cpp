@@ -1,6 +1,6 @@
 // The room's only file that calls libpng. It reports errors by longjmp, so the function that sets
 // the jump has nothing to destroy.
-#include "gui/raster/png_writer.h"
+#include "gui/raster/image.h"
 
 #include <png.h>
 

@@ -4,8 +4,8 @@
 // Triangles are filled by the rule of OpenGL: a pixel whose centre lies inside belongs to the
 // triangle, one on a shared edge to exactly one of its two neighbours. Callbacks in the data are
 // not called: they draw with a graphics library. Any thread.
-#ifndef STALLSCOPE_GUI_RASTER_RASTERISE_H_
-#define STALLSCOPE_GUI_RASTER_RASTERISE_H_
+#ifndef STALLSCOPE_GUI_RASTER_RASTERIZE_H_
+#define STALLSCOPE_GUI_RASTER_RASTERIZE_H_
 
 #include <imgui.h>
 
@@ -13,9 +13,21 @@
 
 namespace stallscope::raster {
 
+// Pixels that may be touched: from the minimum to before the maximum.
+struct Clip {
+  int min_x = 0;
+  int min_y = 0;
+  int max_x = 0;
+  int max_y = 0;
+};
+
+// Vertices are in pixels of the image, in either winding. The clip lies within the image.
+void FillTriangle(const ImDrawVert& a, const ImDrawVert& b, const ImDrawVert& c,
+                  const Texture& texture, const Clip& clip, Image& image);
+
 // Every ImTextureID in `data` is a `const Texture*`. The image holds the background already.
-void Rasterise(const ImDrawData& data, Image& image);
+void Rasterize(const ImDrawData& data, Image& image);
 
 }  // namespace stallscope::raster
 
-#endif  // STALLSCOPE_GUI_RASTER_RASTERISE_H_
+#endif  // STALLSCOPE_GUI_RASTER_RASTERIZE_H_
