@@ -1,4 +1,4 @@
-#include "gui/views/timeline_input.h"
+#include "gui/views/zoom_pan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +17,7 @@ using session::State;
 using viewmodel::TimelineHit;
 
 constexpr double kZoomAStep = 1.25;  // of the wheel
+constexpr double kPanAStep = 0.08;   // of what is seen
 constexpr double kRowsAStep = 2;
 // A click that wanders less than this is still a click, in pixels at scale 1.
 constexpr float kClickSlack = 4;
@@ -34,13 +35,13 @@ void HandleWheel(const TimelinePlace& place, bool over_lanes, Intents& intents) 
   const ImGuiIO& io = ImGui::GetIO();
   const double ns_a_pixel =
       static_cast<double>(place.model.visible.ns()) / std::max(1, place.model.width);
-  if (over_lanes && io.MouseWheelH != 0) intents.Add(intent::Pan{-0.08 * io.MouseWheelH});
+  if (over_lanes && io.MouseWheelH != 0) intents.Add(intent::Pan{-kPanAStep * io.MouseWheelH});
   if (io.MouseWheel == 0) return;
   if (!over_lanes || io.KeyCtrl) {
     const double row = place.first_row - kRowsAStep * io.MouseWheel;
     intents.Add(intent::ScrollLanes{std::clamp(row, 0.0, LastRow(place))});
   } else if (io.KeyShift) {
-    intents.Add(intent::Pan{-0.08 * io.MouseWheel});
+    intents.Add(intent::Pan{-kPanAStep * io.MouseWheel});
   } else {
     const auto at = place.model.visible.start_ns +
                     static_cast<int64_t>((io.MousePos.x - place.from.x) * ns_a_pixel);
@@ -157,6 +158,20 @@ void HandleTimelineMouse(const TimelinePlace& place, const State& state, Intents
   if (over_names) {
     HandleWheel(place, false, intents);
     HandleNames(place, state, intents);
+  }
+}
+
+void HandleLanesMouse(const Range& visible, float left, float width, Intents& intents) {
+  const ImGuiIO& io = ImGui::GetIO();
+  width = std::max(1.0f, width);
+  if (ImGui::IsItemHovered() && io.MouseWheel != 0) {
+    const float part = std::clamp((io.MousePos.x - left) / width, 0.0f, 1.0f);
+    intents.Add(intent::Zoom{
+        std::pow(kZoomAStep, io.MouseWheel),
+        visible.start_ns + static_cast<int64_t>(part * static_cast<double>(visible.ns()))});
+  }
+  if (ImGui::IsItemActive() && io.MouseDelta.x != 0) {
+    intents.Add(intent::Pan{-static_cast<double>(io.MouseDelta.x) / width});
   }
 }
 

@@ -1,13 +1,39 @@
-#include "gui/views/fill.h"
+#include "gui/views/widgets.h"
+
+#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "gui/views/look.h"
 #include "gui/views/text.h"
 
 namespace stallscope::views {
+Card::Card(const char* id, ImVec2 size, std::string_view title, bool scrolls) {
+  const Look& look = TheLook();
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, look.colors.card);
+  const ImGuiWindowFlags flags =
+      scrolls ? 0 : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  ImGui::BeginChild(id, size, true, flags);
+  ImGui::PopStyleColor();
+  if (!title.empty()) Heading(title);
+}
+
+Card::~Card() { ImGui::EndChild(); }
+
+float CardHeight(float content_height, bool titled) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float title = titled ? TheLook().fonts.bold->FontSize + style.ItemSpacing.y : 0;
+  return std::ceil(content_height + title + 2 * style.WindowPadding.y + 2);
+}
+
+float ShareOfWidth(int count) {
+  const float gaps = ImGui::GetStyle().ItemSpacing.x * static_cast<float>(count - 1);
+  return std::floor((ImGui::GetContentRegionAvail().x - gaps) / static_cast<float>(count));
+}
+
 namespace {
 
 using viewmodel::Hatch;
@@ -114,6 +140,52 @@ void Gauge(double fill, ImU32 color, ImVec2 size, std::string_view text) {
            size.x - look.Px(12), look.colors.text, text);
   }
   ImGui::Dummy(size);
+}
+
+bool ButtonIf(bool can, const char* label, float width) {
+  ImGui::BeginDisabled(!can);
+  const bool pressed = ImGui::Button(label, {width, 0});
+  ImGui::EndDisabled();
+  return pressed;
+}
+
+void DrawTrustLine(const viewmodel::TrustLine& trust, float width) {
+  const Look& look = TheLook();
+  const ImU32 color = trust.complete ? look.colors.good : look.colors.bad;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float high = ImGui::GetFontSize();
+  const float mark = std::round(high * 0.9f);
+  const ImVec2 middle(at.x + mark / 2, at.y + std::round(high / 2));
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  // Drawn, and in two shapes: a tick and a triangle are told apart without their colours.
+  const float r = mark / 2;
+  const float thick = std::max(1.5f, look.Px(2));
+  if (trust.complete) {
+    list.AddCircleFilled(middle, r, color);
+    const ImU32 on = TextOn(color);
+    list.AddLine({middle.x - r * 0.45f, middle.y}, {middle.x - r * 0.1f, middle.y + r * 0.38f}, on,
+                 thick);
+    list.AddLine({middle.x - r * 0.1f, middle.y + r * 0.38f},
+                 {middle.x + r * 0.5f, middle.y - r * 0.38f}, on, thick);
+  } else {
+    list.AddTriangleFilled({middle.x, middle.y - r}, {middle.x + r, middle.y + r * 0.9f},
+                           {middle.x - r, middle.y + r * 0.9f}, color);
+    const ImU32 on = TextOn(color);
+    list.AddRectFilled({middle.x - thick / 2, middle.y - r * 0.35f},
+                       {middle.x + thick / 2, middle.y + r * 0.35f}, on);
+    list.AddRectFilled({middle.x - thick / 2, middle.y + r * 0.5f},
+                       {middle.x + thick / 2, middle.y + r * 0.5f + thick}, on);
+  }
+  const float gap = mark + look.Px(8);
+  const float room = (width > 0 ? width : ImGui::GetContentRegionAvail().x) - gap;
+  const std::string shown = Cut(*ImGui::GetFont(), trust.text, room);
+  Put(list, *ImGui::GetFont(), {at.x + gap, at.y}, color, shown);
+  ImGui::Dummy({gap + WidthOf(*ImGui::GetFont(), shown), high});
+  if (ImGui::IsItemHovered()) {
+    std::vector<std::string> lines = {trust.text};
+    lines.insert(lines.end(), trust.warnings.begin(), trust.warnings.end());
+    ShowTooltip(lines);
+  }
 }
 
 }  // namespace stallscope::views
