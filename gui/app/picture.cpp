@@ -14,8 +14,8 @@
 #include "gui/raster/svg.h"
 #include "gui/session/session.h"
 #include "gui/viewmodel/snapshot.h"
-#include "gui/views/look.h"
 #include "gui/views/keys.h"
+#include "gui/views/look.h"
 #include "gui/views/window.h"
 
 namespace stallscope::app {

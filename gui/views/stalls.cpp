@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gui/viewmodel/format.h"
+#include "gui/viewmodel/phrases.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/plots.h"
@@ -86,10 +87,8 @@ void DrawMatrix(const StallsModel& model, const session::State& state, Intents& 
   const float head = small.FontSize + look.Px(6);
   const float totals = x_of(model.causes.size());
   for (size_t cause = 0; cause < model.causes.size(); ++cause) {
-    std::string word(attribution::WordFor(model.causes[cause]));
-    std::replace(word.begin(), word.end(), '_', ' ');
     PutCentered(list, small, {x_of(cause) + grid.cell / 2, at.y}, grid.cell - look.Px(4),
-                look.colors.muted, word);
+                look.colors.muted, viewmodel::NameOf(model.causes[cause]));
   }
   PutRight(list, small, {totals + grid.totals - look.Px(6), at.y}, look.colors.muted, "in all");
   for (size_t stage = 0; stage < model.stages.size(); ++stage) {

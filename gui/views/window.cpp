@@ -29,7 +29,7 @@ using viewmodel::Menu;
 // The menus along the upper edge, from the table of commands.
 
 void DrawCommand(const Command& command, const session::State& state, session::Intents& intents) {
-  const bool enabled = command.enabled == nullptr || command.enabled(state);
+  const bool enabled = command.enabled(state);
   const std::string name(command.name);
   const std::string key = viewmodel::NameOf(command.chord);
   if (ImGui::MenuItem(name.c_str(), key.empty() ? nullptr : key.c_str(), false, enabled)) {
