@@ -9,13 +9,13 @@
 
 #include "analyzer/base/file.h"
 #include "gui/app/places.h"
-#include "gui/raster/png_writer.h"
-#include "gui/raster/rasterise.h"
+#include "gui/raster/image.h"
+#include "gui/raster/rasterize.h"
 #include "gui/raster/svg.h"
 #include "gui/session/session.h"
 #include "gui/viewmodel/snapshot.h"
-#include "gui/views/context.h"
 #include "gui/views/keys.h"
+#include "gui/views/look.h"
 #include "gui/views/window.h"
 
 namespace stallscope::app {
@@ -63,7 +63,7 @@ class Still {
     const ImVec2 size = ImGui::GetIO().DisplaySize;
     raster::Image image(static_cast<int>(size.x), static_cast<int>(size.y),
                         context_.look().colors.window);
-    raster::Rasterise(*ImGui::GetDrawData(), image);
+    raster::Rasterize(*ImGui::GetDrawData(), image);
     return raster::EncodePng(image);
   }
 

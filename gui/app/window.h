@@ -11,7 +11,7 @@
 
 #include "analyzer/base/result.h"
 #include "gui/session/settings.h"
-#include "gui/views/context.h"
+#include "gui/views/look.h"
 
 struct GLFWwindow;
 

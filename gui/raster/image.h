@@ -1,10 +1,13 @@
-// Pictures in memory. Any thread.
+// Pictures in memory, and as a PNG. Any thread.
 #ifndef STALLSCOPE_GUI_RASTER_IMAGE_H_
 #define STALLSCOPE_GUI_RASTER_IMAGE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "analyzer/base/result.h"
 
 namespace stallscope::raster {
 
@@ -37,6 +40,9 @@ struct Texture {
   // Mixes the four texels around a point, as a font wants it; otherwise takes the nearest one.
   bool smooth = true;
 };
+
+// The file's bytes: RGB, 8 bits. Alpha is left out: a window is opaque.
+Result<std::string> EncodePng(const Image& image);
 
 }  // namespace stallscope::raster
 

@@ -1,15 +1,231 @@
 #include "gui/raster/svg.h"
 
+#include <fmt/format.h>
+#include <imgui.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "gui/raster/glyph_index.h"
+#include "analyzer/base/escape.h"
+#include "analyzer/base/utf8.h"
 #include "gui/raster/image.h"
-#include "gui/raster/svg_page.h"
 
 namespace stallscope::raster {
 namespace {
+
+// From a place in the fonts' texture back to the letter that is there.
+class GlyphIndex {
+ public:
+  // The fonts must outlive the object.
+  explicit GlyphIndex(const std::vector<SvgFont>& fonts);
+
+  struct Found {
+    const SvgFont* font = nullptr;
+    const ImFontGlyph* glyph = nullptr;
+  };
+  // The glyph whose corner is (u, v); where its quad was cut, the one that (u, v) lies in. Null
+  // pointers: none.
+  Found At(float u, float v) const;
+
+ private:
+  // By the upper left corner: row by row, as the packer laid them out.
+  std::map<std::pair<float, float>, Found> by_corner_;
+};
+
+// The text of a page as it grows: elements in order, clips that are named once.
+class SvgPage {
+ public:
+  SvgPage(ImVec2 size, uint32_t background);
+
+  // What follows is cut to this rectangle.
+  void SetClip(const ImVec4& clip);
+  // `corners` of a convex shape, in order.
+  void Polygon(const std::vector<ImVec2>& corners, uint32_t color);
+  void Rectangle(ImVec2 from, ImVec2 to, uint32_t color);
+  // A letter whose quad has its upper left corner at `at`. Letters that follow each other on one
+  // line become one element of text.
+  void Letter(const GlyphIndex::Found& found, ImVec2 at, uint32_t color);
+
+  // The whole page; the object is spent.
+  std::string Finish();
+
+ private:
+  struct Line {
+    const SvgFont* font = nullptr;
+    float baseline = 0;
+    float pen = 0;  // where the next letter would begin
+    uint32_t color = 0;
+    std::string text;
+    std::string places;  // of each letter, "12 20.5"
+  };
+
+  bool Shows(ImVec2 from, ImVec2 to);
+  void EndLine();
+  void EndClip();
+
+  ImVec2 size_;
+  std::string body_;
+  std::string clips_;
+  std::map<std::tuple<float, float, float, float>, size_t> clip_ids_;
+  ImVec4 clip_;
+  bool clip_open_ = false;  // an element <g> is
+  Line line_;
+};
+
+GlyphIndex::GlyphIndex(const std::vector<SvgFont>& fonts) {
+  for (const SvgFont& font : fonts) {
+    for (const ImFontGlyph& glyph : font.font->Glyphs) {
+      // The first stays: glyphs that the font has under two names share their texels.
+      by_corner_.emplace(std::pair(glyph.U0, glyph.V0), Found{&font, &glyph});
+    }
+  }
+}
+
+GlyphIndex::Found GlyphIndex::At(float u, float v) const {
+  const auto exact = by_corner_.find({u, v});
+  if (exact != by_corner_.end()) return exact->second;
+  // A quad that was cut at its left or top: rare, and then a walk over all is quick enough.
+  for (const auto& [corner, found] : by_corner_) {
+    const ImFontGlyph& glyph = *found.glyph;
+    if (u >= glyph.U0 && u < glyph.U1 && v >= glyph.V0 && v < glyph.V1) return found;
+  }
+  return {};
+}
+
+// Two digits after the point and no more than are needed: "12", "12.5".
+std::string Short(float value) {
+  std::string text = fmt::format("{:.2f}", value);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string Fill(uint32_t color) {
+  std::string text =
+      fmt::format("fill=\"#{:02x}{:02x}{:02x}\"", color & 255, color >> 8 & 255, color >> 16 & 255);
+  const uint32_t alpha = color >> 24;
+  if (alpha < 255) {
+    text += fmt::format(" fill-opacity=\"{}\"", Short(static_cast<float>(alpha) / 255));
+  }
+  return text;
+}
+
+SvgPage::SvgPage(ImVec2 size, uint32_t background) : size_(size), clip_(0, 0, size.x, size.y) {
+  Rectangle({0, 0}, size, background | IM_COL32_A_MASK);
+}
+
+void SvgPage::SetClip(const ImVec4& clip) {
+  if (clip.x == clip_.x && clip.y == clip_.y && clip.z == clip_.z && clip.w == clip_.w) return;
+  EndClip();
+  clip_ = clip;
+}
+
+// Whether anything of it would be seen; opens the clip where it cuts something off. A page without
+// needless clips is half as long, and programs that edit SVG like it better.
+bool SvgPage::Shows(ImVec2 from, ImVec2 to) {
+  if (to.x <= clip_.x || to.y <= clip_.y || from.x >= clip_.z || from.y >= clip_.w) return false;
+  const bool whole = from.x >= clip_.x && from.y >= clip_.y && to.x <= clip_.z && to.y <= clip_.w;
+  if (whole || clip_open_) return true;
+  EndLine();
+  const auto [entry, is_new] =
+      clip_ids_.try_emplace({clip_.x, clip_.y, clip_.z, clip_.w}, clip_ids_.size());
+  if (is_new) {
+    clips_ += fmt::format(
+        "<clipPath id=\"c{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n",
+        entry->second, Short(clip_.x), Short(clip_.y), Short(clip_.z - clip_.x),
+        Short(clip_.w - clip_.y));
+  }
+  body_ += fmt::format("<g clip-path=\"url(#c{})\">\n", entry->second);
+  clip_open_ = true;
+  return true;
+}
+
+void SvgPage::Polygon(const std::vector<ImVec2>& corners, uint32_t color) {
+  if (color >> 24 == 0 || corners.size() < 3) return;
+  ImVec2 from = corners.front();
+  ImVec2 to = from;
+  for (const ImVec2& corner : corners) {
+    from = {std::min(from.x, corner.x), std::min(from.y, corner.y)};
+    to = {std::max(to.x, corner.x), std::max(to.y, corner.y)};
+  }
+  if (!Shows(from, to)) return;
+  EndLine();
+  body_ += "<polygon points=\"";
+  for (size_t i = 0; i < corners.size(); ++i) {
+    fmt::format_to(std::back_inserter(body_), "{}{},{}", i == 0 ? "" : " ", Short(corners[i].x),
+                   Short(corners[i].y));
+  }
+  fmt::format_to(std::back_inserter(body_), "\" {}/>\n", Fill(color));
+}
+
+void SvgPage::Rectangle(ImVec2 from, ImVec2 to, uint32_t color) {
+  if (color >> 24 == 0 || !Shows(from, to)) return;
+  EndLine();
+  // Edges on whole pixels stay sharp, so that bars side by side show no seam.
+  fmt::format_to(std::back_inserter(body_),
+                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {} "
+                 "shape-rendering=\"crispEdges\"/>\n",
+                 Short(from.x), Short(from.y), Short(to.x - from.x), Short(to.y - from.y),
+                 Fill(color));
+}
+
+void SvgPage::Letter(const GlyphIndex::Found& found, ImVec2 at, uint32_t color) {
+  const ImFontGlyph& glyph = *found.glyph;
+  if (!Shows(at, {at.x + glyph.X1 - glyph.X0, at.y + glyph.Y1 - glyph.Y0})) return;
+  const float pen = at.x - glyph.X0;
+  const float baseline = at.y - glyph.Y0 + found.font->font->Ascent;
+  const float gap = pen - line_.pen;
+  const float space = found.font->font->GetCharAdvance(' ');
+  const bool goes_on = line_.font == found.font && line_.color == color &&
+                       std::abs(line_.baseline - baseline) < 0.5f && gap > -1 && gap < space * 1.5f;
+  if (!goes_on) {
+    EndLine();
+    line_ = {found.font, baseline, pen, color, "", ""};
+  } else if (gap > space * 0.5f) {
+    line_.text += ' ';
+    line_.places += " " + Short(line_.pen);
+  }
+  if (!line_.places.empty()) line_.places += ' ';
+  line_.places += Short(pen);
+  AppendUtf8(glyph.Codepoint, line_.text);
+  line_.pen = pen + glyph.AdvanceX;
+}
+
+void SvgPage::EndLine() {
+  if (line_.font == nullptr) return;
+  const SvgFont& font = *line_.font;
+  fmt::format_to(std::back_inserter(body_),
+                 "<text x=\"{}\" y=\"{}\" font-family=\"{}\" font-weight=\"{}\" font-size=\"{}\" "
+                 "{}>{}</text>\n",
+                 line_.places, Short(line_.baseline), EscapeMarkup(font.family), font.weight,
+                 Short(font.font->FontSize * font.em_per_height), Fill(line_.color),
+                 EscapeMarkup(line_.text));
+  line_ = {};
+}
+
+void SvgPage::EndClip() {
+  EndLine();
+  if (clip_open_) body_ += "</g>\n";
+  clip_open_ = false;
+}
+
+std::string SvgPage::Finish() {
+  EndClip();
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
+      "viewBox=\"0 0 {0} {1}\">\n<defs>\n{2}</defs>\n{3}</svg>\n",
+      Short(size_.x), Short(size_.y), clips_, body_);
+}
 
 // The shapes of one command, found again in its triangles.
 class Shapes {

@@ -37,6 +37,7 @@ enum class Key : uint16_t {
   kF11
 };
 constexpr Key KeyOf(char printed) { return static_cast<Key>(printed); }
+constexpr Key KeyOf(Key key) { return key; }
 
 struct Chord {
   Key key = Key::kNone;
@@ -56,12 +57,12 @@ struct Command {
   std::string_view id;    // "view.fit": stable, for tests and scripts
   std::string_view name;  // "Fit the whole run"
   Menu menu = Menu::kFile;
-  Chord chord;           // none: no key
-  Chord other_chord;     // a second key
-  bool repeats = false;  // while the key is held
+  Chord chord;  // none: no key
   // Whether it makes sense now; a menu greys it out else, and the palette leaves it out.
   bool (*enabled)(const session::State& state) = nullptr;
   void (*run)(const session::State& state, session::Intents& intents) = nullptr;
+  Chord other_chord = {};  // a second key
+  bool repeats = false;    // while the key is held
 };
 
 std::span<const Command> AllCommands();

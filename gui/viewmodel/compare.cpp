@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "gui/viewmodel/format.h"
-#include "gui/viewmodel/lane_draw.h"
 #include "gui/viewmodel/phrases.h"
 #include "gui/viewmodel/steps.h"
 
@@ -31,10 +30,7 @@ template <class Text>
 void AddRow(Table& table, const std::string& name, const std::optional<compare::Change>& change,
             Text&& text) {
   if (!change.has_value()) return;
-  table.rows.push_back({{name, {}, ""},
-                        {text(change->base), {}, ""},
-                        {text(change->now), {}, ""},
-                        {ChangeText(*change), {}, ""}});
+  table.rows.push_back({{name}, {text(change->base)}, {text(change->now)}, {ChangeText(*change)}});
 }
 
 void AddTables(const compare::Comparison& comparison, CompareModel& model) {
@@ -56,7 +52,7 @@ void AddTables(const compare::Comparison& comparison, CompareModel& model) {
     AddRow(rows, "busy a step", stage.busy_ms_per_step, &Ms);
     AddRow(rows, "capacity", stage.capacity_samples_per_s, &Rate);
     for (auto& row : rows.rows) {
-      row.insert(row.begin(), TableCell{stage.name, {}, ""});
+      row.insert(row.begin(), TableCell{stage.name});
       model.stages.rows.push_back(std::move(row));
     }
   }

@@ -8,9 +8,9 @@
 
 #include "analyzer/compare/compare.h"
 #include "gui/session/state.h"
-#include "gui/viewmodel/paint.h"
+#include "gui/viewmodel/axis.h"
+#include "gui/viewmodel/lanes.h"
 #include "gui/viewmodel/table.h"
-#include "gui/viewmodel/timeline.h"
 
 namespace stallscope::viewmodel {
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostAdvice = 3;
 
-Paint PaintOf(findings::Bound bound) {
+Paint PaintOfBound(findings::Bound bound) {
   switch (bound) {
     case findings::Bound::kInput:
       return Paint::kInputStall;
@@ -75,7 +75,7 @@ std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
     const auto& total = report.breakdown[attribution::At(category)];
     if (!total.has_value() || total->ns == 0) continue;
     BreakdownPart part;
-    part.paint = viewmodel::PaintOf(category);
+    part.paint = PaintOf(category);
     part.name = WordFor(part.paint);
     part.begin = at;
     at += total->fraction;
@@ -187,7 +187,7 @@ OverviewModel BuildOverview(const session::State& state) {
   }
   model.verdict = report.verdict.text;
   model.sentence = Sentence(report);
-  model.verdict_paint = PaintOf(report.verdict.bound);
+  model.verdict_paint = PaintOfBound(report.verdict.bound);
   model.confidence = report.verdict.confidence;
   model.doubts = report.verdict.doubts;
   model.breakdown = BreakdownOf(report);

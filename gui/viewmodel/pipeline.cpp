@@ -272,21 +272,21 @@ class Layout {
                      {"elements", true}, {"service", true}, {"busy", true},
                      {"starved", true},  {"blocked", true}, {"capacity", true}};
     for (const report::StageRow& row : report_.stages) {
-      TableCell service{"-", {}, ""};
+      TableCell service{"-"};
       if (row.service_ms.has_value()) {
         const auto ns = static_cast<int64_t>(row.service_ms->mean * 1e6);
         service = {ShortNs(ns), {}, ExactNs(ns)};
       }
       table.rows.push_back(
-          {{row.name, {}, ""},
-           {row.kind, {}, ""},
-           {row.parallelism ? Grouped(*row.parallelism) : "-", {}, ""},
-           {Grouped(row.elements), {}, ""},
+          {{row.name},
+           {row.kind},
+           {row.parallelism ? Grouped(*row.parallelism) : "-"},
+           {Grouped(row.elements)},
            service,
-           {PercentOrDash(row.utilization), row.utilization, ""},
-           {PercentOrDash(row.starved), row.starved, ""},
-           {PercentOrDash(row.blocked), row.blocked, ""},
-           {row.capacity_samples_per_s ? Rate(*row.capacity_samples_per_s) : "-", {}, ""}});
+           {PercentOrDash(row.utilization), row.utilization},
+           {PercentOrDash(row.starved), row.starved},
+           {PercentOrDash(row.blocked), row.blocked},
+           {row.capacity_samples_per_s ? Rate(*row.capacity_samples_per_s) : "-"}});
     }
   }
 

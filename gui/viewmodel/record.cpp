@@ -11,13 +11,13 @@ namespace stallscope::viewmodel {
 namespace {
 
 // The reader says "spec:3:7" where the text is no JSON, and names the place in the spec elsewhere.
-struct Place {
+struct TextPlace {
   int line = 0;
   int column = 0;
 };
 
-Place PlaceIn(const std::string& where) {
-  Place place;
+TextPlace PlaceIn(const std::string& where) {
+  TextPlace place;
   const size_t column = where.rfind(':');
   if (column == std::string::npos || column == 0) return place;
   const size_t line = where.rfind(':', column - 1);
@@ -28,7 +28,7 @@ Place PlaceIn(const std::string& where) {
   };
   const bool both =
       read(line + 1, column, place.line) && read(column + 1, where.size(), place.column);
-  return both ? place : Place{};
+  return both ? place : TextPlace{};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ RecordModel BuildRecord(const session::State& state) {
   model.valid = !record.problem.has_value();
   if (record.problem.has_value()) {
     Error problem = *record.problem;
-    const Place place = PlaceIn(problem.where);
+    const TextPlace place = PlaceIn(problem.where);
     model.problem_line = place.line;
     model.problem_column = place.column;
     if (place.line > 0) problem.where.clear();  // told by the numbers

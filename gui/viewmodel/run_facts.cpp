@@ -84,27 +84,27 @@ void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
 void AddTables(const session::State& state, const model::Run& run, RunFacts& facts) {
   facts.tracks.columns = {{"track", false}, {"spans", true}, {"dropped", true}};
   for (const model::Track& track : run.tracks) {
-    facts.tracks.rows.push_back({{track.info.name, {}, ""},
-                                 {Grouped(track.spans.size()), {}, ""},
-                                 {track.tally ? Grouped(track.tally->dropped) : "-", {}, ""}});
+    facts.tracks.rows.push_back({{track.info.name},
+                                 {Grouped(track.spans.size())},
+                                 {track.tally ? Grouped(track.tally->dropped) : "-"}});
   }
   if (state.shown.report == nullptr) return;
   const report::Report& report = *state.shown.report;
   facts.kernels.columns = {{"kernel", false}, {"count", true}, {"time", true}, {"share", true}};
   for (const report::KernelRow& kernel : report.kernels) {
-    facts.kernels.rows.push_back({{kernel.name, {}, ""},
-                                  {Grouped(kernel.count), {}, ""},
+    facts.kernels.rows.push_back({{kernel.name},
+                                  {Grouped(kernel.count)},
                                   {ShortNs(kernel.ns), {}, ExactNs(kernel.ns)},
-                                  {Percent(kernel.fraction), kernel.fraction, ""}});
+                                  {Percent(kernel.fraction), kernel.fraction}});
   }
   facts.copies.columns = {{"device", false}, {"direction", false}, {"memory", false},
                           {"count", true},   {"bytes", true},      {"time", true}};
   for (const attribution::DeviceUse& device : report.devices) {
     for (const attribution::CopyUse& copy : device.copies) {
-      facts.copies.rows.push_back({{device.name, {}, ""},
-                                   {exporting::WordFor(copy.direction), {}, ""},
-                                   {exporting::WordFor(copy.memory), {}, ""},
-                                   {Grouped(copy.count), {}, ""},
+      facts.copies.rows.push_back({{device.name},
+                                   {exporting::WordFor(copy.direction)},
+                                   {exporting::WordFor(copy.memory)},
+                                   {Grouped(copy.count)},
                                    {BytesText(copy.bytes), {}, Grouped(copy.bytes)},
                                    {ShortNs(copy.ns), {}, ExactNs(copy.ns)}});
     }

@@ -42,17 +42,17 @@ struct Snapshot {
 // to the thread that draws.
 class Composer {
  public:
-  explicit Composer(unsigned threads = 2);
-  ~Composer();
-  Composer(const Composer&) = delete;
-  Composer& operator=(const Composer&) = delete;
+  explicit Composer(unsigned threads = 2) : timeline_(threads) {}
 
   // Valid until the next call.
   const Snapshot& Compose(std::shared_ptr<const session::State> state);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  // Only what is seen: the others are made when they are.
+  void Build(const session::State& state);
+
+  TimelineBuilder timeline_;
+  Snapshot snapshot_;
 };
 
 }  // namespace stallscope::viewmodel

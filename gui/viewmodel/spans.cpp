@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/viewmodel/axis.h"
 #include "gui/viewmodel/format.h"
 
 namespace stallscope::viewmodel {
 namespace {
-
-constexpr size_t kLengthTicks = 5;
 
 std::vector<std::string> LinesOf(const session::DurationStatistics& statistics, const char* of) {
   if (statistics.count == 0) return {};
@@ -31,11 +30,9 @@ Histogram HistogramOf(const session::DurationStatistics& statistics) {
   histogram.most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
   const double low = std::log(std::max(histogram.low, 1.0));
   const double high = std::log(std::max(histogram.high, 1.0));
-  for (size_t i = 0; i < kLengthTicks; ++i) {
-    const double at =
-        low + (high - low) * static_cast<double>(i) / static_cast<double>(kLengthTicks - 1);
-    histogram.tick_texts.push_back(ShortNs(static_cast<int64_t>(std::llround(std::exp(at)))));
-  }
+  histogram.tick_texts = TickTexts(low, high, [](double at) {
+    return ShortNs(static_cast<int64_t>(std::llround(std::exp(at))));
+  });
   return histogram;
 }
 
@@ -103,14 +100,14 @@ Table SpanRows(const session::State& state, size_t first, size_t last) {
   last = std::min({last, state.spans.list->rows.size(), first + kMostCopiedRows});
   for (size_t row = first; row < last; ++row) {
     const session::SpanRow span = open->spans->At(state.spans.list->rows[row]);
-    table.rows.push_back({{std::to_string(span.start_ns), {}, ""},
-                          {std::to_string(span.duration_ns), {}, ""},
-                          {std::string(span.track), {}, ""},
-                          {std::string(span.kind), {}, ""},
-                          {std::string(span.name), {}, ""},
-                          {std::string(span.cause), {}, ""},
-                          {span.item.known() ? std::to_string(span.item.value) : "", {}, ""},
-                          {std::to_string(span.bytes), {}, ""}});
+    table.rows.push_back({{std::to_string(span.start_ns)},
+                          {std::to_string(span.duration_ns)},
+                          {std::string(span.track)},
+                          {std::string(span.kind)},
+                          {std::string(span.name)},
+                          {std::string(span.cause)},
+                          {span.item.known() ? std::to_string(span.item.value) : ""},
+                          {std::to_string(span.bytes)}});
   }
   return table;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostHeatRows = 12;
 constexpr size_t kMostWorst = 20;
 
-using Key = std::pair<StageId, attribution::Cause>;
+using BlameKey = std::pair<StageId, attribution::Cause>;
 
 std::string StageName(const model::Run& run, StageId stage) {
   return stage.known() ? std::string(run.NameOf(stage)) : "not known";
@@ -24,7 +24,7 @@ std::string StageName(const model::Run& run, StageId stage) {
 
 void AddMatrix(const session::State& state, const model::Run& run, StallsModel& model) {
   const attribution::Attribution& attribution = *state.shown.attribution;
-  std::map<Key, int64_t> cells;
+  std::map<BlameKey, int64_t> cells;
   std::map<StageId, int64_t> by_stage;
   std::map<attribution::Cause, int64_t> by_cause;
   int64_t total = 0;
@@ -82,8 +82,8 @@ void AddHeat(const session::State& state, const session::OpenRun& open, size_t c
   if (open.stalls == nullptr || columns == 0 || model.visible.ns() <= 0) return;
   const auto bounds =
       timeline::ColumnBounds({model.visible.start_ns, model.visible.end_ns}, columns);
-  std::map<Key, std::vector<double>> rows;
-  std::map<Key, double> sums;
+  std::map<BlameKey, std::vector<double>> rows;
+  std::map<BlameKey, double> sums;
   for (const attribution::StallDetail& stall : *open.stalls) {
     const int64_t start = std::max(stall.start_ns, model.visible.start_ns);
     const int64_t end = std::min(stall.end_ns, model.visible.end_ns);
@@ -101,12 +101,12 @@ void AddHeat(const session::State& state, const session::OpenRun& open, size_t c
     }
     sums[{stall.stage, stall.cause}] += density * static_cast<double>(end - start);
   }
-  std::vector<Key> keys;
+  std::vector<BlameKey> keys;
   for (const auto& [key, ns] : sums) keys.push_back(key);
   std::stable_sort(keys.begin(), keys.end(),
-                   [&](const Key& a, const Key& b) { return sums[a] > sums[b]; });
+                   [&](const BlameKey& a, const BlameKey& b) { return sums[a] > sums[b]; });
   if (keys.size() > kMostHeatRows) keys.resize(kMostHeatRows);
-  for (const Key& key : keys) {
+  for (const BlameKey& key : keys) {
     HeatRow row;
     row.stage = key.first;
     row.cause = key.second;
@@ -146,9 +146,9 @@ void AddWorst(const session::State& state, const session::OpenRun& open, StallsM
   for (const Step& step : steps) {
     model.worst_rows.push_back(step.row);
     model.worst.rows.push_back(
-        {{Grouped(open.run->rows.steps[step.row].index), {}, ""},
+        {{Grouped(open.run->rows.steps[step.row].index)},
          {ShortNs(step.ns), {}, ExactNs(step.ns)},
-         {StageName(*open.run, step.most->stage) + ": " + NameOf(step.most->cause), {}, ""},
+         {StageName(*open.run, step.most->stage) + ": " + NameOf(step.most->cause)},
          {Percent(static_cast<double>(step.most->ns) /
                   static_cast<double>(std::max<int64_t>(step.ns, 1))),
           {},

@@ -7,6 +7,7 @@
 
 #include "analyzer/base/math.h"
 #include "analyzer/base/units.h"
+#include "gui/viewmodel/axis.h"
 #include "gui/viewmodel/format.h"
 
 namespace stallscope::viewmodel {
@@ -15,7 +16,6 @@ namespace {
 constexpr size_t kMostBins = 48;
 constexpr size_t kMostDots = 3'000;
 constexpr size_t kMostOutliers = 30;
-constexpr size_t kStepTicks = 5;
 // Tukey's fence for what lies far out.
 constexpr double kFence = 3;
 
@@ -71,10 +71,7 @@ class StepsBuilder {
                       "from " + Text(sorted.front()) + " to " + Text(sorted.back())};
     model_.histogram = MakeHistogram(ms_, BinsFor(ms_.size()), "ms");
     model_.y_max_ms = NiceEnd(sorted.back());
-    for (size_t i = 0; i < kStepTicks; ++i) {
-      model_.y_ticks.push_back(
-          Text(model_.y_max_ms * static_cast<double>(i) / static_cast<double>(kStepTicks - 1)));
-    }
+    model_.y_ticks = TickTexts(0, model_.y_max_ms, &Text);
     AddDots();
     AddOutliers();
     return std::move(model_);
@@ -145,10 +142,10 @@ class StepsBuilder {
                      : "-";
       }
       model_.outlier_rows.push_back(row);
-      model_.outliers.rows.push_back({{Grouped(time.index), {}, ""},
+      model_.outliers.rows.push_back({{Grouped(time.index)},
                                       {Text(ms_[i]), {}, ExactNs(time.end_ns - time.start_ns)},
                                       {ShortNs(at), {}, ExactNs(at)},
-                                      {std::move(mostly), {}, ""}});
+                                      {std::move(mostly)}});
     }
   }
 
@@ -182,11 +179,8 @@ Histogram MakeHistogram(std::vector<double> values, size_t bins, const std::stri
     ++histogram.bins[std::min(static_cast<size_t>(at * static_cast<double>(bins)), bins - 1)];
   }
   histogram.most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
-  for (size_t i = 0; i < kStepTicks; ++i) {
-    const double at = histogram.low + (histogram.high - histogram.low) * static_cast<double>(i) /
-                                          static_cast<double>(kStepTicks - 1);
-    histogram.tick_texts.push_back(fmt::format("{:.3g} {}", at, unit));
-  }
+  histogram.tick_texts = TickTexts(histogram.low, histogram.high,
+                                   [&](double at) { return fmt::format("{:.3g} {}", at, unit); });
   return histogram;
 }
 

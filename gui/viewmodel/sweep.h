@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report/sweep_table.h"
 #include "gui/session/state.h"
 #include "gui/viewmodel/table.h"
 
@@ -87,6 +88,15 @@ struct SweepModel {
 };
 
 SweepModel BuildSweep(const session::State& state);
+
+// Of the first two knobs; nothing with fewer.
+std::optional<SweepHeat> HeatOf(const report::SweepTable& table);
+// For each knob the best rate at each of its values, predicted and measured.
+std::vector<Plot> LinesOf(const report::SweepTable& table);
+// Nothing where no row has memory and rate.
+std::optional<Plot> ParetoOf(const report::SweepTable& table);
+// Nothing where no row has both figures.
+std::optional<Plot> AccuracyOf(const report::SweepTable& table);
 
 }  // namespace stallscope::viewmodel
 

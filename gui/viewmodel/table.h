@@ -16,8 +16,8 @@ struct TableColumn {
 
 struct TableCell {
   std::string text;
-  std::optional<double> bar;  // 0 to 1, drawn behind the text
-  std::string hint;           // the exact figure; empty: none
+  std::optional<double> bar = {};  // 0 to 1, drawn behind the text
+  std::string hint = {};           // the exact figure; empty: none
 };
 
 struct Table {

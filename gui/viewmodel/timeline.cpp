@@ -1,13 +1,15 @@
 #include "gui/viewmodel/timeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "analyzer/base/thread.h"
 #include "analyzer/base/units.h"
 #include "gui/viewmodel/format.h"
-#include "gui/viewmodel/lane_draw.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -18,35 +20,6 @@ constexpr float kHeaderLines = 2;  // of the ticks, above the lanes
 constexpr float kTickCharacters = 12;
 constexpr size_t kMostBands = 400;
 constexpr float kThinnestBand = 1.5F;
-
-// 1, 2 or 5 times a power of ten.
-int64_t NiceStep(double least_ns) {
-  int64_t power = 1;
-  while (static_cast<double>(power) * 10 <= least_ns && power < kNsPerSecond * 1'000'000'000) {
-    power *= 10;
-  }
-  for (const int64_t factor : {1, 2, 5}) {
-    if (static_cast<double>(power * factor) >= least_ns) return power * factor;
-  }
-  return power * 10;
-}
-
-std::vector<Tick> TicksOf(const TimelineModel& model, float character) {
-  std::vector<Tick> ticks;
-  if (model.width <= 0 || model.visible.ns() <= 0) return ticks;
-  const double ns_a_pixel = static_cast<double>(model.visible.ns()) / model.width;
-  const int64_t step =
-      NiceStep(ns_a_pixel * static_cast<double>(kTickCharacters * std::max(character, 1.F)));
-  const int64_t offset = model.visible.start_ns - model.origin_ns;
-  int64_t at = offset / step * step;
-  if (at < offset) at += step;
-  for (; at <= model.visible.end_ns - model.origin_ns; at += step) {
-    const int64_t time = model.origin_ns + at;
-    ticks.push_back(
-        {static_cast<float>(XAtTime(model, time)), TimeAt(time, model.origin_ns, step)});
-  }
-  return ticks;
-}
 
 // What rows are drawn from: while none of it changes they stay as they are.
 struct PictureKey {
@@ -202,7 +175,8 @@ class TimelineBuilder::Impl {
     Plan(*open, state);
     const std::vector<size_t> visible = VisibleEntries(state, size, model);
     DrawRows(*open, model, size, visible);
-    model.ticks = TicksOf(model, size.character);
+    model.ticks = TimeTicks(model.visible, model.origin_ns, static_cast<float>(model.width),
+                            kTickCharacters * std::max(size.character, 1.F));
     Marks(model, state, *open).Add();
     model.drawn = drawn_;
     return std::make_shared<const TimelineModel>(std::move(model));
@@ -316,6 +290,195 @@ double XAtTime(const TimelineModel& model, int64_t time_ns) {
   if (model.visible.ns() <= 0) return 0;
   return static_cast<double>(time_ns - model.visible.start_ns) /
          static_cast<double>(model.visible.ns()) * model.width;
+}
+
+// What is under the pointer.
+
+namespace {
+
+// The segment at the instant, or where columns are wide another one in the same column.
+std::optional<size_t> SegmentAt(const timeline::LaneIndex& lane, int64_t time_ns,
+                                int64_t column_ns) {
+  const size_t at = lane.FirstEndingAfter(time_ns);
+  if (at < lane.size() && lane.At(at).start_ns < time_ns + std::max<int64_t>(column_ns, 1))
+    return at;
+  return std::nullopt;
+}
+
+session::IntervalRef RefOf(const timeline::Segment& segment, TrackId track) {
+  switch (segment.origin) {
+    case timeline::Origin::kKernel:
+      return {session::IntervalKind::kKernel, track, segment.index};
+    case timeline::Origin::kCopy:
+      return {session::IntervalKind::kCopy, track, segment.index};
+    case timeline::Origin::kSpan:
+      break;
+  }
+  return {session::IntervalKind::kSpan, track, segment.index};
+}
+
+void HitGroup(const session::OpenRun& open, StageId stage, int64_t column_ns, TimelineHit& hit) {
+  for (const model::Track& track : open.run->tracks) {
+    if (track.info.stage != stage || track.info.kind != trace::TrackKind::kThread) continue;
+    const timeline::LaneIndex& lane = open.index->tracks[track.info.id.value];
+    const auto segment = SegmentAt(lane, hit.time_ns, column_ns);
+    if (!segment.has_value()) continue;
+    hit.interval = RefOf(lane.At(*segment), track.info.id);
+    return;
+  }
+}
+
+// "decode waits (full)", or what it is called.
+std::string SpanTitle(const session::SpanRow& row) {
+  const std::string name(row.name.empty() ? row.kind : row.name);
+  return row.kind == "wait" ? name + " waits (" + std::string(row.cause) + ")" : name;
+}
+
+std::string DescribeStep(const session::OpenRun& run, uint64_t step_row) {
+  if (run.run == nullptr || step_row >= run.run->rows.steps.size()) return "";
+  std::string text = "step " + Grouped(run.run->rows.steps[step_row].index);
+  std::vector<attribution::StallDetail> parts;
+  if (run.stalls != nullptr) {
+    std::copy_if(run.stalls->begin(), run.stalls->end(), std::back_inserter(parts),
+                 [&](const attribution::StallDetail& part) { return part.step_row == step_row; });
+  }
+  if (parts.empty()) return text + " did not wait for input";
+  int64_t all = 0;
+  for (const attribution::StallDetail& part : parts) all += part.ns;
+  std::sort(parts.begin(), parts.end(),
+            [](const attribution::StallDetail& a, const attribution::StallDetail& b) {
+              return a.ns > b.ns;
+            });
+  text += " waited " + BothNs(all) + ":";
+  constexpr size_t kMost = 4;
+  for (size_t i = 0; i < std::min(kMost, parts.size()); ++i) {
+    const std::string stage =
+        parts[i].stage.known() ? std::string(run.run->NameOf(parts[i].stage)) : "unknown";
+    text +=
+        (i == 0 ? " " : ", ") + stage + " " + NameOf(parts[i].cause) + " " +
+        Percent(static_cast<double>(parts[i].ns) / static_cast<double>(std::max<int64_t>(1, all)));
+  }
+  return text;
+}
+
+std::string DescribePath(const session::ItemPath& path) {
+  std::string text = "item " + std::to_string(path.item.value);
+  if (!path.file.empty()) {
+    text += " of " + path.file + ", record " + Grouped(path.record);
+  }
+  if (path.bytes > 0) text += ", " + BytesText(path.bytes);
+  if (path.step) text += ", taken by step " + Grouped(*path.step);
+  if (path.stops.size() > 1) {
+    const int64_t way = path.stops.back().when.end_ns - path.stops.front().when.start_ns;
+    text +=
+        ": " + ShortNs(way) + " on its way through " + std::to_string(path.stops.size()) + " stops";
+  }
+  return text;
+}
+
+std::string DescribeSpan(const session::OpenRun& run, const session::IntervalRef& ref) {
+  if (run.spans == nullptr || !run.spans->RowOf(ref)) return "";
+  const session::SpanRow row = run.spans->At(ref);
+  std::string text =
+      SpanTitle(row) + ", " + BothNs(row.duration_ns) + ", on " + std::string(row.track);
+  if (row.item.known()) {
+    text += ", item " + std::to_string(row.item.value) + " (P follows it)";
+  }
+  return text;
+}
+
+void AddInterval(const session::OpenRun& open, const session::IntervalRef& ref,
+                 std::vector<std::string>& lines) {
+  const session::SpanRow row = open.spans->At(ref);
+  std::string first = SpanTitle(row);
+  if (row.kind == "copy") {
+    first = "copy " + first + ", " + std::string(row.cause) + " memory";
+  }
+  lines.push_back(std::move(first));
+  lines.push_back(BothNs(row.duration_ns));
+  lines.push_back("from " + ExactNs(row.start_ns - open.index->window.start_ns));
+  if (row.item.known()) lines.push_back(fmt::format("item {}", row.item.value));
+  if (row.bytes > 0) lines.push_back(BytesText(row.bytes));
+  lines.push_back("on " + std::string(row.track));
+}
+
+}  // namespace
+
+TimelineHit HitTest(const TimelineModel& model, const session::State& state, double x, double y) {
+  TimelineHit hit;
+  hit.time_ns = TimeAtX(model, x);
+  const session::OpenRun* const open = state.Active();
+  if (open == nullptr || open->index == nullptr || x < 0 || x >= model.width) return hit;
+  const auto row = std::find_if(model.rows.begin(), model.rows.end(), [&](const LaneRow& lane) {
+    return y >= static_cast<double>(lane.y) && y < static_cast<double>(lane.y + lane.height);
+  });
+  if (row == model.rows.end()) return hit;
+  hit.row = static_cast<size_t>(row - model.rows.begin());
+  const int64_t column_ns = model.visible.ns() / std::max(model.width, 1);
+  if (row->kind == LaneKind::kQueue && row->index < open->index->queues.size()) {
+    hit.value = open->index->queues[row->index].ValueAt(hit.time_ns);
+    return hit;
+  }
+  if (row->kind == LaneKind::kCounter) {
+    if (row->index < open->index->counters.size()) {
+      hit.value = open->index->counters[row->index].ValueAt(hit.time_ns);
+    }
+    return hit;
+  }
+  if (row->kind == LaneKind::kStage) {
+    HitGroup(*open, row->stage, column_ns, hit);
+    return hit;
+  }
+  const timeline::LaneIndex* const lane =
+      LaneOf(*open, row->kind, row->track, row->index, row->depth);
+  if (lane == nullptr) return hit;
+  const auto segment = SegmentAt(*lane, hit.time_ns, column_ns);
+  if (row->kind == LaneKind::kSteps) {
+    if (segment.has_value()) hit.step_row = lane->At(*segment).index;
+  } else if (row->kind == LaneKind::kCategories) {
+    const auto step = SegmentAt(open->index->steps, hit.time_ns, column_ns);
+    if (step.has_value()) hit.step_row = open->index->steps.At(*step).index;
+  } else if (segment.has_value()) {
+    hit.interval = RefOf(lane->At(*segment), row->track);
+  }
+  return hit;
+}
+
+std::vector<std::string> TooltipOf(const TimelineModel& model, const session::State& state,
+                                   const TimelineHit& hit) {
+  std::vector<std::string> lines;
+  const session::OpenRun* const open = state.Active();
+  if (open == nullptr || open->spans == nullptr || hit.row >= model.rows.size()) return lines;
+  const LaneRow& row = model.rows[hit.row];
+  if (hit.interval.has_value()) {
+    AddInterval(*open, *hit.interval, lines);
+  } else if (hit.value.has_value()) {
+    lines.push_back(row.name + ": " + Number(static_cast<double>(*hit.value)));
+    lines.push_back("at " + ExactNs(hit.time_ns - model.origin_ns));
+  } else if (hit.step_row.has_value() && *hit.step_row < open->index->step_times.size()) {
+    const model::StepInterval& step = open->index->step_times[*hit.step_row];
+    lines.push_back(fmt::format("step {}", step.index));
+    lines.push_back(BothNs(step.end_ns - step.start_ns));
+    lines.push_back("from " + ExactNs(step.start_ns - model.origin_ns));
+    if (row.kind == LaneKind::kCategories) {
+      const auto x = static_cast<size_t>(std::max(XAtTime(model, hit.time_ns), 0.0));
+      if (x < row.texels.size())
+        lines.insert(lines.begin(), std::string(WordFor(row.texels[x].paint)));
+    }
+  }
+  return lines;
+}
+
+std::string SelectionText(const session::State& state) {
+  const session::OpenRun* run = state.Active();
+  if (run == nullptr) return "";
+  const session::Selection& selected = state.view.selected;
+  if (selected.followed.known() && state.explanation.path) {
+    return DescribePath(*state.explanation.path);
+  }
+  if (selected.step_row) return DescribeStep(*run, *selected.step_row);
+  if (selected.interval) return DescribeSpan(*run, *selected.interval);
+  return "";
 }
 
 }  // namespace stallscope::viewmodel

@@ -9,72 +9,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gui/session/state.h"
-#include "gui/viewmodel/paint.h"
+#include "gui/viewmodel/axis.h"
+#include "gui/viewmodel/lanes.h"
 
 namespace stallscope::viewmodel {
-
-enum class LaneKind : uint8_t {
-  kSteps,       // one segment a step
-  kCategories,  // of a device's time
-  kStage,       // its threads together
-  kThread,
-  kStream,
-  kCopyEngine,
-  kSampler,
-  kQueue,  // depth over time
-  kCounter
-};
-
-// One column of a lane: one texel of its texture.
-struct Texel {
-  uint8_t busy = 0;               // 0 to 255: the exact covered part
-  Paint paint = Paint::kNothing;  // what covers most of it
-  bool operator==(const Texel&) const = default;
-};
-
-struct SeriesTexel {
-  float low = 0;  // 0 to 1 of the lane's height
-  float high = 0;
-  float mean = 0;
-  bool known = false;
-};
-
-// What a segment is, where it is wide enough that some text may fit.
-struct Label {
-  float x0 = 0;
-  float x1 = 0;
-  std::string text;
-  std::string brief;  // says it in less room; may be empty
-  Paint paint = Paint::kNothing;
-};
-
-// Of a thread whose work is nested: one of the rows that stand below each other, or all in one.
-constexpr size_t kAllDepths = static_cast<size_t>(-1);
-
-struct LaneRow {
-  LaneKind kind = LaneKind::kThread;
-  std::string key;  // of ToggleLane
-  std::string name;
-  std::string detail;  // "4 workers, 98 % busy", "0 to 16"
-  int indent = 0;
-  bool group = false;  // has lanes below it
-  bool collapsed = false;
-  float y = 0;  // in lines
-  float height = 1;
-  TrackId track;  // of a thread, stream or copy engine
-  StageId stage;
-  size_t index = 0;                 // of a queue, counter or device
-  size_t depth = kAllDepths;        // of a thread
-  std::vector<Texel> texels;        // as many as the width; empty for queues and counters
-  std::vector<SeriesTexel> series;  // likewise, of queues and counters
-  std::vector<Label> labels;
-};
 
 // A stall that is wide enough to be seen: hatched over all lanes.
 struct StallBand {
@@ -93,12 +36,6 @@ struct ChainPiece {
   std::string brief;  // "decode"; may be empty
   Paint paint = Paint::kChain;
   int depth = 0;
-};
-constexpr size_t kNoRow = static_cast<size_t>(-1);
-
-struct Tick {
-  float x = 0;
-  std::string text;
 };
 
 struct SelectedMark {
@@ -126,28 +63,6 @@ struct TimelineModel {
   std::vector<std::pair<float, std::string>> bookmarks;
   uint64_t drawn = 0;  // grows when rows were drawn anew: textures are uploaded then
 };
-
-// The lanes of a run in their order, with what is collapsed left out. Cheap; no columns.
-struct LanePlan {
-  // Every member has an initialiser: an entry that names only some warns of no missing one.
-  struct Entry {
-    LaneKind kind = LaneKind::kThread;
-    std::string key = {};
-    std::string name = {};
-    std::string detail = {};
-    int indent = 0;
-    bool group = false;
-    bool collapsed = false;
-    float height = 1;
-    TrackId track = {};
-    StageId stage = {};
-    size_t index = 0;
-    size_t depth = kAllDepths;
-    std::vector<TrackId> members = {};  // of a group: the tracks that it is drawn from
-  };
-  std::vector<Entry> entries;
-};
-LanePlan PlanLanes(const session::OpenRun& run, const std::set<std::string>& collapsed);
 
 // Draws what has changed since the last call and keeps the rest: nothing where neither view nor run
 // changed. One thread; lanes are drawn by two.
@@ -185,6 +100,10 @@ TimelineHit HitTest(const TimelineModel& model, const session::State& state, dou
 // The lines of a tooltip, with exact ns; empty where nothing is hit.
 std::vector<std::string> TooltipOf(const TimelineModel& model, const session::State& state,
                                    const TimelineHit& hit);
+
+// What is selected, in a line: "step 12 waited 41.2 ms (41,234,567 ns): decode cpu 80.0 %, read io
+// 20.0 %", or the same of a span or of an element that is followed; empty for nothing.
+std::string SelectionText(const session::State& state);
 
 }  // namespace stallscope::viewmodel
 

@@ -4,15 +4,14 @@
 #include <string>
 
 #include "gui/viewmodel/format.h"
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
-#include "gui/views/fill.h"
 #include "gui/views/lane_strip.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
-#include "gui/views/plot_frame.h"
+#include "gui/views/plots.h"
 #include "gui/views/table_view.h"
 #include "gui/views/text.h"
+#include "gui/views/widgets.h"
+#include "gui/views/zoom_pan.h"
 
 namespace stallscope::views {
 namespace {
@@ -74,11 +73,9 @@ void DrawSide(const char* id, const CompareSide& side, uint64_t drawn, Strip& st
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  float names = 0;
-  for (const viewmodel::LaneRow& row : side.rows) {
-    names = std::max(names, WidthOf(*look.fonts.body, row.name));
-  }
-  names = std::min(room.x * 0.3f, names + look.Px(10));
+  const float names =
+      std::min(room.x * 0.3f,
+               WidestOf(*look.fonts.body, side.rows, &viewmodel::LaneRow::name) + look.Px(10));
   const float head = look.fonts.small->FontSize + look.Px(6);
   const int columns =
       side.rows.empty() ? 1 : static_cast<int>(std::max<size_t>(1, side.rows[0].texels.size()));
@@ -103,18 +100,7 @@ void DrawSide(const char* id, const CompareSide& side, uint64_t drawn, Strip& st
   }
   list.PopClipRect();
   ImGui::InvisibleButton("side", {std::max(1.0f, room.x), std::max(1.0f, room.y)});
-  if (ImGui::IsItemHovered() && ImGui::GetIO().MouseWheel != 0) {
-    const float part =
-        std::clamp((ImGui::GetIO().MousePos.x - at.x - names) / std::max(1.0f, lanes), 0.0f, 1.0f);
-    const session::Range& visible = state.view.visible;
-    intents.Add(intent::Zoom{
-        std::pow(1.25, ImGui::GetIO().MouseWheel),
-        visible.start_ns + static_cast<int64_t>(part * static_cast<double>(visible.ns()))});
-  }
-  if (ImGui::IsItemActive() && ImGui::GetIO().MouseDelta.x != 0) {
-    intents.Add(
-        intent::Pan{-static_cast<double>(ImGui::GetIO().MouseDelta.x) / std::max(1.0f, lanes)});
-  }
+  HandleLanesMouse(state.view.visible, at.x + names, lanes, intents);
 }
 
 // Both histograms over each other: outlines tell which is which where they overlap.
@@ -195,16 +181,8 @@ void DrawCompare(const Snapshot& snapshot, Intents& intents) {
   DrawSide("now side", model.now, state.version, look.now_lanes, {0, lanes}, state, intents);
   {
     const Card card("tables", {half, 0}, {}, true);
-    Heading("In all");
-    ImGui::SameLine(ImGui::GetContentRegionAvail().x - look.Px(50));
-    CopyButton(
-        "copy totals", [&] { return model.totals; }, intents);
-    DrawTable("totals", model.totals, {}, intents);
-    Heading("Stages");
-    ImGui::SameLine(ImGui::GetContentRegionAvail().x - look.Px(50));
-    CopyButton(
-        "copy stages", [&] { return model.stages; }, intents);
-    DrawTable("stage changes", model.stages, {}, intents);
+    DrawTitledTable("In all", model.totals, false, intents);
+    DrawTitledTable("Stages", model.stages, false, intents);
   }
   ImGui::SameLine();
   const Card card("overlay card", {0, 0}, "How steps are distributed");

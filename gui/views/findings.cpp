@@ -3,11 +3,10 @@
 #include <cmath>
 #include <string>
 
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/text.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
@@ -90,12 +89,9 @@ void DrawGains(const FindingCard& card) {
 
 void DrawActions(const FindingCard& card, bool busy, Intents& intents) {
   const Look& look = TheLook();
-  const bool can = card.can_verify && !busy;
-  if (!can) ImGui::BeginDisabled();
-  if (ImGui::Button(card.verifying ? "Verifying" : "Verify")) {
+  if (ButtonIf(card.can_verify && !busy, card.verifying ? "Verifying" : "Verify")) {
     intents.Add(intent::Verify{card.finding});
   }
-  if (!can) ImGui::EndDisabled();
   Tip(card.can_verify ? "Run it with this change and measure the gain" : card.cannot_verify);
   if (!card.patch.empty()) {
     ImGui::SameLine();
@@ -187,9 +183,8 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
   list.AddRect(at, {at.x + width, bottom}, card.selected ? look.colors.accent : look.colors.border,
                look.Px(6), 0, look.Px(card.selected ? 2 : 1));
   list.ChannelsMerge();
-  const bool inside =
-      ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, {at.x + width, bottom});
-  if (inside && ImGui::IsMouseClicked(0) && !ImGui::IsAnyItemHovered()) {
+  if (Hovers(at, {at.x + width, bottom}) && ImGui::IsMouseClicked(0) &&
+      !ImGui::IsAnyItemHovered()) {
     session::Selection selected = state.view.selected;
     selected.finding = card.selected ? std::nullopt : std::optional<size_t>(card.finding);
     intents.Add(intent::Select{selected, false});

@@ -4,11 +4,27 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 
-#include "gui/views/font_data.h"
+// The fonts that are built into the program, so that text looks the same on every machine.
+extern "C" {
+extern const unsigned char stallscope_font_regular[], stallscope_font_regular_end[];
+extern const unsigned char stallscope_font_bold[], stallscope_font_bold_end[];
+extern const unsigned char stallscope_font_mono[], stallscope_font_mono_end[];
+extern const unsigned char stallscope_font_signs[], stallscope_font_signs_end[];
+}
 
 namespace stallscope::views {
 namespace {
+
+using FontFile = std::span<const unsigned char>;
+
+// Roboto, whose digits are all of one width, and Roboto Medium.
+const FontFile kRegular(stallscope_font_regular, stallscope_font_regular_end);
+const FontFile kBold(stallscope_font_bold, stallscope_font_bold_end);
+// DejaVu Sans Mono for code, and DejaVu Sans for arrows and other signs that Roboto does not have.
+const FontFile kMono(stallscope_font_mono, stallscope_font_mono_end);
+const FontFile kSignFont(stallscope_font_signs, stallscope_font_signs_end);
 
 // Latin with all its accents, Greek for units, punctuation, super- and subscripts.
 constexpr std::array<ImWchar, 13> kLetters = {
@@ -18,9 +34,6 @@ constexpr std::array<ImWchar, 9> kSigns = {0x2190, 0x21FF, 0x2200, 0x226F, 0x231
                                            0x2318, 0x25A0, 0x25FF, 0};
 constexpr std::array<ImWchar, 5> kTicks = {0x2605, 0x2606, 0x2713, 0x2718, 0};
 
-// The atlas only reads it: nothing here belongs to it.
-void* Bytes(FontFile file) { return const_cast<unsigned char*>(FontData(file).data()); }
-
 ImFont* AddFile(ImFontAtlas& atlas, FontFile file, float size, const ImWchar* ranges, bool merge) {
   ImFontConfig config;
   config.FontDataOwnedByAtlas = false;
@@ -28,15 +41,16 @@ ImFont* AddFile(ImFontAtlas& atlas, FontFile file, float size, const ImWchar* ra
   // Sharp stems, and shapes as they were drawn: the strong hinter bends Roboto at small sizes.
   config.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
   config.PixelSnapH = true;
-  return atlas.AddFontFromMemoryTTF(Bytes(file), static_cast<int>(FontData(file).size()), size,
-                                    &config, ranges);
+  // The atlas only reads the bytes: nothing here belongs to it.
+  auto* const bytes = const_cast<unsigned char*>(file.data());
+  return atlas.AddFontFromMemoryTTF(bytes, static_cast<int>(file.size()), size, &config, ranges);
 }
 
 ImFont* AddFace(ImFontAtlas& atlas, FontFile file, float size) {
   ImFont* font = AddFile(atlas, file, size, kLetters.data(), false);
   // The signs' own letters are larger than Roboto's at the same size.
-  AddFile(atlas, FontFile::kSigns, std::round(size * 0.9f), kSigns.data(), true);
-  AddFile(atlas, FontFile::kSigns, std::round(size * 0.9f), kTicks.data(), true);
+  AddFile(atlas, kSignFont, std::round(size * 0.9f), kSigns.data(), true);
+  AddFile(atlas, kSignFont, std::round(size * 0.9f), kTicks.data(), true);
   return font;
 }
 
@@ -49,11 +63,11 @@ Fonts AddFonts(ImFontAtlas& atlas, double scale) {
     return static_cast<float>(std::round(double{kBodySize} * of_body * scale));
   };
   Fonts fonts;
-  fonts.body = AddFace(atlas, FontFile::kRegular, size(1));
-  fonts.small = AddFace(atlas, FontFile::kRegular, size(0.875));
-  fonts.bold = AddFace(atlas, FontFile::kBold, size(1));
-  fonts.title = AddFace(atlas, FontFile::kBold, size(1.75));
-  fonts.mono = AddFace(atlas, FontFile::kMono, size(0.875));
+  fonts.body = AddFace(atlas, kRegular, size(1));
+  fonts.small = AddFace(atlas, kRegular, size(0.875));
+  fonts.bold = AddFace(atlas, kBold, size(1));
+  fonts.title = AddFace(atlas, kBold, size(1.75));
+  fonts.mono = AddFace(atlas, kMono, size(0.875));
   return fonts;
 }
 

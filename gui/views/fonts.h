@@ -1,4 +1,4 @@
-// The faces and sizes that the window uses, rasterised by FreeType at their exact size for a scale.
+// The faces and sizes that the window uses, rasterized by FreeType at their exact size for a scale.
 // One thread.
 #ifndef STALLSCOPE_GUI_VIEWS_FONTS_H_
 #define STALLSCOPE_GUI_VIEWS_FONTS_H_

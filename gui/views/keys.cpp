@@ -115,7 +115,7 @@ void HandleKeys(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
       if (overlay && !escape && !PassesField(chord)) continue;
       if (escape && menu) continue;  // closes that
       const int presses = Presses(chord, command.repeats);
-      if (presses <= 0 || (command.enabled != nullptr && !command.enabled(state))) continue;
+      if (presses <= 0 || !command.enabled(state)) continue;
       for (int i = 0; i < presses; ++i) command.run(state, intents);
       break;  // both of its keys may be one on this keyboard
     }

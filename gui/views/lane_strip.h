@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "gui/viewmodel/timeline.h"
+#include "gui/viewmodel/lanes.h"
 #include "gui/views/look.h"
 
 namespace stallscope::views {

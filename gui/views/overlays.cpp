@@ -1,16 +1,34 @@
 #include "gui/views/overlays.h"
 
 #include <imgui.h>
+#include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
+#include "gui/viewmodel/commands.h"
+#include "gui/viewmodel/format.h"
 #include "gui/views/look.h"
+#include "gui/views/text.h"
 
 namespace stallscope::views {
+namespace {
 
+namespace intent = session::intent;
+using session::OpenWhat;
 using session::Overlay;
+using session::SaveWhat;
+using viewmodel::Command;
 
+// A box over the window: at `top` (0 to 1 of its height) in the middle, so wide and at most so high
+// (in pixels at scale 1). The rest is darkened, and a click there puts it away.
 bool BeginBox(const char* id, float width, float height, float top, session::Intents& intents) {
   const Look& look = TheLook();
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -24,7 +42,7 @@ bool BeginBox(const char* id, float width, float height, float top, session::Int
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoMove);
   if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) {
-    intents.Add(session::intent::SetOverlay{Overlay::kNone});
+    intents.Add(intent::SetOverlay{Overlay::kNone});
   }
   ImGui::End();
   ImGui::PopStyleVar();
@@ -45,6 +63,430 @@ bool BeginBox(const char* id, float width, float height, float top, session::Int
 }
 
 void EndBox() { ImGui::End(); }
+
+// The palette: every command by its name.
+
+void Run(const Command& command, const session::State& state, session::Intents& intents) {
+  // First away with the palette: what the command opens must stay.
+  intents.Add(intent::SetOverlay{Overlay::kNone});
+  command.run(state, intents);
+}
+
+bool DrawCommandRow(const Command& command, bool chosen) {
+  const Look& look = TheLook();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float high = look.Pitch() + look.Px(4);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::PushID(command.id.data(), command.id.data() + command.id.size());
+  const bool clicked = ImGui::InvisibleButton("command", {width, high});
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  if (chosen || ImGui::IsItemHovered()) {
+    list.AddRectFilled(at, {at.x + width, at.y + high},
+                       chosen ? WithAlpha(look.colors.accent, 0.25f) : look.colors.raised,
+                       look.Px(4));
+  }
+  ImGui::PopID();
+  const std::string key = viewmodel::NameOf(command.chord);
+  const float key_width = WidthOf(*look.fonts.small, key) + look.Px(16);
+  const float top = at.y + (high - look.fonts.body->FontSize) / 2;
+  PutCut(list, *look.fonts.body, {at.x + look.Px(8), top}, width - key_width - look.Px(16),
+         look.colors.text, command.name);
+  PutRight(list, *look.fonts.small, {at.x + width - look.Px(8), top + look.Px(1)},
+           look.colors.muted, key);
+  return clicked;
+}
+
+void DrawPalette(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
+  Memory& memory = TheLook().memory;
+  const session::State& state = *snapshot.state;
+  constexpr size_t kMostRows = 12;
+  if (memory.field_just_opened) {
+    memory.palette_text.clear();
+    memory.palette_row = 0;
+  }
+  if (BeginBox("palette", 560, 520, 0.12f, intents)) {
+    if (memory.field_just_opened) ImGui::SetKeyboardFocusHere();
+    ImGui::SetNextItemWidth(-1);
+    const bool entered = ImGui::InputTextWithHint("##command", "a command", &memory.palette_text,
+                                                  ImGuiInputTextFlags_EnterReturnsTrue);
+    const std::vector<const Command*> found = viewmodel::SearchCommands(memory.palette_text, state);
+    const auto shown = static_cast<int>(std::min(kMostRows, found.size()));
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_DownArrow))) ++memory.palette_row;
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_UpArrow))) --memory.palette_row;
+    memory.palette_row = std::clamp(memory.palette_row, 0, std::max(0, shown - 1));
+    for (int i = 0; i < shown; ++i) {
+      if (DrawCommandRow(*found[static_cast<size_t>(i)], i == memory.palette_row)) {
+        Run(*found[static_cast<size_t>(i)], state, intents);
+      }
+    }
+    if (shown == 0) Line("no command has these letters", TheLook().colors.muted);
+    if (entered && shown > 0) {
+      Run(*found[static_cast<size_t>(memory.palette_row)], state, intents);
+    }
+  }
+  EndBox();
+}
+
+// Help: every key, from the table of commands, and what the mouse does.
+
+struct KeyRow {
+  std::string key;
+  std::string what;
+};
+
+std::vector<KeyRow> RowsOf(viewmodel::Menu menu) {
+  std::vector<KeyRow> rows;
+  for (const Command& command : viewmodel::AllCommands()) {
+    if (command.menu != menu) continue;
+    std::string key = viewmodel::NameOf(command.chord);
+    const std::string other = viewmodel::NameOf(command.other_chord);
+    if (!other.empty()) key += " or " + other;
+    if (!key.empty()) rows.push_back({key, std::string(command.name)});
+  }
+  return rows;
+}
+
+void DrawRows(const std::string& title, const std::vector<KeyRow>& rows, float width) {
+  const Look& look = TheLook();
+  if (rows.empty()) return;
+  const InFont small(look.fonts.small);
+  {
+    const InFont bold(look.fonts.bold);
+    Line(title, look.colors.text, width);
+  }
+  const float keys = std::floor(width * 0.4f);
+  for (const KeyRow& row : rows) {
+    const float x = ImGui::GetCursorPosX();
+    Line(row.key, look.colors.accent, keys - look.Px(8));
+    ImGui::SameLine();
+    ImGui::SetCursorPosX(x + keys);
+    Line(row.what, look.colors.text, width - keys);
+  }
+  ImGui::Dummy({0, look.Px(6)});
+}
+
+void DrawHelp(const viewmodel::Snapshot&, session::Intents& intents) {
+  const Look& look = TheLook();
+  const std::vector<KeyRow> mouse = {{"wheel", "zoom at the pointer"},
+                                     {"Shift+wheel", "move along"},
+                                     {"drag", "move the timeline"},
+                                     {"Shift+drag", "mark a range and measure it"},
+                                     {"drag on the times", "the same"},
+                                     {"click", "select; with a stall, why it was"},
+                                     {"double click", "fit what is selected"},
+                                     {"right click a table", "copy it"}};
+  if (BeginBox("help", 1060, 860, 0.05f, intents)) {
+    {
+      const InFont title(look.fonts.title);
+      Line("Keys and mouse");
+    }
+    constexpr int kColumns = 3;
+    const float gap = look.Px(24);
+    const float width =
+        std::floor((ImGui::GetContentRegionAvail().x - gap * (kColumns - 1)) / kColumns);
+    using viewmodel::Menu;
+    const std::array<std::vector<Menu>, kColumns> menus = {
+        {{Menu::kView, Menu::kGo},
+         {Menu::kFile, Menu::kPanel},
+         {Menu::kSelection, Menu::kTools, Menu::kHelp}}};
+    for (size_t column = 0; column < menus.size(); ++column) {
+      if (column > 0) ImGui::SameLine(0, gap);
+      ImGui::BeginGroup();
+      for (const Menu menu : menus[column]) {
+        DrawRows(std::string(viewmodel::TitleOf(menu)), RowsOf(menu), width);
+      }
+      if (column == 2) DrawRows("On the timeline", mouse, width);
+      ImGui::EndGroup();
+    }
+    Line("Esc: back. Ctrl+Shift+P: every command, also those without a key.", look.colors.muted);
+  }
+  EndBox();
+}
+
+// Finds spans by what they are called.
+
+void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
+  Look& look = TheLook();
+  const session::State& state = *snapshot.state;
+  if (look.memory.field_just_opened) look.memory.find_text = state.find_text;
+  ImGui::SetNextWindowPos({ImGui::GetIO().DisplaySize.x - look.Px(16), look.Px(44)}, 0, {1, 0});
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, look.colors.card);
+  ImGui::Begin("find", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleColor();
+  if (look.memory.field_just_opened) ImGui::SetKeyboardFocusHere();
+  ImGui::SetNextItemWidth(look.Px(280));
+  const bool entered =
+      ImGui::InputTextWithHint("##find", "a stage, a kernel, duration>2ms", &look.memory.find_text,
+                               ImGuiInputTextFlags_EnterReturnsTrue);
+  if (look.memory.find_text != state.find_text) {
+    intents.Add(intent::Find{look.memory.find_text});
+  }
+  if (entered) {
+    intents.Add(intent::FindNext{ImGui::GetIO().KeyShift ? -1 : 1});
+    ImGui::SetKeyboardFocusHere(-1);
+  }
+  ImGui::SameLine();
+  const std::string hits = state.find_text.empty() ? ""
+                           : state.find_hits == 0  ? "nothing"
+                                                  : viewmodel::Grouped(state.find_at + 1) + " of " +
+                                                        viewmodel::Grouped(state.find_hits);
+  ImGui::AlignTextToFramePadding();
+  const InColor muted(look.colors.muted);
+  ImGui::TextUnformatted(hits.c_str());
+  ImGui::SameLine();
+  if (ImGui::Button("Previous")) intents.Add(intent::FindNext{-1});
+  ImGui::SameLine();
+  if (ImGui::Button("Next")) intents.Add(intent::FindNext{1});
+  ImGui::End();
+}
+
+// The path box: asks for a path where the desktop has no dialog for it.
+
+std::string_view TitleOf(const session::State& state) {
+  if (state.overlay == Overlay::kOpenPath) {
+    switch (state.open) {
+      case OpenWhat::kTrace:
+        return "Open a trace";
+      case OpenWhat::kBase:
+        return "Open a trace to compare with";
+      case OpenWhat::kSpec:
+        return "Open a spec";
+      case OpenWhat::kSweep:
+        return "Open a sweep";
+    }
+  }
+  switch (state.save) {
+    case SaveWhat::kHtml:
+      return "Save the report as HTML";
+    case SaveWhat::kPicture:
+      return "Save this panel as a picture (.png or .svg)";
+    case SaveWhat::kPatchedSpec:
+      return "Save the patched spec";
+    case SaveWhat::kSpec:
+      return "Save the spec";
+    case SaveWhat::kTrace:
+      return "Record to";
+    case SaveWhat::kTable:
+      return "Save the table as CSV";
+  }
+  return "";
+}
+
+// What begins like `text` in its folder; folders end in '/'.
+std::vector<std::string> Completions(const std::string& text, size_t most) {
+  const std::filesystem::path typed(text);
+  const std::filesystem::path folder =
+      typed.parent_path().empty() ? std::filesystem::path(".") : typed.parent_path();
+  const std::string begin = typed.filename().string();
+  std::vector<std::string> found;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (name.rfind(begin, 0) != 0 || (begin.empty() && name.front() == '.')) continue;
+    if (entry->is_directory(error)) name += '/';
+    const std::filesystem::path parent = typed.parent_path();
+    found.push_back((parent / name).string());
+    if (found.size() == 4096) break;  // a folder that nobody reads to its end
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
+  const Look& look = TheLook();
+  Memory& memory = TheLook().memory;
+  const session::State& state = *snapshot.state;
+  const bool open = state.overlay == Overlay::kOpenPath;
+  if (memory.field_just_opened) memory.path_text = state.request.path;
+  if (BeginBox("path", 720, 480, 0.16f, intents)) {
+    Heading(TitleOf(state));
+    if (memory.field_just_opened) ImGui::SetKeyboardFocusHere();
+    ImGui::SetNextItemWidth(-1);
+    const bool entered = ImGui::InputTextWithHint("##path", "a path", &memory.path_text,
+                                                  ImGuiInputTextFlags_EnterReturnsTrue);
+    constexpr size_t kMost = 8;
+    for (const std::string& path : Completions(memory.path_text, kMost)) {
+      const std::string shown = Cut(*look.fonts.body, path, ImGui::GetContentRegionAvail().x);
+      if (ImGui::Selectable((shown + "##" + path).c_str())) memory.path_text = path;
+    }
+    const bool accepted = ImGui::Button(open ? "Open" : "Save", {look.Px(110), 0}) || entered;
+    ImGui::SameLine();
+    if (ImGui::Button("Cancel", {look.Px(110), 0})) {
+      intents.Add(intent::SetOverlay{Overlay::kNone});
+    }
+    if (accepted && !memory.path_text.empty()) {
+      intents.Add(intent::SetOverlay{Overlay::kNone});
+      if (open) {
+        AnswerOpen(state, memory.path_text, intents);
+      } else {
+        AnswerSave(state, memory.path_text, intents);
+      }
+    }
+  }
+  EndBox();
+}
+
+// The tour of the first start: three steps, and a sample to take them with.
+
+struct TourStep {
+  std::string_view title;
+  std::string_view text;
+  session::Panel panel;
+};
+
+constexpr std::array<TourStep, 3> kTour = {
+    {{"1 of 3: the verdict",
+      "Overview says in one sentence what bounds the run, where the time of a step goes, and which "
+      "change would gain most. The green line above it says whether the trace can be believed.",
+      session::Panel::kOverview},
+     {"2 of 3: the proof",
+      "Timeline shows every thread, queue and device over time. Stalls are hatched: click one to "
+      "see "
+      "the chain of waits that caused it. W and S zoom, A and D move, F fits the whole run.",
+      session::Panel::kTimeline},
+     {"3 of 3: the fix",
+      "Findings lists what to change, with its predicted gain and the code for your framework. "
+      "Verify runs the change and writes the measured gain beside it.",
+      session::Panel::kFindings}}};
+
+// The sample that has most to show.
+std::string BestSample(const session::State& state) {
+  for (const std::string& path : state.samples) {
+    if (path.find("input_decode") != std::string::npos) return path;
+  }
+  return state.samples.empty() ? "" : state.samples.front();
+}
+
+void GoTo(int step, session::Intents& intents) {
+  intents.Add(intent::TourStep{step});
+  if (step < static_cast<int>(kTour.size())) {
+    intents.Add(intent::ShowPanel{kTour[static_cast<size_t>(step)].panel});
+  }
+}
+
+void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
+  const Look& look = TheLook();
+  const session::State& state = *snapshot.state;
+  const int last = static_cast<int>(kTour.size()) - 1;
+  const int step = std::clamp(state.tour_step, 0, last);
+  const TourStep& shown = kTour[static_cast<size_t>(step)];
+  // In a corner, without a veil: what it talks about must be seen.
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos({display.x - look.Px(24), display.y - look.Px(52)}, 0, {1, 1});
+  ImGui::SetNextWindowSize({std::min(look.Px(460), display.x - look.Px(48)), 0});
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, look.colors.card);
+  ImGui::PushStyleColor(ImGuiCol_Border, look.colors.accent);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, look.Px(8));
+  ImGui::Begin("tour", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoMove | ImGuiWindowFlags_AlwaysAutoResize);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(2);
+  Heading(shown.title);
+  Paragraph(shown.text, look.colors.text);
+  ImGui::Dummy({0, look.Px(4)});
+  const std::string sample = BestSample(state);
+  if (state.runs.empty() && !sample.empty()) {
+    if (ImGui::Button("Open a sample")) intents.Add(intent::OpenFile{sample, false});
+    ImGui::SameLine();
+  }
+  if (step > 0) {
+    if (ImGui::Button("Back")) GoTo(step - 1, intents);
+    ImGui::SameLine();
+  }
+  if (ImGui::Button(step < last ? "Next" : "Done")) GoTo(step + 1, intents);
+  if (step < last) {
+    ImGui::SameLine();
+    if (ImGui::Button("Skip")) intents.Add(intent::TourStep{static_cast<int>(kTour.size())});
+  }
+  ImGui::End();
+}
+
+// The question: what must be agreed to before a trace's own run is made again.
+
+bool IsPressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), false); }
+
+// The answer that Enter gives is the one with the frame.
+bool DrawAnswer(const char* text, bool chosen) {
+  const Look& look = TheLook();
+  ImGui::PushStyleColor(ImGuiCol_Border, chosen ? look.colors.accent : look.colors.card);
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, look.Px(2));
+  const bool clicked = ImGui::Button(text, {look.Px(110), 0});
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  return clicked;
+}
+
+void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
+  const Look& look = TheLook();
+  Memory& memory = TheLook().memory;
+  const session::Question& question = snapshot.state->question;
+  // The key that asked for the run must not be the one that agrees to it.
+  const bool opened = memory.field_just_opened;
+  if (opened) memory.question_agrees = false;
+  if (BeginBox("question", 720, 560, 0.16f, intents)) {
+    Heading(question.title);
+    const float most = ImGui::GetIO().DisplaySize.y * 0.5f;
+    float high = 0;
+    for (const std::string& line : question.lines) {
+      high += ParagraphHeight(line, ImGui::GetContentRegionAvail().x - look.Px(20)) +
+              ImGui::GetStyle().ItemSpacing.y;
+    }
+    // So many files that they need scrolling leave the answers where they can be seen.
+    ImGui::BeginChild("lines", {0, std::min(high + look.Px(4), most)});
+    for (const std::string& line : question.lines) Paragraph(line, look.colors.text);
+    ImGui::EndChild();
+    if (!opened && (IsPressed(ImGuiKey_LeftArrow) || IsPressed(ImGuiKey_RightArrow) ||
+                    IsPressed(ImGuiKey_Tab))) {
+      memory.question_agrees = !memory.question_agrees;
+    }
+    const bool entered = !opened && (IsPressed(ImGuiKey_Enter) || IsPressed(ImGuiKey_KeyPadEnter));
+    const bool agrees = memory.question_agrees;
+    if (DrawAnswer("Run it", agrees) || (entered && agrees)) intents.Add(intent::ConfirmRerun{});
+    ImGui::SameLine();
+    if (DrawAnswer("Cancel", !agrees) || (entered && !agrees)) intents.Add(intent::CancelRerun{});
+    ImGui::SameLine();
+    ImGui::AlignTextToFramePadding();
+    Line("Tab: the other answer. Enter: the framed one. Esc: cancel.", look.colors.muted);
+  }
+  EndBox();
+}
+
+}  // namespace
+
+void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents) {
+  switch (state.open) {
+    case OpenWhat::kTrace:
+      return intents.Add(intent::OpenFile{path, false});
+    case OpenWhat::kBase:
+      return intents.Add(intent::OpenFile{path, true});
+    case OpenWhat::kSpec:
+      return intents.Add(intent::OpenSpec{path});
+    case OpenWhat::kSweep:
+      return intents.Add(intent::OpenSweep{path});
+  }
+}
+
+void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents) {
+  switch (state.save) {
+    case SaveWhat::kHtml:
+      return intents.Add(intent::ExportHtml{path});
+    case SaveWhat::kPicture:
+      return intents.Add(intent::ExportPicture{state.view.panel, path});
+    case SaveWhat::kPatchedSpec:
+      return intents.Add(intent::SavePatchedSpec{state.save_finding, path});
+    case SaveWhat::kSpec:
+      return intents.Add(intent::SaveSpec{path});
+    case SaveWhat::kTrace:
+      return intents.Add(intent::StartRecording{path});
+    case SaveWhat::kTable:
+      return intents.Add(intent::ExportSpans{path});
+  }
+}
 
 void DrawOverlay(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   Memory& memory = TheLook().memory;

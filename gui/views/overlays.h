@@ -12,24 +12,11 @@ namespace stallscope::views {
 // The one that the state shows, if any.
 void DrawOverlay(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
-// Each in the file of its name.
-void DrawPalette(const viewmodel::Snapshot& snapshot, session::Intents& intents);
-void DrawHelp(const viewmodel::Snapshot& snapshot, session::Intents& intents);
-void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents);
-void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents);
-void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents);
-void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents);
-
 // Answers what the state asks a file to open for, and
 void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents);
 // what it asks a path to save under for, whoever asked: this box or a dialog of the
 // desktop.
 void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents);
-
-// A box over the window: at `top` (0 to 1 of its height) in the middle, so wide and at most so high
-// (in pixels at scale 1). The rest is darkened, and a click there puts it away.
-bool BeginBox(const char* id, float width, float height, float top, session::Intents& intents);
-void EndBox();
 
 }  // namespace stallscope::views
 

@@ -3,6 +3,8 @@
 #ifndef STALLSCOPE_GUI_VIEWS_PANELS_H_
 #define STALLSCOPE_GUI_VIEWS_PANELS_H_
 
+#include <string_view>
+
 #include "gui/viewmodel/snapshot.h"
 
 namespace stallscope::views {
@@ -25,6 +27,10 @@ void DrawRun(const Snapshot& snapshot, Intents& intents);
 // The one that the state shows; where it has nothing to show yet, what is being done about it.
 // Tells the session how large the panel is.
 void DrawPanel(const Snapshot& snapshot, Intents& intents);
+
+// What stands where there is nothing to show: in the middle of the room that is left, a heading and
+// what to do.
+void DrawNothing(std::string_view heading, std::string_view what_to_do);
 
 }  // namespace stallscope::views
 

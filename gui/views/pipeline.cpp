@@ -4,13 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
-#include "gui/views/fill.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/table_view.h"
 #include "gui/views/text.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
@@ -82,17 +80,14 @@ void DrawPipe(const Canvas& canvas, const Pipe& pipe) {
   if (pipe.queue) DrawGauge(canvas, pipe, middle);
   const ImFont& small = *look.fonts.small;
   const float room = std::max(look.Px(90), std::abs(b.x - a.x) - look.Px(6));
-  const auto centred = [&](float y, const std::string& text) {
-    const std::string shown = Cut(small, text, room);
-    Put(canvas.list, small, {middle.x - WidthOf(small, shown) / 2, y}, look.colors.muted, shown);
+  const auto put = [&](float y, const std::string& text) {
+    PutCentered(canvas.list, small, {middle.x, y}, room, look.colors.muted, text);
   };
   const float half = std::max(pipe.queue ? look.Px(17) : 0, thick / 2 + look.Px(2));
-  centred(middle.y - half - small.FontSize, pipe.text);
-  if (pipe.queue) centred(middle.y + half, pipe.queue->text);
+  put(middle.y - half - small.FontSize, pipe.text);
+  if (pipe.queue) put(middle.y + half, pipe.queue->text);
   const ImVec2 reach(std::max(look.Px(20), std::abs(b.x - a.x) / 2), look.Px(30));
-  if (ImGui::IsWindowHovered() &&
-      ImGui::IsMouseHoveringRect({middle.x - reach.x, middle.y - reach.y},
-                                 {middle.x + reach.x, middle.y + reach.y})) {
+  if (Hovers({middle.x - reach.x, middle.y - reach.y}, {middle.x + reach.x, middle.y + reach.y})) {
     ShowTooltip(pipe.tooltip);
   }
 }
@@ -183,14 +178,9 @@ void DrawPipeline(const Snapshot& snapshot, Intents& intents) {
   if (!snapshot.pipeline) return DrawNothing("Nothing is known yet", "The run is being analysed.");
   const PipelineModel& model = *snapshot.pipeline;
   if (!model.nothing.empty()) return DrawNothing("No pipeline", model.nothing);
-  const Look& look = TheLook();
   DrawGraph(model, *snapshot.state, intents);
   const Card card("stages", {0, 0}, {}, false);
-  Heading("Stages");
-  ImGui::SameLine(ImGui::GetContentRegionAvail().x - look.Px(50));
-  CopyButton(
-      "copy stages", [&] { return model.stages; }, intents);
-  DrawTable("stages table", model.stages, {ImGui::GetContentRegionAvail().y, false, {}}, intents);
+  DrawTitledTable("Stages", model.stages, true, intents);
 }
 
 }  // namespace stallscope::views

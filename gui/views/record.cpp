@@ -7,13 +7,11 @@
 #include <string>
 
 #include "gui/viewmodel/format.h"
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
-#include "gui/views/fill.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
-#include "gui/views/plot_frame.h"
+#include "gui/views/plots.h"
 #include "gui/views/text.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
@@ -120,15 +118,11 @@ void DrawRates(const RecordModel& model, ImVec2 size) {
 void DrawStartStop(const RecordModel& model, const session::RecordState& record, Intents& intents) {
   const Look& look = TheLook();
   if (model.running) {
-    if (model.stopping) ImGui::BeginDisabled();
-    if (ImGui::Button(model.stopping ? "Stopping" : "Stop", {look.Px(110), 0})) {
+    if (ButtonIf(!model.stopping, model.stopping ? "Stopping" : "Stop", look.Px(110))) {
       intents.Add(intent::StopRecording{});
     }
-    if (model.stopping) ImGui::EndDisabled();
-  } else {
-    if (!model.can_start) ImGui::BeginDisabled();
-    if (ImGui::Button("Record", {look.Px(110), 0})) intents.Add(intent::StartRecording{""});
-    if (!model.can_start) ImGui::EndDisabled();
+  } else if (ButtonIf(model.can_start, "Record", look.Px(110))) {
+    intents.Add(intent::StartRecording{""});
   }
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();

@@ -3,13 +3,11 @@
 #include <cmath>
 #include <string>
 
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/table_view.h"
 #include "gui/views/text.h"
-#include "gui/views/trust_line.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
@@ -17,18 +15,12 @@ namespace {
 using viewmodel::FactGroup;
 using viewmodel::RunFacts;
 
-float FactWidth(const FactGroup& group, float most) {
-  float widest = 0;
-  for (const viewmodel::Figure& fact : group.facts) {
-    widest = std::max(widest, WidthOf(*TheLook().fonts.body, fact.name));
-  }
-  return std::min(most, widest + TheLook().Px(16));
-}
-
 void DrawFacts(const FactGroup& group) {
   const Look& look = TheLook();
   Heading(group.title);
-  const float names = FactWidth(group, ImGui::GetContentRegionAvail().x * 0.45f);
+  const float names =
+      std::min(ImGui::GetContentRegionAvail().x * 0.45f,
+               WidestOf(*look.fonts.body, group.facts, &viewmodel::Figure::name) + look.Px(16));
   for (const viewmodel::Figure& fact : group.facts) {
     const float x = ImGui::GetCursorPosX();
     Line(fact.name, look.colors.muted, names - look.Px(8));
@@ -40,14 +32,9 @@ void DrawFacts(const FactGroup& group) {
   ImGui::Dummy({0, look.Px(6)});
 }
 
-void DrawTitledTable(const char* id, const char* title, const viewmodel::Table& table,
-                     Intents& intents) {
+void DrawTableIfAny(const char* title, const viewmodel::Table& table, Intents& intents) {
   if (table.rows.empty()) return;
-  Heading(title);
-  ImGui::SameLine(ImGui::GetContentRegionAvail().x - TheLook().Px(50));
-  CopyButton(
-      id, [&] { return table; }, intents);
-  DrawTable(id, table, {}, intents);
+  DrawTitledTable(title, table, false, intents);
   ImGui::Dummy({0, TheLook().Px(8)});
 }
 
@@ -88,9 +75,9 @@ void DrawRun(const Snapshot& snapshot, Intents& intents) {
   }
   ImGui::SameLine();
   const Card card("tables", {0, 0}, {}, true);
-  DrawTitledTable("kernels", "Kernels", facts.kernels, intents);
-  DrawTitledTable("copies", "Copies", facts.copies, intents);
-  DrawTitledTable("tracks", "Tracks", facts.tracks, intents);
+  DrawTableIfAny("Kernels", facts.kernels, intents);
+  DrawTableIfAny("Copies", facts.copies, intents);
+  DrawTableIfAny("Tracks", facts.tracks, intents);
   DrawSpec(facts, intents);
 }
 

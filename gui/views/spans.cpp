@@ -8,13 +8,12 @@
 #include <cmath>
 #include <string>
 
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
-#include "gui/views/histogram_view.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
+#include "gui/views/plots.h"
 #include "gui/views/table_view.h"
 #include "gui/views/text.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
@@ -190,8 +189,7 @@ void DrawRows(const SpansModel& model, const session::State& state, Intents& int
   const ImVec2 from(at.x, at.y + line + 1);
   const auto visible = static_cast<size_t>(std::max(1.0f, (at.y + room.y - from.y) / line));
   size_t& first = look.memory.span_first_row;
-  const bool hovered =
-      ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, {at.x + room.x, at.y + room.y});
+  const bool hovered = Hovers(at, {at.x + room.x, at.y + room.y});
   const size_t last_first = model.rows > visible ? model.rows - visible : 0;
   if (hovered && ImGui::GetIO().MouseWheel != 0) {
     const double wanted = static_cast<double>(first) - 3.0 * ImGui::GetIO().MouseWheel;

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "gui/viewmodel/format.h"
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
+#include "gui/viewmodel/phrases.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
+#include "gui/views/plots.h"
 #include "gui/views/table_view.h"
 #include "gui/views/text.h"
-#include "gui/views/time_axis.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
@@ -28,11 +28,7 @@ ImU32 HeatColor(float part) {
                std::sqrt(std::clamp(part, 0.0f, 1.0f)));
 }
 
-float NameColumn(const std::vector<std::string>& names, float most) {
-  float widest = 0;
-  for (const std::string& name : names) {
-    widest = std::max(widest, WidthOf(*TheLook().fonts.body, name));
-  }
+float NameColumn(float widest, float most) {
   return std::min(most, std::ceil(widest + TheLook().Px(14)));
 }
 
@@ -46,7 +42,7 @@ struct Grid {
 Grid GridOf(const StallsModel& model, float width) {
   const Look& look = TheLook();
   Grid grid;
-  grid.names = NameColumn(model.stage_names, width * 0.3f);
+  grid.names = NameColumn(WidestOf(*look.fonts.body, model.stage_names), width * 0.3f);
   grid.line = std::round(look.Px(30));
   grid.totals = look.Px(100);
   const auto columns = static_cast<float>(std::max<size_t>(1, model.causes.size()));
@@ -62,13 +58,9 @@ void DrawCell(const StallsModel& model, size_t stage, size_t cause, ImVec2 from,
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const ImU32 color = cell.ns > 0 ? HeatColor(static_cast<float>(cell.share)) : look.colors.lane;
   list.AddRectFilled(from, to, color, look.Px(3));
-  if (!cell.text.empty()) {
-    const std::string shown = Cut(*look.fonts.body, cell.text, to.x - from.x - look.Px(6));
-    Put(list, *look.fonts.body,
-        {(from.x + to.x - WidthOf(*look.fonts.body, shown)) / 2,
-         (from.y + to.y - look.fonts.body->FontSize) / 2},
-        TextOn(color), shown);
-  }
+  PutCentered(list, *look.fonts.body,
+              {(from.x + to.x) / 2, (from.y + to.y - look.fonts.body->FontSize) / 2},
+              to.x - from.x - look.Px(6), TextOn(color), cell.text);
   if (cell.selected) list.AddRect(from, to, look.colors.accent, look.Px(3), 0, look.Px(2));
   ImGui::SetCursorScreenPos(from);
   ImGui::PushID(static_cast<int>(stage * 64 + cause));
@@ -95,11 +87,8 @@ void DrawMatrix(const StallsModel& model, const session::State& state, Intents& 
   const float head = small.FontSize + look.Px(6);
   const float totals = x_of(model.causes.size());
   for (size_t cause = 0; cause < model.causes.size(); ++cause) {
-    std::string word(attribution::WordFor(model.causes[cause]));
-    std::replace(word.begin(), word.end(), '_', ' ');
-    const std::string shown = Cut(small, word, grid.cell - look.Px(4));
-    Put(list, small, {x_of(cause) + (grid.cell - WidthOf(small, shown)) / 2, at.y},
-        look.colors.muted, shown);
+    PutCentered(list, small, {x_of(cause) + grid.cell / 2, at.y}, grid.cell - look.Px(4),
+                look.colors.muted, viewmodel::NameOf(model.causes[cause]));
   }
   PutRight(list, small, {totals + grid.totals - look.Px(6), at.y}, look.colors.muted, "in all");
   for (size_t stage = 0; stage < model.stages.size(); ++stage) {
@@ -116,9 +105,8 @@ void DrawMatrix(const StallsModel& model, const session::State& state, Intents& 
   }
   const float bottom = at.y + head + grid.line * static_cast<float>(model.stages.size());
   for (size_t cause = 0; cause < model.cause_totals.size(); ++cause) {
-    const std::string shown = Cut(small, model.cause_totals[cause], grid.cell - look.Px(4));
-    Put(list, small, {x_of(cause) + (grid.cell - WidthOf(small, shown)) / 2, bottom + look.Px(3)},
-        look.colors.muted, shown);
+    PutCentered(list, small, {x_of(cause) + grid.cell / 2, bottom + look.Px(3)},
+                grid.cell - look.Px(4), look.colors.muted, model.cause_totals[cause]);
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({totals + grid.totals - at.x, bottom - at.y + small.FontSize + look.Px(6)});
@@ -173,9 +161,8 @@ void HandleHeat(const StallsModel& model, const HeatRow& row, ImVec2 from, ImVec
 
 void DrawHeat(const StallsModel& model, const session::State& state, Intents& intents) {
   const Look& look = TheLook();
-  std::vector<std::string> names;
-  for (const HeatRow& row : model.heat) names.push_back(row.name);
-  const float name_width = NameColumn(names, ImGui::GetContentRegionAvail().x * 0.3f);
+  const float name_width = NameColumn(WidestOf(*look.fonts.body, model.heat, &HeatRow::name),
+                                      ImGui::GetContentRegionAvail().x * 0.3f);
   const float line = std::round(look.Px(26));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + std::floor(ImGui::GetContentRegionAvail().x);

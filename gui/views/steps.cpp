@@ -3,16 +3,12 @@
 #include <cmath>
 #include <string>
 
-#include "gui/views/card.h"
-#include "gui/views/empty.h"
-#include "gui/views/fill.h"
-#include "gui/views/histogram_view.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
-#include "gui/views/plot_frame.h"
+#include "gui/views/plots.h"
 #include "gui/views/table_view.h"
 #include "gui/views/text.h"
-#include "gui/views/time_axis.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {

@@ -166,6 +166,16 @@ std::optional<size_t> DrawTable(const char* id, const Table& table, const TableL
   return clicked;
 }
 
+void DrawTitledTable(const char* title, const Table& table, bool fills, session::Intents& intents) {
+  ImGui::PushID(title);
+  Heading(title);
+  ImGui::SameLine(ImGui::GetContentRegionAvail().x - TheLook().Px(50));
+  CopyButton(
+      "copy", [&] { return table; }, intents);
+  DrawTable("table", table, {fills ? ImGui::GetContentRegionAvail().y : 0, false, {}}, intents);
+  ImGui::PopID();
+}
+
 void CopyButton(const char* id, const std::function<Table()>& table, session::Intents& intents) {
   const Look& look = TheLook();
   ImGui::PushID(id);

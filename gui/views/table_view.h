@@ -25,6 +25,10 @@ std::optional<size_t> DrawTable(const char* id, const viewmodel::Table& table,
 // How high it is with all its rows.
 float TableHeight(const viewmodel::Table& table);
 
+// A table under a heading, with the button that copies it. Where it `fills` the room it scrolls.
+void DrawTitledTable(const char* title, const viewmodel::Table& table, bool fills,
+                     session::Intents& intents);
+
 // A small button that offers CSV, TSV and Markdown.
 void CopyButton(const char* id, const std::function<viewmodel::Table()>& table,
                 session::Intents& intents);

@@ -78,6 +78,12 @@ void PutCut(ImDrawList& list, const ImFont& font, ImVec2 at, float width, ImU32 
   Put(list, font, at, color, Cut(font, text, width));
 }
 
+void PutCentered(ImDrawList& list, const ImFont& font, ImVec2 middle_top, float width, ImU32 color,
+                 std::string_view text) {
+  const std::string shown = Cut(font, text, width);
+  Put(list, font, {middle_top.x - WidthOf(font, shown) / 2, middle_top.y}, color, shown);
+}
+
 void Line(std::string_view text, ImU32 color, float width) {
   if (width <= 0) width = ImGui::GetContentRegionAvail().x;
   const std::string shown = Cut(*ImGui::GetFont(), text, width);
@@ -108,6 +114,10 @@ float ParagraphHeight(std::string_view text, float width) {
 void Heading(std::string_view text) {
   const InFont bold(TheLook().fonts.bold);
   Line(text);
+}
+
+bool Hovers(ImVec2 from, ImVec2 to) {
+  return ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(from, to);
 }
 
 void Tip(std::string_view text) {

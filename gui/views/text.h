@@ -5,6 +5,8 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,14 @@ std::string Cut(const ImFont& font, std::string_view text, float width);
 // something, unless there is something brief; else nothing.
 std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief, float width);
 
+// Of the widest one; `name` says what an item is called.
+template <class Items, class Name = std::identity>
+float WidestOf(const ImFont& font, const Items& items, Name name = {}) {
+  float widest = 0;
+  for (const auto& item : items) widest = std::max(widest, WidthOf(font, std::invoke(name, item)));
+  return widest;
+}
+
 // Into a draw list, in whole pixels.
 void Put(ImDrawList& list, const ImFont& font, ImVec2 at, ImU32 color, std::string_view text);
 void PutRight(ImDrawList& list, const ImFont& font, ImVec2 right_top, ImU32 color,
@@ -47,6 +57,10 @@ void PutRight(ImDrawList& list, const ImFont& font, ImVec2 right_top, ImU32 colo
 // Cut to `width`.
 void PutCut(ImDrawList& list, const ImFont& font, ImVec2 at, float width, ImU32 color,
             std::string_view text);
+
+// Likewise, `middle_top` in the middle of its upper edge.
+void PutCentered(ImDrawList& list, const ImFont& font, ImVec2 middle_top, float width, ImU32 color,
+                 std::string_view text);
 
 // A line as an item: cut at the end of the room, or at `width` where that is above 0.
 void Line(std::string_view text, ImU32 color, float width = 0);
@@ -60,6 +74,8 @@ float ParagraphHeight(std::string_view text, float width);
 // A heading of a part of a panel.
 void Heading(std::string_view text);
 
+// Whether the pointer is within, and nothing lies over the window there.
+bool Hovers(ImVec2 from, ImVec2 to);
 // For the item before: shown where the pointer rests on it.
 void Tip(std::string_view text);
 // At the pointer, now. The first line is the strongest.

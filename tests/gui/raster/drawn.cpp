@@ -1,6 +1,6 @@
 #include "tests/gui/raster/drawn.h"
 
-#include "gui/raster/rasterise.h"
+#include "gui/raster/rasterize.h"
 
 namespace stallscope::test {
 
@@ -28,7 +28,7 @@ Drawn::~Drawn() { ImGui::DestroyContext(context_); }
 raster::Image Drawn::Picture() const {
   const ImVec2 size = data().DisplaySize;
   raster::Image image(static_cast<int>(size.x), static_cast<int>(size.y), kBlack);
-  raster::Rasterise(data(), image);
+  raster::Rasterize(data(), image);
   return image;
 }
 

@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "gui/viewmodel/sweep_plots.h"
-
 using namespace stallscope;
 using namespace stallscope::viewmodel;
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "analyzer/base/file.h"
-#include "gui/raster/png_writer.h"
+#include "gui/raster/image.h"
 #include "tests/gui/views/image_likeness.h"
 #include "tests/gui/views/stage.h"
 #include "tests/support/paths.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "gui/raster/rasterise.h"
+#include "gui/raster/rasterize.h"
 #include "gui/raster/svg.h"
 #include "gui/views/keys.h"
 #include "gui/views/window.h"
@@ -265,7 +265,7 @@ raster::Image Stage::Picture() const {
   const ImVec2 size = ImGui::GetIO().DisplaySize;
   const auto& look = *static_cast<const views::Look*>(ImGui::GetIO().UserData);
   raster::Image image(static_cast<int>(size.x), static_cast<int>(size.y), look.colors.window);
-  raster::Rasterise(*ImGui::GetDrawData(), image);
+  raster::Rasterize(*ImGui::GetDrawData(), image);
   return image;
 }
 

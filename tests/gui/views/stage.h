@@ -15,7 +15,7 @@
 #include "gui/session/session.h"
 #include "gui/viewmodel/commands.h"
 #include "gui/viewmodel/snapshot.h"
-#include "gui/views/context.h"
+#include "gui/views/look.h"
 
 namespace stallscope::test {
 

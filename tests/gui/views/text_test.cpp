@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "gui/views/context.h"
+#include "gui/views/look.h"
 
 using stallscope::session::Theme;
 using stallscope::views::Context;

@@ -1,0 +1,40 @@
+#include "gui/viewmodel/axis.h"
+
+#include "analyzer/base/units.h"
+#include "gui/viewmodel/format.h"
+
+namespace stallscope::viewmodel {
+namespace {
+
+// 1, 2 or 5 times a power of ten.
+int64_t NiceStep(double least_ns) {
+  int64_t power = 1;
+  while (static_cast<double>(power) * 10 <= least_ns && power < kNsPerSecond * 1'000'000'000) {
+    power *= 10;
+  }
+  for (const int64_t factor : {1, 2, 5}) {
+    if (static_cast<double>(power * factor) >= least_ns) return power * factor;
+  }
+  return power * 10;
+}
+
+}  // namespace
+
+std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, float width,
+                            float least) {
+  std::vector<Tick> ticks;
+  if (width <= 0 || range.ns() <= 0) return ticks;
+  const double wide = static_cast<double>(width);
+  const auto ns = static_cast<double>(range.ns());
+  const int64_t step = NiceStep(ns / wide * static_cast<double>(least));
+  const int64_t offset = range.start_ns - origin_ns;
+  int64_t at = offset / step * step;
+  if (at < offset) at += step;
+  for (; at <= range.end_ns - origin_ns; at += step) {
+    const double x = static_cast<double>(at - offset) / ns * wide;
+    ticks.push_back({static_cast<float>(x), TimeAt(origin_ns + at, origin_ns, step)});
+  }
+  return ticks;
+}
+
+}  // namespace stallscope::viewmodel

@@ -1,0 +1,37 @@
+// Ticks of axes: at round distances, or at equal ones. Any thread.
+#ifndef STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
+#define STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gui/session/state.h"
+
+namespace stallscope::viewmodel {
+
+struct Tick {
+  float x = 0;
+  std::string text;
+};
+
+// Round times since `origin_ns` over a range that is drawn `width` wide, at least `least` apart.
+std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, float width,
+                            float least);
+
+// Five values at equal distances, the first and the last at the axis' ends.
+template <class Text>
+std::vector<std::string> TickTexts(double low, double high, Text&& text) {
+  constexpr size_t kTicks = 5;
+  std::vector<std::string> ticks;
+  for (size_t i = 0; i < kTicks; ++i) {
+    ticks.push_back(
+        text(low + (high - low) * static_cast<double>(i) / static_cast<double>(kTicks - 1)));
+  }
+  return ticks;
+}
+
+}  // namespace stallscope::viewmodel
+
+#endif  // STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
