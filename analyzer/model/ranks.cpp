@@ -19,8 +19,8 @@ namespace stallscope::model {
 namespace {
 
 constexpr size_t kFewestPairs = 3;
-// Ends of one collective are some microseconds apart; where half of them are further off than this,
-// other kernels were taken for the same.
+// The ends of one collective are some microseconds apart; if half of them are further apart than
+// this, other kernels were taken for the same.
 constexpr int64_t kMostSpreadNs = 200'000;
 
 // A step's number and a kernel's name: the ends of those kernels, by time.
@@ -48,7 +48,7 @@ Ends EndsOf(const Run& run, IsCommunication is_communication) {
   return ends;
 }
 
-// Times of files that somebody made up lie as far apart as numbers go.
+// Times in made-up files may be as far apart as numbers go.
 int64_t Difference(int64_t a, int64_t b) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   int64_t difference = 0;

@@ -1,4 +1,4 @@
-// Nothing is worth changing, and that is worth saying; or several things alike are.
+// Nothing is worth changing, which is worth saying; or several bounds are alike.
 #include <fmt/format.h>
 
 #include <string>
@@ -18,8 +18,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   std::string what = several ? "no single thing bounds this run" : "nothing is worth changing";
   if (!several && unseen >= kHighShare) {
     what = fmt::format(
-        "{} of step time this trace shows nothing at work, and nothing else is worth "
-        "changing",
+        "for {} of step time this trace shows nothing at work, and nothing else is worth changing",
         Percent(unseen));
   }
   Draft draft =

@@ -1,4 +1,4 @@
-// Row 22: the whole picture is decoded for a crop of it.
+// Row 22: whole pictures are decoded for a crop of them.
 #include <fmt/format.h>
 
 #include "analyzer/findings/effects.h"
@@ -27,13 +27,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::optional<std::string> pair = CropBehindDecode(*map);
     if (!pair.has_value()) continue;
-    Draft draft = About(
-        c, stage.id, share,
-        fmt::format("{} decodes whole pictures to keep a crop of each ({})", stage.name, *pair));
+    Draft draft = About(c, stage.id, share,
+                        fmt::format("{} of step time is spent waiting for {}, which decodes whole "
+                                    "pictures to keep a crop of each ({})",
+                                    Percent(share), stage.name, *pair));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time waits for it", stage.name, Percent(share)));
-    Recommend(draft, "decode no more than the crop keeps",
-              Setting("rewrites.crop_aware_decode", true),
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));
+    Recommend(draft, "decode only what the crop keeps", Setting("rewrites.crop_aware_decode", true),
               WithTimeTimes(stage.id, kLeftOfCroppedDecode));
     drafts.push_back(std::move(draft));
     return;

@@ -1,4 +1,4 @@
-// Row 20: a device that takes no part.
+// Row 20: a device takes no part in training.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Row 17: values are made wide before they are only moved about.
+// Row 17: values are widened before they are only moved.
 #include <fmt/format.h>
 
 #include "analyzer/findings/effects.h"
@@ -27,13 +27,14 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::optional<std::string> pair = EarlyPair(*map);
     if (!pair.has_value()) continue;
-    Draft draft =
-        About(c, id, BlamedForWork(c, id),
-              fmt::format("{} does {}: it moves four times the bytes", stage.name, *pair));
-    Show(
-        draft, Evidence::Kind::kSpans,
-        fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
-    Recommend(draft, "make values wide last", Setting("rewrites.narrow_dtype_late_cast", true),
+    Draft draft = About(c, id, BlamedForWork(c, id),
+                        fmt::format("{} of step time is spent waiting for {}, which runs {} and so "
+                                    "moves four times the bytes",
+                                    Percent(BlamedForWork(c, id)), stage.name, *pair));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name,
+                     Percent(BlamedForWork(c, id))));
+    Recommend(draft, "widen values last", Setting("rewrites.narrow_dtype_late_cast", true),
               WithFewerPasses(id, *map, kPassesOfLateCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));

@@ -1,5 +1,5 @@
-// Row 14: copies from pageable memory go through a buffer of the driver, at a fraction of the
-// link's speed, and hold the host up.
+// Row 14: copies from pageable memory go through a driver buffer at a fraction of the link's speed,
+// and block the host.
 #include <fmt/format.h>
 
 #include "analyzer/findings/effects.h"

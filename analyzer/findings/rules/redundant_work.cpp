@@ -1,4 +1,4 @@
-// Row 17: casts whose work is done anyway.
+// Row 17: casts that have no effect.
 #include <fmt/format.h>
 
 #include "analyzer/findings/effects.h"
@@ -35,12 +35,14 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::optional<std::string> pair = IdlePair(*map);
     if (!pair.has_value()) continue;
-    Draft draft = About(c, id, BlamedForWork(c, id),
-                        fmt::format("{} does {}, of which one is enough", stage.name, *pair));
-    Show(
-        draft, Evidence::Kind::kSpans,
-        fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
-    Recommend(draft, "leave out what is done anyway", Setting("rewrites.constant_folding", true),
+    Draft draft = About(
+        c, id, BlamedForWork(c, id),
+        fmt::format("{} of step time is spent waiting for {}, which runs {}: one of them is enough",
+                    Percent(BlamedForWork(c, id)), stage.name, *pair));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name,
+                     Percent(BlamedForWork(c, id))));
+    Recommend(draft, "drop the redundant cast", Setting("rewrites.constant_folding", true),
               WithFewerPasses(id, *map, kPassesOfIdleCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
