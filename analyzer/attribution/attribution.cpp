@@ -18,30 +18,29 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   limits.insert(limits.end(), run.info.limits.begin(), run.info.limits.end());
   if (!split.knows_contention() && !attribution.blame.empty()) {
     limits.push_back(
-        "no run-queue waits of threads are recorded: time off the CPU counts as blocked, also "
-        "where "
-        "a thread was ready and had no core");
+        "run-queue waits of threads are not recorded: time off the CPU counts as blocked, even if "
+        "a thread was ready but had no core");
   }
   if (run.rows.batches.empty() && !attribution.blame.empty()) {
     limits.push_back(
-        "no lineage of batches is recorded: stalls are blamed by what the threads did meanwhile");
+        "batch lineage is not recorded: stalls are blamed by what the threads did meanwhile");
   }
   if (!attribution.memory.peak_rss_bytes.has_value()) {
-    limits.push_back("memory.peak_rss_bytes: no memory counters are recorded");
+    limits.push_back("memory.peak_rss_bytes: memory counters are not recorded");
   }
   if (!attribution.memory.device_peak_bytes.has_value()) {
-    limits.push_back("memory.device_peak_bytes: the trace does not hold it");
+    limits.push_back("memory.device_peak_bytes: the trace does not contain it");
   }
   if (!attribution.arithmetic.has_value()) {
     limits.push_back(run.info.device.kind == "emulated"
                          ? "arithmetic: an emulated device computes nothing"
-                         : "arithmetic: the trace does not tell what a step computes");
+                         : "arithmetic: the trace does not show what a step computes");
   } else if (!attribution.arithmetic->peak_flops_per_s.has_value()) {
-    limits.push_back("arithmetic.peak_flops_per_s: the device does not tell it");
+    limits.push_back("arithmetic.peak_flops_per_s: the device does not report it");
   }
 }
 
-// What every answer about a window's stalls is found from. The blame's input points into it.
+// What every answer about a window's stalls is derived from. The blame's input points into it.
 struct Groundwork {
   Groundwork(const model::Run& of, const Window& in, unsigned threads)
       : run(of),
@@ -126,7 +125,7 @@ std::vector<StallDetail> StallDetails(const model::Run& run, unsigned threads) {
 }
 
 std::vector<ChainLink> ExplainStall(const model::Run& run, size_t step_row, unsigned threads) {
-  // Of the whole run: the step may be one of the warm-up.
+  // Of the whole run: the step may be a warm-up step.
   const Groundwork ground(run, WindowAfter(0, run, model::StepIntervals(run)), threads);
   return ChainOfStall(ground.ForBlame(), step_row, threads);
 }

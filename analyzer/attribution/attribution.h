@@ -1,9 +1,9 @@
 // Where the time of a run went, exactly: each instant of each device in one category, each instant
 // of a stall on one stage and cause. METHOD.md has the formulas and a worked example.
 //
-// What the trace cannot support is nothing (an empty optional) and named in `limits`; nothing here
-// is guessed. Sums are kept to the nanosecond: the breakdown adds up to the window, the blame to
-// the breakdown's input stall. Plain data; the same for any number of threads.
+// A figure that the trace cannot support is an empty optional, and `limits` names it; nothing is
+// guessed. Sums are exact to the nanosecond: the breakdown adds up to the window, the blame to the
+// breakdown's input stall. Plain data; the same for any number of threads.
 #ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_
 #define STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_
 
@@ -18,12 +18,12 @@
 
 namespace stallscope::attribution {
 
-// What is analysed. Warm-up steps lie before it.
+// What is analyzed. Warm-up steps are before it.
 struct Window {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   size_t first_row = 0;  // of the counted steps in Run::rows.steps
-  size_t rows = 0;       // counted ones: one a step and rank
+  size_t rows = 0;       // counted ones: one per step and rank
   size_t steps = 0;
   size_t warmup_steps = 0;
   int64_t ns() const { return end_ns - start_ns; }
@@ -36,14 +36,14 @@ struct Slice {
   Category category = Category::kOther;
 };
 
-// One device's window: its slices follow each other without a hole.
+// One device's window: its slices follow each other without a gap.
 struct DeviceTimeline {
   uint32_t rank = 0;
   uint32_t device = 0;
   std::vector<Slice> slices;
 };
 
-// One counted step, or where there are none the window.
+// One counted step, or without any the window.
 struct StepShare {
   uint64_t index = 0;
   uint32_t rank = 0;
@@ -56,7 +56,7 @@ struct StepShare {
 struct CategoryTotal {
   int64_t ns = 0;
   double fraction = 0;
-  double low = 0;  // of the fraction, 95 %
+  double low = 0;  // 95% interval of the fraction
   double high = 0;
 };
 
@@ -71,9 +71,9 @@ struct Blame {
 struct Straggler {
   uint64_t step = 0;
   int64_t stall_ns = 0;    // of the step
-  int64_t element_ns = 0;  // of these while this element was on its way
+  int64_t element_ns = 0;  // of this while the element was on its way
   int64_t start_ns = 0;
-  StageId stage;  // where it spent most of them
+  StageId stage;  // where it spent most of that
   Cause cause = Cause::kUnknown;
   ItemId element;
   trace::StringId file;
@@ -96,27 +96,27 @@ struct QueueUse {
   std::optional<double> full;
 };
 
-// What a stage did in the window. Times of a stage whose work was not recorded are nothing.
+// What a stage did in the window. Times of a stage whose work was not recorded are zero.
 struct StageUse {
   StageId stage;
-  uint32_t workers = 1;  // the most at a time, where the tuner changed them
+  uint32_t workers = 1;  // at most, if the tuner changed them
   bool ordered = true;
-  bool serial = false;          // cannot be parallelised as it is
-  StageId runs_in;              // the stage whose threads do its work; None: the trainer's own
-  uint64_t elements = 0;        // work spans that lie in the window
-  double items_per_sample = 0;  // of those, for each sample that was trained on
-  Quantiles service_ns;         // wall time of one, without other work that it encloses
+  bool serial = false;          // cannot be parallelized as it is
+  StageId runs_in;              // the stage whose threads run it; None: the trainer's own
+  uint64_t elements = 0;        // work spans in the window
+  double items_per_sample = 0;  // of these, per sample that was trained on
+  Quantiles service_ns;         // wall time of one, without other work inside it
   int64_t busy_ns = 0;          // of all, cut to the window
-  int64_t cpu_ns = 0;           // thereof on the CPU; where it was sampled, by the sample's share
-  int64_t io_ns = 0;            // thereof in a read
-  int64_t blocked_ns = 0;       // thereof off the CPU for no recorded cause
-  int64_t contention_ns = 0;    // thereof runnable without a core
+  int64_t cpu_ns = 0;           // of this on the CPU; if it was sampled, by the sample's share
+  int64_t io_ns = 0;            // of this in a read
+  int64_t blocked_ns = 0;       // of this off the CPU for no recorded cause
+  int64_t contention_ns = 0;    // of this runnable without a core
   int64_t lock_ns = 0;
   double utilization = 0;  // busy / (workers x window)
   double starved = 0;      // of the workers' time: waiting for input
   double blocked = 0;      // of the workers' time: waiting for room
   uint64_t bytes = 0;
-  // By the utilisation law, in samples a second at the trainer; nothing where it did no work.
+  // By the utilization law, in samples per second at the trainer; nothing if it did no work.
   std::optional<double> capacity_samples_per_s;
   std::optional<QueueUse> queue;
 };
@@ -149,52 +149,52 @@ struct KernelUse {
   bool communication = false;
 };
 
-// Device time without a kernel or copy, by what the host was doing meanwhile; of all devices.
+// Device time without a kernel or copy, by what the host was doing; of all devices.
 struct DeviceIdle {
   int64_t ns = 0;
   int64_t launch_ns = 0;
   int64_t input_ns = 0;
-  int64_t sync_ns = 0;  // the host waits for the device while the device waits for the host
+  int64_t sync_ns = 0;  // the host waits for the device, and the device for the host
   int64_t other_ns = 0;
-  double launch_queue_mean = 0;  // kernels enqueued and not yet started
+  double launch_queue_mean = 0;  // kernels enqueued but not yet started
   uint64_t launches = 0;         // a graph is one
 };
 
 struct CpuUse {
   double cores = 0;                        // that the run could use: affinity and quota
-  std::optional<double> process_busy;      // cores' worth of CPU that the process used
-  std::optional<double> run_wait;          // cores' worth of threads that were ready and had none
-  std::optional<double> throttled;         // fraction of the window that the cgroup was stopped
+  std::optional<double> process_busy;      // cores that the process used
+  std::optional<double> run_wait;          // threads that were ready but had no core
+  std::optional<double> throttled;         // fraction of the window in which the cgroup was stopped
   std::optional<double> steal;             // fraction of all cores' time
-  std::optional<double> read_bytes_per_s;  // that were asked for
-  std::optional<double> disk_bytes_per_s;  // that came from the disk
+  std::optional<double> read_bytes_per_s;  // requested
+  std::optional<double> disk_bytes_per_s;  // read from the disk
 };
 
-// What the model's arithmetic came to. Of a step with a full batch, all replicas together.
+// The model's arithmetic: per step with a full batch, all replicas together.
 struct Arithmetic {
   uint64_t flops_per_step = 0;
   double flops_per_s = 0;            // in the window
-  double flops_per_s_computing = 0;  // while a device computed, each of them; 0: none did
-  // Of one device, where it tells; and which part of all devices' the run reached.
+  double flops_per_s_computing = 0;  // while computing, per device; 0: none computed
+  // Of one device, if it reports it; and the fraction of all devices' peak that the run reached.
   std::optional<double> peak_flops_per_s;
   std::optional<double> fraction_of_peak;
 };
 
 struct MemoryUse {
   std::optional<uint64_t> peak_rss_bytes;
-  std::optional<uint64_t> device_peak_bytes;  // of the fullest device
-  std::optional<uint64_t> available_bytes;    // the least that the machine had
-  uint64_t limit_bytes = 0;                   // the cgroup's, or the machine's; 0 unknown
+  std::optional<uint64_t> device_peak_bytes;  // of the device with the most
+  std::optional<uint64_t> available_bytes;    // the lowest recorded
+  uint64_t limit_bytes = 0;                   // the cgroup's, or the machine's; 0: unknown
   struct Held {
     StageId stage;
-    uint64_t bytes = 0;  // at the most that its queue, buffer or cache held
+    uint64_t bytes = 0;  // at most, in its queue, buffer or cache
   };
   std::vector<Held> stages;
 };
 
 struct Throughput {
   double samples_per_s = 0;
-  double low = 0;  // 95 %
+  double low = 0;  // 95% interval
   double high = 0;
 };
 
@@ -218,7 +218,7 @@ struct Attribution {
   DeviceIdle idle;
   CpuUse cpu;
   MemoryUse memory;
-  std::optional<Arithmetic> arithmetic;  // nothing where nothing real is computed, or it is unknown
+  std::optional<Arithmetic> arithmetic;  // nothing if nothing is really computed, or it is unknown
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
   CrossCheck cross_check;
@@ -227,12 +227,12 @@ struct Attribution {
 
 Attribution Attribute(const model::Run& run, unsigned threads = 2);
 
-// Of a part of the run: the steps that begin in the range, warm-up or not; of a run without steps,
-// and where no step begins in it, the range itself.
+// Of a part of the run: the steps that begin in the range, warm-up or not; if none does, the range
+// itself.
 Attribution AttributeRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
                            unsigned threads = 2);
 
-// The partition alone, of every step: the warm-up's too. In the order of Run::rows.steps.
+// The partition alone, of every step, warm-up included. In the order of Run::rows.steps.
 struct StepPartition {
   std::vector<StepShare> steps;
   PerCategory<bool> known{};
@@ -247,7 +247,7 @@ struct StallDetail {
   size_t step_row = 0;  // of Run::rows.steps
   uint32_t rank = 0;
   uint32_t device = 0;
-  int64_t start_ns = 0;  // of the step's stall, whose pieces may lie apart
+  int64_t start_ns = 0;  // of the step's stall, which may have gaps
   int64_t end_ns = 0;
   StageId stage;
   Cause cause = Cause::kUnknown;
@@ -270,7 +270,7 @@ struct ChainLink {
 // several the blame before their mean is taken.
 std::vector<StallDetail> StallDetails(const model::Run& run, unsigned threads = 2);
 
-// How the stall of one step was explained, by start; empty where it had none. Workers that share a
+// How the stall of one step was explained, by start; empty if it had none. Workers that share a
 // stretch each have their link.
 std::vector<ChainLink> ExplainStall(const model::Run& run, size_t step_row, unsigned threads = 2);
 

@@ -1,4 +1,4 @@
-// Every nanosecond of input stall on a stage and a cause. Any thread.
+// Assigns every nanosecond of input stall to a stage and a cause. Any thread.
 #ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_
 #define STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_
 
@@ -16,7 +16,7 @@ struct StallBlame {
   std::vector<Straggler> stragglers;
 };
 
-// Everything that the blame is found from; all of it must outlive the call only.
+// Everything that the blame is derived from; it must outlive the call only.
 struct BlameInput {
   const model::Run& run;
   const Window& window;
@@ -29,7 +29,7 @@ struct BlameInput {
 };
 StallBlame BlameStalls(const BlameInput& input, unsigned threads);
 
-// The same stall by stall, without what no step explains.
+// The same per stall, without what no step explains.
 std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads);
 std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads);
 

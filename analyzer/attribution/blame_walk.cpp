@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostNested = 8;  // batches of batches of batches
 
-// Says quickly of most items that they are not in the set: 64 bits an entry, two looked at.
+// Quickly rules out most items that are not in the set: 64 bits per entry, of which two are read.
 class MaybeSet {
  public:
   explicit MaybeSet(size_t entries) {
@@ -37,8 +37,8 @@ class MaybeSet {
   std::vector<uint64_t> bits_;
 };
 
-// A chain of threads that wait for each other is as long as the pipeline at most; a longer one goes
-// in circles.
+// A chain of threads that wait for each other is at most as long as the pipeline; a longer one is a
+// cycle.
 constexpr int kLongestChain = 24;
 
 Cause LargestOf(const Split& split) {
@@ -263,7 +263,8 @@ void BlameWalk::ExplainWait(const TrackView& view, size_t span, Interval part, i
     case trace::WaitCause::kIo:
       return Give(view, stage, Cause::kIo, part, depth, shares);
     case trace::WaitCause::kFull: {
-      // Nobody asks for less while the trainer waits: a full queue is one whose head is missing.
+      // While the trainer waits, demand is not the limit: a full queue is one whose head is
+      // missing.
       const bool ordered =
           stage.known() && run_.stages[stage.value].ordered && run_.stages[stage.value].workers > 1;
       return Give(view, stage, ordered ? Cause::kOrder : Cause::kUnknown, part, depth, shares);
@@ -308,7 +309,7 @@ void BlameWalk::ExplainHead(StageId stage, TrackId head, Interval part, int dept
 Intervals BlameWalk::HeldByOrder(StageId stage, const TrackView& head, Interval part) const {
   const std::vector<TrackId>& workers = TracksOf(stage, head);
   if (!stage.known() || !run_.stages[stage.value].ordered || workers.size() < 2) return {};
-  // +1 where a worker begins to wait for room, -1 where it ends.
+  // +1 when a worker begins to wait for room, -1 when it ends.
   std::vector<std::pair<int64_t, int>> changes;
   size_t others = 0;
   for (const TrackId worker : workers) {
@@ -338,7 +339,7 @@ Intervals BlameWalk::HeldByOrder(StageId stage, const TrackView& head, Interval 
   return held;
 }
 
-// Another worker of the same stage has its turn: what that one does then is what is waited for.
+// Another worker of the same stage has its turn: the wait is for what that one does.
 void BlameWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, int depth,
                             Shares& shares) const {
   const StageId stage = view.track().info.stage;
@@ -370,8 +371,8 @@ void BlameWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, 
   for (const Interval& rest : open) Give(view, stage, Cause::kLock, rest, depth, shares);
 }
 
-// Without knowing who brought it: equal shares over the workers at work, at each instant; where
-// none works, what all of them wait for.
+// Without knowing who brought it: equal shares over the workers that work, at each instant; if none
+// does, what all of them wait for.
 void BlameWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
                                Shares& shares) const {
   std::vector<int64_t> bounds = {part.start_ns, part.end_ns};
@@ -404,7 +405,7 @@ void BlameWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval par
         busy.push_back(workers[w]);
       }
     }
-    // All of them wait for the same: one tells for all.
+    // All of them wait for the same thing: one is enough.
     if (busy.empty()) busy.push_back(workers.front());
     Shares all;
     all.KeepLinks(shares.links());
@@ -413,8 +414,8 @@ void BlameWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval par
   }
 }
 
-// Nothing is recorded: handing on what the span before it made, unless events were lost then or a
-// profiler left them out.
+// Nothing is recorded: the thread passes on what the preceding span made, unless events were lost
+// or a profiler left them out.
 void BlameWalk::ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
                            Shares& shares) const {
   StageId stage = view.track().info.stage;

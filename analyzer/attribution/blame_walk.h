@@ -30,12 +30,12 @@ class ItemPaths {
     Interval at;
   };
 
-  // Of the batches of these rows of Run::rows.steps. Only what they need is gathered: one look at
+  // For the batches of these rows of Run::rows.steps. Gathers only what they need, with one look at
   // each span's item.
   ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
             const std::vector<size_t>& step_rows, unsigned threads);
 
-  // The work on the batch's last-arriving element and then on the batch, by end. Empty where the
+  // The work on the batch's last-arriving element and then on the batch, by end. Empty if the
   // trace does not have it.
   std::vector<Node> Of(ItemId batch) const;
 
@@ -68,7 +68,7 @@ class Shares {
   // The element and stage with the most.
   std::optional<Item> Heaviest() const;
 
-  // Where each nanosecond was found, for whoever draws it. Nothing is kept without a list.
+  // Where each nanosecond was found, for drawing. Nothing is kept without a list.
   void KeepLinks(std::vector<ChainLink>* links) { links_ = links; }
   std::vector<ChainLink>* links() const { return links_; }
   void Link(TrackId track, StageId stage, Cause cause, Interval part, int depth);
@@ -103,7 +103,7 @@ class BlameWalk {
   void ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
                       Shares& shares) const;
   void ExplainHead(StageId stage, TrackId head, Interval part, int depth, Shares& shares) const;
-  // Where order keeps at least half of the stage's other workers from going on.
+  // Where order keeps at least half of the stage's other workers waiting.
   Intervals HeldByOrder(StageId stage, const TrackView& head, Interval part) const;
   void ExplainGap(const TrackView& view, size_t after, Interval part, int depth,
                   Shares& shares) const;

@@ -9,7 +9,7 @@
 
 namespace stallscope::attribution {
 
-// By rank: an instant of a device goes to the first one that is active.
+// By rank: an instant of a device belongs to the first one that is active.
 enum class Category : uint8_t {
   kCompute,
   kCommunication,
@@ -26,7 +26,7 @@ constexpr std::array<Category, kCategories> kReportOrder = {
     Category::kCompute,    Category::kTransfer, Category::kCommunication, Category::kLaunch,
     Category::kInputStall, Category::kSync,     Category::kOther};
 
-// What kept the stage that a stall is blamed on; METHOD.md has the rules.
+// What delayed the stage that a stall is blamed on; METHOD.md has the rules.
 enum class Cause : uint8_t {
   kIo,
   kLock,
@@ -40,7 +40,7 @@ enum class Cause : uint8_t {
 };
 constexpr size_t kCauses = 9;
 
-// "input_stall", "cpu_contention": as reports and budgets have them.
+// "input_stall", "cpu_contention": as in reports and budgets.
 std::string_view WordFor(Category category);
 std::string_view WordFor(Cause cause);
 

@@ -14,8 +14,7 @@ namespace stallscope::attribution {
 std::vector<DeviceUse> UseOfDevices(const model::Run& run);
 // Of the window, largest first.
 std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window);
-// Of `devices` that compute the same model; nothing for an emulated one, whose arithmetic is not
-// done.
+// Of `devices` that compute the same model; nothing for an emulated one, which computes nothing.
 std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& window,
                                        const PerCategory<std::optional<CategoryTotal>>& breakdown,
                                        size_t devices);

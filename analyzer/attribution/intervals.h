@@ -19,7 +19,7 @@ struct Interval {
 };
 using Intervals = std::vector<Interval>;
 
-// The union, cut to `window`. What is empty or runs backwards counts for nothing.
+// The union, cut to `window`. Empty and backward intervals do not count.
 Intervals UnionWithin(Intervals any_order, Interval window);
 int64_t Length(const Intervals& set);
 // `from` without `what`.
@@ -28,15 +28,15 @@ Intervals Subtract(const Intervals& from, Interval what);
 Intervals SubtractAll(const Intervals& from, const Intervals& what);
 Intervals Intersect(const Intervals& a, Interval b);
 
-// Puts a table into order that several tracks wrote, each in order: what consists of ascending runs
-// is merged, which beats a sort by far where the runs are long. Runs of different flushes hardly
-// overlap: only where two do is anything moved, so that the cost is that of the overlap. Stable.
+// Sorts a table that several tracks wrote, each in order: ascending runs are merged, which is far
+// faster than a sort if the runs are long. Runs of different flushes hardly overlap, and only
+// overlaps are moved. Stable.
 
-// Merges [first, middle) and [middle, last); `left` is room that is used again.
+// Merges [first, middle) and [middle, last); `left` is scratch space for reuse.
 template <class T, class Before>
 void MergeNeighbours(T* first, T* middle, T* last, std::vector<T>& left, Before before) {
   if (!before(*middle, *(middle - 1))) return;
-  // What begins before the right run begins, and what ends after the left one ends, lies right.
+  // What begins before the right run begins, and what ends after the left one ends, is in place.
   first = std::upper_bound(first, middle, *middle, before);
   last = std::lower_bound(middle, last, *(middle - 1), before);
   left.assign(first, middle);

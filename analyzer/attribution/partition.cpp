@@ -59,7 +59,7 @@ void AddCopies(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
   }
 }
 
-// What else kept a device busy: an imported run's memsets.
+// Other work of a device: an imported run's memsets.
 void AddDeviceSpans(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
   for (const model::Track& track : run.tracks) {
     if (!IsDeviceTrack(track)) continue;
@@ -189,7 +189,7 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
   };
   if (run.rows.steps.empty()) {
     partition.limits.push_back(
-        "no steps are recorded: the whole recording is analysed as one stretch of time");
+        "no steps are recorded: the whole recording is analyzed as one stretch of time");
     limit(Category::kInputStall, "without steps nothing says when the trainer waited for a batch");
   }
   if (run.imported() && !run.rows.steps.empty() && BatchWaits(run).empty()) {

@@ -10,13 +10,13 @@
 
 namespace stallscope::attribution {
 
-// A kernel that moves data between devices: a reduction, whatever library's.
+// A kernel that moves data between devices: a collective, of any library.
 bool IsCommunication(std::string_view kernel);
 
-// What a device and its host were doing; a table a category, each in any order and overlapping.
+// What a device and its host were doing: one table per category, in any order, overlapping.
 using Activity = PerCategory<Intervals>;
 
-// The window's instants, each in the first category that is active; kOther where none is.
+// The window's instants, each in the first category that is active; kOther if none is.
 std::vector<Slice> Sweep(Activity activity, Interval window);
 
 struct Partition {
@@ -30,8 +30,8 @@ struct Partition {
 Partition PartitionWindow(const model::Run& run, const Window& window,
                           const std::vector<model::StepInterval>& intervals);
 
-// The mean of whole numbers that add up to `devices` times the same sum: rounded down, and what
-// that leaves given to the first that lost some.
+// The mean of whole numbers that add up to `devices` times the same sum: rounded down, the
+// remainder given to the first that lost some.
 PerCategory<int64_t> MeanOf(const PerCategory<int64_t>& sum, int64_t devices);
 
 }  // namespace stallscope::attribution

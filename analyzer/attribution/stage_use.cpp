@@ -19,7 +19,7 @@
 namespace stallscope::attribution {
 namespace {
 
-// Of a stage's threads, those that did anything; and how long they waited.
+// A stage's threads that did anything, and how long they waited.
 struct Threads {
   size_t count = 0;
   int64_t empty_ns = 0;
@@ -65,8 +65,8 @@ uint32_t MostWorkers(const model::Run& run, const trace::StageInfo& stage) {
   return workers;
 }
 
-// By the utilisation law: workers / demand, of which the CPU's part has only so many cores, and a
-// part of which was spent waiting for one.
+// By the utilization law: workers / demand. The CPU part of the demand is limited by the cores, and
+// waiting for a core is not demand.
 std::optional<double> Capacity(const StageUse& use, uint64_t samples, double cores) {
   if (samples == 0 || use.busy_ns <= 0) return std::nullopt;
   const double demand =
@@ -78,9 +78,9 @@ std::optional<double> Capacity(const StageUse& use, uint64_t samples, double cor
   return capacity * static_cast<double>(kNsPerSecond);
 }
 
-// Events are flushed a tenth of a second at a time, thread by thread: in the file an event stands
-// some thousand others away from its place in time, at most. So a queue's events are put into order
-// as they come, this many at a time, of which the later half waits for what may still come between.
+// Events are flushed a tenth of a second at a time, thread by thread: in the file an event is at
+// most some thousands of others away from its place in time. So a queue's events are sorted as they
+// come, this many at a time, and the later half waits for events that may still come in between.
 constexpr size_t kPending = 65'536;
 constexpr size_t kMostThreads = 4;
 
@@ -89,7 +89,7 @@ struct Depth {
   uint32_t depth;
 };
 
-// No function pointer: it is called some hundred million times.
+// Not a function pointer: it is called some hundred million times.
 struct Before {
   bool operator()(const Depth& a, const Depth& b) const { return a.time_ns < b.time_ns; }
 };
@@ -102,7 +102,7 @@ class DepthOverTime {
         capacity_(capacity),
         most_pending_(in_order ? kPending : std::numeric_limits<size_t>::max()) {}
 
-  // False where it is earlier than what has already been counted.
+  // False if it is earlier than what has already been counted.
   bool Add(Depth event) {
     if (event.time_ns < counted_until_) return false;
     pending_.push_back(event);
@@ -263,11 +263,8 @@ CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUs
     double most_need = 0;
   };
   std::map<StageId, Group> groups;
-  const auto is_trainer = [&](StageId id) {
-    return id.known() && run.stages[id.value].kind == "trainer";
-  };
   for (const StageUse& use : stages) {
-    if (!use.capacity_samples_per_s.has_value() || is_trainer(use.stage)) continue;
+    if (!use.capacity_samples_per_s.has_value() || model::IsTrainer(run, use.stage)) continue;
     Group& group = groups[use.runs_in];
     const double need = 1 / *use.capacity_samples_per_s;
     group.need += need;
@@ -301,7 +298,7 @@ std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, u
     uses[q].capacity = run.queues[q].info.capacity;
   }
   if (window.ns() <= 0) return uses;
-  // Each thread looks at all events, which is little beside putting its queues' into order.
+  // Each thread reads all events, which costs little next to sorting those of its queues.
   const size_t pieces = std::clamp<size_t>(threads, 1, kMostThreads);
   ForEachParallel(pieces, threads,
                   [&](size_t piece) { MeasureSome(run, window, piece, pieces, uses); });

@@ -9,17 +9,17 @@
 
 namespace stallscope::attribution {
 
-// By stage: it cannot be parallelised as it is, by its kind or by its source's format.
+// By stage: it cannot be parallelized as it is, by its kind or by its source's format.
 std::vector<bool> SerialStages(const model::Run& run);
 
-// `cores`: what the run could use. `samples`: that were trained on in the window.
+// `cores`: what the run could use. `samples`: how many were trained on in the window.
 std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
                                   const std::vector<TrackView>& views, const SpanTotals& totals,
                                   const WorkSplit& split, const std::vector<bool>& serial,
                                   uint64_t samples, double cores);
 
-// The stage with the least capacity, or where threads are shared by several the one that needs
-// most of the threads with the least; compared with the stage that is blamed most.
+// The stage with the least capacity, or if several share threads, the one that needs most of the
+// threads with the least; compared with the stage that is blamed most.
 CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUse>& stages,
                                 const std::vector<Blame>& blame);
 

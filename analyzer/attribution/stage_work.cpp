@@ -11,8 +11,8 @@
 namespace stallscope::attribution {
 namespace {
 
-// Two clocks are read one after the other, and an interrupt is nobody's wait: less than this of a
-// span's time off the CPU says nothing.
+// Two clocks are read one after the other, and an interrupt is nobody's wait: less than this share
+// of a span off the CPU means nothing.
 constexpr double kNoise = 0.03;
 
 constexpr size_t kMostBuckets = 16384;
@@ -66,7 +66,7 @@ class Pass {
   };
   struct Inside {
     int64_t ns = 0;
-    int64_t waits_ns = 0;  // thereof, also where they lie inside other work
+    int64_t waits_ns = 0;  // of this, also inside other work
     int64_t others_ns =
         0;  // not cut: other work, and waiting for it; no part of this one's service
   };
@@ -76,7 +76,7 @@ class Pass {
         0, std::min(at.end_ns, window_.end_ns) - std::max(at.start_ns, window_.start_ns));
   }
 
-  // The time of the spans that lie inside this one; it stands for them from now on.
+  // The time of the spans inside this one, which represents them from now on.
   Inside TakeChildren(Interval at) {
     Inside inside;
     while (!open_.empty() && open_.back().start_ns >= at.start_ns) {

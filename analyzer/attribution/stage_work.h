@@ -16,8 +16,8 @@
 
 namespace stallscope::attribution {
 
-// The counted steps of the lowest rank in buckets of one step each, of more where they are very
-// many: busy times over them tell bursts from lasting need.
+// The counted steps of the lowest rank in buckets of one step each, or more if there are very many:
+// busy times over them tell bursts from lasting need.
 class StepBuckets {
  public:
   explicit StepBuckets(const std::vector<StepShare>& steps);
@@ -48,7 +48,7 @@ struct TrackUse {
   int64_t gap_ns = 0;  // between its first and last span without any
 };
 
-// What a stage did in one stage's threads.
+// What a stage did in the threads of one stage.
 struct StageWork {
   uint64_t bytes = 0;
   DurationHistogram service;            // of the spans that end in the window
@@ -77,11 +77,11 @@ class WorkSplit {
   WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
             const std::vector<ThreadRate>& rates, const Window& window);
 
-  // Of `ns` of the span's own time; the parts add up to it. A span whose CPU time was taken tells
-  // for itself, others as the measured ones of their stage on average; where none was, the thread's
-  // own CPU time over the window tells.
+  // Of `ns` of the span's own time; the parts add up to it. A span with a measured CPU time is
+  // divided by it, others like the measured ones of their stage on average, and without any by the
+  // thread's CPU time over the window.
   Split Of(const TrackView& view, size_t span, int64_t ns) const;
-  // Of time between two spans, in which a thread only hands on what it made.
+  // Of time between two spans, in which a thread only passes on what it made.
   Split OfGap(const TrackView& view, int64_t ns) const;
   // Of all that a stage did.
   Split OfStage(StageId stage) const;

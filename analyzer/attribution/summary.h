@@ -10,8 +10,8 @@
 
 namespace stallscope::attribution {
 
-// sum(over) / sum(of) with its 95 % interval: the jackknife over at most 20 blocks of neighbouring
-// steps, because neighbouring steps are alike.
+// sum(over) / sum(of) with its 95% interval: the jackknife over at most 20 blocks of neighboring
+// steps, because neighboring steps are alike.
 stallscope::Interval RatioInterval(const std::vector<double>& over, const std::vector<double>& of);
 
 PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
@@ -20,7 +20,7 @@ std::optional<Throughput> ThroughputOf(const Partition& partition, const Window&
 std::optional<Quantiles> StepTimes(const Partition& partition);
 
 // Steps a second of one rank, with a 95 % interval by the steps' variation: the unit that is left
-// where a trace does not say how many samples a step has. Nothing without steps.
+// if a trace does not show how many samples a step has. Nothing without steps.
 std::optional<Throughput> StepRate(const Attribution& attribution);
 
 }  // namespace stallscope::attribution

@@ -6,11 +6,12 @@
 #include <string>
 
 #include "analyzer/base/units.h"
+#include "analyzer/model/ranks.h"
 
 namespace stallscope::attribution {
 namespace {
 
-// A file may claim any number: what is none of bytes is not known.
+// A file may contain any number: one that cannot be a byte count is unknown.
 std::optional<uint64_t> Bytes(std::optional<double> value) {
   constexpr double kMost = 9e18;
   if (!value.has_value() || !(*value >= 0 && *value < kMost)) return std::nullopt;
@@ -49,7 +50,7 @@ CounterRates::CounterRates(const model::Run& run, const Window& window)
 }
 
 const CounterRates::Series* CounterRates::Find(std::string_view name, uint32_t rank) const {
-  const std::string of_rank = "rank " + std::to_string(rank) + ": " + std::string(name);
+  const std::string of_rank = model::NameOnRank(rank, name);
   for (size_t i = 0; i < run_.counters.size(); ++i) {
     const std::string& counter = run_.counters[i].name;
     if ((counter == name || counter == of_rank) && series_[i].samples > 0) return &series_[i];
@@ -60,7 +61,7 @@ const CounterRates::Series* CounterRates::Find(std::string_view name, uint32_t r
 std::optional<double> CounterRates::Rate(std::string_view name, uint32_t rank) const {
   const Series* const series = Find(name, rank);
   if (series == nullptr || series->last_ns <= series->first_ns) return std::nullopt;
-  // A thread's number that comes again begins anew.
+  // A reused thread id starts again at zero.
   const double grown = std::max(0.0, series->last - series->first);
   return grown / static_cast<double>(series->last_ns - series->first_ns);
 }

@@ -11,14 +11,15 @@
 
 namespace stallscope::attribution {
 
-// How much a counter that only grows grew a nanosecond, between its first sample at or before the
-// window and its last at or after (or the nearest there are). Nothing with fewer than two samples.
+// The growth per nanosecond of a counter that only grows, between the last sample at or before the
+// window's start and the first at or after its end (or the nearest). Nothing with fewer than two
+// samples.
 class CounterRates {
  public:
   CounterRates(const model::Run& run, const Window& window);
-  // `rank` matters where ranks were merged.
+  // `rank` matters if ranks were merged.
   std::optional<double> Rate(std::string_view name, uint32_t rank) const;
-  // Of the samples in the window (of all, where none lie there).
+  // Of the samples in the window; of all, if none is.
   std::optional<double> Least(std::string_view name) const;
   std::optional<double> Most(std::string_view name) const;
 

@@ -1,8 +1,8 @@
-// A track's spans by time: which span is innermost at an instant, without sorting anything.
+// A track's spans by time: which span is innermost at an instant, without sorting.
 //
-// Spans of a track stand in the order of their ends, so one that encloses others comes after them.
-// One bit a span says where nothing later begins before its end: there whatever was seen is final.
-// Any thread once it is made.
+// Spans of a track are in the order of their ends, so one that encloses others comes after them.
+// One bit per span marks that no later one begins before its end: what was seen up to there is
+// final. Any thread once it is made.
 #ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_
 #define STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_
 
@@ -27,7 +27,7 @@ class TrackView {
   }
   // The first span that ends after `time_ns`.
   size_t FirstEndingAfter(int64_t time_ns) const;
-  // The stage that a span stands for: of a wait inside some work that work's, else the track's.
+  // The stage of a span: of a wait inside work that work's, otherwise the track's.
   StageId StageOf(size_t span) const;
 
   // Calls span(index, part) for the parts of `range` in which a span is innermost, and gap(next,
@@ -39,9 +39,9 @@ class TrackView {
  private:
   const model::Run* run_;
   const model::Track* track_;
-  size_t count_ = 0;  // of the spans that are looked at: none of a detail track, whose are many
+  size_t count_ = 0;  // of the spans that are read: none on a detail track, which has many
   std::vector<bool> final_;
-  std::vector<int64_t> block_ends_;  // of the last span of each block: an index that stays in cache
+  std::vector<int64_t> block_ends_;  // of the last span per block: an index that stays in cache
 };
 
 template <class Span, class Gap>

@@ -14,7 +14,7 @@ void Replace(std::string& text, std::string_view what, std::string_view with) {
   }
 }
 
-// The stage's name as one that Python takes.
+// The stage's name as a Python identifier.
 std::string Identifier(const std::string& name) {
   std::string identifier;
   for (char letter : name) {
@@ -33,13 +33,13 @@ std::string Filled(std::string_view text, const AdviceArgs& args) {
   return code;
 }
 
-// What only one framework's profiler, kernels and threads are called.
+// Names that only one framework's profiler, kernels or threads have.
 constexpr std::array<std::string_view, 4> kJax = {"PjitFunction", "PjRt", "jax", "pjit"};
 constexpr std::array<std::string_view, 4> kPytorch = {"aten::", "at::native", "torch",
                                                       "ProfilerStep#"};
 constexpr std::array<std::string_view, 5> kTensorFlow = {"tensorflow", "IteratorGetNext",
                                                          "Iterator::", "tf_data", "tf.data"};
-// Names come in the order in which they are first used; a framework's own are among the first.
+// Names are in the order of their first use; a framework's own are among the first.
 constexpr size_t kMostNames = 100'000;
 
 template <size_t N>

@@ -1,5 +1,5 @@
-// A change in the words of the user's own framework: a few lines of Python that stand with their
-// rule. Private to the room; any thread.
+// A change as code for the user's own framework: a few lines of Python, kept with their rule.
+// Private to the room; any thread.
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_ADVICE_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_ADVICE_H_
 
@@ -11,8 +11,8 @@
 
 namespace stallscope::findings {
 
-// A framework that has not got the technique, or does it by itself, has no text: code that only
-// looks right would be worse.
+// A framework that lacks the technique, or applies it by itself, has no text: code that only looks
+// right would be worse.
 struct Advice {
   std::string_view tf_data = {};  // and, for what happens on the device, TensorFlow 2
   std::string_view pytorch = {};  // 2.6 and later, with torchvision
@@ -20,7 +20,7 @@ struct Advice {
   std::string_view grain = {};    // 0.2.12 and later, with JAX on the device
 };
 
-// What the texts have in place of "{stage}" and "{value}".
+// What replaces "{stage}" and "{value}" in the texts.
 struct AdviceArgs {
   std::string stage;
   std::string value;
@@ -28,8 +28,7 @@ struct AdviceArgs {
 
 Code CodeOf(const Advice& advice, const AdviceArgs& args);
 
-// Whose words advice on a run is given in. A JAX run may take its batches from tf.data: then both
-// speak.
+// The frameworks to give advice for. A JAX run may take its batches from tf.data: then both.
 struct Frameworks {
   bool tf_data = true;
   bool pytorch = true;
@@ -37,8 +36,8 @@ struct Frameworks {
   bool grain = true;
 };
 
-// Those that wrote an imported trace, by its format and by what its events are called. All of them
-// for our own runs, and where nothing tells.
+// Those that wrote an imported trace, by its format and the names of its events. All of them for
+// our own runs, and if nothing identifies them.
 Frameworks FrameworksOf(const model::Run& run);
 
 // Without the code of the others.

@@ -11,20 +11,16 @@
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
-
-using attribution::At;
-using attribution::Category;
-
 namespace {
 
 constexpr double kNs = 1e-9;
-// From a 95 % to a 90 % interval of a normal distribution.
+// From a 95% to a 90% interval of a normal distribution.
 constexpr double k90Of95 = 1.645 / 1.960;
-// Steps are never so regular that a queue's length would not matter at all.
+// Steps are never so regular that the length of a queue does not matter at all.
 constexpr double kLeastVariation = 0.05;
 constexpr double kMostExponent = 1e6;
 
-// Stages that share a thread: those that work where they are asked, and the one that asks.
+// Stages that share a thread: those that run where they are called, and the one that calls.
 struct Group {
   double inline_s = 0;  // for one sample, one at a time: they are asked under a lock
   double own_s = 0;
@@ -47,10 +43,10 @@ Grouped GroupsOf(const Load& load) {
   Grouped grouped;
   double inline_s = 0;
   double pooled_s = 0;
-  for (const StageLoad& stage : load.stages) {
+  for (const StageDemand& stage : load.stages) {
     const double service_s = stage.items * stage.service_s;
     if (!stage.own_threads) {
-      // Several workers: a rewrite put it into the pool of the stage behind.
+      // Several workers: a rewrite put it into the pool of the stage after it.
       (stage.workers > 1 ? pooled_s : inline_s) += service_s;
       continue;
     }
@@ -74,7 +70,7 @@ Grouped GroupsOf(const Load& load) {
 double CpuSeconds(const Load& load) {
   return std::accumulate(
       load.stages.begin(), load.stages.end(), load.other_cpu_s,
-      [](double sum, const StageLoad& stage) { return sum + stage.items * stage.cpu_s; });
+      [](double sum, const StageDemand& stage) { return sum + stage.items * stage.cpu_s; });
 }
 
 // Of a batch, whose items vary independently.
@@ -102,7 +98,7 @@ StepTime StepOf(const Load& load) {
   StepTime step;
   step.known_s = x + load.held_s + load.burst_s.value_or(0);
   double places = 0;
-  // From the trainer upwards: what lies in the queues behind a group is all that hides its bursts.
+  // From the trainer upwards: only what is in the queues after a group hides its bursts.
   for (size_t i = grouped.groups.size(); i-- > 0;) {
     const Group& group = grouped.groups[i];
     places += group.places_batches;
@@ -130,8 +126,8 @@ double ServiceWithoutContention(const attribution::StageUse& use) {
   return use.service_ns.mean * kNs * kept;
 }
 
-StageLoad LoadOfStage(const Case& c, const attribution::StageUse& use) {
-  StageLoad stage;
+StageDemand LoadOfStage(const Case& c, const attribution::StageUse& use) {
+  StageDemand stage;
   stage.stage = use.stage;
   stage.own_threads = HasOwnThreads(c, use.stage);
   stage.workers = use.serial ? 1 : std::max(1u, use.workers);
@@ -145,7 +141,7 @@ StageLoad LoadOfStage(const Case& c, const attribution::StageUse& use) {
   return stage;
 }
 
-// CPU that the process used and no stage did, for one sample: the trainer's own.
+// CPU time of the process that no stage used, per sample: the trainer's own.
 double OtherCpu(const Case& c, double samples) {
   const auto& a = c.attribution;
   if (!a.cpu.process_busy.has_value() || samples <= 0) return 0;
@@ -197,7 +193,7 @@ Anchors Anchored(const Load& before, const Load& after) {
   return anchors;
 }
 
-// Of a run that begins at the old speed. Short beginnings of another speed are not counted.
+// Of a run that begins at the old speed. A short beginning at another speed does not count.
 double WithLateStart(double factor, double late) {
   const bool warm_up = factor > attribution::kUnlikeTheMedian && late <= attribution::kMostWarmUp;
   return warm_up ? factor : 1 / (late + (1 - late) / factor);
@@ -205,9 +201,9 @@ double WithLateStart(double factor, double late) {
 
 }  // namespace
 
-StageLoad* Load::Find(StageId stage) {
+StageDemand* Load::Find(StageId stage) {
   const auto at = std::find_if(stages.begin(), stages.end(),
-                               [&](const StageLoad& load) { return load.stage == stage; });
+                               [&](const StageDemand& load) { return load.stage == stage; });
   return at == stages.end() ? nullptr : &*at;
 }
 
@@ -248,8 +244,8 @@ std::optional<Load> LoadOf(const Case& c) {
   double samples = 0;
   for (const auto& step : a.steps) samples += step.samples;
   const auto steps = static_cast<double>(a.steps.size());
-  // A foreign trace does not say how many samples a step has. A gain is a ratio, and a step is as
-  // good a unit for it.
+  // A foreign trace does not show how many samples a step has. A gain is a ratio, for which a step
+  // is as good a unit.
   std::optional<attribution::Throughput> rate = a.throughput;
   const bool counts_steps = samples <= 0 && c.run.imported();
   if (counts_steps) {
@@ -270,15 +266,15 @@ std::optional<Load> LoadOf(const Case& c) {
     load.exposed_s[At(category)] = total->fraction * load.batch / load.measured;
   }
   const double step_s = load.batch / load.measured;
-  load.held_s = BlamedOn(c, attribution::Cause::kOrder) * step_s;
-  const double bursts = BlamedOn(c, attribution::Cause::kBuffer);
+  load.held_s = BlamedOn(c, Cause::kOrder) * step_s;
+  const double bursts = BlamedOn(c, Cause::kBuffer);
   if (bursts > Share(c, Category::kInputStall) / 2) load.burst_s = bursts * step_s;
   for (StageId id : InOrder(c)) {
     const attribution::StageUse* use = UseOf(c, id);
     if (use == nullptr) continue;
-    StageLoad stage = LoadOfStage(c, *use);
+    StageDemand stage = LoadOfStage(c, *use);
     if (counts_steps) stage.items = static_cast<double>(use->elements) / steps;
-    // A prefetch works on nothing, and hands on what the stage before gives.
+    // A prefetch does no work, and passes on what the stage before it produces.
     if (stage.items <= 0 && stage.own_threads && !load.stages.empty()) {
       stage.items = load.stages.back().items;
     }
@@ -308,7 +304,7 @@ std::optional<Gain> GainOf(const Load& before, const Effect& effect) {
     }
     if (i == 1) gain.predicted = std::sqrt(anchors.as_wait * anchors.as_factor);
   }
-  // The measured throughput is one mean, the new run's another one.
+  // The measured throughput is one mean, the new run's another.
   const double noise = std::sqrt(2.0) * before.spread;
   const auto stretched = [](double factor, double by) {
     return std::exp(std::log(factor) * (factor > 1 ? 1 + by : 1 - by));

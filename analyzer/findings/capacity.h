@@ -1,21 +1,20 @@
-// What a change would bring, by the capacity law with finite queues. Private to the room.
+// What a change would gain, by the capacity law with finite queues. Private to the room.
 //
-// A Load is a run boiled down to seconds for one sample: what each stage's workers are busy for,
-// what of it burns a core, what the device adds. A rule's effect changes a copy, and the two are
-// compared. The producer's time for a batch is that of its slowest group of stages; the trainer
-// finds the buffer empty with the published probability of a consumer (x) and a producer (y) with n
+// A Load is a run reduced to seconds per sample: how long each stage's workers are busy, how much
+// of that is CPU time, what the device adds. A rule's effect changes a copy, and the two are
+// compared. The producer's time per batch is that of its slowest group of stages; the trainer finds
+// the buffer empty with the published probability for a consumer (x) and a producer (y) with n
 // places between them,
 //
-//   P(empty) = (1 - x/y) / (1 - (x/y)^(n+1)),  1/(n+1) where x = y,
+//   P(empty) = (1 - x/y) / (1 - (x/y)^(n+1)),  1/(n+1) if x = y,
 //
 // and then waits for one batch, so that a step takes x + P(empty) y. That formula assumes
 // exponential times: with less variation a place hides more, and the exponent grows as in a
-// diffusion (n+1 becomes 1 + 2n / (cx^2 + cy^2)). Cores limit what is burned, not the workers.
+// diffusion (n+1 becomes 1 + 2n / (cx^2 + cy^2)). Cores limit the CPU time, not the workers.
 //
 // The result is a factor, anchored to the measured throughput. What the law did not explain of the
-// run as it was makes the interval wider: once it is taken as time that stays, once as a factor,
-// once as waiting for input that shrinks like the rest of it. Between the latter two lies the
-// prediction.
+// run as it was widens the interval: it is taken as constant time, as a factor, and as waiting for
+// input that shrinks like the rest. The prediction is between the latter two.
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
 
@@ -30,32 +29,32 @@
 
 namespace stallscope::findings {
 
-struct StageLoad {
+struct StageDemand {
   StageId stage;
-  bool own_threads = false;  // else it works in the threads of the stage that asks
+  bool own_threads = false;  // otherwise it runs in the threads of the stage that asks
   double workers = 1;
-  double items = 0;      // for one sample
-  double service_s = 0;  // of one item, without the time in which its worker had no core
-  double cpu_s = 0;      // of that on a core
-  double variation = 0;  // of one item's service
+  double items = 0;      // per sample
+  double service_s = 0;  // per item, without the time its worker had no core
+  double cpu_s = 0;      // of this on a core
+  double variation = 0;  // of the service time per item
   double places = 0;     // of its queue, in items
 };
 
 struct Load {
-  std::vector<StageLoad> stages;                 // from the source to the trainer
-  double cores = 0;                              // 0: not known
-  double other_cpu_s = 0;                        // burned outside of the stages, for one sample
-  double batch = 1;                              // samples of a step
-  attribution::PerCategory<double> exposed_s{};  // of a step; no input stall
-  double held_s = 0;  // of a step: batches that were finished but not in order yet
-  // Of a step, as recorded: where most of the stall is bursts the law's guess of them is not used.
+  std::vector<StageDemand> stages;               // from the source to the trainer
+  double cores = 0;                              // 0: unknown
+  double other_cpu_s = 0;                        // CPU time outside the stages, per sample
+  double batch = 1;                              // samples per step
+  attribution::PerCategory<double> exposed_s{};  // per step; no input stall
+  double held_s = 0;  // per step: batches that were finished but out of order
+  // Per step, as recorded: if most of the stall is bursts, the law's estimate of them is not used.
   std::optional<double> burst_s;
-  double device_variation = 0;  // of what the exposed times add up to
-  double measured = 0;          // samples a second
-  double spread = 0;            // half of its 90 % interval, as a part of it
+  double device_variation = 0;  // of the sum of the exposed times
+  double measured = 0;          // samples per second
+  double spread = 0;            // half of its 90% interval, relative to it
   bool input_explained = true;  // stages with service times were recorded, or there is no stall
 
-  StageLoad* Find(StageId stage);
+  StageDemand* Find(StageId stage);
   double ExposedS() const;
 };
 
@@ -67,10 +66,10 @@ double ProbabilityEmpty(double consumer, double producer, double exponent);
 double SamplesPerSecond(const Load& load);
 // What the stages could deliver with a trainer that never makes them wait, within the cores.
 double ProducerSamplesPerSecond(const Load& load);
-// Samples a second that the trainer would take if it never waited.
+// Samples per second that the trainer would take if it never waited.
 double ConsumerSamplesPerSecond(const Load& load);
 
-// How a change acts on a load. `size` is what the rule must assume (a share of a stage's time, a
+// How a change affects a load. `size` is what the rule must assume (a share of a stage's time, a
 // link's speed), from the least helpful to the most; a change that needs no assumption ignores it.
 struct Effect {
   std::function<void(Load&, double size)> apply;
@@ -78,7 +77,7 @@ struct Effect {
   double late = 0;  // the part of a run like this one that is over before the change shows
 };
 
-// Nothing where the law does not fit the run well enough to price anything.
+// Nothing if the law does not fit the run well enough to price anything.
 std::optional<Gain> GainOf(const Load& before, const Effect& effect);
 
 }  // namespace stallscope::findings

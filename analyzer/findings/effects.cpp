@@ -3,23 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
-
-using attribution::At;
-using attribution::Category;
-
 namespace {
 
-// How much the computing grows with the batch. An emulated device says it; of a real one a run
-// with batches of one size does not tell: by the factor at worst, less where a small batch leaves
-// units idle.
+// How much compute grows with the batch. An emulated device defines it; a run with batches of one
+// size does not show it of a real one.
 Assumed GrowthWithBatch(const Case& c, double factor) {
   const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
-  if (!emulated)
+  if (!emulated) {
     return {std::pow(factor, kComputeGrowth[0]), std::pow(factor, kComputeGrowth[1]),
             std::pow(factor, kComputeGrowth[2])};
+  }
   const auto batch = FirstOf<BatchSpec>(*c.spec);
   if (batch >= c.spec->stages.size()) return {factor, factor, factor};
   const EmulatedSpec device = Resolved(c.spec->trainer.emulated);
@@ -36,7 +33,7 @@ Assumed GrowthWithBatch(const Case& c, double factor) {
 
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
   Load copy = load != nullptr ? *load : Load();
-  const StageLoad* use = copy.Find(stage);
+  const StageDemand* use = copy.Find(stage);
   if (use == nullptr || use->service_s <= 0) return std::min(now + 1, most);
   // What the cores can feed is all that a trainer of unknown speed can ask for.
   double wanted = ConsumerSamplesPerSecond(copy);
@@ -50,7 +47,7 @@ int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
 
 Effect WithWorkers(StageId stage, int64_t workers) {
   return {[stage, workers](Load& load, double) {
-    StageLoad* use = load.Find(stage);
+    StageDemand* use = load.Find(stage);
     if (use == nullptr) return;
     use->own_threads = true;
     use->workers = std::max(use->workers, static_cast<double>(workers));
@@ -60,7 +57,7 @@ Effect WithWorkers(StageId stage, int64_t workers) {
 
 Effect WithTimeTimes(StageId stage, const Assumed& sizes) {
   return {[stage](Load& load, double size) {
-            StageLoad* use = load.Find(stage);
+            StageDemand* use = load.Find(stage);
             if (use == nullptr) return;
             use->service_s *= size;
             use->cpu_s *= size;
@@ -75,7 +72,7 @@ Effect WithFewerPasses(StageId stage, const MapSpec& map, const Assumed& passes)
 
 void PrepareAhead(Load& load, int64_t batches) {
   if (load.stages.empty()) return;
-  StageLoad stage;
+  StageDemand stage;
   stage.own_threads = true;
   stage.items = 1 / std::max(1.0, load.batch);
   stage.places = static_cast<double>(batches);
@@ -92,7 +89,7 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
             load.exposed_s[At(Category::kCompute)] *= size;
             load.exposed_s[At(Category::kTransfer)] *= factor;
             load.held_s *= factor;
-            StageLoad* stage = load.Find(batch);
+            StageDemand* stage = load.Find(batch);
             if (stage == nullptr) return;
             stage->items /= factor;
             stage->service_s *= factor;
@@ -101,7 +98,7 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
           GrowthWithBatch(c, factor)};
 }
 
-// An emulated link says its speeds; of a real one the run tells only one of them.
+// An emulated link defines both speeds; of a real one the run shows only one.
 Assumed LeftWhenPinned(const Case& c) {
   if (c.spec.has_value() && c.spec->transfer.pinned) return {1, 1, 1};
   const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;

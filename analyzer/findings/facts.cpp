@@ -10,11 +10,6 @@
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
-
-using attribution::At;
-using attribution::Category;
-using attribution::Cause;
-
 namespace {
 
 struct RoleWord {
@@ -34,8 +29,8 @@ constexpr std::array kRoleWords = {
     RoleWord{"cache", StageRole::kCache},       RoleWord{"snapshot", StageRole::kCache},
 };
 
-// Depth first over the inputs, so that each stage comes behind what it reads. With a stack of its
-// own: a foreign trace's chain may be as long as it likes.
+// Depth first over the inputs, so that each stage comes after what it reads. On a heap-allocated
+// stack: the chain of a foreign trace has no bound.
 void Visit(const model::Run& run, size_t from, std::vector<bool>& seen,
            std::vector<StageId>& order) {
   struct Open {
@@ -61,7 +56,7 @@ void Visit(const model::Run& run, size_t from, std::vector<bool>& seen,
   }
 }
 
-// By how much a running total grew in the window, and in how many steps.
+// By how much a running total grew in the window, and in how many samples.
 struct CounterGrowth {
   uint64_t samples = 0;
   double value = 0;
@@ -86,8 +81,8 @@ CounterGrowth GrowthOf(const Case& c, std::string_view name) {
   return growth;
 }
 
-// From which share on a category is worth a change. In a balanced run a small one is what the
-// verdict says that it is, but two large ones that are alike are balanced too.
+// The share from which a category is worth a change. In a balanced run a small one is not, but two
+// large ones that are alike are balanced, too.
 double BarFor(Bound bound) {
   switch (bound) {
     case Bound::kInput:
@@ -159,7 +154,7 @@ const attribution::StageUse* UseOf(const Case& c, StageId stage) {
 bool HasOwnThreads(const Case& c, StageId stage) {
   if (!stage.known() || RoleOf(c, stage) == StageRole::kTrainer) return false;
   const auto& uses = c.attribution.stages;
-  // A prefetch does no work of its own: only its threads tell of it.
+  // A prefetch does no work of its own: only its threads show it.
   return std::any_of(uses.begin(), uses.end(),
                      [&](const auto& use) { return use.runs_in == stage; }) ||
          std::any_of(c.run.tracks.begin(), c.run.tracks.end(), [&](const model::Track& track) {
@@ -224,7 +219,7 @@ double MedianStepNs(const Case& c) {
 }
 
 uint64_t ElementsOfEpoch(const Case& c) {
-  // Only an epoch behind which another one began was seen whole.
+  // Only an epoch that another one follows was seen whole.
   if (!HasSeveralEpochs(c)) return 0;
   const auto& elements = c.run.rows.elements;
   return static_cast<uint64_t>(

@@ -11,30 +11,34 @@
 
 namespace stallscope::findings {
 
-// Of the window; 0 where the trace cannot tell.
-double Share(const Case& c, attribution::Category category);
+using attribution::At;
+using attribution::Category;
+using attribution::Cause;
+
+// Of the window; 0 if the trace does not show it.
+double Share(const Case& c, Category category);
 // The stall's parts, as shares of the window.
 double Blamed(const Case& c, StageId stage);
-double Blamed(const Case& c, StageId stage, std::initializer_list<attribution::Cause> causes);
-double BlamedOn(const Case& c, attribution::Cause cause);
-// The part that less work in the stage would shorten: neither kept order nor a burst.
+double Blamed(const Case& c, StageId stage, std::initializer_list<Cause> causes);
+double BlamedOn(const Case& c, Cause cause);
+// The part that less work in the stage would shorten: neither keeping the order nor a burst.
 double BlamedForWork(const Case& c, StageId stage);
 
-// Whether time in this category is worth a change: there is enough of it, and the verdict does not
-// say that the run is bound by something that no such change would help.
-bool Worth(const Case& c, attribution::Category category);
+// Whether time in this category is worth a change: there is enough of it, and the verdict is not
+// that something else bounds the run.
+bool Worth(const Case& c, Category category);
 // Enough of the stall is blamed on this stage, for these causes.
-bool WorthAt(const Case& c, StageId stage, std::initializer_list<attribution::Cause> causes);
+bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes);
 
 const attribution::StageUse* UseOf(const Case& c, StageId stage);
-// Else it works in the threads of another stage, or in the trainer's.
+// Otherwise it runs in the threads of another stage, or in the trainer's.
 bool HasOwnThreads(const Case& c, StageId stage);
-// What a patch is made to: the run's spec, or the one that stands for its stages. Null without
-// both.
+// What a patch applies to: the run's spec, or the one that stands for its stages. Null without
+// either.
 const Spec* ChangeableSpec(const Case& c);
-// None where no stage has this name.
+// None if no stage has this name.
 StageId StageNamed(const Case& c, std::string_view name);
-// Every stage of the run but the trainer, each behind its inputs; of equals the lowest id first.
+// Every stage of the run but the trainer, each after its inputs; ties by id.
 std::vector<StageId> InOrder(const Case& c);
 
 enum class StageRole {
@@ -50,30 +54,30 @@ enum class StageRole {
   kTrainer,
   kOther
 };
-// By the stage's kind, which foreign traces word in their own way ("ParallelMapV2").
+// By the stage's kind; foreign traces have names of their own ("ParallelMapV2").
 StageRole RoleOf(const Case& c, StageId stage);
 // PyTorch's, as its profiler sees it: workers of its own are other processes.
 bool IsDataLoader(const Case& c, StageId stage);
 // The stage's name, or "the input".
 std::string NameOf(const Case& c, StageId stage);
 
-// Work on an accelerator of its own, not on the host's cores.
+// The device is an accelerator, not the host's cores.
 bool HasAccelerator(const Case& c);
-// Real kernels whose time depends on what they compute; an emulated device's are given figures.
+// Its kernels' times depend on what they compute; an emulated device's are given.
 bool ComputesReally(const Case& c);
 
 // The median, in nanoseconds; 0 without steps.
 double MedianStepNs(const Case& c);
-// Elements that one epoch has, or 0 where the run does not tell.
+// Elements in one epoch; 0 if the run does not show it.
 uint64_t ElementsOfEpoch(const Case& c);
 bool HasSeveralEpochs(const Case& c);
-// Mean bytes of an element as its source read it; 0 where unknown.
+// Mean bytes of an element as its source read it; 0 if unknown.
 double BytesOfElement(const Case& c);
-// Mean bytes of a sample in a batch; 0 where unknown.
+// Mean bytes of a sample in a batch; 0 if unknown.
 double BytesOfSample(const Case& c);
-// Mean bytes of a batch on its way to one device; 0 where no copy was recorded.
+// Mean bytes of a batch as it is copied to one device; 0 if no copy was recorded.
 double BytesOfBatch(const Case& c);
-// What the program could still take without running out; 0 where unknown.
+// What the program could still allocate; 0 if unknown.
 uint64_t FreeMemory(const Case& c);
 
 struct CountedTime {
@@ -81,11 +85,12 @@ struct CountedTime {
   double share = 0;  // of the window
 };
 
-// In the window, of the counters `name` and "`name` time". Nothing of it where there are none.
+// What an imported run's counters `name` and "`name` time" added up in the window: how often
+// something happened, and how long it took. Zero without them.
 CountedTime CountedIn(const Case& c, std::string_view name);
 
-// The file's place among all that were read, by name, from 0 on. Nothing where a file holds a
-// single element: then it is no shard.
+// The file's index among all that were read, by name. Nothing if it holds a single element: then
+// it is not a shard.
 std::optional<size_t> ShardOf(const Case& c, trace::StringId file);
 
 // "1 worker", "2 workers".

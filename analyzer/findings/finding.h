@@ -16,7 +16,7 @@ namespace stallscope::findings {
 enum class Severity : uint8_t { kInfo, kLow, kMedium, kHigh };
 std::string_view WordFor(Severity severity);
 
-// Something in the trace that a viewer can jump to.
+// Something in the trace that a viewer can show.
 struct Evidence {
   enum class Kind : uint8_t { kSpans, kQueue, kCounter, kStep, kKernel, kCopy };
   Kind kind = Kind::kSpans;
@@ -28,17 +28,17 @@ struct Evidence {
   std::optional<uint64_t> step;
   int64_t start_ns = 0;  // both 0: the whole window
   int64_t end_ns = 0;
-  std::string text;  // "decode: 2 workers busy 98 % of the time"
+  std::string text;  // "decode: 2 workers busy 98% of the time"
 };
 
-// A factor on the throughput: 1.8 is 80 % more.
+// A factor on the throughput: 1.8 is 80% more.
 struct Gain {
   double predicted = 1;
-  double low = 1;  // 90 %
+  double low = 1;  // of the 90% interval
   double high = 1;
 };
 
-// The same change in the user's own framework; empty where it has none.
+// The same change in the user's own framework; empty if it has none.
 struct Code {
   std::string tf_data;
   std::string pytorch;
@@ -46,8 +46,8 @@ struct Code {
   std::string grain;
 };
 
-// What a change is good for. One for speed whose interval holds 1.0 is not worth showing; one that
-// saves memory or makes the results better is, whatever its gain.
+// What a change improves. One for speed whose interval includes 1.0 is not worth showing; one that
+// saves memory or improves the results is, whatever its gain.
 enum class Aim : uint8_t { kSpeed, kMemory, kQuality };
 std::string_view WordFor(Aim aim);
 
@@ -57,8 +57,8 @@ struct Recommendation {
   Patch patch;       // empty: no knob
   std::optional<Gain> gain;
   std::optional<double> measured;       // the gain that a replay found, also of an unpriced one
-  std::string unpriced;                 // why there is no gain, and what to record to have one
-  std::optional<int64_t> memory_bytes;  // that it costs; negative where it frees some
+  std::string unpriced;                 // why there is no gain, and what to record to get one
+  std::optional<int64_t> memory_bytes;  // that it costs; negative if it frees some
   Code code;
 };
 
@@ -70,7 +70,7 @@ struct Finding {
   std::string text;
   std::vector<Evidence> evidence;
   std::optional<Recommendation> recommendation;
-  // Worth saying even where its recommendation turns out to bring nothing.
+  // Worth reporting even if its recommendation turns out to bring nothing.
   bool stands_alone = false;
 };
 

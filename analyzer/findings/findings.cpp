@@ -16,13 +16,13 @@ bool Applies(const Case& c, const Patch& patch) {
 
 std::string WhyUnpriced(const Case& c, const Load* load) {
   if (c.attribution.window.steps == 0) {
-    return "the trace has no steps to measure a throughput by; record some";
+    return "the trace has no steps to measure the throughput with: record some";
   }
   if (load == nullptr) {
-    return "the trace does not say how many samples its steps had, and so no throughput";
+    return "the trace does not show how many samples its steps had, so there is no throughput";
   }
-  const std::string why = "the stages' times do not explain this run's throughput; ";
-  return why + (c.run.imported() ? "record it with the change to know"
+  const std::string why = "the stages' times do not explain this run's throughput: ";
+  return why + (c.run.imported() ? "record it with the change"
                                  : "replay it with the change to measure it");
 }
 
@@ -33,7 +33,7 @@ void Price(const Case& c, const Load* load, Draft& draft) {
   if (!recommendation.gain.has_value()) recommendation.unpriced = WhyUnpriced(c, load);
 }
 
-// False where nothing is left to say.
+// False if nothing is left to say.
 bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
   auto& recommendation = draft.finding.recommendation;
   if (!recommendation.has_value()) return true;
@@ -62,7 +62,8 @@ bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps) 
   if (share < kHighShare || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
   // Few steps that differ much make an interval that reaches past standing still.
   recommendation.unpriced = fmt::format(
-      "{} steps tell too little, anything from {:.2f} to {:.2f} times as fast; record at least {}",
+      "{} steps are too few to tell: anything from {:.2f} to {:.2f} times as fast; record at least "
+      "{}",
       steps, std::max(gain.low, 0.0), gain.high, kTellingSteps);
   recommendation.gain.reset();
   return true;

@@ -17,19 +17,19 @@ struct Case {
   const attribution::Attribution& attribution;
   const Verdict& verdict;
   std::optional<Spec> spec;  // that the run was made from
-  // Of a run of another profiler's, which was made from none: its stages as a replay takes them.
-  // Rules' patches are made to it; it says nothing else of the run.
+  // For an imported run, which was made from none: its stages as a replay takes them. Rules'
+  // patches apply to it; nothing else is read from it.
   std::optional<Spec> stages = std::nullopt;
 };
 
-// All rules' findings, by gain where they are priced, then by share. With `price` false no gain is
+// All rules' findings, by gain if they are priced, then by share. With `price` false no gain is
 // computed.
 std::vector<Finding> Find(const Case& c, bool price = true);
 
-// False: it goes, for a change for speed must surely bring some. But where much of step time is at
-// stake and so few steps were recorded that no more than a guess is left of a large gain, it stays
-// without the gain, and says that more steps would tell: a run that is bound by its input must not
-// look as if nothing could be done.
+// False: drop it, because a change for speed must be certain to bring some. But if much of step
+// time is at stake, and too few steps were recorded to confirm a large gain, it stays without the
+// gain and asks for more steps: a run that is bound by its input must not look as if nothing could
+// be done.
 bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps);
 
 }  // namespace stallscope::findings

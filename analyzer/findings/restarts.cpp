@@ -99,7 +99,7 @@ Restarts RestartsOf(const Case& c, StageId loader) {
     for (const Restart& restart : RestartsOn(c, track, fetches, fetch_ns)) {
       found.all.push_back(restart);
       found.fetch_ns = fetch_ns;
-      // Two fetches there would be in any case.
+      // There would be two fetches in any case.
       found.share += static_cast<double>(restart.end_ns - restart.start_ns) - 2 * fetch_ns;
       found.waited += static_cast<double>(restart.shut_down_ns + restart.first_ns) - 2 * fetch_ns;
     }

@@ -1,12 +1,11 @@
-// Workers of a DataLoader that are shut down at each epoch's end and started anew for the next one,
-// as a trace shows them that does not show the workers. Private to the room; any thread.
+// A DataLoader's workers that are shut down after each epoch and restarted for the next one, in a
+// trace that does not show the workers. Private to the room; any thread.
 //
-// The fetch that finds an epoch's end and the next epoch's first one follow each other without an
-// operation of a step between them. With workers that stay, the former is over at once (10 to 18 us
-// with two of them, as sample_traces/recorders/pytorch_epochs.py records it); else it waits until
-// they have ended (23 to 57 ms where they were forked, 0.6 s and more where they were spawned). The
-// latter is long either way: the queue was empty. So both must be far longer than other fetches
-// are.
+// No operation of a step runs between the fetch that finds the end of an epoch and the first fetch
+// of the next one. If the workers stay, the former returns at once (10 to 18 us with two of them,
+// as sample_traces/recorders/pytorch_epochs.py records it); otherwise it waits for them to end (23
+// to 57 ms if forked, 0.6 s or more if spawned). The latter is long either way, because the queue
+// was empty. So both must be far longer than other fetches.
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_RESTARTS_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_RESTARTS_H_
 
@@ -17,16 +16,16 @@
 
 namespace stallscope::findings {
 
-// From the fetch that finds an epoch's end to the end of the next one.
+// From the fetch that finds the end of an epoch to the end of the next fetch.
 struct Restart {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t shut_down_ns = 0;  // of the first fetch
-  int64_t first_ns = 0;      // of the second one
+  int64_t shut_down_ns = 0;  // the first fetch
+  int64_t first_ns = 0;      // the second one
 };
 
 struct Restarts {
-  std::vector<Restart> all;  // of the window, longest first; none where most epochs have none
+  std::vector<Restart> all;  // in the window, longest first; none if most epochs have none
   double fetch_ns = 0;       // the median of the loader's fetches
   double share = 0;          // of step time
   double waited = 0;         // of this, the fetches alone

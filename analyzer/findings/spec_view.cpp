@@ -5,7 +5,7 @@
 namespace stallscope::findings {
 namespace {
 
-// Only these may stand between a map on the device and the trainer.
+// Only these may be between a map on the device and the trainer.
 bool MayFollowDevice(const StageSpec& stage) {
   const auto* map = As<MapSpec>(stage);
   if (map != nullptr) return map->on == MapOn::kDevice;
@@ -49,7 +49,7 @@ std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size
 }
 
 SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) {
-  // An op's canonical text has nothing that JSON would have to escape.
+  // An op's canonical text contains nothing that JSON must escape.
   std::string json;
   for (const std::string& op : ops) json += (json.empty() ? "[\"" : ", \"") + op + "\"";
   return {stage + ".ops", json.empty() ? "[]" : json + "]"};

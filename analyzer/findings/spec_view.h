@@ -13,10 +13,10 @@
 
 namespace stallscope::findings {
 
-// Null without a spec, or where it has no such stage.
+// Null without a spec, or if it has no such stage.
 const StageSpec* SpecOf(const Case& c, StageId stage);
 
-// Null also where the stage is of another kind.
+// Null also if the stage is of another kind.
 template <class Kind>
 const Kind* As(const Case& c, StageId stage) {
   const StageSpec* spec = SpecOf(c, stage);
@@ -28,7 +28,7 @@ const Kind* As(const StageSpec& stage) {
   return std::get_if<Kind>(&stage.kind);
 }
 
-// The first stage of this kind; the number of stages where there is none.
+// The first stage of this kind; the number of stages if there is none.
 template <class Kind>
 size_t FirstOf(const Spec& spec) {
   size_t i = 0;
@@ -36,7 +36,7 @@ size_t FirstOf(const Spec& spec) {
   return i;
 }
 
-// Calls of a valid spec always parse; one that does not is left out.
+// Calls of a valid spec always parse; one that does not is dropped.
 std::vector<OpCall> OpsOf(const MapSpec& map);
 std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to);
 // Gives the map these ops, each as its canonical text.
@@ -45,17 +45,17 @@ SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops);
 bool IsRandom(const MapSpec& map);
 bool Decodes(const MapSpec& map);
 bool IsDecode(const OpCall& op);
-// Leaves every element with one size.
+// Makes all elements the same size.
 bool MakesOneSize(const OpCall& op);
-// Makes bytes into something wider.
+// Widens bytes.
 bool Widens(const OpCall& op);
-// Treats values one by one, so that it may as well treat a whole batch.
+// Treats single values, and so could treat a whole batch.
 bool IsPerValue(const OpCall& op);
 
-// `base`, with a number where a stage has that name already.
+// `base`, with a number if a stage has that name already.
 std::string FreshName(const Spec& spec, const std::string& base);
 
-// The ops at the end of the last map before the batch that a device can do as well, and that leave
+// The ops at the end of the last map before the batch that a device can run, too, and that leave
 // the batch elements of one size.
 struct DeviceTail {
   size_t stage = 0;  // index of the map

@@ -31,8 +31,8 @@ bool HasStore(const Spec& spec) {
          FirstOf<SnapshotSpec>(spec) < spec.stages.size();
 }
 
-// What a store behind the prefix would keep of an element. A decoded picture's size is known where
-// it was brought to the batch's; ops behind may have made it wider since, so that this is the most.
+// What a store after the prefix would keep per element. A decoded picture's size is known once it
+// has the batch's; later ops may have widened it, so this is an upper bound.
 double StoredBytes(const Case& c, const StablePrefix& prefix) {
   bool decoded = false;
   bool sized = false;
@@ -55,7 +55,7 @@ struct TypicalCost {
   double us;
 };
 
-// One core of 3 GHz, this room's own pipeline.
+// Measured on one core of 3 GHz, in the reference pipeline.
 constexpr std::array kTypical = {
     TypicalCost{"decode_jpeg", 850},  TypicalCost{"decode_png", 2'000},
     TypicalCost{"decode_csv", 5},     TypicalCost{"parse_example", 1},
@@ -128,7 +128,7 @@ Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store)
 
 std::optional<StoreCase> StoreCaseOf(const Case& c) {
   if (!c.spec.has_value() || HasStore(*c.spec)) return std::nullopt;
-  if (!Worth(c, attribution::Category::kInputStall)) return std::nullopt;
+  if (!Worth(c, Category::kInputStall)) return std::nullopt;
   StoreCase store;
   store.prefix = StablePrefixOf(*c.spec);
   for (size_t i = 0; i <= store.prefix.last; ++i) {
@@ -148,13 +148,13 @@ Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late) 
   for (size_t i = 0; i <= store.prefix.last; ++i) {
     spared.push_back(StageNamed(c, c.spec->stages[i].name));
   }
-  double behind = 0;  // of a map that is split
+  double behind = 0;  // the split map's share
   if (!store.prefix.whole) {
     behind = ShareFrom(OpsOf(*As<MapSpec>(c.spec->stages[store.prefix.last])), store.prefix.ops);
   }
   return {[spared, behind](Load& load, double size) {
             for (size_t i = 0; i < spared.size(); ++i) {
-              StageLoad* stage = load.Find(spared[i]);
+              StageDemand* stage = load.Find(spared[i]);
               if (stage == nullptr) continue;
               const double kept = i == 0 ? size : i + 1 == spared.size() ? behind : 0;
               stage->service_s *= kept;

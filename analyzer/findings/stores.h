@@ -14,9 +14,9 @@
 
 namespace stallscope::findings {
 
-// Stages from the source on whose results are the same in every epoch: what a store may keep. The
-// last map may be of that kind only in part. A shuffle or a repeat on the way must move behind the
-// store: it would freeze the order, or never see an epoch's end.
+// Stages from the source on whose results are the same in every epoch: what a store may keep. Of
+// the last map perhaps only some ops. A shuffle or a repeat on the way must move after the store,
+// which would freeze the order, or never see the end of an epoch.
 struct StablePrefix {
   size_t last = 0;                  // index of its last stage
   size_t ops = 0;                   // of that stage, where only some of its ops belong to it
@@ -26,28 +26,28 @@ struct StablePrefix {
 };
 StablePrefix StablePrefixOf(const Spec& spec);
 
-// Puts a stage behind the prefix, and splits a map for it where it must.
+// Puts a stage after the prefix, and splits a map for it if it must.
 Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store);
 
 struct StoreCase {
   StablePrefix prefix;
   double share = 0;          // of step time that is blamed on its stages
   std::string names;         // "read, decode"
-  double element_bytes = 0;  // of what would be stored; 0: the run does not tell
-  uint64_t elements = 0;     // of an epoch; likewise
+  double element_bytes = 0;  // of what would be stored; 0: unknown
+  uint64_t elements = 0;     // per epoch; 0: unknown
 };
 
-// Nothing where the run's stall has nothing to do with stages that a store could spare, or where
-// the spec has a store already.
+// Nothing if the stall has nothing to do with stages that a store could save, or if the spec has a
+// store already.
 std::optional<StoreCase> StoreCaseOf(const Case& c);
 
-// The stages before the store do nothing any more. `left` of the source's time stays for each
-// sample, which is what reading from the store takes. `late`: the part of the run that fills it.
+// The stages before the store no longer do anything. `left` of the source's time per sample
+// remains: reading from the store. `late`: the part of the run that fills it.
 Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late);
 
-// Of the time that all of them take for an element, the part of those from `from` on; 0 to 1. Of
-// ops whose cost is not in their call it is what they take of a photograph of 500x375: a share is
-// all that is asked for, and they grow alike with the picture.
+// How much of a map's time its ops from `from` on take, 0 to 1, if the run shows only the time of
+// the whole map. Ops whose cost is not in their call count as what they take for a photograph of
+// 500x375: the share is enough, since they all grow with the picture.
 double ShareFrom(const std::vector<OpCall>& ops, size_t from);
 
 }  // namespace stallscope::findings

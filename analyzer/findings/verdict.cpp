@@ -184,7 +184,7 @@ void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict
         verdict);
   }
   if (verdict.cause == Cause::kUnknown) {
-    Doubt(0.7, "the trace does not tell what kept the stage", verdict);
+    Doubt(0.7, "the trace does not show what delayed the stage", verdict);
   }
   if (!attribution.cross_check.agrees) Doubt(0.7, attribution.cross_check.text, verdict);
 }

@@ -26,9 +26,9 @@ std::string_view WordFor(Bound bound);
 struct Verdict {
   Bound bound = Bound::kInconclusive;
   StageId stage;                            // of an input-bound run
-  std::optional<attribution::Cause> cause;  // likewise
+  std::optional<attribution::Cause> cause;  // and what delayed that
   double confidence = 0;                    // 0 to 1
-  std::vector<std::string> doubts;          // why it is not 1
+  std::vector<std::string> doubts;          // why confidence is below 1
   std::string text;  // "input-bound: decode (cpu)", "balanced", "inconclusive"
 };
 

@@ -94,7 +94,7 @@ std::vector<std::string> Assembler::LimitWarnings() const {
   return warnings;
 }
 
-// Makes `index` a place of the table, unless it lies past the limit.
+// Makes room for `index` in the table, unless it is past the limit.
 template <class Table>
 bool Assembler::Admit(Table& table, uint32_t index, size_t limit, const char* what) {
   if (index < table.size()) return true;
@@ -165,7 +165,7 @@ bool Assembler::Add(trace::Chunk chunk) {
   return good;
 }
 
-// A definition outranks these: it may lie in a chunk that comes later, or be lost.
+// A definition overrides these: it may be in a later chunk, or lost.
 void Assembler::AddNames(const trace::Chunk& chunk) {
   const auto name = [&](auto& table, const trace::Names& names, size_t limit, const char* what) {
     for (const auto& [id, text] : names) {

@@ -1,6 +1,6 @@
-// Puts a run together from the chunks of a trace, in whatever order and with whatever gaps they
-// come. Keeps the promises of run.h whatever the chunks say: what lies past limits.h is left out
-// and counted. One thread at a time.
+// Assembles a run from the chunks of a trace, in any order and with any gaps. Keeps the promises of
+// run.h whatever the chunks contain: what is past limits.h is dropped and counted. One thread at a
+// time.
 #ifndef STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_
 #define STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_
 
@@ -29,15 +29,15 @@ class Assembler {
   Assembler(const Assembler&) = delete;  // the interners point into run_
   Assembler& operator=(const Assembler&) = delete;
 
-  // Makes room for exactly this much; more may come all the same.
+  // Makes room for exactly this much; more may come anyway.
   void Reserve(const Expected& expected);
-  // False where some of its spans could not be decoded; everything else was taken.
+  // False if some of its spans could not be decoded; everything else was added.
   bool Add(trace::Chunk chunk);
   // What was left out, one line each; `quality.left_out` counts it.
   std::vector<std::string> LimitWarnings() const;
   // The run, sorted and padded. The assembler is spent.
   Run Finish();
-  // A copy of what is there by now, likewise; more may be added afterwards.
+  // A copy of what is there so far, sorted and padded; more may be added afterwards.
   Run Snapshot() const;
 
  private:
@@ -68,7 +68,7 @@ class Assembler {
   std::map<std::string, uint64_t> left_out_;
 };
 
-// Takes over every field of `later` that says something.
+// Takes over every field of `later` that is set.
 void Update(trace::RunInfo& run, trace::RunInfo later);
 
 }  // namespace stallscope::model

@@ -1,5 +1,4 @@
-// What a file looks like by its first bytes, for whoever has to say that it is no trace. Any
-// thread.
+// What a file looks like by its first bytes, to report that it is not a trace. Any thread.
 #ifndef STALLSCOPE_ANALYZER_MODEL_CONTENT_H_
 #define STALLSCOPE_ANALYZER_MODEL_CONTENT_H_
 
@@ -18,7 +17,7 @@ Content LooksLike(std::string_view first_bytes);
 // "gzip", "JSON", ...
 const char* NameOf(Content content);
 
-// That the file is no trace of ours, what it looks like, and what to do about it.
+// That the file is not a trace of ours, what it looks like, and what to do about it.
 Error NotATrace(const std::string& path, Content content);
 
 }  // namespace stallscope::model

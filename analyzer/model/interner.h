@@ -1,5 +1,5 @@
-// Gives things numbers: the same text or span class always has the same one. The tables themselves
-// belong to the run; an interner is needed only while the run is made. One thread at a time.
+// Numbers texts and span classes: the same one always has the same number. The tables belong to the
+// run; an interner is needed only while the run is made. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_MODEL_INTERNER_H_
 #define STALLSCOPE_ANALYZER_MODEL_INTERNER_H_
 
@@ -19,7 +19,7 @@ class StringInterner {
  public:
   // `strings` must outlive the interner and change through it only.
   explicit StringInterner(std::vector<std::string>& strings);
-  // Text past kMaxNameBytes is cut. None where kMaxStrings are taken.
+  // Text past kMaxNameBytes is cut. None once kMaxStrings are taken.
   trace::StringId Intern(std::string_view text);
 
  private:
@@ -46,7 +46,7 @@ class SpanClassInterner {
  public:
   // `classes` must outlive the interner and change through it only.
   explicit SpanClassInterner(std::vector<trace::SpanClass>& classes);
-  // Nothing where kMaxSpanClasses are taken.
+  // Nothing once kMaxSpanClasses are taken.
   std::optional<uint16_t> Intern(const trace::SpanClass& span_class);
 
  private:

@@ -18,7 +18,7 @@
 namespace stallscope::model {
 namespace {
 
-// More damaged places than these are summed up.
+// More damaged places than these are summarized.
 constexpr size_t kPlacesInWords = 3;
 
 std::string Count(uint64_t count, const std::string& thing) {
@@ -67,7 +67,7 @@ void AddWarnings(const std::vector<std::string>& limit_warnings, Run& run) {
   WarnOfDamage(run, warnings);
   if (!quality.sealed) {
     warnings.push_back(run.path +
-                       ": there is no seal: the recording did not end cleanly or still goes on");
+                       ": no seal: the recording did not end cleanly or is still running");
   }
   if (quality.dropped != 0) {
     std::string line = run.path + ": " + std::to_string(quality.dropped);
@@ -79,8 +79,8 @@ void AddWarnings(const std::vector<std::string>& limit_warnings, Run& run) {
   }
   if (!quality.write_error.empty()) {
     warnings.push_back(run.path +
-                       (run.imported() ? ": not all of the run is in this file: "
-                                       : ": the recorder could not write all: ") +
+                       (run.imported() ? ": part of the run is missing from this file: "
+                                       : ": the recorder could not write everything: ") +
                        quality.write_error);
   }
   for (const std::string& warning : limit_warnings) warnings.push_back(run.path + ": " + warning);
@@ -125,7 +125,7 @@ Status DescribeDamage(const trace::TraceReader& reader, const std::string& path,
   return {};
 }
 
-// An error that says what it is instead, where the file is no trace.
+// If the file is not a trace, an error that says what it looks like.
 Result<trace::TraceReader> OpenTrace(const std::string& path) {
   STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   std::string start(kSniffBytes, '\0');
@@ -171,7 +171,7 @@ Result<uint64_t> DecodeAll(trace::TraceReader& reader, Assembler& assembler,
 }
 
 // What the file is and what of it was lost, into the run that `chunks` chunks of it have made. An
-// error where nothing of it can be used.
+// error if nothing of it can be used.
 Result<Run> Described(Run run, const trace::TraceReader& reader, const std::string& path,
                       uint64_t chunks, const std::vector<std::string>& limit_warnings) {
   run.path = path;
@@ -220,8 +220,8 @@ Result<uint64_t> SizeOf(const std::string& path) {
   return file.Size();
 }
 
-// What lies just before the place that was read up to. A frame's end is never written again, so
-// other bytes there are another recording's.
+// The bytes just before the place that was read up to. The end of a frame is never rewritten, so
+// other bytes there belong to another recording.
 constexpr uint64_t kTailBytes = 64;
 
 Result<std::string> TailBefore(const std::string& path, uint64_t offset) {
@@ -233,14 +233,14 @@ Result<std::string> TailBefore(const std::string& path, uint64_t offset) {
   return tail;
 }
 
-// Which file a path leads to; a rename puts another one there, which the reader would not see.
-struct Place {
+// Which file a path leads to: after a rename it is another one, which the reader would not notice.
+struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const FileIdentity&) const = default;
 };
 
-Place PlaceOf(const std::string& path) {
+FileIdentity IdentityOf(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return {};
   return {status.st_dev, status.st_ino};
@@ -267,10 +267,10 @@ Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
 }
 
 struct GrowingTrace::Reading {
-  Reading(trace::TraceReader opened, Place at) : reader(std::move(opened)), place(at) {}
+  Reading(trace::TraceReader opened, FileIdentity at) : reader(std::move(opened)), identity(at) {}
 
   trace::TraceReader reader;
-  const Place place;
+  const FileIdentity identity;
   Assembler assembler;
   uint64_t chunks = 0;
   std::string tail;
@@ -281,7 +281,7 @@ GrowingTrace::GrowingTrace(std::string path) : path_(std::move(path)) {}
 GrowingTrace::~GrowingTrace() = default;
 
 Result<bool> GrowingTrace::GoesOn() const {
-  if (reading_ == nullptr || !(PlaceOf(path_) == reading_->place)) return false;
+  if (reading_ == nullptr || !(IdentityOf(path_) == reading_->identity)) return false;
   STALLSCOPE_ASSIGN_OR_RETURN(const std::string tail, TailBefore(path_, reading_->reader.offset()));
   return tail == reading_->tail;
 }
@@ -294,9 +294,9 @@ Status GrowingTrace::NoteEnd() {
 Result<Run> GrowingTrace::Read() {
   STALLSCOPE_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
   if (!goes_on) {
-    const Place place = PlaceOf(path_);
+    const FileIdentity identity = IdentityOf(path_);
     STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(path_));
-    reading_ = std::make_unique<Reading>(std::move(reader), place);
+    reading_ = std::make_unique<Reading>(std::move(reader), identity);
   }
   Reading& reading = *reading_;
   STALLSCOPE_ASSIGN_OR_RETURN(fresh_chunks_,

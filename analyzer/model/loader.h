@@ -16,11 +16,11 @@
 
 namespace stallscope::model {
 
-// Told now and then while a file is read: the part of it that has been, where that is known. False
-// ends the reading, with an error that nobody waits for any more.
+// Called now and then while a file is read, with the part read so far, if that is known. Returning
+// false ends the reading with an error.
 using OnProgress = std::function<bool(std::optional<double> part)>;
 
-// An error only where nothing can be used: a missing file, one that is no trace (the error says
+// An error only if nothing can be used: a missing file, one that is not a trace (the error says
 // what it looks like), or one without a single whole chunk. Everything less is in Run::quality.
 //
 // The file is read twice: first to count, so that every column is reserved exactly (22 bytes per
@@ -28,10 +28,10 @@ using OnProgress = std::function<bool(std::optional<double> part)>;
 // far as it goes.
 Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress = {});
 
-// A trace that is still written. Each reading decodes what has come since the last one and no more;
-// what is there by then is copied into the run, because whoever got an earlier one keeps it. A file
-// that replaced the first one, or was started again, is read from its beginning. Holds about as
-// much memory as the run itself. One thread at a time.
+// A trace that is still being written. Each reading decodes what has come since the last one and no
+// more; what is there by then is copied into the run, because whoever got an earlier one keeps it.
+// A file that replaced the first one, or was started again, is read from its beginning. Holds about
+// as much memory as the run itself. One thread at a time.
 class GrowingTrace {
  public:
   explicit GrowingTrace(std::string path);

@@ -19,8 +19,8 @@ namespace stallscope::model {
 namespace {
 
 constexpr size_t kFewestPairs = 3;
-// Ends of one collective are some microseconds apart; where half of them are further off than this,
-// other kernels were taken for the same.
+// The ends of one collective are some microseconds apart; if half of them are further apart than
+// this, other kernels were taken for the same.
 constexpr int64_t kMostSpreadNs = 200'000;
 
 // A step's number and a kernel's name: the ends of those kernels, by time.
@@ -48,7 +48,7 @@ Ends EndsOf(const Run& run, IsCommunication is_communication) {
   return ends;
 }
 
-// Times of files that somebody made up lie as far apart as numbers go.
+// Times in made-up files may be as far apart as numbers go.
 int64_t Difference(int64_t a, int64_t b) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   int64_t difference = 0;
@@ -82,10 +82,6 @@ void NumberRanks(std::vector<Run>& runs) {
   }
   std::stable_sort(runs.begin(), runs.end(),
                    [](const Run& a, const Run& b) { return a.info.rank < b.info.rank; });
-}
-
-std::string Prefixed(uint32_t rank, const std::string& name) {
-  return "rank " + std::to_string(rank) + ": " + name;
 }
 
 class Merger {
@@ -158,14 +154,14 @@ void Merger::MapIds(Run& from) {
   for (const std::string& text : from.strings) string_map_.push_back(strings_.Intern(text));
   for (Queue& queue : from.queues) {
     queue.info.id = Past(queue.info.id, queue_base_);
-    queue.info.name = Prefixed(rank_, queue.info.name);
+    queue.info.name = NameOnRank(rank_, queue.info.name);
     queue.producer = Move(queue.producer);
     queue.rank = rank_;
     to_.queues.push_back(std::move(queue));
   }
   for (trace::CounterInfo& counter : from.counters) {
     counter.id = Past(counter.id, counter_base_);
-    counter.name = Prefixed(rank_, counter.name);
+    counter.name = NameOnRank(rank_, counter.name);
     to_.counters.push_back(std::move(counter));
   }
 }
@@ -189,7 +185,7 @@ Status Merger::MapClasses(const Run& from) {
 void Merger::AddTracks(Run& from) {
   for (Track& track : from.tracks) {
     track.info.id = Past(track.info.id, track_base_);
-    track.info.name = Prefixed(rank_, track.info.name);
+    track.info.name = NameOnRank(rank_, track.info.name);
     track.info.stage = Move(track.info.stage);
     track.rank = rank_;
     if (track.tally) track.tally->track = track.info.id;
@@ -332,6 +328,10 @@ std::vector<int64_t> OffsetsOf(std::vector<Run>& runs, IsCommunication is_commun
 }
 
 }  // namespace
+
+std::string NameOnRank(uint32_t rank, std::string_view name) {
+  return "rank " + std::to_string(rank) + ": " + std::string(name);
+}
 
 std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const Run& other,
                                                        int64_t offset,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,26 +19,29 @@ using IsCommunication = bool (*)(std::string_view kernel);
 
 struct ClockCorrection {
   int64_t ns = 0;         // to add to the other's times
-  size_t pairs = 0;       // collectives that say so
-  int64_t spread_ns = 0;  // half of them lie within so much of it
+  size_t pairs = 0;       // collectives that agree
+  int64_t spread_ns = 0;  // half of them are within this of it
 };
 
-// Two hosts' wall clocks differ by whatever their network leaves, often by more than a step's
-// kernels take. But a collective ends on all of its ranks at once, within some microseconds: the
-// kernels of the same step, name and place in it are the same collective. `offset` is what the wall
-// clocks say already. Nothing where fewer than three are the same on both, where a run's steps are
-// not marked by itself (a rhythm's numbers may be one apart), and where they contradict each other.
+// How far another rank's clock is off, beyond what their wall clocks (`offset`) show: two hosts'
+// wall clocks often differ by more than the kernels of a step take. But a collective ends on all of
+// its ranks within some microseconds, and kernels of the same step, name and place in it are the
+// same collective. Nothing if both have fewer than three in common, if a run's steps are not its
+// own marks (steps derived from a rhythm may be one apart), or if they contradict each other.
 std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const Run& other,
                                                        int64_t offset,
                                                        IsCommunication is_communication);
 
+// "rank 1: decode": what a merged run calls a queue, a track or a counter of one rank.
+std::string NameOnRank(uint32_t rank, std::string_view name);
+
 // Times of all ranks become those of the lowest rank's clock: two hosts' CLOCK_MONOTONIC have
-// nothing in common, so CLOCK_REALTIME at the start ties them together, and where ranks reduced
-// together the ends of what they did (not without `is_communication`). Stages of the
-// same name and kind become one, whose workers add up. Queues, tracks and counters stay apart and
-// are named "rank 1: decode"; queues and tracks keep the rank as a number, too. Numbers of elements
-// and batches get the rank into bits 48 to 62. Runs that do not say which rank they are, or say the
-// same, are numbered in the order given. One run is given back as it is; none is an error.
+// nothing in common, so CLOCK_REALTIME at the start ties them together and, with
+// `is_communication`, the ends of the ranks' collectives. Stages with the same name and kind become
+// one, and their workers add up. Queues, tracks and counters remain separate and are named "rank 1:
+// decode"; queues and tracks also keep the rank as a number. Ids of elements and batches have the
+// rank in bits 48 to 62. Runs without a rank, or with the same one, are numbered in the order
+// given. One run is returned as it is; none is an error.
 Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication = nullptr);
 
 }  // namespace stallscope::model

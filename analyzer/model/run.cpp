@@ -76,11 +76,15 @@ TimeRange WindowOf(const Run& run) {
   const Extent extent = ExtentOf(run);
   if (extent.empty()) return {window.start_ns, window.start_ns};
   if (window.start_ns == 0) window.start_ns = extent.first();
-  // An end of 0 is one that nobody told, also where the run begins before 0.
+  // An end of 0 is unknown, even if the run begins before 0.
   if (window.end_ns == 0 || window.end_ns <= window.start_ns) {
     window.end_ns = std::max(window.start_ns, extent.last());
   }
   return window;
+}
+
+bool IsTrainer(const Run& run, StageId stage) {
+  return stage.known() && run.stages[stage.value].kind == "trainer";
 }
 
 bool IsLimited(const Run& run, std::string_view figure) {

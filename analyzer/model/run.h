@@ -1,14 +1,14 @@
 // One recorded execution in memory: what every analysis reads.
 //
-// Plain data, whoever made it: the loader, an importer, a merge of ranks. What all of them promise:
-//  - Stages, queues, tracks and counters lie at the index that is their id; each has a name.
-//  - Every id in spans, rows and definitions is either unknown (None) or lies within its table.
-//  - Every time is one (trace/limits.h), so the difference of two never overflows.
-//  - Spans of a track stand in the order in which it emitted them, which is the order of their
+// Plain data, whoever made it: the loader, an importer, a merge of ranks. All of them promise:
+//  - Stages, queues, tracks and counters are at the index that is their id; each has a name.
+//  - Every id in spans, rows and definitions is either unknown (None) or within its table.
+//  - Every time is valid (trace/limits.h), so the difference of two never overflows.
+//  - Spans of a track are in the order in which it emitted them, which is the order of their
 //    ends: a span that encloses others comes after them. Steps are sorted by index (of several
 //    ranks: by index, then rank), gaps by track and time; the other tables are in the order of the
 //    file.
-// Made once, then only read: any number of threads may.
+// Made once, then only read, by any number of threads.
 #ifndef STALLSCOPE_ANALYZER_MODEL_RUN_H_
 #define STALLSCOPE_ANALYZER_MODEL_RUN_H_
 
@@ -28,8 +28,8 @@ namespace stallscope::model {
 // How far a run can be trusted: what was lost while it was recorded, and what of the file could not
 // be read.
 struct DataQuality {
-  bool sealed = false;  // the recording ended cleanly and says what it lost
-  // Events, by the seal; emitted = stored + dropped. Not known without one.
+  bool sealed = false;  // the recording ended cleanly and recorded what it lost
+  // Events, by the seal; emitted = stored + dropped. Unknown without one.
   std::optional<uint64_t> emitted;
   std::optional<uint64_t> stored;
   uint64_t dropped = 0;  // without a seal: by the gaps that were written
@@ -39,12 +39,12 @@ struct DataQuality {
   std::vector<trace::DamagedRange> damaged_ranges;
   uint64_t missing_frames = 0;
   std::optional<uint64_t> cut_at;  // the file ends inside the frame that begins here
-  // Parts that lie past the limits of limits.h or that are malformed; of a foreign file events,
-  // names or whatever else it has many of.
+  // Parts that are past the limits of limits.h or malformed; of a foreign file, events, names or
+  // whatever else it has many of.
   uint64_t left_out = 0;
   std::string write_error;  // what the recorder met, by the seal
 
-  // One line each, with the file and where it matters the offset.
+  // One line each, with the file and, if it matters, the offset.
   std::vector<std::string> warnings;
 
   // Nothing is known to be lost.
@@ -80,7 +80,7 @@ struct Run {
   std::vector<std::string> strings;
   std::vector<trace::SpanClass> span_classes;
   trace::EventRows rows;
-  std::vector<uint32_t> step_ranks;  // as long as rows.steps; empty where there is one rank
+  std::vector<uint32_t> step_ranks;  // as long as rows.steps; empty if there is one rank
   DataQuality quality;
 
   const trace::SpanClass& ClassOf(const Track& track, size_t span) const {
@@ -93,7 +93,7 @@ struct Run {
   std::string_view NameOf(CounterId id) const;
   std::string_view Text(trace::StringId id) const;
   std::span<const trace::Gap> GapsOf(TrackId track) const;
-  // Made from a file of another profiler's, whatever file it lies in now.
+  // Imported from another profiler's file, whatever file it is in now.
   bool imported() const { return !info.imported_from.empty(); }
   uint32_t RankOfStep(size_t step) const {
     return step_ranks.empty() ? info.rank : step_ranks[step];
@@ -107,8 +107,8 @@ struct TimeRange {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
 };
-// From the recording's start to its end; where the trace does not say (the recorder was killed),
-// the first or last thing that happened.
+// From the start of the recording to its end; if the trace does not have them (the recorder was
+// killed), the first or last thing that happened.
 TimeRange WindowOf(const Run& run);
 
 // Step k lasts from its request to the next step's request on the same rank, the last one to when
@@ -121,12 +121,15 @@ struct StepInterval {
 // As long as rows.steps and in their order.
 std::vector<StepInterval> StepIntervals(const Run& run);
 
-// Whether the run says that it lacks this figure, or has it by other means than its own record:
-// `info.limits` names each before a colon ("steps: ...").
+// False for None.
+bool IsTrainer(const Run& run, StageId stage);
+
+// Whether `info.limits`, which names figures before a colon ("steps: ..."), has this one: the run
+// lacks it, or derived it.
 bool IsLimited(const Run& run, std::string_view figure);
 
-// A wait of the trainer's for a batch, as an importer found it. A recorded run has its waits in its
-// steps; a foreign one may fetch anywhere in a step, and several times.
+// A wait of the trainer for a batch, as an importer found it. A recorded run has its waits in its
+// steps; an imported one may fetch anywhere in a step, and several times.
 bool IsBatchWait(const trace::SpanClass& what);
 
 }  // namespace stallscope::model

@@ -93,7 +93,7 @@ class Saver {
   Status SaveSeal() {
     trace::Seal seal;
     seal.end_ns = run_.info.end_ns != 0 ? run_.info.end_ns : WindowOf(run_).end_ns;
-    // An end of 0 would say that another seal follows, which none does.
+    // An end of 0 would mean that another seal follows, and none does.
     if (seal.end_ns == 0) seal.end_ns = 1;
     for (const Track& track : run_.tracks) {
       seal.tallies.push_back({track.info.id, track.spans.size(), track.spans.size(), 0});

@@ -1,6 +1,4 @@
-// Row 5: several stages are set too low by hand; the tuner finds all of them at once.
-#include <fmt/format.h>
-
+// Row 5: several stages have too few workers, set by hand; the tuner finds all of them at once.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +15,7 @@ const Knob* Parallelism(const StageSpec& stage) {
   return readers ? &source->parallelism : nullptr;
 }
 
-// Stages that cannot keep up with the trainer by themselves, set by hand.
+// Stages, set by hand, that cannot keep up with the trainer.
 std::vector<StageId> TooSlow(const Case& c, const Load& load) {
   std::vector<StageId> slow;
   const double wanted = ConsumerSamplesPerSecond(load);
@@ -26,20 +24,20 @@ std::vector<StageId> TooSlow(const Case& c, const Load& load) {
     const StageId id = StageNamed(c, stage.name);
     const attribution::StageUse* use = UseOf(c, id);
     if (knob == nullptr || knob->automatic || use == nullptr || use->serial) continue;
-    // Whether more readers get more out of a disk, one run does not tell.
+    // One run does not show whether more readers get more out of a disk.
     if (2 * use->io_ns > use->busy_ns) continue;
     if (use->capacity_samples_per_s.value_or(wanted) < wanted) slow.push_back(id);
   }
   return slow;
 }
 
-// As many workers as keep up, for each of them; the law sees to the cores.
+// Enough workers for each of them to keep up; the law limits them by the cores.
 Effect Tuned(const std::vector<StageId>& stages) {
   return {[stages](Load& load, double size) {
             const double wanted = std::min(ConsumerSamplesPerSecond(load),
                                            load.measured * static_cast<double>(kMostWorkers));
             for (StageId id : stages) {
-              StageLoad* stage = load.Find(id);
+              StageDemand* stage = load.Find(id);
               if (stage == nullptr) continue;
               const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
               stage->own_threads = true;
@@ -53,10 +51,10 @@ Effect Tuned(const std::vector<StageId>& stages) {
 
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (load == nullptr || !c.spec.has_value()) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const std::vector<StageId> slow = TooSlow(c, *load);
   if (slow.size() < 2) return;
-  const double share = Share(c, attribution::Category::kInputStall);
+  const double share = Share(c, Category::kInputStall);
   std::string names;
   Patch patch;
   for (StageId id : slow) {
@@ -68,10 +66,11 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
             fmt::format("{} stages are each too slow for the trainer: {}", slow.size(), names));
   for (StageId id : slow) {
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: up to {:.0f} samples/s, and the trainer could take {:.0f}", NameOf(c, id),
-                     *UseOf(c, id)->capacity_samples_per_s, ConsumerSamplesPerSecond(*load)));
+         fmt::format("{}: at most {:.0f} samples/s, where the trainer could take {:.0f}",
+                     NameOf(c, id), *UseOf(c, id)->capacity_samples_per_s,
+                     ConsumerSamplesPerSecond(*load)));
   }
-  Recommend(draft, "let the tuner choose their workers", std::move(patch), Tuned(slow));
+  Recommend(draft, "let the tuner choose their parallelism", std::move(patch), Tuned(slow));
   drafts.push_back(std::move(draft));
 }
 

@@ -1,14 +1,10 @@
-// Nothing is worth changing, and that is worth saying; or several things alike are.
-#include <fmt/format.h>
-
+// Nothing is worth changing, which is worth saying; or several bounds are alike.
 #include <string>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::balanced {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kBalanced || Share(c, Category::kSync) >= kSyncShare) return;
@@ -18,8 +14,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   std::string what = several ? "no single thing bounds this run" : "nothing is worth changing";
   if (!several && unseen >= kHighShare) {
     what = fmt::format(
-        "{} of step time this trace shows nothing at work, and nothing else is worth "
-        "changing",
+        "for {} of step time this trace shows nothing at work, and nothing else is worth changing",
         Percent(unseen));
   }
   Draft draft =

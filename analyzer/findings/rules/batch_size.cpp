@@ -1,15 +1,10 @@
-// Row 13: what each step costs once is paid for too few samples.
-#include <fmt/format.h>
-
+// Row 13: what each step costs once is spread over too few samples.
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::batch_size {
 namespace {
-
-using attribution::Category;
 
 // Launches and reductions take as long for two samples as for one.
 double ShareOncePerStep(const Case& c) {
@@ -27,7 +22,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     if (RoleOf(c, stage.id) == StageRole::kBatch) batch = stage.id;
   }
   const auto* spec = As<BatchSpec>(c, batch);
-  // Most traces of others do not say how many samples a step has: the gain is known, the size is
+  // Most foreign traces do not show how many samples a step has: the gain is known, the size is
   // not.
   const auto& steps = c.attribution.steps;
   const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
@@ -35,14 +30,14 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
   Draft draft =
       About(c, batch, share,
-            fmt::format("{} of step time is spent once a step, {}", Percent(share),
-                        known ? fmt::format("for {} samples", now) : "whatever its batch"));
+            fmt::format("{} of step time is spent once per step, {}", Percent(share),
+                        known ? fmt::format("for {} samples", now) : "whatever the batch size"));
   Show(draft, Evidence::Kind::kStep,
        fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
                    Percent(Share(c, Category::kCommunication))));
   draft.args.value = known ? std::to_string(2 * now) : "2 * batch_size";
   Recommend(draft,
-            fmt::format("make batches {}, and scale the learning rate along",
+            fmt::format("make batches {}, and scale the learning rate with them",
                         known ? fmt::format("of {}", 2 * now) : "twice as large"),
             spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
             WithLargerBatch(c, batch, 2));

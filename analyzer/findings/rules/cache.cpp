@@ -1,6 +1,4 @@
-// Row 8: every epoch does again what gives the same result, and the results fit into memory.
-#include <fmt/format.h>
-
+// Row 8: every epoch repeats the same work, and its results fit into memory.
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
 
@@ -13,13 +11,13 @@ bool Repeats(const Case& c) {
   return std::get<RepeatSpec>(c.spec->stages[at].kind).count != 1;
 }
 
-// Nothing where the run does not tell.
+// Nothing if the run does not show it.
 std::optional<double> BytesOf(const StoreCase& store) {
   if (store.elements == 0 || store.element_bytes <= 0) return std::nullopt;
   return static_cast<double>(store.elements) * store.element_bytes;
 }
 
-// The part of the run that it took; nothing where it was all of it.
+// The part of the run that it took; nothing if that was all of it.
 std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
   double samples = 0;
   for (const auto& step : c.attribution.steps) samples += step.samples;
@@ -39,16 +37,16 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                       fmt::format("{} of step time is work that every epoch repeats ({})",
                                   Percent(store->share), store->names));
   Show(draft, Evidence::Kind::kSpans,
-       bytes.has_value()
-           ? fmt::format("an epoch is {} elements, {} at this place", store->elements, Size(*bytes))
-           : std::string("the run was shorter than an epoch, or does not tell the "
-                         "size of an element at this place"));
+       bytes.has_value() ? fmt::format("an epoch has {} elements, {} at this point",
+                                       store->elements, Size(*bytes))
+                         : std::string("the run was shorter than an epoch, or does not show the "
+                                       "size of an element at this point"));
   CacheSpec cache;
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
   if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);
-  // The last epochs' speed: the first one fills the cache. From a disk it costs what reading does.
+  // The speed of later epochs: the first one fills the cache.
   const Assumed& left = fits ? kLeftFromMemory : kLeftFromDisk;
-  const std::string text = fmt::format("cache in {} behind {}; faster from the second epoch on",
+  const std::string text = fmt::format("cache in {} after {}; faster from the second epoch on",
                                        ToWord(cache.where), NameOf(c, last));
   Patch patch = StoreBehind(*c.spec, store->prefix, {FreshName(*c.spec, "cache"), cache});
   const std::optional<double> first_epoch = FirstEpoch(c, *store);
@@ -57,7 +55,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   } else {
     RecommendUnpriced(
         draft, text, std::move(patch),
-        "the run ended within the first epoch, which fills the cache: record several");
+        "the run ended within the first epoch, which fills the cache: record several epochs");
   }
   if (fits) CostsMemory(draft, bytes.value_or(0));
   drafts.push_back(std::move(draft));

@@ -1,15 +1,10 @@
-// Row 18: the same launches in every step, one by one.
-#include <fmt/format.h>
-
+// Row 18: every step makes the same launches, one by one.
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::captured_graph {
 namespace {
-
-using attribution::Category;
 
 bool Captured(const Case& c) {
   if (c.spec.has_value()) return c.spec->trainer.graph == GraphMode::kCaptured;
@@ -21,19 +16,19 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kLaunch) || Captured(c)) return;
   const double share = Share(c, Category::kLaunch);
   const auto& idle = c.attribution.idle;
-  // The host computes between a few launches; capturing these would bring nothing.
+  // The host computes between a few launches; capturing them would bring nothing.
   if (idle.launches > 0 &&
       static_cast<double>(idle.launch_ns) / static_cast<double>(idle.launches) > kSlowestLaunchNs) {
     return;
   }
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} of step time the device waits while the host launches its "
-                                  "kernels one by one",
-                                  Percent(share)));
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format("for {} of step time the device waits while the host launches kernels one by one",
+                  Percent(share)));
   Show(draft, Evidence::Kind::kKernel,
-       fmt::format("{} launches, {:.1f} kernels waiting in the mean", idle.launches,
+       fmt::format("{} launches, {:.1f} kernels queued on average", idle.launches,
                    idle.launch_queue_mean));
-  Recommend(draft, "capture a step's launches once, and replay them",
+  Recommend(draft, "capture a step's launches as a graph once, and replay it",
             c.spec.has_value() ? Setting("trainer.graph", "captured") : Patch(),
             WithExposedTimes(Category::kLaunch, kLeftWhenCaptured));
   drafts.push_back(std::move(draft));

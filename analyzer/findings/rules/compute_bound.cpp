@@ -1,6 +1,4 @@
-// The input is fast enough: what bounds the run then, and that no change of the input would help.
-#include <fmt/format.h>
-
+// The input is fast enough: what bounds the run instead, since no change to the input would help.
 #include <cmath>
 
 #include "analyzer/findings/rules/rule.h"
@@ -8,9 +6,7 @@
 namespace stallscope::findings::compute_bound {
 namespace {
 
-using attribution::Category;
-
-// Kernels that are named: past these the table says more.
+// More kernels than these are in the table of kernels.
 constexpr size_t kNamedKernels = 3;
 
 void ShowKernels(const Case& c, Draft& draft) {
@@ -18,7 +14,7 @@ void ShowKernels(const Case& c, Draft& draft) {
     if (draft.finding.evidence.size() >= kNamedKernels) break;
     const double each = static_cast<double>(kernel.ns) / static_cast<double>(kernel.count);
     Show(draft, Evidence::Kind::kKernel,
-         fmt::format("{}: {} of the kernels' time, {} times {}", c.run.Text(kernel.name),
+         fmt::format("{}: {} of kernel time, {} launches of {}", c.run.Text(kernel.name),
                      Percent(kernel.fraction), kernel.count, Duration(each)));
   }
 }
@@ -27,11 +23,11 @@ std::string WhatBounds(const Case& c) {
   std::string text;
   if (!c.attribution.kernels.empty()) {
     const auto& first = c.attribution.kernels.front();
-    text += fmt::format("; the kernel {} alone has {} of it", c.run.Text(first.name),
+    text += fmt::format("; the kernel {} alone takes {} of kernel time", c.run.Text(first.name),
                         Percent(first.fraction));
   }
   if (c.attribution.idle.launch_queue_mean > 0) {
-    text += fmt::format("; {:.0f} kernels wait to start in the mean, so launching is not short",
+    text += fmt::format("; {:.0f} kernels are queued on average, so launching keeps up",
                         c.attribution.idle.launch_queue_mean);
   }
   if (c.spec.has_value()) {
@@ -43,17 +39,19 @@ std::string WhatBounds(const Case& c) {
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   const double share = Share(c, Category::kCompute);
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("the device computes {} of step time: no change of the input "
-                                  "makes this run faster{}",
-                                  Percent(share), WhatBounds(c)));
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format(
+          "the device computes for {} of step time: no change to the input makes this run faster{}",
+          Percent(share), WhatBounds(c)));
   draft.finding.severity = Severity::kInfo;
   ShowKernels(c, draft);
-  // A trace that does not say how many samples a step has is measured in steps.
+  // A trace that does not show how many samples a step has is measured in steps.
   if (load != nullptr && c.attribution.throughput.has_value()) {
     Show(draft, Evidence::Kind::kStep,
-         fmt::format("a step is {}; a larger batch uses a device better that is not full yet",
-                     Counted(std::llround(load->batch), "sample", "samples")));
+         fmt::format(
+             "a step is {}; a larger batch would use the device better if it is not full yet",
+             Counted(std::llround(load->batch), "sample", "samples")));
   }
   drafts.push_back(std::move(draft));
 }

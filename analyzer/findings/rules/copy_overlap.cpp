@@ -1,16 +1,10 @@
-// Row 14: the device waits for a copy that could have been made while it computed.
-#include <fmt/format.h>
-
+// Row 14: the device waits for a copy that could run while it computes.
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::copy_overlap {
 namespace {
-
-using attribution::At;
-using attribution::Category;
 
 // Only so much is hidden as is computed meanwhile. The size is the number of the assumption: the
 // copies become faster, too, where they were not from pinned memory. With batches prefetched to the
@@ -32,11 +26,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.spec.has_value() && c.spec->transfer.overlap) return;
   const CopiesToDevice copies = CopiesOf(c);
   const double share = Share(c, Category::kTransfer);
-  Draft draft = About(
-      c, StageId::None(), share,
-      fmt::format("{} of step time the device does nothing but receive a copy", Percent(share)));
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("for {} of step time the device only receives a copy", Percent(share)));
   Show(draft, Evidence::Kind::kCopy,
-       fmt::format("{} copies to the device, none beside a kernel's work", copies.count));
+       fmt::format("{} copies to the device, none of them hidden behind a kernel", copies.count));
   Patch patch;
   int64_t ahead = 0;
   if (c.spec.has_value()) {
@@ -49,7 +43,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     }
   }
   draft.args.value = std::to_string(kFirstPrefetch);
-  Recommend(draft, "copy the next batch, from pinned memory, while this one is computed",
+  Recommend(draft, "copy the next batch from pinned memory while the device computes this one",
             std::move(patch), Hidden(LeftWhenPinned(c), ahead));
   CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(kFirstPrefetch));
   drafts.push_back(std::move(draft));

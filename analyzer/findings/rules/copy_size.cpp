@@ -1,13 +1,8 @@
-// Row 14: many small copies, each of which takes its latency.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 14: many small copies, each of which costs its latency.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::copy_size {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;
@@ -18,13 +13,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double a_step = static_cast<double>(copies.count) / static_cast<double>(steps);
   if (each >= static_cast<double>(kSmallCopyBytes) || a_step < kManyCopies) return;
   const double share = Share(c, Category::kTransfer);
-  Draft draft =
-      About(c, StageId::None(), share,
-            fmt::format("{:.0f} copies a step of {} each: their latency is what they cost", a_step,
-                        Size(each)));
+  Draft draft = About(c, StageId::None(), share,
+                      fmt::format("{} of step time is copies, {:.0f} per step of {} each: most of "
+                                  "what they cost is latency",
+                                  Percent(share), a_step, Size(each)));
   Show(draft, Evidence::Kind::kCopy, fmt::format("{} copies to the device", copies.count));
   const double one = kPackedCopies / a_step;
-  Recommend(draft, "put a batch's arrays into one buffer, and copy that", {},
+  Recommend(draft, "pack a batch's arrays into one buffer, and copy that", {},
             WithExposedTimes(Category::kTransfer,
                              {kLeftWhenPacked, (kLeftWhenPacked / 2) + one / 2, one}));
   drafts.push_back(std::move(draft));

@@ -1,25 +1,20 @@
-// No row of its own: the cores themselves are what is short, so that more workers bring nothing.
-#include <fmt/format.h>
-
+// No row of its own: the cores themselves are the bottleneck, so more workers bring nothing.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::cpu_limit {
 namespace {
 
-using attribution::Category;
-using attribution::Cause;
-
 std::optional<std::string> WhoTakesThem(const Case& c) {
   const auto& cpu = c.attribution.cpu;
   if (cpu.throttled.value_or(0) >= kThrottled) {
-    return fmt::format("the cgroup's quota stopped the run {} of the time",
+    return fmt::format("the cgroup quota stopped the run for {} of the time",
                        Percent(*cpu.throttled));
   }
   if (cpu.steal.value_or(0) >= kThrottled) {
     return fmt::format("the hypervisor took {} of the cores' time", Percent(*cpu.steal));
   }
   if (cpu.cores > 0 && cpu.process_busy.value_or(0) >= kCoresBurned * cpu.cores) {
-    return fmt::format("{:.1f} of {:.1f} cores are burned", *cpu.process_busy, cpu.cores);
+    return fmt::format("{:.1f} of {:.1f} cores are in use", *cpu.process_busy, cpu.cores);
   }
   return std::nullopt;
 }
@@ -31,9 +26,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!who.has_value() || share < kModerateShare) return;
   Draft draft = About(c, StageId::None(), share,
                       fmt::format("{}: more workers would only wait for each other; do less work "
-                                  "an element, or give the run more cores",
+                                  "per element, or give the run more cores",
                                   *who));
-  ShowCounter(draft, c, "process.run_wait", "threads that were ready and had no core");
+  ShowCounter(draft, c, "process.run_wait", "threads that were ready but had no core");
   ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
   drafts.push_back(std::move(draft));
 }

@@ -1,7 +1,4 @@
-// Row 22: the whole picture is decoded for a crop of it.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 22: whole pictures are decoded for a crop of them.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::decode_crop {
@@ -20,20 +17,20 @@ std::optional<std::string> CropBehindDecode(const MapSpec& map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.crop_aware_decode) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
     const double share = BlamedForWork(c, stage.id);
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::optional<std::string> pair = CropBehindDecode(*map);
     if (!pair.has_value()) continue;
-    Draft draft = About(
-        c, stage.id, share,
-        fmt::format("{} decodes whole pictures to keep a crop of each ({})", stage.name, *pair));
+    Draft draft = About(c, stage.id, share,
+                        fmt::format("{} of step time is spent waiting for {}, which decodes whole "
+                                    "pictures to keep a crop of each ({})",
+                                    Percent(share), stage.name, *pair));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time waits for it", stage.name, Percent(share)));
-    Recommend(draft, "decode no more than the crop keeps",
-              Setting("rewrites.crop_aware_decode", true),
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));
+    Recommend(draft, "decode only what the crop keeps", Setting("rewrites.crop_aware_decode", true),
               WithTimeTimes(stage.id, kLeftOfCroppedDecode));
     drafts.push_back(std::move(draft));
     return;

@@ -1,7 +1,4 @@
-// Row 22: pictures are decoded at a size of which most is thrown away.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 22: pictures are decoded at full size, and most of it is thrown away.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::decode_scaled {
@@ -13,8 +10,8 @@ struct Scaling {
   int64_t side = 0;
 };
 
-// The file's bytes say how many pixels it has at least. A random crop keeps less than the whole, so
-// that its picture must stay larger.
+// The file's size is a lower bound of its pixels. A random crop keeps less than the whole, so its
+// picture must stay larger.
 std::optional<Scaling> ScalingOf(const MapSpec& map, double bytes) {
   const std::vector<OpCall> ops = OpsOf(map);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
@@ -42,7 +39,7 @@ Patch Scaled(const std::string& stage, const MapSpec& map, const Scaling& scalin
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const double bytes = BytesOfElement(c);
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
@@ -51,11 +48,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<Scaling> scaling = ScalingOf(*map, bytes);
     if (!scaling.has_value()) continue;
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} decodes whole pictures (files of {}) to make them {} "
-                                    "pixels wide",
-                                    stage.name, Size(bytes), scaling->side));
+                        fmt::format("{} of step time is spent waiting for {}, which decodes whole "
+                                    "pictures (files of {}) to make them {} pixels wide",
+                                    Percent(share), stage.name, Size(bytes), scaling->side));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time waits for it", stage.name, Percent(share)));
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));
     draft.args.value = std::to_string(scaling->of);
     Recommend(draft, fmt::format("decode at 1/{} of the size", scaling->of),
               Scaled(stage.name, *map, *scaling), WithTimeTimes(stage.id, kLeftOfScaledDecode));

@@ -1,20 +1,14 @@
-// Row 16: the host's cores are what is short, and the device could do the last ops of the maps.
-#include <fmt/format.h>
-
+// Row 16: the host's cores are the bottleneck, and the device could run the last ops of the maps.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::device_preprocessing {
 namespace {
 
-using attribution::At;
-using attribution::Category;
-using attribution::Cause;
-
 // `part` of the map's time leaves the host; the device does it `size` times as fast as a core, and
 // its time is exposed.
 Effect OverThere(StageId stage, double part) {
   return {[stage, part](Load& load, double size) {
-            StageLoad* use = load.Find(stage);
+            StageDemand* use = load.Find(stage);
             if (use == nullptr) return;
             const double moved_s = part * use->service_s;
             load.exposed_s[At(Category::kCompute)] += load.batch * use->items * moved_s / size;
@@ -41,19 +35,19 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   Draft draft =
       About(c, id, share,
-            fmt::format("{} of step time waits for the cores that do {}, while the "
-                        "device computes {} of it",
+            fmt::format("{} of step time is spent waiting for the cores that run {}, while the "
+                        "device computes for only {} of it",
                         Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} can run on the device", stage.name, moved));
-  const std::string text = fmt::format("do {} on the device", moved);
+  const std::string text = fmt::format("run {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
   if (tail->first == 0) {
     Recommend(draft, text, std::move(patch), OverThere(id, 1));
   } else {
     RecommendUnpriced(draft, text, std::move(patch),
-                      fmt::format("the run does not tell how much of {} these ops are: replay it "
-                                  "with the change",
+                      fmt::format("the run does not show how much of the time of {} these ops "
+                                  "take: replay it with the change",
                                   stage.name));
   }
   drafts.push_back(std::move(draft));

@@ -1,6 +1,4 @@
-// Rows 13 and 18: batches of odd size, which a captured graph must be captured for anew.
-#include <fmt/format.h>
-
+// Rows 13 and 18: for each batch of another size a captured graph must be captured again.
 #include <algorithm>
 #include <map>
 
@@ -38,20 +36,21 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const Sizes sizes = SizesOf(c);
   const bool captured = c.spec->trainer.graph == GraphMode::kCaptured;
   const bool many = static_cast<double>(sizes.odd) >= kOddBatches * static_cast<double>(sizes.all);
-  // The last of an epoch alone is harmless where nothing is captured.
+  // The last batch of an epoch is harmless if nothing is captured.
   if (batch.drop_remainder || sizes.odd < 2 || !(captured && many)) return;
   const std::string& name = c.spec->stages[at].name;
   const double share = static_cast<double>(sizes.odd) / static_cast<double>(sizes.all);
-  Draft draft = About(c, StageNamed(c, name), share,
-                      fmt::format("{} of {} batches have another size than {}: the step's graph is "
-                                  "captured anew for each",
-                                  sizes.odd, sizes.all, sizes.usual));
+  Draft draft = About(
+      c, StageNamed(c, name), share,
+      fmt::format(
+          "{} of {} batches have a size other than {}: the step's graph is captured again for each",
+          sizes.odd, sizes.all, sizes.usual));
   draft.finding.severity = Severity::kLow;
-  Show(draft, Evidence::Kind::kStep, fmt::format("batches that are not of {}", sizes.usual));
+  Show(draft, Evidence::Kind::kStep, fmt::format("batches of a size other than {}", sizes.usual));
   draft.args.value = std::to_string(sizes.usual);
-  RecommendUnpriced(draft, "drop the remainder of an epoch, or repeat before the batch",
+  RecommendUnpriced(draft, "drop an epoch's partial batch, or repeat before batching",
                     Setting(name + ".drop_remainder", true),
-                    "the captures are not recorded apart: replay it with the change");
+                    "captures are not recorded separately: replay it with the change");
   drafts.push_back(std::move(draft));
 }
 

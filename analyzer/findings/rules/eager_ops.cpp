@@ -1,6 +1,4 @@
 // Row 18: Python runs the step's operations one by one.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -14,13 +12,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double each = static_cast<double>(eager.count) / steps;
   if (each < kManyOpsAStep || eager.share < kModerateShare) return;
   const double share = std::min(1.0, eager.share);
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{:.0f} operations a step are run by Python one by one, {} of "
-                                  "step time",
-                                  each, Percent(share)));
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format("Python runs {:.0f} operations per step one by one, which takes {} of step time",
+                  each, Percent(share)));
   ShowCounter(draft, c, "eager ops", fmt::format("{} operations", eager.count));
   RecommendUnpriced(draft, "compile the step into one function", Patch(),
-                    "how long the compiled step takes cannot be told from this run; record it");
+                    "this run does not show how long a compiled step takes: record one");
   drafts.push_back(std::move(draft));
 }
 

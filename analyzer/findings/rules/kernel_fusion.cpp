@@ -1,13 +1,8 @@
-// Row 17: neighbouring kernels that one could do, launched one by one.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 17: neighboring kernels that could be one are launched one by one.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::kernel_fusion {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kLaunch)) return;
@@ -22,10 +17,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = Share(c, Category::kLaunch);
   Draft draft = About(
       c, StageId::None(), share,
-      fmt::format("{} of step time is launching, and a kernel takes {} in the mean", Percent(share),
-                  Duration(static_cast<double>(ns) / static_cast<double>(count))));
+      fmt::format("{} of step time is spent launching kernels, which run for only {} on average",
+                  Percent(share), Duration(static_cast<double>(ns) / static_cast<double>(count))));
   Show(draft, Evidence::Kind::kKernel, fmt::format("{} kernels", count));
-  Recommend(draft, "make one kernel of neighbouring ones",
+  Recommend(draft, "fuse neighboring kernels",
             c.spec.has_value() ? Setting("trainer.fuse", true) : Patch(),
             WithExposedTimes(Category::kLaunch, kLeftWhenFused));
   drafts.push_back(std::move(draft));

@@ -1,7 +1,4 @@
-// Row 17: values are made wide before they are only moved about.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 17: values are widened before they are only moved.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::late_cast {
@@ -20,20 +17,21 @@ std::optional<std::string> EarlyPair(const MapSpec& map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.narrow_dtype_late_cast) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::optional<std::string> pair = EarlyPair(*map);
     if (!pair.has_value()) continue;
-    Draft draft =
-        About(c, id, BlamedForWork(c, id),
-              fmt::format("{} does {}: it moves four times the bytes", stage.name, *pair));
-    Show(
-        draft, Evidence::Kind::kSpans,
-        fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
-    Recommend(draft, "make values wide last", Setting("rewrites.narrow_dtype_late_cast", true),
+    Draft draft = About(c, id, BlamedForWork(c, id),
+                        fmt::format("{} of step time is spent waiting for {}, which runs {} and so "
+                                    "moves four times the bytes",
+                                    Percent(BlamedForWork(c, id)), stage.name, *pair));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name,
+                     Percent(BlamedForWork(c, id))));
+    Recommend(draft, "widen values last", Setting("rewrites.narrow_dtype_late_cast", true),
               WithFewerPasses(id, *map, kPassesOfLateCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));

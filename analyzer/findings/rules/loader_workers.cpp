@@ -1,23 +1,19 @@
-// Row 4: PyTorch's DataLoader as its profiler sees it. Without workers the trainer's thread loads
-// the batch; with workers, other processes do, and a trace shows the loader from outside only.
-#include <fmt/format.h>
-
+// Row 4: PyTorch's DataLoader as its profiler sees it. Without workers the trainer's own thread
+// loads each batch; with workers, other processes do, and a trace shows the loader only from
+// outside.
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::loader_workers {
 namespace {
 
-using attribution::Cause;
-
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
                                                    Cause::kUnknown};
 
-// As many as load a batch within the rest of a step, and one to spare.
+// Enough to load a batch within the rest of a step, and one to spare.
 int64_t WorkersToHide(double share) {
   const double rest = std::max(kLeastRestOfStep, 1 - share);
   return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
@@ -30,35 +26,36 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const double share = Blamed(c, stage.id, kAnyWork);
     if (use != nullptr && use->elements > 0) {
       const int64_t workers = WorkersToHide(share);
-      Draft draft = About(c, stage.id, share,
-                          fmt::format("{} of step time the trainer's own thread loads the batch: "
-                                      "num_workers is 0",
-                                      Percent(share)));
+      Draft draft = About(
+          c, stage.id, share,
+          fmt::format(
+              "the trainer's own thread spends {} of step time loading batches: num_workers is 0",
+              Percent(share)));
       Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} a batch, {} of them", stage.name, Duration(use->service_ns.mean),
+           fmt::format("{}: {} per batch, {} batches", stage.name, Duration(use->service_ns.mean),
                        use->elements));
       draft.args.value = std::to_string(workers);
-      Recommend(draft,
-                fmt::format("load in processes beside it: num_workers={}, persistent_workers=True",
-                            workers),
-                StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
+      Recommend(
+          draft,
+          fmt::format("load in worker processes: num_workers={}, persistent_workers=True", workers),
+          StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
       drafts.push_back(std::move(draft));
       continue;
     }
-    // Workers that are started anew are another rule's, and more of them would be no help.
+    // Workers that are restarted are another rule's, and more of them would not help.
     const double waited = share - RestartsOf(c, stage.id).waited;
     if (waited < kModerateShare) continue;
     Draft draft = About(c, stage.id, waited,
-                        fmt::format("{} of step time waits for the {}, whose workers are other "
-                                    "processes, not in this file",
+                        fmt::format("{} of step time is spent waiting for the {}, whose workers "
+                                    "are processes that this file does not show",
                                     Percent(waited), stage.name));
     draft.args.value = "2 * num_workers";
-    RecommendUnpriced(draft,
-                      "give it more workers (num_workers), and more to work ahead on "
-                      "(prefetch_factor)",
-                      Patch(),
-                      "the file shows the loader from outside only; to see what its workers do, "
-                      "profile them as well, or the same loop with num_workers=0");
+    RecommendUnpriced(
+        draft,
+        "give it more workers (num_workers), and let them work further ahead (prefetch_factor)",
+        Patch(),
+        "the file shows the loader only from outside: to see what its workers do, profile them, "
+        "too, or profile the same loop with num_workers=0");
     drafts.push_back(std::move(draft));
   }
 }

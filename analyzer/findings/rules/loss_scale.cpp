@@ -1,6 +1,4 @@
-// Row 19: steps whose update is thrown away because the loss scale was too large.
-#include <fmt/format.h>
-
+// Row 19: updates are discarded because the loss scale was too large.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -16,7 +14,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       steps.empty() ? 0 : static_cast<double>(skipped) / static_cast<double>(steps.size());
   if (skipped < 2 || share < kSkippedSteps) return;
   Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} of {} steps were thrown away because a gradient overflowed",
+                      fmt::format("{} of {} steps were discarded because a gradient overflowed",
                                   skipped, steps.size()));
   Show(draft, Evidence::Kind::kStep, fmt::format("{} steps skipped by the loss scale", skipped));
   Patch patch;
@@ -28,8 +26,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     draft.args.value = "1024";
   }
   RecommendUnpriced(
-      draft, "begin with a lower loss scale, or compute in bfloat16, which needs none",
-      std::move(patch), "it is about steps that count, not about their speed", Aim::kQuality);
+      draft, "start with a lower loss scale, or compute in bfloat16, which needs none",
+      std::move(patch), "this is about how many steps count, not about their speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

@@ -1,6 +1,4 @@
 // Row 7: the batch copies what the map before it could have written in place.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -8,13 +6,11 @@
 namespace stallscope::findings::map_and_batch {
 namespace {
 
-using attribution::Cause;
-
-// The batch's copying goes, and the map's workers do the rest of it.
+// The batch no longer copies, and the map's workers do the rest of its work.
 Effect Joined(StageId map, StageId batch) {
   return {[map, batch](Load& load, double size) {
-            StageLoad* from = load.Find(map);
-            StageLoad* to = load.Find(batch);
+            StageDemand* from = load.Find(map);
+            StageDemand* to = load.Find(batch);
             if (from == nullptr || to == nullptr) return;
             to->service_s *= size;
             to->cpu_s *= size;
@@ -36,16 +32,16 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (map == nullptr || map->on == MapOn::kDevice || !map->deterministic) return;
   if (!WorthAt(c, batch, {Cause::kCpu, Cause::kCpuContention, Cause::kUnknown})) return;
   const double share = Blamed(c, batch);
-  Draft draft = About(c, batch, share,
-                      fmt::format("{} of step time waits for {}, which copies what {} has just "
-                                  "written",
-                                  Percent(share), stages[at].name, stages[at - 1].name));
+  Draft draft = About(
+      c, batch, share,
+      fmt::format("{} of step time is spent waiting for {}, which copies what {} has just written",
+                  Percent(share), stages[at].name, stages[at - 1].name));
   if (const attribution::StageUse* use = UseOf(c, batch)) {
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} a batch", stages[at].name, Duration(use->service_ns.mean)));
+         fmt::format("{}: {} per batch", stages[at].name, Duration(use->service_ns.mean)));
   }
   draft.args.value = std::to_string(std::get<BatchSpec>(stages[at].kind).size);
-  Recommend(draft, fmt::format("let {} write into the batch", stages[at - 1].name),
+  Recommend(draft, fmt::format("let {} write directly into the batch", stages[at - 1].name),
             Setting("rewrites.map_and_batch", true),
             Joined(StageNamed(c, stages[at - 1].name), batch));
   drafts.push_back(std::move(draft));

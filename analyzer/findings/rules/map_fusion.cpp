@@ -1,6 +1,4 @@
-// Row 7: two maps in a row whose elements are so cheap that the handing over is what they cost.
-#include <fmt/format.h>
-
+// Row 7: two maps in a row do so little work that passing elements between them is the main cost.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -13,7 +11,7 @@ bool Cheap(const Case& c, StageId stage) {
   return use != nullptr && use->elements > 0 && use->service_ns.mean < kCheapServiceNs;
 }
 
-// The second of two maps that a fusion would take, with threads to hand over between.
+// Two maps that a fusion would join, with elements passing from thread to thread between them.
 bool Fusible(const Case& c, const StageSpec& first, const StageSpec& second) {
   const auto* a = As<MapSpec>(first);
   const auto* b = As<MapSpec>(second);
@@ -35,7 +33,7 @@ Patch OneMap(const StageSpec& first, const StageSpec& second) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.map_fusion) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const auto& stages = c.spec->stages;
   for (size_t i = 0; i + 1 < stages.size(); ++i) {
     if (!Fusible(c, stages[i], stages[i + 1])) continue;
@@ -44,17 +42,17 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const double share = BlamedForWork(c, first) + BlamedForWork(c, second);
     if (share < kModerateShare || !Cheap(c, first) || !Cheap(c, second)) continue;
     Draft draft = About(c, second, share,
-                        fmt::format("{} and {} hand each element over between their threads for "
-                                    "little work",
-                                    stages[i].name, stages[i + 1].name));
+                        fmt::format("{} of step time is spent waiting for {} and {}, which do "
+                                    "little work and pass every element from thread to thread",
+                                    Percent(share), stages[i].name, stages[i + 1].name));
     for (StageId id : {first, second}) {
       Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} an element", NameOf(c, id),
+           fmt::format("{}: {} per element", NameOf(c, id),
                        Duration(UseOf(c, id) != nullptr ? UseOf(c, id)->service_ns.mean : 0)));
     }
     draft.args.value = stages[i].name;
-    RecommendUnpriced(draft, "make one map of both", OneMap(stages[i], stages[i + 1]),
-                      "what handing over costs is not recorded: replay it with the change");
+    RecommendUnpriced(draft, "fuse both into one map", OneMap(stages[i], stages[i + 1]),
+                      "the cost of passing elements on is not recorded: replay it with the change");
     drafts.push_back(std::move(draft));
     return;
   }

@@ -1,13 +1,8 @@
 // Row 4: a map or a batch with too few workers.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::map_parallelism {
 namespace {
-
-using attribution::Cause;
 
 bool Automatic(const Case& c, StageId stage) {
   const auto* map = As<MapSpec>(c, stage);
@@ -35,14 +30,14 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const double share = Blamed(c, stage.id, causes);
     if ((use != nullptr && use->serial) || workers <= now) continue;
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time waits for {}, which has {}", Percent(share),
-                                    stage.name, Counted(now, "worker", "workers")));
+                        fmt::format("{} of step time is spent waiting for {}, which has {}",
+                                    Percent(share), stage.name, Counted(now, "worker", "workers")));
     if (use != nullptr) {
       Show(draft, Evidence::Kind::kSpans,
            fmt::format("{}: {} busy {} of the time, {} {}", stage.name,
                        Counted(now, "worker", "workers"), Percent(use->utilization),
                        Duration(use->service_ns.mean),
-                       role == StageRole::kBatch ? "a batch" : "an element"));
+                       role == StageRole::kBatch ? "per batch" : "per element"));
     }
     draft.args.value = std::to_string(workers);
     Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),

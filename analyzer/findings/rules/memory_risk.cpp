@@ -1,6 +1,4 @@
-// Row 23: the run is close to the memory that it may have.
-#include <fmt/format.h>
-
+// Row 23: the run comes close to its memory limit.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -16,7 +14,7 @@ struct Smaller {
 
 int64_t HalfOf(int64_t value) { return std::max<int64_t>(1, value / 2); }
 
-// The knob that makes this stage hold half; nothing where it has none.
+// The knob that halves what this stage holds; nothing if it has none.
 std::optional<Smaller> HalfTheRoom(const Case& c, const attribution::MemoryUse::Held& held) {
   const std::string name = NameOf(c, held.stage);
   const auto freed = static_cast<int64_t>(held.bytes / 2);
@@ -48,7 +46,7 @@ void RecommendSmaller(const Case& c, Draft& draft) {
     if (!smaller.has_value() || held.bytes == 0) continue;
     draft.finding.stage = held.stage;
     RecommendUnpriced(draft, smaller->text, smaller->patch,
-                      "it saves memory; a run with the change tells what it costs in speed",
+                      "it saves memory; a run with the change shows what it costs in speed",
                       Aim::kMemory);
     draft.finding.recommendation->memory_bytes = -smaller->freed;
     return;
@@ -62,8 +60,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto peak = static_cast<double>(*memory.peak_rss_bytes);
   if (peak < kMemoryRisk * limit) return;
   Draft draft = About(c, StageId::None(), 0,
-                      fmt::format("the run used {} of the {} that it may have ({}): it may be "
-                                  "killed",
+                      fmt::format("the run used {} of its {} memory limit ({}): it may be killed",
                                   Size(peak), Size(limit), Percent(peak / limit)));
   draft.finding.severity = peak >= kMemoryDanger * limit ? Severity::kHigh : Severity::kMedium;
   ShowCounter(draft, c, "memory.rss", "resident memory");

@@ -1,6 +1,5 @@
-// Row 19: a compute-bound run in float32 on a device that is several times as fast in less.
-#include <fmt/format.h>
-
+// Row 19: a compute-bound run in float32 on a device that is several times as fast in a narrower
+// type.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -10,9 +9,7 @@
 namespace stallscope::findings::mixed_precision {
 namespace {
 
-using attribution::Category;
-
-// What libraries call their matrix products and convolutions by what they multiply. "s1688" and
+// What libraries name their matrix products and convolutions after: what they multiply. "s1688" and
 // "tf32" are float32 rounded on the way.
 constexpr std::array<std::string_view, 6> kFloat32 = {"sgemm", "scudnn",  "s1688",
                                                       "tf32",  "_f32f32", "SGEMM"};
@@ -41,7 +38,7 @@ double Float32Share(const Case& c) {
   return wide > narrow ? wide : 0;
 }
 
-// A foreign trace has no spec: its kernels' names tell.
+// A foreign trace has no spec: its kernels' names show the precision.
 void ByKernels(const Case& c, std::vector<Draft>& drafts) {
   const double products = Float32Share(c);
   if (!c.run.imported() || products < kProductShare) return;
@@ -52,7 +49,7 @@ void ByKernels(const Case& c, std::vector<Draft>& drafts) {
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, "by the names of the kernels");
   RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32", Patch(),
-                    "a trace does not tell how fast its kernels are in another precision: record "
+                    "a trace does not show how fast its kernels are in another precision: record "
                     "the run with the change");
   drafts.push_back(std::move(draft));
 }
@@ -61,17 +58,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   if (!c.spec.has_value()) return ByKernels(c, drafts);
   const Precision now = c.spec->trainer.precision;
-  // An emulated device takes its time whatever it computes, and a host's cores have no half floats.
+  // An emulated device takes the same time whatever it computes, and a host's cores have no
+  // float16.
   if (!ComputesReally(c) || (now != Precision::kFp32 && now != Precision::kTf32)) return;
   const double share = Share(c, Category::kCompute);
-  Draft draft =
-      About(c, StageId::None(), share,
-            fmt::format("the device computes {} of the time, in {}", Percent(share), ToWord(now)));
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format("the device computes for {} of the time, in {}", Percent(share), ToWord(now)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, fmt::format("trainer.precision: {}", ToWord(now)));
   RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32",
                     Setting("trainer.precision", "bf16"),
-                    "a run does not tell how fast its kernels are in another precision: replay it "
+                    "a run does not show how fast its kernels are in another precision: replay it "
                     "with the change");
   drafts.push_back(std::move(draft));
 }

@@ -1,15 +1,10 @@
-// Row 15: floats cross the link that were bytes a moment ago.
-#include <fmt/format.h>
-
+// Row 15: values that were bytes a moment before cross the link as floats.
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::narrow_dtype {
 namespace {
-
-using attribution::Category;
 
 struct Narrowing {
   Patch patch;
@@ -57,7 +52,7 @@ std::optional<Narrowing> NarrowingOf(const Spec& spec) {
     narrowing.patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
     return narrowing;
   }
-  return Narrowing{Setting("transfer.dtype", "float16"), "copy half floats", kLeftOfHalves};
+  return Narrowing{Setting("transfer.dtype", "float16"), "copy float16 values", kLeftOfHalves};
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -66,11 +61,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::optional<Narrowing> narrowing = NarrowingOf(*c.spec);
   if (!narrowing.has_value()) return;
   const double share = Share(c, Category::kTransfer);
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} of step time is copies of float32", Percent(share)));
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("{} of step time is spent copying float32 values", Percent(share)));
   const double bytes = BytesOfBatch(c);
   Show(draft, Evidence::Kind::kCopy,
-       bytes > 0 ? fmt::format("{} a batch", Size(bytes)) : std::string("transfer.dtype: float32"));
+       bytes > 0 ? fmt::format("{} per batch", Size(bytes))
+                 : std::string("transfer.dtype: float32"));
   Recommend(draft, narrowing->text, narrowing->patch,
             WithExposedTimes(Category::kTransfer, narrowing->left));
   CostsMemory(draft, -bytes * (1 - narrowing->left[2]));

@@ -1,6 +1,4 @@
 // Row 4: finished elements wait for an unfinished one, because the stage keeps their order.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -8,18 +6,16 @@
 namespace stallscope::findings::order {
 namespace {
 
-using attribution::Cause;
-
 std::string LongestHold(const Case& c, StageId stage) {
   int64_t longest = 0;
   for (const auto& release : c.run.rows.releases) {
     if (release.stage != stage) continue;
     longest = std::max(longest, release.released_ns - release.completed_ns);
   }
-  return longest > 0 ? fmt::format(", the longest {}", Duration(static_cast<double>(longest))) : "";
+  return longest > 0 ? fmt::format(", for up to {}", Duration(static_cast<double>(longest))) : "";
 }
 
-// Without order some of the held time goes into waiting for what is not finished either.
+// Without order some of the held time becomes waiting for unfinished elements.
 Effect NotHeld(double share_of_held) {
   return {[share_of_held](Load& load, double size) { load.held_s *= 1 - share_of_held * size; },
           kSavedWithoutOrder};
@@ -30,12 +26,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (!WorthAt(c, stage.id, {Cause::kOrder})) continue;
     const double share = Blamed(c, stage.id, {Cause::kOrder});
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time waits for elements that {} has finished and "
-                                    "holds back to keep their order",
+                        fmt::format("{} of step time is spent waiting for elements that {} has "
+                                    "finished but holds back to keep their order",
                                     Percent(share), stage.name));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: finished elements held{}", stage.name, LongestHold(c, stage.id)));
-    Recommend(draft, fmt::format("let {} hand elements on as they are finished", stage.name),
+         fmt::format("{}: holds finished elements back{}", stage.name, LongestHold(c, stage.id)));
+    Recommend(draft, fmt::format("let {} pass elements on as they finish", stage.name),
               StageSetting(c, stage.id, "deterministic", false),
               NotHeld(share / BlamedOn(c, Cause::kOrder)));
     drafts.push_back(std::move(draft));

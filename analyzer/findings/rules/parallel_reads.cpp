@@ -1,18 +1,13 @@
 // Row 2: one reader waits for one file at a time.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::parallel_reads {
 namespace {
 
-using attribution::Cause;
-
-// Files that were read from; 0 where the trace does not say.
+// Files that were read from; 0 if the trace does not show it.
 size_t FilesRead(const Case& c) {
   std::set<trace::StringId> files;
   for (const auto& element : c.run.rows.elements) {
@@ -54,13 +49,13 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     if (source != nullptr && (source->parallelism.automatic || Throttled(c, *source))) continue;
     const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time waits for {}, which reads with {}",
+                        fmt::format("{} of step time is spent waiting for {}, which reads with {}",
                                     Percent(share), stage.name, Counted(now, "worker", "workers")));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: busy {} of the time, {} an element", stage.name,
+         fmt::format("{}: busy {} of the time, {} per element", stage.name,
                      Percent(use->utilization), Duration(use->service_ns.mean)));
     draft.args.value = std::to_string(readers);
-    Recommend(draft, fmt::format("read with {} workers from as many files at a time", readers),
+    Recommend(draft, fmt::format("read with {} workers, each from its own file", readers),
               Readers(c, stage.id, readers), WithWorkers(stage.id, readers));
     CostsMemory(draft, 2 * BytesOfElement(c) * static_cast<double>(readers - now));
     drafts.push_back(std::move(draft));

@@ -1,6 +1,5 @@
-// Row 4: PyTorch's DataLoader ends its workers with each epoch and starts new ones for the next.
-#include <fmt/format.h>
-
+// Row 4: PyTorch's DataLoader shuts its workers down after each epoch and starts new ones for the
+// next.
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 
@@ -8,28 +7,28 @@ namespace stallscope::findings::persistent_workers {
 namespace {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     if (!IsDataLoader(c, stage.id)) continue;
     const Restarts restarts = RestartsOf(c, stage.id);
     if (restarts.share < kModerateShare) continue;
     Draft draft = About(c, stage.id, restarts.share,
-                        fmt::format("{} of step time goes by between epochs: the {}'s workers are "
-                                    "shut down, and new ones started for the next",
+                        fmt::format("{} of step time is lost between epochs: the {}'s workers are "
+                                    "shut down, and new ones are started for the next one",
                                     Percent(restarts.share), stage.name));
     const Restart& longest = restarts.all.front();
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: the longest of {}: {} until the workers have ended, {} until the new "
-                     "ones' first batch, where a fetch takes {} else",
+         fmt::format("{}: the longest of {} restarts: {} until the workers ended, {} until the "
+                     "first batch of the new ones; other fetches take {}",
                      stage.name, restarts.all.size(),
                      Duration(static_cast<double>(longest.shut_down_ns)),
                      Duration(static_cast<double>(longest.first_ns)), Duration(restarts.fetch_ns)));
     draft.finding.evidence.back().start_ns = longest.start_ns;
     draft.finding.evidence.back().end_ns = longest.end_ns;
-    RecommendUnpriced(draft, "keep the workers from epoch to epoch: persistent_workers=True",
-                      Patch(),
-                      "how much of an epoch's first fetch is the workers' start and how much its "
-                      "batch is not in the file; record it with persistent_workers=True to know");
+    RecommendUnpriced(
+        draft, "keep the workers between epochs: persistent_workers=True", Patch(),
+        "the file does not show how much of an epoch's first fetch is the workers' start and how "
+        "much is the batch: record the run with persistent_workers=True");
     drafts.push_back(std::move(draft));
   }
 }

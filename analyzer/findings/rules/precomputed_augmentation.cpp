@@ -1,13 +1,9 @@
-// Row 10: random work that costs the step time could be done ahead, some variants of each element;
-// and random work before a store is done once where nobody meant it.
-#include <fmt/format.h>
-
+// Row 10: random work that costs step time could be done in advance, in several variants per
+// element; and random work before a store is done only once, which is rarely intended.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::precomputed_augmentation {
 namespace {
-
-using attribution::Cause;
 
 bool IsStore(const StageSpec& stage) {
   return As<CacheSpec>(stage) != nullptr || As<SnapshotSpec>(stage) != nullptr;
@@ -32,13 +28,13 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   Patch patch;
   patch.changes.emplace_back(InsertChange{
       {FreshName(*c.spec, "augmented"), SnapshotSpec{"augmented"}}, Place::After(stage.name)});
-  RecommendUnpriced(draft,
-                    fmt::format("write augmented elements to disk ahead of training, several "
-                                "variants of each: with one, every epoch sees the same pictures, "
-                                "which may cost accuracy"),
-                    std::move(patch),
-                    "a run does not tell how fast the results are read: record it twice with the "
-                    "change, the second run reads them");
+  RecommendUnpriced(
+      draft,
+      fmt::format("write augmented elements to disk before training, several variants of each: "
+                  "with only one, every epoch sees the same pictures, which may cost accuracy"),
+      std::move(patch),
+      "this run does not show how fast the results can be read: record two runs with the change; "
+      "the second one reads them");
   drafts.push_back(std::move(draft));
 }
 
@@ -48,16 +44,16 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   while (!IsStore(spec.stages[store])) ++store;
   const std::string& name = spec.stages[store].name;
   Draft draft = About(c, StageNamed(c, name), 0,
-                      fmt::format("{} keeps what {} made by chance: every epoch sees the same "
-                                  "augmented elements",
+                      fmt::format("{} stores the randomly generated output of {}: every epoch sees "
+                                  "the same augmented elements",
                                   name, spec.stages[map].name));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kSpans, fmt::format("{}: random ops", spec.stages[map].name));
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::Before(spec.stages[map].name)});
   RecommendUnpriced(
-      draft, fmt::format("move {} before {}, unless that is meant", name, spec.stages[map].name),
-      std::move(patch), "it is about what the model sees, not about speed", Aim::kQuality);
+      draft, fmt::format("move {} before {}, unless this is intended", name, spec.stages[map].name),
+      std::move(patch), "this is about what the model sees, not about speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

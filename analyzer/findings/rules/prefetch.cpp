@@ -1,26 +1,21 @@
-// Row 12: nothing is prepared ahead of the trainer, or too little for the bursts.
-#include <fmt/format.h>
-
+// Row 12: nothing is prepared ahead of the trainer, or too little to cover bursts.
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::prefetch {
 namespace {
 
-using attribution::Cause;
-
 Effect Ahead(int64_t batches) {
   return {[batches](Load& load, double) { PrepareAhead(load, batches); }};
 }
 
-// How long the trainer waited in each step, and how long a step takes else.
-struct Bursts {
+// How long the trainer waited in each step, and how long a step takes otherwise.
+struct StepWaits {
   std::vector<double> waits_s;
   double step_s = 0;
 
-  // What is left of them where so many more batches lie ready: each hides a step's time.
+  // What is left of them with this many more batches ready: each hides one step's time.
   double LeftWith(double more) const {
     double all_s = 0;
     double left_s = 0;
@@ -32,10 +27,10 @@ struct Bursts {
   }
 };
 
-Bursts BurstsOf(const Case& c) {
-  Bursts bursts;
+StepWaits StepWaitsOf(const Case& c) {
+  StepWaits bursts;
   for (const auto& step : c.attribution.steps) {
-    const int64_t wait_ns = step.ns[attribution::At(attribution::Category::kInputStall)];
+    const int64_t wait_ns = step.ns[At(Category::kInputStall)];
     bursts.waits_s.push_back(static_cast<double>(wait_ns) * 1e-9);
     bursts.step_s += static_cast<double>(step.end_ns - step.start_ns - wait_ns) * 1e-9;
   }
@@ -44,16 +39,16 @@ Bursts BurstsOf(const Case& c) {
 }
 
 // Enough to cover the longest, as a power of two.
-int64_t EnoughFor(const Bursts& bursts, int64_t now) {
+int64_t EnoughFor(const StepWaits& bursts, int64_t now) {
   int64_t places = kFirstPrefetch;
   const auto covers = [&] { return bursts.LeftWith(static_cast<double>(places - now)) <= 0; };
   while (places < kMostPrefetch && (places <= now || !covers())) places *= 2;
   return places;
 }
 
-Effect Deeper(Bursts bursts, StageId stage, int64_t now, int64_t places) {
+Effect Deeper(StepWaits bursts, StageId stage, int64_t now, int64_t places) {
   return {[bursts = std::move(bursts), stage, now, places](Load& load, double filled) {
-            StageLoad* use = load.Find(stage);
+            StageDemand* use = load.Find(stage);
             if (use != nullptr) use->places = static_cast<double>(places);
             if (!load.burst_s.has_value()) return;
             *load.burst_s *= bursts.LeftWith(filled * static_cast<double>(places - now));
@@ -65,7 +60,7 @@ void SetMemory(const Case& c, int64_t batches, Draft& draft) {
   CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(batches));
 }
 
-// The last one that works on the host.
+// The last one that runs on the host.
 StageId LastOnHost(const Case& c) {
   StageId last;
   for (StageId id : InOrder(c)) {
@@ -88,21 +83,20 @@ Patch FirstPrefetch(const Case& c, StageId last) {
   return patch;
 }
 
-// The last stage works in the trainer's thread.
+// The last stage runs in the trainer's thread.
 void Missing(const Case& c, std::vector<Draft>& drafts) {
   const StageId last = LastOnHost(c);
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
-  // A DataLoader works ahead where it has workers: loader-workers says so.
+  // A DataLoader works ahead if it has workers, which is for loader-workers to say.
   if (IsDataLoader(c, last)) return;
-  const double share = Share(c, attribution::Category::kInputStall);
-  Draft draft =
-      About(c, last, share,
-            fmt::format("no batch is prepared ahead: the trainer asks for one and waits, {} "
-                        "of its time",
-                        Percent(share)));
+  const double share = Share(c, Category::kInputStall);
+  Draft draft = About(c, last, share,
+                      fmt::format("no batch is prepared ahead: the trainer asks for each one and "
+                                  "waits for it, {} of its time",
+                                  Percent(share)));
   Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{} works in the trainer's thread", NameOf(c, last)));
+       fmt::format("{} runs in the trainer's thread", NameOf(c, last)));
   draft.args.value = std::to_string(kFirstPrefetch);
   Recommend(draft, fmt::format("prepare {} batches ahead", kFirstPrefetch), FirstPrefetch(c, last),
             Ahead(kFirstPrefetch));
@@ -118,12 +112,12 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     const auto* prefetch = As<PrefetchSpec>(c, stage.id);
     if (prefetch == nullptr || prefetch->buffer_size.automatic) continue;
     const int64_t now = prefetch->buffer_size.value;
-    Bursts bursts = BurstsOf(c);
+    StepWaits bursts = StepWaitsOf(c);
     const int64_t deeper = EnoughFor(bursts, now);
     if (deeper <= now) continue;
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time is bursts that {} in {} cannot cover; "
-                                    "in the mean the input is fast enough",
+                        fmt::format("{} of step time is lost to bursts that {} in {} cannot cover; "
+                                    "on average the input is fast enough",
                                     Percent(share), Counted(now, "batch", "batches"), stage.name));
     Show(draft, Evidence::Kind::kQueue,
          fmt::format("{}: {}", stage.name, Counted(now, "place", "places")));
@@ -138,7 +132,7 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   Missing(c, drafts);
   TooShallow(c, drafts);
 }

@@ -1,21 +1,17 @@
-// Row 1: text, one file an element, or a library's lock cost more to read than a record file.
-#include <fmt/format.h>
-
+// Row 1: text, a file per element or a library's lock makes reading slower than record files do.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::record_format {
 namespace {
 
-using attribution::Cause;
-
 // Why this format is slow to read; nothing where it is not.
 std::optional<std::string> Slowness(const Case& c, const SourceSpec& source) {
   const double bytes = BytesOfElement(c);
-  if (source.format == SourceFormat::kCsv) return "CSV is text, and each number must be parsed";
-  if (source.format == SourceFormat::kHdf5) return "HDF5 reads under one lock of its library";
+  if (source.format == SourceFormat::kCsv) return "CSV is text, and every number must be parsed";
+  if (source.format == SourceFormat::kHdf5) return "HDF5 reads under a single library lock";
   const bool files = source.format == SourceFormat::kImages || source.format == SourceFormat::kRaw;
   if (files && bytes > 0 && bytes < static_cast<double>(kSmallFileBytes)) {
-    return fmt::format("each element is a file of its own, of {} in the mean", Size(bytes));
+    return fmt::format("each element is a separate file, {} on average", Size(bytes));
   }
   return std::nullopt;
 }
@@ -35,7 +31,7 @@ double ShareOfFormat(const Case& c, StageId source) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* source = As<SourceSpec>(c, stage.id);
     if (source == nullptr) continue;
@@ -43,12 +39,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const double share = ShareOfFormat(c, stage.id);
     if (!why.has_value() || share < kModerateShare) continue;
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time goes into the format that {} reads: {}",
+                        fmt::format("{} of step time is the cost of the format that {} reads: {}",
                                     Percent(share), stage.name, *why));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: format {}", stage.name, ToWord(source->format)));
-    RecommendUnpriced(draft, "write the data into TFRecord files of 100 MB and more, once", {},
-                      "one run does not tell another format's speed: convert a part of the data, "
+    RecommendUnpriced(draft, "convert the data once, to TFRecord files of 100 MB or more", {},
+                      "one run does not show how fast another format is: convert part of the data, "
                       "record a run on it, and compare");
     drafts.push_back(std::move(draft));
   }

@@ -1,7 +1,4 @@
-// Row 17: casts whose work is done anyway.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 17: casts that have no effect.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::redundant_work {
@@ -28,19 +25,21 @@ std::optional<std::string> IdlePair(const MapSpec& map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.constant_folding) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::optional<std::string> pair = IdlePair(*map);
     if (!pair.has_value()) continue;
-    Draft draft = About(c, id, BlamedForWork(c, id),
-                        fmt::format("{} does {}, of which one is enough", stage.name, *pair));
-    Show(
-        draft, Evidence::Kind::kSpans,
-        fmt::format("{}: {} of step time waits for it", stage.name, Percent(BlamedForWork(c, id))));
-    Recommend(draft, "leave out what is done anyway", Setting("rewrites.constant_folding", true),
+    Draft draft = About(
+        c, id, BlamedForWork(c, id),
+        fmt::format("{} of step time is spent waiting for {}, which runs {}: one of them is enough",
+                    Percent(BlamedForWork(c, id)), stage.name, *pair));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} of step time is spent waiting for it", stage.name,
+                     Percent(BlamedForWork(c, id))));
+    Recommend(draft, "drop the redundant cast", Setting("rewrites.constant_folding", true),
               WithFewerPasses(id, *map, kPassesOfIdleCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));

@@ -1,6 +1,4 @@
-// Row 18: functions are compiled again and again while the run goes on.
-#include <fmt/format.h>
-
+// Row 18: functions are compiled again and again during the run.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -9,17 +7,18 @@ namespace stallscope::findings::retracing {
 namespace {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  // The first step compiles; the window begins behind it where it stands out.
+  // The first step compiles; if it stands out, the window begins after it.
   const CountedTime compiled = CountedIn(c, "compilations");
   if (compiled.count < 2 || compiled.share < kModerateShare) return;
   const double share = std::min(1.0, compiled.share);
   Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} compilations take {} of step time: arguments of another "
-                                  "shape, type or Python value make a new function each time",
+                      fmt::format("{} compilations take {} of step time: each new shape, type or "
+                                  "Python value of an argument compiles the function again",
                                   compiled.count, Percent(share)));
   ShowCounter(draft, c, "compilations", fmt::format("{} compilations", compiled.count));
-  RecommendUnpriced(draft, "give every call arguments of one shape and type", Patch(),
-                    "what compiles less is another program; record it to know");
+  RecommendUnpriced(draft, "call functions with arguments of a fixed shape and type", Patch(),
+                    "this run does not show how fast the program is with fewer compilations: "
+                    "record it with the change");
   drafts.push_back(std::move(draft));
 }
 

@@ -1,13 +1,8 @@
-// Row 21: one reader by nature, behind a lock: a Python generator's shape.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// Row 21: a source that only one reader at a time can read, such as a Python generator.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::serial_source {
 namespace {
-
-using attribution::Cause;
 
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
@@ -16,20 +11,22 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const attribution::StageUse* use = UseOf(c, stage.id);
     if (use == nullptr || !use->serial) continue;
     const double share = Blamed(c, stage.id, {Cause::kSerial, Cause::kLock});
-    Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time waits for {}, which gives one element at a "
-                                    "time: more workers would wait for each other",
-                                    Percent(share), stage.name));
+    Draft draft =
+        About(c, stage.id, share,
+              fmt::format("{} of step time is spent waiting for {}, which produces one element at "
+                          "a time: more workers would only wait for each other",
+                          Percent(share), stage.name));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} an element, one at a time", stage.name,
+         fmt::format("{}: {} per element, one at a time", stage.name,
                      Duration(use->service_ns.mean)));
     const int64_t readers = WorkersFor(load, stage.id, 1, kMostReaders);
     draft.args.value = std::to_string(readers);
     const auto* source = As<SourceSpec>(c, stage.id);
     const std::string text = fmt::format(
-        "split {} into {} that can be read at the same time, one for each part of the data",
+        "split {} into {} sources that can be read in parallel, one for each part of the data",
         stage.name, readers);
-    // What makes its elements up has a parallel twin; what reads files does not say their format.
+    // A source that generates its elements has a parallel twin; for one that reads files the format
+    // is not known.
     const bool twin =
         source != nullptr && source->format == SourceFormat::kSerial && source->files.empty();
     Patch patch;

@@ -1,6 +1,4 @@
-// Row 3: each rank reads what the others read too, or throws away what it has already prepared.
-#include <fmt/format.h>
-
+// Row 3: every rank reads the same data, or a rank discards elements that it has already prepared.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::sharding {
@@ -15,16 +13,17 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   Draft draft =
       About(c, StageNamed(c, source), 1 - 1.0 / info.world_size,
             fmt::format("{} ranks read the same data: nothing shards the input", info.world_size));
-  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: every element of the data", source));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: reads every element of the data on each rank", source));
   draft.args.value = std::to_string(info.world_size);
   Patch patch;
   patch.changes.emplace_back(InsertChange{
       {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
-  RecommendUnpriced(draft, "give each rank its shard of the files, directly behind the source",
-                    std::move(patch),
-                    "it changes what an epoch is, not how fast a rank reads: it is about every "
-                    "element being seen once",
-                    Aim::kQuality);
+  RecommendUnpriced(
+      draft, "give each rank its own shard of the files, directly after the source",
+      std::move(patch),
+      "this is about seeing every element once per epoch, not about how fast a rank reads",
+      Aim::kQuality);
   draft.finding.stands_alone = true;
   drafts.push_back(std::move(draft));
 }
@@ -35,14 +34,14 @@ Effect OncePerShard(const Case& c, size_t shard, int64_t count) {
   for (size_t i = 1; i < shard; ++i) before.push_back(StageNamed(c, c.spec->stages[i].name));
   return {[before, count](Load& load, double) {
     for (StageId id : before) {
-      StageLoad* stage = load.Find(id);
+      StageDemand* stage = load.Find(id);
       if (stage != nullptr) stage->items /= static_cast<double>(count);
     }
   }};
 }
 
 void TooLate(const Case& c, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || !Worth(c, attribution::Category::kInputStall)) return;
+  if (!c.spec.has_value() || !Worth(c, Category::kInputStall)) return;
   const Spec& spec = *c.spec;
   const size_t shard = FirstOf<ShardSpec>(spec);
   const size_t map = FirstOf<MapSpec>(spec);
@@ -53,14 +52,14 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   if (count < 2 || share < kModerateShare) return;
   const std::string& name = spec.stages[shard].name;
   Draft draft = About(c, StageNamed(c, name), share,
-                      fmt::format("{} keeps one element in {} behind the work of {}", name, count,
-                                  spec.stages[map].name));
+                      fmt::format("{} keeps one element in {}, after {} has processed all of them",
+                                  name, count, spec.stages[map].name));
   Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{} of step time waits for stages before {}", Percent(share), name));
+       fmt::format("{} of step time is spent waiting for stages before {}", Percent(share), name));
   draft.args.value = std::to_string(count);
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages.front().name)});
-  Recommend(draft, fmt::format("shard directly behind {}", spec.stages.front().name),
+  Recommend(draft, fmt::format("shard directly after {}", spec.stages.front().name),
             std::move(patch), OncePerShard(c, shard, count));
   drafts.push_back(std::move(draft));
 }

@@ -1,6 +1,4 @@
-// Row 11: a shuffle buffer that is too small to mix anything.
-#include <fmt/format.h>
-
+// Row 11: the shuffle buffer is too small to mix anything.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::shuffle_buffer {
@@ -14,20 +12,21 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const int64_t buffer = std::get<ShuffleSpec>(c.spec->stages[at].kind).buffer_size;
   const int64_t size = std::get<BatchSpec>(c.spec->stages[batch].kind).size;
   const int64_t least = kFewestShuffledBatches * size;
-  // One element shuffles nothing, which may well be meant.
+  // One element shuffles nothing, which may well be intended.
   if (buffer <= 1 || buffer >= least) return;
   const std::string& name = c.spec->stages[at].name;
-  Draft draft = About(c, StageNamed(c, name), 0,
-                      fmt::format("{} draws from {} elements, for batches of {}: neighbours in the "
-                                  "files stay neighbours",
-                                  name, buffer, size));
+  Draft draft = About(
+      c, StageNamed(c, name), 0,
+      fmt::format(
+          "{} draws from only {} elements for batches of {}: neighbors in the files stay neighbors",
+          name, buffer, size));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kQueue, fmt::format("{}: {} elements", name, buffer));
   const int64_t wanted = kGoodShuffledBatches * size;
   draft.args.value = std::to_string(wanted);
   RecommendUnpriced(draft, fmt::format("let {} draw from {} elements", name, wanted),
                     Setting(name + ".buffer_size", wanted),
-                    "it is about what the model sees, not about speed", Aim::kQuality);
+                    "this is about what the model sees, not about speed", Aim::kQuality);
   CostsMemory(draft, BytesOfElement(c) * static_cast<double>(wanted - buffer));
   drafts.push_back(std::move(draft));
 }

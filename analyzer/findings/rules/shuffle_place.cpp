@@ -1,6 +1,4 @@
-// Row 11: the shuffle holds decoded pictures, where it could hold files a fifth of their size.
-#include <fmt/format.h>
-
+// Row 11: the shuffle holds decoded pictures where it could hold files a fifth of their size.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::shuffle_place {
@@ -32,10 +30,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kQueue,
        before > 0 ? fmt::format("{}: the same elements take {} before {}", stages[at].name,
                                 Size(before), stages[at - 1].name)
-                  : fmt::format("{}: behind {}", stages[at].name, stages[at - 1].name));
+                  : fmt::format("{}: after {}", stages[at].name, stages[at - 1].name));
   RecommendUnpriced(draft, fmt::format("shuffle before {}", stages[at - 1].name),
                     Setting("rewrites.shuffle_before_decode", true),
-                    "it saves memory; the speed stays", Aim::kMemory);
+                    "it saves memory and does not change the speed", Aim::kMemory);
   if (before > 0) {
     draft.finding.recommendation->memory_bytes =
         static_cast<int64_t>(before) - static_cast<int64_t>(held);

@@ -1,6 +1,4 @@
 // Row 24: one rank is slower in its own work, and the others wait for it in every reduction.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -9,10 +7,7 @@
 namespace stallscope::findings::slow_rank {
 namespace {
 
-using attribution::At;
-using attribution::Category;
-
-// A rank's own time of a step, in the mean: all but waiting for the others.
+// A rank's own time per step, on average: all but waiting for the others.
 std::map<uint32_t, double> OwnNs(const Case& c) {
   std::map<uint32_t, double> sums;
   std::map<uint32_t, double> counts;
@@ -38,18 +33,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double usual = Quantile(others, 0.5);
   if (usual <= 0 || slowest->second < kSlowRank * usual) return;
   const double share = 1 - usual / slowest->second;
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("rank {} takes {} a step for its own work, the others {}: they "
-                                  "wait for it",
-                                  slowest->first, Duration(slowest->second), Duration(usual)));
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format("rank {} takes {} per step for its own work, the others {}: they wait for it",
+                  slowest->first, Duration(slowest->second), Duration(usual)));
   for (const auto& [rank, ns] : own) {
-    Show(draft, Evidence::Kind::kStep, fmt::format("rank {}: {} a step", rank, Duration(ns)));
+    Show(draft, Evidence::Kind::kStep, fmt::format("rank {}: {} per step", rank, Duration(ns)));
   }
-  RecommendUnpriced(draft,
-                    fmt::format("look at rank {}'s machine (clock, neighbours, disk) and at its "
-                                "part of the data",
-                                slowest->first),
-                    {}, "the cause lies outside of what a knob turns: compare the ranks' runs");
+  RecommendUnpriced(
+      draft,
+      fmt::format("check rank {}'s machine (clock, other load, disk) and its part of the data",
+                  slowest->first),
+      {}, "no knob changes the cause: compare the ranks' runs");
   drafts.push_back(std::move(draft));
 }
 

@@ -1,6 +1,4 @@
-// Row 24: what steps wait for comes mostly from one file.
-#include <fmt/format.h>
-
+// Row 24: most of what steps wait for comes from one file.
 #include <map>
 
 #include "analyzer/findings/rules/rule.h"
@@ -9,7 +7,7 @@ namespace stallscope::findings::slow_shard {
 namespace {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   struct Waits {
     size_t count = 0;
     int64_t ns = 0;
@@ -27,7 +25,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<size_t> shard = ShardOf(c, file);
     if (!shard.has_value() || waits.count < kFewestOfShard) continue;
     if (static_cast<double>(waits.count) < kShardShare * static_cast<double>(all)) continue;
-    // One file only is no choice.
+    // A single file is no choice.
     if (files.size() == 1 && c.run.rows.elements.size() == all) continue;
     const double share =
         static_cast<double>(waits.ns) / static_cast<double>(c.attribution.window.ns());
@@ -38,8 +36,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
          fmt::format("{}: {} of waiting", c.run.Text(file),
                      Duration(static_cast<double>(waits.ns))));
     RecommendUnpriced(draft,
-                      "look at where this file lies and what is in it; write shards of equal size, "
-                      "and spread the large elements over them",
+                      "check where this file is stored and what it holds; write shards of equal "
+                      "size, and spread large elements over them",
                       {}, "the data must change: record a run on the new shards, and compare");
     drafts.push_back(std::move(draft));
   }

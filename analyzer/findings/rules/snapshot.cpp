@@ -1,6 +1,4 @@
-// Row 9: expensive work whose result never changes, done in every run.
-#include <fmt/format.h>
-
+// Row 9: every run repeats expensive work whose result never changes.
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
 
@@ -30,10 +28,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Patch patch = StoreBehind(*c.spec, store->prefix,
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
   const std::string text = fmt::format(
-      "write what {} gives to disk once, and read it in every later run", NameOf(c, last));
+      "write the output of {} to disk once, and read it in every later run", NameOf(c, last));
   RecommendUnpriced(draft, text, std::move(patch),
-                    "the first run with it is no faster, and a run does not tell how fast the "
-                    "results can be read: record it twice with the change");
+                    "the first run with it is no faster, and this run does not show how fast the "
+                    "results can be read: record two runs with the change");
   drafts.push_back(std::move(draft));
 }
 

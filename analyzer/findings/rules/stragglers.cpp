@@ -1,6 +1,4 @@
-// Row 24: single elements that a step waited for, by name.
-#include <fmt/format.h>
-
+// Row 24: single elements that a step waited for, each by name.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::stragglers {
@@ -56,9 +54,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                       evidence.size() - 1, evidence.size() == 2 ? "" : "s");
   }
   RecommendUnpriced(draft,
-                    "look at these elements; a deeper prefetch hides a few of them, and leaving "
-                    "the order free lets the others pass",
-                    {}, "single elements are no rate: replay it with the change");
+                    "look at these elements; a deeper prefetch hides a few of them, and giving up "
+                    "the order lets the others pass",
+                    {}, "a few elements do not make a rate: replay it with the change");
   drafts.push_back(std::move(draft));
 }
 

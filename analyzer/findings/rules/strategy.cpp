@@ -1,19 +1,16 @@
-// Row 20: the replicas' gradients take a share of the step that is not hidden behind computing.
-#include <fmt/format.h>
-
+// Row 20: part of the replicas' gradient exchange is not hidden behind computing.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::strategy {
 namespace {
 
-using attribution::Category;
-
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kCommunication)) return;
   const double share = Share(c, Category::kCommunication);
-  Draft draft = About(
-      c, StageId::None(), share,
-      fmt::format("{} of step time is communication that no computing hides", Percent(share)));
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("{} of step time is communication that is not hidden behind computing",
+                        Percent(share)));
   for (const auto& kernel : c.attribution.kernels) {
     if (!kernel.communication) continue;
     Show(draft, Evidence::Kind::kKernel,
@@ -26,10 +23,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   RecommendUnpriced(
       draft,
       server ? "reduce among the replicas instead of through a parameter server"
-             : "begin to reduce a layer's gradients while the next one's are computed, in larger "
+             : "start reducing a layer's gradients while the next layer's are computed, use larger "
                "buckets, or reduce only every few steps",
       server ? Setting("trainer.strategy.kind", "mirrored") : Patch(),
-      "a run does not tell how much of it computing would hide: record one with the change");
+      "a run does not show how much of it computing could hide: record one with the change");
   drafts.push_back(std::move(draft));
 }
 

@@ -1,28 +1,23 @@
-// No row of its own: host and device wait for each other, step by step.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
+// No row of its own: host and device wait for each other in every step.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::sync_points {
 namespace {
 
-using attribution::Category;
-
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound == Bound::kInconclusive || c.verdict.bound == Bound::kCompute) return;
   const double share = Share(c, Category::kSync);
   if (share < kSyncShare) return;
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} of step time the device has nothing to do while the host "
-                                  "waits for it or reads from it",
-                                  Percent(share)));
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format(
+          "for {} of step time the device is idle while the host waits for it or reads from it",
+          Percent(share)));
   Show(draft, Evidence::Kind::kKernel,
-       fmt::format("{} of idle device time behind a synchronisation",
+       fmt::format("{} of device idle time after a synchronization",
                    Duration(static_cast<double>(c.attribution.idle.sync_ns))));
   const bool knob = c.spec.has_value() && !c.spec->transfer.overlap;
-  Recommend(draft,
-            "read the loss every many steps, and issue the next step before this one is done",
+  Recommend(draft, "read the loss less often, and issue the next step before this one is done",
             knob ? Setting("transfer.overlap", true) : Patch(),
             WithExposedTimes(Category::kSync, kLeftWithoutSync));
   drafts.push_back(std::move(draft));

@@ -1,6 +1,4 @@
-// Row 6: what treats values one by one is done element by element, and could be done by the batch.
-#include <fmt/format.h>
-
+// Row 6: work on single values is done element by element, and could be done on whole batches.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -8,7 +6,7 @@
 namespace stallscope::findings::vectorise {
 namespace {
 
-// All of the map is such work, or its elements are so cheap that handing them over is what costs.
+// All of the map is such work, or its elements are so cheap that passing them on is the main cost.
 bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   if (ops.empty() || !IsPerValue(ops.back())) return false;
@@ -30,7 +28,7 @@ bool OneSize(const Spec& spec, size_t map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.vectorise) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const Spec& spec = *c.spec;
   const size_t batch = FirstOf<BatchSpec>(spec);
   if (batch == 0 || batch >= spec.stages.size()) return;
@@ -41,15 +39,15 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = BlamedForWork(c, id);
   if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
   Draft draft = About(c, id, share,
-                      fmt::format("{} works element by element on what a whole batch could be "
-                                  "given at once",
-                                  before.name));
+                      fmt::format("{} of step time is spent waiting for {}, which processes "
+                                  "elements one by one and could process whole batches",
+                                  Percent(share), before.name));
   Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} an element", before.name, Duration(UseOf(c, id)->service_ns.mean)));
-  RecommendUnpriced(draft, fmt::format("batch before {}, and map whole batches", before.name),
-                    Setting("rewrites.vectorise", true),
-                    "a run does not tell how fast the same work is by the batch: replay it with "
-                    "the change");
+       fmt::format("{}: {} per element", before.name, Duration(UseOf(c, id)->service_ns.mean)));
+  RecommendUnpriced(
+      draft, fmt::format("batch before {}, and map whole batches", before.name),
+      Setting("rewrites.vectorise", true),
+      "a run does not show how fast the same work is on whole batches: replay it with the change");
   drafts.push_back(std::move(draft));
 }
 

@@ -1,6 +1,4 @@
 // Row 24: the first step takes as long as many others.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::warm_up {
@@ -9,13 +7,13 @@ namespace {
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double median = MedianStepNs(c);
   const std::vector<model::StepInterval> steps = model::StepIntervals(c.run);
-  // A warm-up that was left out of the window is where it belongs; what counts is its length.
+  // A warm-up is outside the window, where it belongs; what counts is its length.
   if (median <= 0 || steps.size() < 2) return;
   const auto first = static_cast<double>(steps.front().end_ns - steps.front().start_ns);
   if (first < kWarmUpSteps * median) return;
   Draft draft = About(c, StageId::None(), 0,
-                      fmt::format("the first step took {}, as long as {:.0f} others: compiling, "
-                                  "filling buffers, cold caches",
+                      fmt::format("the first step took {}, as long as {:.0f} others: compilation, "
+                                  "empty buffers and cold caches",
                                   Duration(first), first / median));
   draft.finding.severity = Severity::kInfo;
   Show(draft, Evidence::Kind::kStep, fmt::format("step {}", steps.front().index));

@@ -53,7 +53,7 @@ void CheckAddsUp(const Attribution& a) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("an empty run: an empty window, and the limits say why") {
+  TEST_CASE("empty run: empty window, limits say why") {
     TraceBuilder trace;
     const Attribution a = AttributionOf(trace);
     CHECK(a.window.ns() == 0);
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     CheckAddsUp(a);
   }
 
-  TEST_CASE("a run without steps: its stages are told, its stalls are not") {
+  TEST_CASE("run without steps: stages but no stalls") {
     TraceBuilder trace;
     const StageId decode = trace.Stage("decode");
     const TrackId worker = trace.Thread("decode/0", decode);
@@ -100,7 +100,7 @@ TEST_SUITE("fast") {
     CheckAddsUp(a);
   }
 
-  TEST_CASE("clocks that run backwards, spans that overlap on a track") {
+  TEST_CASE("backward clocks, overlapping spans on a track") {
     Random random(12);
     for (int i = 0; i < 100; ++i) {
       TraceBuilder trace;
@@ -128,7 +128,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("half of the chunks lost: what is left adds up") {
+  TEST_CASE("half of the chunks lost: the rest adds up") {
     for (uint64_t seed = 0; seed < 30; ++seed) {
       Random random(4'000'000 + seed);
       TraceBuilder trace;
@@ -161,7 +161,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("ids past every table, rows without one, numbers past every limit") {
+  TEST_CASE("ids outside every table, rows without one, numbers past every limit") {
     TraceBuilder trace;
     const StageId decode = trace.Stage("decode", "map", std::numeric_limits<uint32_t>::max());
     const QueueId queue = trace.Queue("decode", std::numeric_limits<uint64_t>::max(), decode);
@@ -193,7 +193,7 @@ TEST_SUITE("fast") {
     CheckAddsUp(AttributionOf(trace));
   }
 
-  TEST_CASE("counters of no number, or of one that nothing can be") {
+  TEST_CASE("counters with NaN or impossible values") {
     for (const double value :
          {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
           -std::numeric_limits<double>::infinity(), -1.0, 1e300}) {

@@ -38,7 +38,7 @@ std::string OfKind(const std::string& kind, double run_wait = -1) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("work: off the CPU is blocked, less than 3 % of it is the clocks' noise") {
+  TEST_CASE("work: off the CPU is blocked, less than 3% is clock noise") {
     CHECK(Worked(1000) == "decode cpu 1000");
     CHECK(Worked(1200) == "decode cpu 1000");  // min(1, c / w)
     CHECK(Worked(400) == "decode blocked 600, decode cpu 400");
@@ -47,7 +47,7 @@ TEST_SUITE("fast") {
     CHECK(Worked(1) == "decode blocked 999, decode cpu 1");
   }
 
-  TEST_CASE("work: ready without a core is contention, as far as the thread's counter goes") {
+  TEST_CASE("work: ready without a core is contention, up to the thread's counter") {
     CHECK(Worked(400, 150) == "decode blocked 450, decode cpu 400, decode cpu_contention 150");
     CHECK(Worked(400, 0) == "decode blocked 600, decode cpu 400");
     CHECK(Worked(400, 600) == "decode cpu 400, decode cpu_contention 600");
@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK(Worked(1000, 500) == "decode cpu 1000");  // was never off it here
   }
 
-  TEST_CASE("work: another thread's counter says nothing of this one") {
+  TEST_CASE("work: another thread's counter does not count") {
     StallScene s;
     const TrackId worker = s.Worker();
     const TrackId other = s.Worker();
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 60, decode cpu 40");
   }
 
-  TEST_CASE("work: time without a record shares in the contention") {
+  TEST_CASE("work: unrecorded time shares the contention") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Work(worker, s.decode, 0, 60, {.cpu = 30});
@@ -77,7 +77,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 15, decode cpu 65, decode cpu_contention 20");
   }
 
-  TEST_CASE("work: the waits inside are not its own time") {
+  TEST_CASE("work: waits inside are not its own time") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Wait(worker, WaitCause::kIo, QueueId::None(), 0, 50);
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 25, decode cpu 25, decode io 50");
   }
 
-  TEST_CASE("work: waits inside waits are taken off once") {
+  TEST_CASE("work: nested waits are subtracted once") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Wait(worker, WaitCause::kIo, QueueId::None(), 10, 40);
@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
     CHECK(near.Blamed() == "decode unknown 100");
   }
 
-  TEST_CASE("work: a measured span's CPU time is that of the work inside, too") {
+  TEST_CASE("work: a measured span's CPU time includes the work inside") {
     StallScene s;
     const TrackId worker = s.Worker();
     const TrackId other = s.Worker();
@@ -126,7 +126,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 30, decode cpu 70");
   }
 
-  TEST_CASE("work: where a stage has no measured span the thread's CPU time tells") {
+  TEST_CASE("work: without measured spans the thread's CPU time counts") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Work(worker, s.decode, 0, 80);
@@ -140,7 +140,7 @@ TEST_SUITE("fast") {
     CHECK(Worked(0) == "decode unknown 1000");
   }
 
-  TEST_CASE("serial: stages that cannot be parallelised as they are") {
+  TEST_CASE("serial: stages that cannot be parallelized as they are") {
     for (const char* const kind : {"shuffle", "filter", "shard", "repeat", "cache", "snapshot"}) {
       CHECK_MESSAGE(OfKind(kind) == "decode io 20, decode serial 80", kind);
     }
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
     CHECK(OfKind("shuffle", 30) == "decode cpu_contention 30, decode io 20, decode serial 50");
   }
 
-  TEST_CASE("serial: a source of one locked producer, by the spec") {
+  TEST_CASE("serial: source with one locked producer, by the spec") {
     const auto scene = [](const std::string& format) {
       StallScene s;
       s.run.info.spec_json = R"({"name": "x", "stages": [{"name": "read", "source": {"format": ")" +
@@ -166,7 +166,7 @@ TEST_SUITE("fast") {
     CHECK(scene("tfrecord") == "read cpu 100");
   }
 
-  TEST_CASE("buffer: order, locks and the unknown stay what they are, io and cpu do not") {
+  TEST_CASE("buffer: relabels io and cpu, not order, locks or unknown") {
     // One step of 400, of which 100 are stall; the pipeline works 100 of it.
     const auto scene = [](int64_t step) {
       StallScene s;
@@ -194,7 +194,7 @@ TEST_SUITE("fast") {
           "decode unknown 20");
   }
 
-  TEST_CASE("buffer: a lasting lack far away does not spoil a burst, a near one does") {
+  TEST_CASE("buffer: only a nearby lack of capacity rules out a burst") {
     // Step k computes 100; the stage works 10 for each but 100,000 for the last, which counts by
     // 1 - distance / 65: 10 x 65 + 99,990 x weight against 6,500 / 1.05. From 62 steps away on the
     // stage could have kept up.

@@ -23,7 +23,7 @@ struct PathScene : StallScene {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("path: the work on the last element, and between what the next thread did instead") {
+  TEST_CASE("path: work on the last element, and what the next thread did in between") {
     PathScene s;
     s.Work(s.reader, s.read, 0, 30, {.item = 7, .cpu = 30});
     s.Work(s.worker, s.decode, 20, 50, {.item = 6, .cpu = 30});  // 30 to 50: instead of 7
@@ -36,7 +36,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 10, decode blocked 20, decode cpu 40, read cpu 30");
   }
 
-  TEST_CASE("path: another element as the last one, other threads are blamed") {
+  TEST_CASE("path: another last element blames other threads") {
     PathScene s;
     s.Work(s.reader, s.read, 0, 30, {.item = 7, .cpu = 30});
     s.Work(s.worker, s.decode, 30, 90, {.item = 7, .cpu = 30});
@@ -47,7 +47,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 10, decode cpu 90");
   }
 
-  TEST_CASE("path: what was done before the stall costs nothing") {
+  TEST_CASE("path: work before the stall costs nothing") {
     PathScene s;
     s.run.info.start_ns = -500;
     s.Work(s.reader, s.read, -300, -200, {.item = 7, .cpu = 100});
@@ -58,7 +58,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 75, decode cpu 25");
   }
 
-  TEST_CASE("path: only the stretch that the device stands idle counts") {
+  TEST_CASE("path: only the time the device is idle counts") {
     PathScene s;
     s.Work(s.reader, s.read, 0, 30, {.item = 7, .cpu = 30});
     s.Work(s.worker, s.decode, 30, 90, {.item = 7, .cpu = 60});
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 10, decode cpu 50, read cpu 10");
   }
 
-  TEST_CASE("path: before the first piece of work it is the thread that did it") {
+  TEST_CASE("path: before the first piece of work, the thread that did it") {
     PathScene s;
     s.Work(s.worker, s.read, 0, 40, {.item = 5, .cpu = 40});
     s.Work(s.worker, s.decode, 40, 100, {.item = 7, .cpu = 60});
@@ -78,7 +78,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 60, read cpu 40");
   }
 
-  TEST_CASE("path: after the last piece of work it is the thread that waited for the batch") {
+  TEST_CASE("path: after the last piece of work, the thread that waited for the batch") {
     PathScene s;
     s.Work(s.worker, s.decode, 0, 40, {.item = 7, .cpu = 40});
     s.Work(s.other, s.read, 0, 100, {.cpu = 100});
@@ -98,7 +98,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 40, decode cpu 30, read cpu 30");
   }
 
-  TEST_CASE("path: a batch that holds itself, or each other, ends") {
+  TEST_CASE("path: batches that contain themselves or each other") {
     PathScene s;
     s.Work(s.batcher, s.batch, 0, 100, {.item = kBatch, .cpu = 100});
     s.Batch(kBatch, 500);
@@ -107,7 +107,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "batch cpu 100");
   }
 
-  TEST_CASE("path: an element out of the cache had no decoding") {
+  TEST_CASE("path: cached element without decoding") {
     PathScene s;
     const StageId cache = s.Stage("cache", "cache");
     s.Work(s.worker, s.decode, 0, 100, {.item = 6, .cpu = 100});  // another element, a miss
@@ -145,7 +145,7 @@ TEST_SUITE("fast") {
     CHECK(scene(false, true) == "decode cpu 100");
   }
 
-  TEST_CASE("path: an element that two threads worked on at once") {
+  TEST_CASE("path: two threads on one element at once") {
     PathScene s;
     s.Work(s.worker, s.decode, 0, 80, {.item = 7, .cpu = 80});
     s.Work(s.other, s.decode, 40, 100, {.item = 7, .cpu = 60});
@@ -177,7 +177,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 50, read cpu 100");
   }
 
-  TEST_CASE("stragglers: the steps that one element held up, largest first") {
+  TEST_CASE("stragglers: steps delayed by one element, largest first") {
     PathScene s;
     const auto file = s.Text("shard-3");
     s.run.rows.elements.push_back({ItemId{9}, 42, 0, 0, file, 0});
@@ -213,7 +213,7 @@ TEST_SUITE("fast") {
     CHECK(!a.stragglers[1].file.known());
   }
 
-  TEST_CASE("stragglers: stalls of a century each are none beside each other") {
+  TEST_CASE("stragglers: equal stalls of a century are none") {
     PathScene s;
     constexpr int64_t kStall = 3'200'000'000'000'000'000;  // three of them are too many for 64 bits
     int64_t now = -kStall;

@@ -22,8 +22,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 70, read cpu 30");
   }
 
-  TEST_CASE(
-      "blame: where nothing is recorded the span before it, of a profiler the thread's stage") {
+  TEST_CASE("blame: gap goes to the preceding span, in an imported run to the thread's stage") {
     for (const bool imported : {false, true}) {
       StallScene s;
       const TrackId worker = s.Worker();
@@ -39,7 +38,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("blame: of nested spans the innermost") {
+  TEST_CASE("blame: innermost of nested spans") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Wait(worker, WaitCause::kIo, QueueId::None(), 20, 35);
@@ -49,7 +48,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 60, read cpu 25, read io 15");
   }
 
-  TEST_CASE("blame: io is what the work around the read waits for, in a map too") {
+  TEST_CASE("blame: io goes to the stage of the enclosing work") {
     StallScene map;
     TrackId worker = map.Worker();
     map.Wait(worker, WaitCause::kIo, QueueId::None(), 20, 60);
@@ -68,7 +67,7 @@ TEST_SUITE("fast") {
     CHECK(other.Blamed() == "decode cpu 100");
   }
 
-  TEST_CASE("blame: an empty queue is the doing of the thread that ended the wait") {
+  TEST_CASE("blame: empty queue goes to the thread that ended the wait") {
     StallScene s;
     const TrackId worker = s.Worker();
     const TrackId reader = s.Thread("read/0", s.read);
@@ -80,7 +79,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 30, read cpu 15, read io 55");
   }
 
-  TEST_CASE("blame: an empty queue without a waker: equal shares over the workers at work") {
+  TEST_CASE("blame: empty queue without a waker: equal shares over the working workers") {
     StallScene s;
     const TrackId a = s.Worker();
     const TrackId b = s.Worker();
@@ -92,7 +91,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 80, read cpu 20");
   }
 
-  TEST_CASE("blame: of equal shares the remainders go to the lowest stage") {
+  TEST_CASE("blame: remainders of equal shares go to the lowest stage") {
     StallScene s;
     s.end = 101;
     const TrackId a = s.Worker();
@@ -111,7 +110,7 @@ TEST_SUITE("fast") {
     CHECK(three.Blamed() == "decode cpu 34, read cpu 34, trainer cpu 33");
   }
 
-  TEST_CASE("blame: where no worker works, what the first of them waits for") {
+  TEST_CASE("blame: no worker working: what the first one waits for") {
     StallScene s;
     const TrackId a = s.Worker();
     const TrackId b = s.Worker();
@@ -124,7 +123,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 40, read cpu 60");
   }
 
-  TEST_CASE("blame: a queue without a known producer, a producer without threads: unknown") {
+  TEST_CASE("blame: unknown producer, producer without threads: unknown") {
     StallScene s;
     s.run.queues[s.queue.value].producer = StageId::None();
     s.Worker();
@@ -136,7 +135,7 @@ TEST_SUITE("fast") {
     CHECK(gone.Blamed() == "decode unknown 100");
   }
 
-  TEST_CASE("blame: who wakes itself tells nothing") {
+  TEST_CASE("blame: a thread that wakes itself") {
     StallScene s;
     s.Work(s.Worker(), s.decode, 0, 100, {.cpu = 100});
     s.Stall(s.trainer);
@@ -153,7 +152,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode unknown 100");
   }
 
-  TEST_CASE("blame: order where at least half of the other workers wait for room") {
+  TEST_CASE("blame: order if at least half of the other workers wait for room") {
     const auto scene = [](int others, int waiting, bool ordered) {
       StallScene s;
       s.run.stages[s.decode.value].ordered = ordered;
@@ -179,7 +178,7 @@ TEST_SUITE("fast") {
     CHECK(scene(4, 4, false) == "decode cpu 100");
   }
 
-  TEST_CASE("blame: order only while half of the others are held") {
+  TEST_CASE("blame: order only while half of the others are held back") {
     StallScene s;
     const TrackId head = s.Worker();
     const TrackId b = s.Worker();
@@ -194,7 +193,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 60, decode order 40");
   }
 
-  TEST_CASE("blame: a full queue before an ordered stage's thread is order") {
+  TEST_CASE("blame: full queue of an ordered stage is order") {
     const auto scene = [](bool ordered, int workers) {
       StallScene s;
       s.run.stages[s.decode.value].ordered = ordered;
@@ -209,7 +208,7 @@ TEST_SUITE("fast") {
     CHECK(scene(false, 2) == "decode unknown 100");
   }
 
-  TEST_CASE("blame: waiting for one's turn is what the worker that has it does") {
+  TEST_CASE("blame: waiting for a turn goes to the worker that has it") {
     StallScene s;
     const TrackId head = s.Worker();
     const TrackId b = s.Worker();
@@ -229,7 +228,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 20, decode lock 10, read cpu 40, read io 30");
   }
 
-  TEST_CASE("blame: a lock that no other worker is inside of is the lock's") {
+  TEST_CASE("blame: lock that no other worker holds") {
     StallScene s;
     const TrackId head = s.Worker();
     const TrackId b = s.Worker();
@@ -240,7 +239,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 40, decode lock 60");
   }
 
-  TEST_CASE("blame: a wait for the device is the stage blocked, one of no cause is unknown") {
+  TEST_CASE("blame: device wait is blocked, wait without a cause is unknown") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Wait(worker, WaitCause::kDevice, QueueId::None(), 0, 60);
@@ -249,7 +248,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 60, decode unknown 40");
   }
 
-  TEST_CASE("blame: no span is the stage of the span before, unknown where events were lost") {
+  TEST_CASE("blame: gap is unknown if events were lost") {
     const auto scene = [](bool lost) {
       StallScene s;
       const TrackId worker = s.Worker();
@@ -264,7 +263,7 @@ TEST_SUITE("fast") {
     CHECK(scene(true) == "decode cpu 30, read cpu 45, read unknown 25");
   }
 
-  TEST_CASE("blame: gaps that overlap each other are lost once") {
+  TEST_CASE("blame: overlapping gaps count once") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Work(worker, s.decode, 0, 20, {.cpu = 20});
@@ -274,14 +273,14 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 60, decode unknown 40");
   }
 
-  TEST_CASE("blame: a thread that recorded nothing at all explains nothing") {
+  TEST_CASE("blame: thread without any record") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Stall(worker);
     CHECK(s.Blamed() == "decode unknown 100");
   }
 
-  TEST_CASE("blame: several devices: the mean of their stalls, exactly") {
+  TEST_CASE("blame: several devices: exact mean of their stalls") {
     StallScene s;
     const TrackId worker = s.Worker();
     s.Work(worker, s.read, 0, 50, {.cpu = 50});
@@ -297,7 +296,7 @@ TEST_SUITE("fast") {
     CHECK(BlameText(run, a) == "decode cpu 41, read cpu 20");
   }
 
-  TEST_CASE("blame: a rank's stall is the doing of its own workers") {
+  TEST_CASE("blame: a rank's stall goes to its own workers") {
     StallScene s;
     const TrackId mine = s.Worker();
     s.Work(mine, s.decode, 0, 100, {.cpu = 100});
@@ -317,7 +316,7 @@ TEST_SUITE("fast") {
     CHECK(BlameText(run, Attribute(run)) == "decode cpu 50");
   }
 
-  TEST_CASE("blame: a trainer of which nothing is known") {
+  TEST_CASE("blame: trainer about which nothing is known") {
     StallScene s;
     s.Step({.index = 0, .requested = 0, .received = 100, .issued = 100, .done = 100});
     CHECK(s.Blamed() == "nothing unknown 100");

@@ -7,7 +7,7 @@
 using namespace stallscope::attribution;
 
 TEST_SUITE("fast") {
-  TEST_CASE("categories and causes have the words of reports and budgets") {
+  TEST_CASE("words of categories and causes") {
     CHECK(WordFor(Category::kCompute) == "compute");
     CHECK(WordFor(Category::kCommunication) == "communication");
     CHECK(WordFor(Category::kTransfer) == "transfer");

@@ -38,7 +38,7 @@ TEST_SUITE("fast") {
     CHECK(use.busy_ns == 200);
   }
 
-  TEST_CASE("devices and ranks apart, also one that did nothing") {
+  TEST_CASE("devices and ranks are separate, even one that did nothing") {
     RunBuilder b;
     b.Kernel(b.Stream(1, 1), 0, 10);
     b.Kernel(b.Stream(0, 0), 0, 20);
@@ -50,7 +50,7 @@ TEST_SUITE("fast") {
     CHECK((devices[2].rank == 1 && devices[2].device == 1 && devices[2].busy_ns == 10));
   }
 
-  TEST_CASE("arithmetic is told of what is really computed, and its share of a known peak") {
+  TEST_CASE("arithmetic: of real computation, and its share of a known peak") {
     const auto arithmetic_of = [](auto change) {
       RunBuilder b;
       b.run.info.device.kind = "host";
@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     is(3, CopyDirection::kDeviceToDevice, CopyMemory::kUnknown, 1, 1600, 3);
   }
 
-  TEST_CASE("kernels of the window by name, the longest first") {
+  TEST_CASE("kernels of the window by name, longest first") {
     RunBuilder b;
     const TrackId stream = b.Stream();
     b.Kernel(stream, -100, -10, {.name = "warm"});
@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
     CHECK(kernels[2].communication);
   }
 
-  TEST_CASE("kernels and copies that overlap for centuries add up to no less than one of them") {
+  TEST_CASE("kernels and copies that overlap for centuries do not overflow") {
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
     RunBuilder b;
     const TrackId engine = b.CopyEngine();
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
     CHECK(copies.bytes == ~uint64_t{0});
   }
 
-  TEST_CASE("kernels that took the same time stand by name, however they are numbered") {
+  TEST_CASE("kernels with equal time are ordered by name") {
     for (const bool turned : {false, true}) {
       RunBuilder b;
       const TrackId stream = b.Stream();
@@ -168,7 +168,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a device's idle time, by what the host did, and the launches on their way") {
+  TEST_CASE("idle device time by what the host did, and queued launches") {
     RunBuilder b;
     const TrackId stream = b.Stream();
     b.Step({.index = 0, .requested = 0, .received = 20, .issued = 50, .done = 90});

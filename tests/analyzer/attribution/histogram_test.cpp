@@ -38,7 +38,7 @@ bool Same(const Quantiles& a, const Quantiles& b) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("histogram: the mean is exact, quantiles are off by less than 1 %") {
+  TEST_CASE("histogram: exact mean, quantiles off by less than 1%") {
     Random random(4);
     for (int i = 0; i < 500; ++i) {
       const auto durations = Durations(random, 1 + random.Below(300));
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("histogram: nothing, one, the largest and what runs backwards") {
+  TEST_CASE("histogram: empty, one, largest and negative values") {
     DurationHistogram histogram;
     CHECK(Same(histogram.Summary(), Quantiles{}));
     histogram.Add(-5);

@@ -49,7 +49,7 @@ bool IsSet(const Intervals& set) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("intervals: a union holds what any of them holds, within the window") {
+  TEST_CASE("intervals: union within the window") {
     Random random(1);
     for (int i = 0; i < 5000; ++i) {
       const Intervals any = AnyIntervals(random);
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("intervals: difference and intersection divide a set in two") {
+  TEST_CASE("intervals: difference and intersection partition a set") {
     Random random(2);
     for (int i = 0; i < 5000; ++i) {
       const Intervals set = UnionWithin(AnyIntervals(random), {-100, 100});

@@ -136,7 +136,7 @@ Category Winner(Category a, Category b) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("partition: of two active categories the one that METHOD.md lists first") {
+  TEST_CASE("partition: priority of active categories as in METHOD.md") {
     const std::vector<Category> order = {
         Category::kCompute,    Category::kCommunication, Category::kTransfer, Category::kLaunch,
         Category::kInputStall, Category::kSync,          Category::kOther};
@@ -165,7 +165,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("partition: what a device's events and its host's step are counted as") {
+  TEST_CASE("partition: categories of device events and host steps") {
     RunBuilder b;
     const TrackId stream = b.Stream();
     const TrackId copies = b.CopyEngine();
@@ -186,7 +186,7 @@ TEST_SUITE("fast") {
     CHECK(partition.limits.empty());
   }
 
-  TEST_CASE("partition: streams of one device together, copy engines too") {
+  TEST_CASE("partition: streams and copy engines of one device together") {
     RunBuilder b;
     const TrackId one = b.Stream();
     const TrackId two = b.Stream();
@@ -202,7 +202,7 @@ TEST_SUITE("fast") {
     CHECK(partition.ns[At(Category::kSync)] == 40);
   }
 
-  TEST_CASE("partition: several devices, and what rounding leaves") {
+  TEST_CASE("partition: several devices, and the rounding remainder") {
     RunBuilder b;
     const TrackId a = b.Stream(0);
     const TrackId c = b.Stream(3);
@@ -226,7 +226,7 @@ TEST_SUITE("fast") {
     CHECK(partition.ns[At(Category::kSync)] == 42);
   }
 
-  TEST_CASE("partition: without a device track the trainer computes by itself") {
+  TEST_CASE("partition: without a device track the trainer computes on the host") {
     RunBuilder b;
     b.Step({.index = 0, .requested = 0, .received = 30, .issued = 35, .done = 80});
     b.Step({.index = 1, .requested = 100, .received = 110, .issued = 115, .done = 200});
@@ -255,7 +255,7 @@ TEST_SUITE("fast") {
     CHECK(partition.ns[At(Category::kCompute)] == 50);
   }
 
-  TEST_CASE("partition: without steps the whole recording, and nothing is called a stall") {
+  TEST_CASE("partition: without steps, the whole recording and no stall") {
     RunBuilder b;
     b.run.info.start_ns = 100;
     b.run.info.end_ns = 300;

@@ -35,7 +35,7 @@ void AddSteps(RunBuilder& b, uint64_t steps, uint32_t samples = 1) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a stage's elements, service, bytes and utilisation") {
+  TEST_CASE("stage use: elements, service, bytes and utilization") {
     RunBuilder b;
     const StageId decode = b.Stage("decode", "map", 2);
     const TrackId one = b.Thread("decode/0", decode);
@@ -60,7 +60,7 @@ TEST_SUITE("fast") {
     CHECK(!use.serial);
   }
 
-  TEST_CASE("starved and blocked: of the workers' time, the waits for input and for room") {
+  TEST_CASE("stage use: starved and blocked as parts of the workers' time") {
     RunBuilder b;
     const StageId read = b.Stage("read", "source");
     const StageId decode = b.Stage("decode", "map", 2, true, {read});
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     CHECK(!a.stages[1].capacity_samples_per_s.has_value());
   }
 
-  TEST_CASE("io is busy time of the stage that reads, a lock is not") {
+  TEST_CASE("stage use: io is busy time of the reading stage, a lock is not") {
     RunBuilder b;
     const StageId read = b.Stage("read", "source");
     const StageId decode = b.Stage("decode", "map", 1, true, {read});
@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
     CHECK(map.io_ns == 0);
   }
 
-  TEST_CASE("contention and the sampled CPU time go to the stage by its share") {
+  TEST_CASE("stage use: contention and sampled CPU time by share") {
     RunBuilder b;
     const StageId decode = b.Stage("decode", "map", 1);
     const TrackId track = b.Thread("decode/0", decode);
@@ -122,7 +122,7 @@ TEST_SUITE("fast") {
     CHECK(use.blocked_ns == 90);
   }
 
-  TEST_CASE("capacity: workers / own work a sample, within the cores") {
+  TEST_CASE("capacity: workers / own work per sample, within the cores") {
     const auto capacity = [](uint32_t workers, uint64_t cpu, double cores, double run_wait) {
       RunBuilder b;
       b.run.info.host.cores_online = 64;
@@ -165,7 +165,7 @@ TEST_SUITE("fast") {
     CHECK(cores(0, 0, 0) == 0);
   }
 
-  TEST_CASE("workers: the most at a time, where the tuner changed them") {
+  TEST_CASE("workers: the maximum, if the tuner changed them") {
     const auto workers = [](const char* path, const char* value) {
       RunBuilder b;
       const StageId decode = b.Stage("decode", "map", 2);
@@ -182,7 +182,7 @@ TEST_SUITE("fast") {
     CHECK(workers("decode.parallelism", "99999999999999999999") == 2);
   }
 
-  TEST_CASE("a queue's depth over time, by whoever wrote it first") {
+  TEST_CASE("queue depth over time: events of several threads") {
     RunBuilder b;
     const StageId decode = b.Stage("decode");
     const QueueId queue = b.Queue("decode", 4, decode);
@@ -203,7 +203,7 @@ TEST_SUITE("fast") {
     CHECK(*use.full == Approx(50 / 300.0));
   }
 
-  TEST_CASE("a queue's depth over time, of very many events and of threads far out of step") {
+  TEST_CASE("queue depth over time: very many events, threads far out of step") {
     Random random(13);
     for (const size_t apart : {1000u, 100'000u}) {  // events between two threads in the file
       RunBuilder b;
@@ -244,7 +244,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a queue without events or without a capacity claims nothing") {
+  TEST_CASE("queue without events or capacity: no figures") {
     RunBuilder b;
     const StageId read = b.Stage("read", "source");
     const StageId decode = b.Stage("decode");
@@ -261,7 +261,7 @@ TEST_SUITE("fast") {
     CHECK(!a.stages[1].queue->full.has_value());
   }
 
-  TEST_CASE("memory: caches by their largest epoch, queues by what an element weighs") {
+  TEST_CASE("memory: caches by their largest epoch, queues by bytes per element") {
     RunBuilder b;
     const StageId read = b.Stage("read", "source");
     const StageId cache = b.Stage("cache", "cache", 1, true, {read});
@@ -291,7 +291,7 @@ TEST_SUITE("fast") {
     CHECK(use.peak_rss_bytes == 450);
   }
 
-  TEST_CASE("cpu: what the process used, waited, and what was taken from it") {
+  TEST_CASE("cpu: used, waited for, and taken away") {
     RunBuilder b;
     b.run.info.host.cores_online = 4;
     const auto counter = [&](const char* name, double per_ns) {
@@ -317,7 +317,7 @@ TEST_SUITE("fast") {
     CHECK(!use.disk_bytes_per_s.has_value());
   }
 
-  TEST_CASE("the cross-check: the stage of least capacity against the one that is blamed most") {
+  TEST_CASE("cross-check: least capacity against most blame") {
     const auto check = [](int64_t read_ns, int64_t decode_ns) {
       RunBuilder b;
       const StageId read = b.Stage("read", "source");

@@ -46,7 +46,7 @@ struct Scene {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("single stalls add up to the blame, in any run of one device") {
+  TEST_CASE("stall details add up to the blame of one device") {
     for (uint64_t seed = 0; seed < 60; ++seed) {
       Random random(seed);
       const model::Run run = test::RandomRun(random, {});
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the chain of a stall leads from the trainer to the thread that worked") {
+  TEST_CASE("stall chain leads from the trainer to the working thread") {
     Scene scene;
     const std::vector<ChainLink> chain = ExplainStall(scene.b.Take(), 2);
     REQUIRE(chain.size() == 3);
@@ -84,7 +84,7 @@ TEST_SUITE("fast") {
     CHECK(chain[0].cause == Cause::kCpu);
   }
 
-  TEST_CASE("a step that did not wait has no chain") {
+  TEST_CASE("step without a wait: no chain") {
     RunBuilder b;
     const TrackId trainer = b.Thread("trainer", StageId::None());
     for (uint64_t step = 0; step < 4; ++step) {
@@ -99,7 +99,7 @@ TEST_SUITE("fast") {
     CHECK(ExplainStall(b.Take(), 2).empty());
   }
 
-  TEST_CASE("a range is attributed as the steps that begin in it") {
+  TEST_CASE("range: the steps that begin in it") {
     Scene scene;
     const model::Run run = scene.b.Take();
     const Attribution part = AttributeRange(run, 90, 299);
@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
     CHECK(blamed == 80);
   }
 
-  TEST_CASE("a range in which no step begins is attributed as a stretch of time") {
+  TEST_CASE("range without a step: the range itself") {
     Scene scene;
     const Attribution part = AttributeRange(scene.b.Take(), 110, 150);
     CHECK(part.window.steps == 0);

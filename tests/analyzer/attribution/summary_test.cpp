@@ -36,7 +36,7 @@ Attribution Of(const std::vector<int64_t>& durations) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the throughput is the window's samples over its time") {
+  TEST_CASE("throughput: the window's samples over its time") {
     const Attribution a = Of({1000, 1000, 1000, 1000});
     REQUIRE(a.throughput.has_value());
     CHECK(a.throughput->samples_per_s == Approx(2e6));
@@ -45,7 +45,7 @@ TEST_SUITE("fast") {
     CHECK(!Attribute(RunBuilder().Take()).throughput.has_value());
   }
 
-  TEST_CASE("steps a second need no samples, and vary as the steps do") {
+  TEST_CASE("step rate: needs no samples, varies as the steps do") {
     const auto even = StepRate(Of({1000, 1000, 1000, 1000}));
     REQUIRE(even.has_value());
     CHECK(even->samples_per_s == Approx(1e6));
@@ -93,7 +93,7 @@ TEST_SUITE("fast") {
     CHECK(RatioInterval({3}, {6}).low == Approx(0.5));
   }
 
-  TEST_CASE("a 95 % interval holds the truth about 19 times in 20") {
+  TEST_CASE("95% interval covers the truth about 19 times in 20") {
     Random random(11);
     int held = 0;
     constexpr int kRuns = 400;

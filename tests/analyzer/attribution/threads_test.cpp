@@ -11,7 +11,7 @@ using test::Printed;
 using test::Random;
 
 TEST_SUITE("fast") {
-  TEST_CASE("1, 2, 7 and 16 threads say the same of random runs") {
+  TEST_CASE("random runs: same result with 1, 2, 7 and 16 threads") {
     for (uint64_t seed = 0; seed < 60; ++seed) {
       Random random(3'000'000 + seed);
       const model::Run run =
@@ -24,7 +24,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the printed form tells runs apart") {
+  TEST_CASE("printed form differs between runs") {
     Random a(1);
     Random b(2);
     const test::RandomShape shape{.horizon_ns = 2000};

@@ -56,7 +56,7 @@ std::vector<size_t> Innermost(const trace::SpanColumns& spans) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a walk gives each instant to the innermost span") {
+  TEST_CASE("walk: each instant belongs to the innermost span") {
     Random random(6);
     for (int i = 0; i < 1000; ++i) {
       RunBuilder b;
@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a walk over spans in no order at all still adds up") {
+  TEST_CASE("walk: unordered spans still add up") {
     Random random(7);
     for (int i = 0; i < 3000; ++i) {
       RunBuilder b;
@@ -118,7 +118,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a span is final where nothing after it begins before its end") {
+  TEST_CASE("final span: nothing after it begins before its end") {
     Random random(8);
     for (int i = 0; i < 500; ++i) {
       RunBuilder b;
@@ -143,7 +143,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a wait inside some work stands for that work's stage, else for the track's") {
+  TEST_CASE("stage of a wait: the enclosing work's, otherwise the track's") {
     RunBuilder b;
     const StageId read = b.Stage("read", "source");
     const StageId map = b.Stage("map");

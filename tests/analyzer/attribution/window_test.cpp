@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
     CHECK(WarmupSteps({300, 300, 100, 100, 100, 100, 100}) == 1);
   }
 
-  TEST_CASE("warm-up: at least three steps stay") {
+  TEST_CASE("warm-up: at least three steps remain") {
     CHECK(WarmupSteps({900}) == 0);
     CHECK(WarmupSteps({900, 100}) == 0);
     CHECK(WarmupSteps({900, 100, 100}) == 0);
@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the window reaches from the first counted step to the last one's device work") {
+  TEST_CASE("window: from the first counted step to the last one's device work") {
     RunBuilder b;
     AddStepsOf(b, {900, 100, 100, 100, 100});
     b.run.info.start_ns = -500;
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
     CHECK(window.warmup_steps == 1);
   }
 
-  TEST_CASE("of several ranks a step is as long as the slowest rank's, and counts once") {
+  TEST_CASE("several ranks: a step lasts as long as on the slowest and counts once") {
     RunBuilder b;
     AddStepsOf(b, {100, 100, 100, 100, 100, 100}, 0);
     AddStepsOf(b, {900, 100, 100, 100, 100, 100}, 1);
@@ -131,7 +131,7 @@ TEST_SUITE("fast") {
     CHECK(window.end_ns == 850);
   }
 
-  TEST_CASE("times that run backwards: the window holds all counted steps") {
+  TEST_CASE("backward times: the window contains all counted steps") {
     RunBuilder b;
     const std::vector<int64_t> requested = {500, 100, 300, 200, 400};
     for (size_t i = 0; i < requested.size(); ++i) {

@@ -17,7 +17,7 @@ using stallscope::findings::Only;
 using stallscope::findings::Rule;
 
 TEST_SUITE("fast") {
-  TEST_CASE("each rule has an id of its own") {
+  TEST_CASE("each rule has its own id") {
     std::set<std::string_view> seen;
     for (const Rule* rule : AllRules()) {
       CAPTURE(rule->id);
@@ -39,7 +39,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("advice is in the words of the framework that wrote the trace") {
+  TEST_CASE("advice is for the framework that wrote the trace") {
     const auto words = [](const std::string& format, const std::vector<std::string>& names) {
       stallscope::model::Run run;
       run.info.imported_from = format;
@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(words("nsys", {"sgemm_128x64"}) == "tf torch dali grain ");  // nobody knows
   }
 
-  TEST_CASE("names and values stand in the code") {
+  TEST_CASE("advice contains the stage's name and the value") {
     const Advice advice = {.tf_data = "ds.map({stage}, num_parallel_calls={value})  # {value}"};
     CHECK(CodeOf(advice, {"decode", "4"}).tf_data == "ds.map(decode, num_parallel_calls=4)  # 4");
     CHECK(CodeOf(advice, {"my-stage", "4"}).tf_data.starts_with("ds.map(my_stage,"));

@@ -16,7 +16,7 @@ using stallscope::findings::GainOf;
 using stallscope::findings::Load;
 using stallscope::findings::ProbabilityEmpty;
 using stallscope::findings::SamplesPerSecond;
-using stallscope::findings::StageLoad;
+using stallscope::findings::StageDemand;
 
 namespace {
 
@@ -26,7 +26,7 @@ Load Pair(double x, double y, double places, double variation) {
   load.batch = 1;
   load.exposed_s[At(Category::kCompute)] = x;
   load.device_variation = variation;
-  StageLoad stage;
+  StageDemand stage;
   stage.stage = StageId{0};
   stage.own_threads = true;
   stage.items = 1;
@@ -45,7 +45,7 @@ Effect Workers(double workers) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the published probability that a buffer is empty") {
+  TEST_CASE("probability of an empty buffer: published formula") {
     // n = 3 places: the exponent is 4.
     CHECK(ProbabilityEmpty(1, 2, 4) == Approx((1 - 0.5) / (1 - std::pow(0.5, 4))));
     CHECK(ProbabilityEmpty(1, 1, 4) == Approx(0.25));
@@ -55,22 +55,22 @@ TEST_SUITE("fast") {
     CHECK(ProbabilityEmpty(1, 0, 4) == 0);
   }
 
-  TEST_CASE("exponential times take the published wait") {
+  TEST_CASE("exponential times: published wait") {
     const double empty = (1 - 0.8) / (1 - std::pow(0.8, 4));
     CHECK(SamplesPerSecond(Pair(0.8, 1.0, 3, 1.0)) == Approx(1 / (0.8 + empty * 1.0)));
   }
 
-  TEST_CASE("without a place between them they take turns") {
+  TEST_CASE("without a queue, stages take turns") {
     CHECK(SamplesPerSecond(Pair(1.0, 2.0, 0, 0.3)) == Approx(1 / 3.0));
   }
 
-  TEST_CASE("regular times need few places") {
+  TEST_CASE("regular times need a short queue") {
     CHECK(SamplesPerSecond(Pair(1.0, 2.0, 2, 0.0)) == Approx(0.5).epsilon(0.001));
     CHECK(SamplesPerSecond(Pair(2.0, 1.0, 2, 0.0)) == Approx(0.5).epsilon(0.001));
     CHECK(SamplesPerSecond(Pair(1.0, 1.0, 2, 1.0)) < SamplesPerSecond(Pair(1.0, 1.0, 2, 0.1)));
   }
 
-  TEST_CASE("workers help until the device is what is slow") {
+  TEST_CASE("workers help until the device is the bottleneck") {
     const Load load = Pair(1.0, 3.0, 4, 0.1);
     const std::optional<Gain> two = GainOf(load, Workers(2));
     const std::optional<Gain> eight = GainOf(load, Workers(8));
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK(two->high > 2);
   }
 
-  TEST_CASE("cores limit what is burned, not the workers") {
+  TEST_CASE("cores limit CPU time, not the number of workers") {
     Load sleeps = Pair(0.1, 1.0, 4, 0.1);
     sleeps.cores = 2;
     Load burns = sleeps;
@@ -91,7 +91,7 @@ TEST_SUITE("fast") {
     CHECK(GainOf(burns, Workers(8))->predicted == Approx(2).epsilon(0.05));
   }
 
-  TEST_CASE("what the law does not explain makes the interval wider") {
+  TEST_CASE("unexplained time widens the interval") {
     Load exact = Pair(1.0, 3.0, 4, 0.1);
     Load slower = exact;
     slower.measured *= 0.7;
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(GainOf(slower, Workers(2)).has_value());
   }
 
-  TEST_CASE("a change of nothing gains nothing") {
+  TEST_CASE("no change, no gain") {
     Load load = Pair(1.0, 3.0, 4, 0.1);
     load.spread = 0.01;
     const Gain gain = *GainOf(load, {[](Load&, double) {}});
@@ -132,7 +132,7 @@ TEST_SUITE("fast") {
     CHECK(SamplesPerSecond(*load) == Approx(load->measured).epsilon(0.05));
   }
 
-  TEST_CASE("a change that shows late gains for the rest of the run only") {
+  TEST_CASE("a late change gains only for the rest of the run") {
     const Load load = Pair(1.0, 10.0, 2, 0.05);
     Effect spared{[](Load& after, double) { after.stages[0].service_s = 0; }};
     const double all = GainOf(load, spared)->predicted;
@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
     CHECK(GainOf(load, hardly)->predicted == Approx(1 / (0.25 + 0.75 / little)));
   }
 
-  TEST_CASE("recorded bursts count instead of the law's guess of them") {
+  TEST_CASE("recorded bursts replace the law's estimate") {
     Load load = Pair(1.0, 0.8, 1, 8);
     load.burst_s = 0.5;
     CHECK(SamplesPerSecond(load) == Approx(1 / 1.5));

@@ -157,7 +157,7 @@ Answer Ask(const model::Run& run, bool with_spec) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a slow map is found, and more workers are recommended") {
+  TEST_CASE("slow map: more workers recommended") {
     const Answer answer = Ask(TwoWorkers(8 * kMs, 2 * kMs).run, true);
     CHECK(answer.verdict.text == "input-bound: decode (cpu)");
     const Finding* const finding = answer.Of("map-parallelism");
@@ -173,14 +173,14 @@ TEST_SUITE("fast") {
     CHECK(changed.ok());
   }
 
-  TEST_CASE("a busy device is all that is said of a run that it bounds") {
+  TEST_CASE("compute-bound run: no other finding") {
     const Answer answer = Ask(TwoWorkers(2 * kMs, 8 * kMs).run, true);
     CHECK(answer.verdict.bound == Bound::kCompute);
     REQUIRE(answer.findings.size() == 1);
     CHECK(answer.findings[0].id == "compute-bound");
   }
 
-  TEST_CASE("a run without a spec gets words and no patch") {
+  TEST_CASE("run without a spec: advice without a patch") {
     const auto run =
         model::LoadTrace(stallscope::test::SourceDir() + "/sample_traces/format_1_0.sst");
     REQUIRE(run.ok());

@@ -20,7 +20,7 @@ Recommendation Of(double predicted, double low, double high) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a change for speed is shown where it surely brings some") {
+  TEST_CASE("speed-up is shown only if its gain is certain") {
     Recommendation sure = Of(1.3, 1.1, 1.5);
     CHECK(WorthShowing(sure, 0.5, 20));
     CHECK(sure.gain.has_value());
@@ -34,7 +34,7 @@ TEST_SUITE("fast") {
     CHECK(memory.gain.has_value());
   }
 
-  TEST_CASE("a large gain that a short run leaves open is named without its figure") {
+  TEST_CASE("large but uncertain gain of a short run: shown without a figure") {
     Recommendation open = Of(2.8, 0.9, 4.1);
     CHECK(WorthShowing(open, 0.65, 19));
     CHECK_FALSE(open.gain.has_value());

@@ -34,7 +34,7 @@ CaseBuilder Fired(const Scenario& scenario) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every rule speaks on its case") {
+  TEST_CASE("every rule fires on its case") {
     for (const Scenario& scenario : AllScenarios()) {
       CAPTURE(scenario.id);
       CAPTURE(scenario.what);
@@ -46,7 +46,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("and is silent on what is nearly one") {
+  TEST_CASE("every rule is silent on its near miss") {
     for (const Scenario& scenario : AllScenarios()) {
       CAPTURE(scenario.id);
       CAPTURE(scenario.unless);
@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a batch is told in samples only where the trace tells them") {
+  TEST_CASE("batch-size: samples only if the trace has them") {
     CaseBuilder builder;
     builder.Spend(stallscope::attribution::Category::kLaunch, 0.4, Bound::kLaunch);
     builder.with_spec = false;
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     for (int row = 1; row <= 24; ++row) CHECK_MESSAGE(rows.count(row) == 1, "row " << row);
   }
 
-  TEST_CASE("the spec takes every patch") {
+  TEST_CASE("every patch applies to the spec") {
     for (const Scenario& scenario : AllScenarios()) {
       const CaseBuilder builder = Fired(scenario);
       for (const Finding& finding : builder.Find()) {
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a recommendation is priced, or says what to record") {
+  TEST_CASE("every recommendation has a price or says what to record") {
     for (const Scenario& scenario : AllScenarios()) {
       for (const Finding& finding : Fired(scenario).Find()) {
         if (!finding.recommendation.has_value()) continue;
@@ -120,7 +120,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a run that computes hears no more than that") {
+  TEST_CASE("a compute-bound run reports nothing else") {
     const std::vector<Finding> findings = CaseBuilder().Find();
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].id == "compute-bound");
@@ -128,7 +128,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(findings[0].recommendation.has_value());
   }
 
-  TEST_CASE("a computing run is told its batch only where it is known") {
+  TEST_CASE("compute-bound: batch size only if it is known") {
     CaseBuilder builder;
     const auto told = [&] {
       const auto finding = builder.FindingOf("compute-bound");
@@ -143,7 +143,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(told());
   }
 
-  TEST_CASE("a balanced run hears that nothing is worth changing") {
+  TEST_CASE("balanced: nothing is worth changing") {
     CaseBuilder builder;
     for (const auto& name : {"decode", "augment", "read"}) {
       builder.Stall(name, stallscope::attribution::Cause::kCpu, 0.015);
@@ -154,19 +154,19 @@ TEST_SUITE("fast") {
     CHECK(findings[0].text.starts_with("nothing is worth changing"));
   }
 
-  TEST_CASE("a run whose time the trace does not show is not told that all is well") {
+  TEST_CASE("balanced: time that the trace does not show") {
     for (const double unseen : {0.19, 0.97}) {
       CaseBuilder builder;
       builder.Spend(stallscope::attribution::Category::kOther, unseen, Bound::kBalanced);
       const auto finding = builder.FindingOf("balanced");
       REQUIRE(finding.has_value());
-      CHECK(finding->text.starts_with(unseen < 0.2
-                                          ? "nothing is worth changing"
-                                          : "97 % of step time this trace shows nothing at work"));
+      CHECK(finding->text.starts_with(
+          unseen < 0.2 ? "nothing is worth changing"
+                       : "for 97 % of step time this trace shows nothing at work"));
     }
   }
 
-  TEST_CASE("a device that waits for a few launches waits for something else") {
+  TEST_CASE("captured-graph: not for a few launches") {
     for (const uint64_t launches : {600U, 6U}) {
       CaseBuilder builder;
       builder.with_spec = false;
@@ -177,7 +177,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a run without a spec is told in words and code") {
+  TEST_CASE("map-parallelism without a spec: words and code") {
     CaseBuilder builder;
     builder.with_spec = false;
     builder.run.stages[2].kind = "ParallelMapV2";
@@ -191,7 +191,7 @@ TEST_SUITE("fast") {
     CHECK(finding->recommendation->code.pytorch.find("num_workers=") != std::string::npos);
   }
 
-  TEST_CASE("a foreign run's patch is made to its stages, where they are known") {
+  TEST_CASE("imported run: patch to its stages, if known") {
     CaseBuilder builder;
     builder.run.info.imported_from = "xplane";
     builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
@@ -211,7 +211,7 @@ TEST_SUITE("fast") {
     CHECK(patch_of("map-parallelism").changes.empty());
   }
 
-  TEST_CASE("without a price it is said why, and steps are not missed where there are some") {
+  TEST_CASE("missing price: the reason fits the run") {
     CaseBuilder builder;
     builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
     const auto why = [&] { return builder.FindingOf("map-parallelism")->recommendation->unpriced; };
@@ -223,7 +223,7 @@ TEST_SUITE("fast") {
     CHECK(why().find("no steps") != std::string::npos);
   }
 
-  TEST_CASE("a DataLoader without workers is told once") {
+  TEST_CASE("DataLoader without workers: one finding") {
     CaseBuilder builder;
     builder.with_spec = false;
     builder.run.info.imported_from = "kineto";
@@ -247,7 +247,7 @@ TEST_SUITE("fast") {
     CHECK(says("prefetch"));
   }
 
-  TEST_CASE("an empty run is no reason to speak") {
+  TEST_CASE("empty run: only inconclusive") {
     const stallscope::model::Run run;
     const stallscope::attribution::Attribution attribution;
     stallscope::findings::Verdict verdict;
@@ -259,7 +259,7 @@ TEST_SUITE("fast") {
     CHECK(findings[0].text.find("the trace has no steps") != std::string::npos);
   }
 
-  TEST_CASE("findings stand by gain, then by share") {
+  TEST_CASE("findings are ordered by gain, then by share") {
     CaseBuilder builder;
     builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
     const std::vector<Finding> findings = builder.Find();
@@ -273,7 +273,7 @@ TEST_SUITE("fast") {
                          [&](const Finding& a, const Finding& b) { return gain(a) > gain(b); }));
   }
 
-  TEST_CASE("nothing is priced where no price is asked for") {
+  TEST_CASE("no prices without pricing") {
     CaseBuilder builder;
     builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
     for (const Finding& finding : builder.Find(false)) {
@@ -282,7 +282,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a straggler is told by its step, element and shard") {
+  TEST_CASE("stragglers: text names step, element and shard") {
     for (const Scenario& scenario : AllScenarios()) {
       if (scenario.id != "stragglers") continue;
       const auto finding = Fired(scenario).FindingOf("stragglers");
@@ -294,7 +294,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a prefetch is made as deep as the longest wait asks for") {
+  TEST_CASE("prefetch: depth from the longest wait") {
     CaseBuilder b;
     b.SpecOf<stallscope::PrefetchSpec>("prefetch").buffer_size = {1, false};
     b.TakeStagesFromSpec();
@@ -318,7 +318,7 @@ TEST_SUITE("fast") {
     CHECK(b.SpecOf<stallscope::PrefetchSpec>("prefetch").buffer_size.value == 2);
   }
 
-  TEST_CASE("a cache that no second epoch would use has no price") {
+  TEST_CASE("cache: no price without a second epoch") {
     CaseBuilder b;
     b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});
     b.TakeStagesFromSpec();

@@ -20,7 +20,7 @@ std::vector<OpCall> Calls(const std::vector<std::string>& texts) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("stages of known cost have the share that they say") {
+  TEST_CASE("ops of known cost: exact shares") {
     CHECK(ShareFrom(Calls({"busy(300)", "sleep(100)"}), 1) == Approx(0.25));
     CHECK(ShareFrom(Calls({"busy(300)", "sleep(6400, every=64)"}), 1) == Approx(0.25));
     CHECK(ShareFrom(Calls({"busy(300)", "busy(100)"}), 0) == Approx(1));
@@ -28,7 +28,7 @@ TEST_SUITE("fast") {
     CHECK(ShareFrom({}, 0) == 0);
   }
 
-  TEST_CASE("decoding is most of what is done to a photograph") {
+  TEST_CASE("decoding dominates a photograph's ops") {
     const double behind =
         ShareFrom(Calls({"decode_jpeg", "random_resized_crop(224)", "flip", "normalize"}), 1);
     CHECK(behind > 0.1);

@@ -72,14 +72,14 @@ bool Doubts(const Verdict& verdict, const std::string& words) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("compute from 90 % on, whatever else there is") {
+  TEST_CASE("compute-bound from 90%, whatever else there is") {
     CHECK(Text({.compute = 90'000}) == "compute-bound");
     CHECK(Text({.compute = 90'000, .input = 10'000}) == "compute-bound");
     CHECK(Text({.compute = 89'999, .input = 10'001}) == "input-bound: decode (cpu)");
     CHECK(Text({.compute = 100'000}) == "compute-bound");
   }
 
-  TEST_CASE("the largest of the four names the bound from 5 % on") {
+  TEST_CASE("the largest of the four names the bound from 5%") {
     CHECK(Text({.compute = 50'000, .input = 5'000}) == "input-bound: decode (cpu)");
     CHECK(Text({.compute = 50'000, .input = 4'999}) == "balanced");
     CHECK(Text({.compute = 50'000, .transfer = 5'000}) == "transfer-bound");
@@ -91,7 +91,7 @@ TEST_SUITE("fast") {
     CHECK(Text({.compute = 80'000, .input = 5'000}) == "input-bound: decode (cpu)");
   }
 
-  TEST_CASE("and from 1.25 times the next of the four on") {
+  TEST_CASE("the largest must be 1.25 times the next") {
     CHECK(Text({.input = 25'000, .transfer = 20'000}) == "input-bound: decode (cpu)");
     CHECK(Text({.input = 24'999, .transfer = 20'000}) == "balanced");
     CHECK(Text({.input = 20'000, .launch = 25'000}) == "launch-bound");
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
     CHECK(Text({.compute = 70'000, .input = 10'000, .transfer = 10'000}) == "balanced");
   }
 
-  TEST_CASE("else compute from 60 % on where each of the four is under 5 %") {
+  TEST_CASE("compute-bound from 60% if each of the four is below 5%") {
     CHECK(Text({.compute = 60'000, .input = 4'999}) == "compute-bound");
     CHECK(Text({.compute = 59'999, .input = 4'999}) == "balanced");
     CHECK(Text({.compute = 60'000,
@@ -116,7 +116,7 @@ TEST_SUITE("fast") {
     CHECK(Text({.compute = 60'000, .input = 5'000, .transfer = 5'000}) == "balanced");
   }
 
-  TEST_CASE("sync and other name nothing, what the trace cannot tell counts as none") {
+  TEST_CASE("sync, other and unknown categories never name the bound") {
     Facts c({.compute = 10'000});
     c.Set(Category::kSync, 90'000);
     CHECK(c.Judged().text == "balanced");
@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
     CHECK(c.Judged().text == "input-bound: decode (cpu)");
   }
 
-  TEST_CASE("the verdict's fields, and the stage and cause that are blamed most") {
+  TEST_CASE("verdict fields: the most blamed stage and cause") {
     Facts c({.input = 50'000});
     c.a.blame.clear();
     c.Blame(StageId{0}, Cause::kIo, 20'000);     // read: 20
@@ -148,7 +148,7 @@ TEST_SUITE("fast") {
     CHECK(compute.doubts.empty());
   }
 
-  TEST_CASE("the causes' words in the verdict") {
+  TEST_CASE("verdict text: word for each cause") {
     const std::vector<std::pair<Cause, const char*>> words = {
         {Cause::kIo, "io"},           {Cause::kLock, "lock"},
         {Cause::kBlocked, "blocked"}, {Cause::kCpuContention, "cpu_contention"},
@@ -163,7 +163,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a stall of which no stage is known is not given a name") {
+  TEST_CASE("stall without a known stage: no name") {
     Facts c({.input = 50'000});
     c.a.blame.clear();
     c.Blame(StageId::None(), Cause::kUnknown, 50'000);
@@ -174,7 +174,7 @@ TEST_SUITE("fast") {
     CHECK(verdict.confidence < 1);
   }
 
-  TEST_CASE("fewer than 3 steps are inconclusive, warm-up counted") {
+  TEST_CASE("fewer than 3 steps, warm-up included: inconclusive") {
     CHECK(Facts({.compute = 100'000}, 0).Judged().text == "inconclusive");
     CHECK(Facts({.compute = 100'000}, 1).Judged().text == "inconclusive");
     Facts two({.compute = 100'000}, 2);
@@ -192,7 +192,7 @@ TEST_SUITE("fast") {
     CHECK(empty.Judged().text == "inconclusive");
   }
 
-  TEST_CASE("fewer than 20 steps lower the confidence, the more the fewer") {
+  TEST_CASE("confidence falls below 20 steps") {
     const auto confidence = [](size_t steps) {
       return Facts({.compute = 100'000}, steps).Judged().confidence;
     };
@@ -205,7 +205,7 @@ TEST_SUITE("fast") {
     CHECK(Facts({.compute = 100'000}, 20).Judged().doubts.empty());
   }
 
-  TEST_CASE("steps that are missing: a few lower the confidence, many leave nothing to say") {
+  TEST_CASE("missing steps: a few lower the confidence, many make it inconclusive") {
     const auto lost = [](size_t from, size_t count) {
       Facts c({.compute = 100'000});
       auto& steps = c.run.rows.steps;
@@ -224,7 +224,7 @@ TEST_SUITE("fast") {
     CHECK(lost(50, 50).confidence == 1);
   }
 
-  TEST_CASE("ranks' steps of one number are one step") {
+  TEST_CASE("one step index on several ranks is one step") {
     Facts c({.compute = 100'000});
     std::vector<trace::Step> twice;
     for (const trace::Step& step : c.run.rows.steps) twice.insert(twice.end(), 2, step);
@@ -232,7 +232,7 @@ TEST_SUITE("fast") {
     CHECK(c.Judged().confidence == 1);
   }
 
-  TEST_CASE("the trainer's events that are missing") {
+  TEST_CASE("missing events of the trainer") {
     const auto lost = [](int64_t from, int64_t to, TrackId track) {
       Facts c({.compute = 100'000});
       c.run.rows.gaps.push_back({from, to, 1, track});
@@ -245,13 +245,13 @@ TEST_SUITE("fast") {
     CHECK(lost(0, 100'000, TrackId{0}).text == "compute-bound");  // another thread's
   }
 
-  TEST_CASE("gaps that overlap are lost once") {
+  TEST_CASE("overlapping gaps count once") {
     Facts c({.compute = 100'000});
     for (int i = 0; i < 3; ++i) c.run.rows.gaps.push_back({10'000, 15'000, 1, TrackId{1}});
     CHECK(c.Judged().confidence == Approx(0.95));
   }
 
-  TEST_CASE("what the file or the recorder lost") {
+  TEST_CASE("losses of the file and the recorder") {
     const auto judged = [](uint64_t frames, uint64_t missing, uint64_t emitted, uint64_t dropped) {
       Facts c({.compute = 100'000});
       c.run.quality.frames = frames;
@@ -267,7 +267,7 @@ TEST_SUITE("fast") {
     CHECK(judged(100, 0, 1000, 200).text == "inconclusive");
   }
 
-  TEST_CASE("doubts: near another bound") {
+  TEST_CASE("doubts: close to another bound") {
     const Verdict clear = Facts({.compute = 20'000, .input = 60'000, .transfer = 10'000}).Judged();
     CHECK(clear.confidence == 1);
     CHECK(clear.doubts.empty());
@@ -284,7 +284,7 @@ TEST_SUITE("fast") {
     CHECK(Doubts(Facts({.input = 24'000, .transfer = 20'000}).Judged(), "nearly large enough"));
   }
 
-  TEST_CASE("doubts: blame that is shared, not understood or not what the capacities say") {
+  TEST_CASE("doubts: shared blame, unknown cause, disagreeing capacity") {
     const auto judged = [](int64_t other, Cause cause) {
       Facts c({.input = 50'000});
       c.a.blame.clear();
@@ -306,7 +306,7 @@ TEST_SUITE("fast") {
     CHECK(c.Judged().confidence == 1);  // nobody is blamed
   }
 
-  TEST_CASE("doubts: cores that other machines took") {
+  TEST_CASE("doubts: cores taken by other machines") {
     Facts c({.compute = 95'000});
     c.a.cpu.steal = 0.05;
     CHECK(c.Judged().confidence == 1);
@@ -315,7 +315,7 @@ TEST_SUITE("fast") {
     CHECK(Doubts(c.Judged(), "other machines"));
   }
 
-  TEST_CASE("confidence lies between 0 and 1, whatever comes together") {
+  TEST_CASE("confidence is always between 0 and 1") {
     Facts c({.compute = 89'000, .input = 6'000, .transfer = 4'700}, 4);
     c.a.breakdown[attribution::At(Category::kInputStall)]->low = 0;
     c.a.cpu.steal = 1;

@@ -11,7 +11,7 @@ using stallscope::model::Content;
 using stallscope::model::LooksLike;
 
 TEST_SUITE("fast") {
-  TEST_CASE("files are known by their content") {
+  TEST_CASE("file kinds are recognized by content") {
     CHECK(LooksLike("") == Content::kEmpty);
     CHECK(LooksLike(stallscope::trace::EncodeFileHeader({})) == Content::kTrace);
     CHECK(LooksLike("\x1f\x8b\x08") == Content::kGzip);
@@ -26,7 +26,7 @@ TEST_SUITE("fast") {
     CHECK(LooksLike(std::string("\xff\xfe\xfd\x00\x01", 5)) == Content::kUnknown);
   }
 
-  TEST_CASE("the error about a foreign file says what it is and what to do") {
+  TEST_CASE("error for a foreign file: what it is and what to do") {
     stallscope::test::ScratchDir dir;
     const std::string path = dir / "run.sst";
     const auto line = [&](const std::string& content) {

@@ -43,7 +43,7 @@ struct Sample {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("damage in the middle costs that chunk and is placed") {
+  TEST_CASE("damage in the middle loses one chunk and reports its place") {
     Sample sample;
     std::string bytes = sample.bytes;
     bytes[sample.offsets[2] + 40] ^= 1;
@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
                                    ": ") == 0);
   }
 
-  TEST_CASE("a file cut anywhere gives its whole frames, and says where it is cut") {
+  TEST_CASE("truncated file: whole frames are read, the cut is reported") {
     Sample sample;
     for (size_t size = sample.offsets[1]; size < sample.bytes.size(); ++size) {
       const auto run = sample.LoadBytes(sample.bytes.substr(0, size));
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("names survive the loss of the definitions") {
+  TEST_CASE("names survive lost definitions") {
     Sample sample;
     std::string bytes = sample.bytes;
     bytes[sample.offsets[0] + 30] ^= 1;
@@ -99,7 +99,7 @@ TEST_SUITE("fast") {
     CHECK(model::CountSpans(run.value()) == 30);
   }
 
-  TEST_CASE("a definition outranks the names of the chunks, whichever comes first") {
+  TEST_CASE("a definition overrides names from chunks in either order") {
     ScratchDir dir;
     TraceBuilder said;
     const StageId stage = said.Stage("short");
@@ -121,7 +121,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a damaged header alone loses nothing but is said") {
+  TEST_CASE("a damaged header loses nothing and is reported") {
     Sample sample;
     std::string bytes = sample.bytes;
     bytes[12] ^= 1;
@@ -131,7 +131,7 @@ TEST_SUITE("fast") {
     CHECK(run.value().quality.damaged_bytes == trace::kHeaderSize);
   }
 
-  TEST_CASE("a trace without one whole chunk is an error that says where it ends") {
+  TEST_CASE("trace without a whole chunk: an error with the offset") {
     Sample sample;
     const auto cut = sample.LoadBytes(sample.bytes.substr(0, sample.offsets[1] - 1));
     REQUIRE_FALSE(cut.ok());
@@ -146,7 +146,7 @@ TEST_SUITE("fast") {
     CHECK(garbage.error().what == "no part of the trace could be read");
   }
 
-  TEST_CASE("a file that is still written is read as far as it goes") {
+  TEST_CASE("file still being written: read as far as it goes") {
     Sample sample;
     const auto before = sample.LoadBytes(sample.bytes.substr(0, sample.offsets[2]));
     REQUIRE(before.ok());

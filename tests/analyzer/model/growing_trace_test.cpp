@@ -78,7 +78,7 @@ void CheckSame(const model::Run& read, const std::string& path) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("each reading decodes what is new, and gives what a reading of the whole would") {
+  TEST_CASE("growing trace: each reading decodes only what is new") {
     const ScratchDir dir;
     const Written written = Write(dir, 1'000'000);
     const std::string path = dir / "run.sst";
@@ -104,7 +104,7 @@ TEST_SUITE("fast") {
     CheckSame(again.value(), path);
   }
 
-  TEST_CASE("a frame that is only half there is read when the rest has come") {
+  TEST_CASE("growing trace: a partial frame is read once it is complete") {
     const ScratchDir dir;
     const Written written = Write(dir, 1'000'000);
     const std::string path = dir / "run.sst";
@@ -123,7 +123,7 @@ TEST_SUITE("fast") {
     CheckSame(run.value(), path);
   }
 
-  TEST_CASE("another file in its place is read from its beginning") {
+  TEST_CASE("growing trace: a replaced file is read from its beginning") {
     const ScratchDir dir;
     const Written first = Write(dir, 1'000'000);
     const Written second = Write(dir, 9'000'000'000);
@@ -146,7 +146,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a file that is gone or no trace is an error, and may come back") {
+  TEST_CASE("growing trace: a missing or foreign file is an error and may recover") {
     const ScratchDir dir;
     const Written written = Write(dir, 1'000'000);
     const std::string path = dir / "run.sst";

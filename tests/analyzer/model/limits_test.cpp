@@ -66,7 +66,7 @@ void CheckIds(const model::Run& run) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("ids past the limits are left out with one warning a kind") {
+  TEST_CASE("ids past the limits are dropped with one warning per kind") {
     const AnyName names;
     trace::ChunkBuilder chunk(names);
     const TrackId track{0};
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.quality.Complete());
   }
 
-  TEST_CASE("a waker past the limits is none, one that nobody named becomes known") {
+  TEST_CASE("waker past the limits is none, unnamed waker becomes known") {
     const AnyName names;
     trace::ChunkBuilder chunk(names);
     chunk.AddSpan(TrackId{1}, {trace::SpanKind::kWait, {}, trace::WaitCause::kLock, {}}, 5, 6, {});
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     CHECK(run.tracks[1].spans.waker == std::vector<uint32_t>{0, 7});
   }
 
-  TEST_CASE("whatever a byte of a payload becomes, every id lies within its table") {
+  TEST_CASE("any corrupted payload byte: every id stays within its table") {
     ScratchDir dir;
     test::TraceBuilder trace;
     const StageId stage = trace.Stage("s");
@@ -138,7 +138,7 @@ TEST_SUITE("fast") {
     CHECK(partly_read > 0);
   }
 
-  TEST_CASE("strings are kept once, however many chunks repeat them") {
+  TEST_CASE("repeated strings are stored once") {
     ScratchDir dir;
     test::TraceBuilder trace;
     const trace::StringId name = trace.Text("sgemm");
@@ -153,7 +153,7 @@ TEST_SUITE("fast") {
     CHECK(run.rows.kernels.size() == 5);
   }
 
-  TEST_CASE("names past their limit are cut") {
+  TEST_CASE("overlong names are cut") {
     ScratchDir dir;
     test::TraceBuilder trace;
     trace.Stage(std::string(5000, 'n'));

@@ -24,7 +24,7 @@ model::Run Load(const std::string& path) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("spans come back with their names, costs and wakers") {
+  TEST_CASE("round trip: spans with names, costs and wakers") {
     ScratchDir dir;
     TraceBuilder trace;
     const StageId decode = trace.Stage("decode", "map", 2);
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.quality.Complete());
   }
 
-  TEST_CASE("every other table comes back field by field") {
+  TEST_CASE("round trip: every other table, field by field") {
     ScratchDir dir;
     TraceBuilder trace;
     const StageId stage = trace.Stage("read");
@@ -147,7 +147,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.quality.emitted);
   }
 
-  TEST_CASE("columns are reserved for exactly what the file holds") {
+  TEST_CASE("columns are reserved for exactly what the file contains") {
     ScratchDir dir;
     TraceBuilder trace;
     const StageId stage = trace.Stage("s");
@@ -173,7 +173,7 @@ TEST_SUITE("fast") {
     CHECK(spans.bytes[4000] == 10);
   }
 
-  TEST_CASE("of two words about the run the later one that says something counts") {
+  TEST_CASE("run info: the later non-empty value wins") {
     ScratchDir dir;
     TraceBuilder trace;
     trace.run.seed = 7;
@@ -193,7 +193,7 @@ TEST_SUITE("fast") {
     CHECK(run.info.end_ns == 99'000);
   }
 
-  TEST_CASE("a trace that holds nothing yet is a run without anything in it") {
+  TEST_CASE("empty trace: empty run") {
     ScratchDir dir;
     REQUIRE(trace::TraceWriter::Create(dir / "run.sst").ok());
     const model::Run run = Load(dir / "run.sst");
@@ -202,7 +202,7 @@ TEST_SUITE("fast") {
     CHECK(run.quality.damaged_bytes == 0);
   }
 
-  TEST_CASE("progress is told from the beginning to the end, and false ends the reading") {
+  TEST_CASE("progress goes from 0 to 1, and false ends the reading") {
     ScratchDir dir;
     TraceBuilder trace;
     const StageId decode = trace.Stage("decode");

@@ -54,7 +54,7 @@ model::Run Rank(uint32_t rank, int64_t behind, int64_t jitter = 0) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the ends of collectives say how far two clocks are apart") {
+  TEST_CASE("clock correction: from the ends of collectives") {
     const auto found = CorrectionByCollectives(Rank(0, 0), Rank(1, 5 * kMs), 0, &IsReduction);
     REQUIRE(found.has_value());
     CHECK(found->ns == 5 * kMs);
@@ -67,7 +67,7 @@ TEST_SUITE("fast") {
     CHECK(CorrectionByCollectives(Rank(0, 0), Rank(1, 0, 4'000), 0, &IsReduction).has_value());
   }
 
-  TEST_CASE("nothing is corrected by what is not the same, or says different things") {
+  TEST_CASE("clock correction: none from different or contradictory collectives") {
     const model::Run first = Rank(0, 0);
     const auto corrects = [&](const model::Run& other) {
       return CorrectionByCollectives(first, other, 0, &IsReduction).has_value();
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(corrects(more));
   }
 
-  TEST_CASE("merged ranks are on the corrected clock, and a large correction is said") {
+  TEST_CASE("merged ranks use the corrected clock, a large correction is reported") {
     std::vector<model::Run> runs;
     runs.push_back(Rank(0, 0));
     runs.push_back(Rank(1, 5 * kMs));
@@ -110,7 +110,7 @@ TEST_SUITE("fast") {
     CHECK(plain.value().quality.warnings.empty());
   }
 
-  TEST_CASE("clocks as far apart as numbers go are merged within what times can be") {
+  TEST_CASE("clocks at the extremes of their range are merged within the limits") {
     constexpr int64_t kMin = trace::kMinTimeNs;
     constexpr int64_t kMax = trace::kMaxTimeNs;
     for (const int64_t there : {kMin, int64_t{0}, kMax}) {

@@ -41,7 +41,7 @@ model::Run RankRun(uint32_t rank, int64_t start, int64_t realtime) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("ranks are put on one clock, and keep apart what is each one's own") {
+  TEST_CASE("merged ranks share a clock and keep their own tracks") {
     // Rank 1 booted much later; by the wall clock it began 50 ns after rank 0.
     std::vector<model::Run> runs;
     runs.push_back(RankRun(1, 100, 1'700'000'000'000'000'050));
@@ -87,7 +87,7 @@ TEST_SUITE("fast") {
     CHECK(run.quality.dropped == 6);
   }
 
-  TEST_CASE("ranks that do not say which they are get numbers in the order given") {
+  TEST_CASE("ranks without a number are numbered in the order given") {
     std::vector<model::Run> runs;
     runs.push_back(RankRun(0, 100, 1000));
     runs.push_back(RankRun(0, 100, 1000));
@@ -96,7 +96,7 @@ TEST_SUITE("fast") {
     CHECK(merged.value().tracks[2].info.name == "rank 1: worker");
   }
 
-  TEST_CASE("one rank stays as it is, none is an error") {
+  TEST_CASE("one rank is unchanged, none is an error") {
     std::vector<model::Run> runs;
     runs.push_back(RankRun(0, 100, 1000));
     const auto merged = model::MergeRanks(std::move(runs));

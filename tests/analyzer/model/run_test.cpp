@@ -31,7 +31,7 @@ TEST_SUITE("fast") {
     CHECK(steps[2].end_ns == 390);
   }
 
-  TEST_CASE("a run that was killed lasts until the last thing that happened") {
+  TEST_CASE("a killed run lasts until its last event") {
     ScratchDir dir;
     TraceBuilder trace;
     const StageId stage = trace.Stage("s");
@@ -44,7 +44,16 @@ TEST_SUITE("fast") {
     CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).end_ns == 9000);
   }
 
-  TEST_CASE("names of unknown ids are empty") {
+  TEST_CASE("a limit is recognized by its figure, not by its words") {
+    model::Run run;
+    run.info.limits = {"steps: each fetch begins one", "memory.peak_rss_bytes: not recorded"};
+    CHECK(model::IsLimited(run, "steps"));
+    CHECK(model::IsLimited(run, "memory.peak_rss_bytes"));
+    CHECK_FALSE(model::IsLimited(run, "step"));
+    CHECK_FALSE(model::IsLimited(run, "memory"));
+  }
+
+  TEST_CASE("unknown ids have empty names") {
     const model::Run run;
     CHECK(run.NameOf(StageId::None()).empty());
     CHECK(run.NameOf(QueueId::None()).empty());

@@ -14,7 +14,7 @@
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
 
 TEST_SUITE("fast") {
-  TEST_CASE("the sample traces hold what their page says") {
+  TEST_CASE("sample traces contain what their page says") {
     const std::string folder = test::SourceDir() + "/sample_traces/";
     const auto page = ReadWholeFile(folder + "README.md", 1 << 20);
     REQUIRE(page.ok());
