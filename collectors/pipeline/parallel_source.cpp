@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/plan/plan.h"
 #include "collectors/pipeline/source_stage.h"
 #include "collectors/recorder/track.h"
 
@@ -12,7 +13,7 @@ ParallelSource::ParallelSource(std::shared_ptr<const ReaderShared> shared, Sourc
       cycle_length_(std::max<size_t>(std::min(static_cast<size_t>(shared_->spec.cycle_length.value),
                                               shared_->files.paths.size()),
                                      1)),
-      lane_capacity_(static_cast<size_t>(std::clamp<int64_t>(shared_->spec.block_length, 4, 64))) {
+      lane_capacity_(static_cast<size_t>(plan::LaneCapacity(shared_->spec))) {
   Restart(0);
   shared_->context->token.OnCancel([this] {
     { const std::lock_guard lock(mutex_); }
@@ -53,7 +54,7 @@ void ParallelSource::SetParallelism(int64_t parallelism) {
   if (!started.ok()) context.Fail(std::move(started).error(), options_.name);
 }
 
-StageLoad ParallelSource::load() const {
+TunerLoad ParallelSource::load() const {
   return {busy_ticks_.load(std::memory_order_relaxed), times_empty_.load(std::memory_order_relaxed),
           0};
 }

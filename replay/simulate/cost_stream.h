@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/base/splitmix.h"
+#include "replay/simulate/model_constants.h"
 #include "replay/workload/workload.h"
 
 namespace stallscope::replay {
@@ -22,7 +23,7 @@ class CostStream {
   CostStream(const std::vector<Cost>& costs, uint64_t seed)
       : costs_(costs.data()),
         size_(costs.size()),
-        block_(std::max<uint64_t>(kLeastBlock, costs.size() / kBlocks)),
+        block_(std::max<uint64_t>(kLeastDrawBlock, costs.size() / kDrawBlocks)),
         random_(seed) {}
 
   Cost Next() {
@@ -35,9 +36,6 @@ class CostStream {
   }
 
  private:
-  static constexpr uint64_t kLeastBlock = 64;
-  static constexpr uint64_t kBlocks = 3;
-
   void Jump() {
     left_ = block_;
     at_ = random_.Below(size_);

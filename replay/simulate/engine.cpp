@@ -4,17 +4,10 @@
 #include <utility>
 
 #include "replay/simulate/engine_state.h"
+#include "replay/simulate/model_constants.h"
 
 namespace stallscope::replay {
 namespace {
-
-// Time that a thread owes is spent before it takes the next item where it is more than this: below
-// it two events would say what one does.
-constexpr double kWorthAnEvent = 2'000;
-// A turn that is so short beside the work behind it is spent together with that.
-constexpr double kShortTurn = 1.0 / 32;
-// What nobody took of a throttled disk is kept for so long (collectors/data/throttle.cpp).
-constexpr double kDiskBurstNs = 20e6;
 
 // Workers, who fetches, the trainer, and the host's threads that play the device.
 size_t ThreadsOf(const Network& network) {

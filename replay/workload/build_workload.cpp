@@ -184,7 +184,9 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
     if (info.kind == "filter" && use.items_per_sample > 0) {
       costs.kept = std::min(1.0, 1 / use.items_per_sample);
     }
-    recorded.stages[names[i]] = std::move(costs);
+    // The second stage of one name is the part of a map that works on whole batches.
+    auto& by_name = recorded.stages.count(names[i]) == 0 ? recorded.stages : recorded.vectorized;
+    by_name[names[i]] = std::move(costs);
   }
 }
 
@@ -276,6 +278,8 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
   double samples_a_step = 1;
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {
+    const auto graph = plan::Lower(spec.value());
+    if (!graph.ok()) return Cannot(run, graph.error().what, graph.error().hint);
     recorded->spec = std::move(spec).value();
     for (const trace::StageInfo& stage : run.stages) names.push_back(stage.name);
   } else {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/plan/plan.h"
 #include "analyzer/spec/knobs.h"
 #include "replay/workload/known_ops.h"
 
@@ -29,9 +30,9 @@ constexpr double kMostDoubt = 0.7;
 double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
 
 // Compares the recorded spec with the one that is asked for, change by change.
-class Judge {
+class SpecComparison {
  public:
-  Judge(const Recorded& recorded, const Spec& to)
+  SpecComparison(const Recorded& recorded, const Spec& to)
       : recorded_(recorded), from_(recorded.spec), to_(to) {}
 
   std::string unpriceable;
@@ -106,7 +107,7 @@ class Judge {
     };
     const double unknown = each > 0 && !recorded_.cores_known ? kNoCoresDoubt : 0;
     Doubt((each + unknown) * Doublings(value(now) / value(before)));
-    if ((value(before) > 1) != (value(now) > 1)) Doubt(kThreadsDoubt);
+    if (plan::HasThreads(before) != plan::HasThreads(now)) Doubt(kThreadsDoubt);
   }
 
   void CompareBatch() {
@@ -268,23 +269,30 @@ class Judge {
     }
   }
 
+  // What the rewrites did, not what was asked for: one that the plan refuses changes nothing.
   void CompareRewrites() {
-    const RewritesSpec& before = from_.rewrites;
-    const RewritesSpec& now = to_.rewrites;
-    if (before.map_and_batch && !now.map_and_batch) {
+    const auto before = plan::Lower(from_);
+    const auto now = plan::Lower(to_);
+    if (!before.ok() || !now.ok()) {
+      const Error& error = before.ok() ? now.error() : before.error();
+      if (unpriceable.empty()) unpriceable = fmt::format("{}: {}", error.where, error.what);
+      return;
+    }
+    const auto did = [](const plan::Graph& graph, const char* name) {
+      return std::count(graph.rewrites.begin(), graph.rewrites.end(), name) != 0;
+    };
+    if (did(before.value(), "map_and_batch") && !did(now.value(), "map_and_batch")) {
       Cannot("rewrites.map_and_batch", "the run does not tell what the batch costs by itself");
     }
-    const auto unknown = [&](bool was, bool is, const char* name) {
-      if (was != is) {
-        Cannot(std::string("rewrites.") + name, "one run cannot tell what the new ops cost");
-      }
+    const auto differs = [&](const char* name) {
+      return did(before.value(), name) != did(now.value(), name);
     };
-    unknown(before.vectorise, now.vectorise, "vectorise");
-    unknown(before.constant_folding, now.constant_folding, "constant_folding");
-    unknown(before.narrow_dtype_late_cast, now.narrow_dtype_late_cast, "narrow_dtype_late_cast");
-    unknown(before.crop_aware_decode, now.crop_aware_decode, "crop_aware_decode");
-    if (before.map_fusion != now.map_fusion || before.map_and_batch != now.map_and_batch ||
-        before.shuffle_before_decode != now.shuffle_before_decode) {
+    for (const char* name :
+         {"vectorise", "constant_folding", "narrow_dtype_late_cast", "crop_aware_decode"}) {
+      if (!differs(name)) continue;
+      Cannot(std::string("rewrites.") + name, "one run cannot tell what the new ops cost");
+    }
+    if (differs("map_fusion") || differs("map_and_batch") || differs("shuffle_before_decode")) {
       Doubt(kRewriteDoubt);
     }
   }
@@ -297,12 +305,12 @@ class Judge {
 }  // namespace
 
 Changed WithSpec(const Workload& workload, Spec spec) {
-  Judge judge(*workload.recorded, spec);
-  judge.Compare();
-  Changed changed{workload, std::move(judge.unpriceable)};
+  SpecComparison comparison(*workload.recorded, spec);
+  comparison.Compare();
+  Changed changed{workload, std::move(comparison.unpriceable)};
   changed.workload.spec = std::move(spec);
-  changed.workload.doubt = judge.doubt;
-  changed.workload.assumptions = std::move(judge.assumptions);
+  changed.workload.doubt = comparison.doubt;
+  changed.workload.assumptions = std::move(comparison.assumptions);
   return changed;
 }
 
