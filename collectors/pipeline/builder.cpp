@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "collectors/pipeline/cache_stage.h"
-#include "collectors/pipeline/inline_stage.h"
 #include "collectors/pipeline/order_stages.h"
 #include "collectors/pipeline/source_stage.h"
 

@@ -11,7 +11,6 @@
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
-#include "replay/workload/foreign_trainer.h"
 #include "replay/workload/span_costs.h"
 #include "replay/workload/trainer_costs.h"
 
