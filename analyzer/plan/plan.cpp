@@ -72,7 +72,7 @@ nlohmann::ordered_json NodeJson(const Node& node) {
   json["name"] = node.stage.name;
   json["kind"] = KindWord(node.stage);
   std::visit(FieldsJson{json}, node.stage.kind);
-  if (node.vectorised) json["vectorised"] = true;
+  if (node.vectorized) json["vectorised"] = true;
   for (const MapPiece& piece : node.pieces) {
     nlohmann::ordered_json ops = nlohmann::ordered_json::array();
     for (const OpInstance& op : piece.ops) ops.push_back(op.call.Text());

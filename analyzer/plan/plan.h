@@ -43,7 +43,7 @@ struct MapPiece {
 struct Node {
   StageSpec stage;               // the first map's name; the fields of its kind after the rewrites
   std::vector<MapPiece> pieces;  // a map's; a batch's are the maps done on the way into it
-  bool vectorised = false;       // the part of a map that works on whole batches
+  bool vectorized = false;       // the part of a map that works on whole batches
 };
 
 struct Graph {

@@ -198,7 +198,7 @@ class NetworkBuilder {
     double cpu_ns = 0;
     double off_ns = 0;
     for (const plan::RecordedStage& stage : plan::StagesOf(node)) {
-      const StageCosts* costs = CostsOf(stage.name, node.vectorised);
+      const StageCosts* costs = CostsOf(stage.name, node.vectorized);
       if (costs == nullptr) continue;
       cpu_ns += costs->mean_cpu_ns;
       off_ns += costs->mean_blocked_ns + costs->mean_io_ns;
@@ -279,10 +279,10 @@ class NetworkBuilder {
   std::vector<Hop> MapHops(const plan::Node& node) const {
     std::vector<Hop> hops;
     for (const plan::MapPiece& piece : node.pieces) {
-      const StageCosts* costs = CostsOf(piece.name, node.vectorised);
+      const StageCosts* costs = CostsOf(piece.name, node.vectorized);
       hops.push_back(Base(piece.name, Hop::Kind::kWork, costs));
       // Ops of known cost stay in the part that works on single elements.
-      if (!node.vectorised) AddKnownOps(piece.name, hops.back());
+      if (!node.vectorized) AddKnownOps(piece.name, hops.back());
     }
     return hops;
   }
@@ -313,7 +313,7 @@ class NetworkBuilder {
     group.workers = group.limit = WorkersOf(node, name);
     group.ordered = threads.ordered;
     group.work = std::move(pieces);
-    Close(std::move(group), name, node.vectorised);
+    Close(std::move(group), name, node.vectorized);
   }
 
   void AddBatch(const plan::Node& node) {
