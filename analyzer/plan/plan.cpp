@@ -109,10 +109,10 @@ Result<Graph> Lower(const Spec& spec) {
     }
     if (!graph.device_maps.empty() && !MayFollowDeviceMap(node)) {
       return Error{ErrorKind::kUsage,
-                   fmt::format("'{}' would need what '{}' does on the device back on the host",
+                   fmt::format("'{}' runs on the host and cannot follow '{}' on the device",
                                stage.name, graph.device_maps.back().name),
                    stage.name + " (" + std::string(KindWord(stage)) + ")",
-                   "only batch, prefetch and other maps on the device may stand behind one"};
+                   "only batch, prefetch and other maps on the device can follow one"};
     }
     graph.nodes.push_back(std::move(node));
   }

@@ -128,7 +128,7 @@ MaybeFault CheckOneof(const json& value, const JsonPath& at, const OneofDescript
     return Fault{at, "no " + oneof.name() + " is given", "give one of " + QuotedList(known)};
   }
   return Fault{at / found[1], Quoted(found[0]) + " and " + Quoted(found[1]) + " are both given",
-               "make two of it, each with its own name", true};
+               "split it into two, each with its own name", true};
 }
 
 MaybeFault CheckKeys(const json& value, const JsonPath& at, const Descriptor& descriptor) {

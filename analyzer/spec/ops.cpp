@@ -36,7 +36,7 @@ constexpr std::span<const OpParameter> kNothing;
 // name, role, on_device, random, parameters, doc
 constexpr std::array kOps = {
     OpInfo{"parse_example", OpRole::kMap, false, false, kNothing,
-           "takes the features out of a tf.train.Example"},
+           "extracts the features of a tf.train.Example"},
     OpInfo{"decode_jpeg", OpRole::kMap, false, false, kDecodeJpeg,
            "JPEG to pixels; scale: 1/8 to 1/1 of the size; crop: only what a later crop keeps"},
     OpInfo{"decode_png", OpRole::kMap, false, false, kNothing, "PNG to pixels"},
@@ -45,18 +45,22 @@ constexpr std::array kOps = {
     OpInfo{"crop", OpRole::kMap, true, false, kSide, "the middle square of this side"},
     OpInfo{"random_resized_crop", OpRole::kMap, true, true, kSide,
            "a random region, resized to a square of this side"},
-    OpInfo{"flip", OpRole::kMap, true, true, kNothing, "left to right, every other time by chance"},
+    OpInfo{"flip", OpRole::kMap, true, true, kNothing,
+           "mirrors left to right, half of the time at random"},
     OpInfo{"color_jitter", OpRole::kMap, true, true, kNothing,
-           "changes brightness, contrast and saturation by chance"},
+           "randomly changes brightness, contrast and saturation"},
     OpInfo{"normalize", OpRole::kMap, true, false, kNothing,
            "to mean 0 and deviation 1, as float32"},
     OpInfo{"cast", OpRole::kMap, true, false, kCast, "to another type"},
-    OpInfo{"one_hot", OpRole::kMap, true, false, kClasses, "the label to a vector of so many"},
+    OpInfo{"one_hot", OpRole::kMap, true, false, kClasses,
+           "turns the label into a one-hot vector of this length"},
     OpInfo{"busy", OpRole::kEither, false, false, kCost,
-           "burns CPU for so many microseconds an element; every: for one element in so many only"},
-    OpInfo{"sleep", OpRole::kEither, false, false, kCost,
-           "waits for so many microseconds an element, without burning; every: for one element in "
-           "so many only"},
+           "burns CPU for this many microseconds per element; every: only for one element in this "
+           "many"},
+    OpInfo{
+        "sleep", OpRole::kEither, false, false, kCost,
+        "waits this many microseconds per element without burning CPU; every: only for one element "
+        "in this many"},
     OpInfo{"keep_one_in", OpRole::kFilter, false, false, kEvery,
            "keeps the first of every n elements"},
     OpInfo{"keep_fraction", OpRole::kFilter, false, true, kProbability,
@@ -123,7 +127,7 @@ std::string Wanted(const OpParameter& parameter) {
   const std::string span = NumberText(parameter.min) + " to " + NumberText(parameter.max);
   switch (parameter.type) {
     case OpArgumentType::kInteger:
-      return "a whole number from " + span;
+      return "an integer from " + span;
     case OpArgumentType::kNumber:
       return "a number from " + span;
     case OpArgumentType::kFlag:

@@ -364,7 +364,7 @@ Patch Diff(const Spec& from, const Spec& to) {
   }
   const std::map<std::string, std::string> before = KnobValues(from);
   spec_pb::Spec message = ToMessage(to);
-  // In the order of the spec, as somebody would write the changes down.
+  // In the order of the spec, as a person would write the changes.
   VisitKnobs(message, [&](const std::string& path, const KnobField& knob) {
     if (inserted.contains(path.substr(0, path.find('.')))) return;
     const std::string value =

@@ -102,7 +102,7 @@ Result<StagePtr> PipelineBuilder::Build() {
   }
   if (first > 0) {
     context_.ledger.Note("'" + graph_.nodes[first].stage.name +
-                         "' has what an earlier run stored in " + sealed_path_);
+                         "' reads what an earlier run stored in " + sealed_path_);
   }
   StagePtr last;
   for (size_t node = first; node < graph_.nodes.size(); ++node) {

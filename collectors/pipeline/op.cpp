@@ -83,7 +83,7 @@ Result<std::vector<OpPtr>> MakeOps(std::span<const OpInstance> calls, const Feat
     if (op == nullptr) op = MakeCostOp(calls[i]);
     if (op == nullptr) {
       return Error{ErrorKind::kUsage,
-                   fmt::format("'{}' cannot stand in a map", calls[i].call.name()),
+                   fmt::format("'{}' cannot be used in a map", calls[i].call.name()),
                    calls[i].call.Text(), "put it into a filter"};
     }
     ops.push_back(std::move(op));

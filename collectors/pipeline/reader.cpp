@@ -181,8 +181,8 @@ class ImageReader final : public Reader {
       return true;
     }
     return Error{ErrorKind::kRun,
-                 fmt::format("{} is no image", data::Name(data::KindOf(element.value.view()))),
-                 source_->name(), "take it out of the folder, or set on_error to skip"};
+                 fmt::format("{} is not an image", data::Name(data::KindOf(element.value.view()))),
+                 source_->name(), "remove it from the folder, or set on_error to skip"};
   }
 
  private:
@@ -191,8 +191,8 @@ class ImageReader final : public Reader {
 
   Error TooLarge() const {
     return Error{ErrorKind::kRun,
-                 fmt::format("no image has more than {} MiB", kMostImageBytes >> 20),
-                 source_->name(), "take it out of the folder, or set on_error to skip"};
+                 fmt::format("an image may not exceed {} MiB", kMostImageBytes >> 20),
+                 source_->name(), "remove it from the folder, or set on_error to skip"};
   }
 
   const std::unique_ptr<data::ByteSource> source_;
@@ -289,7 +289,7 @@ Result<std::string> Fingerprint(const SourceFiles& files) {
     const std::string line =
         fmt::format("{} {}\n", std::filesystem::path(path).filename().string(), info.st_size);
     XXH3_128bits_update(state, line.data(), line.size());
-    // Opening another thing, as a pipe that nobody writes to, may take for ever.
+    // Opening anything else may block forever, such as a pipe without a writer.
     if (i % every != 0 || !S_ISREG(info.st_mode)) continue;
     auto file = InputFile::Open(path);
     if (!file.ok()) continue;

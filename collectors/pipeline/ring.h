@@ -115,7 +115,7 @@ class Ring {
   // Each ticket must be pushed exactly once.
   uint64_t DrawTicket() { return tickets_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Waits for room. False where the pipeline was cancelled. `published` is called just before the
+  // Waits for room. False where the pipeline was canceled. `published` is called just before the
   // item can be popped, when depth() counts it already.
   template <class Published>
   bool Push(uint64_t ticket, T&& item, Published published) {
@@ -136,7 +136,7 @@ class Ring {
     return true;
   }
 
-  // Waits for the next ticket's item. False where the pipeline was cancelled.
+  // Waits for the next ticket's item. False where the pipeline was canceled.
   bool Pop(T& item) {
     const uint64_t position = popped_.load(std::memory_order_relaxed);
     Cell& cell = cells_[position & mask_];

@@ -119,7 +119,7 @@ ParallelSource::ParallelSource(std::shared_ptr<const ReaderShared> shared, Sourc
   try {
     SetParallelism(shared_->spec.parallelism.value);
   } catch (...) {
-    // No destructor follows: the readers that are there would wait for ever, and be waited for.
+    // No destructor runs: the readers would wait forever, and the join for them.
     shared_->context->token.Cancel();
     throw;
   }

@@ -31,7 +31,7 @@ enum class State : uint8_t {
   kCopy,
   kCopied,
   // The trainer.
-  kTake,  // from what lies ready on the device
+  kTake,  // from what is ready on the device
   kTaken,
   kIssue,
   kIssued,

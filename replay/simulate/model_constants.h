@@ -34,7 +34,7 @@ constexpr double kWorthAnEvent = 2'000;
 constexpr double kShortTurn = 1.0 / 32;
 
 // ---- What is drawn from the recorded costs
-// A block keeps neighbours together, so one slow element in 64 stays one in 64.
+// A block keeps neighbors together, so one slow element in 64 stays one in 64.
 constexpr uint64_t kLeastDrawBlock = 64;
 constexpr uint64_t kDrawBlocks = 3;  // a block is a third of what is there: slow shards stay whole
 

@@ -20,15 +20,15 @@ struct Hop {
   uint32_t stage = 0;                        // index in the spec
   const std::vector<Cost>* costs = nullptr;  // null: none
   double scale = 1;                          // of the costs
-  double io_scale = 1;                       // likewise, of their reads
+  double io_scale = 1;                       // of their reads
   double more_cpu_ns = 0;                    // for an item, besides; may be negative
-  double more_blocked_ns = 0;                // likewise
+  double more_blocked_ns = 0;                // the same, off the CPU
   uint64_t io_bytes = 0;                     // that come through the throttled disk, instead of io
   double kept = 1;                           // kFilter
   uint64_t size = 0;                         // kBatch, kShuffle
   uint64_t epoch = 0;                        // items of a pass; 0: it never ends. kShuffle, kCache
   const std::vector<Cost>* hits = nullptr;   // kCache: of an item that was kept
-  double hit_cpu_ns = 0;                     // likewise, besides
+  double hit_cpu_ns = 0;                     // the same, besides
   uint64_t times = 1;                        // so often for one job
 };
 

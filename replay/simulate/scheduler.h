@@ -87,7 +87,7 @@ class Scheduler {
   }
 
  private:
-  // Of each of so many threads, and its inverse: a division for every event would show.
+  // Of each thread when this many run, and its inverse: a division per event would show.
   struct Speed {
     double speed = 1;
     double slowness = 1;

@@ -30,7 +30,7 @@ struct StageUtilization {
 
 struct Prediction {
   double samples_per_s = 0;
-  double low = 0;  // 90 % for the mean of one new run
+  double low = 0;  // 90% for the mean of one new run
   double high = 0;
   double input_stall = 0;                // share of the step time
   uint64_t memory_bytes = 0;             // the most that is resident; 0 where the run does not tell

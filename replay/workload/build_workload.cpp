@@ -198,10 +198,10 @@ void TakeForeign(ForeignSpec foreign, bool imported, std::vector<std::string>& n
   recorded.counts_steps = foreign.counts_steps;
   recorded.unseen = std::move(foreign.unseen);
   recorded.limits = std::move(foreign.limits);
-  recorded.limits.emplace_back("the run has no spec: its stages are taken as they are named");
+  recorded.limits.emplace_back("the run has no spec: the stages' names say what they do");
   if (recorded.counts_steps) {
     recorded.limits.emplace_back(
-        "this trace does not say how many samples a step has: rates are in steps a second");
+        "this trace does not say how many samples a step has: rates are in steps per second");
   }
   for (const auto& [stage, how] : recorded.unseen) recorded.limits.push_back(stage + ": " + how);
 }
@@ -212,7 +212,7 @@ void TakeForeignTrainer(const model::Run& run, const attribution::Attribution& a
   recorded.trainer = CostsOfForeignSteps(run, attribution, batch);
   if (attribution.cpu.cores <= 0) {
     recorded.limits.emplace_back(
-        "this trace does not say how many cores the machine has: enough are taken to be there");
+        "this trace does not say how many cores the machine has: assuming enough");
   }
   if (recorded.unseen.empty()) {
     recorded.spec.transfer.overlap = AsksAhead(run, attribution);
@@ -262,11 +262,11 @@ void TakeMeasured(const attribution::Attribution& attribution,
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution) {
   const std::optional<attribution::Throughput> steps_per_s = attribution::StepRate(attribution);
   if (!steps_per_s.has_value()) {
-    return Cannot(run, "a run without steps has no throughput to predict from",
+    return Cannot(run, "the run has no steps, so there is no throughput to predict from",
                   "record some steps");
   }
   if (!run.imported() && (!attribution.throughput || attribution.throughput->samples_per_s <= 0)) {
-    return Cannot(run, "the run trained on no samples, so that it has no throughput",
+    return Cannot(run, "the run trained on no samples, so it has no throughput",
                   "record some steps");
   }
   if (!run.step_ranks.empty()) {
@@ -300,7 +300,8 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
       recorded->stages.begin(), recorded->stages.end(),
       [](const auto& stage) { return !stage.second.items.empty() || !stage.second.hits.empty(); });
   if (!works) {
-    return Cannot(run, "the trace has no stage's work", "record the input pipeline's stages");
+    return Cannot(run, "the trace records no work of any stage",
+                  "record the input pipeline's stages");
   }
   const DataFacts facts = FactsOf(run, recorded->spec, recorded->made_up_spec);
   recorded->elements_per_epoch = facts.per_epoch;

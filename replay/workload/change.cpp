@@ -13,7 +13,7 @@
 namespace stallscope::replay {
 namespace {
 
-// Half of a 90 % interval, as a part of the throughput; METHOD.md says where they come from.
+// Half of a 90% interval, as a part of the throughput; METHOD.md says where they come from.
 constexpr double kWorkersDoubt = 0.03;  // for each doubling: caches and memory bandwidth are shared
 constexpr double kBatchDoubt = 0.02;    // likewise
 constexpr double kDeviceDoubt = 0.15;  // likewise, of a device whose time for a batch was seen once
@@ -47,7 +47,7 @@ class SpecComparison {
       if (before == nullptr) {
         std::visit([&](const auto& kind) { Inserted(stage.name, kind); }, stage.kind);
       } else if (before->kind.index() != stage.kind.index()) {
-        Cannot(stage.name, "it was another kind of stage");
+        Cannot(stage.name, "its kind has changed");
       } else {
         std::visit(
             [&](const auto& kind) {
@@ -77,14 +77,14 @@ class SpecComparison {
   // The first reason counts.
   void Cannot(const std::string& path, const std::string& why) {
     if (!unpriceable.empty()) return;
-    unpriceable = fmt::format("{}: {}; record a few steps with the change to know", path, why);
+    unpriceable = fmt::format("{}: {}; record a few steps with the change", path, why);
   }
   void Doubt(double more, std::string assumption = "") {
     doubt = std::sqrt(doubt * doubt + more * more);
     if (!assumption.empty()) assumptions.push_back(std::move(assumption));
   }
 
-  // What is known from outside only stays as it is, or cannot be told.
+  // A stage that is known only from outside stays as it is, or is unpriceable.
   void CompareUnseen() {
     const auto& [name, how] = *recorded_.unseen.begin();
     if (from_.stages != to_.stages && unpriceable.empty()) {
@@ -96,7 +96,7 @@ class SpecComparison {
     if (before == now) return;
     if (now.automatic) {
       if (recorded_.tuned.count(path) == 0) {
-        Doubt(kTunedDoubt, path + ": the tuner is taken to find what the cores can feed");
+        Doubt(kTunedDoubt, path + ": assumes that the tuner finds what the cores can feed");
       }
       return;
     }
@@ -117,7 +117,7 @@ class SpecComparison {
     Doubt(kBatchDoubt * doublings);
     if (to_.trainer.device == TrainerDevice::kEmulated && !recorded_.made_up_spec) return;
     Doubt(kDeviceDoubt * doublings,
-          "batch.size: the device's time is taken to grow with the batch; one size was recorded");
+          "batch.size: assumes that the device's time grows with the batch; one size was recorded");
   }
 
   void Kept(const std::string& name, const SourceSpec& before, const SourceSpec& now) {
@@ -131,7 +131,7 @@ class SpecComparison {
     CompareKnob(name + ".cycle_length", before.cycle_length, now.cycle_length, 0);
     if (before.throttle_bytes_per_s > 0 && now.throttle_bytes_per_s == 0) {
       Doubt(kNoDiskDoubt,
-            name + ".throttle_bytes_per_s: the data is taken to be in the page cache");
+            name + ".throttle_bytes_per_s: assumes that the data is in the page cache");
     }
   }
   void Kept(const std::string& name, const MapSpec& before, const MapSpec& now) {
@@ -180,7 +180,7 @@ class SpecComparison {
     if (!recorded_.elements_per_epoch.has_value()) {
       return Cannot(name, "the run ended before its first pass over the data did");
     }
-    Doubt(kStoreDoubt, name + ": elements are taken to be copied in and out at 4 GB/s");
+    Doubt(kStoreDoubt, name + ": assumes that elements are copied in and out at 4 GB/s");
   }
   void Inserted(const std::string& name, const SnapshotSpec&) {
     Cannot(name, "a snapshot is written in one run and read in the next ones");
@@ -220,7 +220,8 @@ class SpecComparison {
   void RemovedStore(const std::string& name) {
     const auto source = recorded_.stages.find(from_.stages.front().name);
     if (source == recorded_.stages.end() || source->second.items.empty()) {
-      Cannot(name, "the run read all from it, and does not tell what the stages before it cost");
+      Cannot(name,
+             "the run read everything from it and does not tell what the stages before it cost");
     }
   }
 

@@ -85,7 +85,7 @@ struct Recorded {
   // Stages that the trace shows from outside only, and what to record to see inside. They keep the
   // trainer waiting as they did; no change of theirs can be priced.
   std::map<std::string, std::string, std::less<>> unseen;
-  double spread = 0;                // half of its 90 % interval, as a part of it
+  double spread = 0;                // half of its 90% interval, as a part of it
   uint64_t peak_rss_bytes = 0;      // 0: not known
   std::vector<std::string> limits;  // what of the run is not known, and how it is taken instead
 };
@@ -104,7 +104,7 @@ struct Workload {
   std::optional<Calibration> calibration;
   // By stage: how much faster than recorded. "trainer" is the step without its input.
   std::map<std::string, double, std::less<>> speed_up;
-  // Of the logarithm of the throughput, half of a 90 % interval: what the change to this spec makes
+  // Of the logarithm of the throughput, half of a 90% interval: what the change to this spec makes
   // uncertain, beyond what the simulation knows.
   double doubt = 0;
   std::vector<std::string> assumptions;  // each with the knob that it comes from
