@@ -88,7 +88,7 @@ Result<Spec> ApplySettings(Spec spec, const std::vector<std::string>& settings) 
     const std::string_view whole = setting;
     STALLSCOPE_RETURN_IF_ERROR(SetKnob(spec, whole.substr(0, equals), whole.substr(equals + 1)));
   }
-  STALLSCOPE_RETURN_IF_ERROR(Validate(spec, "the spec as set"));
+  STALLSCOPE_RETURN_IF_ERROR(Validate(spec, "the spec after --set"));
   return spec;
 }
 

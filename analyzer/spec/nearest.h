@@ -1,4 +1,4 @@
-// What somebody who wrote an unknown word probably meant. Any thread.
+// The known word that an unknown one was probably meant to be. Any thread.
 #ifndef STALLSCOPE_ANALYZER_SPEC_NEAREST_H_
 #define STALLSCOPE_ANALYZER_SPEC_NEAREST_H_
 
@@ -9,7 +9,7 @@
 
 namespace stallscope {
 
-// Letters to add, drop, change or swap with their neighbour. Letter case is
+// Letters to add, drop, change or swap with their neighbor. Letter case is
 // ignored.
 size_t EditDistance(std::string_view a, std::string_view b);
 

@@ -120,7 +120,7 @@ std::string Wanted(const FieldDescriptor& field) {
   const std::string span = NumberText(rule.min()) + " to " + NumberText(rule.max());
   switch (TypeOf(field)) {
     case KnobType::kInteger:
-      return "a whole number from " + span + (rule.tunable() ? " or \"auto\"" : "");
+      return "an integer from " + span + (rule.tunable() ? " or \"auto\"" : "");
     case KnobType::kNumber:
       return "a number from " + span;
     case KnobType::kBoolean:

@@ -5,7 +5,7 @@
 namespace stallscope {
 namespace {
 
-// The names live as long as the descriptors: for ever.
+// The names live as long as the descriptors: forever.
 template <class Value>
 std::string_view NameOf(const google::protobuf::EnumDescriptor* words, Value value) {
   const auto* found = words->FindValueByNumber(static_cast<int>(value));

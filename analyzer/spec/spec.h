@@ -63,7 +63,7 @@ std::string_view ToWord(TrainerDevice value);
 std::string_view ToWord(Precision value);
 std::string_view ToWord(GraphMode value);
 
-// Every member has an initialiser: MapSpec{.ops = {"flip"}} then warns of no missing one.
+// Every member has an initializer, so MapSpec{.ops = {"flip"}} warns of no missing one.
 struct SourceSpec {
   SourceFormat format = SourceFormat::kTfrecord;
   std::vector<std::string> files = {};
@@ -88,7 +88,7 @@ struct ShardSpec {
 };
 
 struct RepeatSpec {
-  int64_t count = 0;  // 0: for ever
+  int64_t count = 0;  // 0: forever
   bool operator==(const RepeatSpec&) const = default;
 };
 

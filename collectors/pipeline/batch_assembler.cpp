@@ -85,8 +85,7 @@ Result<uint8_t*> BatchAssembler::Place(data::DType dtype, const data::Shape& sha
 
 Status BatchAssembler::Add(Element& sample) {
   if (sample.batch != nullptr) {
-    return Error{ErrorKind::kUsage, "a batch cannot be put into a batch", "",
-                 "take one of the two batch stages out"};
+    return Error{ErrorKind::kUsage, "a batch of batches", "", "remove one of the two batch stages"};
   }
   if (pad_) {
     waiting_.push_back(std::move(sample.value));

@@ -1,28 +1,17 @@
 #include "collectors/pipeline/builder.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <xxhash.h>
+
 #include <utility>
 
 #include "collectors/pipeline/cache_stage.h"
-#include "collectors/pipeline/inline_stage.h"
 #include "collectors/pipeline/order_stages.h"
-#include "collectors/pipeline/random.h"
 #include "collectors/pipeline/source_stage.h"
 
 namespace stallscope::pipeline {
-namespace {
-
-// The most that "auto" may choose for a buffer, and for workers on so many cores.
-constexpr int64_t kMostBuffer = 64;
-int64_t MostWorkers(int64_t cores) { return std::max<int64_t>(cores * 2, 4); }
-
-uint32_t Count(const Knob& knob) { return static_cast<uint32_t>(knob.value); }
-bool HasWorkers(const Knob& knob) { return knob.automatic || knob.value > 1; }
-
-}  // namespace
-
-Builder::Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores, std::string stores,
-                 StageContext& context)
+PipelineBuilder::PipelineBuilder(const plan::Graph& graph, SourceFiles files, uint64_t seed,
+                                 int64_t cores, std::string stores, StageContext& context)
     : graph_(graph),
       seed_(seed),
       cores_(cores),
@@ -38,33 +27,43 @@ Builder::Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores, 
   }
 }
 
-Builder::Names Builder::Define(const std::string& name, std::string_view kind, uint32_t workers,
-                               bool ordered, uint64_t capacity) {
+PipelineBuilder::Names PipelineBuilder::Define(const plan::RecordedStage& stage) {
   Names names;
   if (context_.recorder == nullptr) return names;
-  if (capacity > 0) names.queue = context_.recorder->DefineQueue({{}, name, capacity, false});
-  trace::StageInfo stage;
-  stage.name = name;
-  stage.kind = kind;
-  if (last_.known()) stage.inputs = {last_};
-  stage.queue = names.queue;
-  stage.workers = workers;
-  stage.ordered = ordered;
-  names.stage = context_.recorder->DefineStage(std::move(stage));
+  if (stage.capacity > 0) {
+    names.queue = context_.recorder->DefineQueue({{}, stage.name, stage.capacity, false});
+  }
+  trace::StageInfo info;
+  info.name = stage.name;
+  info.kind = stage.kind;
+  if (last_.known()) info.inputs = {last_};
+  info.queue = names.queue;
+  info.workers = stage.workers;
+  info.ordered = stage.ordered;
+  names.stage = context_.recorder->DefineStage(std::move(info));
   last_ = names.stage;
   return names;
 }
 
-QueueId Builder::DefineInputLock(const std::string& name) {
+std::vector<PipelineBuilder::Names> PipelineBuilder::Define(const plan::Node& node) {
+  std::vector<Names> all;
+  for (const plan::RecordedStage& stage : plan::StagesOf(node)) all.push_back(Define(stage));
+  return all;
+}
+
+QueueId PipelineBuilder::DefineInputLock(const std::string& name) {
   if (context_.recorder == nullptr) return QueueId::None();
   return context_.recorder->DefineQueue({{}, name + ".input", 1, true});
 }
 
-std::string Builder::StoreKey(size_t node) const {
-  return PrefixKey(graph_, node, seed_, shared_->files.fingerprint);
+std::string PipelineBuilder::StoreKey(size_t node) const {
+  const std::string text =
+      fmt::format("{} {}\n{}", seed_, shared_->files.fingerprint, plan::PrefixText(graph_, node));
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::string Builder::StorePath(size_t node) const {
+std::string PipelineBuilder::StorePath(size_t node) const {
   if (const auto* cache = std::get_if<CacheSpec>(&graph_.nodes[node].stage.kind)) {
     return cache->where == CacheWhere::kDisk ? cache->path : "";
   }
@@ -75,13 +74,13 @@ std::string Builder::StorePath(size_t node) const {
 }
 
 // By its key, so that a later run with the same stores finds it, and no other.
-std::string Builder::NewStorePath(size_t node) const {
+std::string PipelineBuilder::NewStorePath(size_t node) const {
   std::string path = StorePath(node);
   if (stores_.empty() || path.empty()) return path;
   return stores_ + "/" + std::to_string(node) + "-" + StoreKey(node) + ".elements";
 }
 
-size_t Builder::FindSealed() {
+size_t PipelineBuilder::FindSealed() {
   for (size_t node = graph_.nodes.size(); node-- > 1;) {
     for (const std::string& path : {StorePath(node), NewStorePath(node)}) {
       if (path.empty()) continue;
@@ -94,29 +93,29 @@ size_t Builder::FindSealed() {
   return 0;
 }
 
-Result<StagePtr> Builder::Build() {
+Result<StagePtr> PipelineBuilder::Build() {
   const size_t first = FindSealed();
   // What a store makes needless is named all the same: the reports show it as idle.
   for (size_t node = 0; node < first; ++node) {
-    Define(graph_.nodes[node].stage.name, KindWord(graph_.nodes[node].stage), 1, true, 0);
+    const StageSpec& stage = graph_.nodes[node].stage;
+    Define({stage.name, KindWord(stage), 1, true, 0});
   }
   if (first > 0) {
     context_.ledger.Note("'" + graph_.nodes[first].stage.name +
-                         "' has what an earlier run stored in " + sealed_path_);
+                         "' reads what an earlier run stored in " + sealed_path_);
   }
   StagePtr last;
   for (size_t node = first; node < graph_.nodes.size(); ++node) {
     STALLSCOPE_ASSIGN_OR_RETURN(last, Make(node, std::move(last)));
   }
-  for (DeviceMap& map : graph_.device_maps) {
-    map.stage = Define(map.name, "map", 1, true, 0).stage;
+  for (const plan::MapPiece& map : graph_.device_maps) {
+    device_maps_.push_back({Define({map.name, "map", 1, true, 0}).stage, map.name, map.ops});
   }
   return last;
 }
 
-Result<StagePtr> Builder::Make(size_t node, StagePtr input) {
-  const Node& made = graph_.nodes[node];
-  const std::string& name = made.stage.name;
+Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
+  const plan::Node& made = graph_.nodes[node];
   if (std::holds_alternative<SourceSpec>(made.stage.kind)) return MakeSource(made);
   if (std::holds_alternative<MapSpec>(made.stage.kind)) return MakeMap(made, std::move(input));
   if (std::holds_alternative<BatchSpec>(made.stage.kind)) return MakeBatch(made, std::move(input));
@@ -130,196 +129,164 @@ Result<StagePtr> Builder::Make(size_t node, StagePtr input) {
     return MakeShuffle(made, std::move(input));
   }
   if (const auto* shard = std::get_if<ShardSpec>(&made.stage.kind)) {
-    Define(name, "shard", 1, true, 0);
+    Define(made);
     return StagePtr(std::make_unique<ShardStage>(std::move(input), *shard, context_));
   }
   if (const auto* repeat = std::get_if<RepeatSpec>(&made.stage.kind)) {
-    Define(name, "repeat", 1, true, 0);
+    Define(made);
     return StagePtr(std::make_unique<RepeatStage>(std::move(input), *repeat, context_));
   }
   return MakeStore(node, std::move(input));
 }
 
-Result<StagePtr> Builder::MakeSource(const Node& node) {
+Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
   SourceSpec& source = shared_->spec;
   const std::string& name = node.stage.name;
-  const bool serial = source.format == SourceFormat::kSerial;
-  const bool files = !shared_->files.paths.empty();
+  const size_t files = shared_->files.paths.size();
   if (source.cycle_length.automatic) {
-    source.cycle_length = {
-        std::min<int64_t>(static_cast<int64_t>(shared_->files.paths.size()), MostWorkers(cores_)),
-        false};
+    source.cycle_length = {plan::AutoCycle(static_cast<int64_t>(files), cores_), false};
     context_.ledger.Note("auto set " + name + ".cycle_length to " +
                          std::to_string(source.cycle_length.value));
   }
-  const bool workers = HasWorkers(source.parallelism) && !serial;
-  if (!files) {
-    const auto elements = static_cast<uint64_t>(source.elements);
-    const uint32_t count = workers ? Count(source.parallelism) : 1;
-    const Names names =
-        Define(name, "source", count, source.deterministic || !workers, workers ? count : 0);
+  const plan::Node settled{{name, source}, {}, false};
+  const Names names = Define(settled).back();
+  if (files == 0) {
     auto runner = std::make_unique<SyntheticRunner>(source, names.stage, context_);
-    auto counting = std::make_unique<CountingSource>(elements, context_);
-    if (!workers) {
-      return StagePtr(
-          std::make_unique<InlineStage>(std::move(counting), std::move(runner), context_));
-    }
-    return MakeWorkers(name, names, std::move(counting), std::move(runner), source.parallelism,
-                       source.deterministic);
+    auto counting =
+        std::make_unique<CountingSource>(static_cast<uint64_t>(source.elements), context_);
+    return MakeWorkers(settled, name, names, std::move(counting), std::move(runner));
   }
-  if (!workers) {
-    const Names names = Define(name, "source", 1, true, 0);
+  if (!plan::ThreadsOf(settled).own) {
     return StagePtr(
         std::make_unique<InlineSource>(shared_, SourceOptions{name, names.stage, names.queue}));
   }
-  const auto cycle = static_cast<uint64_t>(source.cycle_length.value);
-  const Names names =
-      Define(name, "source", Count(source.parallelism), source.deterministic, cycle);
   auto stage =
       std::make_unique<ParallelSource>(shared_, SourceOptions{name, names.stage, names.queue});
   if (source.parallelism.automatic) {
     ParallelSource* const tuned = stage.get();
     tunables_.push_back({name + ".parallelism", 1,
-                         std::min<int64_t>(MostWorkers(cores_), source.cycle_length.value), false,
-                         [tuned](int64_t value) { tuned->SetParallelism(value); },
+                         std::min<int64_t>(plan::MostWorkers(cores_), source.cycle_length.value),
+                         false, [tuned](int64_t value) { tuned->SetParallelism(value); },
                          [tuned] { return tuned->load(); }});
   }
   return StagePtr(std::move(stage));
 }
 
-StagePtr Builder::MakeWorkers(const std::string& name, Names names, StagePtr input,
-                              std::unique_ptr<const Runner> runner, const Knob& parallelism,
-                              bool ordered) {
+StagePtr PipelineBuilder::MakeWorkers(const plan::Node& node, const std::string& name, Names names,
+                                      StagePtr input, std::unique_ptr<const Runner> runner) {
+  const plan::Threads threads = plan::ThreadsOf(node);
+  if (!threads.own) {
+    return std::make_unique<InlineStage>(std::move(input), std::move(runner), context_);
+  }
+  const Knob& parallelism = threads.workers;
   WorkerOptions options;
   options.name = name;
   options.stage = names.stage;
   options.queue = names.queue;
   options.input_lock = DefineInputLock(name);
   options.parallelism = parallelism.value;
-  options.queue_limit = static_cast<uint64_t>(parallelism.value);
+  options.queue_limit = static_cast<uint64_t>(threads.capacity.value);
   options.queue_most =
-      static_cast<uint64_t>(parallelism.automatic ? MostWorkers(cores_) : parallelism.value);
-  options.ordered = ordered;
+      static_cast<uint64_t>(parallelism.automatic ? plan::MostWorkers(cores_) : parallelism.value);
+  options.ordered = threads.ordered;
   auto stage = std::make_unique<WorkerStage>(std::move(input), std::move(runner),
                                              std::move(options), context_);
   if (parallelism.automatic) {
     WorkerStage* const tuned = stage.get();
     tunables_.push_back(
-        {name + ".parallelism", parallelism.value, MostWorkers(cores_), false,
+        {name + ".parallelism", parallelism.value, plan::MostWorkers(cores_), false,
          [tuned](int64_t value) {
            tuned->SetQueueLimit(static_cast<uint64_t>(value));
            tuned->SetParallelism(value);
          },
          [tuned] {
-           return StageLoad{tuned->busy_ticks(), tuned->times_empty(), tuned->times_full()};
+           return TunerLoad{tuned->busy_ticks(), tuned->times_empty(), tuned->times_full()};
          }});
   }
   return stage;
 }
 
-Result<std::vector<MapPart>> Builder::MakeParts(const Node& node, uint32_t workers) {
-  const bool ordered = !std::holds_alternative<MapSpec>(node.stage.kind) ||
-                       std::get<MapSpec>(node.stage.kind).deterministic;
+Result<std::vector<MapPart>> PipelineBuilder::MakeParts(const plan::Node& node,
+                                                        const std::vector<Names>& names) {
   std::vector<MapPart> parts;
-  for (const MapPiece& piece : node.pieces) {
+  for (size_t i = 0; i < node.pieces.size(); ++i) {
     MapPart part;
-    part.name = piece.name;
-    STALLSCOPE_ASSIGN_OR_RETURN(part.ops, MakeOps(piece.ops, graph_.source().features));
-    // The last piece of a map is the stage that has the queue; its caller defines it.
-    const bool last =
-        &piece == &node.pieces.back() && std::holds_alternative<MapSpec>(node.stage.kind);
-    if (!last) part.stage = Define(piece.name, "map", workers, ordered, 0).stage;
+    part.stage = names[i].stage;
+    part.name = node.pieces[i].name;
+    STALLSCOPE_ASSIGN_OR_RETURN(part.ops, MakeOps(node.pieces[i].ops, graph_.source().features));
     parts.push_back(std::move(part));
   }
   return parts;
 }
 
-Result<StagePtr> Builder::MakeMap(const Node& node, StagePtr input) {
-  const auto& map = std::get<MapSpec>(node.stage.kind);
-  const bool workers = HasWorkers(map.parallelism);
-  const uint32_t count = Count(map.parallelism);
-  STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, count));
-  const std::string& name = node.pieces.back().name;
-  const Names names =
-      Define(name, "map", count, map.deterministic || !workers, workers ? count : 0);
-  parts.back().stage = names.stage;
+Result<StagePtr> PipelineBuilder::MakeMap(const plan::Node& node, StagePtr input) {
+  const std::vector<Names> names = Define(node);
+  STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, names));
   auto runner = std::make_unique<MapRunner>(std::move(parts), context_);
-  if (!workers) {
-    return StagePtr(std::make_unique<InlineStage>(std::move(input), std::move(runner), context_));
-  }
-  return MakeWorkers(name, names, std::move(input), std::move(runner), map.parallelism,
-                     map.deterministic);
+  return MakeWorkers(node, node.pieces.back().name, names.back(), std::move(input),
+                     std::move(runner));
 }
 
-Result<StagePtr> Builder::MakeBatch(const Node& node, StagePtr input) {
+Result<StagePtr> PipelineBuilder::MakeBatch(const plan::Node& node, StagePtr input) {
   const auto& batch = std::get<BatchSpec>(node.stage.kind);
-  const bool workers = HasWorkers(batch.parallelism);
-  const uint32_t count = Count(batch.parallelism);
-  STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, count));
-  const Names names = Define(node.stage.name, "batch", count, true, workers ? count : 0);
-  auto runner = std::make_unique<BatchRunner>(
-      BatchOptions{names.stage, node.stage.name, batch.size, batch.drop_remainder, batch.pad},
-      std::move(parts), context_);
-  if (!workers) {
-    return StagePtr(std::make_unique<InlineStage>(std::move(input), std::move(runner), context_));
-  }
-  return MakeWorkers(node.stage.name, names, std::move(input), std::move(runner), batch.parallelism,
-                     true);
+  const std::vector<Names> names = Define(node);
+  STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, names));
+  auto runner =
+      std::make_unique<BatchRunner>(BatchOptions{names.back().stage, node.stage.name, batch.size,
+                                                 batch.drop_remainder, batch.pad},
+                                    std::move(parts), context_);
+  return MakeWorkers(node, node.stage.name, names.back(), std::move(input), std::move(runner));
 }
 
-StagePtr Builder::MakePrefetch(const Node& node, StagePtr input) {
-  const Knob& buffer = std::get<PrefetchSpec>(node.stage.kind).buffer_size;
-  if (!buffer.automatic && buffer.value == 0) {
-    Define(node.stage.name, "prefetch", 1, true, 0);
-    return input;
-  }
-  const Names names =
-      Define(node.stage.name, "prefetch", 1, true, static_cast<uint64_t>(buffer.value));
+StagePtr PipelineBuilder::MakePrefetch(const plan::Node& node, StagePtr input) {
+  const plan::Threads threads = plan::ThreadsOf(node);
+  const Knob& buffer = threads.capacity;
+  const Names names = Define(node).back();
+  if (!threads.own) return input;
   WorkerOptions options;
   options.name = node.stage.name;
   options.stage = names.stage;
   options.queue = names.queue;
   options.input_lock = DefineInputLock(node.stage.name);
   options.queue_limit = static_cast<uint64_t>(buffer.value);
-  options.queue_most = static_cast<uint64_t>(buffer.automatic ? kMostBuffer : buffer.value);
+  options.queue_most = static_cast<uint64_t>(buffer.automatic ? plan::kMostBuffer : buffer.value);
   auto stage = std::make_unique<WorkerStage>(std::move(input), std::make_unique<IdentityRunner>(),
                                              std::move(options), context_);
   if (buffer.automatic) {
     WorkerStage* const tuned = stage.get();
     tunables_.push_back(
-        {node.stage.name + ".buffer_size", buffer.value, kMostBuffer, true,
+        {node.stage.name + ".buffer_size", buffer.value, plan::kMostBuffer, true,
          [tuned](int64_t value) { tuned->SetQueueLimit(static_cast<uint64_t>(value)); },
          [tuned] {
-           return StageLoad{0, tuned->times_empty(), tuned->times_full()};
+           return TunerLoad{0, tuned->times_empty(), tuned->times_full()};
          }});
   }
   return stage;
 }
 
-StagePtr Builder::MakeShuffle(const Node& node, StagePtr input) {
+StagePtr PipelineBuilder::MakeShuffle(const plan::Node& node, StagePtr input) {
   const auto& shuffle = std::get<ShuffleSpec>(node.stage.kind);
-  const Names names =
-      Define(node.stage.name, "shuffle", 1, true, static_cast<uint64_t>(shuffle.buffer_size));
-  return std::make_unique<ShuffleStage>(std::move(input), shuffle, Salt(node.stage.name, 0),
+  const Names names = Define(node).back();
+  return std::make_unique<ShuffleStage>(std::move(input), shuffle, plan::Salt(node.stage.name, 0),
                                         names.queue, context_);
 }
 
-Result<StagePtr> Builder::MakeFilter(const Node& node, StagePtr input) {
+Result<StagePtr> PipelineBuilder::MakeFilter(const plan::Node& node, StagePtr input) {
   const auto& filter = std::get<FilterSpec>(node.stage.kind);
   STALLSCOPE_ASSIGN_OR_RETURN(OpCall call, ParseOp(filter.op));
   STALLSCOPE_ASSIGN_OR_RETURN(
       auto predicate,
-      MakePredicate({std::move(call), Salt(node.stage.name, 0)}, graph_.source().features));
-  const Names names = Define(node.stage.name, "filter", 1, true, 0);
+      MakePredicate({std::move(call), plan::Salt(node.stage.name, 0)}, graph_.source().features));
+  const Names names = Define(node).back();
   return StagePtr(
       std::make_unique<FilterStage>(std::move(input), std::move(predicate), names.stage, context_));
 }
 
-Result<StagePtr> Builder::MakeStore(size_t node, StagePtr input) {
+Result<StagePtr> PipelineBuilder::MakeStore(size_t node, StagePtr input) {
   const StageSpec& stage = graph_.nodes[node].stage;
   CacheOptions options;
   options.name = stage.name;
-  options.stage = Define(stage.name, KindWord(stage), 1, true, 0).stage;
+  options.stage = Define(graph_.nodes[node]).back().stage;
   std::unique_ptr<ElementStore> store;
   const auto* const cache = std::get_if<CacheSpec>(&stage.kind);
   if (cache != nullptr) options.max_bytes = static_cast<uint64_t>(cache->max_bytes);

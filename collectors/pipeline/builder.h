@@ -1,4 +1,4 @@
-// Inside this room: makes stages of a graph and names them in the recording.
+// Makes running stages of a plan and defines them in the recording. Private to the room.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_BUILDER_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_BUILDER_H_
 
@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/plan/plan.h"
 #include "collectors/pipeline/element_store.h"
-#include "collectors/pipeline/graph.h"
+#include "collectors/pipeline/pipeline.h"
 #include "collectors/pipeline/reader.h"
 #include "collectors/pipeline/runner.h"
 #include "collectors/pipeline/tuner.h"
@@ -15,15 +16,16 @@
 
 namespace stallscope::pipeline {
 
-class Builder {
+class PipelineBuilder {
  public:
-  // `graph` is completed with the numbers of the maps on the device. `stores` is
-  // PipelineOptions::stores.
-  Builder(Graph& graph, SourceFiles files, uint64_t seed, int64_t cores, std::string stores,
-          StageContext& context);
+  // `stores` is PipelineOptions::stores.
+  PipelineBuilder(const plan::Graph& graph, SourceFiles files, uint64_t seed, int64_t cores,
+                  std::string stores, StageContext& context);
 
   // The last stage; its threads run already.
   Result<StagePtr> Build();
+  // Those of the plan, with their numbers in the recording.
+  std::vector<DeviceMap> TakeDeviceMaps() { return std::move(device_maps_); }
   std::vector<Tunable> TakeTunables() { return std::move(tunables_); }
 
  private:
@@ -33,29 +35,31 @@ class Builder {
   };
 
   Result<StagePtr> Make(size_t node, StagePtr input);
-  Result<StagePtr> MakeSource(const Node& node);
-  Result<StagePtr> MakeMap(const Node& node, StagePtr input);
-  Result<StagePtr> MakeBatch(const Node& node, StagePtr input);
+  Result<StagePtr> MakeSource(const plan::Node& node);
+  Result<StagePtr> MakeMap(const plan::Node& node, StagePtr input);
+  Result<StagePtr> MakeBatch(const plan::Node& node, StagePtr input);
   Result<StagePtr> MakeStore(size_t node, StagePtr input);
-  Result<StagePtr> MakeFilter(const Node& node, StagePtr input);
-  StagePtr MakePrefetch(const Node& node, StagePtr input);
-  StagePtr MakeShuffle(const Node& node, StagePtr input);
-  StagePtr MakeWorkers(const std::string& name, Names names, StagePtr input,
-                       std::unique_ptr<const Runner> runner, const Knob& parallelism, bool ordered);
+  Result<StagePtr> MakeFilter(const plan::Node& node, StagePtr input);
+  StagePtr MakePrefetch(const plan::Node& node, StagePtr input);
+  StagePtr MakeShuffle(const plan::Node& node, StagePtr input);
+  // Does a node's work in the threads that the plan gives it: its own, or the one that asks.
+  StagePtr MakeWorkers(const plan::Node& node, const std::string& name, Names names, StagePtr input,
+                       std::unique_ptr<const Runner> runner);
 
-  // Defines a stage behind the one defined last. Without a capacity it has no queue.
-  Names Define(const std::string& name, std::string_view kind, uint32_t workers, bool ordered,
-               uint64_t capacity);
+  // Defines a stage behind the one defined last.
+  Names Define(const plan::RecordedStage& stage);
+  // All stages of a node; the last one has the queue.
+  std::vector<Names> Define(const plan::Node& node);
   QueueId DefineInputLock(const std::string& name);
-  // The ops of a node's pieces; all pieces but the last are defined as stages without a queue.
-  Result<std::vector<MapPart>> MakeParts(const Node& node, uint32_t workers);
+  // The ops of a node's pieces, each with its stage.
+  Result<std::vector<MapPart>> MakeParts(const plan::Node& node, const std::vector<Names>& names);
   // The last snapshot or cache that is complete, which is then in sealed_; 0 where none is.
   size_t FindSealed();
   std::string StorePath(size_t node) const;     // as the spec names it; empty: it has no name
   std::string NewStorePath(size_t node) const;  // where one is written
   std::string StoreKey(size_t node) const;
 
-  Graph& graph_;
+  const plan::Graph& graph_;
   const uint64_t seed_;
   const int64_t cores_;
   const std::string stores_;
@@ -64,6 +68,7 @@ class Builder {
   StageId last_;
   std::unique_ptr<ElementStore> sealed_;
   std::string sealed_path_;
+  std::vector<DeviceMap> device_maps_;
   std::vector<Tunable> tunables_;
 };
 

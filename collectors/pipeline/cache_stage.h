@@ -1,7 +1,7 @@
 // Cache and snapshot: what came by in the first epoch comes out of a store in the later ones.
 //
 // Elements from the store are new elements: they have the epoch that they come in, so that what is
-// random behind the cache is drawn anew.
+// random behind the cache is drawn again.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_
 

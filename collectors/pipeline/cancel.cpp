@@ -49,6 +49,6 @@ void CancelToken::OnCancel(std::function<void()> wake) {
   wake();
 }
 
-Error CancelledError() { return Error{ErrorKind::kRun, "the pipeline was cancelled", "", ""}; }
+Error CancelledError() { return Error{ErrorKind::kRun, "the pipeline was canceled", "", ""}; }
 
 }  // namespace stallscope::pipeline

@@ -1,4 +1,4 @@
-// How a device can do an op of a map by itself, on a whole batch: which part of each picture
+// How a device can run an op of a map by itself, on a whole batch: which part of each image
 // becomes the new one, or by what values are multiplied. What is random is drawn here, the same for
 // each element as on the host; only the arithmetic is the device's.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_DEVICE_PLAN_H_
@@ -16,8 +16,8 @@
 namespace stallscope::pipeline {
 
 struct DevicePlan {
-  // Five for each picture: x, y, width, height, and 1 where it is mirrored. Resized to the new
-  // picture's size. Empty: the op changes values, not places.
+  // Five per image: x, y, width, height, and 1 where it is mirrored. Resized to the new
+  // image's size. Empty: the op changes values, not places.
   std::vector<int32_t> regions;
   // A factor for each channel, then a summand for each. Empty beside no regions: a cast.
   std::vector<float> channels;

@@ -28,7 +28,7 @@ struct ElementId {
 
 // How much of an element has been understood so far.
 enum class Content : uint8_t {
-  kRecord,   // a serialised tf.train.Example, or any other record of a TFRecord file
+  kRecord,   // a serialized tf.train.Example, or any other record of a TFRecord file
   kEncoded,  // an image file's bytes: JPEG or PNG
   kRow,      // a line of CSV
   kTensor,   // values

@@ -100,7 +100,7 @@ Status CheckReplaceable(const StoreFile& file) {
     if (!there.ok()) return FileTrouble(std::move(there).error(), file.path);
     if (KeyIn(there.value()).has_value()) return {};
   }
-  return Error{ErrorKind::kUsage, "not a store of elements, and never replaced", file.path,
+  return Error{ErrorKind::kUsage, "not an element store, so it is left alone", file.path,
                "set " + file.field + " to an unused name, or remove what is there"};
 }
 
@@ -202,7 +202,7 @@ class FileStore final : public ElementStore {
     auto opened = InputFile::Open(file_.path);
     if (!opened.ok()) return FileTrouble(std::move(opened).error(), file_.path);
     if (KeyIn(opened.value()) != file_.key) {
-      return Error{ErrorKind::kRun, "another program has replaced the file", file_.path,
+      return Error{ErrorKind::kRun, "another program replaced the file", file_.path,
                    "set " + file_.field + " to a name that nothing else uses"};
     }
     STALLSCOPE_ASSIGN_OR_RETURN(size_, opened.value().Size());
@@ -243,7 +243,7 @@ Result<std::unique_ptr<ElementStore>> MakeFileStore(const StoreFile& file, Stage
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) {
-      return Error{ErrorKind::kRun, "cannot make the folder: " + error.message(), folder.string(),
+      return Error{ErrorKind::kRun, "cannot create the folder: " + error.message(), folder.string(),
                    "check " + named.field + " and the permissions"};
     }
   }

@@ -18,7 +18,7 @@ class ElementStore {
  public:
   virtual ~ElementStore() = default;
   virtual Status Add(const Element& element) = 0;
-  // Everything has been added: it can be read, by later runs too where it lies in a file.
+  // Everything has been added: it can be read, by later runs too if it is a file.
   virtual Status Seal() = 0;
   virtual bool sealed() const = 0;
   // From the first element on again.
@@ -34,7 +34,7 @@ std::unique_ptr<ElementStore> MakeMemoryStore(StageContext& context);
 // keeps. Runs that fill one path at once do not disturb each other: each reads the file that it has
 // written, whatever becomes of the name, and the one that is sealed last keeps the name. A lock
 // that refuses the second run was rejected: it would fail a run whose result is the same. With an
-// empty path the file lies in a scratch folder that goes with the store.
+// empty path the file is in a scratch folder that is removed with the store.
 struct StoreFile {
   std::string path;
   std::string key;

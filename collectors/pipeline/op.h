@@ -1,7 +1,7 @@
 // One step of a map or a filter, made ready from its call in the spec.
 //
 // An Op never changes: any number of workers use it at once. What a worker needs for itself (a
-// decoder's tables, scratch memory) lies in its OpWorker.
+// decoder's tables, scratch memory) is in its OpWorker.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_OP_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_OP_H_
 

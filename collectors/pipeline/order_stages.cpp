@@ -83,7 +83,7 @@ Result<std::optional<Element>> RepeatStage::Next() {
       any_ = true;
       return element;
     }
-    // A pass without an element would be followed by others for ever.
+    // An empty pass would be followed by others forever.
     if (!any_ || pass_ + 1 == spec_.count) return element;
     ++pass_;
     any_ = false;

@@ -1,5 +1,5 @@
-// Stages that only choose what comes when: shard, filter, shuffle, repeat. They work in the thread
-// that asks.
+// Stages that work in the thread that asks: a runner without workers, and those that only choose
+// what comes when (shard, filter, shuffle, repeat).
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
 
@@ -12,6 +12,28 @@
 #include "collectors/pipeline/runner.h"
 
 namespace stallscope::pipeline {
+
+// A runner that works in the thread that asks: parallelism 1, as a map of tf.data without
+// num_parallel_calls.
+class InlineStage final : public ChainedStage {
+ public:
+  InlineStage(StagePtr input, std::unique_ptr<const Runner> runner, StageContext& context)
+      : ChainedStage(std::move(input), context), runner_(std::move(runner)), worker_(context) {}
+
+  Result<std::optional<Element>> Next() override {
+    for (;;) {
+      STALLSCOPE_RETURN_IF_ERROR(PullJob(*input_, *runner_, context_, job_));
+      if (job_.empty()) return std::optional<Element>();
+      STALLSCOPE_ASSIGN_OR_RETURN(std::optional<Element> done, runner_->Run(job_, worker_));
+      if (done.has_value()) return done;
+    }
+  }
+
+ private:
+  const std::unique_ptr<const Runner> runner_;
+  RunnerWorker worker_;
+  std::vector<Element> job_;
+};
 
 // Every count-th element, from the index-th on.
 class ShardStage final : public ChainedStage {

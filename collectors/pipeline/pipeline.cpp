@@ -13,7 +13,8 @@ namespace stallscope::pipeline {
 // Destroyed from the last member to the first: tuner, stages, then what they share.
 struct Pipeline::Parts {
   StageContext context;
-  Graph graph;
+  plan::Graph graph;
+  std::vector<DeviceMap> device_maps;
   std::string graph_json;
   std::string fingerprint;
   std::optional<pipeline::Digest> digest;
@@ -38,9 +39,8 @@ Result<std::unique_ptr<Pipeline>> Pipeline::Build(const Spec& spec,
 Result<std::unique_ptr<Pipeline>> Pipeline::BuildParts(const Spec& spec,
                                                        const PipelineOptions& options) {
   auto parts = std::make_unique<Parts>();
-  STALLSCOPE_ASSIGN_OR_RETURN(parts->graph, Lower(spec));
-  Rewrite(spec.rewrites, parts->graph);
-  parts->graph_json = GraphJson(parts->graph);
+  STALLSCOPE_ASSIGN_OR_RETURN(parts->graph, plan::Lower(spec));
+  parts->graph_json = plan::GraphJson(parts->graph);
   if (options.digest) parts->digest.emplace(parts->graph.ordered());
   StageContext& context = parts->context;
   context.seed = static_cast<uint64_t>(spec.seed);
@@ -50,11 +50,11 @@ Result<std::unique_ptr<Pipeline>> Pipeline::BuildParts(const Spec& spec,
   context.batches = std::make_unique<TensorPool>(options.batch_memory);
   STALLSCOPE_ASSIGN_OR_RETURN(SourceFiles files, FindFiles(parts->graph.source()));
   parts->fingerprint = files.fingerprint;
-  const int64_t cores = spec.budget.cores > 0
-                            ? spec.budget.cores
-                            : std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  Builder builder(parts->graph, std::move(files), context.seed, cores, options.stores, context);
+  const int64_t cores = plan::TunerCores(spec.budget, std::thread::hardware_concurrency());
+  PipelineBuilder builder(parts->graph, std::move(files), context.seed, cores, options.stores,
+                          context);
   STALLSCOPE_ASSIGN_OR_RETURN(parts->last, builder.Build());
+  parts->device_maps = builder.TakeDeviceMaps();
   std::vector<Tunable> tunables = builder.TakeTunables();
   if (!tunables.empty()) {
     const TunerLimits limits{cores, static_cast<uint64_t>(spec.budget.memory_bytes)};
@@ -88,7 +88,7 @@ void Pipeline::Recycle(Element&& batch) { parts_->context.Recycle(std::move(batc
 
 void Pipeline::Cancel() { parts_->context.token.Cancel(); }
 
-const std::vector<DeviceMap>& Pipeline::device_maps() const { return parts_->graph.device_maps; }
+const std::vector<DeviceMap>& Pipeline::device_maps() const { return parts_->device_maps; }
 
 const std::string& Pipeline::graph_json() const { return parts_->graph_json; }
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "analyzer/base/result.h"
-#include "analyzer/spec/ops.h"
+#include "analyzer/plan/plan.h"
 #include "analyzer/spec/spec.h"
 #include "collectors/data/buffer.h"
 #include "collectors/pipeline/element.h"
@@ -25,12 +25,7 @@
 
 namespace stallscope::pipeline {
 
-// An op with what its randomness is drawn from beside the seed and the element: rewrites move ops
-// about, and the draw must not change with the place.
-struct OpInstance {
-  OpCall call;
-  uint64_t salt = 0;
-};
+using plan::OpInstance;
 
 // A map that the spec puts on the device: the pipeline leaves its ops to the trainer, which runs
 // them on each batch when it has been copied.

@@ -4,7 +4,6 @@
 #define STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_
 
 #include <cstdint>
-#include <string_view>
 
 #include "analyzer/base/splitmix.h"
 #include "collectors/pipeline/element.h"
@@ -32,13 +31,6 @@ class Random {
 
   uint64_t state_;
 };
-
-// A salt out of a name and a number: of a stage, and of an op's place in it.
-inline uint64_t Salt(std::string_view name, uint64_t number) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return hash + number * kSplitMixStep;
-}
 
 }  // namespace stallscope::pipeline
 

@@ -1,5 +1,5 @@
 // What a stage does to elements, apart from who does it: inline in the thread that asks
-// (inline_stage.h), or in workers of its own (worker_stage.h).
+// (InlineStage, order_stages.h), or in workers of its own (worker_stage.h).
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_
 

@@ -51,7 +51,7 @@ class ParallelSource final : public Stage {
   void Restart(uint32_t epoch) override;
   // Any thread, both. Where there is no thread for one more reader, the pipeline fails.
   void SetParallelism(int64_t parallelism);
-  StageLoad load() const;
+  TunerLoad load() const;
 
  private:
   // A file that is read ahead.

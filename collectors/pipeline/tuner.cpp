@@ -83,7 +83,7 @@ std::optional<TunerPolicy::Change> TunerPolicy::Grow(const Look& look, uint64_t 
     }
     if (busiest == nullptr || state.busy(ticks) > busiest->busy(ticks)) busiest = &state;
   }
-  // One more than there are cores: somebody always waits.
+  // One more than there are cores: one worker always waits.
   if (busiest == nullptr || workers > limits_.cores || !MemoryLeft(look)) return std::nullopt;
   trial_ = Trial{static_cast<size_t>(busiest - states_.data()), busiest->tunable.value, rate_,
                  look.seconds, look.elements};

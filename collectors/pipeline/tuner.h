@@ -22,7 +22,7 @@
 namespace stallscope::pipeline {
 
 // What a tunable stage has done since the start.
-struct StageLoad {
+struct TunerLoad {
   uint64_t busy_ticks = 0;
   uint64_t times_empty = 0;  // the stage behind it found nothing
   uint64_t times_full = 0;
@@ -34,7 +34,7 @@ struct Tunable {
   int64_t most = 1;
   bool buffer = false;  // doubles; else it is a number of workers
   std::function<void(int64_t)> set;
-  std::function<StageLoad()> load;
+  std::function<TunerLoad()> load;
 };
 
 struct TunerLimits {
@@ -68,8 +68,8 @@ class TunerPolicy {
  private:
   struct State {
     Tunable tunable;
-    StageLoad last;
-    StageLoad now;
+    TunerLoad last;
+    TunerLoad now;
     int failed_trials = 0;  // in a row
     bool settled = false;
     double changed_at = 0;

@@ -53,7 +53,7 @@ class WorkerStage final : public ChainedStage {
   uint64_t jobs() const { return jobs_.load(std::memory_order_relaxed); }
 
  private:
-  // What lies in the queue. A job that was left out takes its ticket all the same.
+  // What is in the queue. A job that was left out takes its ticket all the same.
   struct Outcome {
     enum class Kind : uint8_t { kElement, kLeftOut, kError, kEnd } kind = Kind::kEnd;
     Element element;

@@ -1,20 +1,134 @@
 #include "replay/simulate/engine.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <utility>
+#include <vector>
 
-#include "replay/simulate/engine_state.h"
+#include "replay/simulate/chain.h"
+#include "replay/simulate/hand_over.h"
+#include "replay/simulate/model_constants.h"
+#include "replay/simulate/scheduler.h"
 
 namespace stallscope::replay {
 namespace {
 
-// Time that a thread owes is spent before it takes the next item where it is more than this: below
-// it two events would say what one does.
-constexpr double kWorthAnEvent = 2'000;
-// A turn that is so short beside the work behind it is spent together with that.
-constexpr double kShortTurn = 1.0 / 32;
-// What nobody took of a throttled disk is kept for so long (collectors/data/throttle.cpp).
-constexpr double kDiskBurstNs = 20e6;
+// Threads are small machines: Go() takes one from state to state until it has to wait, for the
+// scheduler (it spends time) or for another one (it sleeps until that one wakes it). What they do
+// is what collectors/pipeline and collectors/trainer do.
+enum class State : uint8_t {
+  // A worker.
+  kTurn,    // wants to ask for items
+  kPull,    // asks
+  kPulled,  // has a job, and owes what its turn cost
+  kWork,    // owes what the job costs
+  kPush,    // wants to put the result into the queue
+  // Who fetches batches: the trainer itself, or the thread that feeds the device.
+  kRequest,
+  kReceive,
+  kReceived,
+  kCopy,
+  kCopied,
+  // The trainer.
+  kTake,  // from what is ready on the device
+  kTaken,
+  kIssue,
+  kIssued,
+  kWait,  // for the device
+  // A thread of the host that plays the device.
+  kCompute,
+};
+
+struct Thread {
+  State state = State::kTurn;
+  bool took = false;  // an item from below that has not gone up the chain yet
+  uint32_t group = 0;
+  uint64_t collected = 0;  // of its job
+  uint64_t ticket = 0;
+  Debt debt;
+  Debt work;  // to be owed when the turn is over
+};
+
+struct GroupState {
+  GroupState(const Group& made, uint64_t seed);
+  const Group* group;
+  Chain chain;
+  HandOver queue;
+  std::vector<HopCosts> work;
+  bool turn_taken = false;
+  ReadyList waiting;  // for their turn
+};
+
+// A batch on its way.
+struct Fetched {
+  SimulatedStep step;
+  double copied_ns = 0;
+  bool done_known = false;
+};
+
+class Engine {
+ public:
+  Engine(const Network& network, uint64_t seed, uint64_t batches);
+  SimulatedRun Finish();
+
+ private:
+  void Add(const Group& group, uint64_t workers, State state, uint64_t seed);
+  uint32_t AddThread(uint32_t group, State state);
+
+  void Go(uint32_t who);
+  void GoWorker(uint32_t who);
+  void GoFetcher(uint32_t who);
+  void GoTrainer(uint32_t who);
+  void GoDevice(uint32_t who);
+
+  // Begins the next part of what the thread owes. False: it owes nothing.
+  bool Spends(uint32_t who);
+  void Wake(uint32_t who);
+  void WakePushers(HandOver& queue);
+  // Collects a job. False: the thread sleeps for an item, or spends what it owes first.
+  bool Pulls(uint32_t who);
+  void OweWork(Thread& thread, GroupState& state);
+  void ReleaseTurn(GroupState& state);
+  void Push(Thread& thread, HandOver& queue);
+
+  bool MayFetch() const;
+  void WakeFetcher();
+  void Copy(uint32_t who);
+  void Issue();
+  void StartCompute();
+  // False: the trainer sleeps until it is.
+  bool OldestIsDone(uint32_t who);
+
+  const Network& network_;
+  const StepPlan& plan_;
+  const uint64_t batches_;
+  Scheduler scheduler_;
+  std::vector<Thread> threads_;
+  std::vector<GroupState> groups_;
+  ReadyList ready_;  // may go on now
+  double disk_free_ns_ = 0;
+
+  const bool feeds_;
+  uint32_t fetcher_ = 0;
+  uint32_t trainer_ = 0;  // the same where nobody feeds
+  uint32_t first_device_ = 0;
+  bool fetcher_sleeps_ = false;
+  bool trainer_sleeps_ = false;
+  bool waited_ = false;  // the trainer, for the device in this step
+  uint64_t slots_;       // for batches on the device
+  double link_free_ns_ = 0;
+  double compute_free_ns_ = 0;
+  double issue_start_ns_ = 0;
+  Fetched fetched_;                // the fetcher's
+  Fetched current_;                // the trainer's
+  std::deque<Fetched> on_device_;  // ready for the trainer
+  std::deque<Fetched> in_flight_;  // issued
+  HopCosts compute_;
+  size_t begun_ = 0;        // of those in flight, by the host's threads that play the device
+  unsigned computing_ = 0;  // of these threads
+  SimulatedRun run_;
+};
 
 // Workers, who fetches, the trainer, and the host's threads that play the device.
 size_t ThreadsOf(const Network& network) {
@@ -31,8 +145,6 @@ Hop ComputeOf(const Network& network) {
   hop.more_cpu_ns = network.step.compute_ns;
   return hop;
 }
-
-}  // namespace
 
 GroupState::GroupState(const Group& made, uint64_t seed)
     : group(&made), chain(made.chain, made.input >= 0, seed), queue(made.limit) {
@@ -233,6 +345,164 @@ void Engine::GoWorker(uint32_t who) {
     }
   }
 }
+
+// ---- The trainer, the thread that feeds it, and the device
+
+bool Engine::MayFetch() const { return slots_ > 0 && on_device_.size() < plan_.device_prefetch; }
+
+void Engine::WakeFetcher() {
+  if (!fetcher_sleeps_ || !MayFetch()) return;
+  fetcher_sleeps_ = false;
+  Wake(fetcher_);
+}
+
+// One copy after the other has the link; from pageable memory the host waits for its end.
+void Engine::Copy(uint32_t who) {
+  const double now = scheduler_.now();
+  fetched_.copied_ns = now;
+  if (plan_.copy_ns <= 0) return;
+  link_free_ns_ = std::max(now, link_free_ns_) + plan_.copy_ns;
+  fetched_.copied_ns = link_free_ns_;
+  if (plan_.copy_blocks) threads_[who].debt.off_ns += link_free_ns_ - now;
+}
+
+void Engine::GoFetcher(uint32_t who) {
+  Thread& thread = threads_[who];
+  switch (thread.state) {
+    case State::kRequest:
+      if (feeds_) {
+        if (!MayFetch()) {
+          fetcher_sleeps_ = true;
+          return;
+        }
+        --slots_;
+      }
+      fetched_ = Fetched();
+      fetched_.step.requested_ns = scheduler_.now();
+      thread.state = State::kReceive;
+      [[fallthrough]];
+    case State::kReceive:
+      if (!Pulls(who)) return;
+      thread.collected = 0;
+      thread.state = State::kReceived;
+      [[fallthrough]];
+    case State::kReceived:
+      if (Spends(who)) return;
+      fetched_.step.received_ns = scheduler_.now();
+      thread.debt.cpu_ns = plan_.convert_ns;
+      thread.state = State::kCopy;
+      [[fallthrough]];
+    case State::kCopy:
+      if (Spends(who)) return;
+      Copy(who);
+      thread.state = State::kCopied;
+      [[fallthrough]];
+    default:
+      if (Spends(who)) return;
+      if (!feeds_) {
+        current_ = fetched_;
+        thread.state = State::kIssue;
+        return GoTrainer(who);
+      }
+      on_device_.push_back(fetched_);
+      if (std::exchange(trainer_sleeps_, false)) Wake(trainer_);
+      thread.state = State::kRequest;
+      ready_.Push(who);
+  }
+}
+
+void Engine::Issue() {
+  Fetched& step = in_flight_.emplace_back(current_);
+  if (plan_.host_threads > 0) return StartCompute();
+  Debt compute;
+  compute_.AddTo(compute, run_.busy_ns);
+  const double start = std::max({issue_start_ns_, step.copied_ns, compute_free_ns_});
+  step.step.done_ns = std::max(start + compute.cpu_ns, scheduler_.now() + plan_.last_kernel_ns);
+  compute_free_ns_ = step.step.done_ns;
+  step.done_known = true;
+}
+
+void Engine::StartCompute() {
+  if (computing_ > 0 || begun_ == in_flight_.size()) return;
+  const Fetched& step = in_flight_[begun_];
+  computing_ = plan_.host_threads;
+  Debt compute;
+  compute_.AddTo(compute, run_.busy_ns);
+  compute.off_ns = std::max(0.0, step.copied_ns - scheduler_.now());
+  for (unsigned i = 0; i < plan_.host_threads; ++i) {
+    threads_[first_device_ + i].debt = compute;
+    ready_.Push(first_device_ + i);
+  }
+}
+
+void Engine::GoDevice(uint32_t who) {
+  if (Spends(who) || --computing_ > 0) return;
+  in_flight_[begun_].step.done_ns = scheduler_.now();
+  in_flight_[begun_].done_known = true;
+  ++begun_;
+  if (std::exchange(trainer_sleeps_, false)) Wake(trainer_);
+  StartCompute();
+}
+
+bool Engine::OldestIsDone(uint32_t who) {
+  const Fetched& oldest = in_flight_.front();
+  if (!oldest.done_known) {
+    trainer_sleeps_ = waited_ = true;
+    return false;
+  }
+  if (oldest.step.done_ns <= scheduler_.now()) return true;
+  waited_ = true;
+  scheduler_.WakeAt(who, oldest.step.done_ns);
+  return false;
+}
+
+void Engine::GoTrainer(uint32_t who) {
+  Thread& thread = threads_[who];
+  switch (thread.state) {
+    case State::kTake:
+      current_.step.requested_ns = scheduler_.now();
+      thread.state = State::kTaken;
+      [[fallthrough]];
+    case State::kTaken: {
+      if (on_device_.empty()) {
+        trainer_sleeps_ = true;
+        return;
+      }
+      const double requested = current_.step.requested_ns;
+      current_ = on_device_.front();
+      on_device_.pop_front();
+      current_.step.requested_ns = requested;
+      current_.step.received_ns = scheduler_.now();
+      WakeFetcher();
+    }
+      [[fallthrough]];
+    case State::kIssue:
+      issue_start_ns_ = scheduler_.now();
+      thread.debt.cpu_ns = plan_.issue_cpu_ns;
+      thread.debt.off_ns = plan_.issue_wait_ns;
+      thread.state = State::kIssued;
+      [[fallthrough]];
+    case State::kIssued:
+      if (Spends(who)) return;
+      Issue();
+      waited_ = false;
+      thread.state = State::kWait;
+      [[fallthrough]];
+    default:
+      while (in_flight_.size() > plan_.in_flight) {
+        if (!OldestIsDone(who)) return;
+        run_.steps.push_back(in_flight_.front().step);
+        in_flight_.pop_front();
+        if (plan_.host_threads > 0) --begun_;
+        ++slots_;
+        if (feeds_) WakeFetcher();
+      }
+  }
+  thread.state = feeds_ ? State::kTake : State::kRequest;
+  scheduler_.WakeAt(who, scheduler_.now() + plan_.extra_ns + (waited_ ? plan_.turn_ns : 0));
+}
+
+}  // namespace
 
 SimulatedRun Run(const Network& network, uint64_t seed, uint64_t batches) {
   return Engine(network, seed, batches).Finish();

@@ -1,5 +1,5 @@
-// A workload as the pipeline's builder would make it: groups of threads with queues between them,
-// and the trainer. Private to the room. Points into the workload, which must outlive it.
+// The plan of a workload's spec with its costs: groups of threads with queues between them, and the
+// trainer. Private to the room. Points into the workload, which must outlive it.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_NETWORK_H_
 #define STALLSCOPE_REPLAY_SIMULATE_NETWORK_H_
 
@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/base/result.h"
+#include "replay/simulate/step_plan.h"
 #include "replay/workload/workload.h"
 
 namespace stallscope::replay {
@@ -18,21 +20,23 @@ struct Hop {
   uint32_t stage = 0;                        // index in the spec
   const std::vector<Cost>* costs = nullptr;  // null: none
   double scale = 1;                          // of the costs
-  double io_scale = 1;                       // likewise, of their reads
+  double io_scale = 1;                       // of their reads
   double more_cpu_ns = 0;                    // for an item, besides; may be negative
-  double more_blocked_ns = 0;                // likewise
+  double more_blocked_ns = 0;                // the same, off the CPU
   uint64_t io_bytes = 0;                     // that come through the throttled disk, instead of io
   double kept = 1;                           // kFilter
   uint64_t size = 0;                         // kBatch, kShuffle
   uint64_t epoch = 0;                        // items of a pass; 0: it never ends. kShuffle, kCache
   const std::vector<Cost>* hits = nullptr;   // kCache: of an item that was kept
-  double hit_cpu_ns = 0;                     // likewise, besides
+  double hit_cpu_ns = 0;                     // the same, besides
   uint64_t times = 1;                        // so often for one job
 };
 
-// Threads with a queue behind them, and all stages that work in these threads.
+// Threads with a queue behind them, and all stages that work in these threads: those of a plan's
+// node with threads of its own, and the ones before it without.
 struct Group {
-  int input = -1;  // the group whose queue they pull from; -1: nothing, the source is theirs
+  uint32_t stage = 0;  // index in the spec of the one that has the queue
+  int input = -1;      // the group whose queue they pull from; -1: nothing, the source is theirs
   std::vector<Hop> chain;  // done by one thread at a time, by turns
   uint64_t job = 1;        // items of the chain that one piece of work takes
   std::vector<Hop> work;   // done beside each other
@@ -40,25 +44,6 @@ struct Group {
   uint64_t limit = 1;  // of the queue
   bool ordered = true;
   double handover_ns = 0;  // CPU for a job, besides
-};
-
-// What a step does after its batch has come.
-struct StepPlan {
-  double convert_ns = 0;
-  double copy_ns = 0;        // on the link
-  bool copy_blocks = false;  // the thread that asked for it: pageable memory
-  double issue_cpu_ns = 0;
-  double issue_wait_ns = 0;                    // the device's price of a launch
-  double last_kernel_ns = 0;                   // cannot begin before it is launched
-  const std::vector<Cost>* compute = nullptr;  // of a step on the device, as cpu_ns
-  double compute_scale = 1;
-  double compute_ns = 0;      // besides, or instead
-  unsigned host_threads = 0;  // that compute; 0: an accelerator does
-  uint64_t in_flight = 0;     // steps that may be on the device while the next batch is asked for
-  uint64_t device_prefetch = 0;
-  double extra_ns = 0;  // of the trainer's thread for a step, besides
-  double turn_ns = 0;   // until it goes on when it slept for the device
-  double samples = 1;
 };
 
 struct Network {
@@ -72,9 +57,9 @@ struct Network {
   std::vector<double> workers;  // by stage: threads that can be at its work at once
 };
 
-// `batches` is how many will be simulated of how many the run has: an epoch is scaled alike, so
-// that each phase keeps its share.
-Network BuildNetwork(const Workload& workload, uint64_t batches);
+// `batches` is how many of the run's are simulated: an epoch is scaled alike, so that each phase
+// keeps its share. Error where the spec has no plan (plan::Lower).
+Result<Network> BuildNetwork(const Workload& workload, uint64_t batches);
 
 }  // namespace stallscope::replay
 

@@ -18,6 +18,29 @@
 
 namespace stallscope::replay {
 
+// Threads that may go on at once, first come first served. There are nearly always one or two, so a
+// vector with a moving start costs less than a deque.
+class ReadyList {
+ public:
+  bool empty() const { return first_ == list_.size(); }
+  void Push(uint32_t who) { list_.push_back(who); }
+  uint32_t Pop() {
+    assert(!empty());
+    const uint32_t who = list_[first_];
+    if (++first_ == list_.size() || first_ == kMostSpent) {
+      list_.erase(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    return who;
+  }
+
+ private:
+  static constexpr size_t kMostSpent = 256;  // places before the first: it may never be empty
+
+  std::vector<uint32_t> list_;
+  size_t first_ = 0;
+};
+
 class Scheduler {
  public:
   // At most `threads` run at once.
@@ -64,7 +87,7 @@ class Scheduler {
   }
 
  private:
-  // Of each of so many threads, and its inverse: a division for every event would show.
+  // Of each thread when this many run, and its inverse: a division per event would show.
   struct Speed {
     double speed = 1;
     double slowness = 1;

@@ -6,31 +6,10 @@
 
 #include "analyzer/attribution/window.h"
 #include "replay/simulate/engine.h"
+#include "replay/simulate/model_constants.h"
 
 namespace stallscope::replay {
 namespace {
-
-constexpr uint64_t kLeastBatches = 32;
-constexpr uint64_t kFewestBatches = 6;  // of batches that are larger than all that is simulated
-constexpr size_t kBlocks = 16;  // of neighbouring steps, whose means are taken as independent
-constexpr double kZ90 = 1.645;
-// Another run of the very same spec differs by so much, as a part of the throughput (90 %): what
-// the device's clock rules by the first, what the host's threads rule by the second as well.
-constexpr double kDeviceRepeats = 0.03;
-constexpr double kHostRepeats = 0.08;
-// The simulation of a recorded run by itself is off by so much (90 %).
-constexpr double kModelError = 0.10;
-// Of what the calibration had to make up for: some of it was a neighbour's doing,
-// and will not come again.
-constexpr double kUnexplained = 0.6;
-// Cores that the recorded run left idle: how much of them there is to have. And those that others
-// had: whether they will again. Of the part of the cores' time that is at stake.
-constexpr double kIdleCores = 0.15;
-constexpr double kOthersCores = 0.8;
-constexpr double kMostScale = 3;
-constexpr int kRounds = 3;
-constexpr double kStalls = 0.05;    // share of the step time from which on the input binds
-constexpr double kAllCores = 0.97;  // of the cores' time
 
 uint64_t BatchesOf(const Workload& workload, const SimulateOptions& options) {
   uint64_t steps = std::max<uint64_t>(1, workload.steps());
@@ -75,7 +54,7 @@ Repetition Measure(SimulatedRun run) {
   }
   if (counted > 0) result.ns = whole / static_cast<double>(counted);
   if (whole > 0) result.stall = stalled / whole;
-  const size_t blocks = std::min(kBlocks, counted / 2);
+  const size_t blocks = std::min(kStepBlocks, counted / 2);
   if (blocks >= 2) {
     std::vector<double> means;
     for (size_t b = 0; b < blocks; ++b) {
@@ -130,7 +109,7 @@ void AddLoads(const Workload& workload, const Network& network, const Repetition
               Prediction& prediction) {
   const double time = std::max(1.0, last.run.end_ns);
   for (size_t i = 0; i <= network.stages; ++i) {
-    StageLoad load;
+    StageUtilization load;
     load.stage = i < network.stages ? workload.spec.stages[i].name : "trainer";
     load.workers = network.workers[i];
     load.utilization = std::min(1.0, last.run.busy_ns[i] / (load.workers * time));
@@ -151,7 +130,9 @@ uint64_t MemoryOf(const Workload& workload) {
 // Of one step, in the simulation of the recorded spec.
 Repetition SimulateRecorded(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
-  return Measure(Run(BuildNetwork(workload, batches), options.seed, batches));
+  const Result<Network> network = BuildNetwork(workload, batches);
+  if (!network.ok()) return {};
+  return Measure(Run(network.value(), options.seed, batches));
 }
 
 double CoresDoubt(const Workload& workload, const Network& network, const Repetition& last) {
@@ -174,9 +155,11 @@ double Trust(const Recorded& recorded) {
 
 Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
-  const Network network = BuildNetwork(workload, batches);
-  const unsigned resamples = std::max(1u, options.resamples);
+  const Result<Network> built = BuildNetwork(workload, batches);
   Prediction prediction;
+  if (!built.ok()) return prediction;
+  const Network& network = built.value();
+  const unsigned resamples = std::max(1u, options.resamples);
   double ns = 0;
   double within = 0;
   std::vector<double> means;

@@ -22,7 +22,7 @@ struct SimulateOptions {
   uint64_t most_elements = 60'000;
 };
 
-struct StageLoad {
+struct StageUtilization {
   std::string stage;
   double utilization = 0;  // busy / (workers x time)
   double workers = 1;
@@ -30,16 +30,17 @@ struct StageLoad {
 
 struct Prediction {
   double samples_per_s = 0;
-  double low = 0;  // 90 % for the mean of one new run
+  double low = 0;  // 90% for the mean of one new run
   double high = 0;
-  double input_stall = 0;         // share of the step time
-  uint64_t memory_bytes = 0;      // the most that is resident; 0 where the run does not tell
-  std::vector<StageLoad> stages;  // in the spec's order, the trainer last
-  std::string bottleneck;         // the stage, "trainer", or "cores"
+  double input_stall = 0;                // share of the step time
+  uint64_t memory_bytes = 0;             // the most that is resident; 0 where the run does not tell
+  std::vector<StageUtilization> stages;  // in the spec's order, the trainer last
+  std::string bottleneck;                // the stage, "trainer", or "cores"
   uint64_t events = 0;
 };
 
-// `workload` should be calibrated: what is not is predicted as the model has it.
+// `workload` should be calibrated: what is not is predicted as the model has it. A spec that no
+// pipeline can run has a throughput of 0; BuildWorkload and WithSpec give none.
 Prediction Simulate(const Workload& workload, const SimulateOptions& options = {});
 
 // Finds what makes the simulation of the recorded spec give the measured throughput. Once after

@@ -1,11 +1,33 @@
-// What the trainer does with a batch. Private to the room; any thread.
+// What the trainer does with a batch once it has come. Private to the room; any thread.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_
 #define STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_
 
-#include "replay/simulate/network.h"
+#include <cstdint>
+#include <vector>
+
+#include "replay/workload/workload.h"
 
 namespace stallscope::replay {
 
+struct StepPlan {
+  double convert_ns = 0;
+  double copy_ns = 0;        // on the link
+  bool copy_blocks = false;  // the thread that asked for it: pageable memory
+  double issue_cpu_ns = 0;
+  double issue_wait_ns = 0;                    // the device's price of a launch
+  double last_kernel_ns = 0;                   // cannot begin before it is launched
+  const std::vector<Cost>* compute = nullptr;  // of a step on the device, as cpu_ns
+  double compute_scale = 1;
+  double compute_ns = 0;      // besides, or instead
+  unsigned host_threads = 0;  // that compute; 0: an accelerator does
+  uint64_t in_flight = 0;     // steps that may be on the device while the next batch is asked for
+  uint64_t device_prefetch = 0;
+  double extra_ns = 0;  // of the trainer's thread for a step, besides
+  double turn_ns = 0;   // until it goes on when it slept for the device
+  double samples = 1;
+};
+
+// Points into the workload.
 StepPlan StepPlanOf(const Workload& workload);
 
 }  // namespace stallscope::replay

@@ -11,7 +11,6 @@
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
-#include "replay/workload/foreign_trainer.h"
 #include "replay/workload/span_costs.h"
 #include "replay/workload/trainer_costs.h"
 
@@ -184,7 +183,9 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
     if (info.kind == "filter" && use.items_per_sample > 0) {
       costs.kept = std::min(1.0, 1 / use.items_per_sample);
     }
-    recorded.stages[names[i]] = std::move(costs);
+    // The second stage of one name is the part of a map that works on whole batches.
+    auto& by_name = recorded.stages.count(names[i]) == 0 ? recorded.stages : recorded.vectorized;
+    by_name[names[i]] = std::move(costs);
   }
 }
 
@@ -197,10 +198,10 @@ void TakeForeign(ForeignSpec foreign, bool imported, std::vector<std::string>& n
   recorded.counts_steps = foreign.counts_steps;
   recorded.unseen = std::move(foreign.unseen);
   recorded.limits = std::move(foreign.limits);
-  recorded.limits.emplace_back("the run has no spec: its stages are taken as they are named");
+  recorded.limits.emplace_back("the run has no spec: the stages' names say what they do");
   if (recorded.counts_steps) {
     recorded.limits.emplace_back(
-        "this trace does not say how many samples a step has: rates are in steps a second");
+        "this trace does not say how many samples a step has: rates are in steps per second");
   }
   for (const auto& [stage, how] : recorded.unseen) recorded.limits.push_back(stage + ": " + how);
 }
@@ -211,7 +212,7 @@ void TakeForeignTrainer(const model::Run& run, const attribution::Attribution& a
   recorded.trainer = CostsOfForeignSteps(run, attribution, batch);
   if (attribution.cpu.cores <= 0) {
     recorded.limits.emplace_back(
-        "this trace does not say how many cores the machine has: enough are taken to be there");
+        "this trace does not say how many cores the machine has: assuming enough");
   }
   if (recorded.unseen.empty()) {
     recorded.spec.transfer.overlap = AsksAhead(run, attribution);
@@ -261,11 +262,11 @@ void TakeMeasured(const attribution::Attribution& attribution,
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution) {
   const std::optional<attribution::Throughput> steps_per_s = attribution::StepRate(attribution);
   if (!steps_per_s.has_value()) {
-    return Cannot(run, "a run without steps has no throughput to predict from",
+    return Cannot(run, "the run has no steps, so there is no throughput to predict from",
                   "record some steps");
   }
   if (!run.imported() && (!attribution.throughput || attribution.throughput->samples_per_s <= 0)) {
-    return Cannot(run, "the run trained on no samples, so that it has no throughput",
+    return Cannot(run, "the run trained on no samples, so it has no throughput",
                   "record some steps");
   }
   if (!run.step_ranks.empty()) {
@@ -276,6 +277,8 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
   double samples_a_step = 1;
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {
+    const auto graph = plan::Lower(spec.value());
+    if (!graph.ok()) return Cannot(run, graph.error().what, graph.error().hint);
     recorded->spec = std::move(spec).value();
     for (const trace::StageInfo& stage : run.stages) names.push_back(stage.name);
   } else {
@@ -297,7 +300,8 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
       recorded->stages.begin(), recorded->stages.end(),
       [](const auto& stage) { return !stage.second.items.empty() || !stage.second.hits.empty(); });
   if (!works) {
-    return Cannot(run, "the trace has no stage's work", "record the input pipeline's stages");
+    return Cannot(run, "the trace records no work of any stage",
+                  "record the input pipeline's stages");
   }
   const DataFacts facts = FactsOf(run, recorded->spec, recorded->made_up_spec);
   recorded->elements_per_epoch = facts.per_epoch;

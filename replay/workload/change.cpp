@@ -6,13 +6,14 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/plan/plan.h"
 #include "analyzer/spec/knobs.h"
 #include "replay/workload/known_ops.h"
 
 namespace stallscope::replay {
 namespace {
 
-// Half of a 90 % interval, as a part of the throughput; METHOD.md says where they come from.
+// Half of a 90% interval, as a part of the throughput; METHOD.md says where they come from.
 constexpr double kWorkersDoubt = 0.03;  // for each doubling: caches and memory bandwidth are shared
 constexpr double kBatchDoubt = 0.02;    // likewise
 constexpr double kDeviceDoubt = 0.15;  // likewise, of a device whose time for a batch was seen once
@@ -29,9 +30,9 @@ constexpr double kMostDoubt = 0.7;
 double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
 
 // Compares the recorded spec with the one that is asked for, change by change.
-class Judge {
+class SpecComparison {
  public:
-  Judge(const Recorded& recorded, const Spec& to)
+  SpecComparison(const Recorded& recorded, const Spec& to)
       : recorded_(recorded), from_(recorded.spec), to_(to) {}
 
   std::string unpriceable;
@@ -46,7 +47,7 @@ class Judge {
       if (before == nullptr) {
         std::visit([&](const auto& kind) { Inserted(stage.name, kind); }, stage.kind);
       } else if (before->kind.index() != stage.kind.index()) {
-        Cannot(stage.name, "it was another kind of stage");
+        Cannot(stage.name, "its kind has changed");
       } else {
         std::visit(
             [&](const auto& kind) {
@@ -76,14 +77,14 @@ class Judge {
   // The first reason counts.
   void Cannot(const std::string& path, const std::string& why) {
     if (!unpriceable.empty()) return;
-    unpriceable = fmt::format("{}: {}; record a few steps with the change to know", path, why);
+    unpriceable = fmt::format("{}: {}; record a few steps with the change", path, why);
   }
   void Doubt(double more, std::string assumption = "") {
     doubt = std::sqrt(doubt * doubt + more * more);
     if (!assumption.empty()) assumptions.push_back(std::move(assumption));
   }
 
-  // What is known from outside only stays as it is, or cannot be told.
+  // A stage that is known only from outside stays as it is, or is unpriceable.
   void CompareUnseen() {
     const auto& [name, how] = *recorded_.unseen.begin();
     if (from_.stages != to_.stages && unpriceable.empty()) {
@@ -95,7 +96,7 @@ class Judge {
     if (before == now) return;
     if (now.automatic) {
       if (recorded_.tuned.count(path) == 0) {
-        Doubt(kTunedDoubt, path + ": the tuner is taken to find what the cores can feed");
+        Doubt(kTunedDoubt, path + ": assumes that the tuner finds what the cores can feed");
       }
       return;
     }
@@ -106,7 +107,7 @@ class Judge {
     };
     const double unknown = each > 0 && !recorded_.cores_known ? kNoCoresDoubt : 0;
     Doubt((each + unknown) * Doublings(value(now) / value(before)));
-    if ((value(before) > 1) != (value(now) > 1)) Doubt(kThreadsDoubt);
+    if (plan::HasThreads(before) != plan::HasThreads(now)) Doubt(kThreadsDoubt);
   }
 
   void CompareBatch() {
@@ -116,7 +117,7 @@ class Judge {
     Doubt(kBatchDoubt * doublings);
     if (to_.trainer.device == TrainerDevice::kEmulated && !recorded_.made_up_spec) return;
     Doubt(kDeviceDoubt * doublings,
-          "batch.size: the device's time is taken to grow with the batch; one size was recorded");
+          "batch.size: assumes that the device's time grows with the batch; one size was recorded");
   }
 
   void Kept(const std::string& name, const SourceSpec& before, const SourceSpec& now) {
@@ -130,7 +131,7 @@ class Judge {
     CompareKnob(name + ".cycle_length", before.cycle_length, now.cycle_length, 0);
     if (before.throttle_bytes_per_s > 0 && now.throttle_bytes_per_s == 0) {
       Doubt(kNoDiskDoubt,
-            name + ".throttle_bytes_per_s: the data is taken to be in the page cache");
+            name + ".throttle_bytes_per_s: assumes that the data is in the page cache");
     }
   }
   void Kept(const std::string& name, const MapSpec& before, const MapSpec& now) {
@@ -179,7 +180,7 @@ class Judge {
     if (!recorded_.elements_per_epoch.has_value()) {
       return Cannot(name, "the run ended before its first pass over the data did");
     }
-    Doubt(kStoreDoubt, name + ": elements are taken to be copied in and out at 4 GB/s");
+    Doubt(kStoreDoubt, name + ": assumes that elements are copied in and out at 4 GB/s");
   }
   void Inserted(const std::string& name, const SnapshotSpec&) {
     Cannot(name, "a snapshot is written in one run and read in the next ones");
@@ -219,7 +220,8 @@ class Judge {
   void RemovedStore(const std::string& name) {
     const auto source = recorded_.stages.find(from_.stages.front().name);
     if (source == recorded_.stages.end() || source->second.items.empty()) {
-      Cannot(name, "the run read all from it, and does not tell what the stages before it cost");
+      Cannot(name,
+             "the run read everything from it and does not tell what the stages before it cost");
     }
   }
 
@@ -268,23 +270,30 @@ class Judge {
     }
   }
 
+  // What the rewrites did, not what was asked for: one that the plan refuses changes nothing.
   void CompareRewrites() {
-    const RewritesSpec& before = from_.rewrites;
-    const RewritesSpec& now = to_.rewrites;
-    if (before.map_and_batch && !now.map_and_batch) {
+    const auto before = plan::Lower(from_);
+    const auto now = plan::Lower(to_);
+    if (!before.ok() || !now.ok()) {
+      const Error& error = before.ok() ? now.error() : before.error();
+      if (unpriceable.empty()) unpriceable = fmt::format("{}: {}", error.where, error.what);
+      return;
+    }
+    const auto did = [](const plan::Graph& graph, const char* name) {
+      return std::count(graph.rewrites.begin(), graph.rewrites.end(), name) != 0;
+    };
+    if (did(before.value(), "map_and_batch") && !did(now.value(), "map_and_batch")) {
       Cannot("rewrites.map_and_batch", "the run does not tell what the batch costs by itself");
     }
-    const auto unknown = [&](bool was, bool is, const char* name) {
-      if (was != is) {
-        Cannot(std::string("rewrites.") + name, "one run cannot tell what the new ops cost");
-      }
+    const auto differs = [&](const char* name) {
+      return did(before.value(), name) != did(now.value(), name);
     };
-    unknown(before.vectorise, now.vectorise, "vectorise");
-    unknown(before.constant_folding, now.constant_folding, "constant_folding");
-    unknown(before.narrow_dtype_late_cast, now.narrow_dtype_late_cast, "narrow_dtype_late_cast");
-    unknown(before.crop_aware_decode, now.crop_aware_decode, "crop_aware_decode");
-    if (before.map_fusion != now.map_fusion || before.map_and_batch != now.map_and_batch ||
-        before.shuffle_before_decode != now.shuffle_before_decode) {
+    for (const char* name :
+         {"vectorise", "constant_folding", "narrow_dtype_late_cast", "crop_aware_decode"}) {
+      if (!differs(name)) continue;
+      Cannot(std::string("rewrites.") + name, "one run cannot tell what the new ops cost");
+    }
+    if (differs("map_fusion") || differs("map_and_batch") || differs("shuffle_before_decode")) {
       Doubt(kRewriteDoubt);
     }
   }
@@ -297,12 +306,12 @@ class Judge {
 }  // namespace
 
 Changed WithSpec(const Workload& workload, Spec spec) {
-  Judge judge(*workload.recorded, spec);
-  judge.Compare();
-  Changed changed{workload, std::move(judge.unpriceable)};
+  SpecComparison comparison(*workload.recorded, spec);
+  comparison.Compare();
+  Changed changed{workload, std::move(comparison.unpriceable)};
   changed.workload.spec = std::move(spec);
-  changed.workload.doubt = judge.doubt;
-  changed.workload.assumptions = std::move(judge.assumptions);
+  changed.workload.doubt = comparison.doubt;
+  changed.workload.assumptions = std::move(comparison.assumptions);
   return changed;
 }
 

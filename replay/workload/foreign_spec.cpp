@@ -118,7 +118,7 @@ void TakeBatch(const model::Run& run, const attribution::Attribution& attributio
   foreign.batch = std::round(taken / made);
   foreign.counts_steps = false;
   foreign.limits.push_back(
-      fmt::format("a step is taken to have {:.0f} samples, as many as {} takes for a batch",
+      fmt::format("assuming {:.0f} samples per step, as many as {} takes for a batch",
                   foreign.batch, run.stages[*batch_at].name));
 }
 

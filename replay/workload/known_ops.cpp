@@ -14,7 +14,7 @@ bool IsKnown(const std::string& text) {
 
 Cost CostOf(const std::string& text) {
   const auto op = ParseOp(text);
-  // Of one in so many elements: on average.
+  // On average: only one in `every` elements pays.
   const double ns = op.value().Number("us") * 1e3 /
                     static_cast<double>(std::max<int64_t>(1, op.value().Integer("every")));
   Cost cost;

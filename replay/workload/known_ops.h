@@ -11,7 +11,7 @@
 namespace stallscope::replay {
 
 // What an element needs more once `now` is done instead of `before`; negative where it is less.
-// Nothing where that cannot be told: another op comes, goes or changes.
+// Nothing where that is unknown: another op is added, removed or changed.
 std::optional<Cost> KnownDifference(const std::vector<std::string>& before,
                                     const std::vector<std::string>& now);
 

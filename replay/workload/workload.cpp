@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analyzer/spec/ops.h"
-
 namespace stallscope::replay {
 namespace {
 
@@ -11,16 +9,18 @@ namespace {
 constexpr double kWorkerBytes = 1 << 20;
 
 template <class Kind>
-const Kind* As(const StageSpec& stage) {
-  return std::get_if<Kind>(&stage.kind);
+const Kind* As(const plan::Node& node) {
+  return std::get_if<Kind>(&node.stage.kind);
 }
 
-bool Decodes(const MapSpec& map) {
-  return std::any_of(map.ops.begin(), map.ops.end(),
-                     [](const std::string& op) { return op.rfind("decode_", 0) == 0; });
+bool Decodes(const plan::Node& node) {
+  for (const plan::MapPiece& piece : node.pieces) {
+    for (const plan::OpInstance& op : piece.ops) {
+      if (op.call.name().starts_with("decode_")) return true;
+    }
+  }
+  return false;
 }
-
-double Workers(const Knob& knob) { return static_cast<double>(knob.value); }
 
 }  // namespace
 
@@ -31,58 +31,51 @@ uint64_t Workload::steps() const {
 
 uint64_t BatchSize(const Spec& spec) {
   for (const StageSpec& stage : spec.stages) {
-    if (const auto* batch = As<BatchSpec>(stage)) return static_cast<uint64_t>(batch->size);
+    const auto* batch = std::get_if<BatchSpec>(&stage.kind);
+    if (batch != nullptr) return static_cast<uint64_t>(batch->size);
   }
   return 1;
 }
 
-double ItemBytes(const Workload& workload, size_t stage) {
+double ItemBytes(const Workload& workload, const plan::Graph& graph, size_t node) {
   const Recorded& recorded = *workload.recorded;
-  const auto& stages = workload.spec.stages;
-  const auto* source = As<SourceSpec>(stages.front());
-  const bool made_up = source != nullptr && source->files.empty();
-  bool decoded = false;
-  for (size_t i = 0; i <= stage && i < stages.size(); ++i) {
-    const auto* map = As<MapSpec>(stages[i]);
-    decoded = decoded || (map != nullptr && Decodes(*map));
+  for (size_t i = 0; i <= node; ++i) {
+    if (Decodes(graph.nodes[i])) return recorded.trainer.host_sample_bytes;
   }
-  if (decoded) return recorded.trainer.host_sample_bytes;
-  if (made_up && !recorded.made_up_spec) return static_cast<double>(source->bytes);
-  const auto found = recorded.stages.find(stages.front().name);
+  const SourceSpec& source = graph.source();
+  if (source.files.empty() && !recorded.made_up_spec) return static_cast<double>(source.bytes);
+  const auto found = recorded.stages.find(graph.nodes.front().stage.name);
   return found == recorded.stages.end() ? 0 : found->second.bytes;
 }
 
 uint64_t HeldBytes(const Workload& workload) {
-  const Spec& spec = workload.spec;
+  const auto lowered = plan::Lower(workload.spec);
+  if (!lowered.ok()) return 0;
+  const plan::Graph& graph = lowered.value();
   double batch = 1;
   double held = 0;
-  for (size_t i = 0; i < spec.stages.size(); ++i) {
-    const StageSpec& stage = spec.stages[i];
-    const double item = ItemBytes(workload, i);
-    const auto threads = [&](const Knob& knob, double bytes) {
-      const double workers = Workers(knob);
-      if (workers > 1) held += workers * (2 * bytes + kWorkerBytes);
-    };
-    if (const auto* source = As<SourceSpec>(stage)) {
-      threads(source->parallelism, item);
-    } else if (const auto* map = As<MapSpec>(stage)) {
-      if (map->on == MapOn::kHost) threads(map->parallelism, item * batch);
-    } else if (const auto* made = As<BatchSpec>(stage)) {
-      batch = static_cast<double>(made->size);
-      threads(made->parallelism, item * batch);
-    } else if (const auto* prefetch = As<PrefetchSpec>(stage)) {
-      held += (static_cast<double>(prefetch->buffer_size.value) + 1) * item * batch;
-    } else if (const auto* shuffle = As<ShuffleSpec>(stage)) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const plan::Node& node = graph.nodes[i];
+    const double item = ItemBytes(workload, graph, i);
+    if (const auto* made = As<BatchSpec>(node)) batch = static_cast<double>(made->size);
+    const plan::Threads threads = plan::ThreadsOf(node);
+    const auto workers = static_cast<double>(threads.workers.value);
+    if (workers > 1) held += workers * (2 * item * batch + kWorkerBytes);
+    const auto capacity = static_cast<double>(threads.capacity.value);
+    if (As<PrefetchSpec>(node) != nullptr) {
+      held += (capacity + 1) * item * batch;
+    } else if (As<ShuffleSpec>(node) != nullptr) {
       const double most = static_cast<double>(
           workload.recorded->elements_per_epoch.value_or(static_cast<uint64_t>(1) << 62));
-      held += std::min(static_cast<double>(shuffle->buffer_size), most) * item * batch;
-    } else if (const auto* cache = As<CacheSpec>(stage)) {
+      held += std::min(capacity, most) * item * batch;
+    } else if (const auto* cache = As<CacheSpec>(node)) {
       const uint64_t elements = workload.recorded->elements_per_epoch.value_or(0);
       if (cache->where == CacheWhere::kMemory) held += static_cast<double>(elements) * item;
     }
   }
+  const TransferSpec& transfer = workload.spec.transfer;
   const double flying =
-      static_cast<double>(spec.transfer.prefetch_to_device) + (spec.transfer.overlap ? 2 : 1);
+      static_cast<double>(transfer.prefetch_to_device) + (transfer.overlap ? 2 : 1);
   held += flying * batch * workload.recorded->trainer.host_sample_bytes;
   return static_cast<uint64_t>(held);
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/plan/plan.h"
 #include "analyzer/spec/spec.h"
 
 namespace stallscope::replay {
@@ -64,6 +65,8 @@ struct Recorded {
   bool made_up_spec = false;  // a foreign run has none; it was read off its stage graph
   bool imported = false;      // another profiler's: its trainer is no loop that we know
   std::map<std::string, StageCosts, std::less<>> stages;
+  // Of a map that was cut in two, the part that works on whole batches; `stages` has the other.
+  std::map<std::string, StageCosts, std::less<>> vectorized;
   TrainerCosts trainer;
   double cores = 0;         // that the run could use
   bool cores_known = true;  // else enough of them are taken to be there
@@ -82,7 +85,7 @@ struct Recorded {
   // Stages that the trace shows from outside only, and what to record to see inside. They keep the
   // trainer waiting as they did; no change of theirs can be priced.
   std::map<std::string, std::string, std::less<>> unseen;
-  double spread = 0;                // half of its 90 % interval, as a part of it
+  double spread = 0;                // half of its 90% interval, as a part of it
   uint64_t peak_rss_bytes = 0;      // 0: not known
   std::vector<std::string> limits;  // what of the run is not known, and how it is taken instead
 };
@@ -101,7 +104,7 @@ struct Workload {
   std::optional<Calibration> calibration;
   // By stage: how much faster than recorded. "trainer" is the step without its input.
   std::map<std::string, double, std::less<>> speed_up;
-  // Of the logarithm of the throughput, half of a 90 % interval: what the change to this spec makes
+  // Of the logarithm of the throughput, half of a 90% interval: what the change to this spec makes
   // uncertain, beyond what the simulation knows.
   double doubt = 0;
   std::vector<std::string> assumptions;  // each with the knob that it comes from
@@ -111,9 +114,9 @@ struct Workload {
 
 // Samples of a step; 1 without a batch stage.
 uint64_t BatchSize(const Spec& spec);
-// Of one element behind the stage at this index of the workload's spec: what was read, or once it
-// is decoded what a batch has of it. 0 where it is not known.
-double ItemBytes(const Workload& workload, size_t stage);
+// Of one element behind this node of the spec's plan: what was read, or once it is decoded what a
+// batch has of it. 0 where it is not known.
+double ItemBytes(const Workload& workload, const plan::Graph& graph, size_t node);
 // The host's memory that buffers, caches and workers of a spec hold beyond what any run needs.
 uint64_t HeldBytes(const Workload& workload);
 

@@ -67,9 +67,10 @@ Workload Six() {
 
 void Events(benchmark::State& state) {
   const Workload workload = Six();
-  const Network network = BuildNetwork(workload, 256);
+  const auto network = BuildNetwork(workload, 256);
+  if (!network.ok()) std::abort();
   uint64_t events = 0;
-  for (auto _ : state) events += Run(network, 1, 256).events;
+  for (auto _ : state) events += Run(network.value(), 1, 256).events;
   state.counters["events"] =
       benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
 }

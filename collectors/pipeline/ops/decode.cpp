@@ -37,17 +37,17 @@ Error NoImageFeature(const data::ExampleView& example, const FeatureKeys& keys) 
   const auto key = keys.find("image");
   return Error{ErrorKind::kRun,
                key != keys.end() ? fmt::format("the record has no feature '{}'", key->second)
-                                 : "the record has no feature that is usually the image",
+                                 : "the record has none of the usual image features",
                "", fmt::format("name it in the source's features; the record has: {}", names)};
 }
 
 Error WrongContent(const Element& element, std::string_view op, std::string_view wanted) {
   constexpr std::array<std::string_view, 4> kNames = {"a record", "an image file", "a line of CSV",
                                                       "values"};
-  return Error{ErrorKind::kRun,
-               fmt::format("{} needs {}, and this is {}", op, wanted,
-                           kNames[static_cast<size_t>(element.content)]),
-               "", "change the map's ops or the source's format"};
+  return Error{
+      ErrorKind::kRun,
+      fmt::format("{} needs {}, not {}", op, wanted, kNames[static_cast<size_t>(element.content)]),
+      "", "change the map's ops or the source's format"};
 }
 
 // Leaves only these bytes of the element's value, which they are a part of.
@@ -108,8 +108,8 @@ class DecodeImage final : public Op {
     STALLSCOPE_ASSIGN_OR_RETURN(const data::JpegHeader header, data::ReadJpegHeader(image));
     if (header.turned()) {
       worker.context.ledger.Note(
-          fmt::format("an EXIF orientation ({}) is not applied; the first is in {}",
-                      header.orientation, element.file ? *element.file : "the data"));
+          fmt::format("EXIF orientation ({}) is not applied; first seen in {}", header.orientation,
+                      element.file ? *element.file : "the data"));
     }
     data::JpegDecodeOptions options;
     options.scale = scale_;
@@ -130,7 +130,7 @@ class DecodeImage final : public Op {
     return pixels;
   }
 
-  // PNG knows neither scaling nor parts: the whole picture, and then the part of it.
+  // PNG has neither scaling nor regions: decode the whole image, then cut the region.
   Result<data::Tensor> Png(const Element& element, data::ByteView image, OpWorker& worker) const {
     STALLSCOPE_ASSIGN_OR_RETURN(const data::PngHeader header, data::ReadPngHeader(image));
     const data::ImageLimits limits;

@@ -13,7 +13,7 @@ namespace {
 Status CheckIsImage(const Element& element, std::string_view op) {
   if (element.content == Content::kTensor && element.value.shape().rank() == 3) return {};
   return Error{ErrorKind::kRun,
-               fmt::format("{} needs an image, and this is {} of {}", op,
+               fmt::format("{} needs an image, not {} of {}", op,
                            element.content == Content::kTensor ? "a tensor" : "undecoded data",
                            element.value.shape().ToString()),
                "", "decode first"};

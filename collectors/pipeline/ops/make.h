@@ -20,7 +20,7 @@ OpPtr MakeValueOp(const OpInstance& call);
 // busy, sleep
 OpPtr MakeCostOp(const OpInstance& call);
 
-// Which part of a picture an element's crop takes, and to which side it is resized (0: not at all).
+// The region of an image that a crop takes, and the side it is resized to (0: not resized).
 struct CropPlan {
   OpInstance call;  // crop or random_resized_crop
   int64_t side() const { return call.call.Integer("size"); }

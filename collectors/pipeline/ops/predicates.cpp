@@ -91,7 +91,7 @@ Result<std::unique_ptr<Predicate>> MakePredicate(const OpInstance& call, const F
     made = std::make_unique<KeepAll>(std::move(cost));
   }
   if (made != nullptr) return made;
-  return Error{ErrorKind::kUsage, fmt::format("'{}' is no question that a filter can ask", name),
+  return Error{ErrorKind::kUsage, fmt::format("'{}' is not a filter predicate", name),
                call.call.Text(), "see the table of ops"};
 }
 

@@ -14,8 +14,7 @@ namespace {
 
 Status CheckIsTensor(const Element& element, std::string_view op) {
   if (element.content == Content::kTensor) return {};
-  return Error{ErrorKind::kRun, fmt::format("{} needs values, and this is undecoded data", op), "",
-               "decode first"};
+  return Error{ErrorKind::kRun, fmt::format("{} needs decoded values", op), "", "decode first"};
 }
 
 class NormalizeOp final : public Op {
@@ -122,8 +121,9 @@ class OneHot final : public Op {
  private:
   Status Check(int64_t label) const {
     if (label >= 0 && label < classes_) return {};
-    return Error{ErrorKind::kRun, fmt::format("label {} is none of {} classes", label, classes_),
-                 "", "raise the number in one_hot, or mend the labels"};
+    return Error{ErrorKind::kRun,
+                 fmt::format("label {} is out of range ({} classes)", label, classes_), "",
+                 "raise the number in one_hot, or fix the labels"};
   }
   void Fill(int64_t label, uint8_t* to) const {
     std::memset(to, 0, static_cast<size_t>(classes_) * sizeof(float));

@@ -171,11 +171,11 @@ TEST_SUITE("fast") {
       "trainer": {"device": "emulated"}})~";
     const ProgramResult run = RunStallscope({"record", dir / "bad.json", "-o", dir / "r.sst"});
     CHECK(run.exit_code == 5);
-    CHECK(run.err.find("label 4 is none of 3 classes") == std::string::npos);
-    CHECK(run.err.find("label 3 is none of 3 classes") != std::string::npos);
+    CHECK(run.err.find("label 4 is out of range (3 classes)") == std::string::npos);
+    CHECK(run.err.find("label 3 is out of range (3 classes)") != std::string::npos);
     const ProgramResult info = RunStallscope({"info", dir / "r.sst"});
     CHECK(info.exit_code == 0);
-    CHECK((info.out + info.err).find("label 3 is none of 3 classes") != std::string::npos);
+    CHECK((info.out + info.err).find("label 3 is out of range (3 classes)") != std::string::npos);
   }
 
   TEST_CASE("every shipped spec is read, and those without files run") {

@@ -117,10 +117,10 @@ TEST_SUITE("fast") {
   TEST_CASE("a text that the field cannot take is refused and changes nothing") {
     const Spec spec = ExampleSpec();
     CHECK(WhyNotSet(spec, "decode.parallelism", "0") ==
-          "decode.parallelism: parallelism is 0, which is out of range; give a whole number from "
+          "decode.parallelism: parallelism is 0, which is out of range; give an integer from "
           "1 to 1024 or \"auto\"");
     CHECK(WhyNotSet(spec, "decode.parallelism", "many") ==
-          "decode.parallelism: parallelism is 'many'; give a whole number from 1 to 1024 or "
+          "decode.parallelism: parallelism is 'many'; give an integer from 1 to 1024 or "
           "\"auto\"");
     for (const char* bad : {"", "1.5", "08", "4 4", "0x4", "[4]", "null", "\"4\""}) {
       CHECK(WhyNotSet(spec, "decode.parallelism", bad) != "set");
@@ -178,7 +178,7 @@ TEST_SUITE("fast") {
     CHECK(two.value().trainer.strategy.replicas == 2);
     const auto one = ApplySettings(spec, {"trainer.strategy.replicas=2"});
     REQUIRE_FALSE(one.ok());
-    CHECK(one.error().where == "the spec as set, trainer.strategy.replicas");
+    CHECK(one.error().where == "the spec after --set, trainer.strategy.replicas");
     CHECK(ApplySettings(spec, {"name=a=b"}).value().name == "a=b");
     const auto no_value = ApplySettings(spec, {"batch.size"});
     REQUIRE_FALSE(no_value.ok());

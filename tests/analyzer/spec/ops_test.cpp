@@ -107,8 +107,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a wrong number of arguments is refused") {
-    CHECK(WhyNotOp("resize").find("resize needs its size; give a whole number from 1 to 16384") ==
-          0);
+    CHECK(WhyNotOp("resize").find("resize needs its size; give an integer from 1 to 16384") == 0);
     CHECK(WhyNotOp("resize()").find("resize needs its size") == 0);
     CHECK(WhyNotOp("resize(1, 2)") == "resize takes 1 arguments; leave out '2'");
     CHECK(WhyNotOp("flip(1)") == "flip takes 0 arguments; leave out '1'");

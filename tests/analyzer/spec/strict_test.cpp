@@ -37,7 +37,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a value of the wrong type is refused") {
     CHECK(WhyNot(Map(R"(, "parallelism": "2")")) ==
-          "s.json:1:117, stages[1].map.parallelism: parallelism is '2'; give a whole number from "
+          "s.json:1:117, stages[1].map.parallelism: parallelism is '2'; give an integer from "
           "1 to 1024 or \"auto\"");
     CHECK(WhyNot(Map(R"(, "parallelism": 2.5)")).find("parallelism is 2.5") != std::string::npos);
     CHECK(WhyNot(Map(R"(, "parallelism": true)")).find("is true") != std::string::npos);
@@ -63,15 +63,14 @@ TEST_SUITE("fast") {
     CHECK(WhyNot(Map(R"(, "parallelism": "auto")")) == "read");
     CHECK(WhyNot(Map(R"(, "parallelism": "Auto")")) != "read");
     CHECK(WhyNot(WithStages(R"({"name": "b", "batch": {"size": "auto"}})"))
-              .find("size is a text; give a whole number from 1 to 1000000") != std::string::npos);
+              .find("size is a text; give an integer from 1 to 1000000") != std::string::npos);
     CHECK(WhyNot(WithStages(R"({"name": "p", "prefetch": {"buffer_size": "auto"}})")) == "read");
   }
 
   TEST_CASE("a number outside its range is refused, its ends are not") {
-    CHECK(
-        WhyNot(Map(R"(, "parallelism": 0)"))
-            .find("parallelism is 0, which is out of range; give a whole number from 1 to 1024") !=
-        std::string::npos);
+    CHECK(WhyNot(Map(R"(, "parallelism": 0)"))
+              .find("parallelism is 0, which is out of range; give an integer from 1 to 1024") !=
+          std::string::npos);
     CHECK(WhyNot(Map(R"(, "parallelism": -1)")).find("is -1, which") != std::string::npos);
     CHECK(WhyNot(Map(R"(, "parallelism": 1)")) == "read");
     CHECK(WhyNot(Map(R"(, "parallelism": 1024)")) == "read");

@@ -153,12 +153,12 @@ TEST_SUITE("fast") {
     };
     CHECK(Says(run(R"("decode_jpeg")"), "decode_jpeg needs"));
     CHECK(Says(run(R"("flip")"), "flip needs an image"));
-    CHECK(Says(run(R"~("one_hot(2)", "busy(1)")~"), "label 2 is none of 2 classes"));
+    CHECK(Says(run(R"~("one_hot(2)", "busy(1)")~"), "label 2 is out of range (2 classes)"));
     CHECK(Says(run(R"("normalize")"), "is not an image"));
     const Delivered behind = RunStages(
         R"({"name": "read", "source": {"format": "synthetic"}},
            {"name": "m", "map": {"ops": ["flip"], "on": "device"}}, {"name": "s", "shuffle": {"buffer_size": 2}})");
-    CHECK(Says(behind, "'s' would need what 'm' does on the device back on the host"));
+    CHECK(Says(behind, "'s' runs on the host and cannot follow 'm' on the device"));
     CHECK(behind.error->kind == ErrorKind::kUsage);
   }
 

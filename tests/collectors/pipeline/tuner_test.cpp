@@ -25,7 +25,7 @@ struct Simulated {
     tunable.path = "map.parallelism";
     tunable.most = 16;
     tunable.set = [this](int64_t value) { workers = value; };
-    tunable.load = [this] { return StageLoad{static_cast<uint64_t>(busy), empty, 0}; };
+    tunable.load = [this] { return TunerLoad{static_cast<uint64_t>(busy), empty, 0}; };
     return {tunable};
   }
   void Pass(double seconds) {
@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
     buffer.set = [&](int64_t value) { size = value; };
     buffer.load = [&] {
       ++looks;
-      return StageLoad{0, looks, size < 8 ? looks : 0};
+      return TunerLoad{0, looks, size < 8 ? looks : 0};
     };
     TunerPolicy policy({buffer}, {.cores = 2, .memory_bytes = 1000});
     for (int i = 1; i < 20; ++i) {

@@ -10,6 +10,7 @@
 
 using stallscope::CacheSpec;
 using stallscope::FilterSpec;
+using stallscope::OnError;
 using stallscope::RepeatSpec;
 using stallscope::ShardSpec;
 using stallscope::SourceFormat;
@@ -138,6 +139,14 @@ TEST_SUITE("fast") {
     CHECK(Rate(made) == doctest::Approx(1000).epsilon(0.02));
     made.spec().rewrites.map_and_batch = true;
     CHECK(Rate(made) == doctest::Approx(4000).epsilon(0.05));
+  }
+
+  TEST_CASE("with bad elements skipped, map_and_batch is refused and so is its gain") {
+    MadeWorkload made({Map("work"), Batch(10, 4)}, 1);
+    made.Costs("work", 0, 1000);
+    made.source().on_error = OnError::kSkip;
+    made.spec().rewrites.map_and_batch = true;
+    CHECK(Rate(made) == doctest::Approx(1000).epsilon(0.02));
   }
 
   TEST_CASE("what stands behind the batch is done for a batch at a time") {

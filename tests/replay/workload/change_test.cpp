@@ -84,14 +84,45 @@ TEST_SUITE("fast") {
   TEST_CASE("what one run cannot tell is said, with the knob and what to record") {
     for (const char* setting :
          {"decode.ops=[\"decode_jpeg\", \"resize(128)\"]", "transfer.dtype=uint8",
-          "rewrites.vectorise=true", "rewrites.crop_aware_decode=true", "read.format=raw",
-          "trainer.device=host", "read.files=[\"other/*.tfrecord\"]"}) {
+          "read.format=raw", "trainer.device=host", "read.files=[\"other/*.tfrecord\"]"}) {
       CAPTURE(setting);
       const Changed changed = Set(setting);
       const std::string text = setting;
       CHECK(changed.unpriceable.find(text.substr(0, text.find('='))) == 0);
       CHECK(changed.unpriceable.find("record") != std::string::npos);
     }
+  }
+
+  TEST_CASE(
+      "a rewrite that changes ops is unpriceable, one that the plan refuses changes nothing") {
+    const auto with = [](std::string text, const char* old_ops, const char* ops) {
+      return text.replace(text.find(old_ops), std::string(old_ops).size(), ops);
+    };
+    const Workload crops = Base(with(kSpec, "resize(64)", "crop(64)"));
+    const Workload casts = Base(with(kSpec, "busy(100)", "cast(float32)"));
+    const std::string skip = with(kSpec, "\"files\"", "\"on_error\": \"skip\", \"files\"");
+    const Workload skips = Base(with(skip, "busy(100)", "cast(float32)"));
+    const auto why = [](const char* setting, const Workload& workload) {
+      return Set(setting, workload).unpriceable;
+    };
+    CHECK(why("rewrites.crop_aware_decode=true", crops).find("rewrites.crop_aware_decode") == 0);
+    CHECK(why("rewrites.vectorise=true", casts).find("rewrites.vectorise") == 0);
+    CHECK(why("rewrites.crop_aware_decode=true", Base()).empty());
+    CHECK(why("rewrites.vectorise=true", skips).empty());
+    CHECK(Set("rewrites.map_and_batch=true", casts).workload.doubt > 0);
+    CHECK(Set("rewrites.map_and_batch=true", skips).workload.doubt == 0);
+  }
+
+  TEST_CASE("a change that no pipeline can run is unpriceable, and the reason names the stages") {
+    std::string text = kSpec;
+    const std::string prefetch = R"("prefetch": {"buffer_size": 2})";
+    text.replace(text.find(prefetch), prefetch.size(),
+                 R"("map": {"ops": ["flip"], "on": "device"})");
+    const Changed changed = Patched(R"json([{"op": "insert", "after": "prefetch", "stage":
+        {"name": "mixed", "shuffle": {"buffer_size": 4}}}])json",
+                                    Base(text));
+    CHECK(changed.unpriceable.find("'mixed'") != std::string::npos);
+    CHECK(changed.unpriceable.find("'prefetch'") != std::string::npos);
   }
 
   TEST_CASE("an emulated device takes the same time in any precision, another one does not") {

@@ -1,15 +1,15 @@
-#include "collectors/pipeline/graph.h"
+#include "analyzer/plan/plan.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "collectors/pipeline/random.h"
+#include "analyzer/base/splitmix.h"
+#include "analyzer/plan/rewrites.h"
 
-namespace stallscope::pipeline {
+namespace stallscope::plan {
 namespace {
 
 template <class Kind>
@@ -72,7 +72,7 @@ nlohmann::ordered_json NodeJson(const Node& node) {
   json["name"] = node.stage.name;
   json["kind"] = KindWord(node.stage);
   std::visit(FieldsJson{json}, node.stage.kind);
-  if (node.vectorised) json["vectorised"] = true;
+  if (node.vectorized) json["vectorised"] = true;
   for (const MapPiece& piece : node.pieces) {
     nlohmann::ordered_json ops = nlohmann::ordered_json::array();
     for (const OpInstance& op : piece.ops) ops.push_back(op.call.Text());
@@ -82,6 +82,12 @@ nlohmann::ordered_json NodeJson(const Node& node) {
 }
 
 }  // namespace
+
+uint64_t Salt(std::string_view stage, uint64_t place) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : stage) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash + place * kSplitMixStep;
+}
 
 bool Graph::ordered() const { return std::all_of(nodes.begin(), nodes.end(), KeepsOrder); }
 
@@ -96,21 +102,22 @@ Result<Graph> Lower(const Spec& spec) {
         piece.ops.push_back({std::move(call), Salt(stage.name, i)});
       }
       if (map->on == MapOn::kDevice) {
-        graph.device_maps.push_back({StageId::None(), stage.name, std::move(piece.ops)});
+        graph.device_maps.push_back(std::move(piece));
         continue;
       }
       node.pieces.push_back(std::move(piece));
     }
     if (!graph.device_maps.empty() && !MayFollowDeviceMap(node)) {
       return Error{ErrorKind::kUsage,
-                   fmt::format("'{}' would need what '{}' does on the device back on the host",
+                   fmt::format("'{}' runs on the host and cannot follow '{}' on the device",
                                stage.name, graph.device_maps.back().name),
                    stage.name + " (" + std::string(KindWord(stage)) + ")",
-                   "only batch, prefetch and other maps on the device may stand behind one"};
+                   "only batch, prefetch and other maps on the device can follow one"};
     }
     graph.nodes.push_back(std::move(node));
   }
   graph.skip_errors = graph.source().on_error == OnError::kSkip;
+  Rewrite(spec.rewrites, graph);
   return graph;
 }
 
@@ -118,7 +125,7 @@ std::string GraphJson(const Graph& graph) {
   nlohmann::ordered_json json;
   json["stages"] = nlohmann::ordered_json::array();
   for (const Node& node : graph.nodes) json["stages"].push_back(NodeJson(node));
-  for (const DeviceMap& map : graph.device_maps) {
+  for (const MapPiece& map : graph.device_maps) {
     nlohmann::ordered_json ops = nlohmann::ordered_json::array();
     for (const OpInstance& op : map.ops) ops.push_back(op.call.Text());
     json["stages"].push_back(
@@ -128,9 +135,8 @@ std::string GraphJson(const Graph& graph) {
   return json.dump();
 }
 
-std::string PrefixKey(const Graph& graph, size_t node, uint64_t seed,
-                      const std::string& fingerprint) {
-  std::string text = fmt::format("{} {}\n", seed, fingerprint);
+std::string PrefixText(const Graph& graph, size_t node) {
+  std::string text;
   for (size_t i = 0; i < node; ++i) {
     nlohmann::ordered_json json = NodeJson(graph.nodes[i]);
     json.erase("parallelism");
@@ -143,8 +149,69 @@ std::string PrefixKey(const Graph& graph, size_t node, uint64_t seed,
     const std::string kind(KindWord(graph.nodes[i].stage));
     if (kind != "prefetch" && kind != "cache" && kind != "snapshot") text += json.dump() + "\n";
   }
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return text;
 }
 
-}  // namespace stallscope::pipeline
+bool HasThreads(const Knob& parallelism) { return parallelism.automatic || parallelism.value > 1; }
+
+Threads ThreadsOf(const Node& node) {
+  Threads threads;
+  const auto work = [&](const Knob& parallelism, bool ordered) {
+    if (!HasThreads(parallelism)) return;
+    threads = {true, parallelism, parallelism, ordered};
+  };
+  if (const auto* source = As<SourceSpec>(node)) {
+    // One reader under one lock, by its nature.
+    if (source->format == SourceFormat::kSerial) return threads;
+    work(source->parallelism, source->deterministic);
+    if (threads.own && !source->files.empty()) threads.capacity = source->cycle_length;
+  } else if (const auto* map = As<MapSpec>(node)) {
+    work(map->parallelism, map->deterministic);
+  } else if (const auto* batch = As<BatchSpec>(node)) {
+    work(batch->parallelism, true);
+  } else if (const auto* prefetch = As<PrefetchSpec>(node)) {
+    threads.capacity = prefetch->buffer_size;
+    threads.own = threads.capacity.automatic || threads.capacity.value > 0;
+  } else if (const auto* shuffle = As<ShuffleSpec>(node)) {
+    threads.capacity.value = shuffle->buffer_size;
+  }
+  return threads;
+}
+
+std::vector<RecordedStage> StagesOf(const Node& node) {
+  const Threads threads = ThreadsOf(node);
+  RecordedStage stage;
+  stage.kind = "map";
+  stage.workers = static_cast<uint32_t>(threads.workers.value);
+  stage.ordered = threads.ordered;
+  std::vector<RecordedStage> stages;
+  for (const MapPiece& piece : node.pieces) {
+    stage.name = piece.name;
+    stages.push_back(stage);
+  }
+  // The last piece of a map is the node's own stage.
+  if (As<MapSpec>(node) == nullptr) {
+    stage.name = node.stage.name;
+    stage.kind = KindWord(node.stage);
+    stages.push_back(stage);
+  }
+  stages.back().capacity = static_cast<uint64_t>(threads.capacity.value);
+  return stages;
+}
+
+int64_t MostWorkers(int64_t cores) { return std::max<int64_t>(cores * 2, 4); }
+
+int64_t AutoCycle(int64_t files, int64_t cores) { return std::min(files, MostWorkers(cores)); }
+
+int64_t TunerCores(const BudgetSpec& budget, int64_t machine) {
+  return budget.cores > 0 ? budget.cores : std::max<int64_t>(machine, 1);
+}
+
+int64_t LaneCapacity(const SourceSpec& source) {
+  // Under 4 a reader would be woken for every element; over 64 large blocks would hold whole files.
+  constexpr int64_t kLeast = 4;
+  constexpr int64_t kMost = 64;
+  return std::clamp(source.block_length, kLeast, kMost);
+}
+
+}  // namespace stallscope::plan
