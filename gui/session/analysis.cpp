@@ -26,12 +26,14 @@ Result<model::Run> ReadRun(const std::vector<std::string>& paths,
   return model::MergeRanks(std::move(ranks), &attribution::IsCommunication);
 }
 
-Analysis Analyse(const model::Run& run, unsigned threads) {
+std::optional<Analysis> Analyse(const model::Run& run, const attribution::Groundwork& ground,
+                                unsigned threads, Cancel cancel) {
+  auto attribution = attribution::Attribute(ground, threads, cancel);
+  if (!attribution.has_value()) return std::nullopt;
   Analysis analysis;
-  auto attribution = attribution::Attribute(run, threads);
   analysis.report =
-      std::make_shared<const report::Report>(replay::ReportOn(run, attribution, /*price=*/false));
-  analysis.attribution = std::make_shared<const attribution::Attribution>(std::move(attribution));
+      std::make_shared<const report::Report>(replay::ReportOn(run, *attribution, /*price=*/false));
+  analysis.attribution = std::make_shared<const attribution::Attribution>(*std::move(attribution));
   return analysis;
 }
 
@@ -44,13 +46,13 @@ std::shared_ptr<const report::Report> PricedReport(const model::Run& run,
   return std::make_shared<const report::Report>(std::move(report));
 }
 
-Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads) {
-  Analysis analysis;
-  analysis.range = range;
-  auto attribution = attribution::AttributeRange(run, range.start_ns, range.end_ns, threads);
-  analysis.report =
-      std::make_shared<const report::Report>(replay::ReportOn(run, attribution, /*price=*/false));
-  analysis.attribution = std::make_shared<const attribution::Attribution>(std::move(attribution));
+std::optional<Analysis> AnalyseRange(const model::Run& run, Range range, unsigned threads,
+                                     Cancel cancel) {
+  const auto ground =
+      attribution::LayGroundworkOfRange(run, range.start_ns, range.end_ns, threads, cancel);
+  if (ground == nullptr) return std::nullopt;
+  auto analysis = Analyse(run, *ground, threads, cancel);
+  if (analysis.has_value()) analysis->range = range;
   return analysis;
 }
 
@@ -73,12 +75,6 @@ std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis
     lanes.push_back(timeline::LaneIndex::FromSegments(segments));
   }
   return std::make_shared<const std::vector<timeline::LaneIndex>>(std::move(lanes));
-}
-
-std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
-                                                                      unsigned threads) {
-  return std::make_shared<const std::vector<attribution::StallDetail>>(
-      attribution::StallDetails(run, threads));
 }
 
 }  // namespace stallscope::session

@@ -21,21 +21,20 @@ Result<model::Run> ReadRun(const std::vector<std::string>& paths,
 // Attribution and report of the whole run. With `price` recommendations have their predicted gains
 // (and those that bring nothing are gone), and what a replay measured where it lies beside the
 // trace.
-Analysis Analyse(const model::Run& run, unsigned threads);
+// A result that is missing was cancelled.
+std::optional<Analysis> Analyse(const model::Run& run, const attribution::Groundwork& ground,
+                                unsigned threads, Cancel cancel = {});
 std::shared_ptr<const report::Report> PricedReport(const model::Run& run,
                                                    const attribution::Attribution& attribution);
 // Of the steps that begin within the range; without prices.
-Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads);
+std::optional<Analysis> AnalyseRange(const model::Run& run, Range range, unsigned threads,
+                                     Cancel cancel);
 
 // Everything on the timeline.
 std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
                                                   unsigned threads);
 // The devices' categories as lanes: kinds are attribution::Category.
 std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis);
-// Blame, stall by stall.
-std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
-                                                                      unsigned threads);
-
 }  // namespace stallscope::session
 
 #endif  // STALLSCOPE_GUI_SESSION_ANALYSIS_H_

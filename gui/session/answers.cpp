@@ -45,11 +45,11 @@ void Answers::RefreshShown() {
       JobKind::kAnalyse, "finding what bounds the range",
       [this, wanted, run, threads](Ticket& job) {
         job.OnlyComputes();
-        const Analysis analysis = AnalyseRange(*run, *wanted.range, threads);
+        const auto analysis = AnalyseRange(*run, *wanted.range, threads, Cancel(job.cancel_flag()));
         job.HandOver([this, wanted, analysis] {
           --pending_;
-          if (wanted != shown_) return;
-          desk_.state.shown = analysis;
+          if (wanted != shown_ || !analysis.has_value()) return;
+          desk_.state.shown = *analysis;
           desk_.changed = true;
         });
       },
@@ -143,7 +143,9 @@ void Answers::On(const intent::SelectSpanRows& select) {
 void Answers::RefreshExplanation() {
   State& state = desk_.state;
   const OpenRun* const open = state.Active();
-  const ExplainKey wanted{ReadingOf(open), state.view.selected.step_row,
+  // It is found from what the opening lays.
+  const bool ready = open != nullptr && open->groundwork != nullptr;
+  const ExplainKey wanted{ready ? ReadingOf(open) : Reading{}, state.view.selected.step_row,
                           state.view.selected.followed};
   if (wanted == explained_) return;
   const ExplainKey before = std::exchange(explained_, wanted);
@@ -156,18 +158,18 @@ void Answers::RefreshExplanation() {
   desk_.changed = true;
   desk_.workers.Cancel(JobKind::kExplain);
   if (wanted.of.run == kNoRun || (!wanted.step_row.has_value() && !wanted.followed.known())) return;
-  const auto run = open->run;
   const unsigned threads = desk_.options.threads;
   ++pending_;
   desk_.workers.Start(
       JobKind::kExplain, "explaining the selection",
-      [this, wanted, run, threads](Ticket& job) {
+      [this, wanted, run = open->run, ground = open->groundwork, threads](Ticket& job) {
         job.OnlyComputes();
         Explanation explanation;
         explanation.step_row = wanted.step_row;
-        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size() &&
-            !job.cancelled()) {
-          explanation.chain = attribution::ExplainStall(*run, *wanted.step_row, threads);
+        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size()) {
+          auto chain = attribution::ExplainStall(*ground, *wanted.step_row, threads,
+                                                 Cancel(job.cancel_flag()));
+          if (chain.has_value()) explanation.chain = *std::move(chain);
         }
         if (wanted.followed.known() && !job.cancelled()) {
           explanation.path = PathOf(*run, wanted.followed);

@@ -38,6 +38,7 @@ struct Runs::Grown {
   std::shared_ptr<const timeline::RunIndex> index;
   std::shared_ptr<const SpanTable> spans;
   Analysis analysis;
+  attribution::GroundworkPtr groundwork;
   std::shared_ptr<const std::vector<timeline::LaneIndex>> devices;
   std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
   std::vector<QueueGauge> gauges;
@@ -81,9 +82,12 @@ void Runs::ReadAgain(RunNumber run, bool last) {
         job.OnlyComputes();
         grown->sealed = !MayGrow(whole);
         grown->ended = last || grown->sealed;
-        grown->analysis = Analyse(whole, threads);
+        // Never cancelled from here on: a reading is shown whole or not at all.
+        grown->groundwork = attribution::LayGroundwork(whole, threads);
+        grown->analysis = *Analyse(whole, *grown->groundwork, threads);
         grown->devices = DevicesOf(grown->analysis);
-        grown->stalls = StallsOf(whole, threads);
+        grown->stalls = std::make_shared<const std::vector<attribution::StallDetail>>(
+            *attribution::StallDetails(*grown->groundwork, threads));
         if (grown->ended) {
           grown->analysis.report = PricedReport(whole, *grown->analysis.attribution);
         }
@@ -109,6 +113,7 @@ void Runs::ShowGrown(RunNumber run, const Grown& grown) {
     open.index = grown.index;
     open.spans = grown.spans;
     open.whole = grown.analysis;
+    open.groundwork = grown.groundwork;
     open.devices = grown.devices;
     open.stalls = grown.stalls;
     open.stage = OpenStage::kReady;

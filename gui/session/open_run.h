@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/groundwork.h"
 #include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
 #include "analyzer/timeline/run_index.h"
@@ -47,6 +48,7 @@ struct OpenRun {
   std::shared_ptr<const SpanTable> spans;
   // With kPricing and later; its gains are predicted with kReady.
   Analysis whole;
+  attribution::GroundworkPtr groundwork;  // of `run`, which it needs: for single stalls
   std::shared_ptr<const std::vector<timeline::LaneIndex>> devices;  // analysis.h
   std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
 

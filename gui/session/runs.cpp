@@ -171,23 +171,31 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
   });
   if (GaveUp(job, run)) return;
   job.Tell("finding what bounds it", 0.6);
-  const Analysis analysis = Analyse(*whole, threads);
-  const auto devices = DevicesOf(analysis);
-  job.HandOver([this, run, analysis, devices] {
+  const Cancel cancel(job.cancel_flag());
+  const auto ground = attribution::LayGroundwork(*whole, threads, cancel);
+  if (GaveUp(job, run)) return;
+  const auto analysis = Analyse(*whole, *ground, threads, cancel);
+  if (GaveUp(job, run)) return;
+  const auto devices = DevicesOf(*analysis);
+  job.HandOver([this, run, analysis, ground, devices] {
     desk_.Change(run, [&](OpenRun& open) {
-      open.whole = analysis;
+      open.whole = *analysis;
+      open.groundwork = ground;
       open.devices = devices;
       open.stage = OpenStage::kPricing;
     });
   });
   if (GaveUp(job, run)) return;
   job.Tell("blame, stall by stall", 0.8);
-  const auto stalls = StallsOf(*whole, threads);
+  auto details = attribution::StallDetails(*ground, threads, cancel);
+  if (GaveUp(job, run)) return;
+  const auto stalls =
+      std::make_shared<const std::vector<attribution::StallDetail>>(*std::move(details));
   job.HandOver(
       [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
   if (GaveUp(job, run)) return;
   job.Tell("what changes would gain", 0.9);
-  const auto report = PricedReport(*whole, *analysis.attribution);
+  const auto report = PricedReport(*whole, *analysis->attribution);
   job.HandOver([this, run, report] {
     desk_.Change(run, [&](OpenRun& open) {
       open.whole.report = report;
