@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/cli/analysis.h"
-#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/report_outputs.h"
+#include "analyzer/cli/terminal.h"
 #include "analyzer/compare/compare.h"
 #include "analyzer/report/budget.h"
 #include "analyzer/report/report.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
@@ -28,14 +28,11 @@ struct AnalyzeArguments {
 
 // Base against this run, for a budget that asks for it.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
-                                                       const Analysed& now) {
+                                                       const workbench::Opened& now) {
   if (arguments.base.empty()) return std::optional<compare::Comparison>();
-  std::vector<compare::RunSummary> base;
-  for (const std::string& trace : arguments.base) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse({trace}));
-    base.push_back(compare::Summarise(analysed.run, analysed.attribution));
-  }
-  return std::optional(compare::Compare(base, {compare::Summarise(now.run, now.attribution)}));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
+                              workbench::Summarize(arguments.base, PrintWarnings()));
+  return std::optional(compare::Compare(base, {workbench::Summarize(now)}));
 }
 
 Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
@@ -48,16 +45,17 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
                    arguments.budget, "give --base TRACE"};
     }
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse(arguments.traces));
-  report::Report report = ReportOn(analysed, !arguments.no_price);
+  STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
+                              workbench::Open(arguments.traces, PrintWarnings()));
+  report::Report report = workbench::Analyze(opened, {.price = !arguments.no_price});
   if (std::any_of(outputs.begin(), outputs.end(),
                   [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {
-    report.pictures = report::PicturesOf(analysed.run, analysed.attribution);
+    report.pictures = report::PicturesOf(*opened.run, *opened.attribution);
   }
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   int exit_code = 0;
   if (budget.has_value()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(report.against_base, AgainstBase(arguments, analysed));
+    STALLSCOPE_ASSIGN_OR_RETURN(report.against_base, AgainstBase(arguments, opened));
     const compare::Comparison* const base = report.against_base ? &*report.against_base : nullptr;
     STALLSCOPE_ASSIGN_OR_RETURN(report.budget, report::CheckBudget(*budget, report, base));
     switch (report::GateOf(*report.budget)) {

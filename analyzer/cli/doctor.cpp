@@ -1,5 +1,4 @@
-#include "analyzer/cli/doctor.h"
-
+// `stallscope doctor`: what can be recorded on this machine, what limits it, what to do about it.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/cli/program.h"
 #include "analyzer/report/layout.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/device/host_blas.h"

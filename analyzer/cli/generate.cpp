@@ -38,7 +38,7 @@ int RunGenerate(const GenerateArguments& arguments) {
   }
   const InterruptGuard guard;
   Result<data::Manifest> made = [&] {
-    Progress progress("images", options.images);
+    ProgressBar progress("images", options.images);
     return data::Generate(options, [&](const data::GenerateProgress& at) {
       progress.Show(at.done);
       return !Interrupted();

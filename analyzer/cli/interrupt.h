@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "analyzer/base/cancel.h"
+
 namespace stallscope::cli {
 
 // While one lives, SIGINT, SIGTERM and SIGHUP are only noted; SIGHUP not where it was ignored, as
@@ -22,7 +24,8 @@ class InterruptGuard {
 };
 
 // Any thread.
-bool Interrupted();
+Cancel Interruption();
+inline bool Interrupted() { return Interruption().requested(); }
 
 }  // namespace stallscope::cli
 

@@ -11,7 +11,6 @@
 
 #include "analyzer/base/thread.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/usage.h"
 
 namespace {
 

@@ -10,11 +10,11 @@
 
 namespace stallscope::cli {
 
-class Progress {
+class ProgressBar {
  public:
   // `unit` names what is counted: "images". A total of 0 is not known.
-  Progress(std::string unit, int64_t total);
-  ~Progress();  // leaves the line clean
+  ProgressBar(std::string unit, int64_t total);
+  ~ProgressBar();  // leaves the line clean
 
   // As often as you like: it draws at most ten times a second, and prints a line every 5 s.
   void Show(int64_t done) {

@@ -108,9 +108,9 @@ int RunRecord(const RecordArguments& arguments) {
   options.stores = arguments.stores;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = CommandLine();
-  options.stop_requested = [] { return Interrupted(); };
+  options.stop_requested = Interruption();
   auto result = [&] {
-    std::optional<Progress> progress;
+    std::optional<ProgressBar> progress;
     if (!arguments.quiet) {
       progress.emplace("steps", spec.value().trainer.steps);
       options.on_progress = [&](const trainer::Progress& at) {

@@ -45,11 +45,14 @@ void Answers::RefreshShown() {
       JobKind::kAnalyse, "finding what bounds the range",
       [this, wanted, run, threads](Ticket& job) {
         job.OnlyComputes();
-        const auto analysis = AnalyseRange(*run, *wanted.range, threads, Cancel(job.cancel_flag()));
+        const auto part = workbench::ExamineRange(run, wanted.range->start_ns, wanted.range->end_ns,
+                                                  {threads, Cancel(job.cancel_flag())});
+        Analysis analysis;
+        if (part.has_value()) analysis = AnalysisOf(*part, wanted.range);
         job.HandOver([this, wanted, analysis] {
           --pending_;
-          if (wanted != shown_ || !analysis.has_value()) return;
-          desk_.state.shown = *analysis;
+          if (wanted != shown_ || analysis.report == nullptr) return;
+          desk_.state.shown = analysis;
           desk_.changed = true;
         });
       },
@@ -212,14 +215,13 @@ void Answers::RefreshComparison() {
   ++pending_;
   desk_.workers.Start(
       JobKind::kCompare, "comparing " + base->title + " with " + now->title,
-      [this, wanted, base_run = base->run, now_run = now->run, base_of = base->whole.attribution,
-       now_of = now->whole.attribution](Ticket& job) {
+      [this, wanted, before = OpenedOf(*base), after = OpenedOf(*now)](Ticket& job) {
         job.OnlyComputes();
         CompareState result;
         result.base_summary =
-            std::make_shared<const compare::RunSummary>(compare::Summarise(*base_run, *base_of));
+            std::make_shared<const compare::RunSummary>(workbench::Summarize(before));
         result.now_summary =
-            std::make_shared<const compare::RunSummary>(compare::Summarise(*now_run, *now_of));
+            std::make_shared<const compare::RunSummary>(workbench::Summarize(after));
         result.comparison = std::make_shared<const compare::Comparison>(
             compare::Compare({*result.base_summary}, {*result.now_summary}));
         job.HandOver([this, wanted, result] {

@@ -134,6 +134,12 @@ struct SavePatchedSpec {
 // Answers to State::question: what was asked for goes on, or does not.
 struct ConfirmRerun {};
 struct CancelRerun {};
+// The run's data is in this folder now, for as long as the run is open.
+struct FindData {
+  std::string folder;  // empty: ask
+};
+// Stages that cost what was recorded are run instead.
+struct EmulateRerun {};
 
 // --- Sweep ---
 struct EditSweep {
@@ -226,12 +232,13 @@ using Intent = std::variant<
     intent::RemoveBookmark, intent::GoToBookmark, intent::Select, intent::SelectStep,
     intent::FollowItem, intent::StepSame, intent::ShowEvidence, intent::Find, intent::FindNext,
     intent::QuerySpans, intent::SelectSpanRows, intent::CopyText, intent::Verify,
-    intent::SavePatchedSpec, intent::ConfirmRerun, intent::CancelRerun, intent::EditSweep,
-    intent::StartSweep, intent::OpenSweep, intent::EditSpec, intent::SetKnob, intent::OpenSpec,
-    intent::SaveSpec, intent::StartRecording, intent::StopRecording, intent::ExportHtml,
-    intent::ExportPicture, intent::ExportSpans, intent::CancelJob, intent::DismissNotice,
-    intent::Complain, intent::SetOverlay, intent::Escape, intent::TourStep, intent::AskToOpen,
-    intent::SetTheme, intent::SetScale, intent::SetWindowSize, intent::SetPanelSize, intent::Quit>;
+    intent::SavePatchedSpec, intent::ConfirmRerun, intent::CancelRerun, intent::FindData,
+    intent::EmulateRerun, intent::EditSweep, intent::StartSweep, intent::OpenSweep,
+    intent::EditSpec, intent::SetKnob, intent::OpenSpec, intent::SaveSpec, intent::StartRecording,
+    intent::StopRecording, intent::ExportHtml, intent::ExportPicture, intent::ExportSpans,
+    intent::CancelJob, intent::DismissNotice, intent::Complain, intent::SetOverlay, intent::Escape,
+    intent::TourStep, intent::AskToOpen, intent::SetTheme, intent::SetScale, intent::SetWindowSize,
+    intent::SetPanelSize, intent::Quit>;
 
 class Intents {
  public:

@@ -75,11 +75,17 @@ enum class Overlay : uint8_t {
   kQuestion
 };
 
-// What the user must agree to before a trace's own run is made again (replaying.h). It is answered
-// by ConfirmRerun or CancelRerun, and is cancelled where it is put away.
+// What must be settled before a trace's own run is made again (replaying.h). CancelRerun answers
+// each; a question that is put away is cancelled.
 struct Question {
+  enum class Kind : uint8_t {
+    kAgree,    // or ConfirmRerun
+    kLostData  // or FindData, or EmulateRerun
+  };
+  Kind kind = Kind::kAgree;
   std::string title;
   std::vector<std::string> lines;  // what would happen: "reads ...", "runs ...", "writes ..."
+  std::string folder;              // kLostData: where it was looked for; may be empty
   bool operator==(const Question&) const = default;
 };
 
@@ -102,7 +108,7 @@ struct Request {
 };
 
 // What a path that is being asked for is, and what it will be used for.
-enum class OpenWhat : uint8_t { kTrace, kBase, kSpec, kSweep };
+enum class OpenWhat : uint8_t { kTrace, kBase, kSpec, kSweep, kDataFolder };
 enum class SaveWhat : uint8_t { kHtml, kPicture, kPatchedSpec, kSpec, kTrace, kTable };
 
 struct SpanListing {

@@ -30,6 +30,8 @@ std::string_view TitleOf(const session::State& state) {
         return "Open a spec";
       case OpenWhat::kSweep:
         return "Open a sweep";
+      case OpenWhat::kDataFolder:
+        return "Folder of the run's data";
     }
   }
   switch (state.save) {
@@ -83,6 +85,8 @@ void AnswerOpen(const session::State& state, const std::string& path, session::I
       return intents.Add(intent::OpenSpec{path});
     case OpenWhat::kSweep:
       return intents.Add(intent::OpenSweep{path});
+    case OpenWhat::kDataFolder:
+      return intents.Add(intent::FindData{path});
   }
 }
 

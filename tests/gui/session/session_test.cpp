@@ -184,6 +184,29 @@ TEST_SUITE("fast") {
     CHECK(opened.state().explanation.chain.empty());
   }
 
+  TEST_CASE("an explanation that another selection supersedes stops") {
+    Session session(QuietOptions());
+    OpenAndSettle(session, SampleTrace("input_decode"));
+    const auto explaining = [&] {
+      size_t asked_to_end = 0;
+      for (const Job& job : session.state()->jobs) {
+        asked_to_end += job.kind == JobKind::kExplain && job.cancelled ? size_t{1} : 0;
+      }
+      return asked_to_end;
+    };
+    // Many in one go: all but the last are asked to end before they can hand anything over.
+    for (uint64_t step = 20; step < 30; ++step) Do(session, intent::SelectStep{step});
+    session.Settle();
+    CHECK(explaining() == 0);
+    CHECK(session.state()->explanation.step_row == 29);
+    const auto last = session.state()->explanation.chain;
+    Do(session, intent::SelectStep{20});
+    session.Settle();
+    Do(session, intent::SelectStep{29});
+    session.Settle();
+    CHECK(session.state()->explanation.chain.size() == last.size());
+  }
+
   TEST_CASE("next and previous go along the spans of one stage, and stop at the ends") {
     Opened opened;
     Selection first;

@@ -2,8 +2,9 @@
 #include <memory>
 
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/trace_input.h"
+#include "analyzer/cli/terminal.h"
 #include "analyzer/model/saver.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
@@ -14,8 +15,8 @@ struct ImportArguments {
 };
 
 Status RunImport(const ImportArguments& arguments) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const model::Run run, OpenTrace(arguments.file));
-  return model::SaveTrace(run, arguments.out);
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto run, workbench::Read({arguments.file}, PrintWarnings()));
+  return model::SaveTrace(*run, arguments.out);
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/attribution/attribution.h"
-#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/report_outputs.h"
-#include "analyzer/cli/trace_input.h"
+#include "analyzer/cli/terminal.h"
 #include "analyzer/compare/compare.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
@@ -20,19 +19,11 @@ struct CompareArguments {
   std::unique_ptr<ReportOutputs> outputs;
 };
 
-Result<std::vector<compare::RunSummary>> Summaries(const std::vector<std::string>& traces) {
-  std::vector<compare::RunSummary> summaries;
-  for (const std::string& trace : traces) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const model::Run run, OpenTrace(trace));
-    summaries.push_back(compare::Summarise(run, attribution::Attribute(run)));
-  }
-  return summaries;
-}
-
 Result<int> RunCompare(const CompareArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto outputs, arguments.outputs->Asked());
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto base, Summaries(arguments.base));
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto now, Summaries(arguments.now));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
+                              workbench::Summarize(arguments.base, PrintWarnings()));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto now, workbench::Summarize(arguments.now, PrintWarnings()));
   const compare::Comparison comparison = compare::Compare(base, now);
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   STALLSCOPE_RETURN_IF_ERROR(WriteReports(
