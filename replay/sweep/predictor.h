@@ -4,6 +4,7 @@
 #define STALLSCOPE_REPLAY_SWEEP_PREDICTOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "analyzer/attribution/attribution.h"
 #include "analyzer/base/result.h"
 #include "analyzer/model/run.h"
+#include "analyzer/spec/spec.h"
 #include "replay/simulate/simulate.h"
 #include "replay/sweep/sweep.h"
 #include "replay/workload/workload.h"
@@ -53,6 +55,12 @@ SimulateOptions ShortSimulation();
 // For sweeps of many points: short simulations. It depends on nothing but the number of points,
 // so that a sweep that is resumed gives what it would have given.
 SimulateOptions SimulationFor(uint64_t points);
+
+// What a point gets does not depend on the number of threads.
+// Sets `predicted`, `unpriced` or `error` of each that needs it. After `stop_requested` (may be
+// empty; asked by any of the threads) the rest stays as it is.
+void PredictPoints(const Spec& spec, const Predictor& predictor, unsigned threads,
+                   const std::function<bool()>& stop_requested, std::vector<Point>& points);
 
 }  // namespace stallscope::replay
 

@@ -9,8 +9,10 @@
 #define STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
@@ -21,8 +23,11 @@
 
 namespace stallscope::replay {
 
+enum class SweepPhase : uint8_t { kPredictions, kProbeRuns, kRuns };
+std::string_view WordFor(SweepPhase phase);  // "predictions", "probe runs", "runs"
+
 struct SweepProgress {
-  const char* doing = "";  // "predictions", "probe runs", "runs"
+  SweepPhase phase = SweepPhase::kPredictions;
   size_t done = 0;
   size_t total = 0;
   std::string now;  // the configuration that is run, or kWaitingForTurn; empty for predictions

@@ -105,6 +105,23 @@ std::optional<uint64_t> MemoryOf(const Point& point);
 // "decode.parallelism=4 prefetch.buffer_size=2", the patch's changes, or "as recorded".
 std::string NameOf(const Point& point);
 
+// How close the predictions came to what was measured.
+// Errors are |predicted / measured - 1|. Nothing where no point has both.
+struct PredictionErrors {
+  size_t points = 0;  // that have both figures
+  std::optional<double> median;
+  std::optional<double> p95;
+  std::optional<double> covered;            // share whose interval holds the measurement
+  std::optional<double> median_half_width;  // of the intervals, relative
+  // How much the point that is predicted to be the best falls short of the one that was measured
+  // so: 0 where it is the same.
+  std::optional<double> best_within;
+  size_t unpriced = 0;
+  size_t failed = 0;
+};
+
+PredictionErrors ErrorsOf(const Sweep& sweep);
+
 }  // namespace stallscope::replay
 
 #endif  // STALLSCOPE_REPLAY_SWEEP_SWEEP_H_

@@ -1,4 +1,4 @@
-// Prices what a report recommends, by simulation. Any thread.
+// The report on a run, with what simulation predicts of each recommendation. Any thread.
 #ifndef STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 #define STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 
@@ -14,6 +14,12 @@ namespace stallscope::replay {
 // cannot tell, the rules' own estimate stays. The report must be of this run.
 void Price(report::Report& report, const model::Run& run,
            const attribution::Attribution& attribution);
+
+// Verdict and findings of the run, or of the part that the attribution is of. Patches are made to
+// the run's spec, or to one that stands for the stages of a run that brought none. With `price`
+// false no gain is computed.
+report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
+                        bool price);
 
 }  // namespace stallscope::replay
 

@@ -6,7 +6,7 @@
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/ranks.h"
 #include "replay/sweep/measured_gains.h"
-#include "replay/whatif/report_on.h"
+#include "replay/whatif/price.h"
 
 namespace stallscope::workbench {
 namespace {

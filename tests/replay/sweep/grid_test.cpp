@@ -51,7 +51,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("an empty grid, an empty value, a value or a path twice are wrong usage") {
     CHECK(Fault({"decode.parallelism="}).what.find("empty grid") != std::string::npos);
-    CHECK(Fault({"decode.parallelism"}).what.find("varies nothing") != std::string::npos);
+    CHECK(Fault({"decode.parallelism"}).what.find("has no values") != std::string::npos);
     CHECK(Fault({"decode.parallelism=1,,2"}).what.find("empty value") != std::string::npos);
     CHECK(Fault({"decode.parallelism=4,4"}).what.find("twice") != std::string::npos);
     CHECK(Fault({"seed=1", "seed=2"}).what.find("varied twice") != std::string::npos);
