@@ -26,7 +26,7 @@ struct AnalyzeArguments {
   std::unique_ptr<ReportOutputs> outputs;
 };
 
-// Base against this run, for a budget that asks for it.
+// The base runs against this one, where the budget needs them.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
                                                        const workbench::Opened& now) {
   if (arguments.base.empty()) return std::optional<compare::Comparison>();
@@ -41,7 +41,7 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   if (!arguments.budget.empty()) {
     STALLSCOPE_ASSIGN_OR_RETURN(budget, report::ReadBudgetFile(arguments.budget));
     if (budget->NeedsBase() && arguments.base.empty()) {
-      return Error{ErrorKind::kUsage, "a check of max_regression needs a run to compare with",
+      return Error{ErrorKind::kUsage, "max_regression needs a run to compare against",
                    arguments.budget, "give --base TRACE"};
     }
   }
@@ -80,18 +80,21 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
 void AddAnalyze(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* command = app.add_subcommand(
-      "analyze", "Say what bounds a run, where its stalls come from, and what to change");
-  command->add_option("TRACE", arguments->traces, "The trace; several are the ranks of one run")
+      "analyze", "Report what bounds a run, where its stalls come from, and what to change");
+  command
+      ->add_option("TRACE", arguments->traces,
+                   "Trace to analyze; several traces are the ranks of one run")
       ->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);
-  command->add_option("--budget", arguments->budget, "Checks that the run must hold (JSON)");
-  command->add_option("--base", arguments->base, "Runs that max_regression compares with");
+  command->add_option("--budget", arguments->budget,
+                      "Budget file whose checks the run must pass (JSON)");
+  command->add_option("--base", arguments->base, "Runs that max_regression checks compare against");
   command
-      ->add_option("--inconclusive", arguments->inconclusive,
-                   "What a check that cannot be decided counts as")
+      ->add_option("--inconclusive", arguments->inconclusive, "How to count an inconclusive check")
       ->check(CLI::IsMember({"pass", "fail"}))
       ->capture_default_str();
-  command->add_flag("--no-price", arguments->no_price, "Do not predict what changes would gain");
+  command->add_flag("--no-price", arguments->no_price,
+                    "Skip predicting what each change would gain");
   command->callback([arguments, &exit_code] {
     const Result<int> done = RunAnalyze(*arguments);
     exit_code = done.ok() ? done.value() : Fail(done.error());

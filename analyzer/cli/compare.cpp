@@ -46,14 +46,14 @@ Result<int> RunCompare(const CompareArguments& arguments) {
 
 void AddCompare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command =
-      app.add_subcommand("compare", "Say whether a change made runs faster or slower, and where");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Report whether a change made runs faster or slower, and where");
   command->add_option("--base", arguments->base, "Runs before the change")->required();
-  command->add_option("--new", arguments->now, "Runs after it")->required();
+  command->add_option("--new", arguments->now, "Runs after the change")->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);
   command
       ->add_option("--inconclusive", arguments->inconclusive,
-                   "What a comparison that cannot be decided counts as")
+                   "How to count an inconclusive comparison")
       ->check(CLI::IsMember({"pass", "fail"}))
       ->capture_default_str();
   command->callback([arguments, &exit_code] {

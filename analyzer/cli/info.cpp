@@ -92,7 +92,7 @@ std::string Queues(const model::Run& run, bool colors) {
 std::string Tracks(const model::Run& run, bool colors) {
   constexpr size_t kShown = 40;
   if (run.tracks.empty()) return "";
-  // A device's track has copies and kernels, which count as spans.
+  // A device's track has copies and kernels, which count as spans too.
   std::vector<uint64_t> spans;
   for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
   for (const trace::Copy& copy : run.rows.copies) {
@@ -105,7 +105,7 @@ std::string Tracks(const model::Run& run, bool colors) {
   for (size_t i = 0; i < std::min(run.tracks.size(), kShown); ++i) {
     const model::Track& track = run.tracks[i];
     rows.push_back({track.info.name, std::string(run.NameOf(track.info.stage)), Grouped(spans[i]),
-                    track.tally ? Grouped(track.tally->dropped) : "not known"});
+                    track.tally ? Grouped(track.tally->dropped) : "unknown"});
   }
   std::string text = Heading("Tracks", colors) + Table(rows, {2, 3});
   if (run.tracks.size() > kShown) {
@@ -263,12 +263,12 @@ Status RunInfo(const std::string& trace, const std::string& format) {
 }  // namespace
 
 void AddInfo(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("info", "Show what is in a trace: spans, steps, tracks, what was lost");
+  CLI::App* command = app.add_subcommand(
+      "info", "Show what is in a trace: spans, steps, tracks, and what was lost");
   auto trace = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("text");
-  command->add_option("TRACE", *trace, "The trace to read")->required();
-  command->add_option("--format", *format, "Form of the result")
+  command->add_option("TRACE", *trace, "Trace to read")->required();
+  command->add_option("--format", *format, "Output format")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->callback([=, &exit_code] {

@@ -54,7 +54,7 @@ Result<Output> Output::Open(const std::string& path) {
 Error Output::WriteError() {
   reader_left_ = errno == EPIPE;
   return {ErrorKind::kRun, std::string("cannot write: ") + std::strerror(errno), path_,
-          errno == ENOSPC ? "free some space or write to another disk" : ""};
+          errno == ENOSPC ? "free some space, or write to another disk" : ""};
 }
 
 Status Output::Write(std::string_view text) {
@@ -78,14 +78,14 @@ Status WriteOutput(const std::string& path, std::string_view text) {
 }
 
 ReportOutputs::ReportOutputs(CLI::App& command) : command_(command) {
-  format_ = command.add_option("--format", formats_, "A form of the report; again for another one")
+  format_ = command.add_option("--format", formats_, "Output format (repeatable)")
                 ->check(CLI::IsMember(
                     std::vector<std::string>(report::kFormWords.begin(), report::kFormWords.end())))
                 ->allow_extra_args(false)
                 ->take_all();
   output_ = command
                 .add_option("-o,--output", paths_,
-                            "The file for the --format before it, instead of stdout")
+                            "Output file for the preceding --format (default: stdout)")
                 ->allow_extra_args(false)
                 ->take_all();
 }
@@ -101,8 +101,8 @@ Result<std::vector<ReportOutput>> ReportOutputs::Asked() const {
     if (option != output_ || path == paths_.size()) continue;
     if (asked.empty()) asked.emplace_back();
     if (!asked.back().path.empty()) {
-      return Error{ErrorKind::kUsage, "two files for one form of the report", paths_[path],
-                   "give each -o a --format of its own"};
+      return Error{ErrorKind::kUsage, "two output files for one format", paths_[path],
+                   "give each -o its own --format"};
     }
     asked.back().path = paths_[path++];
   }
@@ -110,8 +110,8 @@ Result<std::vector<ReportOutput>> ReportOutputs::Asked() const {
   size_t to_stdout = 0;
   for (const ReportOutput& output : asked) to_stdout += output.path.empty() ? size_t{1} : 0;
   if (to_stdout > 1) {
-    return Error{ErrorKind::kUsage, "several forms of the report for stdout", "--format",
-                 "give all but one an -o FILE"};
+    return Error{ErrorKind::kUsage, "several formats for stdout", "--format",
+                 "give all but one of them an -o FILE"};
   }
   return asked;
 }
@@ -135,8 +135,8 @@ Status CheckSweepReports(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     const std::string form = FormOf(file);
     if (form == ".html" || form == ".md" || form == ".txt") continue;
-    return Error{ErrorKind::kUsage, "the report's form cannot be told from its name", file,
-                 "end it in .html, .md or .txt"};
+    return Error{ErrorKind::kUsage, "unknown report format", file,
+                 "use a name that ends in .html, .md or .txt"};
   }
   return {};
 }

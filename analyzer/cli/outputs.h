@@ -1,5 +1,5 @@
-// Where a command's result goes: to stdout, or into a file that is the old or the new, never half.
-// One thread.
+// Where a command's result goes: to stdout, or to a file that has either its old or its new
+// content, never part of it. One thread.
 #ifndef STALLSCOPE_ANALYZER_CLI_OUTPUTS_H_
 #define STALLSCOPE_ANALYZER_CLI_OUTPUTS_H_
 
@@ -26,9 +26,9 @@ class Output {
   static Result<Output> Open(const std::string& path);
 
   Status Write(std::string_view text);
-  // Brings everything to its place. Without it a file keeps its old content.
+  // Commits everything. Without it a file keeps its old content.
   Status Finish();
-  // Whoever read stdout or a pipe went away: that the rest was not written is no failure.
+  // The reader of stdout or a pipe went away: that the rest was not written is no failure.
   bool reader_left() const { return reader_left_; }
 
  private:
@@ -46,22 +46,22 @@ class Output {
   bool reader_left_ = false;
 };
 
-// Writes a whole result. That a reader of stdout or of a pipe went away early is no failure.
+// Writes a whole result. A reader of stdout or a pipe that went away early is no failure.
 Status WriteOutput(const std::string& path, std::string_view text);
 
-// --format and -o of the commands that report: which forms, and where each goes.
+// --format and -o: which forms of a report are wanted, and where each goes.
 struct ReportOutput {
   report::Form form = report::Form::kText;
   std::string path;  // empty: stdout
 };
 
-// Adds --format and -o to a command; what they ask for is known after the parsing. An -o belongs to
-// the --format before it. At most one form goes to stdout; without any it is text.
+// Adds --format and -o to a command; their values are known after parsing. An -o belongs to the
+// --format before it. At most one form goes to stdout; the default is text.
 class ReportOutputs {
  public:
   explicit ReportOutputs(CLI::App& command);
 
-  // Wrong usage: an -o too many, two forms for stdout.
+  // Wrong usage: too many -o, or two forms for stdout.
   Result<std::vector<ReportOutput>> Asked() const;
 
  private:
@@ -72,15 +72,15 @@ class ReportOutputs {
   std::vector<std::string> paths_;
 };
 
-// Writes each form, made by `make`. All of them are tried; the first error is given back.
+// Writes each form that `make` returns. Tries all of them and returns the first error.
 Status WriteReports(
     const std::vector<ReportOutput>& outputs, bool inconclusive_fails,
     const std::function<std::string(report::Form form, const report::FormOptions& options)>& make);
 
-// The form of each file is that of its name: .html, .md or .txt; another one is wrong usage, which
-// is found before anything has run.
+// A file's name gives its form: .html, .md or .txt; another one is wrong usage, reported before
+// anything runs.
 Status CheckSweepReports(const std::vector<std::string>& files);
-// Text to stdout, and each file. All are tried; the first error is given back.
+// Text to stdout, and each file. Tries all of them and returns the first error.
 Status WriteSweepReports(const report::SweepTable& table, const std::vector<std::string>& files);
 
 }  // namespace stallscope::cli

@@ -32,15 +32,15 @@ std::vector<std::string> OptionNames(const CLI::App& command) {
   return names;
 }
 
-// The first argument that nobody took: an option without its value.
-std::string Stranger(const CLI::App& app) {
+// The first argument that nothing took, without an option's value.
+std::string Unexpected(const CLI::App& app) {
   for (const std::string& argument : app.remaining(true)) {
     return argument.substr(0, argument.find('='));
   }
   return "";
 }
 
-// Nothing where even the nearest shares so little that it was hardly meant.
+// Empty where even the nearest word has too little in common.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = Nearest(word, known);
   const std::string start = word.substr(0, 64);
@@ -71,8 +71,8 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   AddCompletion(*app, exit_code);
   AddMan(*app, exit_code);
   app->footer(
-      "Exit codes: 0 done, 1 a budget failed or a run is slower, 2 wrong usage, 3 an input is "
-      "missing or cannot be read, 4 inconclusive, 5 the run failed or cannot run here.");
+      "Exit codes: 0 success, 1 a budget failed or a run is slower, 2 wrong usage, 3 an input is "
+      "missing or unreadable, 4 inconclusive, 5 the run failed or cannot run here.");
   return app;
 }
 
@@ -94,21 +94,20 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
   const std::string see =
       "see stallscope " + (where.empty() ? std::string() : where + " ") + "--help";
   if (arguments.size() < 2) {
-    return {ErrorKind::kUsage, "no command is given", "", "see stallscope --help"};
+    return {ErrorKind::kUsage, "no command given", "", "see stallscope --help"};
   }
   if (command == nullptr && arguments[1].substr(0, 1) != "-") {
     const std::string hint = DidYouMean(arguments[1], CommandNames(app));
-    return {ErrorKind::kUsage, "there is no command " + Quoted(arguments[1]), "",
+    return {ErrorKind::kUsage, "unknown command " + Quoted(arguments[1]), "",
             hint.empty() ? "see stallscope --help" : hint};
   }
-  if (const std::string stranger = Stranger(app); !stranger.empty()) {
+  if (const std::string stranger = Unexpected(app); !stranger.empty()) {
     const bool option = stranger.substr(0, 1) == "-";
     const std::string hint =
         option ? DidYouMean(stranger, OptionNames(command != nullptr ? *command : app)) : "";
     return {ErrorKind::kUsage,
-            option ? "there is no option " + Quoted(stranger)
-                   : Quoted(stranger) + " is one argument too many",
-            where, hint.empty() ? see : hint};
+            (option ? "unknown option " : "unexpected argument ") + Quoted(stranger), where,
+            hint.empty() ? see : hint};
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string what = error.what();

@@ -12,25 +12,25 @@
 
 namespace stallscope::cli {
 
-// What the program exits with where that is no error: those are ErrorKind's own numbers.
+// Exit codes beyond those of ErrorKind.
 constexpr int kExitFailed = 1;        // a budget, or a comparison whose new side is slower
 constexpr int kExitInconclusive = 4;  // of a budget or a comparison
 
-// Every command with its options. A command's work is done while the arguments are parsed and
-// leaves its result in `exit_code`, which must outlive the parsing.
+// Every command with its options. A command runs while the arguments are parsed and leaves its
+// result in `exit_code`, which must outlive the parsing.
 std::unique_ptr<CLI::App> MakeProgram(int& exit_code);
 
 // Prints the error on one line of stderr and returns its exit code.
 int Fail(const Error& error);
 
-// The help of the command that was asked about.
+// The help of the command in question, or of the program.
 std::string HelpText(const CLI::App& app);
 
-// Wrong usage in one line, with what was probably meant.
+// Wrong usage on one line, with what was probably meant.
 Error UsageError(const CLI::App& app, const CLI::ParseError& error,
                  const std::vector<std::string>& arguments);
 
-// The file of this program, for runs in processes of their own.
+// This program's own file, for runs in their own processes.
 Result<std::string> ProgramPath();
 
 // Each command is in the file of its name.

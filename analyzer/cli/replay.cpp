@@ -48,8 +48,7 @@ replay::PageCache PageCacheOf(const std::string& word) {
   return word == "cold" ? replay::PageCache::kCold : replay::PageCache::kAsItIs;
 }
 
-// What of predicting and running is wanted: both, or what the trace allows. A verification that
-// runs nothing is none.
+// Nothing: both, or what the trace allows. A verification must run something.
 std::optional<SweepMode> ModeOf(const ReplayArguments& arguments) {
   if (arguments.mode.empty() && arguments.verify) return SweepMode::kBoth;
   return replay::SweepModeOf(arguments.mode);
@@ -60,7 +59,7 @@ Result<replay::Sweep> PlanPoints(const ReplayArguments& arguments, const workben
   if (arguments.verify) {
     replay::Sweep sweep = subject.PlanVerification(workbench::Analyze(opened));
     if (sweep.points.empty()) {
-      sweep.warnings.emplace_back("nothing is recommended that a replay could try");
+      sweep.warnings.emplace_back("no recommendation that a replay could try");
     }
     return sweep;
   }
@@ -68,34 +67,34 @@ Result<replay::Sweep> PlanPoints(const ReplayArguments& arguments, const workben
                               subject.ReadGrid(arguments.vary, arguments.patches));
   if (grid.points > replay::kManyPoints && !arguments.yes) {
     const std::string size = fmt::format("the grid has {} points", grid.points);
-    if (!AskedYes(size + "; go on?")) {
+    if (!AskedYes(size + "; continue?")) {
       return Error{ErrorKind::kUsage, size, "--vary",
-                   "give --yes to go on, or let stallscope tune look for the best"};
+                   "pass --yes to continue, or let stallscope tune find the best"};
     }
   }
   return subject.PlanGrid(grid);
 }
 
-// Draws what a sweep tells, with the rate of this process's own work.
+// Draws a sweep's progress, with the rate of this process's own work.
 class SweepBar {
  public:
   void Show(const replay::SweepProgress& at) {
-    if (!progress_ || at.doing != doing_) {
+    if (!progress_ || at.phase != phase_) {
       progress_.reset();
-      doing_ = at.doing;
+      phase_ = at.phase;
       begin_ = at.done;
-      progress_.emplace(at.doing, static_cast<int64_t>(at.total - at.done));
+      progress_.emplace(std::string(WordFor(at.phase)), static_cast<int64_t>(at.total - at.done));
     }
     progress_->Show(static_cast<int64_t>(at.done - begin_), [&] { return at.now; });
   }
 
  private:
   std::optional<ProgressBar> progress_;
-  std::string doing_;
+  replay::SweepPhase phase_ = replay::SweepPhase::kPredictions;
   size_t begin_ = 0;
 };
 
-// A sweep of which nothing could be run has failed; one of which something could has not.
+// A sweep fails only where every configuration failed.
 Status CheckSomethingRan(const replay::Sweep& sweep) {
   for (size_t i = 0; i < replay::Configurations(sweep); ++i) {
     if (replay::ConfigurationAt(sweep, i).error.empty()) return {};
@@ -107,8 +106,9 @@ Status CheckSomethingRan(const replay::Sweep& sweep) {
 Status Report(const ReplayArguments& arguments, const replay::Sweep& sweep) {
   STALLSCOPE_RETURN_IF_ERROR(WriteSweepReports(replay::TableOf(sweep), arguments.reports));
   if (!replay::IsComplete(sweep)) {
-    std::fprintf(stderr, "stallscope: stopped; %s keeps what is done, --resume goes on from it\n",
-                 Printable(arguments.output).c_str());
+    std::fprintf(
+        stderr, "stallscope: stopped; %s keeps the finished points, --resume continues from them\n",
+        Printable(arguments.output).c_str());
     return {};
   }
   return CheckSomethingRan(sweep);
@@ -118,8 +118,8 @@ Status CheckUsage(const ReplayArguments& arguments) {
   const bool grid = !arguments.vary.empty() || !arguments.patches.empty();
   if (grid == arguments.verify) {
     return Error{ErrorKind::kUsage,
-                 grid ? "--verify tries the recommendations alone" : "nothing is to be tried", "",
-                 "give --vary PATH=V1,V2,... or --patch FILE, or else --verify"};
+                 grid ? "--verify cannot be combined with --vary or --patch" : "nothing to try", "",
+                 "give --vary PATH=V1,V2,... or --patch FILE, or --verify"};
   }
   return CheckSweepReports(arguments.reports);
 }
@@ -164,48 +164,42 @@ Status RunReplay(const ReplayArguments& arguments) {
 void AddReplay(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Try other settings for a recorded run: predict each, run each, compare both");
-  command->add_option("TRACE", arguments->trace, "The recorded run")->required();
+      "replay", "Try other settings for a recorded run: predict and run each, and compare the two");
+  command->add_option("TRACE", arguments->trace, "Recorded run")->required();
   command
       ->add_option("--vary", arguments->vary,
-                   "Values to try for a setting: PATH=V1,V2,...; "
-                   "again for another one: all combinations")
+                   "Values to try for a setting: PATH=V1,V2,... (repeatable: all combinations)")
       ->allow_extra_args(false);
-  command
-      ->add_option("--patch", arguments->patches,
-                   "A change of the spec to try (JSON); again for "
-                   "another one")
+  command->add_option("--patch", arguments->patches, "Spec change to try (JSON file, repeatable)")
       ->allow_extra_args(false);
   command->add_flag("--verify", arguments->verify,
-                    "Try each recommendation of the run's report, then all that help together");
-  command->add_option("--mode", arguments->mode, "Predict, run, or both")
+                    "Try each recommendation of the run's report, then those that help together");
+  command->add_option("--mode", arguments->mode, "Predict (simulate), run (rerun), or both")
       ->check(CLI::IsMember({"rerun", "simulate", "both"}));
-  command->add_option("--repeats", arguments->repeats, "Runs of each configuration")
+  command->add_option("--repeats", arguments->repeats, "Runs per configuration")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--steps", arguments->steps,
-                      "Steps of each run, instead of the recorded ones");
+  command->add_option("--steps", arguments->steps, "Steps per run (default: as recorded)");
   command->add_option("--throttle", arguments->throttle,
-                      "Bytes a second that the source may read, in each run");
+                      "Limit on the source's reads, in bytes per second");
   command
-      ->add_option("--page-cache", arguments->page_cache,
-                   "Whether the data lies in memory when a run begins")
+      ->add_option("--page-cache", arguments->page_cache, "State of the page cache before each run")
       ->check(CLI::IsMember({"as-is", "warm", "cold"}))
       ->capture_default_str();
-  command->add_flag("--resume", arguments->resume, "Go on from what the sweep file holds");
+  command->add_flag("--resume", arguments->resume,
+                    "Continue from the finished points in the sweep file");
   command->add_flag("--emulate", arguments->emulate,
                     "Run stages of the recorded cost instead of the recorded data and code");
   command->add_option("--folder", arguments->folder,
-                      "Where the run's data is, instead of the folder in which it was recorded");
+                      "Folder of the run's data (default: where the run was recorded)");
   command->add_flag("--yes", arguments->yes,
-                    "Run what another user recorded, or what reads outside of its folder, and a "
-                    "grid of very many points, without a question");
+                    "Do not ask before running another user's recording, one that reads outside "
+                    "its folder, or a very large grid");
   command
       ->add_option("--report", arguments->reports,
-                   "Also write the table into a file that ends in .html, .md or .txt")
+                   "Also write the table to a file ending in .html, .md or .txt (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("-o,--output", arguments->output, "The sweep file to write (JSON)")
-      ->required();
+  command->add_option("-o,--output", arguments->output, "Sweep file to write (JSON)")->required();
   command->callback([arguments, &exit_code] {
     const Status done = RunReplay(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

@@ -32,7 +32,7 @@ workbench::ReadWatch PrintWarnings() {
 bool AskedYes(const std::string& question) {
   if (!CanAsk()) return false;
   std::fprintf(stderr, "%s [y/N] ", Printable(question).c_str());
-  // poll comes back for Ctrl-C where a read would go on.
+  // poll returns on Ctrl-C, where a read would continue.
   struct pollfd terminal {};
   terminal.fd = STDIN_FILENO;
   terminal.events = POLLIN;
@@ -54,11 +54,11 @@ Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run, const 
     announce();
     return {};
   }
-  // The data is not even looked at before.
+  // Nothing of the data is read before consent.
   if (CanAsk()) announce();
   if (!AskedYes(Printable(run.path + ": " + plan.Reason()) + "; run it?")) {
     return Error{ErrorKind::kUsage, plan.Reason(), run.path,
-                 "give --yes to run it, or --mode simulate to predict only"};
+                 "pass --yes to run it, or --mode simulate to predict only"};
   }
   return replay::CheckData(run, plan);
 }

@@ -1,4 +1,4 @@
-// What is said and asked beside the results: colors, warnings, questions. One thread.
+// What a command prints and asks besides its results: colors, warnings, questions. One thread.
 #ifndef STALLSCOPE_ANALYZER_CLI_TERMINAL_H_
 #define STALLSCOPE_ANALYZER_CLI_TERMINAL_H_
 
@@ -14,14 +14,14 @@ namespace stallscope::cli {
 // Stdout is a terminal and NO_COLOR is not set.
 bool UseColors();
 
-// Prints what is wrong with each trace that is read to stderr, a line each.
+// Prints each trace's warnings to stderr, one per line.
 workbench::ReadWatch PrintWarnings();
 
-// Asks on the terminal; no where there is none to ask on.
+// Asks on the terminal; false without one.
 bool AskedYes(const std::string& question);
 
-// Asks where a re-run needs a yes (kUsage where the user does not say it; `yes` says it
-// beforehand), checks the data, and prints what the re-run reads, runs and writes.
+// Asks where a re-run needs the user's consent (kUsage where it is refused; `yes` gives it in
+// advance), checks the data, and prints what the re-run reads, runs and writes.
 Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run, const std::string& output,
                     bool yes);
 

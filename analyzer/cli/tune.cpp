@@ -42,7 +42,7 @@ void Line(const char* name, const std::string& text) {
 }
 
 std::string RateText(const std::optional<replay::Rate>& rate, const std::string& counted) {
-  if (!rate.has_value()) return "not known";
+  if (!rate.has_value()) return "unknown";
   return fmt::format("{} {}/s ({} to {})", ReadableNumber(rate->samples_per_s), counted,
                      ReadableNumber(rate->low), ReadableNumber(rate->high));
 }
@@ -84,7 +84,7 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     const replay::Try& best = tuned.tries[*tuned.best];
     Line("after", rate_of(best.point));
     if (tuned.comparison.has_value()) Line("answer", tuned.comparison->text);
-    if (best.point.cores > 0) Line("cores", std::to_string(best.point.cores) + " are enough");
+    if (best.point.cores > 0) Line("cores", std::to_string(best.point.cores) + " suffice");
     const Patch patch = Diff(subject.spec(), ResultOf(tuned));
     Line("patch", WritePatch(patch, JsonLayout::kOneLine));
   } else {
@@ -92,7 +92,8 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     Line("answer", "nothing that was tried helps");
     Line("bound", last.empty() ? report.verdict.text : last);
   }
-  if (!tuned.bound.empty()) Line("then", "bounded by " + tuned.bound + ", by the simulation");
+  if (!tuned.bound.empty())
+    Line("then", "bounded by " + tuned.bound + ", according to the simulation");
   const unsigned runs = tuned.runs + subject.runs();
   Line("ended", fmt::format("{}; {} run{}", tuned.ended, runs, runs == 1 ? "" : "s"));
   if (!arguments.output.empty()) Line("spec", arguments.output);
@@ -131,7 +132,7 @@ workbench::TuneRequest RequestOf(const TuneArguments& arguments) {
 }
 
 Status RunTune(const TuneArguments& arguments) {
-  // Before the guard: what waits here for somebody who writes the input can be interrupted.
+  // Before the guard, so that Ctrl-C ends a wait for the writer of a pipe.
   STALLSCOPE_ASSIGN_OR_RETURN(const std::optional<Spec> spec,
                               workbench::ReadIfSpec(arguments.input));
   const InterruptGuard guard;
@@ -142,7 +143,7 @@ Status RunTune(const TuneArguments& arguments) {
   if (subject.plan().has_value()) {
     STALLSCOPE_RETURN_IF_ERROR(AgreeToRerun(*subject.plan(), run, arguments.output, arguments.yes));
   }
-  // Before the runs: a file that cannot be written is not worth an hour of them.
+  // Before the runs: an output that cannot be written should not cost an hour of them.
   std::optional<Output> output;
   if (!arguments.output.empty()) {
     STALLSCOPE_ASSIGN_OR_RETURN(auto opened, Output::Open(arguments.output));
@@ -163,29 +164,29 @@ Status RunTune(const TuneArguments& arguments) {
 void AddTune(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TuneArguments>();
   CLI::App* command = app.add_subcommand(
-      "tune", "Find a better configuration: simulate many, run the best, write its spec");
-  command->add_option("TRACE|SPEC.json", arguments->input, "A recorded run, or a spec to record")
+      "tune", "Find a better configuration: simulate many, run the best, and write its spec");
+  command
+      ->add_option("TRACE|SPEC.json", arguments->input, "Recorded run, or a spec to record first")
       ->required();
   command
       ->add_option("--goal", arguments->goal,
-                   "The most samples a second, or the fewest cores that keep the device busy")
+                   "Most samples per second, or fewest cores that keep the device busy")
       ->check(CLI::IsMember({"throughput", "cost"}))
       ->capture_default_str();
-  command->add_option("--max-runs", arguments->max_runs, "Runs at most")
+  command->add_option("--max-runs", arguments->max_runs, "Maximum number of runs")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
-  command->add_option("--memory", arguments->memory, "Bytes of memory that a run may need");
-  command->add_option("--steps", arguments->steps, "Steps of each run, instead of the spec's");
+  command->add_option("--memory", arguments->memory, "Memory limit of a run, in bytes");
+  command->add_option("--steps", arguments->steps, "Steps per run (default: the spec's)");
   command->add_option("--mode", arguments->mode, "Simulate and run, or simulate only")
       ->check(CLI::IsMember({"both", "simulate"}))
       ->capture_default_str();
   command->add_option("--folder", arguments->folder,
-                      "Where the run's data is, instead of the folder in which it was recorded");
+                      "Folder of the run's data (default: where the run was recorded)");
   command->add_flag("--yes", arguments->yes,
-                    "Run what another user recorded, or what reads outside of its folder, without "
-                    "a question");
-  command->add_option("-o,--output", arguments->output,
-                      "The spec to write: the best that was found");
+                    "Do not ask before running another user's recording, or one that reads outside "
+                    "its folder");
+  command->add_option("-o,--output", arguments->output, "Spec to write: the best one found");
   command->callback([arguments, &exit_code] {
     const Status done = RunTune(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

@@ -42,7 +42,7 @@ void Answers::RefreshShown() {
   const unsigned threads = desk_.options.threads;
   ++pending_;
   desk_.workers.Start(
-      JobKind::kAnalyse, "finding what bounds the range",
+      JobKind::kAnalyse, "finding the range's bottleneck",
       [this, wanted, run, threads](Ticket& job) {
         job.OnlyComputes();
         const auto part = workbench::ExamineRange(run, wanted.range->start_ns, wanted.range->end_ns,
@@ -126,7 +126,7 @@ void Answers::On(const intent::SelectSpanRows& select) {
   if (listing.first == listing.last) return;
   ++pending_;
   desk_.workers.Start(
-      JobKind::kSpans, "summing up the selection",
+      JobKind::kSpans, "summarizing the selection",
       [this, table = open->spans, list = listing.list, first = listing.first,
        last = listing.last](Ticket& job) {
         job.OnlyComputes();
@@ -261,7 +261,7 @@ void Answers::RefreshFind() {
   const auto table = open->spans;
   const unsigned threads = desk_.options.threads;
   desk_.workers.Start(
-      JobKind::kFind, "looking for '" + wanted.text + "'",
+      JobKind::kFind, "searching for '" + wanted.text + "'",
       [this, wanted, table, query, threads](Ticket& job) {
         job.OnlyComputes();
         auto list = std::make_shared<Result<SpanList>>(

@@ -65,7 +65,7 @@ bool Files::MayWriteTo(const std::string& path) {
 const OpenRun* Files::Analysed() {
   const OpenRun* const open = desk_.state.Active();
   if (open != nullptr && open->whole.report != nullptr) return open;
-  desk_.Notify(NoticeLevel::kWarning, "there is nothing to write before the run is analysed");
+  desk_.Notify(NoticeLevel::kWarning, "nothing to write until the run has been analyzed");
   return nullptr;
 }
 
@@ -174,7 +174,7 @@ void Files::KeepSettings(bool at_end) {
     return;
   }
   desk_.workers.Start(
-      JobKind::kSettings, "keeping settings",
+      JobKind::kSettings, "saving settings",
       [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
         const auto kept = file->Keep();
         if (kept.ok()) {

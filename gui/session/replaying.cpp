@@ -74,7 +74,7 @@ workbench::SweepRun HowToRun(const ReplayCall& call, const std::string& path) {
   how.cancel = call.cancel;
   how.progress = [&call, path, shown_ns = int64_t{0}](const replay::SweepProgress& at) mutable {
     if (!call.tell) return;
-    ReplayTold told{at.doing, at.done, at.total, nullptr};
+    ReplayTold told{std::string(WordFor(at.phase)), at.done, at.total, nullptr};
     const int64_t now = MonotonicNs();
     if (now - shown_ns >= kTableEveryNs) {
       shown_ns = now;
@@ -163,11 +163,11 @@ Question LostDataQuestionOf(const ReplayCall& call, const Error& lost) {
   question.lines = {lost.what};
   question.folder = call.folder.empty() ? call.opened.run->info.folder : call.folder;
   if (!question.folder.empty()) {
-    question.lines.push_back("Paths that are relative begin at " + question.folder);
+    question.lines.push_back("Relative paths start at " + question.folder);
   }
   question.lines.emplace_back(
-      "Name the folder that it was moved to, or run an emulation: stages that cost what was "
-      "recorded, without the data.");
+      "Name the folder where it is now, or emulate the run: stages of the recorded cost, without "
+      "the data.");
   return question;
 }
 
@@ -202,7 +202,7 @@ Result<ReplayEnd> ReplayGrid(const ReplayCall& call, const std::vector<std::stri
   STALLSCOPE_ASSIGN_OR_RETURN(const workbench::GridPlan grid, subject.ReadGrid(lines, {}));
   if (grid.points > replay::kManyPoints) {
     return Error{ErrorKind::kUsage, "the grid has " + std::to_string(grid.points) + " points", "",
-                 "vary fewer knobs, or let stallscope tune look for the best"};
+                 "vary fewer knobs, or let stallscope tune find the best"};
   }
   replay::Sweep planned = subject.PlanGrid(grid);
   planned.repeats = std::max(repeats, 1U);
@@ -229,7 +229,7 @@ Result<ReplayEnd> VerifyFindings(const ReplayCall& call, std::optional<size_t> f
         planned.points.end());
   }
   if (planned.points.empty()) {
-    return Error{ErrorKind::kUsage, "nothing is recommended that a replay could try", run.path, ""};
+    return Error{ErrorKind::kUsage, "no recommendation that a replay could try", run.path, ""};
   }
   std::string path = SweepPathBeside(run.path, call.fallback);
   const bool resume = TakeEarlierPoints(path, run, planned);

@@ -25,13 +25,13 @@ std::optional<double> Part(const ReplayTold& told) {
 std::optional<ReplayCall> Replays::Call(bool emulate) {
   const OpenRun* const open = desk_.state.Active();
   if (open == nullptr || open->whole.report == nullptr) {
-    desk_.Notify(NoticeLevel::kWarning, "nothing can be replayed before the run is analysed");
+    desk_.Notify(NoticeLevel::kWarning, "cannot replay until the run has been analyzed");
     return std::nullopt;
   }
   // Runs disturb each other, and a recording most of all.
   if (desk_.state.sweep.running || desk_.state.verify.running || desk_.state.record.running) {
     desk_.Notify(NoticeLevel::kWarning,
-                 "another run is being made; two at a time would disturb each other");
+                 "another run is in progress; two at a time would disturb each other");
     return std::nullopt;
   }
   ReplayCall call;
@@ -290,8 +290,8 @@ void Replays::Verified(const ReplayEnd& end, RunNumber run) {
   }
   if (end.stopped) return;
   desk_.Notify(NoticeLevel::kInfo,
-               (end.emulated ? "emulated; the sweep panel shows it, " : "measured; ") + end.path +
-                   " keeps it");
+               (end.emulated ? "emulated: see the sweep panel; " : "measured; ") + end.path +
+                   " has the figures");
 }
 
 }  // namespace stallscope::session

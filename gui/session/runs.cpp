@@ -119,7 +119,7 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
     if (!std::filesystem::is_fifo(path, failed)) continue;
     // Nothing in a window would end the wait for somebody to write it.
     job.HandOver([this, run, path] {
-      Failed(run, {ErrorKind::kInput, "cannot follow a pipe", path, "copy it into a file first"});
+      Failed(run, {ErrorKind::kInput, "cannot follow a pipe", path, "copy it to a file first"});
     });
     return nullptr;
   }
@@ -177,7 +177,7 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
     });
   });
   if (GaveUp(job, run)) return;
-  job.Tell("finding what bounds it", 0.6);
+  job.Tell("finding the bottleneck", 0.6);
   const workbench::Control control{threads, Cancel(job.cancel_flag())};
   const auto opened = workbench::Examine(whole, control);
   if (GaveUp(job, run)) return;
@@ -192,7 +192,7 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
     });
   });
   if (GaveUp(job, run)) return;
-  job.Tell("blame, stall by stall", 0.8);
+  job.Tell("explaining each stall", 0.8);
   auto details = attribution::StallDetails(*opened->groundwork, threads, control.cancel);
   if (GaveUp(job, run)) return;
   const auto stalls =
@@ -200,7 +200,7 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
   job.HandOver(
       [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
   if (GaveUp(job, run)) return;
-  job.Tell("what changes would gain", 0.9);
+  job.Tell("predicting gains", 0.9);
   const auto report = PricedReport(*opened);
   job.HandOver([this, run, report] {
     desk_.Change(run, [&](OpenRun& open) {
@@ -305,7 +305,7 @@ void Runs::SaveNotes(RunNumber run, When when) {
     return;
   }
   desk_.workers.Start(
-      JobKind::kExport, "keeping the view of " + open->title,
+      JobKind::kExport, "saving the view of " + open->title,
       [this, run, side, notes](Ticket& job) {
         const auto kept = side->Keep();
         if (kept.ok()) {
@@ -331,7 +331,7 @@ void Runs::NotesKept(RunNumber run, const SideNotes& sent, const SideFile::Outco
   if (outcome.now.bookmarks == sent.bookmarks) return;
   desk_.Notify(NoticeLevel::kInfo, "another window changed the bookmarks of " +
                                        TitleOf(source->second.paths.front()) +
-                                       ": merged with the ones here");
+                                       "; they were merged with the ones here");
 }
 
 void Runs::KeepNotes(bool at_end) {
@@ -476,7 +476,7 @@ void Runs::OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes) {
   if (event == Follower::Event::kAbandoned) {
     // At once; its final figures follow.
     const std::string what =
-        open->path + ": the recorder ended without sealing the trace (killed?)";
+        open->path + ": the recorder exited without sealing the trace (killed?)";
     desk_.Change(run, [&](OpenRun& changed) {
       changed.following = false;
       changed.lost = what;
@@ -485,10 +485,10 @@ void Runs::OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes) {
     return ReadAgain(run, /*last=*/true);
   }
   const std::string what = event == Follower::Event::kVanished
-                               ? open->path + " is gone: what was read of it is shown"
+                               ? open->path + " is gone; showing what was read of it"
                                : open->path + " shrank from " + std::to_string(open->bytes) +
                                      " to " + std::to_string(bytes) +
-                                     " bytes: what was read of it before is shown";
+                                     " bytes; showing what was read before";
   desk_.Change(run, [&](OpenRun& changed) {
     changed.lost = what;
     changed.following = false;

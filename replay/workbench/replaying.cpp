@@ -57,7 +57,7 @@ Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options)
     warnings_ = predictor_->workload().recorded->limits;
   } else {
     return Error{ErrorKind::kInput,
-                 "the run has no spec, and its trace does not tell what its stages cost (" +
+                 "the run has no spec, and its trace does not show what its stages cost (" +
                      unpredictable->Line() + ")",
                  run_->path, "replay a run that stallscope recorded"};
   }
@@ -65,8 +65,8 @@ Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options)
   spec_ = recorded_;
   mode_ = options.mode.value_or(can_run ? SweepMode::kBoth : SweepMode::kSimulate);
   if (mode_ != SweepMode::kSimulate && !can_run) {
-    return Error{ErrorKind::kInput, "the run has no spec that could be run", run_->path,
-                 "give --mode simulate, or --emulate to run stages of the recorded cost"};
+    return Error{ErrorKind::kInput, "the run has no spec to run", run_->path,
+                 "simulate it (--mode simulate), or run stages of the recorded cost (--emulate)"};
   }
   if (mode_ != SweepMode::kRerun && unpredictable.has_value()) {
     if (mode_ == SweepMode::kSimulate) return *unpredictable;

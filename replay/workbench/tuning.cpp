@@ -52,8 +52,8 @@ Result<TuneSubject> TuneSubject::Make(TuneRequest request, const std::optional<S
 
 Status TuneSubject::Record(const Spec& spec) {
   if (bench_ == nullptr) {
-    return Error{ErrorKind::kUsage, "a spec alone does not say what its stages cost",
-                 request_.input, "record it first, or give --mode both"};
+    return Error{ErrorKind::kUsage, "a spec alone does not show what its stages cost",
+                 request_.input, "record it first, or use --mode both"};
   }
   spec_ = spec;
   if (request_.steps) spec_.trainer.steps = *request_.steps;
@@ -64,7 +64,7 @@ Status TuneSubject::Record(const Spec& spec) {
   };
   STALLSCOPE_ASSIGN_OR_RETURN(auto outcome, bench_->Measure(spec_, wish));
   if (outcome.stopped) {
-    return Error{ErrorKind::kRun, "stopped before the first run was done", "", ""};
+    return Error{ErrorKind::kRun, "stopped before the first run finished", "", ""};
   }
   opened_.run = std::make_shared<const model::Run>(std::move(outcome.rerun.run));
   opened_.attribution =
@@ -91,8 +91,8 @@ Status TuneSubject::TakeTrace() {
 // A run that another profiler recorded is simulated by the stages that its trace shows.
 Status TuneSubject::TakeStagesForSpec() {
   if (bench_ != nullptr) {
-    return Error{ErrorKind::kInput, "the run has no spec that could be run", opened_.run->path,
-                 "give --mode simulate; replay --emulate runs stages of the recorded cost"};
+    return Error{ErrorKind::kInput, "the run has no spec to run", opened_.run->path,
+                 "use --mode simulate; replay --emulate runs stages of the recorded cost"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const replay::Workload workload,
                               replay::BuildWorkload(*opened_.run, *opened_.attribution));
