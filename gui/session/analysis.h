@@ -1,4 +1,4 @@
-// What is shown of a run besides its figures, for whoever makes it on a worker. Any thread.
+// What the window derives from an examined run, on a worker. Any thread.
 #ifndef STALLSCOPE_GUI_SESSION_ANALYSIS_H_
 #define STALLSCOPE_GUI_SESSION_ANALYSIS_H_
 
@@ -11,7 +11,7 @@
 
 namespace stallscope::session {
 
-// What of the workbench an open run holds.
+// An open run as the workbench takes it.
 workbench::Opened OpenedOf(const OpenRun& open);
 
 // Attribution and report, of the whole run or of a range. Not yet priced.

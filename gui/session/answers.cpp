@@ -27,7 +27,7 @@ void Answers::RefreshShown() {
   if (!wanted.range.has_value()) {
     // The whole run's are made when it is opened.
     const Analysis whole = open != nullptr ? open->whole : Analysis{};
-    if (shown_ != wanted) desk_.workers.Cancel(JobKind::kAnalyse);
+    if (shown_ != wanted) desk_.workers.Cancel(JobKind::kAnalyze);
     shown_ = wanted;
     if (state.shown.report != whole.report || state.shown.attribution != whole.attribution) {
       state.shown = whole;
@@ -37,12 +37,12 @@ void Answers::RefreshShown() {
   }
   if (wanted == shown_ || wanted.of.run == kNoRun) return;
   shown_ = wanted;
-  desk_.workers.Cancel(JobKind::kAnalyse);
+  desk_.workers.Cancel(JobKind::kAnalyze);
   const auto run = open->run;
   const unsigned threads = desk_.options.threads;
   ++pending_;
   desk_.workers.Start(
-      JobKind::kAnalyse, "finding the range's bottleneck",
+      JobKind::kAnalyze, "finding the range's bottleneck",
       [this, wanted, run, threads](Ticket& job) {
         job.OnlyComputes();
         const auto part = workbench::ExamineRange(run, wanted.range->start_ns, wanted.range->end_ns,

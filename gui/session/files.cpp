@@ -62,7 +62,7 @@ bool Files::MayWriteTo(const std::string& path) {
   return may.ok();
 }
 
-const OpenRun* Files::Analysed() {
+const OpenRun* Files::Analyzed() {
   const OpenRun* const open = desk_.state.Active();
   if (open != nullptr && open->whole.report != nullptr) return open;
   desk_.Notify(NoticeLevel::kWarning, "nothing to write until the run has been analyzed");
@@ -79,7 +79,7 @@ void Files::Report(Ticket& job, const Status& done, const std::string& path) {
 }
 
 void Files::On(const intent::ExportHtml& html) {
-  const OpenRun* const open = Analysed();
+  const OpenRun* const open = Analyzed();
   if (open == nullptr) return;
   if (html.path.empty()) return desk_.AskWhereToSave(SaveWhat::kHtml, Beside(open->path, ".html"));
   if (!MayWriteTo(html.path)) return;
@@ -122,7 +122,7 @@ void Files::On(const intent::ExportSpans& spans) {
 }
 
 void Files::On(const intent::SavePatchedSpec& save) {
-  const OpenRun* const open = Analysed();
+  const OpenRun* const open = Analyzed();
   if (open == nullptr) return;
   const auto& findings = open->whole.report->findings;
   if (save.finding >= findings.size() || !findings[save.finding].recommendation) return;

@@ -35,7 +35,7 @@ StageId StageOf(const model::Run& run, const model::Track& track, size_t span) {
 
 // The nearest row of the same track in time, forwards or backwards.
 template <class Row>
-std::optional<uint64_t> Neighbour(const std::vector<Row>& rows, uint64_t index, int direction) {
+std::optional<uint64_t> Neighbor(const std::vector<Row>& rows, uint64_t index, int direction) {
   std::optional<uint64_t> best;
   const Row& from = rows[index];
   for (uint64_t i = 0; i < rows.size(); ++i) {
@@ -386,9 +386,9 @@ void Navigation::On(const intent::StepSame& step) {
   if (ref.kind == IntervalKind::kSpan) {
     next = NextOfStage(*open->run, ref, step.direction > 0 ? 1 : -1);
   } else if (ref.kind == IntervalKind::kCopy) {
-    next = Neighbour(open->run->rows.copies, ref.index, step.direction);
+    next = Neighbor(open->run->rows.copies, ref.index, step.direction);
   } else {
-    next = Neighbour(open->run->rows.kernels, ref.index, step.direction);
+    next = Neighbor(open->run->rows.kernels, ref.index, step.direction);
   }
   if (!next.has_value()) return;
   ref.index = *next;

@@ -1,4 +1,4 @@
-// Sweeps and verifications as one call each, for a worker: where their files lie, and what the
+// Sweeps and verifications as one call each, for a worker: where their files are, and what the
 // window shows of them. Any thread; runs disturb each other, so one at a time.
 #ifndef STALLSCOPE_GUI_SESSION_REPLAYING_H_
 #define STALLSCOPE_GUI_SESSION_REPLAYING_H_
@@ -23,7 +23,7 @@ struct ReplayTold {
   std::string doing;
   size_t done = 0;
   size_t total = 0;
-  std::shared_ptr<const report::SweepTable> table;  // null where it has not changed
+  std::shared_ptr<const report::SweepTable> table;  // null if unchanged
 };
 
 struct ReplayCall {
@@ -44,29 +44,29 @@ struct ReplayEnd {
   std::string path;                              // of the sweep file
   bool stopped = false;
   bool emulated = false;
-  // The data is not where it was recorded, or is another: nothing was run, and all else is empty.
+  // The data is missing or has changed: nothing was run, and all else is empty.
   std::optional<Error> lost_data;
 };
 
-// What must be asked before the run that a trace brought along is made again; nothing where this
-// user recorded it on this machine, and where it is emulated.
+// The consent that a re-run of a trace's own run needs; none if this user recorded it on this
+// machine, or if it is emulated.
 std::optional<Question> RerunQuestionOf(const ReplayCall& call);
-// Asks for the place of data that is not where it was.
+// Asks where missing data is now.
 Question LostDataQuestionOf(const ReplayCall& call, const Error& lost);
 
-// Each line's problem, or "" where it is fine; and how many points they make together.
+// Each line's problem, or "" if it is fine, and the number of points of all lines together.
 struct VaryCheck {
   std::vector<std::string> problems;
   uint64_t points = 0;
 };
 VaryCheck CheckVary(const std::vector<std::string>& vary, const Spec& spec);
 
-// Tries the grid of these lines. The sweep file lies beside the trace, under a name that is new.
+// Tries the grid of these lines. The sweep file is beside the trace, under a new name.
 Result<ReplayEnd> ReplayGrid(const ReplayCall& call, const std::vector<std::string>& vary,
                              SweepRunMode mode, unsigned repeats);
 
 // Measures one recommendation (row of Report::findings), or each of them and then the best
-// combination. What earlier calls measured of this run is kept beside its trace and not run again.
+// combination. Earlier measurements of this run, beside its trace, are kept and not repeated.
 Result<ReplayEnd> VerifyFindings(const ReplayCall& call, std::optional<size_t> finding);
 
 // The table of a sweep file.

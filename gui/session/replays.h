@@ -28,33 +28,32 @@ class Replays {
   void On(const intent::FindData& find);
   void On(const intent::EmulateRerun&);
 
-  // For a process that ends without destructors; nothing may be replayed after it.
+  // For a process that exits without destructors; nothing may be replayed afterward.
   void RemoveScratch() { scratch_.reset(); }
-  // A question that was put away is one that was answered with no.
+  // Takes a closed question as cancelled.
   void Refresh();
 
  private:
   using Wanted = std::variant<intent::Verify, intent::StartSweep>;
-  // What was agreed to or told of a run, for as long as it is open. Another reading of its file may
-  // bring something else to agree to.
+  // The user's answers about a run, for as long as it is open. Consent is to what was asked:
+  // another reading of the file may ask for something else.
   struct Known {
     std::optional<Question> agreed;
     std::string folder;  // where its data is
   };
   void Start(const intent::Verify& verify, bool emulate);
   void Start(const intent::StartSweep&, bool emulate);
-  // False where the run brought something that its user has not agreed to: they are asked, and
-  // `wanted` waits for the answer.
+  // False where consent is missing: asks for it, and `wanted` waits for the answer.
   bool MayRun(const ReplayCall& call, const Wanted& wanted);
   void Ask(Question question, const Wanted& wanted, RunNumber about);
-  // What was waiting for the answer about the active run; nothing where nothing was.
+  // What was waiting for an answer about the active run, if anything.
   std::optional<Wanted> TakeWanted();
-  // What a worker needs of the active run; nothing, and a notice, where it is not analysed yet.
+  // What a worker needs of the active run; empty, with a notice, if it is not analyzed yet.
   std::optional<ReplayCall> Call(bool emulate);
-  // For sweeps of traces whose folder cannot be written to; goes with the program.
+  // For sweeps of traces in read-only folders; removed with the program.
   std::string Fallback();
   void Verified(const ReplayEnd& end, RunNumber run);
-  // Its data was not found: by the session's thread, which asks for its place.
+  // Asks where the data is now.
   void OnLostData(const ReplayCall& call, const ReplayEnd& end, const Wanted& wanted,
                   RunNumber run);
 

@@ -173,7 +173,7 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
     desk_.Change(run, [&](OpenRun& open) {
       open.index = index;
       open.spans = spans;
-      open.stage = OpenStage::kAnalysing;
+      open.stage = OpenStage::kAnalyzing;
     });
   });
   if (GaveUp(job, run)) return;

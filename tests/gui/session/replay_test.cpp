@@ -92,7 +92,7 @@ size_t FindingWithPatch(const State& state) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("what a trace from elsewhere brought is run only by who agreed to it, once") {
+  TEST_CASE("a trace from elsewhere is run only after consent, asked once") {
     CopiedSample run("input_decode");
     const size_t finding = FindingWithPatch(run.state());
     Do(run.session, intent::Verify{finding});
@@ -140,7 +140,7 @@ TEST_SUITE("fast") {
     CHECK(run.state().overlay == Overlay::kQuestion);
   }
 
-  TEST_CASE("a run whose process is killed is told") {
+  TEST_CASE("a killed run is reported") {
     const test::ScratchDir dir;
     const std::string killed = dir / "killed";
     REQUIRE(WriteFileAtomically(killed, "#!/bin/sh\nkill -9 $$\n").ok());
@@ -183,7 +183,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.state().sweep.problems[1].empty());
   }
 
-  TEST_CASE("a simulated sweep fills its table, and keeps it beside the trace") {
+  TEST_CASE("a simulated sweep fills its table, and is saved beside the trace") {
     CopiedSample run("input_decode");
     Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4"}, SweepRunMode::kSimulate, 1},
        intent::StartSweep{});
@@ -206,7 +206,7 @@ TEST_SUITE("fast") {
     CHECK(run.state().sweep.path == run.dir / "run.sweep-2.json");
   }
 
-  TEST_CASE("a sweep that is no sweep says so") {
+  TEST_CASE("opening a file that is not a sweep is an error") {
     CopiedSample run("balanced");
     Do(run.session, intent::OpenSweep{run.path});
     run.session.Settle();
@@ -296,7 +296,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->overlay == Overlay::kNone);
   }
 
-  TEST_CASE("a verification runs the change for real, and fills in what it gained") {
+  TEST_CASE("a verification runs the change, and fills in the measured gain") {
     const test::ScratchDir dir;
     Session session(QuietOptions());
     const auto state = [&]() -> const State& { return *session.state(); };

@@ -58,7 +58,7 @@ TEST_SUITE("fast") {
     CHECK(replay::CountPoints({}) == 0);
   }
 
-  TEST_CASE("a grid that no file could keep is refused, one of a million is only counted") {
+  TEST_CASE("a grid beyond the limit is refused, one of a million is only counted") {
     std::string thousand = "=0";
     for (int i = 1; i < 1'000; ++i) thousand += "," + std::to_string(i);
     const auto million =

@@ -55,11 +55,11 @@ TEST_SUITE("fast") {
     CHECK(gain.high > gain.predicted);
   }
 
-  TEST_CASE("one that brings nothing is not shown") {
+  TEST_CASE("a recommendation without a gain is not shown") {
     CHECK(Priced({Proposes("prefetch.buffer_size", 8, 9.0)}).findings.empty());
   }
 
-  TEST_CASE("unless the finding is worth saying by itself, or is not about speed") {
+  TEST_CASE("unless its finding stands alone, or is not about speed") {
     FindingRow alone = Proposes("prefetch.buffer_size", 8, 9.0);
     alone.stands_alone = true;
     FindingRow memory = Proposes("prefetch.buffer_size", 1, 9.0);
@@ -96,8 +96,7 @@ TEST_SUITE("fast") {
           report.findings[1].recommendation->gain->predicted);
   }
 
-  TEST_CASE(
-      "what the simulation cannot tell keeps the rule's estimate, or says why there is none") {
+  TEST_CASE("an unpriceable change keeps the rule's estimate, or the reason for none") {
     FindingRow guessed = Proposes("transfer.dtype", "float16", 1.3);
     FindingRow unknown = Proposes("transfer.dtype", "float16", 1.3);
     unknown.recommendation->gain.reset();
@@ -124,7 +123,7 @@ TEST_SUITE("fast") {
     CHECK(Priced({row}).findings.size() == 1);
   }
 
-  TEST_CASE("what a measurement said stays beside the new prediction") {
+  TEST_CASE("a measured gain stays beside the new prediction") {
     FindingRow row = Proposes("fetch.parallelism", 2, 9.0);
     row.recommendation->measured = 1.9;
     CHECK(Priced({row}).findings[0].recommendation->measured == 1.9);
