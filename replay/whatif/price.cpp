@@ -54,8 +54,8 @@ bool Reprice(const Workload& workload, const Prediction& now, uint64_t steps,
 
 }  // namespace
 
-void Price(report::Report& report, const model::Run& run,
-           const attribution::Attribution& attribution) {
+void PriceRecommendations(report::Report& report, const model::Run& run,
+                          const attribution::Attribution& attribution) {
   const auto asks = [](const report::FindingRow& finding) {
     return finding.recommendation.has_value() && !finding.recommendation->patch.changes.empty();
   };
@@ -90,7 +90,7 @@ report::Report ReportOn(const model::Run& run, const attribution::Attribution& a
     c.stages = SpecOfStages(run, attribution).spec;
   }
   report::Report report = report::MakeReport(run, attribution, verdict, findings::Find(c, price));
-  if (price) Price(report, run, attribution);
+  if (price) PriceRecommendations(report, run, attribution);
   return report;
 }
 

@@ -12,8 +12,8 @@ namespace stallscope::replay {
 // recommendation that gains nothing is dropped, and so is a finding that then says nothing; the
 // rest is sorted by gain. What the simulation cannot price keeps the rule's own estimate. The
 // report must be of this run.
-void Price(report::Report& report, const model::Run& run,
-           const attribution::Attribution& attribution);
+void PriceRecommendations(report::Report& report, const model::Run& run,
+                          const attribution::Attribution& attribution);
 
 // Verdict and findings of the run, or of the part that the attribution covers. Patches apply to the
 // run's spec, or to one that stands for the stages of a run without one. Without `price` no gain is

@@ -14,7 +14,7 @@ using stallscope::attribution::Attribute;
 using stallscope::findings::Aim;
 using stallscope::findings::Gain;
 using stallscope::findings::Recommendation;
-using stallscope::replay::Price;
+using stallscope::replay::PriceRecommendations;
 using stallscope::report::FindingRow;
 using stallscope::report::Report;
 using stallscope::test::MadeRunOptions;
@@ -38,7 +38,7 @@ Report Priced(std::vector<FindingRow> findings, const MadeRunOptions& options = 
   const auto run = MakeRun(options);
   Report report;
   report.findings = std::move(findings);
-  Price(report, run, Attribute(run));
+  PriceRecommendations(report, run, Attribute(run));
   return report;
 }
 
@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
       const auto run = stallscope::test::KinetoRun(options);
       Report report;
       report.findings = {Proposes("DataLoader.parallelism", 4, 9.0)};
-      Price(report, run, Attribute(run));
+      PriceRecommendations(report, run, Attribute(run));
       REQUIRE(report.findings.size() == 1);
       return *report.findings[0].recommendation;
     };
@@ -113,7 +113,7 @@ TEST_SUITE("fast") {
     run.tracks[0].spans = {};
     Report report;
     report.findings = {Proposes("fetch.parallelism", 2, 9.0)};
-    Price(report, run, attribution);
+    PriceRecommendations(report, run, attribution);
     CHECK(report.findings[0].recommendation->gain->predicted == 9.0);
   }
 
