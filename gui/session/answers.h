@@ -66,11 +66,10 @@ class Answers {
   };
 
   static Reading ReadingOf(const OpenRun* run);
+  // `work` computes an answer on a worker, `take` gets it on the session's thread.
+  template <class Work, class Take>
+  void Answer(JobKind kind, std::string title, Work work, Take take);
   void RefreshShown();
-  // For a job that handed nothing over.
-  Workers::Failed NotPending() {
-    return [this](const Error&) { --pending_; };
-  }
   void RefreshSpans();
   void RefreshExplanation();
   void RefreshComparison();

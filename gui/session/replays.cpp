@@ -158,52 +158,13 @@ void Replays::On(const intent::EditSweep& edit) {
 void Replays::Start(const intent::StartSweep& start, bool emulate) {
   SweepState& sweep = desk_.state.sweep;
   if (sweep.points == 0) return;
-  auto call = Call(emulate);
+  const auto call = Call(emulate);
   if (!call.has_value()) return;
   if (sweep.mode != SweepRunMode::kSimulate && !MayRun(*call, start)) return;
-  sweep.running = true;
-  sweep.error.reset();
   sweep.table.reset();
-  sweep.done = 0;
-  sweep.total = 0;
-  desk_.changed = true;
-  desk_.workers.Start(
-      JobKind::kSweep, "sweeping " + desk_.state.Active()->title,
-      [this, call = *call, vary = sweep.vary, mode = sweep.mode, repeats = sweep.repeats,
-       run = desk_.state.active](Ticket& job) mutable {
-        call.cancel = Cancel(job.cancel_flag());
-        call.tell = [this, &job](const ReplayTold& told) {
-          job.Tell(Said(told), Part(told));
-          job.HandOver([this, told] {
-            SweepState& now = desk_.state.sweep;
-            now.doing = told.doing;
-            now.done = told.done;
-            now.total = told.total;
-            if (told.table != nullptr) now.table = told.table;
-            desk_.changed = true;
-          });
-        };
-        auto end = std::make_shared<Result<ReplayEnd>>(ReplayGrid(call, vary, mode, repeats));
-        call.tell = {};
-        job.HandOver([this, end, call, run] {
-          SweepState& now = desk_.state.sweep;
-          now.running = false;
-          desk_.changed = true;
-          if (!end->ok()) {
-            now.error = end->error();
-          } else if (end->value().lost_data.has_value()) {
-            now.error = end->value().lost_data;
-            OnLostData(call, end->value(), intent::StartSweep{}, run);
-          } else {
-            now.table = end->value().table;
-            now.path = end->value().path;
-          }
-        });
-      },
-      [this](const Error& error) {
-        desk_.state.sweep.running = false;
-        desk_.state.sweep.error = error;
-        desk_.changed = true;
+  Run(JobKind::kSweep, "sweeping " + desk_.state.Active()->title, *call, start,
+      [vary = sweep.vary, mode = sweep.mode, repeats = sweep.repeats](const ReplayCall& with) {
+        return ReplayGrid(with, vary, mode, repeats);
       });
 }
 
@@ -231,54 +192,72 @@ void Replays::On(const intent::OpenSweep& open) {
 }
 
 void Replays::Start(const intent::Verify& verify, bool emulate) {
-  auto call = Call(emulate);
+  const auto call = Call(emulate);
   if (!call.has_value()) return;
   // Numbers of findings are those of the whole run's report.
   const auto& findings = call->report->findings;
   if (verify.finding.has_value() && *verify.finding >= findings.size()) return;
   if (!MayRun(*call, verify)) return;
-  VerifyState& state = desk_.state.verify;
-  state = VerifyState{};
-  state.running = true;
-  state.finding = verify.finding;
-  desk_.changed = true;
+  desk_.state.verify.finding = verify.finding;
   const std::string title =
       verify.finding.has_value() ? findings[*verify.finding].id : "all recommendations";
+  Run(JobKind::kVerify, "verifying " + title, *call, verify,
+      [finding = verify.finding](const ReplayCall& with) { return VerifyFindings(with, finding); });
+}
+
+ReplayProgress& Replays::ProgressOf(JobKind kind) {
+  if (kind == JobKind::kSweep) return desk_.state.sweep;
+  return desk_.state.verify;
+}
+
+void Replays::Run(JobKind kind, std::string title, const ReplayCall& call, const Wanted& wanted,
+                  std::function<Result<ReplayEnd>(const ReplayCall&)> work) {
+  ProgressOf(kind) = ReplayProgress{true, "", 0, 0, std::nullopt};
+  desk_.changed = true;
   desk_.workers.Start(
-      JobKind::kVerify, "verifying " + title,
-      [this, call = *call, verify, run = desk_.state.active](Ticket& job) mutable {
-        call.cancel = Cancel(job.cancel_flag());
-        call.tell = [this, &job](const ReplayTold& told) {
+      kind, std::move(title),
+      [=, this, run = desk_.state.active](Ticket& job) {
+        ReplayCall with = call;
+        with.cancel = Cancel(job.cancel_flag());
+        with.tell = [&](const ReplayTold& told) {
           job.Tell(Said(told), Part(told));
-          job.HandOver([this, told] {
-            VerifyState& now = desk_.state.verify;
-            now.doing = told.doing;
-            now.done = told.done;
-            now.total = told.total;
-            desk_.changed = true;
-          });
+          job.HandOver([this, kind, told] { Show(kind, told); });
         };
-        auto end = std::make_shared<Result<ReplayEnd>>(VerifyFindings(call, verify.finding));
-        call.tell = {};
-        job.HandOver([this, end, call, verify, run] {
-          desk_.state.verify.running = false;
-          desk_.changed = true;
-          if (!end->ok()) {
-            desk_.state.verify.error = end->error();
-            desk_.Complain(end->error());
-          } else if (end->value().lost_data.has_value()) {
-            desk_.state.verify.error = end->value().lost_data;
-            OnLostData(call, end->value(), verify, run);
-          } else {
-            Verified(end->value(), run);
-          }
-        });
+        auto end = std::make_shared<Result<ReplayEnd>>(work(with));
+        job.HandOver([=, this] { Ended(kind, call, wanted, *end, run); });
       },
-      [this](const Error& error) {
-        desk_.state.verify.running = false;
-        desk_.state.verify.error = error;
+      [this, kind](const Error& error) {
+        ProgressOf(kind) = ReplayProgress{false, "", 0, 0, error};
         desk_.changed = true;
       });
+}
+
+void Replays::Show(JobKind kind, const ReplayTold& told) {
+  ReplayProgress& now = ProgressOf(kind);
+  now.doing = told.doing;
+  now.done = told.done;
+  now.total = told.total;
+  if (kind == JobKind::kSweep && told.table != nullptr) desk_.state.sweep.table = told.table;
+  desk_.changed = true;
+}
+
+void Replays::Ended(JobKind kind, const ReplayCall& call, const Wanted& wanted,
+                    const Result<ReplayEnd>& end, RunNumber run) {
+  ReplayProgress& now = ProgressOf(kind);
+  now.running = false;
+  desk_.changed = true;
+  if (!end.ok()) {
+    now.error = end.error();
+    if (kind == JobKind::kVerify) desk_.Complain(end.error());
+  } else if (end.value().lost_data.has_value()) {
+    now.error = end.value().lost_data;
+    OnLostData(call, end.value(), wanted, run);
+  } else if (kind == JobKind::kVerify) {
+    Verified(end.value(), run);
+  } else {
+    desk_.state.sweep.table = end.value().table;
+    desk_.state.sweep.path = end.value().path;
+  }
 }
 
 void Replays::Verified(const ReplayEnd& end, RunNumber run) {

@@ -2,6 +2,7 @@
 #ifndef STALLSCOPE_GUI_SESSION_REPLAYS_H_
 #define STALLSCOPE_GUI_SESSION_REPLAYS_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,13 @@ class Replays {
   std::optional<ReplayCall> Call(bool emulate);
   // For sweeps of traces in read-only folders; removed with the program.
   std::string Fallback();
+  // Calls `work` on a worker and shows its progress.
+  void Run(JobKind kind, std::string title, const ReplayCall& call, const Wanted& wanted,
+           std::function<Result<ReplayEnd>(const ReplayCall&)> work);
+  ReplayProgress& ProgressOf(JobKind kind);
+  void Show(JobKind kind, const ReplayTold& told);
+  void Ended(JobKind kind, const ReplayCall& call, const Wanted& wanted,
+             const Result<ReplayEnd>& end, RunNumber run);
   void Verified(const ReplayEnd& end, RunNumber run);
   // Asks where the data is now.
   void OnLostData(const ReplayCall& call, const ReplayEnd& end, const Wanted& wanted,

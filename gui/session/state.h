@@ -137,20 +137,24 @@ struct CompareState {
 
 enum class SweepRunMode : uint8_t { kBoth, kSimulate, kRerun };
 
-struct SweepState {
+// Of a sweep or a verification.
+struct ReplayProgress {
+  bool running = false;
+  std::string doing;  // "runs", "predictions"
+  size_t done = 0;
+  size_t total = 0;
+  std::optional<Error> error;
+};
+
+struct SweepState : ReplayProgress {
   // The panel's input, one setting per line: "decode.parallelism=1,2,4".
   std::vector<std::string> vary;
   std::vector<std::string> problems;  // one per line; empty: fine
   uint64_t points = 0;                // that the lines make; 0 if one has a problem
   SweepRunMode mode = SweepRunMode::kSimulate;
   unsigned repeats = 1;
-  bool running = false;
-  std::string doing;  // "runs", "predictions"
-  size_t done = 0;
-  size_t total = 0;
   std::shared_ptr<const report::SweepTable> table;  // grows while it runs; null: none yet
-  std::optional<Error> error;
-  std::string path;  // of the sweep file
+  std::string path;                                 // of the sweep file
 };
 
 struct QueueGauge {
@@ -178,13 +182,8 @@ struct RecordState {
 };
 
 // Which recommendation is being measured.
-struct VerifyState {
-  bool running = false;
+struct VerifyState : ReplayProgress {
   std::optional<size_t> finding;  // row of the report; empty: all of them
-  std::string doing;
-  size_t done = 0;
-  size_t total = 0;
-  std::optional<Error> error;
 };
 
 // Per panel, in whole pixels, with the size of its text.
