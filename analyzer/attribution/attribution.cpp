@@ -4,6 +4,7 @@
 
 #include "analyzer/attribution/blame.h"
 #include "analyzer/attribution/device_use.h"
+#include "analyzer/attribution/groundwork.h"
 #include "analyzer/attribution/partition.h"
 #include "analyzer/attribution/stage_use.h"
 #include "analyzer/attribution/summary.h"
@@ -40,25 +41,29 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   }
 }
 
+}  // namespace
+
 // What every answer about a window's stalls is derived from. The blame's input points into it.
 struct Groundwork {
-  Groundwork(const model::Run& of, const Window& in, unsigned threads)
+  Groundwork(const model::Run& of, const Window& in, std::vector<TrackView> tracks,
+             unsigned threads, Cancel cancel)
       : run(of),
         window(in),
         partition(PartitionWindow(run, window, model::StepIntervals(run))),
         counters(run, window),
-        views(ViewTracks(run, threads)),
+        views(std::move(tracks)),
         buckets(partition.steps),
-        totals(PassOverSpans(views, window, buckets, threads)),
+        totals(PassOverSpans(views, window, buckets, threads, cancel)),
         split(views, totals, RatesOfThreads(run, counters), window),
         serial(SerialStages(run)) {}
+  // It points into this.
   BlameInput ForBlame() const {
     return {run, window, partition, views, totals, split, buckets, serial};
   }
 
   const model::Run& run;
   const Window window;
-  Partition partition;
+  const Partition partition;
   const CounterRates counters;
   const std::vector<TrackView> views;
   const StepBuckets buckets;
@@ -67,31 +72,41 @@ struct Groundwork {
   const std::vector<bool> serial;
 };
 
-Attribution AttributeWindow(const model::Run& run, const Window& window, unsigned threads) {
-  Groundwork ground(run, window, threads);
-  Partition& partition = ground.partition;
-  const CounterRates& counters = ground.counters;
-  const std::vector<TrackView>& views = ground.views;
-  const SpanTotals& totals = ground.totals;
-  const WorkSplit& split = ground.split;
-  const std::vector<bool>& serial = ground.serial;
+namespace {
+
+GroundworkPtr Lay(const model::Run& run, const Window& window, unsigned threads, Cancel cancel) {
+  std::vector<TrackView> views = ViewTracks(run, threads, cancel);
+  if (cancel.requested()) return nullptr;
+  auto ground = std::make_shared<Groundwork>(run, window, std::move(views), threads, cancel);
+  return cancel.requested() ? nullptr : ground;
+}
+
+}  // namespace
+
+std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads, Cancel cancel) {
+  const model::Run& run = ground.run;
+  const Window& window = ground.window;
+  const Partition& partition = ground.partition;
   Attribution result;
   result.window = window;
   uint64_t samples = 0;
   for (const StepShare& step : partition.steps) samples += step.samples;
-  result.cpu = UseOfCpu(run, counters);
+  result.cpu = UseOfCpu(run, ground.counters);
 
-  StallBlame blame = BlameStalls(ground.ForBlame(), threads);
+  StallBlame blame = BlameStalls(ground.ForBlame(), threads, cancel);
+  if (cancel.requested()) return std::nullopt;
   result.blame = std::move(blame.blame);
   result.stragglers = std::move(blame.stragglers);
 
-  result.stages = UseOfStages(run, window, views, totals, split, serial, samples, result.cpu.cores);
+  result.stages = UseOfStages(run, window, ground.views, ground.totals, ground.split, ground.serial,
+                              samples, result.cpu.cores);
   const std::vector<QueueUse> queues = UseOfQueues(run, window, threads);
   for (StageUse& stage : result.stages) {
     const QueueId queue = run.stages[stage.stage.value].queue;
     if (queue.known()) stage.queue = queues[queue.value];
   }
-  result.memory = UseOfMemory(run, counters, result.stages);
+  result.memory = UseOfMemory(run, ground.counters, result.stages);
+  if (cancel.requested()) return std::nullopt;
   result.devices = UseOfDevices(run);
   result.kernels = UseOfKernels(run, window);
   result.idle = IdleOfDevices(run, window, partition);
@@ -100,34 +115,61 @@ Attribution AttributeWindow(const model::Run& run, const Window& window, unsigne
   result.throughput = ThroughputOf(partition, window);
   if (window.steps > 0) result.step_ns = StepTimes(partition);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);
-  result.limits = std::move(partition.limits);
-  SayLimits(run, split, result, result.limits);
-  result.timelines = std::move(partition.timelines);
-  result.steps = std::move(partition.steps);
+  result.limits = partition.limits;
+  SayLimits(run, ground.split, result, result.limits);
+  result.timelines = partition.timelines;
+  result.steps = partition.steps;
   return result;
 }
 
-}  // namespace
+std::optional<std::vector<StallDetail>> StallDetails(const Groundwork& ground, unsigned threads,
+                                                     Cancel cancel) {
+  std::vector<StallDetail> details = DetailStalls(ground.ForBlame(), threads, cancel);
+  if (cancel.requested()) return std::nullopt;
+  return details;
+}
 
+std::optional<std::vector<ChainLink>> ExplainStall(const Groundwork& ground, size_t step_row,
+                                                   unsigned threads, Cancel cancel) {
+  const Window& window = ground.window;
+  const bool counted = step_row >= window.first_row && step_row < window.first_row + window.rows;
+  GroundworkPtr with_warmup;
+  if (!counted) {
+    const model::Run& run = ground.run;
+    with_warmup = Lay(run, WindowAfter(0, run, model::StepIntervals(run)), threads, cancel);
+    if (with_warmup == nullptr) return std::nullopt;
+  }
+  const Groundwork& found = counted ? ground : *with_warmup;
+  std::vector<ChainLink> links = ChainOfStall(found.ForBlame(), step_row, threads, cancel);
+  if (cancel.requested()) return std::nullopt;
+  return links;
+}
+
+GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel) {
+  return Lay(run, ChooseWindow(run, model::StepIntervals(run)), threads, cancel);
+}
+
+GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
+                                   unsigned threads, Cancel cancel) {
+  return Lay(run, WindowWithin(start_ns, end_ns, run, model::StepIntervals(run)), threads, cancel);
+}
+
+// Nobody can cancel these, so that they have a result.
 Attribution Attribute(const model::Run& run, unsigned threads) {
-  return AttributeWindow(run, ChooseWindow(run, model::StepIntervals(run)), threads);
+  return *Attribute(*LayGroundwork(run, threads), threads);
 }
 
 Attribution AttributeRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
                            unsigned threads) {
-  return AttributeWindow(run, WindowWithin(start_ns, end_ns, run, model::StepIntervals(run)),
-                         threads);
+  return *Attribute(*LayGroundworkOfRange(run, start_ns, end_ns, threads), threads);
 }
 
 std::vector<StallDetail> StallDetails(const model::Run& run, unsigned threads) {
-  const Groundwork ground(run, ChooseWindow(run, model::StepIntervals(run)), threads);
-  return DetailStalls(ground.ForBlame(), threads);
+  return *StallDetails(*LayGroundwork(run, threads), threads);
 }
 
 std::vector<ChainLink> ExplainStall(const model::Run& run, size_t step_row, unsigned threads) {
-  // Of the whole run: the step may be a warm-up step.
-  const Groundwork ground(run, WindowAfter(0, run, model::StepIntervals(run)), threads);
-  return ChainOfStall(ground.ForBlame(), step_row, threads);
+  return *ExplainStall(*LayGroundwork(run, threads), step_row, threads);
 }
 
 StepPartition PartitionSteps(const model::Run& run) {

@@ -148,11 +148,12 @@ int64_t StallNs(const DeviceTimeline& timeline) {
 
 class Blamer {
  public:
-  Blamer(const BlameInput& input, const std::vector<std::vector<Stall>>& stalls, unsigned threads)
+  Blamer(const BlameInput& input, const std::vector<std::vector<Stall>>& stalls, unsigned threads,
+         Cancel cancel)
       : input_(input),
         walk_(input.run, input.views, input.split),
         bursts_(input.run, input.partition, input.totals, input.buckets),
-        paths_(input.run, input.views, RowsOf(stalls), threads) {}
+        paths_(input.run, input.views, RowsOf(stalls), threads, cancel) {}
 
   Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {
     const trace::Step& step = input_.run.rows.steps[stall.row];
@@ -266,14 +267,15 @@ std::vector<std::vector<Stall>> AllStalls(const BlameInput& input) {
 
 }  // namespace
 
-std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads) {
+std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads, Cancel cancel) {
   const std::vector<std::vector<Stall>> stalls = AllStalls(input);
-  const Blamer blamer(input, stalls, threads);
+  const Blamer blamer(input, stalls, threads, cancel);
   std::vector<StallDetail> details;
   for (size_t d = 0; d < stalls.size(); ++d) {
     const DeviceTimeline& timeline = input.partition.timelines[d];
     std::vector<std::vector<StallDetail>> pieces(stalls[d].size());
     ForEachParallel(stalls[d].size(), threads, [&](size_t i) {
+      if (cancel.requested()) return;
       const Stall& stall = stalls[d][i];
       const Shares shares = blamer.Explain(stall);
       const bool only_bursts = blamer.OnlyBursts(stall);
@@ -291,28 +293,32 @@ std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads)
   return details;
 }
 
-std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads) {
+std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads,
+                                    Cancel cancel) {
   std::vector<std::vector<Stall>> stalls = AllStalls(input);
   for (std::vector<Stall>& device : stalls) {
     device.erase(std::remove_if(device.begin(), device.end(),
                                 [&](const Stall& stall) { return stall.row != step_row; }),
                  device.end());
   }
-  const Blamer blamer(input, stalls, threads);
+  const Blamer blamer(input, stalls, threads, cancel);
   std::vector<ChainLink> links;
   for (const std::vector<Stall>& device : stalls) {
     if (!links.empty()) break;  // several devices wait for the same batch: one tells for all
-    for (const Stall& stall : device) blamer.Explain(stall, &links);
+    for (const Stall& stall : device) {
+      if (cancel.requested()) return {};
+      blamer.Explain(stall, &links);
+    }
   }
   std::stable_sort(links.begin(), links.end(),
                    [](const ChainLink& a, const ChainLink& b) { return a.start_ns < b.start_ns; });
   return links;
 }
 
-StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
+StallBlame BlameStalls(const BlameInput& input, unsigned threads, Cancel cancel) {
   StallBlame result;
   const std::vector<std::vector<Stall>> stalls = AllStalls(input);
-  const Blamer blamer(input, stalls, threads);
+  const Blamer blamer(input, stalls, threads, cancel);
 
   std::mutex mutex;
   std::map<std::pair<StageId, Cause>, int64_t> sums;
@@ -326,6 +332,7 @@ StallBlame BlameStalls(const BlameInput& input, unsigned threads) {
     }
     if (unexplained > 0) sums[{StageId::None(), Cause::kUnknown}] += unexplained;
     ForEachParallel(device.size() / kPiece + 1, threads, [&](size_t piece) {
+      if (cancel.requested()) return;
       std::map<std::pair<StageId, Cause>, int64_t> mine;
       std::vector<Straggler> stragglers;
       const size_t end = std::min(device.size(), (piece + 1) * kPiece);

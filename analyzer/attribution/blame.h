@@ -8,6 +8,7 @@
 #include "analyzer/attribution/blame_walk.h"
 #include "analyzer/attribution/partition.h"
 #include "analyzer/attribution/stage_work.h"
+#include "analyzer/base/cancel.h"
 
 namespace stallscope::attribution {
 
@@ -27,11 +28,14 @@ struct BlameInput {
   const StepBuckets& buckets;
   const std::vector<bool>& serial;  // by stage
 };
-StallBlame BlameStalls(const BlameInput& input, unsigned threads);
+// Of no use once it is cancelled, and so are the next two.
+StallBlame BlameStalls(const BlameInput& input, unsigned threads, Cancel cancel = {});
 
 // The same per stall, without what no step explains.
-std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads);
-std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads);
+std::vector<StallDetail> DetailStalls(const BlameInput& input, unsigned threads,
+                                      Cancel cancel = {});
+std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, unsigned threads,
+                                    Cancel cancel = {});
 
 }  // namespace stallscope::attribution
 

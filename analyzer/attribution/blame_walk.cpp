@@ -59,7 +59,7 @@ bool IsWork(const TrackView& view, size_t span) {
 }  // namespace
 
 ItemPaths::ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
-                     const std::vector<size_t>& step_rows, unsigned threads) {
+                     const std::vector<size_t>& step_rows, unsigned threads, Cancel cancel) {
   for (const trace::Batch& batch : run.rows.batches) {
     if (batch.batch.known() && batch.last_arrival.known()) {
       last_arrival_.emplace(batch.batch.value, batch.last_arrival);
@@ -75,6 +75,7 @@ ItemPaths::ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
   ForEachParallel(views.size(), threads, [&](size_t t) {
     const trace::SpanColumns& spans = views[t].track().spans;
     for (size_t i = 0; i < spans.size(); ++i) {
+      if (i % kAskEvery == 0 && cancel.requested()) return;
       const uint64_t item = spans.item[i];
       if (!needed.MayHave(item) || work_.count(item) == 0) continue;
       if (views[t].ClassOf(i).kind != trace::SpanKind::kWork) continue;

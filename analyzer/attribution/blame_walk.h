@@ -17,6 +17,7 @@
 
 #include "analyzer/attribution/stage_work.h"
 #include "analyzer/attribution/track_view.h"
+#include "analyzer/base/cancel.h"
 
 namespace stallscope::attribution {
 
@@ -33,7 +34,7 @@ class ItemPaths {
   // For the batches of these rows of Run::rows.steps. Gathers only what they need, with one look at
   // each span's item.
   ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
-            const std::vector<size_t>& step_rows, unsigned threads);
+            const std::vector<size_t>& step_rows, unsigned threads, Cancel cancel = {});
 
   // The work on the batch's last-arriving element and then on the batch, by end. Empty if the
   // trace does not have it.

@@ -25,8 +25,9 @@ class Pass {
   TrackUse use;
   std::map<StageId, StageWork> work;
 
-  void Run() {
+  void Run(Cancel cancel) {
     for (size_t i = 0; i < spans_.size(); ++i) {
+      if (i % kAskEvery == 0 && cancel.requested()) return;
       const Interval at = view_.At(i);
       const Inside inside = TakeChildren(at);
       const trace::SpanClass& what = view_.ClassOf(i);
@@ -191,7 +192,7 @@ void StageWork::Merge(const StageWork& other) {
 // Threads come and go by the thousand: what is large is added up as soon as a track is done. Only
 // whole numbers are, so the order does not matter.
 SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& window,
-                         const StepBuckets& buckets, unsigned threads) {
+                         const StepBuckets& buckets, unsigned threads, Cancel cancel) {
   SpanTotals totals;
   totals.tracks.resize(views.size());
   std::mutex mutex;
@@ -200,7 +201,7 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
     const trace::TrackKind kind = views[i].track().info.kind;
     if (kind == trace::TrackKind::kDetail || kind == trace::TrackKind::kStream) return;
     Pass pass(views[i], window, buckets);
-    pass.Run();
+    pass.Run(cancel);
     totals.tracks[i] = std::move(pass.use);
     const std::lock_guard lock(mutex);
     for (const auto& [stage, work] : pass.work) {

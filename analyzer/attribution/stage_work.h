@@ -62,8 +62,9 @@ struct SpanTotals {
   std::map<std::pair<StageId, StageId>, StageWork> work;
 };
 
+// Of no use once it is cancelled.
 SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& window,
-                         const StepBuckets& buckets, unsigned threads);
+                         const StepBuckets& buckets, unsigned threads, Cancel cancel = {});
 
 struct Split {
   int64_t cpu_ns = 0;

@@ -58,10 +58,12 @@ StageId TrackView::StageOf(size_t span) const {
   return mine.stage.known() ? mine.stage : track_->info.stage;
 }
 
-std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads) {
+std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads, Cancel cancel) {
   std::vector<std::optional<TrackView>> made(run.tracks.size());
-  ForEachParallel(run.tracks.size(), threads,
-                  [&](size_t i) { made[i].emplace(run, run.tracks[i]); });
+  ForEachParallel(run.tracks.size(), threads, [&](size_t i) {
+    if (!cancel.requested()) made[i].emplace(run, run.tracks[i]);
+  });
+  if (cancel.requested()) return {};
   std::vector<TrackView> views;
   views.reserve(made.size());
   for (auto& view : made) views.push_back(std::move(*view));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/attribution/intervals.h"
+#include "analyzer/base/cancel.h"
 #include "analyzer/model/run.h"
 
 namespace stallscope::attribution {
@@ -81,7 +82,12 @@ void TrackView::Walk(Interval range, Span&& span, Gap&& gap) const {
   for (const Interval& part : open) gap(FirstEndingAfter(part.start_ns), part);
 }
 
-std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads);
+// So many spans are looked at between two questions whether anybody still waits: a millisecond or
+// less.
+constexpr size_t kAskEvery = size_t{1} << 16;
+
+// None where it was cancelled.
+std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads, Cancel cancel = {});
 
 }  // namespace stallscope::attribution
 

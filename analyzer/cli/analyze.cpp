@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/cli/analysis.h"
-#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/report_outputs.h"
+#include "analyzer/cli/terminal.h"
 #include "analyzer/compare/compare.h"
 #include "analyzer/report/budget.h"
 #include "analyzer/report/report.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
@@ -26,16 +26,13 @@ struct AnalyzeArguments {
   std::unique_ptr<ReportOutputs> outputs;
 };
 
-// Base against this run, for a budget that asks for it.
+// The base runs against this one, where the budget needs them.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
-                                                       const Analysed& now) {
+                                                       const workbench::Opened& now) {
   if (arguments.base.empty()) return std::optional<compare::Comparison>();
-  std::vector<compare::RunSummary> base;
-  for (const std::string& trace : arguments.base) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse({trace}));
-    base.push_back(compare::Summarise(analysed.run, analysed.attribution));
-  }
-  return std::optional(compare::Compare(base, {compare::Summarise(now.run, now.attribution)}));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
+                              workbench::Summarize(arguments.base, PrintWarnings()));
+  return std::optional(compare::Compare(base, {workbench::Summarize(now)}));
 }
 
 Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
@@ -44,20 +41,21 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   if (!arguments.budget.empty()) {
     STALLSCOPE_ASSIGN_OR_RETURN(budget, report::ReadBudgetFile(arguments.budget));
     if (budget->NeedsBase() && arguments.base.empty()) {
-      return Error{ErrorKind::kUsage, "a check of max_regression needs a run to compare with",
+      return Error{ErrorKind::kUsage, "max_regression needs a run to compare against",
                    arguments.budget, "give --base TRACE"};
     }
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(const Analysed analysed, Analyse(arguments.traces));
-  report::Report report = ReportOn(analysed, !arguments.no_price);
+  STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
+                              workbench::Open(arguments.traces, PrintWarnings()));
+  report::Report report = workbench::Analyze(opened, {.price = !arguments.no_price});
   if (std::any_of(outputs.begin(), outputs.end(),
                   [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {
-    report.pictures = report::PicturesOf(analysed.run, analysed.attribution);
+    report.pictures = report::PicturesOf(*opened.run, *opened.attribution);
   }
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   int exit_code = 0;
   if (budget.has_value()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(report.against_base, AgainstBase(arguments, analysed));
+    STALLSCOPE_ASSIGN_OR_RETURN(report.against_base, AgainstBase(arguments, opened));
     const compare::Comparison* const base = report.against_base ? &*report.against_base : nullptr;
     STALLSCOPE_ASSIGN_OR_RETURN(report.budget, report::CheckBudget(*budget, report, base));
     switch (report::GateOf(*report.budget)) {
@@ -82,18 +80,21 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
 void AddAnalyze(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* command = app.add_subcommand(
-      "analyze", "Say what bounds a run, where its stalls come from, and what to change");
-  command->add_option("TRACE", arguments->traces, "The trace; several are the ranks of one run")
+      "analyze", "Report what bounds a run, where its stalls come from, and what to change");
+  command
+      ->add_option("TRACE", arguments->traces,
+                   "Trace to analyze; several traces are the ranks of one run")
       ->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);
-  command->add_option("--budget", arguments->budget, "Checks that the run must hold (JSON)");
-  command->add_option("--base", arguments->base, "Runs that max_regression compares with");
+  command->add_option("--budget", arguments->budget,
+                      "Budget file whose checks the run must pass (JSON)");
+  command->add_option("--base", arguments->base, "Runs that max_regression checks compare against");
   command
-      ->add_option("--inconclusive", arguments->inconclusive,
-                   "What a check that cannot be decided counts as")
+      ->add_option("--inconclusive", arguments->inconclusive, "How to count an inconclusive check")
       ->check(CLI::IsMember({"pass", "fail"}))
       ->capture_default_str();
-  command->add_flag("--no-price", arguments->no_price, "Do not predict what changes would gain");
+  command->add_flag("--no-price", arguments->no_price,
+                    "Skip predicting what each change would gain");
   command->callback([arguments, &exit_code] {
     const Result<int> done = RunAnalyze(*arguments);
     exit_code = done.ok() ? done.value() : Fail(done.error());

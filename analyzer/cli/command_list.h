@@ -1,5 +1,5 @@
-// The commands and options as a list: what completions and the man page are made from, so that they
-// cannot say anything else than the program does.
+// The commands and options as a list. Completions and the man page are generated from it, so they
+// cannot disagree with the program.
 #ifndef STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_
 #define STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_
 
@@ -10,10 +10,10 @@
 namespace stallscope::cli {
 
 struct OptionRow {
-  std::vector<std::string> names;  // "--format", "-o"; of a positional argument its own
+  std::vector<std::string> names;  // "--format", "-o"; of a positional argument its name
   bool positional = false;
   bool takes_value = false;
-  std::vector<std::string> words;  // the values that it takes, where they are words
+  std::vector<std::string> words;  // the values it takes, where they are words
   std::string about;
 };
 

@@ -28,7 +28,7 @@ std::vector<std::string> CommandNames(const std::vector<CommandRow>& commands) {
   return names;
 }
 
-// What may stand at a positional argument that takes words; files otherwise.
+// The words that a positional argument takes; empty where it takes files.
 std::string PositionalWords(const CommandRow& command) {
   for (const OptionRow& option : command.options) {
     if (option.positional && !option.words.empty()) return Joined(option.words, " ");
@@ -79,7 +79,7 @@ complete -o filenames -F _stallscope stallscope
                      Joined(CommandNames(commands), " "), values, options);
 }
 
-// The description of one option in the language of zsh's _arguments.
+// One option in the syntax of zsh's _arguments.
 std::string ZshOption(const OptionRow& option) {
   std::string about = ShellQuoted(option.about);
   for (size_t at = 0; (at = about.find_first_of("[]:", at)) != std::string::npos; at += 2) {
@@ -161,7 +161,7 @@ std::string Fish(const std::vector<CommandRow>& commands) {
 }  // namespace
 
 void AddCompletion(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
+  CLI::App* command = app.add_subcommand("completion", "Print a shell completion script");
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()

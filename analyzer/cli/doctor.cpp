@@ -1,5 +1,4 @@
-#include "analyzer/cli/doctor.h"
-
+// `stallscope doctor`: what can be recorded on this machine, what limits it, and how to fix it.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/cli/program.h"
 #include "analyzer/report/layout.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/device/host_blas.h"
@@ -25,7 +25,7 @@ using system::Check;
 using system::Diagnosis;
 
 // Adds `text` to `out` in lines of at most 100 columns; all but the first are indented to where the
-// text began. Details quote files and device names.
+// text began. Details quote file and device names.
 void AddWrapped(std::string& out, std::string_view text, size_t indent) {
   const std::vector<std::string> lines = report::Wrapped(text, report::kTextWidth - indent);
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -72,7 +72,7 @@ std::string DiagnosisJson(const Diagnosis& diagnosis) {
   return JsonText(report) + "\n";
 }
 
-// What of CUDA the module finds here, behind the check for the module itself.
+// The parts of CUDA that the module finds, after the check for the module itself.
 void AddCudaParts(Diagnosis& diagnosis) {
   auto at = std::find_if(diagnosis.checks.begin(), diagnosis.checks.end(),
                          [](const Check& check) { return check.name == "cuda module"; });
@@ -88,7 +88,7 @@ void AddCudaParts(Diagnosis& diagnosis) {
   }
 }
 
-// What runs on the device `host` compute with.
+// What runs on the `host` device compute with.
 Check HostPart() {
   const auto blas = device::HostBlas::Load();
   if (!blas.ok()) {
@@ -103,7 +103,7 @@ void AddDoctor(CLI::App& app, int& exit_code) {
   CLI::App* const command =
       app.add_subcommand("doctor", "Show what can be recorded here, and what limits it");
   const auto format = std::make_shared<std::string>("text");
-  command->add_option("--format", *format, "Form of the result")
+  command->add_option("--format", *format, "Output format")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->callback([&app, &exit_code, format] {

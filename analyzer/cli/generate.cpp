@@ -33,12 +33,12 @@ int RunGenerate(const GenerateArguments& arguments) {
   data::GenerateOptions options = arguments.options;
   options.format = data::DataFormatNamed(arguments.format).value_or(data::DataFormat::kTfRecord);
   if (!ParseSize(arguments.size, options.width, options.height)) {
-    return Fail({ErrorKind::kUsage, "--size '" + arguments.size + "' is no size", "",
+    return Fail({ErrorKind::kUsage, "--size '" + arguments.size + "' is not a size", "",
                  "write WIDTHxHEIGHT, as in 500x375"});
   }
   const InterruptGuard guard;
   Result<data::Manifest> made = [&] {
-    Progress progress("images", options.images);
+    ProgressBar progress("images", options.images);
     return data::Generate(options, [&](const data::GenerateProgress& at) {
       progress.Show(at.done);
       return !Interrupted();
@@ -60,20 +60,20 @@ void AddGenerate(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<GenerateArguments>();
   data::GenerateOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand(
-      "generate", "Write a data set of painted pictures whose classes a model can learn");
-  command->add_option("DIR", options.folder, "The folder to write; made where there is none")
-      ->required();
-  command->add_option("--format", arguments->format, "Form of the data set")
+      "generate", "Generate a data set of painted images that a model can learn to classify");
+  command->add_option("DIR", options.folder, "Folder to write; created if missing")->required();
+  command->add_option("--format", arguments->format, "Data format")
       ->check(CLI::IsMember({"tfrecord", "images", "csv", "hdf5"}))
       ->capture_default_str();
-  command->add_option("--images", options.images, "How many images")->capture_default_str();
-  command->add_option("--size", arguments->size, "Their width and height, as 500x375")
+  command->add_option("--images", options.images, "Number of images")->capture_default_str();
+  command->add_option("--size", arguments->size, "Image width and height, as in 500x375")
       ->capture_default_str();
-  command->add_option("--classes", options.classes, "How many classes")->capture_default_str();
-  command->add_option("--shards", options.shards, "How many files (images: one file an image)")
+  command->add_option("--classes", options.classes, "Number of classes")->capture_default_str();
+  command
+      ->add_option("--shards", options.shards,
+                   "Number of files (ignored for images: one file per image)")
       ->capture_default_str();
-  command->add_option("--seed", options.seed, "Other pictures for another seed")
-      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Random seed")->capture_default_str();
   command->callback([arguments, &exit_code] { exit_code = RunGenerate(*arguments); });
 }
 

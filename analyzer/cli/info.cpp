@@ -1,39 +1,280 @@
-#include "analyzer/cli/info.h"
+// `stallscope info`: what is in a trace, as text for people and JSON for programs.
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "analyzer/cli/output.h"
+#include "analyzer/base/escape.h"
+#include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/terminal.h"
-#include "analyzer/cli/trace_input.h"
+#include "analyzer/model/run.h"
+#include "analyzer/report/layout.h"
+#include "analyzer/report/trust.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
 
-int RunInfo(const std::string& trace, const std::string& format) {
-  const auto run = OpenTrace(trace);
-  if (!run.ok()) return Fail(run.error());
-  auto output = Output::Open("");
-  if (!output.ok()) return Fail(output.error());
-  Status done = output.value().Write(format == "json" ? InfoJson(run.value())
-                                                      : InfoText(run.value(), UseColors()));
-  if (done.ok()) done = output.value().Finish();
-  if (!done.ok() && !output.value().reader_left()) return Fail(done.error());
-  return 0;
+using report::Grouped;
+using report::Paint;
+using report::ReadableBytes;
+using report::ReadableNs;
+using report::Table;
+using report::Tone;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string Heading(const std::string& text, bool colors) {
+  return "\n" + Paint(text, Tone::kStrong, colors) + "\n";
+}
+
+void AddFact(Rows& rows, const std::string& name, const std::string& value) {
+  if (!value.empty()) rows.push_back({name, value});
+}
+
+std::string HostFact(const trace::HostInfo& host) {
+  if (host.cpu.empty() && host.cores_online == 0) return "";
+  std::string text = fmt::format("{}, {} cores", host.cpu, host.cores_online);
+  if (host.cores_allowed != 0 && host.cores_allowed != host.cores_online) {
+    text += fmt::format(", {} allowed", host.cores_allowed);
+  }
+  if (host.cgroup_cores > 0) text += fmt::format(", quota of {:.2g} cores", host.cgroup_cores);
+  if (host.memory_bytes != 0) text += ", " + ReadableBytes(host.memory_bytes);
+  return text;
+}
+
+std::string CommandLine(const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const std::string& argument : arguments) text += (text.empty() ? "" : " ") + argument;
+  return text;
+}
+
+std::string RunFacts(const model::Run& run) {
+  Rows rows;
+  const model::TimeRange window = model::WindowOf(run);
+  AddFact(rows, "run", run.info.name);
+  AddFact(rows, "recorded by", run.info.tool);
+  AddFact(rows, "command", CommandLine(run.info.command_line));
+  AddFact(rows, "format", run.format + " " + run.format_version);
+  AddFact(rows, "duration", ReadableNs(window.end_ns - window.start_ns));
+  AddFact(rows, "steps", Grouped(run.rows.steps.size()));
+  AddFact(rows, "host", HostFact(run.info.host));
+  AddFact(rows, "device",
+          run.info.device.name.empty() ? run.info.device.kind
+                                       : run.info.device.name + " (" + run.info.device.kind + ")");
+  AddFact(rows, "digest", run.info.digest);
+  return Table(rows, {});
+}
+
+std::string Stages(const model::Run& run, bool colors) {
+  if (run.stages.empty()) return "";
+  Rows rows{{"stage", "kind", "workers", "order", "fills"}};
+  for (const trace::StageInfo& stage : run.stages) {
+    rows.push_back({stage.name, stage.kind, std::to_string(stage.workers),
+                    stage.ordered ? "kept" : "free", std::string(run.NameOf(stage.queue))});
+  }
+  return Heading("Stages", colors) + Table(rows, {2});
+}
+
+std::string Queues(const model::Run& run, bool colors) {
+  if (run.queues.empty()) return "";
+  Rows rows{{"queue", "capacity"}};
+  for (const model::Queue& queue : run.queues) {
+    rows.push_back({queue.info.name, queue.info.lock ? "lock" : Grouped(queue.info.capacity)});
+  }
+  return Heading("Queues", colors) + Table(rows, {1});
+}
+
+std::string Tracks(const model::Run& run, bool colors) {
+  constexpr size_t kShown = 40;
+  if (run.tracks.empty()) return "";
+  // A device's track has copies and kernels, which count as spans too.
+  std::vector<uint64_t> spans;
+  for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (copy.track.known()) ++spans[copy.track.value];
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.track.known()) ++spans[kernel.track.value];
+  }
+  Rows rows{{"track", "stage", "spans", "dropped"}};
+  for (size_t i = 0; i < std::min(run.tracks.size(), kShown); ++i) {
+    const model::Track& track = run.tracks[i];
+    rows.push_back({track.info.name, std::string(run.NameOf(track.info.stage)), Grouped(spans[i]),
+                    track.tally ? Grouped(track.tally->dropped) : "unknown"});
+  }
+  std::string text = Heading("Tracks", colors) + Table(rows, {2, 3});
+  if (run.tracks.size() > kShown) {
+    text += fmt::format("  and {} more\n", run.tracks.size() - kShown);
+  }
+  return text;
+}
+
+std::string Counters(const model::Run& run, bool colors) {
+  if (run.counters.empty()) return "";
+  std::vector<uint64_t> samples(run.counters.size());
+  for (const trace::Sample& sample : run.rows.samples) {
+    if (sample.counter.value < samples.size()) ++samples[sample.counter.value];
+  }
+  Rows rows{{"counter", "unit", "samples"}};
+  for (size_t i = 0; i < run.counters.size(); ++i) {
+    rows.push_back({run.counters[i].name, run.counters[i].unit, Grouped(samples[i])});
+  }
+  return Heading("Counters", colors) + Table(rows, {2});
+}
+
+std::string InfoText(const model::Run& run, bool colors) {
+  const bool complete = run.quality.Complete();
+  return Paint(report::TrustLine(run), complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" +
+         RunFacts(run) + Stages(run, colors) + Queues(run, colors) + Tracks(run, colors) +
+         Counters(run, colors);
+}
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json HostJson(const trace::HostInfo& host) {
+  return {{"name", host.name},
+          {"kernel", host.kernel},
+          {"cpu", host.cpu},
+          {"cores_online", host.cores_online},
+          {"cores_allowed", host.cores_allowed},
+          {"cgroup_cores", host.cgroup_cores},
+          {"memory_bytes", host.memory_bytes},
+          {"memory_limit_bytes", host.memory_limit_bytes}};
+}
+
+Json StagesJson(const model::Run& run) {
+  Json stages = Json::array();
+  for (const trace::StageInfo& stage : run.stages) {
+    Json inputs = Json::array();
+    for (StageId input : stage.inputs) inputs.push_back(run.NameOf(input));
+    stages.push_back({{"name", stage.name},
+                      {"kind", stage.kind},
+                      {"inputs", inputs},
+                      {"queue", TextOrNull(std::string(run.NameOf(stage.queue)))},
+                      {"workers", stage.workers},
+                      {"ordered", stage.ordered}});
+  }
+  return stages;
+}
+
+Json TracksJson(const model::Run& run) {
+  Json tracks = Json::array();
+  for (const model::Track& track : run.tracks) {
+    Json row{{"name", track.info.name},
+             {"stage", TextOrNull(std::string(run.NameOf(track.info.stage)))},
+             {"spans", track.spans.size()}};
+    if (track.tally) {
+      row["emitted"] = track.tally->emitted;
+      row["stored"] = track.tally->stored;
+      row["dropped"] = track.tally->dropped;
+    }
+    tracks.push_back(std::move(row));
+  }
+  return tracks;
+}
+
+Json QueuesJson(const model::Run& run) {
+  Json queues = Json::array();
+  for (const model::Queue& queue : run.queues) {
+    queues.push_back(
+        {{"name", queue.info.name}, {"capacity", queue.info.capacity}, {"lock", queue.info.lock}});
+  }
+  return queues;
+}
+
+Json CountersJson(const model::Run& run) {
+  Json counters = Json::array();
+  for (const trace::CounterInfo& counter : run.counters) {
+    counters.push_back({{"name", counter.name}, {"unit", counter.unit}});
+  }
+  return counters;
+}
+
+Json DamageJson(const model::DataQuality& quality) {
+  Json ranges = Json::array();
+  for (const trace::DamagedRange& range : quality.damaged_ranges) {
+    ranges.push_back(
+        {{"offset", range.offset}, {"length", range.length}, {"reason", range.reason}});
+  }
+  return ranges;
+}
+
+std::string InfoJson(const model::Run& run) {
+  const model::DataQuality& quality = run.quality;
+  const model::TimeRange window = model::WindowOf(run);
+  const Json info{
+      {"schema", "stallscope.info/1"},
+      {"trace", run.path},
+      {"format", run.format},
+      {"version", run.format_version},
+      {"trust", report::TrustLine(run)},
+      {"complete", quality.Complete()},
+      {"sealed", quality.sealed},
+      {"spans", model::CountSpans(run)},
+      {"steps", run.rows.steps.size()},
+      {"tracks", run.tracks.size()},
+      {"emitted", OrNull(quality.emitted)},
+      {"stored", OrNull(quality.stored)},
+      {"dropped", quality.dropped},
+      {"damaged_bytes", quality.damaged_bytes},
+      {"damage", DamageJson(quality)},
+      {"missing_frames", quality.missing_frames},
+      {"cut_at", OrNull(quality.cut_at)},
+      {"frames", quality.frames},
+      {"digest", TextOrNull(run.info.digest)},
+      {"name", run.info.name},
+      {"tool", run.info.tool},
+      {"command_line", run.info.command_line},
+      {"start_ns", window.start_ns},
+      {"duration_ns", window.end_ns - window.start_ns},
+      {"host", HostJson(run.info.host)},
+      {"device",
+       {{"kind", TextOrNull(run.info.device.kind)}, {"name", TextOrNull(run.info.device.name)}}},
+      {"stages", StagesJson(run)},
+      {"queues", QueuesJson(run)},
+      {"track_list", TracksJson(run)},
+      {"counters", CountersJson(run)},
+      {"warnings", quality.warnings}};
+  return JsonText(info) + "\n";
+}
+
+Result<std::string> Describe(const std::string& trace, const std::string& format) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto run, workbench::Read({trace}, PrintWarnings()));
+  return format == "json" ? InfoJson(*run) : InfoText(*run, UseColors());
+}
+
+Status RunInfo(const std::string& trace, const std::string& format) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, Describe(trace, format));
+  return WriteOutput("", text);
 }
 
 }  // namespace
 
 void AddInfo(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("info", "Show what is in a trace: spans, steps, tracks, what was lost");
+  CLI::App* command = app.add_subcommand(
+      "info", "Show what is in a trace: spans, steps, tracks, and what was lost");
   auto trace = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("text");
-  command->add_option("TRACE", *trace, "The trace to read")->required();
-  command->add_option("--format", *format, "Form of the result")
+  command->add_option("TRACE", *trace, "Trace to read")->required();
+  command->add_option("--format", *format, "Output format")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command->callback([=, &exit_code] { exit_code = RunInfo(*trace, *format); });
+  command->callback([=, &exit_code] {
+    const Status done = RunInfo(*trace, *format);
+    exit_code = done.ok() ? 0 : Fail(done.error());
+  });
 }
 
 }  // namespace stallscope::cli

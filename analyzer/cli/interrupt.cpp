@@ -31,6 +31,6 @@ InterruptGuard::~InterruptGuard() {
   for (size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
 }
 
-bool Interrupted() { return interrupted.load(); }
+Cancel Interruption() { return Cancel(interrupted); }
 
 }  // namespace stallscope::cli

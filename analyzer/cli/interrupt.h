@@ -1,14 +1,17 @@
-// Ctrl-C, a polite kill and a terminal that goes away, as a question that long commands ask.
+// Ctrl-C, SIGTERM and a closed terminal, as a flag that long commands poll.
 #ifndef STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_
 #define STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_
 
 #include <array>
 
+#include "analyzer/base/cancel.h"
+
 namespace stallscope::cli {
 
-// While one lives, SIGINT, SIGTERM and SIGHUP are only noted; SIGHUP not where it was ignored, as
-// nohup has it. The second one has its usual effect again: who presses Ctrl-C twice does not want
-// to wait for a clean end. What may wait for somebody else, as opening a pipe does, comes before.
+// While one lives, SIGINT, SIGTERM and SIGHUP only raise the flag; an ignored SIGHUP (nohup) stays
+// ignored. A second signal has its usual effect again: a user who presses Ctrl-C twice does not
+// want to wait for a clean end. Create it after anything that may block on another process, such
+// as opening a pipe.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -22,7 +25,8 @@ class InterruptGuard {
 };
 
 // Any thread.
-bool Interrupted();
+Cancel Interruption();
+inline bool Interrupted() { return Interruption().requested(); }
 
 }  // namespace stallscope::cli
 

@@ -11,27 +11,26 @@
 
 #include "analyzer/base/thread.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/usage.h"
 
 namespace {
 
-// A program that was started without stdin, stdout or stderr would open its own files under their
-// numbers, and print into them. What cannot be written fails instead.
+// Started without stdin, stdout or stderr, the program would open its own files under their numbers
+// and print into them. With these in their place such a write fails instead.
 void TakeClosedStreams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY);
   }
 }
 
-// Of a pipe on stdout.
+// Whether the reader of a pipe on stdout went away.
 bool ReaderLeft() {
   struct pollfd out {};
   out.fd = STDOUT_FILENO;
   return errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0);
 }
 
-// What was printed and could not be written is a failure of the command, whichever it was. A reader
-// that went away early (head, a pager) is none.
+// Output that could not be written fails any command. A reader that went away early (head, a pager)
+// is no failure.
 int WithStdoutWritten(int exit_code) {
   errno = 0;
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
@@ -46,7 +45,7 @@ int WithStdoutWritten(int exit_code) {
 
 int main(int argc, char** argv) {
   TakeClosedStreams();
-  // A reader that goes away early (head, a pager) is a failed write, not a death by signal.
+  // A reader that goes away early (head, a pager) fails the write instead of killing the program.
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that grows past its limit.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -9,7 +9,7 @@
 namespace stallscope::cli {
 namespace {
 
-// Text that roff must not take for anything else.
+// Text that roff must not interpret.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -61,18 +61,19 @@ std::string Page(const std::string& about, const std::vector<CommandRow>& comman
   }
   page +=
       ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n2\nWrong usage, or a bad option value.\n.TP\n3\nAn "
-      "input is missing or could not be read. A damaged trace of which a part could be read is a "
-      "warning, and 0.\n.TP\n5\nThe run failed, or cannot run here.\n"
-      ".SH ENVIRONMENT\n.TP\nNO_COLOR\nWhere it is set, nothing is printed in colour.\n.TP\n"
-      "STALLSCOPE_CLOCK\nSet to \\fImonotonic\\fR, recordings take their time from the kernel "
-      "instead of the processor.\n";
+      "input is missing or unreadable. A partly readable trace is a warning and exits "
+      "0.\n.TP\n5\nThe run failed, or cannot run here.\n"
+      ".SH ENVIRONMENT\n.TP\nNO_COLOR\nWhen set, disables color.\n.TP\n"
+      "STALLSCOPE_CLOCK\nWhen set to \\fImonotonic\\fR, recordings use the kernel's clock instead "
+      "of the "
+      "processor's.\n";
   return page;
 }
 
 }  // namespace
 
 void AddMan(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("man", "Print the manual page, for man -l");
+  CLI::App* command = app.add_subcommand("man", "Print the manual page (view it with man -l)");
   command->callback([&app, &exit_code] {
     std::fputs(Page(app.get_description(), ListCommands(app)).c_str(), stdout);
     exit_code = 0;

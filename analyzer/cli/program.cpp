@@ -1,11 +1,54 @@
 #include "analyzer/cli/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
-#include "analyzer/cli/doctor.h"
+#include "analyzer/spec/nearest.h"
 
 namespace stallscope::cli {
+namespace {
+
+const CLI::App* ParsedCommand(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? nullptr : parsed.front();
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // not shown
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// The first argument that nothing took, without an option's value.
+std::string Unexpected(const CLI::App& app) {
+  for (const std::string& argument : app.remaining(true)) {
+    return argument.substr(0, argument.find('='));
+  }
+  return "";
+}
+
+// Empty where even the nearest word has too little in common.
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(word, known);
+  const std::string start = word.substr(0, 64);
+  const bool near = EditDistance(start, nearest) <= std::max<size_t>(2, start.size() / 2);
+  return nearest.empty() || !near ? "" : "did you mean " + Quoted(nearest) + "?";
+}
+
+}  // namespace
 
 std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   auto app = std::make_unique<CLI::App>(
@@ -28,8 +71,8 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   AddCompletion(*app, exit_code);
   AddMan(*app, exit_code);
   app->footer(
-      "Exit codes: 0 done, 1 a budget failed or a run is slower, 2 wrong usage, 3 an input is "
-      "missing or cannot be read, 4 inconclusive, 5 the run failed or cannot run here.");
+      "Exit codes: 0 success, 1 a budget failed or a run is slower, 2 wrong usage, 3 an input is "
+      "missing or unreadable, 4 inconclusive, 5 the run failed or cannot run here.");
   return app;
 }
 
@@ -37,6 +80,48 @@ int Fail(const Error& error) {
   std::fflush(stdout);
   std::fprintf(stderr, "stallscope: %s\n", error.Line().c_str());
   return static_cast<int>(error.kind);
+}
+
+std::string HelpText(const CLI::App& app) {
+  const CLI::App* command = ParsedCommand(app);
+  return command != nullptr ? command->help("stallscope") : app.help();
+}
+
+Error UsageError(const CLI::App& app, const CLI::ParseError& error,
+                 const std::vector<std::string>& arguments) {
+  const CLI::App* command = ParsedCommand(app);
+  const std::string where = command != nullptr ? command->get_name() : "";
+  const std::string see =
+      "see stallscope " + (where.empty() ? std::string() : where + " ") + "--help";
+  if (arguments.size() < 2) {
+    return {ErrorKind::kUsage, "no command given", "", "see stallscope --help"};
+  }
+  if (command == nullptr && arguments[1].substr(0, 1) != "-") {
+    const std::string hint = DidYouMean(arguments[1], CommandNames(app));
+    return {ErrorKind::kUsage, "unknown command " + Quoted(arguments[1]), "",
+            hint.empty() ? "see stallscope --help" : hint};
+  }
+  if (const std::string stranger = Unexpected(app); !stranger.empty()) {
+    const bool option = stranger.substr(0, 1) == "-";
+    const std::string hint =
+        option ? DidYouMean(stranger, OptionNames(command != nullptr ? *command : app)) : "";
+    return {ErrorKind::kUsage,
+            (option ? "unknown option " : "unexpected argument ") + Quoted(stranger), where,
+            hint.empty() ? see : hint};
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string what = error.what();
+    return {ErrorKind::kUsage, what.substr(0, what.find(':')) + " needs a value", where, see};
+  }
+  return {ErrorKind::kUsage, error.what(), where, see};
+}
+
+Result<std::string> ProgramPath() {
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (!failed) return path.string();
+  return Error{ErrorKind::kRun, "cannot locate its own executable: " + failed.message(),
+               "/proc/self/exe", ""};
 }
 
 }  // namespace stallscope::cli

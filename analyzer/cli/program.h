@@ -3,20 +3,37 @@
 #define STALLSCOPE_ANALYZER_CLI_PROGRAM_H_
 
 #include <CLI/App.hpp>
+#include <CLI/Error.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "analyzer/base/result.h"
 
 namespace stallscope::cli {
 
-// Every command with its options. A command's work is done while the arguments are parsed and
-// leaves its result in `exit_code`, which must outlive the parsing.
+// Exit codes beyond those of ErrorKind.
+constexpr int kExitFailed = 1;        // a budget, or a comparison whose new side is slower
+constexpr int kExitInconclusive = 4;  // of a budget or a comparison
+
+// Every command with its options. A command runs while the arguments are parsed and leaves its
+// result in `exit_code`, which must outlive the parsing.
 std::unique_ptr<CLI::App> MakeProgram(int& exit_code);
 
 // Prints the error on one line of stderr and returns its exit code.
 int Fail(const Error& error);
 
-// Each command lies in the file of its name.
+// The help of the command in question, or of the program.
+std::string HelpText(const CLI::App& app);
+
+// Wrong usage on one line, with what was probably meant.
+Error UsageError(const CLI::App& app, const CLI::ParseError& error,
+                 const std::vector<std::string>& arguments);
+
+// This program's own file, for runs in their own processes.
+Result<std::string> ProgramPath();
+
+// Each command is in the file of its name.
 void AddAnalyze(CLI::App& app, int& exit_code);
 void AddCompare(CLI::App& app, int& exit_code);
 void AddInfo(CLI::App& app, int& exit_code);
@@ -27,6 +44,7 @@ void AddRecord(CLI::App& app, int& exit_code);
 void AddReplay(CLI::App& app, int& exit_code);
 void AddTune(CLI::App& app, int& exit_code);
 void AddView(CLI::App& app, int& exit_code);
+void AddDoctor(CLI::App& app, int& exit_code);
 void AddCompletion(CLI::App& app, int& exit_code);
 void AddMan(CLI::App& app, int& exit_code);
 

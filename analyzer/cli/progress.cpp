@@ -26,18 +26,18 @@ std::string TimeLeft(double seconds) {
 
 }  // namespace
 
-Progress::Progress(std::string unit, int64_t total)
+ProgressBar::ProgressBar(std::string unit, int64_t total)
     : unit_(std::move(unit)),
       total_(total),
       terminal_(isatty(STDERR_FILENO) != 0),
       begin_ns_(MonotonicNs()),
       shown_ns_(begin_ns_) {}
 
-Progress::~Progress() {
+ProgressBar::~ProgressBar() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
 }
 
-std::string Progress::Line(int64_t done, double seconds) const {
+std::string ProgressBar::Line(int64_t done, double seconds) const {
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
   if (total_ <= 0) return fmt::format("{} {}, {:.1f}/s", done, unit_, rate);
   if (done == 0) return fmt::format("0 of {} {}", total_, unit_);
@@ -45,7 +45,7 @@ std::string Progress::Line(int64_t done, double seconds) const {
   return fmt::format("{} of {} {}, {:.1f}/s, {} left", done, total_, unit_, rate, TimeLeft(left));
 }
 
-void Progress::Show(int64_t done, const std::function<std::string()>& more) {
+void ProgressBar::Show(int64_t done, const std::function<std::string()>& more) {
   const int64_t now = MonotonicNs();
   if (now - shown_ns_ < (terminal_ ? kDrawEveryNs : kLineEveryNs)) return;
   shown_ns_ = now;

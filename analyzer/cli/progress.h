@@ -1,6 +1,5 @@
-// How far a long command has come: on a terminal a bar with rate and time left, drawn again and
-// again; elsewhere a line every few seconds. Goes to stderr, so that results stay alone on stdout.
-// One thread.
+// The progress of a long command: on a terminal a bar with rate and time left, elsewhere a line
+// every few seconds. Goes to stderr, so that stdout has results only. One thread.
 #ifndef STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
 #define STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
 
@@ -10,17 +9,17 @@
 
 namespace stallscope::cli {
 
-class Progress {
+class ProgressBar {
  public:
-  // `unit` names what is counted: "images". A total of 0 is not known.
-  Progress(std::string unit, int64_t total);
-  ~Progress();  // leaves the line clean
+  // `unit` names what is counted: "images". A total of 0 is unknown.
+  ProgressBar(std::string unit, int64_t total);
+  ~ProgressBar();  // leaves the line clean
 
-  // As often as you like: it draws at most ten times a second, and prints a line every 5 s.
+  // Call it as often as you like: it draws at most ten times a second, or prints every 5 s.
   void Show(int64_t done) {
     Show(done, [] { return std::string(); });
   }
-  // The same with more to say, which is asked for only when it is shown.
+  // `more` is added to the line, and called only when it is drawn.
   void Show(int64_t done, const std::function<std::string()>& more);
 
  private:

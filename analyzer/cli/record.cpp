@@ -31,7 +31,7 @@ struct RecordArguments {
   bool quiet = false;
 };
 
-// As the kernel has it: the arguments' parser does not keep what it has read.
+// From the kernel: the argument parser does not keep what it parsed.
 std::vector<std::string> CommandLine() {
   std::vector<std::string> arguments;
   const auto text = ReadWholeFile("/proc/self/cmdline", size_t{1} << 20);
@@ -43,7 +43,7 @@ std::vector<std::string> CommandLine() {
   return arguments;
 }
 
-// --device and --steps are settings with names of their own, and come last.
+// --device and --steps are shorthands for settings, and are applied last.
 Result<Spec> SpecOf(const RecordArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(Spec spec, ReadSpecFile(arguments.spec));
   std::vector<std::string> settings = arguments.settings;
@@ -80,7 +80,7 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   if (training.last.loss.has_value()) line("learned", Learned(training.last).substr(2));
   if (training.skipped_steps > 0) {
     line("skipped",
-         fmt::format("{} steps, whose scaled gradients overflowed", training.skipped_steps));
+         fmt::format("{} steps whose scaled gradients overflowed", training.skipped_steps));
   }
   if (result.pipeline.skipped > 0) {
     line("left out",
@@ -91,7 +91,7 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   for (const std::string& note : result.pipeline.notes) line("note", note);
   if (result.kept_earlier) {
     line("trace",
-         "stopped before the first batch; " + arguments.output + " is still the earlier run");
+         "stopped before the first batch; " + arguments.output + " still has the earlier run");
     return;
   }
   line("trace", fmt::format("{}, {} events, {} dropped, {}", arguments.output, result.trace.stored,
@@ -108,9 +108,9 @@ int RunRecord(const RecordArguments& arguments) {
   options.stores = arguments.stores;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = CommandLine();
-  options.stop_requested = [] { return Interrupted(); };
+  options.stop_requested = Interruption();
   auto result = [&] {
-    std::optional<Progress> progress;
+    std::optional<ProgressBar> progress;
     if (!arguments.quiet) {
       progress.emplace("steps", spec.value().trainer.steps);
       options.on_progress = [&](const trainer::Progress& at) {
@@ -130,18 +130,18 @@ void AddRecord(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RecordArguments>();
   CLI::App* command =
       app.add_subcommand("record", "Run a spec's pipeline and trainer, and record the run");
-  command->add_option("SPEC.json", arguments->spec, "What to run")->required();
-  command->add_option("-o,--output", arguments->output, "The trace to write")->required();
-  command->add_option("--set", arguments->settings, "Change a setting: PATH=VALUE, again and again")
+  command->add_option("SPEC.json", arguments->spec, "Spec to run")->required();
+  command->add_option("-o,--output", arguments->output, "Trace to write")->required();
+  command->add_option("--set", arguments->settings, "Change a setting: PATH=VALUE (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--device", arguments->device, "What trains")
+  command->add_option("--device", arguments->device, "Training device")
       ->check(CLI::IsMember({"host", "emulated", "cuda"}));
-  command->add_option("--steps", arguments->steps, "Steps at most; 0: until the data ends");
+  command->add_option("--steps", arguments->steps,
+                      "Maximum number of steps; 0: until the data ends");
   command->add_flag("--digest", arguments->digest,
-                    "Hash every batch, to compare what two runs were given");
-  // For replays, which must leave nothing where the spec says.
-  command->add_option("--stores", arguments->stores, "A folder for caches and snapshots")
-      ->group("");
+                    "Hash every batch, to compare the data of two runs");
+  // For replays, which must not write where the spec says.
+  command->add_option("--stores", arguments->stores, "Folder for caches and snapshots")->group("");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   command->callback([arguments, &exit_code] { exit_code = RunRecord(*arguments); });
 }

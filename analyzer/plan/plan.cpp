@@ -12,11 +12,6 @@
 namespace stallscope::plan {
 namespace {
 
-template <class Kind>
-const Kind* As(const Node& node) {
-  return std::get_if<Kind>(&node.stage.kind);
-}
-
 bool MayFollowDeviceMap(const Node& node) {
   return As<BatchSpec>(node) != nullptr || As<PrefetchSpec>(node) != nullptr;
 }

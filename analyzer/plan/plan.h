@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "analyzer/base/result.h"
@@ -45,6 +46,12 @@ struct Node {
   std::vector<MapPiece> pieces;  // a map's; a batch's are the maps done on the way into it
   bool vectorized = false;       // the part of a map that works on whole batches
 };
+
+// The node's stage if it is of that kind, else null.
+template <class Kind>
+const Kind* As(const Node& node) {
+  return std::get_if<Kind>(&node.stage.kind);
+}
 
 struct Graph {
   std::vector<Node> nodes;            // the source first; each pulls from the one before it

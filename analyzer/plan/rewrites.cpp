@@ -7,11 +7,6 @@
 namespace stallscope::plan {
 namespace {
 
-template <class Kind>
-const Kind* As(const Node& node) {
-  return std::get_if<Kind>(&node.stage.kind);
-}
-
 // A shuffle behind a decode moves in front of it, where elements are small: a buffer of 1,000 JPEGs
 // takes 100 MB, one of 1,000 images 560 MB.
 bool ShuffleBeforeDecode(Graph& graph) {

@@ -189,7 +189,7 @@ void Session::Finish(CaptureResult& result) const {
   recorder_->UpdateRun([&](trace::RunInfo& run) {
     run.digest = result.digest;
     if (result.pipeline.skipped > 0) {
-      run.warnings.push_back(fmt::format("bad elements left out: {}, of {} bytes; the first: {}",
+      run.warnings.push_back(fmt::format("skipped bad elements: {}, of {} bytes; the first: {}",
                                          result.pipeline.skipped, result.pipeline.skipped_bytes,
                                          result.pipeline.first_skipped));
     }
@@ -271,7 +271,7 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
   result.kept_earlier = !named.value();
   if (!result.trace.first_error.empty()) {
     // It names the file, and what to do.
-    return Error{ErrorKind::kRun, "the trace is not whole: " + result.trace.first_error, "", ""};
+    return Error{ErrorKind::kRun, "the trace is incomplete: " + result.trace.first_error, "", ""};
   }
   return result;
 }

@@ -1,9 +1,9 @@
 // One recording: a spec in, a trace out.
 //
 // Starts the recorder, the samplers, the devices, the pipeline and the trainer, runs to the spec's
-// last step, to the end of the data or to a stop, and seals the trace. What goes wrong on the way
-// is the result, and is told in the trace too. A run without a batch does not replace an
-// earlier trace; one that cannot begin leaves no file.
+// last step, the end of the data or a stop, and seals the trace. A failure is the result, and is in
+// the trace too. A run without a batch does not replace an earlier trace; one that cannot start
+// leaves no file.
 #ifndef STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 #define STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 
@@ -27,7 +27,7 @@ struct CaptureOptions {
   std::string tool;    // "stallscope 0.1.0"
   std::vector<std::string> command_line;                      // for the trace
   std::function<void(const trainer::Progress&)> on_progress;  // after each step; may be empty
-  // Asked 20 times a second by a thread of its own; true ends the run cleanly. May be empty.
+  // Asked 20 times a second by another thread; true ends the run cleanly. May be empty.
   std::function<bool()> stop_requested;
 };
 
@@ -36,7 +36,7 @@ struct CaptureResult {
   pipeline::PipelineStats pipeline;
   recorder::Summary trace;
   trace::DeviceInfo device;
-  std::string digest;  // empty where it was not asked for
+  std::string digest;  // empty unless requested
   // Stopped before the first batch: the output is still the earlier trace.
   bool kept_earlier = false;
 };

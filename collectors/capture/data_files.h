@@ -1,5 +1,5 @@
-// The data that a spec's run would read, without running it: is it there, is it the same as then?
-// Any thread.
+// The data that a spec's run would read, without running it: is it there, and is it unchanged? Any
+// thread.
 #ifndef STALLSCOPE_COLLECTORS_CAPTURE_DATA_FILES_H_
 #define STALLSCOPE_COLLECTORS_CAPTURE_DATA_FILES_H_
 
@@ -13,10 +13,10 @@ namespace stallscope::capture {
 
 struct DataFiles {
   std::vector<std::string> paths;
-  std::string fingerprint;  // as a trace of the run would have it; empty for data that is made up
+  std::string fingerprint;  // as in a trace of the run; empty for generated data
 };
 
-// A pattern that names nothing is the error that the run itself would end with.
+// A pattern that matches nothing is the error that the run itself would fail with.
 Result<DataFiles> FindDataFiles(const Spec& spec);
 
 }  // namespace stallscope::capture

@@ -1,57 +1,23 @@
 #include "gui/session/analysis.h"
 
-#include <optional>
 #include <utility>
 
 #include "analyzer/attribution/partition.h"
-#include "analyzer/importers/open_run.h"
-#include "analyzer/model/ranks.h"
-#include "replay/sweep/measured_gains.h"
-#include "replay/whatif/report_on.h"
 
 namespace stallscope::session {
 
-Result<model::Run> ReadRun(const std::vector<std::string>& paths,
-                           const model::OnProgress& on_progress) {
-  std::vector<model::Run> ranks;
-  for (const std::string& path : paths) {
-    const auto before = static_cast<double>(ranks.size());
-    const auto all = static_cast<double>(paths.size());
-    const auto of_all = [&](std::optional<double> part) {
-      return on_progress(part ? std::optional((before + *part) / all) : std::nullopt);
-    };
-    STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path, of_all));
-    ranks.push_back(std::move(run));
-  }
-  return model::MergeRanks(std::move(ranks), &attribution::IsCommunication);
+workbench::Opened OpenedOf(const OpenRun& open) {
+  return {open.run, open.groundwork, open.whole.attribution};
 }
 
-Analysis Analyse(const model::Run& run, unsigned threads) {
-  Analysis analysis;
-  auto attribution = attribution::Attribute(run, threads);
-  analysis.report =
-      std::make_shared<const report::Report>(replay::ReportOn(run, attribution, /*price=*/false));
-  analysis.attribution = std::make_shared<const attribution::Attribution>(std::move(attribution));
-  return analysis;
+Analysis AnalysisOf(const workbench::Opened& opened, std::optional<Range> range) {
+  return {range, opened.attribution,
+          std::make_shared<const report::Report>(
+              workbench::Analyze(opened, {.price = false, .measured = false}))};
 }
 
-std::shared_ptr<const report::Report> PricedReport(const model::Run& run,
-                                                   const attribution::Attribution& attribution) {
-  report::Report report = replay::ReportOn(run, attribution, /*price=*/true);
-  if (const auto sweep = replay::FindVerification(run)) {
-    replay::SetMeasuredGains(*sweep, report);
-  }
-  return std::make_shared<const report::Report>(std::move(report));
-}
-
-Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads) {
-  Analysis analysis;
-  analysis.range = range;
-  auto attribution = attribution::AttributeRange(run, range.start_ns, range.end_ns, threads);
-  analysis.report =
-      std::make_shared<const report::Report>(replay::ReportOn(run, attribution, /*price=*/false));
-  analysis.attribution = std::make_shared<const attribution::Attribution>(std::move(attribution));
-  return analysis;
+std::shared_ptr<const report::Report> PricedReport(const workbench::Opened& opened) {
+  return std::make_shared<const report::Report>(workbench::Analyze(opened));
 }
 
 std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
@@ -73,12 +39,6 @@ std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis
     lanes.push_back(timeline::LaneIndex::FromSegments(segments));
   }
   return std::make_shared<const std::vector<timeline::LaneIndex>>(std::move(lanes));
-}
-
-std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
-                                                                      unsigned threads) {
-  return std::make_shared<const std::vector<attribution::StallDetail>>(
-      attribution::StallDetails(run, threads));
 }
 
 }  // namespace stallscope::session

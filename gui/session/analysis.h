@@ -1,40 +1,29 @@
-// The steps from a file to an answer, for whoever makes them on a worker. Any thread.
+// What the window derives from an examined run, on a worker. Any thread.
 #ifndef STALLSCOPE_GUI_SESSION_ANALYSIS_H_
 #define STALLSCOPE_GUI_SESSION_ANALYSIS_H_
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "analyzer/base/result.h"
-#include "analyzer/model/loader.h"
 #include "analyzer/model/run.h"
 #include "gui/session/open_run.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::session {
 
-// The one place where a file becomes a run, whatever its format. Several files are the ranks of one
-// run. Progress is told of all of them together.
-Result<model::Run> ReadRun(const std::vector<std::string>& paths,
-                           const model::OnProgress& on_progress);
+// An open run as the workbench takes it.
+workbench::Opened OpenedOf(const OpenRun& open);
 
-// Attribution and report of the whole run. With `price` recommendations have their predicted gains
-// (and those that bring nothing are gone), and what a replay measured where it lies beside the
-// trace.
-Analysis Analyse(const model::Run& run, unsigned threads);
-std::shared_ptr<const report::Report> PricedReport(const model::Run& run,
-                                                   const attribution::Attribution& attribution);
-// Of the steps that begin within the range; without prices.
-Analysis AnalyseRange(const model::Run& run, Range range, unsigned threads);
+// Attribution and report, of the whole run or of a range. Not yet priced.
+Analysis AnalysisOf(const workbench::Opened& opened, std::optional<Range> range = std::nullopt);
+// With predicted gains, and those that a verification measured.
+std::shared_ptr<const report::Report> PricedReport(const workbench::Opened& opened);
 
 // Everything on the timeline.
 std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::Run> run,
                                                   unsigned threads);
 // The devices' categories as lanes: kinds are attribution::Category.
 std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis);
-// Blame, stall by stall.
-std::shared_ptr<const std::vector<attribution::StallDetail>> StallsOf(const model::Run& run,
-                                                                      unsigned threads);
 
 }  // namespace stallscope::session
 

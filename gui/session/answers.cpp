@@ -7,6 +7,23 @@
 
 namespace stallscope::session {
 
+template <class Work, class Take>
+void Answers::Answer(JobKind kind, std::string title, Work work, Take take) {
+  ++pending_;
+  desk_.workers.Start(
+      kind, std::move(title),
+      [this, work = std::move(work), take = std::move(take)](Ticket& job) {
+        job.OnlyComputes();
+        auto answer = std::make_shared<decltype(work(job))>(work(job));
+        job.HandOver([this, take, answer] {
+          --pending_;
+          take(*answer);
+          desk_.changed = true;
+        });
+      },
+      [this](const Error&) { --pending_; });
+}
+
 Answers::Reading Answers::ReadingOf(const OpenRun* run) {
   if (run == nullptr || run->run == nullptr) return {};
   return {run->number, run->revision};
@@ -27,7 +44,7 @@ void Answers::RefreshShown() {
   if (!wanted.range.has_value()) {
     // The whole run's are made when it is opened.
     const Analysis whole = open != nullptr ? open->whole : Analysis{};
-    if (shown_ != wanted) desk_.workers.Cancel(JobKind::kAnalyse);
+    if (shown_ != wanted) desk_.workers.Cancel(JobKind::kAnalyze);
     shown_ = wanted;
     if (state.shown.report != whole.report || state.shown.attribution != whole.attribution) {
       state.shown = whole;
@@ -37,23 +54,17 @@ void Answers::RefreshShown() {
   }
   if (wanted == shown_ || wanted.of.run == kNoRun) return;
   shown_ = wanted;
-  desk_.workers.Cancel(JobKind::kAnalyse);
-  const auto run = open->run;
-  const unsigned threads = desk_.options.threads;
-  ++pending_;
-  desk_.workers.Start(
-      JobKind::kAnalyse, "finding what bounds the range",
-      [this, wanted, run, threads](Ticket& job) {
-        job.OnlyComputes();
-        const Analysis analysis = AnalyseRange(*run, *wanted.range, threads);
-        job.HandOver([this, wanted, analysis] {
-          --pending_;
-          if (wanted != shown_) return;
-          desk_.state.shown = analysis;
-          desk_.changed = true;
-        });
+  desk_.workers.Cancel(JobKind::kAnalyze);
+  Answer(
+      JobKind::kAnalyze, "finding the range's bottleneck",
+      [run = open->run, range = *wanted.range, threads = desk_.options.threads](Ticket& job) {
+        const auto part = workbench::ExamineRange(run, range.start_ns, range.end_ns,
+                                                  {threads, Cancel(job.cancel_flag())});
+        return part.has_value() ? AnalysisOf(*part, range) : Analysis{};
       },
-      NotPending());
+      [this, wanted](const Analysis& analysis) {
+        if (wanted == shown_ && analysis.report != nullptr) desk_.state.shown = analysis;
+      });
 }
 
 void Answers::On(const intent::QuerySpans& query) {
@@ -86,29 +97,21 @@ void Answers::RefreshSpans() {
   state.spans.statistics.reset();
   desk_.changed = true;
   desk_.workers.Cancel(JobKind::kSpans);
-  ++pending_;
-  const auto table = open->spans;
-  const unsigned threads = desk_.options.threads;
-  desk_.workers.Start(
+  Answer(
       JobKind::kSpans, "listing spans",
-      [this, wanted, table, threads](Ticket& job) {
-        job.OnlyComputes();
-        auto list = std::make_shared<Result<SpanList>>(
-            ListSpans(*table, wanted.query, job.cancel_flag(), threads));
-        job.HandOver([this, wanted, list] {
-          --pending_;
-          if (spans_ != wanted) return;
-          SpanListing& listing = desk_.state.spans;
-          listing.error.reset();
-          if (list->ok()) {
-            listing.list = std::make_shared<const SpanList>(std::move(*list).value());
-          } else {
-            listing.error = list->error();
-          }
-          desk_.changed = true;
-        });
+      [table = open->spans, wanted, threads = desk_.options.threads](Ticket& job) {
+        return ListSpans(*table, wanted.query, job.cancel_flag(), threads);
       },
-      NotPending());
+      [this, wanted](Result<SpanList>& list) {
+        if (spans_ != wanted) return;
+        SpanListing& listing = desk_.state.spans;
+        listing.error.reset();
+        if (list.ok()) {
+          listing.list = std::make_shared<const SpanList>(std::move(list).value());
+        } else {
+          listing.error = list.error();
+        }
+      });
 }
 
 void Answers::On(const intent::SelectSpanRows& select) {
@@ -121,29 +124,24 @@ void Answers::On(const intent::SelectSpanRows& select) {
   listing.statistics.reset();
   desk_.changed = true;
   if (listing.first == listing.last) return;
-  ++pending_;
-  desk_.workers.Start(
-      JobKind::kSpans, "summing up the selection",
-      [this, table = open->spans, list = listing.list, first = listing.first,
-       last = listing.last](Ticket& job) {
-        job.OnlyComputes();
-        const auto statistics = std::make_shared<const DurationStatistics>(
-            StatisticsOf(*table, list->rows, first, last));
-        job.HandOver([this, list, first, last, statistics] {
-          --pending_;
-          SpanListing& now = desk_.state.spans;
-          if (now.list != list || now.first != first || now.last != last) return;
-          now.statistics = statistics;
-          desk_.changed = true;
-        });
-      },
-      NotPending());
+  Answer(
+      JobKind::kSpans, "summarizing the selection",
+      [table = open->spans, list = listing.list, first = listing.first,
+       last = listing.last](Ticket&) { return StatisticsOf(*table, list->rows, first, last); },
+      [this, list = listing.list, first = listing.first,
+       last = listing.last](const DurationStatistics& statistics) {
+        SpanListing& now = desk_.state.spans;
+        if (now.list != list || now.first != first || now.last != last) return;
+        now.statistics = std::make_shared<const DurationStatistics>(statistics);
+      });
 }
 
 void Answers::RefreshExplanation() {
   State& state = desk_.state;
   const OpenRun* const open = state.Active();
-  const ExplainKey wanted{ReadingOf(open), state.view.selected.step_row,
+  // It is found from what the opening lays.
+  const bool ready = open != nullptr && open->groundwork != nullptr;
+  const ExplainKey wanted{ready ? ReadingOf(open) : Reading{}, state.view.selected.step_row,
                           state.view.selected.followed};
   if (wanted == explained_) return;
   const ExplainKey before = std::exchange(explained_, wanted);
@@ -156,30 +154,25 @@ void Answers::RefreshExplanation() {
   desk_.changed = true;
   desk_.workers.Cancel(JobKind::kExplain);
   if (wanted.of.run == kNoRun || (!wanted.step_row.has_value() && !wanted.followed.known())) return;
-  const auto run = open->run;
-  const unsigned threads = desk_.options.threads;
-  ++pending_;
-  desk_.workers.Start(
+  Answer(
       JobKind::kExplain, "explaining the selection",
-      [this, wanted, run, threads](Ticket& job) {
-        job.OnlyComputes();
+      [wanted, run = open->run, ground = open->groundwork,
+       threads = desk_.options.threads](Ticket& job) {
         Explanation explanation;
         explanation.step_row = wanted.step_row;
-        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size() &&
-            !job.cancelled()) {
-          explanation.chain = attribution::ExplainStall(*run, *wanted.step_row, threads);
+        if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size()) {
+          auto chain = attribution::ExplainStall(*ground, *wanted.step_row, threads,
+                                                 Cancel(job.cancel_flag()));
+          if (chain.has_value()) explanation.chain = *std::move(chain);
         }
         if (wanted.followed.known() && !job.cancelled()) {
           explanation.path = PathOf(*run, wanted.followed);
         }
-        job.HandOver([this, wanted, explanation] {
-          --pending_;
-          if (wanted != explained_) return;
-          desk_.state.explanation = explanation;
-          desk_.changed = true;
-        });
+        return explanation;
       },
-      NotPending());
+      [this, wanted](const Explanation& explanation) {
+        if (wanted == explained_) desk_.state.explanation = explanation;
+      });
 }
 
 void Answers::On(const intent::SetBase& base) {
@@ -207,30 +200,25 @@ void Answers::RefreshComparison() {
   state.compare.now_summary.reset();
   desk_.changed = true;
   if (!both) return;
-  ++pending_;
-  desk_.workers.Start(
+  Answer(
       JobKind::kCompare, "comparing " + base->title + " with " + now->title,
-      [this, wanted, base_run = base->run, now_run = now->run, base_of = base->whole.attribution,
-       now_of = now->whole.attribution](Ticket& job) {
-        job.OnlyComputes();
+      [before = OpenedOf(*base), after = OpenedOf(*now)](Ticket&) {
         CompareState result;
         result.base_summary =
-            std::make_shared<const compare::RunSummary>(compare::Summarise(*base_run, *base_of));
+            std::make_shared<const compare::RunSummary>(workbench::Summarize(before));
         result.now_summary =
-            std::make_shared<const compare::RunSummary>(compare::Summarise(*now_run, *now_of));
+            std::make_shared<const compare::RunSummary>(workbench::Summarize(after));
         result.comparison = std::make_shared<const compare::Comparison>(
             compare::Compare({*result.base_summary}, {*result.now_summary}));
-        job.HandOver([this, wanted, result] {
-          --pending_;
-          if (wanted != compared_) return;
-          CompareState& compare = desk_.state.compare;
-          compare.comparison = result.comparison;
-          compare.base_summary = result.base_summary;
-          compare.now_summary = result.now_summary;
-          desk_.changed = true;
-        });
+        return result;
       },
-      NotPending());
+      [this, wanted](const CompareState& result) {
+        if (wanted != compared_) return;
+        CompareState& compare = desk_.state.compare;
+        compare.comparison = result.comparison;
+        compare.base_summary = result.base_summary;
+        compare.now_summary = result.now_summary;
+      });
 }
 
 void Answers::On(const intent::Find& find) {
@@ -251,34 +239,25 @@ void Answers::RefreshFind() {
   desk_.changed = true;
   if (wanted.text.empty() || open == nullptr || open->spans == nullptr) return;
   desk_.workers.Cancel(JobKind::kFind);
-  ++pending_;
   SpanQuery query;
   query.filter = wanted.text;
-  const auto table = open->spans;
-  const unsigned threads = desk_.options.threads;
-  desk_.workers.Start(
-      JobKind::kFind, "looking for '" + wanted.text + "'",
-      [this, wanted, table, query, threads](Ticket& job) {
-        job.OnlyComputes();
-        auto list = std::make_shared<Result<SpanList>>(
-            ListSpans(*table, query, job.cancel_flag(), threads));
-        job.HandOver([this, wanted, table, list] {
-          --pending_;
-          if (wanted != found_ || !list->ok()) return;
-          hits_ = std::make_shared<const SpanList>(std::move(*list).value());
-          desk_.state.find_hits = hits_->rows.size();
-          desk_.changed = true;
-          // The first one that is not before what is shown.
-          const int64_t from = desk_.state.view.visible.start_ns;
-          const auto first = std::partition_point(
-              hits_->rows.begin(), hits_->rows.end(),
-              [&](SpanRowNumber row) { return table->At(row).start_ns < from; });
-          if (hits_->rows.empty()) return;
-          GoToHit(first == hits_->rows.end() ? 0
-                                             : static_cast<size_t>(first - hits_->rows.begin()));
-        });
+  Answer(
+      JobKind::kFind, "searching for '" + wanted.text + "'",
+      [table = open->spans, query, threads = desk_.options.threads](Ticket& job) {
+        return ListSpans(*table, query, job.cancel_flag(), threads);
       },
-      NotPending());
+      [this, wanted, table = open->spans](Result<SpanList>& list) {
+        if (wanted != found_ || !list.ok()) return;
+        hits_ = std::make_shared<const SpanList>(std::move(list).value());
+        desk_.state.find_hits = hits_->rows.size();
+        if (hits_->rows.empty()) return;
+        // The first one that is not before what is shown.
+        const int64_t from = desk_.state.view.visible.start_ns;
+        const auto first =
+            std::partition_point(hits_->rows.begin(), hits_->rows.end(),
+                                 [&](SpanRowNumber row) { return table->At(row).start_ns < from; });
+        GoToHit(first == hits_->rows.end() ? 0 : static_cast<size_t>(first - hits_->rows.begin()));
+      });
 }
 
 void Answers::On(const intent::FindNext& next) {

@@ -1,6 +1,6 @@
-// What follows from the state and takes a worker to find: the figures of a range, the listed spans,
-// the explanation of a stall, the comparison. After each change it is looked whether what is there
-// still answers what is asked. Private to the room; the session's thread.
+// What follows from the state and takes a worker: the figures of a range, the listed spans, the
+// explanation of a stall, the comparison. Each change checks whether the answers still fit the
+// questions. Private to the room; the session's thread.
 #ifndef STALLSCOPE_GUI_SESSION_ANSWERS_H_
 #define STALLSCOPE_GUI_SESSION_ANSWERS_H_
 
@@ -26,7 +26,7 @@ class Answers {
   void On(const intent::SetBase& base);
   void On(const intent::LinkZoom& link);
 
-  // Starts what is missing, drops what is out of date.
+  // Starts what is missing, cancels and drops what is out of date.
   void Refresh();
   // Nothing is missing and nothing is on its way.
   bool settled() const { return pending_ == 0; }
@@ -66,11 +66,10 @@ class Answers {
   };
 
   static Reading ReadingOf(const OpenRun* run);
+  // `work` computes an answer on a worker, `take` gets it on the session's thread.
+  template <class Work, class Take>
+  void Answer(JobKind kind, std::string title, Work work, Take take);
   void RefreshShown();
-  // Of a job that handed nothing over.
-  Workers::Failed NotPending() {
-    return [this](const Error&) { --pending_; };
-  }
   void RefreshSpans();
   void RefreshExplanation();
   void RefreshComparison();

@@ -1,4 +1,4 @@
-// What the parts of a session work on: the state that is being changed, the workers, the options.
+// What the parts of a session share: the state being changed, the workers, the options.
 // Private to the room; the session's thread.
 #ifndef STALLSCOPE_GUI_SESSION_DESK_H_
 #define STALLSCOPE_GUI_SESSION_DESK_H_
@@ -27,18 +27,18 @@ struct Desk {
 
   void Notify(NoticeLevel level, std::string text);
   void Complain(const Error& error) { Notify(NoticeLevel::kError, error.Line()); }
-  // A new request, which replaces the last one.
+  // A new request; replaces the last one.
   Request& Ask(Request::Kind kind);
   // Asks for a file to read.
   void AskWhatToOpen(OpenWhat what);
-  // Asks for a path that `what` will be written to.
+  // Asks where to write `what`.
   void AskWhereToSave(SaveWhat what, const std::string& suggestion);
-  // Replaces a run by a changed copy; nothing where it was closed meanwhile.
+  // Replaces a run by a changed copy; no effect if it was closed meanwhile.
   void Change(RunNumber run, const std::function<void(OpenRun&)>& change);
 
   uint32_t last_notice = 0;
   uint64_t last_request = 0;
-  Workers workers;  // last: its jobs end before what they hand over to goes
+  Workers workers;  // last: its jobs end before the parts that they hand over to
 };
 
 }  // namespace stallscope::session

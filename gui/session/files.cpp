@@ -62,10 +62,10 @@ bool Files::MayWriteTo(const std::string& path) {
   return may.ok();
 }
 
-const OpenRun* Files::Analysed() {
+const OpenRun* Files::Analyzed() {
   const OpenRun* const open = desk_.state.Active();
   if (open != nullptr && open->whole.report != nullptr) return open;
-  desk_.Notify(NoticeLevel::kWarning, "there is nothing to write before the run is analysed");
+  desk_.Notify(NoticeLevel::kWarning, "nothing to write until the run has been analyzed");
   return nullptr;
 }
 
@@ -79,7 +79,7 @@ void Files::Report(Ticket& job, const Status& done, const std::string& path) {
 }
 
 void Files::On(const intent::ExportHtml& html) {
-  const OpenRun* const open = Analysed();
+  const OpenRun* const open = Analyzed();
   if (open == nullptr) return;
   if (html.path.empty()) return desk_.AskWhereToSave(SaveWhat::kHtml, Beside(open->path, ".html"));
   if (!MayWriteTo(html.path)) return;
@@ -122,7 +122,7 @@ void Files::On(const intent::ExportSpans& spans) {
 }
 
 void Files::On(const intent::SavePatchedSpec& save) {
-  const OpenRun* const open = Analysed();
+  const OpenRun* const open = Analyzed();
   if (open == nullptr) return;
   const auto& findings = open->whole.report->findings;
   if (save.finding >= findings.size() || !findings[save.finding].recommendation) return;
@@ -174,7 +174,7 @@ void Files::KeepSettings(bool at_end) {
     return;
   }
   desk_.workers.Start(
-      JobKind::kSettings, "keeping settings",
+      JobKind::kSettings, "saving settings",
       [this, file = settings_, sent = desk_.state.settings](Ticket& job) {
         const auto kept = file->Keep();
         if (kept.ok()) {

@@ -29,7 +29,7 @@ class Files {
 
  private:
   // The run that figures are of, or a notice.
-  const OpenRun* Analysed();
+  const OpenRun* Analyzed();
   void Report(Ticket& job, const Status& done, const std::string& path);
   // False, and a notice, where the window has the file open.
   bool MayWriteTo(const std::string& path);

@@ -1,9 +1,9 @@
-// Watches traces that have no seal. A thread of its own looks a few times a second how large they
-// are and whether their recorder still lives, and sleeps while there is nothing to watch; what it
-// sees is told to its owner through the workers. Belongs to the session's thread.
+// Watches traces without a seal. Its thread checks a few times a second how large they are and
+// whether their recorder is alive, sleeps while there is nothing to watch, and reports to the owner
+// through the workers. Belongs to the session's thread.
 //
-// A recorder holds a lock on its trace for as long as it appends (base/file.h): one whose lock is
-// gone without a seal has died. Where a file system has no locks, a recording is what grows.
+// A recorder locks its trace for as long as it appends (base/file.h): a lock that is gone without a
+// seal means that it died. On a file system without locks, a growing file is a recording.
 #ifndef STALLSCOPE_GUI_SESSION_FOLLOWER_H_
 #define STALLSCOPE_GUI_SESSION_FOLLOWER_H_
 
@@ -28,16 +28,15 @@ class Follower {
 
   using Failed = std::function<void(const Error&)>;
 
-  // Both are called by the session's thread, when it polls the workers; `failed` where there is no
-  // thread or no memory for the watching.
+  // Both are called by the session's thread when it polls the workers; `failed` if there is no
+  // thread or no memory for watching.
   Follower(Workers& workers, Tell tell, Failed failed);
   ~Follower();
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // `bytes` is what was read of it. One event is told, then the file must be watched anew: whoever
-  // reads it again says when it is ready for more. It is told after `rest_ns` that it grew, and
-  // where it is `live` that its recorder is gone. Live at first is what has a lock.
+  // `bytes` were read so far. Reports one event; call it again after reading the file. Growth is
+  // reported after `rest_ns`, a dead recorder only of a `live` file. A locked file starts out live.
   void Watch(RunNumber run, const std::string& path, uint64_t bytes, int64_t rest_ns, bool live);
   void Forget(RunNumber run);
 

@@ -1,5 +1,5 @@
-// What views ask for. A view never changes anything itself: it adds intents while it draws, and the
-// session takes them between two frames. Plain data; one thread.
+// What views ask for. A view changes nothing itself: it adds intents while it draws, and the
+// session takes them between frames. Plain data; one thread.
 #ifndef STALLSCOPE_GUI_SESSION_INTENTS_H_
 #define STALLSCOPE_GUI_SESSION_INTENTS_H_
 
@@ -43,14 +43,14 @@ struct LinkZoom {
 struct ShowPanel {
   Panel panel = Panel::kOverview;
 };
-// Everything that moves the visible range; a gesture of many small moves is one undo step.
+// Moves the visible range; the many small moves of a gesture are one undo step.
 struct ShowRange {
   Range visible;
   bool same_gesture = false;
 };
 struct Zoom {
-  double factor = 1;             // above 1: closer
-  std::optional<int64_t> at_ns;  // that stays in its place; nothing: the middle
+  double factor = 1;             // above 1: zoom in
+  std::optional<int64_t> at_ns;  // stays in place; empty: the middle
 };
 struct Pan {
   double widths = 0;  // of the visible range; above 0: to the right
@@ -67,7 +67,7 @@ struct Measure {
   std::optional<Range> range;
 };
 struct LimitRange {
-  std::optional<Range> range;  // nothing: the whole run again
+  std::optional<Range> range;  // empty: the whole run again
 };
 struct GoBack {};
 struct GoForward {};
@@ -84,7 +84,7 @@ struct GoToBookmark {
 // --- Selection ---
 struct Select {
   Selection selection;
-  bool reveal = false;  // and brings it into view on the timeline, from wherever it was clicked
+  bool reveal = false;  // bring it into view on the timeline
 };
 struct SelectStep {
   uint64_t step_row = 0;
@@ -97,7 +97,7 @@ struct FollowItem {
 struct StepSame {
   int direction = 1;
 };
-// Jumps to what a finding stands on.
+// Jumps to a finding's evidence.
 struct ShowEvidence {
   size_t finding = 0;
   size_t evidence = 0;
@@ -124,16 +124,22 @@ struct CopyText {
 
 // --- Findings ---
 struct Verify {
-  std::optional<size_t> finding;  // nothing: each of them, then the best combination
+  std::optional<size_t> finding;  // empty: each of them, then the best combination
 };
 struct SavePatchedSpec {
   size_t finding = 0;
   std::string path;  // empty: ask
 };
 
-// Answers to State::question: what was asked for goes on, or does not.
+// Answers to State::question: what was asked for continues, or does not.
 struct ConfirmRerun {};
 struct CancelRerun {};
+// Where the run's data is now; remembered for as long as the run is open.
+struct FindData {
+  std::string folder;  // empty: ask
+};
+// Runs stages of the recorded cost instead.
+struct EmulateRerun {};
 
 // --- Sweep ---
 struct EditSweep {
@@ -186,12 +192,12 @@ struct DismissNotice {
 };
 struct Complain {
   NoticeLevel level = NoticeLevel::kWarning;
-  std::string text;  // the program's own notice: "no OpenGL 3"
+  std::string text;  // a notice of the program's own: "no OpenGL 3"
 };
 struct SetOverlay {
   Overlay overlay = Overlay::kNone;
 };
-// Esc: what lies on top goes: overlay, measure, selection, range.
+// Esc: closes the topmost of overlay, measure, selection, range.
 struct Escape {};
 struct TourStep {
   int step = 0;  // 3: done
@@ -203,13 +209,13 @@ struct SetTheme {
   Theme theme = Theme::kDark;
 };
 struct SetScale {
-  double scale = 0;  // 0: as the screen says
+  double scale = 0;  // 0: the screen's
 };
 struct SetPanelSize {
   Panel panel = Panel::kOverview;
   PanelSize size;
 };
-// Kept for the next start.
+// Saved for the next start.
 struct SetWindowSize {
   int width = 0;
   int height = 0;
@@ -226,12 +232,13 @@ using Intent = std::variant<
     intent::RemoveBookmark, intent::GoToBookmark, intent::Select, intent::SelectStep,
     intent::FollowItem, intent::StepSame, intent::ShowEvidence, intent::Find, intent::FindNext,
     intent::QuerySpans, intent::SelectSpanRows, intent::CopyText, intent::Verify,
-    intent::SavePatchedSpec, intent::ConfirmRerun, intent::CancelRerun, intent::EditSweep,
-    intent::StartSweep, intent::OpenSweep, intent::EditSpec, intent::SetKnob, intent::OpenSpec,
-    intent::SaveSpec, intent::StartRecording, intent::StopRecording, intent::ExportHtml,
-    intent::ExportPicture, intent::ExportSpans, intent::CancelJob, intent::DismissNotice,
-    intent::Complain, intent::SetOverlay, intent::Escape, intent::TourStep, intent::AskToOpen,
-    intent::SetTheme, intent::SetScale, intent::SetWindowSize, intent::SetPanelSize, intent::Quit>;
+    intent::SavePatchedSpec, intent::ConfirmRerun, intent::CancelRerun, intent::FindData,
+    intent::EmulateRerun, intent::EditSweep, intent::StartSweep, intent::OpenSweep,
+    intent::EditSpec, intent::SetKnob, intent::OpenSpec, intent::SaveSpec, intent::StartRecording,
+    intent::StopRecording, intent::ExportHtml, intent::ExportPicture, intent::ExportSpans,
+    intent::CancelJob, intent::DismissNotice, intent::Complain, intent::SetOverlay, intent::Escape,
+    intent::TourStep, intent::AskToOpen, intent::SetTheme, intent::SetScale, intent::SetWindowSize,
+    intent::SetPanelSize, intent::Quit>;
 
 class Intents {
  public:

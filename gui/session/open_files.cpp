@@ -10,7 +10,7 @@ namespace stallscope::session {
 namespace {
 
 Error IsOpen(const std::string& path) {
-  return {ErrorKind::kUsage, "the window has this file open", path, "name another file"};
+  return {ErrorKind::kUsage, "the window has this file open", path, "choose another file"};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The files that the window shows. Nothing that it writes takes the place of one of them, also
-// where it wrote that file itself: for the process that is no input (base/file.h), for its user it
-// is the recording on the screen. Any thread.
+// The files that the window shows. Nothing it writes replaces one of them, even one that it wrote
+// itself: to the process that is no input (base/file.h), to the user it is the recording on the
+// screen. Any thread.
 #ifndef STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
 #define STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
 
@@ -12,7 +12,7 @@
 
 namespace stallscope::session {
 
-// Two names of one file: by device and inode. A file that is not there is none.
+// Whether two names are one file, by device and inode. A missing file equals none.
 bool IsSameFile(const std::string& a, const std::string& b);
 
 // kUsage where `path` leads to a file that the window shows: a trace, what is kept beside it, the
@@ -21,7 +21,7 @@ Status MayWrite(const State& state, const std::string& settings, const std::stri
 // The same for a recording, which may replace an open trace: it is opened in its place.
 Status MayRecord(const State& state, const std::string& settings, const std::string& path);
 
-// For what is closed: the process no longer has to keep them, except those that are open still.
+// Releases closed files as inputs of the process, except those that are still open.
 void ForgetFiles(const std::vector<std::string>& traces, const State& state);
 
 }  // namespace stallscope::session

@@ -1,6 +1,5 @@
-// A run that is open, with all that was found out about it. Made by workers, piece by piece: each
-// piece is null until it is there, and never changes once it is. Whoever holds a pointer may read
-// it in any thread.
+// An open run with everything derived from it. Workers make it piece by piece: each piece is null
+// until it is there, and never changes afterward. Any thread may read through a pointer it holds.
 #ifndef STALLSCOPE_GUI_SESSION_OPEN_RUN_H_
 #define STALLSCOPE_GUI_SESSION_OPEN_RUN_H_
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/groundwork.h"
 #include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
 #include "analyzer/timeline/run_index.h"
@@ -19,39 +19,40 @@
 
 namespace stallscope::session {
 
-// What a run says within a range, or as a whole.
+// Attribution and report of a range, or of the whole run.
 struct Analysis {
-  std::optional<Range> range;  // nothing: the whole run
+  std::optional<Range> range;  // empty: the whole run
   std::shared_ptr<const attribution::Attribution> attribution;
-  std::shared_ptr<const report::Report> report;  // of a range without prices
+  std::shared_ptr<const report::Report> report;  // of a range: without prices
 };
 
-enum class OpenStage : uint8_t { kReading, kIndexing, kAnalysing, kPricing, kReady, kFailed };
+enum class OpenStage : uint8_t { kReading, kIndexing, kAnalyzing, kPricing, kReady, kFailed };
 
-// The same number stands for the same opened file as long as it is open, also while it grows.
+// A number identifies an opened file for as long as it is open, also while it grows.
 using RunNumber = uint32_t;
 constexpr RunNumber kNoRun = 0;
 
 struct OpenRun {
   RunNumber number = kNoRun;
-  std::string path;                // as it was given, the first of
-  std::vector<std::string> paths;  // all: one for each rank
+  std::string path;                // as given; the first of
+  std::vector<std::string> paths;  // one per rank
   std::string title;               // the file's name
   OpenStage stage = OpenStage::kReading;
   std::optional<Error> error;  // why it could not be opened (kFailed)
 
   // With kIndexing and later.
   std::shared_ptr<const model::Run> run;
-  // With kAnalysing and later: everything on the timeline, and the table of spans.
+  // With kAnalyzing and later: everything on the timeline, and the table of spans.
   std::shared_ptr<const timeline::RunIndex> index;
   std::shared_ptr<const SpanTable> spans;
   // With kPricing and later; its gains are predicted with kReady.
   Analysis whole;
+  attribution::GroundworkPtr groundwork;  // points into `run`; explains single stalls
   std::shared_ptr<const std::vector<timeline::LaneIndex>> devices;  // analysis.h
   std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
 
-  bool following = false;  // it is still being recorded; read again as it grows
-  std::string lost;        // it vanished, shrank or lost its recorder: for the trust line
+  bool following = false;  // still being recorded; read again as it grows
+  std::string lost;        // why it can no longer be followed, for the trust line
   uint64_t bytes = 0;      // of the file when it was read
   uint64_t revision = 0;   // grows with each reading
 };

@@ -143,8 +143,7 @@ void Recordings::On(const intent::StartRecording& start) {
   auto spec = ReadSpec(record.spec_text, kTyped);
   if (!spec.ok() || record.running) return;
   if (desk_.state.sweep.running || desk_.state.verify.running) {
-    return desk_.Notify(NoticeLevel::kWarning,
-                        "a replay is running; a recording beside it would be disturbed");
+    return desk_.Notify(NoticeLevel::kWarning, "a replay is running and would disturb a recording");
   }
   const std::string output = OutputFor(start.output);
   const Status may = MayRecord(desk_.state, desk_.options.settings_path, output);
@@ -218,7 +217,7 @@ void Recordings::End(const std::optional<Error>& error, bool kept_earlier) {
   if (error.has_value()) desk_.Complain(*error);
   if (kept_earlier) {
     desk_.Notify(NoticeLevel::kInfo,
-                 "stopped before the first batch; " + record.output + " is still the earlier run");
+                 "stopped before the first batch; " + record.output + " still has the earlier run");
   } else {
     OpenWhatIsThere();
   }

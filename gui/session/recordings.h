@@ -1,5 +1,4 @@
-// Making a run: the spec that is edited, the recording that runs. Private to the room; the
-// session's thread.
+// The edited spec and the running recording. Private to the room; the session's thread.
 #ifndef STALLSCOPE_GUI_SESSION_RECORDINGS_H_
 #define STALLSCOPE_GUI_SESSION_RECORDINGS_H_
 
@@ -30,7 +29,7 @@ class Recordings {
   void Begin(std::string output, uint64_t most_steps);
   void Show(const trainer::Progress& at, bool rate, bool open);
   void End(const std::optional<Error>& error, bool kept_earlier);
-  // Shows the trace that is being written.
+  // Opens the trace that is being written.
   void OpenWhatIsThere();
   std::string OutputFor(const std::string& given) const;
 
@@ -39,7 +38,7 @@ class Recordings {
   JobNumber job_ = 0;
 };
 
-// A pipeline that runs anywhere: it makes its own data.
+// A pipeline that runs anywhere: it generates its own data.
 std::string ExampleSpec();
 
 }  // namespace stallscope::session

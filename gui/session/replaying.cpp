@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "analyzer/base/clock.h"
-#include "analyzer/base/folders.h"
 #include "analyzer/base/units.h"
-#include "analyzer/spec/spec_json.h"
-#include "replay/rerun/core_limit.h"
 #include "replay/rerun/recorded_inputs.h"
 #include "replay/sweep/measured_gains.h"
-#include "replay/sweep/plan.h"
-#include "replay/sweep/run_sweep.h"
+#include "replay/sweep/sweep_file.h"
 #include "replay/sweep/sweep_table.h"
+#include "replay/workbench/replaying.h"
 
 namespace stallscope::session {
 namespace {
@@ -46,104 +43,58 @@ std::string NewName(const std::string& wanted) {
   return path.string();
 }
 
-// Everything that a sweep needs besides its points.
-class Bench {
- public:
-  static Result<std::unique_ptr<Bench>> Make(const ReplaySubject& subject, replay::SweepMode mode) {
-    STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::Make());
-    auto bench = std::unique_ptr<Bench>(new Bench(subject, std::move(scratch)));
-    STALLSCOPE_ASSIGN_OR_RETURN(bench->spec_, SpecOfRun(*subject.run, *subject.attribution));
-    bench->recorded_ = bench->spec_;
-    auto predictor = replay::Predictor::Make(*subject.run, *subject.attribution);
-    if (predictor.ok()) {
-      bench->predictor_ = std::move(predictor).value();
-    } else if (mode == replay::SweepMode::kSimulate) {
-      return predictor.error();
-    } else {
-      bench->warnings_.push_back("nothing is predicted: " + predictor.error().Line());
-      mode = replay::SweepMode::kRerun;
-    }
-    if (mode != replay::SweepMode::kSimulate) {
-      if (subject.run->info.spec_json.empty()) {
-        return Error{ErrorKind::kInput, "the run has no spec that could be run", subject.run->path,
-                     "simulate it, or use stallscope replay --emulate"};
-      }
-      const auto plan = replay::PlanRerun(*subject.run, bench->spec_, "");
-      STALLSCOPE_RETURN_IF_ERROR(replay::CheckData(*subject.run, plan));
-      bench->spec_ = plan.spec;
-    }
-    bench->mode_ = mode;
-    return bench;
-  }
+workbench::ReplayOptions OptionsOf(const ReplayCall& call, replay::SweepMode mode) {
+  workbench::ReplayOptions options;
+  options.mode = mode;
+  options.emulate = call.emulate;
+  options.folder = call.folder;
+  return options;
+}
 
-  const Spec& spec() const { return spec_; }
-  replay::Predictor* predictor() { return predictor_ ? &*predictor_ : nullptr; }
+// Whether the data is there, before anything is run. Nothing is read where nothing recorded runs.
+std::optional<Error> LostData(const ReplayCall& call, const workbench::ReplaySubject& subject) {
+  if (!subject.plan().has_value()) return std::nullopt;
+  const Status there = replay::CheckData(*call.opened.run, *subject.plan());
+  if (there.ok()) return std::nullopt;
+  return there.error();
+}
 
-  replay::Sweep NewSweep() const {
-    replay::Sweep sweep = replay::SweepOf(*subject_.run, recorded_);
-    sweep.mode = mode_;
-    sweep.warnings = warnings_;
-    return sweep;
-  }
+ReplayEnd EndWithout(Error lost) {
+  ReplayEnd end;
+  end.lost_data = std::move(lost);
+  return end;
+}
 
-  Result<replay::Sweep> Run(const replay::Sweep& planned, const std::string& path, bool resume) {
-    replay::SweepWork work;
-    work.file = {path, resume, replay::Job{}, subject_.stop_requested};
-    work.spec = spec_;
-    work.predicted_spec = spec_;
-    if (mode_ != replay::SweepMode::kRerun && predictor_) {
-      predictor_->SetOptions(replay::SimulationFor(planned.points.size()));
-      work.predictor = &*predictor_;
-    }
-    if (mode_ != replay::SweepMode::kSimulate) work.bench = &runs_;
-    work.threads = subject_.threads;
-    work.stop_requested = subject_.stop_requested;
-    work.progress = [&](const replay::SweepProgress& at) { Tell(at, path); };
-    return replay::RunSweep(planned, work);
-  }
-
- private:
-  Bench(const ReplaySubject& subject, ScratchFolder scratch)
-      : subject_(subject), scratch_(std::move(scratch)), runs_(OptionsOf(subject, scratch_)) {}
-
-  static replay::RerunOptions OptionsOf(const ReplaySubject& subject,
-                                        const ScratchFolder& scratch) {
-    replay::RerunOptions options;
-    options.program = subject.program;
-    options.scratch = scratch.path();
-    return options;
-  }
-
-  void Tell(const replay::SweepProgress& at, const std::string& path) {
-    if (!subject_.tell) return;
-    ReplayTold told{at.doing, at.done, at.total, nullptr};
+// What RunSweep needs besides its points. `call` must outlive it.
+workbench::SweepRun HowToRun(const ReplayCall& call, const std::string& path) {
+  workbench::SweepRun how;
+  how.output = path;
+  how.program = call.program;
+  how.threads = call.threads;
+  how.cancel = call.cancel;
+  how.progress = [&call, path, shown_ns = int64_t{0}](const replay::SweepProgress& at) mutable {
+    if (!call.tell) return;
+    ReplayTold told{std::string(WordFor(at.phase)), at.done, at.total, nullptr};
     const int64_t now = MonotonicNs();
-    if (now - last_table_ns_ >= kTableEveryNs) {
-      last_table_ns_ = now;
+    if (now - shown_ns >= kTableEveryNs) {
+      shown_ns = now;
       auto table = ReadSweepTable(path);
       if (table.ok()) told.table = std::move(table).value();
     }
-    subject_.tell(told);
-  }
+    call.tell(told);
+  };
+  return how;
+}
 
-  const ReplaySubject& subject_;
-  const ScratchFolder scratch_;
-  replay::LiveBench runs_;
-  Spec recorded_;  // what tells the sweep's run from another, wherever its data is now
-  Spec spec_;
-  std::optional<replay::Predictor> predictor_;
-  replay::SweepMode mode_ = replay::SweepMode::kBoth;
-  std::vector<std::string> warnings_;
-  int64_t last_table_ns_ = 0;
-};
-
-ReplayEnd EndOf(const ReplaySubject& subject, const replay::Sweep& sweep, std::string path) {
+ReplayEnd EndOf(const ReplayCall& call, const replay::Sweep& sweep, std::string path) {
   ReplayEnd end;
   end.table = std::make_shared<const report::SweepTable>(replay::TableOf(sweep));
   end.path = std::move(path);
   end.stopped = !replay::IsComplete(sweep);
-  if (subject.report != nullptr && sweep.kind == replay::SweepKind::kVerify) {
-    report::Report report = *subject.report;
+  end.emulated = sweep.emulated;
+  // What an emulation gains is no gain of the run.
+  if (call.report != nullptr && sweep.kind == replay::SweepKind::kVerify && !sweep.emulated) {
+    report::Report report = *call.report;
     replay::SetMeasuredGains(sweep, report);
     end.report = std::make_shared<const report::Report>(std::move(report));
   }
@@ -151,7 +102,7 @@ ReplayEnd EndOf(const ReplaySubject& subject, const replay::Sweep& sweep, std::s
 }
 
 // Why nothing could be measured, where a finding was to be.
-Status JudgeVerification(const replay::Sweep& sweep, const std::optional<Patch>& wanted) {
+Status CheckVerification(const replay::Sweep& sweep, const std::optional<Patch>& wanted) {
   const replay::Point& base = replay::BaseOf(sweep);
   if (!base.error.empty()) {
     return Error{ErrorKind::kRun, "the recorded configuration failed: " + base.error, "", ""};
@@ -167,7 +118,7 @@ Status JudgeVerification(const replay::Sweep& sweep, const std::optional<Patch>&
 // The points of an earlier verification of this run go on being there: a sweep file loses nothing.
 bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::Sweep& planned) {
   const auto earlier = replay::ReadSweepFile(path);
-  if (!earlier.ok() || earlier.value().kind != replay::SweepKind::kVerify ||
+  if (!earlier.ok() || earlier.value().kind != replay::SweepKind::kVerify || planned.emulated ||
       earlier.value().emulated || earlier.value().recorded_ns != run.info.start_realtime_ns) {
     return false;
   }
@@ -189,8 +140,12 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 
 }  // namespace
 
-std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec) {
-  const replay::RerunPlan plan = replay::PlanRerun(run, spec, "");
+std::optional<Question> RerunQuestionOf(const ReplayCall& call) {
+  if (call.emulate) return std::nullopt;
+  const model::Run& run = *call.opened.run;
+  const auto spec = workbench::SpecOf(call.opened);
+  if (run.info.spec_json.empty() || !spec.ok()) return std::nullopt;
+  const replay::RerunPlan plan = replay::PlanRerun(run, spec.value(), call.folder);
   if (!plan.NeedsYes()) return std::nullopt;
   Question question;
   question.title = "Run what this trace contains?";
@@ -201,12 +156,19 @@ std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec)
   return question;
 }
 
-Result<Spec> SpecOfRun(const model::Run& run, const attribution::Attribution& attribution) {
-  auto spec = ReadSpec(run.info.spec_json, run.path);
-  if (spec.ok() || !run.info.spec_json.empty()) return spec;
-  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Predictor predictor,
-                              replay::Predictor::Make(run, attribution));
-  return predictor.workload().spec;
+Question LostDataQuestionOf(const ReplayCall& call, const Error& lost) {
+  Question question;
+  question.kind = Question::Kind::kLostData;
+  question.title = "Where is the data of this run?";
+  question.lines = {lost.what};
+  question.folder = call.folder.empty() ? call.opened.run->info.folder : call.folder;
+  if (!question.folder.empty()) {
+    question.lines.push_back("Relative paths start at " + question.folder);
+  }
+  question.lines.emplace_back(
+      "Name the folder where it is now, or emulate the run: stages of the recorded cost, without "
+      "the data.");
+  return question;
 }
 
 VaryCheck CheckVary(const std::vector<std::string>& vary, const Spec& spec) {
@@ -229,36 +191,37 @@ VaryCheck CheckVary(const std::vector<std::string>& vary, const Spec& spec) {
   return check;
 }
 
-Result<ReplayEnd> ReplayGrid(const ReplaySubject& subject, const std::vector<std::string>& vary,
-                             SweepRunMode mode, unsigned repeats, const std::string& fallback) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto bench, Bench::Make(subject, ModeOf(mode)));
+Result<ReplayEnd> ReplayGrid(const ReplayCall& call, const std::vector<std::string>& vary,
+                             SweepRunMode mode, unsigned repeats) {
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      auto subject, workbench::ReplaySubject::Make(call.opened, OptionsOf(call, ModeOf(mode))));
+  if (auto lost = LostData(call, subject)) return EndWithout(*std::move(lost));
   std::vector<std::string> lines;
   std::copy_if(vary.begin(), vary.end(), std::back_inserter(lines),
                [](const std::string& line) { return !line.empty(); });
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto axes, replay::ParseGrid(lines, bench->spec()));
-  if (replay::CountPoints(axes) > replay::kManyPoints) {
-    return Error{ErrorKind::kUsage,
-                 "the grid has " + std::to_string(replay::CountPoints(axes)) + " points", "",
-                 "vary fewer knobs, or let stallscope tune look for the best"};
+  STALLSCOPE_ASSIGN_OR_RETURN(const workbench::GridPlan grid, subject.ReadGrid(lines, {}));
+  if (grid.points > replay::kManyPoints) {
+    return Error{ErrorKind::kUsage, "the grid has " + std::to_string(grid.points) + " points", "",
+                 "vary fewer knobs, or let stallscope tune find the best"};
   }
-  replay::Sweep planned = bench->NewSweep();
+  replay::Sweep planned = subject.PlanGrid(grid);
   planned.repeats = std::max(repeats, 1U);
-  replay::PlanGrid(bench->spec(), axes, {}, planned);
-  const std::string path = NewName(SweepPathBeside(subject.run->path, fallback));
-  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Sweep done,
-                              bench->Run(planned, path, /*resume=*/false));
-  return EndOf(subject, done, path);
+  const std::string path = NewName(SweepPathBeside(call.opened.run->path, call.fallback));
+  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Sweep done, subject.Run(planned, HowToRun(call, path)));
+  return EndOf(call, done, path);
 }
 
-Result<ReplayEnd> VerifyFindings(const ReplaySubject& subject, std::optional<size_t> finding,
-                                 const std::string& fallback) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto bench, Bench::Make(subject, replay::SweepMode::kBoth));
-  replay::Sweep planned = bench->NewSweep();
+Result<ReplayEnd> VerifyFindings(const ReplayCall& call, std::optional<size_t> finding) {
+  const model::Run& run = *call.opened.run;
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      auto subject,
+      workbench::ReplaySubject::Make(call.opened, OptionsOf(call, replay::SweepMode::kBoth)));
+  if (auto lost = LostData(call, subject)) return EndWithout(*std::move(lost));
+  replay::Sweep planned = subject.PlanVerification(*call.report);
   planned.repeats = kVerifyRepeats;
-  replay::PlanVerification(*subject.report, planned);
   std::optional<Patch> wanted;
-  if (finding.has_value() && *finding < subject.report->findings.size()) {
-    const auto& recommendation = subject.report->findings[*finding].recommendation;
+  if (finding.has_value() && *finding < call.report->findings.size()) {
+    const auto& recommendation = call.report->findings[*finding].recommendation;
     if (recommendation.has_value()) wanted = recommendation->patch;
     planned.points.erase(
         std::remove_if(planned.points.begin(), planned.points.end(),
@@ -266,19 +229,17 @@ Result<ReplayEnd> VerifyFindings(const ReplaySubject& subject, std::optional<siz
         planned.points.end());
   }
   if (planned.points.empty()) {
-    return Error{ErrorKind::kUsage, "nothing is recommended that a replay could try",
-                 subject.run->path, ""};
+    return Error{ErrorKind::kUsage, "no recommendation that a replay could try", run.path, ""};
   }
-  std::string path = SweepPathBeside(subject.run->path, fallback);
-  const bool resume = TakeEarlierPoints(path, *subject.run, planned);
+  std::string path = SweepPathBeside(run.path, call.fallback);
+  const bool resume = TakeEarlierPoints(path, run, planned);
   if (!resume) path = NewName(path);
-  STALLSCOPE_ASSIGN_OR_RETURN(replay::Sweep done, bench->Run(planned, path, resume));
-  if (!finding.has_value() && replay::IsComplete(done)) {
-    replay::PlanCombination(bench->spec(), bench->predictor(), done);
-    STALLSCOPE_ASSIGN_OR_RETURN(done, bench->Run(done, path, /*resume=*/true));
-  }
-  if (replay::IsComplete(done)) STALLSCOPE_RETURN_IF_ERROR(JudgeVerification(done, wanted));
-  return EndOf(subject, done, path);
+  workbench::SweepRun how = HowToRun(call, path);
+  how.resume = resume;
+  how.combine = !finding.has_value();
+  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Sweep done, subject.Run(planned, how));
+  if (replay::IsComplete(done)) STALLSCOPE_RETURN_IF_ERROR(CheckVerification(done, wanted));
+  return EndOf(call, done, path);
 }
 
 Result<std::shared_ptr<const report::SweepTable>> ReadSweepTable(const std::string& path) {

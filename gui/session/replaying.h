@@ -1,5 +1,5 @@
-// Sweeps and verifications as one call each, for a worker. Any thread; runs disturb each other, so
-// one at a time.
+// Sweeps and verifications as one call each, for a worker: where their files are, and what the
+// window shows of them. Any thread; runs disturb each other, so one at a time.
 #ifndef STALLSCOPE_GUI_SESSION_REPLAYING_H_
 #define STALLSCOPE_GUI_SESSION_REPLAYING_H_
 
@@ -10,13 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/attribution/attribution.h"
+#include "analyzer/base/cancel.h"
 #include "analyzer/base/result.h"
-#include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/sweep_table.h"
-#include "analyzer/spec/spec.h"
 #include "gui/session/state.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::session {
 
@@ -24,17 +23,19 @@ struct ReplayTold {
   std::string doing;
   size_t done = 0;
   size_t total = 0;
-  std::shared_ptr<const report::SweepTable> table;  // null where it has not changed
+  std::shared_ptr<const report::SweepTable> table;  // null if unchanged
 };
 
-struct ReplaySubject {
-  std::shared_ptr<const model::Run> run;
-  std::shared_ptr<const attribution::Attribution> attribution;
+struct ReplayCall {
+  workbench::Opened opened;
   std::shared_ptr<const report::Report> report;
-  std::string program;  // `stallscope`; empty: runs are made in this process
+  std::string folder;    // where the run's data is now; empty: where it was recorded
+  bool emulate = false;  // run stages of the recorded cost instead
+  std::string fallback;  // for the sweep file, where the trace's folder cannot be written to
+  std::string program;   // `stallscope`; empty: runs are made in this process
   unsigned threads = 2;
-  std::function<bool()> stop_requested;
-  std::function<void(const ReplayTold&)> tell;
+  Cancel cancel;
+  std::function<void(const ReplayTold&)> tell;  // may be empty
 };
 
 struct ReplayEnd {
@@ -42,31 +43,31 @@ struct ReplayEnd {
   std::shared_ptr<const report::Report> report;  // with the gains that were measured
   std::string path;                              // of the sweep file
   bool stopped = false;
+  bool emulated = false;
+  // The data is missing or has changed: nothing was run, and all else is empty.
+  std::optional<Error> lost_data;
 };
 
-// What must be asked before the run that a trace brought along is made again, which `spec` says;
-// nothing where this user recorded it on this machine.
-std::optional<Question> RerunQuestionOf(const model::Run& run, const Spec& spec);
+// The consent that a re-run of a trace's own run needs; none if this user recorded it on this
+// machine, or if it is emulated.
+std::optional<Question> RerunQuestionOf(const ReplayCall& call);
+// Asks where missing data is now.
+Question LostDataQuestionOf(const ReplayCall& call, const Error& lost);
 
-// The spec that the run was made from, or what its trace says of one.
-Result<Spec> SpecOfRun(const model::Run& run, const attribution::Attribution& attribution);
-
-// Each line's problem, or "" where it is fine; and how many points they make together.
+// Each line's problem, or "" if it is fine, and the number of points of all lines together.
 struct VaryCheck {
   std::vector<std::string> problems;
   uint64_t points = 0;
 };
 VaryCheck CheckVary(const std::vector<std::string>& vary, const Spec& spec);
 
-// Tries the grid of these lines. The sweep file lies beside the trace, under a name that is new;
-// where that folder cannot be written, in `fallback`.
-Result<ReplayEnd> ReplayGrid(const ReplaySubject& subject, const std::vector<std::string>& vary,
-                             SweepRunMode mode, unsigned repeats, const std::string& fallback);
+// Tries the grid of these lines. The sweep file is beside the trace, under a new name.
+Result<ReplayEnd> ReplayGrid(const ReplayCall& call, const std::vector<std::string>& vary,
+                             SweepRunMode mode, unsigned repeats);
 
 // Measures one recommendation (row of Report::findings), or each of them and then the best
-// combination. What earlier calls measured of this run is kept beside its trace and not run again.
-Result<ReplayEnd> VerifyFindings(const ReplaySubject& subject, std::optional<size_t> finding,
-                                 const std::string& fallback);
+// combination. Earlier measurements of this run, beside its trace, are kept and not repeated.
+Result<ReplayEnd> VerifyFindings(const ReplayCall& call, std::optional<size_t> finding);
 
 // The table of a sweep file.
 Result<std::shared_ptr<const report::SweepTable>> ReadSweepTable(const std::string& path);

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "analyzer/base/file.h"
+#include "gui/session/analysis.h"
 #include "gui/session/open_files.h"
+#include "replay/workbench/replaying.h"
 
 namespace stallscope::session {
 namespace {
@@ -20,25 +22,27 @@ std::optional<double> Part(const ReplayTold& told) {
 
 }  // namespace
 
-std::optional<ReplaySubject> Replays::Subject() {
+std::optional<ReplayCall> Replays::Call(bool emulate) {
   const OpenRun* const open = desk_.state.Active();
   if (open == nullptr || open->whole.report == nullptr) {
-    desk_.Notify(NoticeLevel::kWarning, "nothing can be replayed before the run is analysed");
+    desk_.Notify(NoticeLevel::kWarning, "cannot replay until the run has been analyzed");
     return std::nullopt;
   }
   // Runs disturb each other, and a recording most of all.
   if (desk_.state.sweep.running || desk_.state.verify.running || desk_.state.record.running) {
     desk_.Notify(NoticeLevel::kWarning,
-                 "another run is being made; two at a time would disturb each other");
+                 "another run is in progress; two at a time would disturb each other");
     return std::nullopt;
   }
-  ReplaySubject subject;
-  subject.run = open->run;
-  subject.attribution = open->whole.attribution;
-  subject.report = open->whole.report;
-  subject.program = desk_.options.program;
-  subject.threads = desk_.options.threads;
-  return subject;
+  ReplayCall call;
+  call.opened = OpenedOf(*open);
+  call.report = open->whole.report;
+  call.folder = known_[open->number].folder;
+  call.emulate = emulate;
+  call.fallback = Fallback();
+  call.program = desk_.options.program;
+  call.threads = desk_.options.threads;
+  return call;
 }
 
 std::string Replays::Fallback() {
@@ -50,31 +54,55 @@ std::string Replays::Fallback() {
   return scratch_->path();
 }
 
-bool Replays::MayRun(const ReplaySubject& subject, const Waiting& wanted) {
-  // What has no spec is refused where it would be run, which says why.
-  if (subject.run->info.spec_json.empty()) return true;
-  const auto spec = SpecOfRun(*subject.run, *subject.attribution);
-  if (!spec.ok()) return true;
-  const auto question = RerunQuestionOf(*subject.run, spec.value());
-  const auto agreed = agreed_.find(desk_.state.active);
-  if (!question.has_value() || (agreed != agreed_.end() && agreed->second == *question)) {
-    return true;
-  }
-  waiting_ = wanted;
-  asked_about_ = desk_.state.active;
-  desk_.state.question = *question;
-  desk_.state.overlay = Overlay::kQuestion;
-  desk_.changed = true;
+bool Replays::MayRun(const ReplayCall& call, const Wanted& wanted) {
+  const auto question = RerunQuestionOf(call);
+  if (!question.has_value() || known_[desk_.state.active].agreed == question) return true;
+  Ask(*question, wanted, desk_.state.active);
   return false;
 }
 
-void Replays::On(const intent::ConfirmRerun&) {
-  if (!waiting_.has_value() || desk_.state.active != asked_about_) return;
-  const Waiting wanted = *std::exchange(waiting_, std::nullopt);
-  agreed_[desk_.state.active] = desk_.state.question;
-  desk_.state.overlay = Overlay::kNone;
+void Replays::Ask(Question question, const Wanted& wanted, RunNumber about) {
+  waiting_ = wanted;
+  asked_about_ = about;
+  desk_.state.question = std::move(question);
+  desk_.state.overlay = Overlay::kQuestion;
   desk_.changed = true;
-  std::visit([this](const auto& intent) { On(intent); }, wanted);
+}
+
+std::optional<Replays::Wanted> Replays::TakeWanted() {
+  if (!waiting_.has_value() || desk_.state.active != asked_about_) return std::nullopt;
+  if (desk_.state.overlay == Overlay::kQuestion) desk_.state.overlay = Overlay::kNone;
+  desk_.changed = true;
+  return std::exchange(waiting_, std::nullopt);
+}
+
+void Replays::On(const intent::ConfirmRerun&) {
+  if (desk_.state.question.kind != Question::Kind::kAgree) return;
+  const auto wanted = TakeWanted();
+  if (!wanted.has_value()) return;
+  known_[desk_.state.active].agreed = desk_.state.question;
+  std::visit([this](const auto& intent) { Start(intent, /*emulate=*/false); }, *wanted);
+}
+
+void Replays::On(const intent::FindData& find) {
+  if (find.folder.empty()) {
+    if (!waiting_.has_value()) return;
+    // No desktop's dialog: it would ask for a file.
+    desk_.state.open = OpenWhat::kDataFolder;
+    desk_.Ask(Request::Kind::kNone).path = desk_.state.question.folder;
+    desk_.state.overlay = Overlay::kOpenPath;
+    return;
+  }
+  const auto wanted = TakeWanted();
+  if (!wanted.has_value()) return;
+  known_[desk_.state.active].folder = find.folder;
+  std::visit([this](const auto& intent) { Start(intent, /*emulate=*/false); }, *wanted);
+}
+
+void Replays::On(const intent::EmulateRerun&) {
+  const auto wanted = TakeWanted();
+  if (!wanted.has_value()) return;
+  std::visit([this](const auto& intent) { Start(intent, /*emulate=*/true); }, *wanted);
 }
 
 void Replays::On(const intent::CancelRerun&) {
@@ -84,11 +112,25 @@ void Replays::On(const intent::CancelRerun&) {
 }
 
 void Replays::Refresh() {
-  if (desk_.state.overlay != Overlay::kQuestion) {
+  const bool asks =
+      desk_.state.overlay == Overlay::kQuestion ||
+      (desk_.state.overlay == Overlay::kOpenPath && desk_.state.open == OpenWhat::kDataFolder);
+  if (!asks) {
     waiting_.reset();
   } else if (waiting_.has_value() && desk_.state.active != asked_about_) {
     // An answer for one run must not start another.
+    desk_.state.overlay = Overlay::kNone;
     On(intent::CancelRerun{});
+  }
+  std::erase_if(known_, [&](const auto& known) { return desk_.state.Run(known.first) == nullptr; });
+}
+
+void Replays::OnLostData(const ReplayCall& call, const ReplayEnd& end, const Wanted& wanted,
+                         RunNumber run) {
+  if (desk_.state.active == run) {
+    Ask(LostDataQuestionOf(call, *end.lost_data), wanted, run);
+  } else {
+    desk_.Complain(*end.lost_data);
   }
 }
 
@@ -102,7 +144,7 @@ void Replays::On(const intent::EditSweep& edit) {
   desk_.changed = true;
   const OpenRun* const open = desk_.state.Active();
   if (open == nullptr || open->whole.attribution == nullptr) return;
-  const auto spec = SpecOfRun(*open->run, *open->whole.attribution);
+  const auto spec = workbench::SpecOf(OpenedOf(*open));
   if (!spec.ok()) {
     sweep.error = spec.error();
     return;
@@ -113,52 +155,16 @@ void Replays::On(const intent::EditSweep& edit) {
   sweep.error.reset();
 }
 
-void Replays::On(const intent::StartSweep&) {
+void Replays::Start(const intent::StartSweep& start, bool emulate) {
   SweepState& sweep = desk_.state.sweep;
   if (sweep.points == 0) return;
-  auto subject = Subject();
-  if (!subject.has_value()) return;
-  if (sweep.mode != SweepRunMode::kSimulate && !MayRun(*subject, intent::StartSweep{})) return;
-  sweep.running = true;
-  sweep.error.reset();
+  const auto call = Call(emulate);
+  if (!call.has_value()) return;
+  if (sweep.mode != SweepRunMode::kSimulate && !MayRun(*call, start)) return;
   sweep.table.reset();
-  sweep.done = 0;
-  sweep.total = 0;
-  desk_.changed = true;
-  desk_.workers.Start(
-      JobKind::kSweep, "sweeping " + desk_.state.Active()->title,
-      [this, subject = *subject, vary = sweep.vary, mode = sweep.mode, repeats = sweep.repeats,
-       fallback = Fallback()](Ticket& job) mutable {
-        subject.stop_requested = [&job] { return job.cancelled(); };
-        subject.tell = [this, &job](const ReplayTold& told) {
-          job.Tell(Said(told), Part(told));
-          job.HandOver([this, told] {
-            SweepState& now = desk_.state.sweep;
-            now.doing = told.doing;
-            now.done = told.done;
-            now.total = told.total;
-            if (told.table != nullptr) now.table = told.table;
-            desk_.changed = true;
-          });
-        };
-        auto end =
-            std::make_shared<Result<ReplayEnd>>(ReplayGrid(subject, vary, mode, repeats, fallback));
-        job.HandOver([this, end] {
-          SweepState& now = desk_.state.sweep;
-          now.running = false;
-          if (end->ok()) {
-            now.table = end->value().table;
-            now.path = end->value().path;
-          } else {
-            now.error = end->error();
-          }
-          desk_.changed = true;
-        });
-      },
-      [this](const Error& error) {
-        desk_.state.sweep.running = false;
-        desk_.state.sweep.error = error;
-        desk_.changed = true;
+  Run(JobKind::kSweep, "sweeping " + desk_.state.Active()->title, *call, start,
+      [vary = sweep.vary, mode = sweep.mode, repeats = sweep.repeats](const ReplayCall& with) {
+        return ReplayGrid(with, vary, mode, repeats);
       });
 }
 
@@ -185,56 +191,86 @@ void Replays::On(const intent::OpenSweep& open) {
       });
 }
 
-void Replays::On(const intent::Verify& verify) {
-  auto subject = Subject();
-  if (!subject.has_value()) return;
+void Replays::Start(const intent::Verify& verify, bool emulate) {
+  const auto call = Call(emulate);
+  if (!call.has_value()) return;
   // Numbers of findings are those of the whole run's report.
-  const auto& findings = subject->report->findings;
+  const auto& findings = call->report->findings;
   if (verify.finding.has_value() && *verify.finding >= findings.size()) return;
-  if (!MayRun(*subject, verify)) return;
-  VerifyState& state = desk_.state.verify;
-  state = VerifyState{};
-  state.running = true;
-  state.finding = verify.finding;
-  desk_.changed = true;
+  if (!MayRun(*call, verify)) return;
+  desk_.state.verify.finding = verify.finding;
   const std::string title =
       verify.finding.has_value() ? findings[*verify.finding].id : "all recommendations";
+  Run(JobKind::kVerify, "verifying " + title, *call, verify,
+      [finding = verify.finding](const ReplayCall& with) { return VerifyFindings(with, finding); });
+}
+
+ReplayProgress& Replays::ProgressOf(JobKind kind) {
+  if (kind == JobKind::kSweep) return desk_.state.sweep;
+  return desk_.state.verify;
+}
+
+void Replays::Run(JobKind kind, std::string title, const ReplayCall& call, const Wanted& wanted,
+                  std::function<Result<ReplayEnd>(const ReplayCall&)> work) {
+  ProgressOf(kind) = ReplayProgress{true, "", 0, 0, std::nullopt};
+  desk_.changed = true;
   desk_.workers.Start(
-      JobKind::kVerify, "verifying " + title,
-      [this, subject = *subject, finding = verify.finding, run = desk_.state.active,
-       fallback = Fallback()](Ticket& job) mutable {
-        subject.stop_requested = [&job] { return job.cancelled(); };
-        subject.tell = [this, &job](const ReplayTold& told) {
+      kind, std::move(title),
+      [=, this, run = desk_.state.active](Ticket& job) {
+        ReplayCall with = call;
+        with.cancel = Cancel(job.cancel_flag());
+        with.tell = [&](const ReplayTold& told) {
           job.Tell(Said(told), Part(told));
-          job.HandOver([this, told] {
-            VerifyState& now = desk_.state.verify;
-            now.doing = told.doing;
-            now.done = told.done;
-            now.total = told.total;
-            desk_.changed = true;
-          });
+          job.HandOver([this, kind, told] { Show(kind, told); });
         };
-        auto end = std::make_shared<Result<ReplayEnd>>(VerifyFindings(subject, finding, fallback));
-        job.HandOver([this, end, run] {
-          VerifyState& now = desk_.state.verify;
-          now.running = false;
-          desk_.changed = true;
-          if (!end->ok()) {
-            now.error = end->error();
-            desk_.Complain(end->error());
-            return;
-          }
-          if (end->value().report != nullptr) runs_.SetReport(run, end->value().report);
-          if (!end->value().stopped) {
-            desk_.Notify(NoticeLevel::kInfo, "measured; " + end->value().path + " keeps it");
-          }
-        });
+        auto end = std::make_shared<Result<ReplayEnd>>(work(with));
+        job.HandOver([=, this] { Ended(kind, call, wanted, *end, run); });
       },
-      [this](const Error& error) {
-        desk_.state.verify.running = false;
-        desk_.state.verify.error = error;
+      [this, kind](const Error& error) {
+        ProgressOf(kind) = ReplayProgress{false, "", 0, 0, error};
         desk_.changed = true;
       });
+}
+
+void Replays::Show(JobKind kind, const ReplayTold& told) {
+  ReplayProgress& now = ProgressOf(kind);
+  now.doing = told.doing;
+  now.done = told.done;
+  now.total = told.total;
+  if (kind == JobKind::kSweep && told.table != nullptr) desk_.state.sweep.table = told.table;
+  desk_.changed = true;
+}
+
+void Replays::Ended(JobKind kind, const ReplayCall& call, const Wanted& wanted,
+                    const Result<ReplayEnd>& end, RunNumber run) {
+  ReplayProgress& now = ProgressOf(kind);
+  now.running = false;
+  desk_.changed = true;
+  if (!end.ok()) {
+    now.error = end.error();
+    if (kind == JobKind::kVerify) desk_.Complain(end.error());
+  } else if (end.value().lost_data.has_value()) {
+    now.error = end.value().lost_data;
+    OnLostData(call, end.value(), wanted, run);
+  } else if (kind == JobKind::kVerify) {
+    Verified(end.value(), run);
+  } else {
+    desk_.state.sweep.table = end.value().table;
+    desk_.state.sweep.path = end.value().path;
+  }
+}
+
+void Replays::Verified(const ReplayEnd& end, RunNumber run) {
+  if (end.report != nullptr) runs_.SetReport(run, end.report);
+  if (end.emulated) {
+    // The run's own gains stay unmeasured; the sweep's panel has those of the emulation.
+    desk_.state.sweep.table = end.table;
+    desk_.state.sweep.path = end.path;
+  }
+  if (end.stopped) return;
+  desk_.Notify(NoticeLevel::kInfo,
+               (end.emulated ? "emulated: see the sweep panel; " : "measured; ") + end.path +
+                   " has the figures");
 }
 
 }  // namespace stallscope::session

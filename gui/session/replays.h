@@ -2,6 +2,7 @@
 #ifndef STALLSCOPE_GUI_SESSION_REPLAYS_H_
 #define STALLSCOPE_GUI_SESSION_REPLAYS_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,34 +21,56 @@ class Replays {
   Replays(Desk& desk, Runs& runs) : desk_(desk), runs_(runs) {}
 
   void On(const intent::EditSweep& edit);
-  void On(const intent::StartSweep&);
+  void On(const intent::StartSweep& start) { Start(start, /*emulate=*/false); }
   void On(const intent::OpenSweep& open);
-  void On(const intent::Verify& verify);
+  void On(const intent::Verify& verify) { Start(verify, /*emulate=*/false); }
   void On(const intent::ConfirmRerun&);
   void On(const intent::CancelRerun&);
+  void On(const intent::FindData& find);
+  void On(const intent::EmulateRerun&);
 
-  // For a process that ends without destructors; nothing may be replayed after it.
+  // For a process that exits without destructors; nothing may be replayed afterward.
   void RemoveScratch() { scratch_.reset(); }
-  // A question that was put away is one that was answered with no.
+  // Takes a closed question as cancelled.
   void Refresh();
 
  private:
-  using Waiting = std::variant<intent::Verify, intent::StartSweep>;
-  // False where the run brought something that its user has not agreed to: they are asked, and
-  // `wanted` waits for the answer.
-  bool MayRun(const ReplaySubject& subject, const Waiting& wanted);
-  // What a worker needs of the active run; nothing, and a notice, where it is not analysed yet.
-  std::optional<ReplaySubject> Subject();
-  // For sweeps of traces whose folder cannot be written to; goes with the program.
+  using Wanted = std::variant<intent::Verify, intent::StartSweep>;
+  // The user's answers about a run, for as long as it is open. Consent is to what was asked:
+  // another reading of the file may ask for something else.
+  struct Known {
+    std::optional<Question> agreed;
+    std::string folder;  // where its data is
+  };
+  void Start(const intent::Verify& verify, bool emulate);
+  void Start(const intent::StartSweep&, bool emulate);
+  // False where consent is missing: asks for it, and `wanted` waits for the answer.
+  bool MayRun(const ReplayCall& call, const Wanted& wanted);
+  void Ask(Question question, const Wanted& wanted, RunNumber about);
+  // What was waiting for an answer about the active run, if anything.
+  std::optional<Wanted> TakeWanted();
+  // What a worker needs of the active run; empty, with a notice, if it is not analyzed yet.
+  std::optional<ReplayCall> Call(bool emulate);
+  // For sweeps of traces in read-only folders; removed with the program.
   std::string Fallback();
+  // Calls `work` on a worker and shows its progress.
+  void Run(JobKind kind, std::string title, const ReplayCall& call, const Wanted& wanted,
+           std::function<Result<ReplayEnd>(const ReplayCall&)> work);
+  ReplayProgress& ProgressOf(JobKind kind);
+  void Show(JobKind kind, const ReplayTold& told);
+  void Ended(JobKind kind, const ReplayCall& call, const Wanted& wanted,
+             const Result<ReplayEnd>& end, RunNumber run);
+  void Verified(const ReplayEnd& end, RunNumber run);
+  // Asks where the data is now.
+  void OnLostData(const ReplayCall& call, const ReplayEnd& end, const Wanted& wanted,
+                  RunNumber run);
 
   Desk& desk_;
   Runs& runs_;
   std::optional<ScratchFolder> scratch_;
-  std::optional<Waiting> waiting_;
+  std::optional<Wanted> waiting_;
   RunNumber asked_about_ = kNoRun;
-  // What was agreed to for a run: another reading of its file may bring something else.
-  std::map<RunNumber, Question> agreed_;
+  std::map<RunNumber, Known> known_;
 };
 
 }  // namespace stallscope::session

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analyzer/base/clock.h"
 #include "analyzer/base/file.h"
 #include "gui/session/analysis.h"
 #include "gui/session/open_files.h"
@@ -14,6 +15,10 @@ namespace {
 
 constexpr double kReadingsPart = 0.4;  // of opening a run
 constexpr double kTellEvery = 0.02;
+
+// After a reading of a growing file that took so long the next one is waited with: a recording has
+// the cores for most of the time, however large it has become.
+constexpr int64_t kRestsPerReading = 4;
 
 }  // namespace
 
@@ -114,7 +119,7 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
     if (!std::filesystem::is_fifo(path, failed)) continue;
     // Nothing in a window would end the wait for somebody to write it.
     job.HandOver([this, run, path] {
-      Failed(run, {ErrorKind::kInput, "cannot follow a pipe", path, "copy it into a file first"});
+      Failed(run, {ErrorKind::kInput, "cannot follow a pipe", path, "copy it to a file first"});
     });
     return nullptr;
   }
@@ -125,20 +130,22 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
       desk_.options.side_files ? ReadSideNotes(paths.front()) : Result<SideNotes>(SideNotes{});
   // A window that is told draws itself: some dozens of times are enough.
   double told = 0;
-  auto read = ReadRun(paths, [&](std::optional<double> part) {
+  workbench::ReadWatch watch;
+  watch.on_progress = [&](std::optional<double> part) {
     if (part.has_value() && *part - told >= kTellEvery) {
       told = *part;
       job.Tell("", told * kReadingsPart);
     }
     return !job.cancelled();
-  });
+  };
+  auto read = workbench::Read(paths, watch);
   if (!read.ok()) {
     if (!job.cancelled()) {
       job.HandOver([this, run, error = read.error()] { Failed(run, error); });
     }
     return nullptr;
   }
-  const auto whole = std::make_shared<const model::Run>(std::move(read).value());
+  const auto whole = std::move(read).value();
   job.HandOver([this, run, whole, bytes, notes, written] {
     const auto source = sources_.find(run);
     if (source == sources_.end()) return;
@@ -166,28 +173,35 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
     desk_.Change(run, [&](OpenRun& open) {
       open.index = index;
       open.spans = spans;
-      open.stage = OpenStage::kAnalysing;
+      open.stage = OpenStage::kAnalyzing;
     });
   });
   if (GaveUp(job, run)) return;
-  job.Tell("finding what bounds it", 0.6);
-  const Analysis analysis = Analyse(*whole, threads);
+  job.Tell("finding the bottleneck", 0.6);
+  const workbench::Control control{threads, Cancel(job.cancel_flag())};
+  const auto opened = workbench::Examine(whole, control);
+  if (GaveUp(job, run)) return;
+  const Analysis analysis = AnalysisOf(*opened);
   const auto devices = DevicesOf(analysis);
-  job.HandOver([this, run, analysis, devices] {
+  job.HandOver([this, run, analysis, ground = opened->groundwork, devices] {
     desk_.Change(run, [&](OpenRun& open) {
       open.whole = analysis;
+      open.groundwork = ground;
       open.devices = devices;
       open.stage = OpenStage::kPricing;
     });
   });
   if (GaveUp(job, run)) return;
-  job.Tell("blame, stall by stall", 0.8);
-  const auto stalls = StallsOf(*whole, threads);
+  job.Tell("explaining each stall", 0.8);
+  auto details = attribution::StallDetails(*opened->groundwork, threads, control.cancel);
+  if (GaveUp(job, run)) return;
+  const auto stalls =
+      std::make_shared<const std::vector<attribution::StallDetail>>(*std::move(details));
   job.HandOver(
       [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
   if (GaveUp(job, run)) return;
-  job.Tell("what changes would gain", 0.9);
-  const auto report = PricedReport(*whole, *analysis.attribution);
+  job.Tell("predicting gains", 0.9);
+  const auto report = PricedReport(*opened);
   job.HandOver([this, run, report] {
     desk_.Change(run, [&](OpenRun& open) {
       open.whole.report = report;
@@ -291,7 +305,7 @@ void Runs::SaveNotes(RunNumber run, When when) {
     return;
   }
   desk_.workers.Start(
-      JobKind::kExport, "keeping the view of " + open->title,
+      JobKind::kExport, "saving the view of " + open->title,
       [this, run, side, notes](Ticket& job) {
         const auto kept = side->Keep();
         if (kept.ok()) {
@@ -317,13 +331,169 @@ void Runs::NotesKept(RunNumber run, const SideNotes& sent, const SideFile::Outco
   if (outcome.now.bookmarks == sent.bookmarks) return;
   desk_.Notify(NoticeLevel::kInfo, "another window changed the bookmarks of " +
                                        TitleOf(source->second.paths.front()) +
-                                       ": merged with the ones here");
+                                       "; they were merged with the ones here");
 }
 
 void Runs::KeepNotes(bool at_end) {
   for (const auto& [run, source] : sources_) {
     SaveNotes(run, at_end ? When::kEnd : When::kEarly);
   }
+}
+
+// --- Files that are still written ---
+
+std::vector<QueueGauge> GaugesOf(const model::Run& run) {
+  std::vector<QueueGauge> gauges;
+  std::vector<size_t> gauge_of(run.queues.size());
+  for (const model::Queue& queue : run.queues) {
+    gauge_of[queue.info.id.value] = gauges.size();
+    if (!queue.info.lock) gauges.push_back({queue.info.name, 0, queue.info.capacity});
+  }
+  std::vector<int64_t> last(run.queues.size(), trace::kMinTimeNs);
+  for (const trace::QueueEvent& event : run.rows.queue_events) {
+    if (!event.queue.known() || run.queues[event.queue.value].info.lock) continue;
+    if (event.time_ns < last[event.queue.value]) continue;
+    last[event.queue.value] = event.time_ns;
+    gauges[gauge_of[event.queue.value]].depth = event.depth;
+  }
+  return gauges;
+}
+
+// All that is known of a growing file after one reading.
+struct Runs::Grown {
+  std::shared_ptr<const model::Run> whole;
+  std::shared_ptr<const timeline::RunIndex> index;
+  std::shared_ptr<const SpanTable> spans;
+  Analysis analysis;
+  attribution::GroundworkPtr groundwork;
+  std::shared_ptr<const std::vector<timeline::LaneIndex>> devices;
+  std::shared_ptr<const std::vector<attribution::StallDetail>> stalls;
+  std::vector<QueueGauge> gauges;
+  uint64_t bytes = 0;
+  bool ended = false;   // there is nothing more to come
+  bool sealed = false;  // by its recorder
+  int64_t took_ns = 0;
+};
+
+// A file that grew: what is new of it is read. What is shown stays until everything is there; a
+// growing run is not priced.
+void Runs::ReadAgain(RunNumber run, bool last) {
+  const auto source = sources_.find(run);
+  if (source == sources_.end()) return;
+  const std::string path = source->second.paths.front();
+  if (source->second.growing == nullptr) {
+    source->second.growing = std::make_shared<model::GrowingTrace>(path);
+  }
+  const std::shared_ptr<model::GrowingTrace> growing = source->second.growing;
+  const unsigned threads = desk_.options.threads;
+  desk_.workers.Start(
+      JobKind::kFollow, "following " + TitleOf(path),
+      [=, this](Ticket& job) {
+        const int64_t began = MonotonicNs();
+        const auto grown = std::make_shared<Grown>();
+        grown->bytes = SizeOf(path);
+        auto read = growing->Read();
+        if (!read.ok()) {
+          job.HandOver([this, run, error = read.error()] { LoseSight(run, error); });
+          return;
+        }
+        grown->whole = std::make_shared<const model::Run>(std::move(read).value());
+        const model::Run& whole = *grown->whole;
+        grown->index = IndexOf(grown->whole, threads);
+        grown->spans = std::make_shared<const SpanTable>(grown->whole);
+        if (job.cancelled()) {
+          job.HandOver(
+              [this, run] { desk_.Change(run, [](OpenRun& open) { open.following = false; }); });
+          return;
+        }
+        job.OnlyComputes();
+        grown->sealed = !MayGrow(whole);
+        grown->ended = last || grown->sealed;
+        // Never cancelled from here on: a reading is shown whole or not at all.
+        const auto opened = *workbench::Examine(grown->whole, {threads, {}});
+        grown->groundwork = opened.groundwork;
+        grown->analysis = AnalysisOf(opened);
+        grown->devices = DevicesOf(grown->analysis);
+        grown->stalls = std::make_shared<const std::vector<attribution::StallDetail>>(
+            *attribution::StallDetails(*grown->groundwork, threads));
+        if (grown->ended) grown->analysis.report = PricedReport(opened);
+        grown->gauges = GaugesOf(whole);
+        grown->took_ns = MonotonicNs() - began;
+        job.HandOver([this, run, grown] { ShowGrown(run, *grown); });
+      },
+      [this, run](const Error& error) { LoseSight(run, error); });
+}
+
+// It is not looked at again by itself, so nothing may say that it is.
+void Runs::LoseSight(RunNumber run, const Error& error) {
+  desk_.Change(run, [&](OpenRun& open) {
+    open.lost = error.Line();
+    open.following = false;
+  });
+}
+
+void Runs::ShowGrown(RunNumber run, const Grown& grown) {
+  const bool shows_all = navigation_.ShowsAll(run);
+  desk_.Change(run, [&](OpenRun& open) {
+    open.run = grown.whole;
+    open.index = grown.index;
+    open.spans = grown.spans;
+    open.whole = grown.analysis;
+    open.groundwork = grown.groundwork;
+    open.devices = grown.devices;
+    open.stalls = grown.stalls;
+    open.stage = OpenStage::kReady;
+    open.following = !grown.ended;
+    if (!grown.ended || grown.sealed) open.lost.clear();
+    open.bytes = grown.bytes;
+    ++open.revision;
+  });
+  if (shows_all) navigation_.ShowAll();
+  if (desk_.state.record.recorded == run) desk_.state.record.queues = grown.gauges;
+  const auto source = sources_.find(run);
+  if (source == sources_.end()) return;  // closed meanwhile
+  if (grown.sealed) {
+    source->second.growing.reset();
+    follower_.Forget(run);
+    return;
+  }
+  const std::string& path = source->second.paths.front();
+  follower_.Watch(run, path, grown.bytes, grown.took_ns * kRestsPerReading, !grown.ended);
+}
+
+// Only once everything about the first reading is there: two readings never mix. Also what nobody
+// seems to write: where there are no locks, that it grows is how it is known.
+void Runs::StartFollowing(RunNumber run) {
+  const OpenRun* const open = desk_.state.Run(run);
+  if (open == nullptr || open->paths.size() != 1 || !MayGrow(*open->run)) return;
+  follower_.Watch(run, open->path, open->bytes, 0, open->following);
+}
+
+void Runs::OnFileEvent(RunNumber run, Follower::Event event, uint64_t bytes) {
+  const OpenRun* const open = desk_.state.Run(run);
+  if (open == nullptr) return;
+  if (event == Follower::Event::kGrew) return ReadAgain(run, /*last=*/false);
+  if (event == Follower::Event::kAbandoned) {
+    // At once; its final figures follow.
+    const std::string what =
+        open->path + ": the recorder exited without sealing the trace (killed?)";
+    desk_.Change(run, [&](OpenRun& changed) {
+      changed.following = false;
+      changed.lost = what;
+    });
+    desk_.Notify(NoticeLevel::kWarning, what);
+    return ReadAgain(run, /*last=*/true);
+  }
+  const std::string what = event == Follower::Event::kVanished
+                               ? open->path + " is gone; showing what was read of it"
+                               : open->path + " shrank from " + std::to_string(open->bytes) +
+                                     " to " + std::to_string(bytes) +
+                                     " bytes; showing what was read before";
+  desk_.Change(run, [&](OpenRun& changed) {
+    changed.lost = what;
+    changed.following = false;
+  });
+  desk_.Notify(NoticeLevel::kWarning, what);
 }
 
 }  // namespace stallscope::session

@@ -26,22 +26,22 @@ class Runs {
   void On(const intent::CloseRun& close);
   void On(const intent::SwitchRun& change);
 
-  // `active`: it becomes the one that is shown, once there is something to show.
+  // `active`: show it once there is something to show.
   RunNumber Open(const std::vector<std::string>& paths, bool active);
   // The report of a run has new measured gains.
   void SetReport(RunNumber run, std::shared_ptr<const report::Report> report);
-  // For a recording that has taken the place of an open trace: the earlier one is closed.
+  // For a recording that replaced an open trace: closes the earlier run.
   RunNumber OpenAnew(const std::string& path);
-  // Into the files beside the traces, where something is new: bookmarks and folded lanes by a
-  // worker; `at_end`: the views too, before this returns.
+  // Saves changes beside the traces: bookmarks and folded lanes, by a worker; `at_end`: the views
+  // too, before this returns.
   void KeepNotes(bool at_end);
 
  private:
   struct Source {
     std::vector<std::string> paths;
-    SideNotes notes;                 // as they were read or last kept
-    std::shared_ptr<SideFile> side;  // null: nothing is read yet, or it is somebody else's
-    // While it is followed. One job at a time reads it: the next is started when this one is done.
+    SideNotes notes;                 // as read or last saved
+    std::shared_ptr<SideFile> side;  // null: not read yet, or not ours
+    // While it is followed. One job at a time reads it.
     std::shared_ptr<model::GrowingTrace> growing;
   };
   void Load(RunNumber run);
@@ -50,7 +50,7 @@ class Runs {
   void Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model::Run>& whole);
   bool GaveUp(Ticket& job, RunNumber run);
   struct Grown;
-  // `last`: nobody writes it any more.
+  // `last`: nothing writes it any more.
   void ReadAgain(RunNumber run, bool last);
   void LoseSight(RunNumber run, const Error& error);
   void ShowGrown(RunNumber run, const Grown& grown);
@@ -70,11 +70,11 @@ class Runs {
   Follower follower_;
 };
 
-// Of a file now; 0 where it is not there.
+// A file's current size; 0 if it does not exist.
 uint64_t SizeOf(const std::string& path);
-// What a file is called where there is little room.
+// A file's short name.
 std::string TitleOf(const std::string& path);
-// Whether its file may get longer: it has no seal.
+// Whether its file may still grow: it has no seal.
 bool MayGrow(const model::Run& run);
 // The last depth of each queue of a run.
 std::vector<QueueGauge> GaugesOf(const model::Run& run);

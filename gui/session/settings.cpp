@@ -121,8 +121,8 @@ Status WriteSettings(const Settings& settings, const std::string& path, FileOps&
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
   if (failed) {
-    return Error{ErrorKind::kRun, "the folder for settings cannot be made: " + failed.message(),
-                 path, ""};
+    return Error{ErrorKind::kRun, "cannot create the settings folder: " + failed.message(), path,
+                 ""};
   }
   return WriteFileAtomically(path, JsonText(json) + "\n", Over::kOwnInput, ops);
 }

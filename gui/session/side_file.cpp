@@ -71,13 +71,13 @@ Result<SideNotes> ReadSideNotes(const std::string& trace) {
   // It may have come with the trace: a pipe would be waited for.
   if (!std::filesystem::is_regular_file(path, failed)) {
     return Error{ErrorKind::kInput, "not a regular file", path,
-                 "move it away, or bookmarks of this trace are not kept"};
+                 "move it away, or this trace's bookmarks are not saved"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMostSideBytes));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || TextOf(json, "schema") != kSchema) {
-    return Error{ErrorKind::kInput, "the file beside the trace is none of stallscope's views", path,
-                 "move it away, or bookmarks of this trace are not kept"};
+    return Error{ErrorKind::kInput, "not a stallscope view file", path,
+                 "move it away, or this trace's bookmarks are not saved"};
   }
   return NotesOf(json);
 }

@@ -28,7 +28,7 @@ bool Equals(std::string_view text, std::string_view lower) {
 }
 
 Error NoSense(std::string_view word, std::string hint) {
-  return {ErrorKind::kUsage, "the filter's word '" + std::string(word) + "' makes no sense", "",
+  return {ErrorKind::kUsage, "the filter's word '" + std::string(word) + "' is invalid", "",
           std::move(hint)};
 }
 
@@ -124,8 +124,8 @@ Result<SpanFilter> SpanFilter::Parse(std::string_view text, const model::Run& ru
       filter.texts_.push_back({field->second, Lowered(word.substr(relation + 1)), negated});
     } else {
       return NoSense(word,
-                     "known are start, duration, bytes and item with <, <=, =, >= and >, and "
-                     "track, stage, kind, name and cause with =");
+                     "use start, duration, bytes or item with <, <=, =, >= or >, or "
+                     "track, stage, kind, name or cause with =");
     }
   }
   return filter;

@@ -42,7 +42,7 @@ class SpanTable {
 
   size_t size() const { return size_; }
   IntervalRef RefOf(SpanRowNumber row) const;
-  // The same for many rows: `near` is where the last one was found, 0 at first. Neighbours cost no
+  // The same for many rows: `near` is where the last one was found, 0 at first. Neighbors cost no
   // search.
   IntervalRef RefOf(SpanRowNumber row, size_t& near) const;
   // The row of an interval; nothing where the run has no such interval.

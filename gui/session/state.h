@@ -1,5 +1,5 @@
-// All that the window shows, at one instant. A value that is published whole: the session makes a
-// new one for each change, views only read. Large parts are shared between states.
+// Everything the window shows at one instant. The session publishes a new value for each change;
+// views only read. Large parts are shared between states.
 #ifndef STALLSCOPE_GUI_SESSION_STATE_H_
 #define STALLSCOPE_GUI_SESSION_STATE_H_
 
@@ -30,7 +30,7 @@ using JobNumber = uint32_t;
 enum class JobKind : uint8_t {
   kOpen,
   kFollow,
-  kAnalyse,
+  kAnalyze,
   kSpans,
   kFind,
   kExplain,
@@ -42,20 +42,20 @@ enum class JobKind : uint8_t {
   kExport
 };
 
-// Something that a worker does at the moment.
+// What a worker is doing.
 struct Job {
   JobNumber number = 0;
   JobKind kind = JobKind::kOpen;
   std::string title;           // "reading run.sst"
   std::string detail;          // "3 of 12 runs"; may be empty
-  std::optional<double> done;  // 0 to 1; nothing: not known
-  bool cancelled = false;      // asked to end
+  std::optional<double> done;  // 0 to 1; empty: unknown
+  bool cancelled = false;      // asked to stop
   bool operator==(const Job&) const = default;
 };
 
 enum class NoticeLevel : uint8_t { kInfo, kWarning, kError };
 
-// Something that happened and that the user should read; stays until dismissed.
+// Something the user should read; stays until dismissed.
 struct Notice {
   uint32_t number = 0;
   NoticeLevel level = NoticeLevel::kInfo;
@@ -63,7 +63,7 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-// What lies over the panels; at most one does.
+// What covers the panels; at most one.
 enum class Overlay : uint8_t {
   kNone,
   kPalette,
@@ -75,21 +75,27 @@ enum class Overlay : uint8_t {
   kQuestion
 };
 
-// What the user must agree to before a trace's own run is made again (replaying.h). It is answered
-// by ConfirmRerun or CancelRerun, and is cancelled where it is put away.
+// What the user must settle before a trace's own run is made again (replaying.h). Closing a
+// question cancels it.
 struct Question {
+  enum class Kind : uint8_t {
+    kAgree,    // answered by ConfirmRerun or CancelRerun
+    kLostData  // answered by FindData, EmulateRerun or CancelRerun
+  };
+  Kind kind = Kind::kAgree;
   std::string title;
   std::vector<std::string> lines;  // what would happen: "reads ...", "runs ...", "writes ..."
+  std::string folder;              // kLostData: where the data was expected; may be empty
   bool operator==(const Question&) const = default;
 };
 
-// What only the program with its window can do. It answers with an intent, or by doing it; a
-// request is new where its number is.
+// What only the program with its window can do. It answers with an intent or does it; a new number
+// is a new request.
 struct Request {
   enum class Kind : uint8_t {
     kNone,
     kOpenDialog,     // answer: OpenFile
-    kSaveDialog,     // answer: what `save` says, with the path
+    kSaveDialog,     // answer: the intent for `save`, with the path
     kCopy,           // put `text` on the clipboard
     kExportPicture,  // panel and path are set; PNG or SVG by the path's ending
     kQuit
@@ -101,20 +107,20 @@ struct Request {
   Panel panel = Panel::kOverview;
 };
 
-// What a path that is being asked for is, and what it will be used for.
-enum class OpenWhat : uint8_t { kTrace, kBase, kSpec, kSweep };
+// What a requested path is for.
+enum class OpenWhat : uint8_t { kTrace, kBase, kSpec, kSweep, kDataFolder };
 enum class SaveWhat : uint8_t { kHtml, kPicture, kPatchedSpec, kSpec, kTrace, kTable };
 
 struct SpanListing {
   SpanQuery query;                                       // that is asked for
-  std::shared_ptr<const SpanList> list;                  // of the last query that was answered
+  std::shared_ptr<const SpanList> list;                  // of the last answered query
   std::optional<Error> error;                            // of the last one
   size_t first = 0;                                      // of the selected rows, and
-  size_t last = 0;                                       // one behind them; the same: none
+  size_t last = 0;                                       // one past them; equal: none
   std::shared_ptr<const DurationStatistics> statistics;  // of the selected rows
 };
 
-// What explains the selected stall, or follows the selected element.
+// The explanation of the selected stall, or the path of the followed element.
 struct Explanation {
   std::optional<uint64_t> step_row;
   std::vector<attribution::ChainLink> chain;  // by start; see attribution.h
@@ -131,20 +137,24 @@ struct CompareState {
 
 enum class SweepRunMode : uint8_t { kBoth, kSimulate, kRerun };
 
-struct SweepState {
-  // What the panel is being filled in with: a line each, "decode.parallelism=1,2,4".
-  std::vector<std::string> vary;
-  std::vector<std::string> problems;  // of each line; empty: fine
-  uint64_t points = 0;                // that the lines make; 0 where one has a problem
-  SweepRunMode mode = SweepRunMode::kSimulate;
-  unsigned repeats = 1;
+// Of a sweep or a verification.
+struct ReplayProgress {
   bool running = false;
   std::string doing;  // "runs", "predictions"
   size_t done = 0;
   size_t total = 0;
-  std::shared_ptr<const report::SweepTable> table;  // grows while it runs; null: none yet
   std::optional<Error> error;
-  std::string path;  // of the sweep file
+};
+
+struct SweepState : ReplayProgress {
+  // The panel's input, one setting per line: "decode.parallelism=1,2,4".
+  std::vector<std::string> vary;
+  std::vector<std::string> problems;  // one per line; empty: fine
+  uint64_t points = 0;                // that the lines make; 0 if one has a problem
+  SweepRunMode mode = SweepRunMode::kSimulate;
+  unsigned repeats = 1;
+  std::shared_ptr<const report::SweepTable> table;  // grows while it runs; null: none yet
+  std::string path;                                 // of the sweep file
 };
 
 struct QueueGauge {
@@ -155,8 +165,8 @@ struct QueueGauge {
 
 struct RecordState {
   std::string spec_text;
-  std::string spec_path;         // it came from; empty: none
-  std::optional<Error> problem;  // of the text, as it was typed; nothing: it is valid
+  std::string spec_path;         // where it came from; empty: none
+  std::optional<Error> problem;  // of the text as typed; empty: it is valid
   std::vector<KnobInfo> knobs;   // of the last valid text
   std::string output;            // the trace to write
   bool running = false;
@@ -168,20 +178,15 @@ struct RecordState {
   std::vector<double> rates;       // samples/s over the run so far, oldest first
   std::vector<QueueGauge> queues;  // from the growing trace
   std::optional<Error> error;
-  RunNumber recorded = kNoRun;  // the run that came out, once it is open
+  RunNumber recorded = kNoRun;  // the recorded run, once it is open
 };
 
 // Which recommendation is being measured.
-struct VerifyState {
-  bool running = false;
-  std::optional<size_t> finding;  // row of the report; nothing: all of them
-  std::string doing;
-  size_t done = 0;
-  size_t total = 0;
-  std::optional<Error> error;
+struct VerifyState : ReplayProgress {
+  std::optional<size_t> finding;  // row of the report; empty: all of them
 };
 
-// Per panel, in whole pixels; what the text is measured by comes with it.
+// Per panel, in whole pixels, with the size of its text.
 struct PanelSize {
   int width = 0;
   int height = 0;
@@ -200,10 +205,10 @@ struct State {
   std::vector<Bookmark> bookmarks;  // of the active run
   bool can_go_back = false;
   bool can_go_forward = false;
-  std::optional<Range> measured;  // dragged, and not (yet) limiting anything
+  std::optional<Range> measured;  // dragged, but not (yet) a limit
 
-  // Of the active run. Within `view.range` where that is set and analysed, else the whole run's;
-  // the members are null until there is something.
+  // Of the active run: of `view.range` where that is set and analyzed, else of the whole run.
+  // Members are null until they are there.
   Analysis shown;
   SpanListing spans;
   Explanation explanation;
@@ -224,7 +229,7 @@ struct State {
   size_t save_finding = 0;           // with kPatchedSpec
   int tour_step = 0;                 // with kTour: 0, 1, 2
   Question question;                 // with kQuestion
-  std::vector<std::string> samples;  // sample traces that can be offered
+  std::vector<std::string> samples;  // sample traces to offer
   Request request;
   Settings settings;
   std::array<PanelSize, kPanels> sizes;

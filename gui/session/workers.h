@@ -1,9 +1,8 @@
-// Work beside the window: each job has a thread of its own, tells how far it is, can be asked to
-// end, and hands its results over as calls that the owner makes when it wants to.
+// Background work: each job has its own thread, reports progress, can be cancelled, and hands its
+// results over as calls that the owner makes when it polls.
 //
-// One thread owns the workers; what a job touches is its own until it has handed it over. The
-// destructor asks all jobs to end and waits for them; what they had not handed over by then is
-// dropped.
+// One thread owns the workers; a job owns what it touches until it hands it over. The destructor
+// cancels all jobs and waits for them; what they have not handed over is dropped.
 #ifndef STALLSCOPE_GUI_SESSION_WORKERS_H_
 #define STALLSCOPE_GUI_SESSION_WORKERS_H_
 
@@ -29,11 +28,11 @@ class Ticket {
 
   bool cancelled() const { return cancelled_; }
   const std::atomic<bool>& cancel_flag() const { return cancelled_; }
-  // 0 to 1, or nothing where it is not known.
+  // 0 to 1, or empty where unknown.
   void Tell(std::string detail, std::optional<double> done = std::nullopt);
-  // The owner makes the call when it polls, in the order of the handing over.
+  // The owner makes the calls when it polls, in this order.
   void HandOver(Call call);
-  // From here on it writes nothing and has no child: the process may end in the middle of it.
+  // From here on it writes nothing and has no child, so the process may exit in the middle of it.
   void OnlyComputes();
 
  private:
@@ -50,34 +49,34 @@ class Workers {
  public:
   using Failed = std::function<void(const Error&)>;
 
-  // `wake` is called by any thread when there is something to poll; `complain` when it is polled,
-  // for each job that there was no thread or no memory for. Both may be empty.
+  // Any thread calls `wake` when there is something to poll; Poll calls `complain` for each job
+  // that got no thread or no memory. Both may be empty.
   explicit Workers(std::function<void()> wake, Failed complain = {})
       : wake_(std::move(wake)), complain_(std::move(complain)) {}
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // As the destructor does; nothing may be started after it.
+  // As the destructor; nothing may be started afterward.
   void End();
-  // Asks all jobs to end, and waits for those that do more than compute. False where others still
-  // do: a process that is about to end need not wait for them, and leaves by std::_Exit.
+  // Cancels all jobs, and waits for those that do more than compute. False if others still compute:
+  // an exiting process need not wait for them, and leaves by std::_Exit.
   bool EndWhatMatters();
 
-  // `failed` is called when it is polled, where the work could not begin or threw: whatever waits
-  // for what the job was to hand over waits no longer.
+  // Poll calls `failed` if the work could not start or threw, so that nothing waits for its
+  // results.
   JobNumber Start(JobKind kind, std::string title, std::function<void(Ticket&)> work,
                   Failed failed = {});
   void Cancel(JobNumber number);
   void Cancel(JobKind kind);
-  // Makes all calls that were handed over. True where there was one, or where a job ended.
+  // Makes all calls that were handed over. True if there was one, or if a job ended.
   bool Poll();
   std::vector<Job> Running() const;
-  // Nothing waits to be polled, and no job is left but those that go on by themselves.
+  // Nothing to poll, and no job left but those for which `goes_on` holds.
   bool Idle(bool (*goes_on)(JobKind)) const;
-  // For threads that are no jobs.
+  // For threads that are not jobs.
   void HandOver(Ticket::Call call);
-  // Until something was handed over or a job ended; at most `ms`.
+  // Waits until something is handed over or a job ends; at most `ms`.
   void Await(int ms);
 
  private:
@@ -85,7 +84,7 @@ class Workers {
   struct Entry {
     std::shared_ptr<Ticket> ticket;
     Failed failed;
-    std::thread thread;  // none where it could not be started
+    std::thread thread;  // none if it could not be started
     std::optional<Error> error;
     bool ended = false;
   };

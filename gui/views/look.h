@@ -40,7 +40,7 @@ struct Memory {
   std::string path_text;
   std::string find_text;
   session::Overlay last_overlay = session::Overlay::kNone;
-  bool question_agrees = false;    // the answer that Enter would give
+  size_t question_answer = 0;      // that Enter would give
   bool field_just_opened = false;  // so that it takes the keyboard once
   double drag_from_ns = 0;         // on the timeline: where a drag began,
   bool drag_marks = false;         // whether it marks a range,

@@ -255,6 +255,8 @@ std::string_view TitleOf(const session::State& state) {
         return "Open a spec";
       case OpenWhat::kSweep:
         return "Open a sweep";
+      case OpenWhat::kDataFolder:
+        return "Folder of the run's data";
     }
   }
   switch (state.save) {
@@ -406,16 +408,30 @@ void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::End();
 }
 
-// The question: what must be agreed to before a trace's own run is made again.
+// The question: what must be settled before a trace's own run is repeated.
 
 bool IsPressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), false); }
+
+using Answer = std::pair<const char*, void (*)(session::Intents&)>;
+
+// The last one changes nothing.
+std::vector<Answer> AnswersTo(const session::Question& question) {
+  const Answer cancel{"Cancel", [](session::Intents& to) { to.Add(intent::CancelRerun{}); }};
+  if (question.kind == session::Question::Kind::kAgree) {
+    return {{"Run it", [](session::Intents& to) { to.Add(intent::ConfirmRerun{}); }}, cancel};
+  }
+  return {{"Name the folder", [](session::Intents& to) { to.Add(intent::FindData{}); }},
+          {"Emulate", [](session::Intents& to) { to.Add(intent::EmulateRerun{}); }},
+          cancel};
+}
 
 // The answer that Enter gives is the one with the frame.
 bool DrawAnswer(const char* text, bool chosen) {
   const Look& look = TheLook();
   ImGui::PushStyleColor(ImGuiCol_Border, chosen ? look.colors.accent : look.colors.card);
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, look.Px(2));
-  const bool clicked = ImGui::Button(text, {look.Px(110), 0});
+  const bool clicked =
+      ImGui::Button(text, {std::max(look.Px(110), ImGui::CalcTextSize(text).x + look.Px(24)), 0});
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
   return clicked;
@@ -427,7 +443,9 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
   const session::Question& question = snapshot.state->question;
   // The key that asked for the run must not be the one that agrees to it.
   const bool opened = memory.field_just_opened;
-  if (opened) memory.question_agrees = false;
+  const std::vector<Answer> answers = AnswersTo(question);
+  size_t& chosen = memory.question_answer;
+  if (opened || chosen >= answers.size()) chosen = answers.size() - 1;
   if (BeginBox("question", 720, 560, 0.16f, intents)) {
     Heading(question.title);
     const float most = ImGui::GetIO().DisplaySize.y * 0.5f;
@@ -440,16 +458,18 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
     ImGui::BeginChild("lines", {0, std::min(high + look.Px(4), most)});
     for (const std::string& line : question.lines) Paragraph(line, look.colors.text);
     ImGui::EndChild();
-    if (!opened && (IsPressed(ImGuiKey_LeftArrow) || IsPressed(ImGuiKey_RightArrow) ||
-                    IsPressed(ImGuiKey_Tab))) {
-      memory.question_agrees = !memory.question_agrees;
+    if (!opened && IsPressed(ImGuiKey_LeftArrow))
+      chosen = (chosen + answers.size() - 1) % answers.size();
+    if (!opened && (IsPressed(ImGuiKey_RightArrow) || IsPressed(ImGuiKey_Tab))) {
+      chosen = (chosen + 1) % answers.size();
     }
     const bool entered = !opened && (IsPressed(ImGuiKey_Enter) || IsPressed(ImGuiKey_KeyPadEnter));
-    const bool agrees = memory.question_agrees;
-    if (DrawAnswer("Run it", agrees) || (entered && agrees)) intents.Add(intent::ConfirmRerun{});
-    ImGui::SameLine();
-    if (DrawAnswer("Cancel", !agrees) || (entered && !agrees)) intents.Add(intent::CancelRerun{});
-    ImGui::SameLine();
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (DrawAnswer(answers[i].first, i == chosen) || (entered && i == chosen)) {
+        answers[i].second(intents);
+      }
+      ImGui::SameLine();
+    }
     ImGui::AlignTextToFramePadding();
     Line("Tab: the other answer. Enter: the framed one. Esc: cancel.", look.colors.muted);
   }
@@ -468,6 +488,8 @@ void AnswerOpen(const session::State& state, const std::string& path, session::I
       return intents.Add(intent::OpenSpec{path});
     case OpenWhat::kSweep:
       return intents.Add(intent::OpenSweep{path});
+    case OpenWhat::kDataFolder:
+      return intents.Add(intent::FindData{path});
   }
 }
 

@@ -116,7 +116,7 @@ void DrawOpening(const session::State& state, const session::OpenRun& run,
   }
   CentredLine(look.fonts.title, "Reading " + run.title, look.colors.text);
   for (const session::Job& job : state.jobs) {
-    if (job.kind != session::JobKind::kOpen && job.kind != session::JobKind::kAnalyse) continue;
+    if (job.kind != session::JobKind::kOpen && job.kind != session::JobKind::kAnalyze) continue;
     CentredParagraph(job.detail.empty() ? job.title : job.title + ": " + job.detail,
                      look.colors.muted);
     const float wide = look.Px(320);

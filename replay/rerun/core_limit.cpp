@@ -11,7 +11,7 @@ namespace {
 Error CannotLimit(const char* doing) {
   return {ErrorKind::kRun,
           std::string("the cores cannot be ") + doing + ": " + std::strerror(errno), "",
-          "run without a limit of cores"};
+          "run without a core limit"};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Fewer cores for what a thread starts next. Belongs to the thread that made it.
+// Fewer cores for what a thread starts next. Belongs to the thread that created it.
 #ifndef STALLSCOPE_REPLAY_RERUN_CORE_LIMIT_H_
 #define STALLSCOPE_REPLAY_RERUN_CORE_LIMIT_H_
 
@@ -23,7 +23,7 @@ class CoreLimit {
   bool limited_ = false;
 };
 
-// That the calling thread may use.
+// The cores that the calling thread may use.
 int AllowedCores();
 
 }  // namespace stallscope::replay

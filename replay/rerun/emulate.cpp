@@ -181,10 +181,10 @@ Result<Emulation> Emulate(const Recorded& recorded) {
   if (trainer.device != TrainerDevice::kEmulated || recorded.made_up_spec) {
     trainer.device = TrainerDevice::kEmulated;
     trainer.emulated = EmulatedDevice(recorded);
-    made.limits.emplace_back("the device is emulated at the recorded mean of a step");
+    made.limits.emplace_back("the device is emulated at the recorded mean per step");
   }
   if (Status valid = Validate(made.spec, "the emulated spec"); !valid.ok()) {
-    return Error{ErrorKind::kInput, "the run cannot be emulated: " + valid.error().Line(), "", ""};
+    return Error{ErrorKind::kInput, "cannot emulate the run: " + valid.error().Line(), "", ""};
   }
   return made;
 }

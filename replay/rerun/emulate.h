@@ -1,5 +1,5 @@
-// A spec whose stages cost what a run's stages did, without its data and its code: what is replayed
-// where the data is gone, or where the run was recorded by another program.
+// A spec whose stages cost what a run's stages did, without its data and code: for replays where
+// the data is gone, or another program recorded the run.
 //
 // Each stage keeps its name and its knobs, so that the same changes can be tried. What it does is
 // burn CPU and sleep by the recorded distribution: the lower half of the items at its mean, above
@@ -20,14 +20,14 @@ namespace stallscope::replay {
 
 struct Emulation {
   Spec spec;                        // valid
-  std::vector<std::string> limits;  // what of the run it does not have
+  std::vector<std::string> limits;  // what it lacks of the run
 };
 
-// An error (kInput) where the run does not tell what its stages cost.
+// An error (kInput) where the run does not show what its stages cost.
 Result<Emulation> Emulate(const Recorded& recorded);
 
-// The steps of the staircase for one kind of cost: [k] is paid by one item in 2^k. Steps below a
-// microsecond are paid by the first. Empty where the cost is nothing.
+// The steps of the staircase for one kind of cost: one item in 2^k pays [k]. Steps below a
+// microsecond are added to the first. Empty where the cost is zero.
 std::vector<double> CostStairs(std::vector<double> us);
 
 }  // namespace stallscope::replay

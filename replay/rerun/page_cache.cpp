@@ -34,8 +34,8 @@ Status Forget(const std::string& path) {
   }
   if (failed == 0) return {};
   return Error{ErrorKind::kRun,
-               std::string("the file cannot be put out of the page cache: ") + strerror(failed),
-               path, "leave the page cache as it is"};
+               std::string("cannot evict the file from the page cache: ") + strerror(failed), path,
+               "use --page-cache as-is"};
 }
 
 }  // namespace

@@ -61,14 +61,14 @@ Status Judge(int status, const RecordProcess& process) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     return Error{ErrorKind::kRun,
-                 std::string("the run was ended by signal ") + std::to_string(signal) + " (" +
+                 std::string("the run was killed by signal ") + std::to_string(signal) + " (" +
                      strsignal(signal) + ")",
                  "", signal == SIGKILL ? "it may have run out of memory" : ""};
   }
   if (WEXITSTATUS(status) == kCannotStart && said.empty()) {
-    return Error{ErrorKind::kRun, "the program cannot be started", process.program, ""};
+    return Error{ErrorKind::kRun, "cannot start the program", process.program, ""};
   }
-  if (said.empty()) said = "the run ended with exit code " + std::to_string(WEXITSTATUS(status));
+  if (said.empty()) said = "the run exited with code " + std::to_string(WEXITSTATUS(status));
   switch (WEXITSTATUS(status)) {
     case static_cast<int>(ErrorKind::kUsage):
       return Error{ErrorKind::kUsage, std::move(said), "", ""};
@@ -134,8 +134,9 @@ Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop
   if (child == 0) Become(arguments, process.errors.c_str(), parent, before);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
-    return Error{ErrorKind::kRun, std::string("no process for the run: ") + std::strerror(errno),
-                 "", errno == EAGAIN ? "raise the limit on processes (ulimit -u)" : ""};
+    return Error{ErrorKind::kRun,
+                 std::string("cannot start a process for the run: ") + std::strerror(errno), "",
+                 errno == EAGAIN ? "raise the process limit (ulimit -u)" : ""};
   }
   return Await(child, process, stop_requested, now);
 }

@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHint =
-    "name the folder where the data is now with --folder, or give --emulate to run stages of the "
-    "recorded cost";
+    "give the folder where the data is now (--folder), or run stages of the recorded cost "
+    "(--emulate)";
 
 // By the names alone: a link below the folder was put there by the user, not by the trace.
 bool IsBelow(const fs::path& path, const fs::path& folder) {
@@ -76,14 +76,14 @@ RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& 
 
 std::string RerunPlan::Reason() const {
   if (!recorded_here) return "it was recorded on another machine or by another user";
-  return "it reads outside of the folder in which it was recorded: " + Joined(outside);
+  return "it reads outside the folder where it was recorded: " + Joined(outside);
 }
 
 std::vector<std::string> RerunPlan::Lines(const std::string& output) const {
   return {"reads " + (reads.empty() ? std::string("no files") : Joined(reads)),
           "runs " + std::to_string(spec.stages.size()) + " stages of its spec, and the trainer",
           "writes " + (output.empty() ? std::string() : output + " and ") +
-              "a scratch folder, which is removed afterwards"};
+              "a scratch folder, which is removed afterward"};
 }
 
 Status CheckData(const model::Run& run, const RerunPlan& plan) {
@@ -95,10 +95,9 @@ Status CheckData(const model::Run& run, const RerunPlan& plan) {
   const std::string& then = run.info.data_fingerprint;
   const std::string& now = data.value().fingerprint;
   if (then.empty() || then == now) return {};
-  return Error{
-      ErrorKind::kInput,
-      "the data is not the recorded one: its fingerprint is " + now + ", recorded was " + then,
-      run.path, kHint};
+  return Error{ErrorKind::kInput,
+               "the data has changed: its fingerprint is " + now + ", recorded was " + then,
+               run.path, kHint};
 }
 
 }  // namespace stallscope::replay

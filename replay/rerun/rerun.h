@@ -1,9 +1,9 @@
-// One real run of a spec, and what its trace says.
+// One real run of a spec, and what its trace shows.
 //
-// A run is a recording like any other: what is compared with a prediction or with another run is
-// read off its trace, warm-up left out, the way `analyze` does it. It runs in a process of its own
-// where `program` is given: then its memory is its own, and a run that crashes takes nothing along.
-// Runs disturb each other, so one at a time a machine; several threads may, but should not, call.
+// A run is a recording like any other: its figures come from its trace, without the warm-up, as in
+// `analyze`. Where `program` is given, it has its own process: its memory is its own, and a crash
+// takes nothing along. Runs disturb each other, so one at a time per machine; several threads may,
+// but should not, call.
 #ifndef STALLSCOPE_REPLAY_RERUN_RERUN_H_
 #define STALLSCOPE_REPLAY_RERUN_RERUN_H_
 
@@ -21,8 +21,8 @@ namespace stallscope::replay {
 
 struct RerunOptions {
   std::string program;  // the program `stallscope`; empty: runs in this process
-  // An existing folder for the spec and the trace, which are removed again, and for all that caches
-  // and snapshots write, which the next run reads. What the spec names is only read.
+  // An existing folder for the spec and the trace, which are removed afterward, and for all that
+  // caches and snapshots write, which the next run reads. What the spec names is only read.
   std::string scratch;
   bool digest = false;
   int cores = 0;  // that the run may use, of those that this process may; 0: all
@@ -34,7 +34,7 @@ struct RerunOptions {
 struct Rerun {
   model::Run run;
   attribution::Attribution attribution;
-  bool stopped = false;  // by stop_requested: what is there is no whole run
+  bool stopped = false;  // by stop_requested: the run is incomplete
 };
 
 // The error is the run's own, as `record` would print it.

@@ -12,11 +12,6 @@
 namespace stallscope::replay {
 namespace {
 
-template <class Kind>
-const Kind* As(const plan::Node& node) {
-  return std::get_if<Kind>(&node.stage.kind);
-}
-
 class NetworkBuilder {
  public:
   NetworkBuilder(const Workload& workload, const plan::Graph& graph, uint64_t batches)
@@ -61,13 +56,13 @@ class NetworkBuilder {
 
   void Add(size_t i) {
     const plan::Node& node = graph_.nodes[i];
-    if (const auto* source = As<SourceSpec>(node)) {
+    if (const auto* source = plan::As<SourceSpec>(node)) {
       AddSource(*source, node);
-    } else if (As<MapSpec>(node) != nullptr) {
+    } else if (plan::As<MapSpec>(node) != nullptr) {
       AddMap(node);
-    } else if (As<BatchSpec>(node) != nullptr) {
+    } else if (plan::As<BatchSpec>(node) != nullptr) {
       AddBatch(node);
-    } else if (As<PrefetchSpec>(node) != nullptr) {
+    } else if (plan::As<PrefetchSpec>(node) != nullptr) {
       AddPrefetch(node);
     } else {
       chain_.push_back(OrderHop(i));
@@ -131,7 +126,7 @@ class NetworkBuilder {
 
   Hop OrderHop(size_t i) {
     const plan::Node& node = graph_.nodes[i];
-    if (const auto* shuffle = As<ShuffleSpec>(node)) {
+    if (const auto* shuffle = plan::As<ShuffleSpec>(node)) {
       Hop hop = Base(node, Hop::Kind::kShuffle);
       hop.epoch = EpochItems(i);
       // A pass with fewer elements never fills it; how long the first filling takes is warm-up.
@@ -140,14 +135,14 @@ class NetworkBuilder {
                            kMostShuffled});
       return hop;
     }
-    if (As<FilterSpec>(node) != nullptr) {
+    if (plan::As<FilterSpec>(node) != nullptr) {
       Hop hop = Base(node, Hop::Kind::kFilter);
       kept_ *= hop.kept;
       return hop;
     }
-    if (As<CacheSpec>(node) != nullptr || As<SnapshotSpec>(node) != nullptr) return Store(i);
+    if (plan::As<CacheSpec>(node) != nullptr || plan::As<SnapshotSpec>(node) != nullptr) return Store(i);
     Hop hop = Base(node, Hop::Kind::kWork);
-    if (const auto* shard = As<ShardSpec>(node)) {
+    if (const auto* shard = plan::As<ShardSpec>(node)) {
       // One in so many goes on: what a batch of that size would do.
       hop.kind = Hop::Kind::kBatch;
       hop.size = static_cast<uint64_t>(shard->count);
@@ -179,7 +174,7 @@ class NetworkBuilder {
     if (!recorded_.elements_per_epoch.has_value()) return 0;
     const bool repeated =
         std::any_of(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(i), graph_.nodes.end(),
-                    [](const plan::Node& node) { return As<RepeatSpec>(node) != nullptr; });
+                    [](const plan::Node& node) { return plan::As<RepeatSpec>(node) != nullptr; });
     if (!repeated) return 0;
     const auto elements = static_cast<double>(*recorded_.elements_per_epoch);
     const double items = elements * epoch_share_ * kept_ / ItemElements();

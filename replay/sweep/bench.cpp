@@ -27,7 +27,7 @@ Outcome Failed(Error error) {
 Result<Outcome> OutcomeOf(Rerun rerun) {
   if (!rerun.attribution.throughput.has_value()) {
     return Error{ErrorKind::kRun, "the run has no throughput: too few steps", "",
-                 "give it more data, or raise trainer.steps"};
+                 "provide more data, or raise trainer.steps"};
   }
   Outcome outcome;
   const attribution::Throughput& rate = *rerun.attribution.throughput;

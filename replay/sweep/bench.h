@@ -1,4 +1,4 @@
-// Where a sweep's runs are made. The seam: a test has one that runs nothing.
+// Where a sweep's runs are made: a seam, so that tests can run nothing.
 #ifndef STALLSCOPE_REPLAY_SWEEP_BENCH_H_
 #define STALLSCOPE_REPLAY_SWEEP_BENCH_H_
 
@@ -16,8 +16,8 @@
 namespace stallscope::replay {
 
 struct Outcome {
-  bool stopped = false;         // nothing else is known then
-  std::optional<Error> failed;  // the run did; nothing else is known then
+  bool stopped = false;         // then everything else is empty
+  std::optional<Error> failed;  // the run's own error; then everything else is empty
   RunFigure figure;
   std::string digest;
   std::string verdict;
@@ -28,9 +28,10 @@ struct Outcome {
 struct RunWish {
   int cores = 0;  // 0: all
   bool digest = false;
-  std::function<bool()> stop_requested;  // asked 20 times a second, while waiting too; may be empty
-  // Once a second by the calling thread: whether another measurement on this host has to end first,
-  // or the run goes on. May be empty.
+  std::function<bool()>
+      stop_requested;  // asked 20 times a second, also while waiting; may be empty
+  // Called once a second by the calling thread: is it still waiting for another measurement on this
+  // host, or running? May be empty.
   std::function<void(bool waiting)> tell;
 };
 
@@ -46,13 +47,13 @@ class Bench {
   virtual Result<Outcome> Measure(const Spec& spec, const RunWish& wish) = 0;
 };
 
-// What the trace of a run says. An error where it has no throughput.
+// What the trace of a run shows. An error where it has no throughput.
 Result<Outcome> OutcomeOf(Rerun rerun);
 
 // Runs for real, one at a time on this host.
 class LiveBench final : public Bench {
  public:
-  // Of the options the wish's come from each call.
+  // Options that a RunWish has too are taken from each call.
   explicit LiveBench(RerunOptions options) : options_(std::move(options)) {}
   Result<Outcome> Measure(const Spec& spec, const RunWish& wish) override;
 

@@ -42,7 +42,7 @@ Error Empty(const std::string& what) {
 
 Result<Axis> ParseAxis(std::string_view text, const Spec& spec) {
   const size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return Empty(Quoted(text) + " varies nothing");
+  if (equals == std::string_view::npos) return Empty(Quoted(text) + " has no values");
   Axis axis;
   axis.path = std::string(text.substr(0, equals));
   // Names the nearest path where there is no such one.
@@ -56,7 +56,7 @@ Result<Axis> ParseAxis(std::string_view text, const Spec& spec) {
     STALLSCOPE_ASSIGN_OR_RETURN(std::string said, GetKnob(scratch, axis.path));
     if (std::find(axis.values.begin(), axis.values.end(), said) != axis.values.end()) {
       return Error{ErrorKind::kUsage, axis.path + " has the value " + Quoted(said) + " twice",
-                   "--vary", "name each value once"};
+                   "--vary", "list each value once"};
     }
     axis.values.push_back(std::move(said));
   }
@@ -71,13 +71,13 @@ Result<std::vector<Axis>> ParseGrid(const std::vector<std::string>& texts, const
     STALLSCOPE_ASSIGN_OR_RETURN(Axis axis, ParseAxis(text, spec));
     if (!paths.insert(axis.path).second) {
       return Error{ErrorKind::kUsage, axis.path + " is varied twice", "--vary",
-                   "give all its values at once"};
+                   "list all its values in one --vary"};
     }
     points *= axis.values.size();
     if (points > kMostPoints) {
       return Error{ErrorKind::kUsage,
                    "the grid has more than " + std::to_string(kMostPoints) + " points", "--vary",
-                   "give fewer values, or let stallscope tune look for the best"};
+                   "list fewer values, or let stallscope tune find the best"};
     }
     axes.push_back(std::move(axis));
   }

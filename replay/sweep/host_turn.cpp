@@ -22,7 +22,7 @@ constexpr useconds_t kLookEveryUs = 50'000;
 
 Error Failed(const std::string& path, const std::string& why) {
   return Error{ErrorKind::kRun, "cannot acquire the measurement lock: " + why, path,
-               "remove the file, or set XDG_RUNTIME_DIR to a folder of your own"};
+               "remove the file, or set XDG_RUNTIME_DIR to a folder that you own"};
 }
 
 // As the XDG specification wants it: this user's, and nobody else may write there.
@@ -62,7 +62,7 @@ Result<std::optional<HostTurn>> HostTurn::Await(const std::function<bool()>& sto
   struct stat about {};
   if (fstat(fd, &about) != 0) return Failed(path, std::strerror(errno));
   if (!S_ISREG(about.st_mode)) return Failed(path, "not a regular file");
-  if (about.st_uid != geteuid()) return Failed(path, "it belongs to another user");
+  if (about.st_uid != geteuid()) return Failed(path, "owned by another user");
   bool waiting = false;
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return Failed(path, std::strerror(errno));

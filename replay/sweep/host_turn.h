@@ -1,4 +1,4 @@
-// One measurement of a user at a time on a host: runs that share cores measure each other.
+// One measurement per user and host at a time: runs that share cores measure each other.
 #ifndef STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_
 #define STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_
 
@@ -10,12 +10,12 @@
 namespace stallscope::replay {
 
 // While it lives, no other process of this user on this host has one. The lock is a file in
-// XDG_RUNTIME_DIR, else in the user's state folder, and nobody else can open it. One for all users
-// in /tmp was rejected: anybody could hold it forever. One thread.
+// XDG_RUNTIME_DIR, else in the user's state folder, which only that user can open. A lock for all
+// users in /tmp was rejected: anyone could hold it forever. One thread.
 class HostTurn {
  public:
-  // Waits for it, and asks 20 times a second whether to give up, which gives nothing. `must_wait`
-  // is called once before a wait. Both may be empty.
+  // Waits for it, asking 20 times a second whether to give up; then the result is empty. Calls
+  // `must_wait` once before a wait. Both may be empty.
   static Result<std::optional<HostTurn>> Await(const std::function<bool()>& stop_requested,
                                                const std::function<void()>& must_wait = {});
   HostTurn(HostTurn&& other) noexcept;

@@ -1,5 +1,5 @@
-// Which of several processes that share a sweep this one is. Open MPI, MPICH's starters and Slurm
-// tell it in the environment; nothing of MPI is linked. Any thread.
+// This process's rank among those that share a sweep, from the environment that Open MPI, MPICH's
+// launchers and Slurm set; MPI is not linked. Any thread.
 #ifndef STALLSCOPE_REPLAY_SWEEP_JOB_H_
 #define STALLSCOPE_REPLAY_SWEEP_JOB_H_
 
@@ -12,10 +12,10 @@ struct Job {
   int rank = 0;
   int size = 1;
   int local_size = 1;  // ranks on this host
-  std::string id;      // the same in all ranks; empty for a process of its own
+  std::string id;      // the same in all ranks; empty for a single process
 };
 
-// `get` is std::getenv, or a test's.
+// `get` is std::getenv, or a test's substitute.
 Job JobFromEnvironment(const std::function<const char*(const char*)>& get);
 Job JobFromEnvironment();
 

@@ -54,7 +54,7 @@ LeaseOwner OwnerIn(const std::string& text) {
 // As the sweep sees it: it cannot go on, whatever the user gave it was fine.
 Error Unusable(Error error) {
   error.kind = ErrorKind::kRun;
-  error.what = "the sweep's leases cannot be kept: " + error.what;
+  error.what = "cannot keep the sweep's leases: " + error.what;
   if (error.hint.empty()) error.hint = "remove it, or choose another folder for the sweep file";
   return error;
 }

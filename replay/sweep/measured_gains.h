@@ -1,5 +1,4 @@
-// What a verification of a run's recommendations measured, brought into the run's report. Any
-// thread.
+// Brings what a verification measured into the run's report. Any thread.
 #ifndef STALLSCOPE_REPLAY_SWEEP_MEASURED_GAINS_H_
 #define STALLSCOPE_REPLAY_SWEEP_MEASURED_GAINS_H_
 
@@ -12,12 +11,12 @@
 
 namespace stallscope::replay {
 
-// The sweep of this run that lies beside its trace: of the JSON files in the trace's folder, by
-// whatever name, the newest that verifies this very recording. RUN.sweep.json beside RUN.sst is the
-// name by which people find it. Nothing where there is none, or where the folder cannot be read.
+// The newest sweep among the JSON files in the trace's folder that verifies this recording, under
+// any name; RUN.sweep.json beside RUN.sst is the convention. Empty where there is none or the
+// folder cannot be read.
 std::optional<Sweep> FindVerification(const model::Run& run);
 
-// Sets `measured` of each recommendation whose patch the sweep has measured, in place.
+// Sets `measured` of each recommendation whose patch the sweep has measured.
 void SetMeasuredGains(const Sweep& sweep, report::Report& report);
 
 }  // namespace stallscope::replay

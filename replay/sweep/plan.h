@@ -16,7 +16,7 @@
 
 namespace stallscope::replay {
 
-// A patch with the name of the file that it came from.
+// A patch, named after its file.
 struct NamedPatch {
   std::string name;
   Patch patch;
@@ -25,17 +25,17 @@ struct NamedPatch {
 // A sweep of this run without points. `spec` is what the points change.
 Sweep SweepOf(const model::Run& run, const Spec& spec);
 
-// The grid's points, then one for each patch. Finds the base among them.
+// The grid's points, then one per patch. Finds the base among them.
 void PlanGrid(const Spec& spec, const std::vector<Axis>& axes,
               const std::vector<NamedPatch>& patches, Sweep& sweep);
 
-// A point for each recommendation that has a patch, in the report's order.
+// One point per recommendation with a patch, in the report's order.
 void PlanVerification(const report::Report& report, Sweep& sweep);
 
-// All that helped, together: begins with what was measured (or, unmeasured, predicted) to gain
-// most, and keeps each further recommendation that applies and that the simulation does not advise
-// against. Adds a point named kBestCombination, unless one alone is the best already. Nothing
-// happens where the sweep has that point.
+// Combines all that helped: starts with the largest measured (or else predicted) gain, and keeps
+// each further recommendation that applies and that the simulation does not advise against. Adds a
+// point named kBestCombination, unless a single one is already the best or the sweep has that
+// point.
 inline constexpr const char* kBestCombination = "best combination";
 void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep);
 

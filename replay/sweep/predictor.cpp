@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "analyzer/base/thread.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
 
@@ -27,7 +28,7 @@ Workload OnCores(Workload workload, int cores) {
 Price PriceOf(const Prediction& prediction) {
   Price price;
   if (!(prediction.samples_per_s > 0)) {
-    price.unpriced = "the simulation comes to no end of a step";
+    price.unpriced = "the simulation never completes a step";
     return price;
   }
   price.rate = Rate{prediction.samples_per_s, prediction.low, prediction.high};
@@ -35,6 +36,18 @@ Price PriceOf(const Prediction& prediction) {
   price.bottleneck = prediction.bottleneck;
   price.input_stall = prediction.input_stall;
   return price;
+}
+
+void PredictPoint(const Spec& spec, const Predictor& predictor, Point& point) {
+  const auto changed = SpecOf(spec, point);
+  if (!changed.ok()) {
+    point.error = changed.error().Line();
+    return;
+  }
+  const Price price = predictor.Predict(changed.value(), point.cores);
+  point.predicted = price.rate;
+  point.predicted_memory_bytes = price.memory_bytes;
+  point.unpriced = price.unpriced;
 }
 
 }  // namespace
@@ -80,6 +93,14 @@ Price Predictor::Predict(const Spec& spec, int cores) const {
   Price price;
   price.unpriced = std::move(unpriced);
   return price;
+}
+
+void PredictPoints(const Spec& spec, const Predictor& predictor, unsigned threads,
+                   const std::function<bool()>& stop_requested, std::vector<Point>& points) {
+  ForEachParallel(points.size(), threads, [&](size_t i) {
+    if (stop_requested && stop_requested()) return;
+    PredictPoint(spec, predictor, points[i]);
+  });
 }
 
 }  // namespace stallscope::replay

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
-#include "replay/sweep/predict_points.h"
 #include "replay/sweep/same_data.h"
 
 namespace stallscope::replay {
@@ -19,8 +19,6 @@ constexpr int64_t kRefreshEveryNs = 5 * kNsPerSecond;
 // Of predictions between two writes of the file, at least.
 constexpr size_t kChunk = 64;
 constexpr double kProbeSeconds = 3;
-constexpr const char* kProbes = "probe runs";
-constexpr const char* kRuns = "runs";
 // With fewer a run is mostly warm-up.
 constexpr int64_t kFewestProbeSteps = 16;
 
@@ -38,9 +36,9 @@ size_t ChunkSize(size_t configurations) { return std::max(kChunk, configurations
 std::string ChunkLease(size_t chunk) { return "predict-" + std::to_string(chunk); }
 std::string PointLease(size_t index) { return "point-" + std::to_string(index); }
 
-class Worker {
+class SweepWorker {
  public:
-  Worker(SweepFile& file, const SweepWork& work) : file_(file), work_(work) {}
+  SweepWorker(SweepFile& file, const SweepWork& work) : file_(file), work_(work) {}
 
   Result<Sweep> Work();
 
@@ -56,8 +54,8 @@ class Worker {
   Status Probe(Point& point);
   Status Run(Point& point);
   Spec ProbeSpec(Spec spec) const;
-  RunWish Wish(const Point& point, bool digest, const char* doing);
-  void Tell(const char* doing, const std::string& now);
+  RunWish Wish(const Point& point, bool digest, SweepPhase phase);
+  void Tell(SweepPhase phase, const std::string& now);
   Status Store(Task task, bool keep_lease);
 
   SweepFile& file_;
@@ -67,7 +65,7 @@ class Worker {
   int64_t refreshed_ns_ = 0;
 };
 
-Result<Task> Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
+Result<Task> SweepWorker::PickPredictions(const Sweep& sweep, Leases& leases) {
   const size_t all = Configurations(sweep);
   const size_t size = ChunkSize(all);
   Task task;
@@ -92,8 +90,8 @@ Result<Task> Worker::PickPredictions(const Sweep& sweep, Leases& leases) {
 }
 
 // The configuration with the fewest runs, so that repeats are interleaved.
-Result<Task> Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
-                             bool (*needed)(const Sweep&, const Point&)) {
+Result<Task> SweepWorker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind,
+                                  bool (*needed)(const Sweep&, const Point&)) {
   std::vector<size_t> open;
   for (size_t i = 0; i < Configurations(sweep); ++i) {
     if (needed(sweep, ConfigurationAt(sweep, i))) open.push_back(i);
@@ -119,7 +117,7 @@ Result<Task> Worker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind kind
 
 // A run beside a simulation would be measured too slow, so one kind of work ends before the next
 // begins.
-Result<Task> Worker::Pick(const Sweep& sweep, Leases& leases) {
+Result<Task> SweepWorker::Pick(const Sweep& sweep, Leases& leases) {
   STALLSCOPE_ASSIGN_OR_RETURN(Task task, PickPredictions(sweep, leases));
   if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {
     STALLSCOPE_ASSIGN_OR_RETURN(task, PickOne(sweep, leases, Task::Kind::kProbe, &NeedsProbe));
@@ -131,7 +129,7 @@ Result<Task> Worker::Pick(const Sweep& sweep, Leases& leases) {
   return task;
 }
 
-Result<Task> Worker::Next() {
+Result<Task> SweepWorker::Next() {
   Result<Task> task = Task{};
   STALLSCOPE_ASSIGN_OR_RETURN(last_, file_.Update([&](Sweep& sweep, Leases& leases) {
     task = Pick(sweep, leases);
@@ -140,9 +138,9 @@ Result<Task> Worker::Next() {
   return task;
 }
 
-void Worker::Tell(const char* doing, const std::string& now) {
+void SweepWorker::Tell(SweepPhase phase, const std::string& now) {
   if (!work_.progress) return;
-  SweepProgress progress{doing, 0, 0, now};
+  SweepProgress progress{phase, 0, 0, now};
   for (size_t i = 0; i < Configurations(last_); ++i) {
     const Point& point = ConfigurationAt(last_, i);
     if (last_.mode == SweepMode::kSimulate) {
@@ -159,7 +157,7 @@ void Worker::Tell(const char* doing, const std::string& now) {
 
 // Brings what was learnt into the file, which others may have changed meanwhile: only these
 // configurations.
-Status Worker::Store(Task task, bool keep_lease) {
+Status SweepWorker::Store(Task task, bool keep_lease) {
   STALLSCOPE_ASSIGN_OR_RETURN(last_, file_.Update([&](Sweep& sweep, Leases& leases) {
     for (size_t i = 0; i < task.indices.size(); ++i) {
       ConfigurationAt(sweep, task.indices[i]) = std::move(task.points[i]);
@@ -172,18 +170,18 @@ Status Worker::Store(Task task, bool keep_lease) {
   return {};
 }
 
-Status Worker::Predict(Task task) {
+Status SweepWorker::Predict(Task task) {
   PredictPoints(work_.predicted_spec, *work_.predictor, work_.threads, work_.stop_requested,
                 task.points);
   STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), false));
-  Tell("predictions", "");
+  Tell(SweepPhase::kPredictions, "");
   return {};
 }
 
-RunWish Worker::Wish(const Point& point, bool digest, const char* doing) {
+RunWish SweepWorker::Wish(const Point& point, bool digest, SweepPhase phase) {
   RunWish wish{point.cores, digest, {}, {}};
-  wish.tell = [this, doing, name = NameOf(point)](bool waiting) {
-    Tell(doing, waiting ? kWaitingForTurn : name);
+  wish.tell = [this, phase, name = NameOf(point)](bool waiting) {
+    Tell(phase, waiting ? kWaitingForTurn : name);
   };
   wish.stop_requested = [this] {
     const int64_t now = MonotonicNs();
@@ -196,7 +194,7 @@ RunWish Worker::Wish(const Point& point, bool digest, const char* doing) {
   return wish;
 }
 
-Spec Worker::ProbeSpec(Spec spec) const {
+Spec SweepWorker::ProbeSpec(Spec spec) const {
   const Recorded& recorded = *work_.predictor->workload().recorded;
   const double batch = std::max(recorded.trainer.batch, 1.0);
   const auto steps = static_cast<int64_t>(kProbeSeconds * recorded.samples_per_s / batch);
@@ -206,7 +204,7 @@ Spec Worker::ProbeSpec(Spec spec) const {
   return spec;
 }
 
-Status Worker::Probe(Point& point) {
+Status SweepWorker::Probe(Point& point) {
   const auto spec = SpecOf(work_.predicted_spec, point);
   if (!spec.ok()) return {};
   // Another probe may tell this one too.
@@ -214,7 +212,7 @@ Status Worker::Probe(Point& point) {
   if (!price.rate.has_value()) {
     STALLSCOPE_ASSIGN_OR_RETURN(
         const Outcome outcome,
-        work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, kProbes)));
+        work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, SweepPhase::kProbeRuns)));
     if (outcome.stopped) {
       stopped_in_run_ = true;
       return {};
@@ -232,7 +230,7 @@ Status Worker::Probe(Point& point) {
   return {};
 }
 
-Status Worker::Run(Point& point) {
+Status SweepWorker::Run(Point& point) {
   const auto spec = SpecOf(work_.spec, point);
   if (!spec.ok()) {
     point.error = spec.error().Line();
@@ -240,7 +238,7 @@ Status Worker::Run(Point& point) {
   }
   const bool digest = point.digest.empty();
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome,
-                              work_.bench->Measure(spec.value(), Wish(point, digest, kRuns)));
+                              work_.bench->Measure(spec.value(), Wish(point, digest, SweepPhase::kRuns)));
   if (outcome.failed.has_value()) {
     point.error = outcome.failed->Line();
     return {};
@@ -255,19 +253,20 @@ Status Worker::Run(Point& point) {
   return {};
 }
 
-Status Worker::Do(Task task) {
+Status SweepWorker::Do(Task task) {
   if (task.kind == Task::Kind::kPredict) return Predict(std::move(task));
   Point& point = task.points.front();
   const bool probe = task.kind == Task::Kind::kProbe;
-  Tell(probe ? kProbes : kRuns, NameOf(point));
+  const SweepPhase phase = probe ? SweepPhase::kProbeRuns : SweepPhase::kRuns;
+  Tell(phase, NameOf(point));
   STALLSCOPE_RETURN_IF_ERROR(probe ? Probe(point) : Run(point));
   if (stopped_in_run_) return {};
   STALLSCOPE_RETURN_IF_ERROR(Store(std::move(task), !probe));
-  Tell(probe ? kProbes : kRuns, "");
+  Tell(phase, "");
   return {};
 }
 
-Result<Sweep> Worker::Work() {
+Result<Sweep> SweepWorker::Work() {
   while (!Stopped() && !stopped_in_run_) {
     STALLSCOPE_ASSIGN_OR_RETURN(Task task, Next());
     if (task.kind != Task::Kind::kNone) {
@@ -284,9 +283,14 @@ Result<Sweep> Worker::Work() {
 
 }  // namespace
 
+std::string_view WordFor(SweepPhase phase) {
+  constexpr std::array<std::string_view, 3> kWords = {"predictions", "probe runs", "runs"};
+  return kWords[static_cast<size_t>(phase)];
+}
+
 Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work) {
   STALLSCOPE_ASSIGN_OR_RETURN(SweepFile file, SweepFile::Open(work.file, planned));
-  return Worker(file, work).Work();
+  return SweepWorker(file, work).Work();
 }
 
 }  // namespace stallscope::replay

@@ -1,16 +1,18 @@
-// Works on a sweep until every configuration has its figures, somebody says stop, or nothing is
-// left that others do not work on.
+// Works on a sweep until every configuration has its figures, it is stopped, or other processes
+// hold all that is left.
 //
-// First everything is predicted, on several threads. Then what one recording cannot tell gets a
-// short probe run. Then the runs: one of each configuration, then the second of each, so that a
-// machine that drifts hits all alike. Each result is on disk before the next task begins. One
+// First it predicts everything, on several threads. What one recording cannot show then gets a
+// short probe run. Then come the runs: one of each configuration, then the second of each, so that
+// a drifting machine affects all alike. Each result is on disk before the next task starts. One
 // thread calls; several processes may work on one file.
 #ifndef STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
 #define STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
@@ -21,11 +23,14 @@
 
 namespace stallscope::replay {
 
+enum class SweepPhase : uint8_t { kPredictions, kProbeRuns, kRuns };
+std::string_view WordFor(SweepPhase phase);  // "predictions", "probe runs", "runs"
+
 struct SweepProgress {
-  const char* doing = "";  // "predictions", "probe runs", "runs"
+  SweepPhase phase = SweepPhase::kPredictions;
   size_t done = 0;
   size_t total = 0;
-  std::string now;  // the configuration that is run, or kWaitingForTurn; empty for predictions
+  std::string now;  // the running configuration, or kWaitingForTurn; empty for predictions
 };
 
 struct SweepWork {
@@ -39,9 +44,9 @@ struct SweepWork {
   std::function<void(const SweepProgress&)> progress;  // may be empty; this thread's
 };
 
-// What the file holds at the end. A configuration that fails keeps its error, and the others go on;
-// the error here is one of the sweep itself (the disk, the lock, the bench), which changes no
-// point: a sweep that is resumed goes on from those that are done.
+// What the file has at the end. A configuration that fails keeps its error, and the others continue.
+// An error here is the sweep's own (the disk, the lock, the bench) and changes no point: a resumed
+// sweep continues from the finished ones.
 Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work);
 
 }  // namespace stallscope::replay

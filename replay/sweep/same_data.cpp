@@ -93,8 +93,8 @@ void CheckDigests(const Spec& spec, Sweep& sweep) {
     if (!key.has_value()) return;
     const auto [first, is_first] = seen.try_emplace(*key, Seen{point.digest, NameOf(point)});
     if (is_first || first->second.digest == point.digest || !point.error.empty()) return;
-    point.error = "its batches are not those of '" + first->second.name +
-                  "', though nothing is changed that may change the data";
+    point.error = "its batches differ from those of '" + first->second.name +
+                  "', although no changed setting may affect the data";
   };
   if (!sweep.base_point.has_value()) check(sweep.base);
   for (Point& point : sweep.points) check(point);

@@ -1,4 +1,4 @@
-// Which configurations must give the trainer the same batches, bit for bit, and whether they did.
+// Which configurations must deliver the same batches, bit for bit, and whether they did.
 // Any thread.
 #ifndef STALLSCOPE_REPLAY_SWEEP_SAME_DATA_H_
 #define STALLSCOPE_REPLAY_SWEEP_SAME_DATA_H_
@@ -12,12 +12,12 @@
 
 namespace stallscope::replay {
 
-// Two specs with the same key give the same batches: they differ in knobs of speed only. `steps`
-// are those that the run had. Nothing where the batches may differ from run to run: order is not
-// kept and the run ends within a pass over the data.
+// Specs with the same key deliver the same batches: they differ only in knobs of speed. `steps` is
+// the run's number of steps. Empty where batches may differ from run to run: order is not kept, and
+// the run ends within a pass over the data.
 std::optional<std::string> DataKey(const Spec& spec, uint64_t steps);
 
-// Marks each point whose digest is not that of the others with its key. `spec` is the sweep's.
+// Marks each point whose digest differs from the others with its key. `spec` is the sweep's.
 void CheckDigests(const Spec& spec, Sweep& sweep);
 
 }  // namespace stallscope::replay

@@ -1,4 +1,4 @@
-// Looks for the fastest configuration by simulation alone. Any thread.
+// Finds the fastest configuration by simulation alone. Any thread.
 #ifndef STALLSCOPE_REPLAY_SWEEP_SEARCH_H_
 #define STALLSCOPE_REPLAY_SWEEP_SEARCH_H_
 
@@ -28,10 +28,10 @@ struct Candidate {
   Price price;
 };
 
-// The best from `start`, then different ones that are nearly as good or take another way, the best
-// first; `start` itself is the last. Climbs from the start, from `ideas` (patches of the start)
-// that help, and down from a generous configuration; of configurations within half a percent of
-// each other it takes the one that changes least. Empty where `start` itself cannot be predicted.
+// The best configuration, then others that are nearly as good or quite different, best first;
+// `start` is the last. Climbs from the start and from `ideas` (patches of the start) that help, and
+// down from a generous configuration; among configurations within half a percent it takes the one
+// that changes least. Empty where `start` itself cannot be predicted.
 std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
                               const std::vector<Patch>& ideas, const SearchLimits& limits);
 

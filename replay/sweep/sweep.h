@@ -17,7 +17,7 @@
 
 namespace stallscope::replay {
 
-// Of a prediction 90 % for the mean of one new run; of a measurement 95 %.
+// A prediction's interval is 90% for the mean of one new run, a measurement's is 95%.
 struct Rate {
   double samples_per_s = 0;
   double low = 0;
@@ -34,16 +34,16 @@ struct RunFigure {
   bool operator==(const RunFigure&) const = default;
 };
 
-// A configuration and what became of it. At most one of `set` and `patch` is there; with neither it
-// is the recorded run's own.
+// A configuration and its results. It has at most one of `set` and `patch`; with neither it is the
+// recorded run's own.
 struct Point {
   std::vector<Setting> set;
   std::optional<Patch> patch;
-  std::string name;  // where the changes do not say it: "map-parallelism in decode"
+  std::string name;  // where the changes do not show it: "map-parallelism in decode"
   int cores = 0;     // that it may use; 0: all
   std::optional<Rate> predicted;
   std::string unpriced;  // why it is not predicted
-  bool probed = false;   // a short run was made to predict it, or to learn that it cannot be
+  bool probed = false;   // a short run was made to predict it, or showed that it cannot be
   std::optional<uint64_t> predicted_memory_bytes;
   std::vector<RunFigure> runs;
   std::string digest;   // of one of the runs
@@ -68,20 +68,20 @@ struct Sweep {
   SweepMode mode = SweepMode::kBoth;
   bool emulated = false;
   unsigned repeats = 1;
-  // Of a foreign run that does not say how many samples a step has: each counts as one, and the
-  // rates are in steps a second.
+  // Of an imported run that does not say how many samples a step has: each counts as one, and rates
+  // are in steps per second.
   bool counts_steps = false;
   std::string job;  // that works on it; sweep_file.h
   std::vector<Axis> axes;
-  // The recorded configuration, replayed like the others: what gains are measured against. Where
-  // one of the points is the same, that one stands for it and `base` stays empty.
+  // The recorded configuration, replayed like the others: gains are relative to it. Where a point
+  // equals it, that point is the base and `base` stays empty.
   std::optional<size_t> base_point;
   Point base;
   std::vector<Point> points;
   std::vector<std::string> warnings;
 };
 
-// The configurations of a sweep by one number: the points, then the base where it is no point.
+// The configurations of a sweep under one index: the points, then the base unless it is a point.
 size_t Configurations(const Sweep& sweep);
 Point& ConfigurationAt(Sweep& sweep, size_t index);
 const Point& ConfigurationAt(const Sweep& sweep, size_t index);
@@ -95,15 +95,30 @@ bool NeedsProbe(const Sweep& sweep, const Point& point);
 bool NeedsRun(const Sweep& sweep, const Point& point);
 bool IsComplete(const Sweep& sweep);
 
-// The mean of the runs. From five runs on the interval is Student's t on them; with fewer it is the
-// runs' own, by their steps, and never narrower than what lies between the runs. Nothing without a
-// run.
+// The mean of the runs. The interval is Student's t for five runs or more; with fewer it is the
+// runs' own, from their steps, and never narrower than the spread of the runs. Empty without a run.
 std::optional<Rate> Measured(const Point& point);
 // The largest of the runs' peaks, else the predicted one.
 std::optional<uint64_t> MemoryOf(const Point& point);
 
 // "decode.parallelism=4 prefetch.buffer_size=2", the patch's changes, or "as recorded".
 std::string NameOf(const Point& point);
+
+// How close the predictions came to the measurements. Errors are |predicted / measured - 1|.
+// Nothing where no point has both.
+struct PredictionErrors {
+  size_t points = 0;  // that have both figures
+  std::optional<double> median;
+  std::optional<double> p95;
+  std::optional<double> covered;            // share whose interval holds the measurement
+  std::optional<double> median_half_width;  // of the intervals, relative
+  // How far the predicted best point falls short of the measured best; 0 where they are the same.
+  std::optional<double> best_within;
+  size_t unpriced = 0;
+  size_t failed = 0;
+};
+
+PredictionErrors ErrorsOf(const Sweep& sweep);
 
 }  // namespace stallscope::replay
 

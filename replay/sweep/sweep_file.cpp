@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "analyzer/base/file.h"
-#include "replay/sweep/adopt.h"
 #include "replay/sweep/sweep_json.h"
 
 namespace stallscope::replay {
@@ -47,8 +47,8 @@ class FileLock {
  private:
   explicit FileLock(int fd) : fd_(fd) {}
   static Error Failed(const std::string& path) {
-    return {ErrorKind::kRun, std::string("the sweep cannot be locked: ") + std::strerror(errno),
-            path, "choose another folder for the sweep file"};
+    return {ErrorKind::kRun, std::string("cannot lock the sweep: ") + std::strerror(errno), path,
+            "choose another folder for the sweep file"};
   }
   int fd_;
 };
@@ -70,12 +70,66 @@ bool HasFigures(const Sweep& sweep) {
 Status MayReplace(const std::string& path) {
   const auto old = ReadSweepFile(path);
   if (!old.ok()) {
-    return Error{ErrorKind::kUsage, "the file is there and holds no sweep", path,
+    return Error{ErrorKind::kUsage, "the file exists and is not a sweep", path,
                  "choose another -o, or remove it"};
   }
   if (IsComplete(old.value()) || !HasFigures(old.value())) return {};
-  return Error{ErrorKind::kUsage, "the file holds a sweep that is not finished", path,
-               "give --resume to go on from it, or remove it"};
+  return Error{ErrorKind::kUsage, "the file has an unfinished sweep", path,
+               "pass --resume to continue it, or remove it"};
+}
+
+// The same configuration has the same key.
+std::string KeyOf(const Point& point) {
+  std::string key = std::to_string(point.cores) + "\n";
+  for (const Setting& setting : point.set) key += setting.path + "=" + setting.value + "\n";
+  if (point.patch.has_value()) key += WritePatch(*point.patch, JsonLayout::kOneLine);
+  return key;
+}
+
+void TakeFigures(const Point& old, Point& planned) {
+  const std::string planned_error = planned.error;
+  std::string name = planned.name;
+  planned = old;
+  planned.name = std::move(name);
+  // One that makes no valid spec is an error whatever the file says.
+  if (!planned_error.empty()) planned.error = planned_error;
+}
+
+const char* Difference(const Sweep& old, const Sweep& planned) {
+  if (old.kind != planned.kind) return "of another kind";
+  if (old.recorded_ns != planned.recorded_ns || old.spec_json != planned.spec_json) {
+    return "of another run";
+  }
+  return old.emulated != planned.emulated ? "run in another way (--emulate)" : nullptr;
+}
+
+// What --resume keeps of an earlier sweep: gives `planned` the figures that `old` has of its
+// configurations. More repeats, another mode and further points may be planned; another run, kind
+// or way to run is an error (kUsage), and so are points of `old` that are not planned any more:
+// nothing that was measured is thrown away.
+Status Adopt(const Sweep& old, Sweep& planned, const std::string& path) {
+  const char* const difference = Difference(old, planned);
+  if (difference != nullptr) {
+    return Error{ErrorKind::kUsage, std::string("the sweep in the file is ") + difference, path,
+                 "resume with the command that started it, or choose another -o"};
+  }
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < Configurations(planned); ++i) {
+    places.emplace(KeyOf(ConfigurationAt(planned, i)), i);
+  }
+  for (size_t i = 0; i < Configurations(old); ++i) {
+    const Point& point = ConfigurationAt(old, i);
+    const auto place = places.find(KeyOf(point));
+    if (place != places.end()) {
+      TakeFigures(point, ConfigurationAt(planned, place->second));
+    } else if (i < old.points.size()) {
+      return Error{ErrorKind::kUsage,
+                   "the sweep in the file has a point that was not requested: " + NameOf(point),
+                   path, "resume with the command that started it, or choose another -o"};
+    }
+  }
+  planned.warnings = old.warnings;
+  return {};
 }
 
 }  // namespace
@@ -112,8 +166,8 @@ Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& 
     failed = std::make_error_code(std::errc::not_a_directory);
   }
   if (failed) {
-    return Error{ErrorKind::kRun, "no folder for the leases: " + failed.message(), file.folder_,
-                 "choose another folder for the sweep file"};
+    return Error{ErrorKind::kRun, "cannot create the folder of the leases: " + failed.message(),
+                 file.folder_, "choose another folder for the sweep file"};
   }
   file.leases_ = std::make_unique<Leases>(file.folder_, ThisProcess());
   {
@@ -123,7 +177,7 @@ Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& 
     STALLSCOPE_ASSIGN_OR_RETURN(const bool alone,
                                 file.leases_->Take("rank-" + std::to_string(options.job.rank)));
     if (!alone) {
-      return Error{ErrorKind::kUsage, "another process works on this sweep", options.path,
+      return Error{ErrorKind::kUsage, "another process is working on this sweep", options.path,
                    "wait for it, or choose another -o"};
     }
     if (options.job.rank == 0) STALLSCOPE_RETURN_IF_ERROR(file.Plan(planned));
@@ -154,8 +208,8 @@ Status SweepFile::AwaitPlan() {
     if (options_.stop_requested && options_.stop_requested()) break;
     usleep(kLookEveryUs);
   }
-  return Error{ErrorKind::kRun, "rank 0 has not begun the sweep", options_.path,
-               "see what rank 0 says"};
+  return Error{ErrorKind::kRun, "rank 0 has not started the sweep", options_.path,
+               "see the output of rank 0"};
 }
 
 Result<Sweep> SweepFile::Update(const std::function<bool(Sweep&, Leases&)>& change) {

@@ -1,11 +1,10 @@
-// A sweep on disk: always a whole JSON file, whoever is killed when.
+// A sweep on disk: a complete JSON file at any time, whatever is killed.
 //
-// Every change is made under a lock, to what the file holds at that time, and brought to its place
-// by a rename after a sync. So any number of processes may work on one file, and a kill loses what
-// they were just doing and nothing else. A journal beside it was rejected: the file that a user
-// looks at would then be the old one until somebody merges. While it is worked on, a folder
-// `<file>.leases` lies beside it; the last one who leaves removes it, unless there is something in
-// it that no sweep put there. One thread at a time.
+// Every change is made under a lock, to the file's current content, and committed by a rename after
+// a sync. So any number of processes may work on one file, and a kill loses only what they were
+// doing. A journal was rejected: users would see an old file until something merges the two. During
+// the work the folder `<file>.leases` is beside it; the last process removes it, unless it contains
+// anything that no sweep put there. One thread at a time.
 #ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_
 #define STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_
 
@@ -29,16 +28,16 @@ struct SweepFileOptions {
 
 class SweepFile {
  public:
-  // Rank 0 brings `planned` to the file, with the figures of the same configurations that an
-  // earlier process left there (`resume`); the other ranks wait for it. Without `resume` a file
-  // that is no sweep, or whose sweep is not finished, is kept and an error (kUsage).
+  // Rank 0 writes `planned` to the file, with the figures that an earlier process left there for
+  // the same configurations (`resume`); the other ranks wait for it. Without `resume`, a file that
+  // is not a sweep, or an unfinished one, is kept and an error (kUsage).
   static Result<SweepFile> Open(const SweepFileOptions& options, const Sweep& planned);
   SweepFile(SweepFile&&) noexcept;
   SweepFile& operator=(SweepFile&&) = delete;
   ~SweepFile();
 
-  // What the file holds, after `change`, which says whether it has changed anything. Leases are
-  // taken and dropped inside it.
+  // The file's content after `change`, which returns whether it changed anything, and inside which
+  // leases are taken and dropped.
   Result<Sweep> Update(const std::function<bool(Sweep& sweep, Leases& leases)>& change);
   void Refresh() { leases_->Refresh(); }
 

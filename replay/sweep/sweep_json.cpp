@@ -5,7 +5,7 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/spec/patch.h"
-#include "replay/sweep/prediction_errors.h"
+#include "replay/sweep/sweep.h"
 
 namespace stallscope::replay {
 namespace {
@@ -147,7 +147,7 @@ Sweep HeadFrom(const Json& json) {
   sweep.recorded_ns = json.at("recorded_ns").get<int64_t>();
   const auto kind = SweepKindOf(json.at("kind").get<std::string>());
   const auto mode = SweepModeOf(json.at("mode").get<std::string>());
-  if (!kind || !mode) throw std::runtime_error("its kind or mode is none that is known");
+  if (!kind || !mode) throw std::runtime_error("unknown kind or mode");
   sweep.kind = *kind;
   sweep.mode = *mode;
   sweep.emulated = json.at("emulated").get<bool>();
@@ -176,7 +176,7 @@ Result<Sweep> Checked(Sweep sweep, const std::string& name) {
     sweep.base_point.reset();
   }
   if (sweep.repeats == 0) {
-    return Error{ErrorKind::kInput, "the sweep has no repeats", name, "begin it anew"};
+    return Error{ErrorKind::kInput, "the sweep has no repeats", name, "start it again"};
   }
   return sweep;
 }
@@ -184,8 +184,8 @@ Result<Sweep> Checked(Sweep sweep, const std::string& name) {
 // The lines that are whole, of a text that is not.
 Result<SweepText> ReadCutOff(std::string_view text, const std::string& name) {
   const size_t begin = text.find(kPointsBegin);
-  const Error lost{ErrorKind::kInput, "this is no sweep, or breaks off before its points", name,
-                   "give a file that stallscope replay wrote, or begin anew"};
+  const Error lost{ErrorKind::kInput, "not a sweep, or cut off before its points", name,
+                   "give a file that stallscope replay wrote, or start again"};
   if (begin == std::string_view::npos) return lost;
   Json head = Json::parse(std::string(text.substr(0, begin)) + "\"points\": []}", nullptr, false);
   if (head.is_discarded() || TextAt(head, "schema") != kSchema) return lost;
@@ -207,7 +207,7 @@ Result<SweepText> ReadEither(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return ReadCutOff(text, name);
   if (!json.is_object() || TextAt(json, "schema") != kSchema) {
-    return Error{ErrorKind::kInput, "this is no sweep", name,
+    return Error{ErrorKind::kInput, "not a sweep", name,
                  "give a file that stallscope replay wrote"};
   }
   SweepText read{HeadFrom(json), true};
@@ -251,8 +251,8 @@ Result<SweepText> ReadSweep(std::string_view text, const std::string& name) {
     return ReadEither(text, name);
   } catch (const std::exception& error) {
     // The library's, of a value of another type than the schema has.
-    return Error{ErrorKind::kInput, std::string("the sweep cannot be read: ") + error.what(), name,
-                 "give a file that stallscope replay wrote, or begin anew"};
+    return Error{ErrorKind::kInput, std::string("cannot read the sweep: ") + error.what(), name,
+                 "give a file that stallscope replay wrote, or start again"};
   }
 }
 

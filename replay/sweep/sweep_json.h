@@ -1,5 +1,5 @@
-// A sweep as JSON, schema stallscope.sweep/1, a point a line. Equal sweeps give equal bytes. Any
-// thread.
+// A sweep as JSON, schema stallscope.sweep/1, one point per line. Equal sweeps give equal bytes.
+// Any thread.
 #ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_JSON_H_
 #define STALLSCOPE_REPLAY_SWEEP_SWEEP_JSON_H_
 
@@ -15,11 +15,11 @@ std::string WriteSweep(const Sweep& sweep);
 
 struct SweepText {
   Sweep sweep;
-  bool whole = true;  // false: the text was cut off, and its whole points are here
+  bool whole = true;  // false: the text was cut off; these are its complete points
 };
 
-// Where a text breaks off, the points before the break are kept. One that is no sweep, or breaks
-// off before its first point, is ErrorKind::kInput.
+// Keeps the points before the end of a truncated text. One that is not a sweep, or ends before its
+// first point, is ErrorKind::kInput.
 Result<SweepText> ReadSweep(std::string_view text, const std::string& name);
 
 }  // namespace stallscope::replay

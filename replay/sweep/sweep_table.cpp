@@ -1,6 +1,6 @@
 #include "replay/sweep/sweep_table.h"
 
-#include "replay/sweep/prediction_errors.h"
+#include "replay/sweep/sweep.h"
 
 namespace stallscope::replay {
 namespace {

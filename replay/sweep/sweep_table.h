@@ -7,7 +7,7 @@
 
 namespace stallscope::replay {
 
-// The base first where it is none of the points.
+// The base first, unless it is one of the points.
 report::SweepTable TableOf(const Sweep& sweep);
 
 }  // namespace stallscope::replay

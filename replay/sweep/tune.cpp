@@ -26,9 +26,9 @@ double RateOf(const Try& tried) {
   return measured ? measured->samples_per_s : 0;
 }
 
-class Tuner {
+class TuneRun {
  public:
-  Tuner(const Predictor& predictor, const Spec& base, Bench* bench, const TuneOptions& options)
+  TuneRun(const Predictor& predictor, const Spec& base, Bench* bench, const TuneOptions& options)
       : predictor_(predictor), options_(options), bench_(bench) {
     tuned_.base.spec = base;
   }
@@ -67,7 +67,7 @@ class Tuner {
   std::optional<Error> broken_;  // the bench: nothing else can be run
 };
 
-std::vector<Patch> Tuner::Ideas() const {
+std::vector<Patch> TuneRun::Ideas() const {
   std::vector<Patch> ideas;
   for (const Patch& idea : options_.ideas) {
     const auto spec = Apply(tuned_.base.spec, idea);
@@ -76,14 +76,14 @@ std::vector<Patch> Tuner::Ideas() const {
   return ideas;
 }
 
-bool Tuner::Tried(const Spec& spec, int cores) const {
+bool TuneRun::Tried(const Spec& spec, int cores) const {
   const auto same = [&](const Try& tried) {
     return tried.spec == spec && tried.point.cores == cores;
   };
   return same(tuned_.base) || std::any_of(tuned_.tries.begin(), tuned_.tries.end(), same);
 }
 
-Try Tuner::NewTry(const Candidate& candidate, int cores) const {
+Try TuneRun::NewTry(const Candidate& candidate, int cores) const {
   Try tried;
   tried.spec = candidate.spec;
   tried.point.patch = Diff(tuned_.base.spec, candidate.spec);
@@ -94,7 +94,7 @@ Try Tuner::NewTry(const Candidate& candidate, int cores) const {
 }
 
 // One run more of a configuration.
-void Tuner::RunOn(Try& tried) {
+void TuneRun::RunOn(Try& tried) {
   Tell(NameOf(tried.point));
   RunWish wish{tried.point.cores, false, options_.limits.stop_requested, {}};
   wish.tell = [&](bool waiting) { Tell(waiting ? kWaitingForTurn : NameOf(tried.point)); };
@@ -120,11 +120,11 @@ void Tuner::RunOn(Try& tried) {
   const uint64_t limit = options_.limits.memory_bytes;
   const uint64_t peak = tried.point.runs.back().memory_bytes;
   if (limit > 0 && peak > limit) {
-    tried.point.error = fmt::format("it needs {} bytes of memory, {} are allowed", peak, limit);
+    tried.point.error = fmt::format("it needs {} bytes of memory; the limit is {}", peak, limit);
   }
 }
 
-void Tuner::BySimulation(const std::vector<Candidate>& found) {
+void TuneRun::BySimulation(const std::vector<Candidate>& found) {
   const Candidate& base = found.back();
   tuned_.base.point.predicted = base.price.rate;
   tuned_.base.point.predicted_memory_bytes = base.price.memory_bytes;
@@ -133,12 +133,12 @@ void Tuner::BySimulation(const std::vector<Candidate>& found) {
     tuned_.tries.push_back(NewTry(found[i], 0));
   }
   if (!tuned_.tries.empty()) tuned_.best = 0;
-  tuned_.ended = tuned_.tries.empty() ? "no change is predicted to gain more than 2 %"
-                                      : "the simulation knows nothing better";
+  tuned_.ended = tuned_.tries.empty() ? "no change is predicted to gain more than 2%"
+                                      : "the simulation finds nothing better";
 }
 
 // The next proposal that is worth a run; false where there is none.
-bool Tuner::Propose(const Predictor& predictor, unsigned most_runs) {
+bool TuneRun::Propose(const Predictor& predictor, unsigned most_runs) {
   const Try& from = Best();
   const std::vector<Candidate> found =
       Search(predictor, from.spec, tuned_.best ? std::vector<Patch>() : Ideas(), options_.limits);
@@ -149,7 +149,7 @@ bool Tuner::Propose(const Predictor& predictor, unsigned most_runs) {
     if (tuned_.runs >= most_runs || failures >= kMostFailures || stopped_) return false;
     if (Tried(found[i].spec, 0)) continue;
     if (found[i].price.rate->samples_per_s < now * (1 + kNoise)) {
-      tuned_.ended = "the next candidate's predicted gain is inside the noise";
+      tuned_.ended = "the next candidate's predicted gain is within the noise";
       return false;
     }
     Try tried = NewTry(found[i], 0);
@@ -168,8 +168,8 @@ bool Tuner::Propose(const Predictor& predictor, unsigned most_runs) {
   return false;
 }
 
-void Tuner::Explore(unsigned most_runs) {
-  tuned_.ended = "the runs are spent";
+void TuneRun::Explore(unsigned most_runs) {
+  tuned_.ended = "run limit reached";
   const Predictor* predictor = &predictor_;
   while (tuned_.runs < most_runs && !stopped_ && !Stopped()) {
     if (!Propose(*predictor, most_runs)) return;
@@ -182,7 +182,8 @@ void Tuner::Explore(unsigned most_runs) {
   }
 }
 
-std::optional<Candidate> Tuner::OnCores(const Predictor& predictor, int cores, double rate) const {
+std::optional<Candidate> TuneRun::OnCores(const Predictor& predictor, int cores,
+                                          double rate) const {
   SearchLimits limits = options_.limits;
   limits.cores = cores;
   limits.fewer_cores = true;
@@ -194,7 +195,7 @@ std::optional<Candidate> Tuner::OnCores(const Predictor& predictor, int cores, d
 }
 
 // The fewest cores that lose nothing against `rate`.
-void Tuner::ForFewerCores(double rate) {
+void TuneRun::ForFewerCores(double rate) {
   const Predictor& predictor = refined_ ? *refined_ : predictor_;
   for (int cores = 1; cores < options_.limits.cores && !stopped_ && !Stopped(); ++cores) {
     const auto candidate = OnCores(predictor, cores, rate);
@@ -215,13 +216,13 @@ void Tuner::ForFewerCores(double rate) {
   }
 }
 
-void Tuner::Compare() {
+void TuneRun::Compare() {
   if (!tuned_.best || Best().runs.empty() || tuned_.base.runs.empty()) return;
   tuned_.comparison = compare::Compare(tuned_.base.runs, Best().runs);
 }
 
 // Runs of base and best in turn until the answer is clear or the runs are spent.
-void Tuner::Confirm() {
+void TuneRun::Confirm() {
   Compare();
   while (tuned_.best && tuned_.runs + 2 <= options_.max_runs && !stopped_ && !Stopped()) {
     Try& best = tuned_.tries[*tuned_.best];
@@ -235,7 +236,7 @@ void Tuner::Confirm() {
   }
 }
 
-Status Tuner::ByRuns() {
+Status TuneRun::ByRuns() {
   RunOn(tuned_.base);
   if (!tuned_.base.point.error.empty() && tuned_.base.runs.empty()) {
     return Error{ErrorKind::kRun, tuned_.base.point.error, "", ""};
@@ -250,15 +251,15 @@ Status Tuner::ByRuns() {
   const bool no_gain = options_.goal == TuneGoal::kThroughput && tuned_.best &&
                        RateOf(Best()) <= RateOf(tuned_.base);
   if (no_gain) tuned_.best.reset();
-  if (stopped_ || Stopped()) tuned_.ended = "it was stopped";
+  if (stopped_ || Stopped()) tuned_.ended = "stopped";
   return {};
 }
 
-Result<Tuned> Tuner::Tune() {
+Result<Tuned> TuneRun::Tune() {
   const Price price = predictor_.Predict(tuned_.base.spec);
   if (!price.rate.has_value()) {
-    return Error{ErrorKind::kInput, "the run cannot be predicted: " + price.unpriced, "",
-                 "record it anew"};
+    return Error{ErrorKind::kInput, "cannot predict the run: " + price.unpriced, "",
+                 "record it again"};
   }
   tuned_.base.point.predicted = price.rate;
   tuned_.base.point.predicted_memory_bytes = price.memory_bytes;
@@ -280,7 +281,7 @@ Result<Tuned> Tuner::Tune() {
 
 Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
                    const TuneOptions& options) {
-  return Tuner(predictor, base, bench, options).Tune();
+  return TuneRun(predictor, base, bench, options).Tune();
 }
 
 Spec ResultOf(const Tuned& tuned) {

@@ -1,9 +1,9 @@
 // Finds a better configuration for a recorded run: proposes by simulation, verifies by running.
 //
-// The base is run, then the best that the simulation proposes. What that run tells is what the next
-// proposal is simulated from, so that an error of the first simulation is not made again. It ends
-// when the next proposal's predicted gain lies inside the noise, or the runs are spent; those that
-// are left go to base and best in turn, for a significant answer. One thread calls.
+// Runs the base, then the best configuration that the simulation proposes. The next proposal is
+// simulated from that run, so that an error of the first simulation is not repeated. It ends when
+// the next predicted gain is within the noise, or the run limit is reached; the remaining runs
+// alternate between base and best, for a significant answer. One thread calls.
 #ifndef STALLSCOPE_REPLAY_SWEEP_TUNE_H_
 #define STALLSCOPE_REPLAY_SWEEP_TUNE_H_
 
@@ -24,7 +24,7 @@
 namespace stallscope::replay {
 
 enum class TuneGoal : uint8_t {
-  kThroughput,  // the most samples a second
+  kThroughput,  // the most samples per second
   kCost,        // the fewest cores that keep the device as busy as it can be kept
 };
 
@@ -54,12 +54,12 @@ struct Tuned {
   std::string bound;  // what bounds the best configuration, by the simulation: a stage, "trainer"
 };
 
-// `predictor` should make short simulations. `bench` null: by simulation alone. An error where the
-// base itself cannot be run or predicted.
+// `predictor` should make short simulations. Without a bench, by simulation alone. An error where
+// the base itself cannot be run or predicted.
 Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
                    const TuneOptions& options);
 
-// The spec to go on with: the best one's, with budget.cores where fewer cores will do.
+// The best spec, with budget.cores where fewer cores suffice.
 Spec ResultOf(const Tuned& tuned);
 
 }  // namespace stallscope::replay

@@ -1,12 +1,15 @@
 #include "replay/whatif/price.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analyzer/findings/findings.h"
+#include "analyzer/spec/spec_json.h"
 #include "replay/simulate/simulate.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
+#include "replay/workload/foreign_spec.h"
 
 namespace stallscope::replay {
 namespace {
@@ -51,8 +54,8 @@ bool Reprice(const Workload& workload, const Prediction& now, uint64_t steps,
 
 }  // namespace
 
-void Price(report::Report& report, const model::Run& run,
-           const attribution::Attribution& attribution) {
+void PriceRecommendations(report::Report& report, const model::Run& run,
+                          const attribution::Attribution& attribution) {
   const auto asks = [](const report::FindingRow& finding) {
     return finding.recommendation.has_value() && !finding.recommendation->patch.changes.empty();
   };
@@ -74,6 +77,21 @@ void Price(report::Report& report, const model::Run& run,
                      if (GainOf(a) != GainOf(b)) return GainOf(a) > GainOf(b);
                      return a.share > b.share;
                    });
+}
+
+report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
+                        bool price) {
+  const findings::Verdict verdict = findings::VerdictOn(run, attribution);
+  findings::Case c{run, attribution, verdict, std::nullopt};
+  auto spec = ReadSpec(run.info.spec_json, run.path);
+  if (spec.ok()) {
+    c.spec = std::move(spec).value();
+  } else if (run.imported()) {
+    c.stages = SpecOfStages(run, attribution).spec;
+  }
+  report::Report report = report::MakeReport(run, attribution, verdict, findings::Find(c, price));
+  if (price) PriceRecommendations(report, run, attribution);
+  return report;
 }
 
 }  // namespace stallscope::replay

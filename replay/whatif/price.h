@@ -1,4 +1,4 @@
-// Prices what a report recommends, by simulation. Any thread.
+// The report on a run, with what simulation predicts of each recommendation. Any thread.
 #ifndef STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 #define STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 
@@ -8,12 +8,18 @@
 
 namespace stallscope::replay {
 
-// Sets gain and memory of each recommendation that has a patch, in place: within 200 ms for ten of
-// them. Those for speed that turn out to bring nothing lose their recommendation, and findings that
-// are left without anything to say go; the rest is ordered anew, by gain. Where the simulation
-// cannot tell, the rules' own estimate stays. The report must be of this run.
-void Price(report::Report& report, const model::Run& run,
-           const attribution::Attribution& attribution);
+// Sets gain and memory of each recommendation with a patch, within 200 ms for ten of them. A speed
+// recommendation that gains nothing is dropped, and so is a finding that then says nothing; the
+// rest is sorted by gain. What the simulation cannot price keeps the rule's own estimate. The
+// report must be of this run.
+void PriceRecommendations(report::Report& report, const model::Run& run,
+                          const attribution::Attribution& attribution);
+
+// Verdict and findings of the run, or of the part that the attribution covers. Patches apply to the
+// run's spec, or to one that stands for the stages of a run without one. Without `price` no gain is
+// computed.
+report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
+                        bool price);
 
 }  // namespace stallscope::replay
 

@@ -1,5 +1,5 @@
-// Virtual speed-up: what the run would gain if one stage were faster by so much. It tells where
-// work on a stage would pay, whether or not there is a knob for it. Any thread.
+// Virtual speed-up: what the run would gain if one stage were faster, whether or not there is a
+// knob for that. Any thread.
 #ifndef STALLSCOPE_REPLAY_WHATIF_SPEED_UP_H_
 #define STALLSCOPE_REPLAY_WHATIF_SPEED_UP_H_
 
@@ -14,7 +14,7 @@ namespace stallscope::replay {
 struct SpeedUpPoint {
   double factor = 1;  // of the stage's speed
   double samples_per_s = 0;
-  double low = 0;  // 90 %
+  double low = 0;  // 90%
   double high = 0;
 };
 
@@ -23,8 +23,7 @@ struct SpeedUpCurve {
   std::vector<SpeedUpPoint> points;
 };
 
-// One curve for each stage that costs anything, in the spec's order. The workload should be
-// calibrated.
+// One curve per stage with a cost, in the spec's order. The workload should be calibrated.
 std::vector<SpeedUpCurve> SpeedUpCurves(const Workload& workload,
                                         const std::vector<double>& factors = {1, 1.25, 1.5, 2, 4,
                                                                               8},

@@ -8,11 +8,6 @@ namespace {
 // A thread with its stack and the tables of its decoder.
 constexpr double kWorkerBytes = 1 << 20;
 
-template <class Kind>
-const Kind* As(const plan::Node& node) {
-  return std::get_if<Kind>(&node.stage.kind);
-}
-
 bool Decodes(const plan::Node& node) {
   for (const plan::MapPiece& piece : node.pieces) {
     for (const plan::OpInstance& op : piece.ops) {
@@ -57,18 +52,18 @@ uint64_t HeldBytes(const Workload& workload) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const plan::Node& node = graph.nodes[i];
     const double item = ItemBytes(workload, graph, i);
-    if (const auto* made = As<BatchSpec>(node)) batch = static_cast<double>(made->size);
+    if (const auto* made = plan::As<BatchSpec>(node)) batch = static_cast<double>(made->size);
     const plan::Threads threads = plan::ThreadsOf(node);
     const auto workers = static_cast<double>(threads.workers.value);
     if (workers > 1) held += workers * (2 * item * batch + kWorkerBytes);
     const auto capacity = static_cast<double>(threads.capacity.value);
-    if (As<PrefetchSpec>(node) != nullptr) {
+    if (plan::As<PrefetchSpec>(node) != nullptr) {
       held += (capacity + 1) * item * batch;
-    } else if (As<ShuffleSpec>(node) != nullptr) {
+    } else if (plan::As<ShuffleSpec>(node) != nullptr) {
       const double most = static_cast<double>(
           workload.recorded->elements_per_epoch.value_or(static_cast<uint64_t>(1) << 62));
       held += std::min(capacity, most) * item * batch;
-    } else if (const auto* cache = As<CacheSpec>(node)) {
+    } else if (const auto* cache = plan::As<CacheSpec>(node)) {
       const uint64_t elements = workload.recorded->elements_per_epoch.value_or(0);
       if (cache->where == CacheWhere::kMemory) held += static_cast<double>(elements) * item;
     }

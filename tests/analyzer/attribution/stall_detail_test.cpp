@@ -1,7 +1,8 @@
-#include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/groundwork.h"
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -56,7 +57,8 @@ TEST_SUITE("fast") {
       Sums expected;
       for (const Blame& blame : whole.blame) expected[{blame.stage, blame.cause}] += blame.ns;
       Sums sums;
-      for (const StallDetail& detail : StallDetails(run)) {
+      const GroundworkPtr ground = LayGroundwork(run, 2);
+      for (const StallDetail& detail : *StallDetails(*ground, 2)) {
         CHECK(detail.start_ns < detail.end_ns);
         sums[{detail.stage, detail.cause}] += detail.ns;
       }
@@ -71,7 +73,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("stall chain leads from the trainer to the working thread") {
     Scene scene;
-    const std::vector<ChainLink> chain = ExplainStall(scene.b.Take(), 2);
+    const model::Run run = scene.b.Take();
+    const std::vector<ChainLink> chain = *ExplainStall(*LayGroundwork(run, 2), 2, 2);
     REQUIRE(chain.size() == 3);
     int64_t at = 200;
     for (const ChainLink& link : chain) {
@@ -96,7 +99,37 @@ TEST_SUITE("fast") {
               .done = at + 95,
               .track = trainer});
     }
-    CHECK(ExplainStall(b.Take(), 2).empty());
+    const model::Run run = b.Take();
+    CHECK(ExplainStall(*LayGroundwork(run, 2), 2, 2)->empty());
+  }
+
+  TEST_CASE("a stall outside of the counted window is explained too") {
+    Scene scene;
+    const model::Run run = scene.b.Take();
+    const auto chain_of = [&](const GroundworkPtr& ground) {
+      int64_t ns = 0;
+      const auto chain = ExplainStall(*ground, 2, 2);
+      for (const ChainLink& link : *chain) ns += link.end_ns - link.start_ns;
+      return ns;
+    };
+    CHECK(chain_of(LayGroundworkOfRange(run, 90, 190, 2)) == 40);
+    CHECK(chain_of(LayGroundwork(run, 2)) == 40);
+  }
+
+  TEST_CASE("cancelled work stops and has no result") {
+    Scene scene;
+    const model::Run run = scene.b.Take();
+    const std::atomic<bool> raised{true};
+    const Cancel cancel(raised);
+    CHECK(LayGroundwork(run, 2, cancel) == nullptr);
+    CHECK(LayGroundworkOfRange(run, 90, 299, 2, cancel) == nullptr);
+    const GroundworkPtr ground = LayGroundwork(run, 2);
+    REQUIRE(ground != nullptr);
+    CHECK_FALSE(Attribute(*ground, 2, cancel).has_value());
+    CHECK_FALSE(StallDetails(*ground, 2, cancel).has_value());
+    CHECK_FALSE(ExplainStall(*ground, 2, 2, cancel).has_value());
+    // A step of the warm-up, whose own groundwork is cancelled.
+    CHECK_FALSE(ExplainStall(*LayGroundworkOfRange(run, 90, 190, 2), 2, 2, cancel).has_value());
   }
 
   TEST_CASE("range: the steps that begin in it") {

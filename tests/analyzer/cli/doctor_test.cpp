@@ -27,7 +27,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("doctor says what the CUDA module finds, and what is wrong where there is none") {
+  TEST_CASE("doctor reports what the CUDA module finds, or why there is none") {
     const ProgramResult result = RunStallscope({"doctor"});
     const bool has_module = result.out.find("\ncuda module   ok") != std::string::npos ||
                             result.out.find("stallscope_cuda.so") != std::string::npos;
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     CHECK(found);
   }
 
-  TEST_CASE("doctor takes no other format") {
+  TEST_CASE("doctor rejects unknown formats") {
     const ProgramResult result = RunStallscope({"doctor", "--format", "xml"});
     CHECK(result.exit_code == 2);
     CHECK(result.out.empty());

@@ -30,7 +30,7 @@ std::string Unbroken(std::string text) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("replay simulates a foreign trace, and counts steps where nobody knows the samples") {
+  TEST_CASE("replay simulates a foreign trace, in steps where samples are unknown") {
     ScratchDir dir;
     const ProgramResult run =
         RunStallscope({"replay", SamplePath("pytorch_workers_0.json.gz"), "--vary",
@@ -51,7 +51,7 @@ TEST_SUITE("fast") {
     CHECK(rate(2) >= rate(1));
   }
 
-  TEST_CASE("a loader that the file shows from outside is unpriced, and named") {
+  TEST_CASE("a loader without visible stages is named and left unpriced") {
     ScratchDir dir;
     const std::string trace = SamplePath("pytorch_workers_2.json.gz");
     const ProgramResult run =
@@ -71,7 +71,7 @@ TEST_SUITE("fast") {
     CHECK(Has(Unbroken(tuned.out), "DataLoader: its workers are other processes"));
   }
 
-  TEST_CASE("tune takes a foreign trace for what it is, and not for a spec") {
+  TEST_CASE("tune does not mistake a foreign JSON trace for a spec") {
     ScratchDir dir;
     const ProgramResult run = RunStallscope({"tune", SamplePath("pytorch_workers_0.json.gz"),
                                              "--mode", "simulate", "-o", dir / "best.json"});
@@ -92,7 +92,7 @@ TEST_SUITE("fast") {
     CHECK(Has(neither.err, "stages"));
   }
 
-  TEST_CASE("what cannot be run is not run") {
+  TEST_CASE("replay refuses to run a foreign trace") {
     ScratchDir dir;
     const std::string trace = SamplePath("pytorch_workers_0.json.gz");
     const ProgramResult tuned = RunStallscope({"tune", trace});
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("analyze prices a foreign run's recommendation in the words of who wrote it") {
+  TEST_CASE("analyze prices a foreign run's recommendation in its framework's terms") {
     const ProgramResult run =
         RunStallscope({"analyze", SamplePath("pytorch_workers_0.json.gz"), "--format", "json"});
     REQUIRE_MESSAGE(run.exit_code == 0, run.err);
@@ -146,7 +146,7 @@ TEST_SUITE("fast") {
     CHECK(advised >= 2);
   }
 
-  TEST_CASE("workers in other processes are not known") {
+  TEST_CASE("workers in other processes are unknown") {
     const ProgramResult run =
         RunStallscope({"analyze", SamplePath("pytorch_workers_2.json.gz"), "--format", "json"});
     REQUIRE_MESSAGE(run.exit_code == 0, run.err);

@@ -33,7 +33,7 @@ std::set<std::string> NamesIn(const std::string& folder) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("generate writes its files and the manifest, and says one line") {
+  TEST_CASE("generate writes its files and the manifest, and prints one line") {
     ScratchDir dir;
     const ProgramResult made = Generate(
         dir / "set", {"--images", "6", "--size", "32x24", "--classes", "2", "--shards", "2"});
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("generate: wrong values are exit code 2, a folder that cannot be made 5") {
+  TEST_CASE("generate exits 2 on bad values, 5 on a folder that it cannot create") {
     ScratchDir dir;
     for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--images", "0"},
                                                   {"--images", "-1"},

@@ -118,7 +118,7 @@ std::string WriteAll(const std::string& base, const std::string& now, const std:
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("hostile names: every form is read by a second parser, and none steers a terminal") {
+  TEST_CASE("hostile names: other parsers read every form, and none controls a terminal") {
     if (RunProgram({"sh", "-c", "command -v python3"}).exit_code != 0) {
       return test::Skip("python3 is not installed");
     }

@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Has(linked.out, "blas"));
   }
 
-  TEST_CASE("a run on the host without memory for OpenBLAS says so, and does not hang") {
+  TEST_CASE("a host run without memory for OpenBLAS fails instead of hanging") {
     if (!test::MemoryIsMeasurable()) return test::Skip("sanitizers need more memory");
     ScratchDir dir;
     const std::string spec = OnHost(dir);
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     CHECK(refused > 0);
   }
 
-  TEST_CASE("a terminal that goes away seals the trace, and nohup keeps the run") {
+  TEST_CASE("SIGHUP seals the trace, unless nohup ignores it") {
     ScratchDir dir;
     const std::string wait =
         "until [ \"$(stat -c %s \"$2\" 2>/dev/null || echo 0)\" -gt 20000 ]; "
@@ -128,7 +128,7 @@ TEST_SUITE("fast") {
     CHECK(Info(dir / "kept.sst")["sealed"] == true);
   }
 
-  TEST_CASE("a pipe among the data is named, or left out, and never waited for") {
+  TEST_CASE("a pipe among the data is named or skipped, and never waited for") {
     ScratchDir dir;
     REQUIRE(RunStallscope(
                 {"generate", dir / "data", "--images", "8", "--size", "32x32", "--shards", "2"})
@@ -162,7 +162,7 @@ TEST_SUITE("fast") {
     CHECK(Has(linked.out, "12 samples"));
   }
 
-  TEST_CASE("Ctrl-C ends a command that waits for somebody to write its input") {
+  TEST_CASE("Ctrl-C ends a command that waits for a pipe's writer") {
     ScratchDir dir;
     REQUIRE(Bash("mkfifo \"$1\"", {dir / "pipe"}).exit_code == 0);
     for (const std::string words : {"tune \"$1\" --mode simulate", "record \"$1\" -o \"$1.sst\"",

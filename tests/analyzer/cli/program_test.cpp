@@ -42,7 +42,7 @@ bool Have(const char* program) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("info says what is in a trace, as text and as JSON") {
+  TEST_CASE("info describes a trace as text and as JSON") {
     ScratchDir dir;
     WriteRun(dir / "r.sst");
     const auto text = RunStallscope({"info", dir / "r.sst"});
@@ -65,7 +65,7 @@ TEST_SUITE("fast") {
     CHECK(info["sealed"] == true);
   }
 
-  TEST_CASE("no line of info is wider than 100 columns, whatever the names are") {
+  TEST_CASE("info keeps to 100 columns, whatever the names") {
     ScratchDir dir;
     test::TraceBuilder trace;
     const StageId stage = trace.Stage(std::string(300, 's'), std::string(300, 'k'));
@@ -79,7 +79,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("names from a file cannot steer the terminal or break a line") {
+  TEST_CASE("names from a file cannot control the terminal or break a line") {
     ScratchDir dir;
     test::TraceBuilder trace;
     trace.run.name = "evil\x1b[2J\nname";
@@ -100,7 +100,7 @@ TEST_SUITE("fast") {
     CHECK(nlohmann::json::parse(json.out)["stages"][0]["name"] == "\ufffd\ufffd");
   }
 
-  TEST_CASE("colours appear on a terminal, and not where NO_COLOR is set") {
+  TEST_CASE("colors appear on a terminal unless NO_COLOR is set") {
     if (!Have("script")) return test::Skip("script, which gives a terminal, is not installed");
     ScratchDir dir;
     WriteRun(dir / "r.sst");
@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(dir / "real.csv", 1 << 20).value().find("track,") == 0);
   }
 
-  TEST_CASE("a damaged trace is a warning that names the offset, and what is left is shown") {
+  TEST_CASE("a damaged trace is a warning with its offset, and the rest is shown") {
     ScratchDir dir;
     const auto offsets = WriteRun(dir / "r.sst");
     const uint64_t cut = offsets[2] + 40;
@@ -140,7 +140,7 @@ TEST_SUITE("fast") {
     CHECK(info["damaged_bytes"] == 40);
   }
 
-  TEST_CASE("what cannot be read ends with 3 and one line that says what it looks like") {
+  TEST_CASE("unreadable input exits 3, with one line that names the file") {
     ScratchDir dir;
     std::ofstream(dir / "text.sst") << "hello, this is no trace at all, only text\n";
     std::ofstream(dir / "empty.sst").flush();
@@ -156,7 +156,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("wrong usage ends with 2 and one line that names what was probably meant") {
+  TEST_CASE("wrong usage exits 2, with one line and the nearest name") {
     const auto check = [](std::vector<std::string> arguments, const std::string& part) {
       CAPTURE(part);
       const auto result = RunStallscope(std::move(arguments));
@@ -178,7 +178,7 @@ TEST_SUITE("fast") {
     CHECK(RunStallscope({"zzzzzzzzzzzz"}).err.find("did you mean") == std::string::npos);
   }
 
-  TEST_CASE("help and version go to stdout and end with 0") {
+  TEST_CASE("help and version go to stdout and exit 0") {
     CHECK(RunStallscope({"--help"}).out.find("export") != std::string::npos);
     CHECK(RunStallscope({"--version"}).out.find("stallscope ") == 0);
     for (const char* command : {"info", "export", "doctor", "completion", "man"}) {
@@ -189,7 +189,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("an export goes to stdout, or whole into a file") {
+  TEST_CASE("an export goes to stdout, or to a complete file") {
     ScratchDir dir;
     WriteRun(dir / "r.sst");
     const auto direct = RunStallscope({"export", dir / "r.sst", "--format", "csv"});
@@ -214,7 +214,7 @@ TEST_SUITE("fast") {
     CHECK(OneLine(nowhere.err));
   }
 
-  TEST_CASE("a reader that leaves early is no failure, a full disk is one") {
+  TEST_CASE("a reader that leaves early is no failure, a full disk is") {
     ScratchDir dir;
     WriteRun(dir / "r.sst");
     const std::string command =
@@ -229,7 +229,7 @@ TEST_SUITE("fast") {
     CHECK(std::filesystem::is_character_file("/dev/null"));
   }
 
-  TEST_CASE("completions are scripts that their shells accept") {
+  TEST_CASE("each shell accepts its completion script") {
     ScratchDir dir;
     int tried = 0;
     for (const char* shell : {"bash", "zsh", "fish"}) {
@@ -254,7 +254,7 @@ TEST_SUITE("fast") {
     CHECK(offered.out == "text json\n");
   }
 
-  TEST_CASE("the man page is one that man accepts") {
+  TEST_CASE("man accepts the man page") {
     ScratchDir dir;
     const auto page = RunStallscope({"man"});
     CHECK(page.exit_code == 0);

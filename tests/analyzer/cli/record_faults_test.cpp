@@ -91,7 +91,7 @@ std::string OnlyRecordFile(const std::string& folder) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("data that is missing, empty or ragged names the place and what to do") {
+  TEST_CASE("missing, empty or ragged data: the error names the place and the remedy") {
     ScratchDir dir;
     CheckFails(Record(SpecOf(dir, "tfrecord", "no.tfrecord", "decode_jpeg"), dir / "r.sst"),
                {dir / "no.tfrecord"});
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     CHECK(FaultInfo(dir / "r.sst")["sealed"] == true);
   }
 
-  TEST_CASE("an earlier trace is kept until the new run can begin") {
+  TEST_CASE("an earlier trace is kept until the new run can start") {
     ScratchDir dir;
     const std::string good = EndlessSpec(dir);
     const std::string trace = dir / "r.sst";
@@ -128,7 +128,7 @@ TEST_SUITE("fast") {
     CHECK(traces == 1);
   }
 
-  TEST_CASE("a corrupt record ends the run, or is left out and told") {
+  TEST_CASE("a corrupt record ends the run, or is skipped and reported") {
     ScratchDir dir;
     CHECK(
         RunStallscope({"generate", dir / "d", "--images", "8", "--size", "32x24", "--shards", "1"})
@@ -158,7 +158,7 @@ TEST_SUITE("fast") {
                {"huge.jpg", "65535"});
   }
 
-  TEST_CASE("a trace that cannot be written is said, at the start and in the middle") {
+  TEST_CASE("a failing write of the trace is an error, at the start and midway") {
     ScratchDir dir;
     CheckFails(Record(EndlessSpec(dir), "/dev/full"),
                {"/dev/full", "not a regular file", "name a file"});
@@ -174,7 +174,7 @@ TEST_SUITE("fast") {
     CHECK(FaultInfo(dir / "r.sst")["steps"] > 0);
   }
 
-  TEST_CASE("what is no file of ours is never removed") {
+  TEST_CASE("files that are not ours are never removed") {
     ScratchDir dir;
     fs::create_symlink("/dev/null", dir / "null");
     CheckFails(Record(SpecOf(dir, "tfrecord", "no.tfrecord", "decode_jpeg"), dir / "null"),
@@ -182,7 +182,7 @@ TEST_SUITE("fast") {
     CHECK(fs::is_symlink(dir / "null"));
   }
 
-  TEST_CASE("Ctrl-C seals the trace and is no error, and a second run cannot take its file") {
+  TEST_CASE("Ctrl-C seals the trace and exits 0; a second run cannot take its file") {
     ScratchDir dir;
     const std::string program = BuildDir() + "/bin/stallscope";
     // The trace is there before the first step, and grows only while the run goes on.

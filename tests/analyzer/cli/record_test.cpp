@@ -40,7 +40,7 @@ nlohmann::json RunInfo(const std::string& trace) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a device that is lost in the middle of a run leaves a sealed trace, and exit code 5") {
+  TEST_CASE("a device lost midway leaves a sealed trace, and exit code 5") {
     ScratchDir dir;
     const std::string module = "STALLSCOPE_CUDA_MODULE=" STALLSCOPE_LOST_MODULE;
     const ProgramResult run = RunStallscope(
@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
     CHECK(report["trust"].dump().find("the run failed: cuda: the work") != std::string::npos);
   }
 
-  TEST_CASE("record writes a sealed trace, and says what ran and on what") {
+  TEST_CASE("record writes a sealed trace, and prints what ran on which device") {
     ScratchDir dir;
     const ProgramResult run =
         RunStallscope({"record", WriteSpec(dir), "-o", dir / "r.sst", "--digest"});
@@ -84,7 +84,7 @@ TEST_SUITE("fast") {
     CHECK(RunInfo(dir / "t.sst")["digest"].is_null());
   }
 
-  TEST_CASE("the folder of a replay's stores is an option that nobody is shown") {
+  TEST_CASE("the option for a replay's stores is hidden") {
     ScratchDir dir;
     std::filesystem::create_directory(dir / "stores");
     std::ofstream(dir / "spec.json") << R"({"stages": [
@@ -130,7 +130,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(dir / "r.sst"));
   }
 
-  TEST_CASE("data that ends before the steps ends the run cleanly, and it is said") {
+  TEST_CASE("data that ends before the steps ends the run cleanly, with a note") {
     ScratchDir dir;
     const ProgramResult run =
         RunStallscope({"record", WriteSpec(dir, "10"), "-o", dir / "r.sst", "--steps", "50"});
@@ -139,7 +139,7 @@ TEST_SUITE("fast") {
     CHECK(RunInfo(dir / "r.sst")["steps"] == 2);
   }
 
-  TEST_CASE("what cannot run has its exit code and one line, and leaves no trace behind") {
+  TEST_CASE("a run that cannot start has its exit code and one line, and leaves no trace") {
     ScratchDir dir;
     const std::string spec = WriteSpec(dir);
     const auto check = [&](std::vector<std::string> arguments, int exit_code,
@@ -163,7 +163,7 @@ TEST_SUITE("fast") {
     check({dir / "files.json"}, 5, "/no/such/*");
   }
 
-  TEST_CASE("a run that fails on the way seals its trace, and both tell the error") {
+  TEST_CASE("a run that fails midway seals its trace, which has the error") {
     ScratchDir dir;
     std::ofstream(dir / "bad.json") << R"~({"stages": [
       {"name": "read", "source": {"format": "synthetic", "bytes": 8}},
@@ -178,7 +178,7 @@ TEST_SUITE("fast") {
     CHECK((info.out + info.err).find("label 3 is out of range (3 classes)") != std::string::npos);
   }
 
-  TEST_CASE("every shipped spec is read, and those without files run") {
+  TEST_CASE("every shipped spec parses, and those without files run") {
     size_t run_here = 0;
     for (const auto& entry : std::filesystem::directory_iterator(stallscope::test::SourceDir() +
                                                                  "/sample_traces/specs")) {

@@ -110,7 +110,7 @@ std::vector<std::string> Simulate(const std::string& trace, const std::string& s
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("replay predicts, runs and compares, and writes what it found") {
+  TEST_CASE("replay predicts, runs, compares and writes the result") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);
     const ProgramResult run =
@@ -142,7 +142,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(dir / "s.json.leases"));
   }
 
-  TEST_CASE("bad grids are wrong usage, and say what was meant") {
+  TEST_CASE("bad grids are wrong usage, with the nearest name") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);
     const auto check = [&](std::vector<std::string> arguments, const std::string& says) {
@@ -169,7 +169,7 @@ TEST_SUITE("fast") {
         "none.sst");
   }
 
-  TEST_CASE("data that is gone is an error that offers to emulate, and that does") {
+  TEST_CASE("missing data is an error that offers the emulation, which works") {
     ScratchDir dir;
     REQUIRE(
         RunStallscope({"generate", dir / "data", "--images", "16", "--size", "32x32"}).exit_code ==
@@ -192,7 +192,7 @@ TEST_SUITE("fast") {
     CHECK(sweep["points"][1]["measured"]["samples_per_s"] > 0);
   }
 
-  TEST_CASE("a point that fails is kept with its error, and the others go on") {
+  TEST_CASE("a failing point keeps its error, and the others continue") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);
     std::ofstream(dir / "bad.json") << kFailingPatch;
@@ -255,7 +255,7 @@ TEST_SUITE("fast") {
     CHECK(ReadText(dir / "s.json") == ReadText(dir / "whole.json"));
   }
 
-  TEST_CASE("Ctrl-C ends a sweep cleanly, and resuming goes on from it") {
+  TEST_CASE("Ctrl-C ends a sweep cleanly, and --resume continues it") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);
     std::vector<std::string> words = {"replay", trace,         "--vary",    "work.parallelism=1,2",
@@ -297,7 +297,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(dir / "s.json.leases"));
   }
 
-  TEST_CASE("verify measures recommendations, and analyze shows it") {
+  TEST_CASE("verify measures recommendations, and analyze shows the gains") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);
     const ProgramResult run = RunStallscope(
@@ -332,7 +332,7 @@ TEST_SUITE("fast") {
     CHECK(other.out.find("measured") == std::string::npos);
   }
 
-  TEST_CASE("tune writes a spec that is faster, and says by how much") {
+  TEST_CASE("tune writes a faster spec, and prints by how much") {
     ScratchDir dir;
     const std::string trace = Recorded(dir, kSleepy);
     const ProgramResult run =

@@ -11,7 +11,7 @@ using stallscope::test::Sample;
 using stallscope::test::SamplesOnPage;
 
 TEST_SUITE("fast") {
-  TEST_CASE("the sample traces are judged as their page says") {
+  TEST_CASE("the sample traces have the verdicts that their page lists") {
     const auto samples = SamplesOnPage(R"(\| `([^`]+\.sst)` \|.* dropped \| (.+) \|)");
     for (const Sample& sample : samples) {
       CAPTURE(sample.path);

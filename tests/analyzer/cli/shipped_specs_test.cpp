@@ -59,7 +59,7 @@ double StallPercent(const ScratchDir& dir, const std::string& name, int steps,
 }  // namespace
 
 TEST_SUITE("slow") {
-  TEST_CASE("the shipped specs wait for their input where they should, and not where not") {
+  TEST_CASE("the shipped specs wait for their input only where they should") {
     ScratchDir dir;
     REQUIRE(RunStallscope({"generate", dir / "data", "--images", "32"}).exit_code == 0);
     struct Expected {
@@ -88,7 +88,7 @@ TEST_SUITE("slow") {
     }
   }
 
-  TEST_CASE("the change that a bottleneck calls for takes the wait away") {
+  TEST_CASE("fixing the bottleneck removes the wait") {
     ScratchDir dir;
     // A machine that is busy with something else at that moment spoils a try, not three.
     const auto cured = [&](const std::string& name, int steps,
@@ -108,7 +108,7 @@ TEST_SUITE("slow") {
     cured("input_buffer", 80, {"prefetch.buffer_size=32"});
   }
 
-  TEST_CASE("the training run on generated pictures reaches 95% in less than a minute") {
+  TEST_CASE("training on generated images reaches 95% accuracy within a minute") {
     ScratchDir dir;
     REQUIRE(
         RunStallscope({"generate", dir / "data", "--images", "512", "--size", "96x96"}).exit_code ==

@@ -47,7 +47,7 @@ void CheckTrace(const std::string& path) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a recording whose n-th thread cannot be started is an error, for every n") {
+  TEST_CASE("a recording whose n-th thread cannot start is an error, for every n") {
     test::ScratchDir dir;
     uint64_t starts = 0;
     {
@@ -71,7 +71,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a recording whose threads run out of memory ends with an error, wherever they do") {
+  TEST_CASE("a recording whose threads run out of memory ends with an error") {
     test::ScratchDir dir;
     int failed = 0;
     for (int64_t first = 1; first < 4'000; first += first < 60 ? 1 : 1 + first / 16) {

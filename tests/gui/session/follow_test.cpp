@@ -46,7 +46,7 @@ OutputFile Recording(const std::string& path, const std::string& bytes) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a trace that grows is read again, until it is sealed") {
+  TEST_CASE("a growing trace is read again until it is sealed") {
     const test::ScratchDir dir;
     const std::string path = dir / "run.sst";
     auto recorder = std::make_unique<OutputFile>(Recording(path, BytesOf(10, false)));
@@ -73,7 +73,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->shown.report->steps > 20);
   }
 
-  TEST_CASE("a file that goes or shrinks while it is followed is said, and stays shown") {
+  TEST_CASE("a followed file that vanishes or shrinks is reported, and stays shown") {
     for (const bool gone : {true, false}) {
       CAPTURE(gone);
       const test::ScratchDir dir;
@@ -93,7 +93,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a recorder that dies without a seal is told, and its trace is priced as it is") {
+  TEST_CASE("a recorder that dies without a seal is reported, and its trace is priced") {
     const test::ScratchDir dir;
     const std::string path = dir / "run.sst";
     auto recorder = std::make_unique<OutputFile>(Recording(path, BytesOf(20, false)));
@@ -110,7 +110,7 @@ TEST_SUITE("fast") {
     CHECK(ActiveRun(session).run->rows.steps.size() == 20);
   }
 
-  TEST_CASE("a trace without a seal that nobody writes is not being recorded") {
+  TEST_CASE("an unsealed trace without a writer is not being recorded") {
     const test::ScratchDir dir;
     const std::string path = dir / "run.sst";
     REQUIRE(WriteFileAtomically(path, BytesOf(10, false)).ok());

@@ -41,7 +41,7 @@ model::Run MakeRun() {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("an element's way goes from its file to its step, from wherever it is asked for") {
+  TEST_CASE("an element's path leads from its file to its step, from any item on it") {
     const model::Run run = MakeRun();
     for (const uint64_t item : {5U, 105U, 1'000U}) {
       const ItemPath path = PathOf(run, ItemId{item});
@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("an element that goes nowhere has what is known of it") {
+  TEST_CASE("an element that reaches no step has the known part of its path") {
     const ItemPath path = PathOf(MakeRun(), ItemId{6});
     CHECK(path.stops.size() == 1);
     CHECK(path.file.empty());

@@ -53,7 +53,7 @@ struct Copied {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a bookmark is kept when it is made, not only when the window closes") {
+  TEST_CASE("a bookmark is saved at once, not only when the window closes") {
     const Copied run;
     Session session(KeepingOptions());
     OpenAndSettle(session, run.path);
@@ -67,7 +67,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(SidePath(run.path), 1 << 20).value() == before);
   }
 
-  TEST_CASE("two windows keep each other's bookmarks, and say so") {
+  TEST_CASE("two windows keep each other's bookmarks, with a notice") {
     const Copied run;
     Session first(KeepingOptions());
     Session second(KeepingOptions());
@@ -132,7 +132,7 @@ TEST_SUITE("fast") {
     CHECK(kept.theme == Theme::kLight);
   }
 
-  TEST_CASE("nothing is written over an open trace, whatever it is called") {
+  TEST_CASE("an open trace is never overwritten, under any name") {
     const Copied run;
     const std::string bytes = ReadWholeFile(run.path, 1 << 20).value();
     std::filesystem::create_symlink(run.path, run.dir / "soft");
@@ -156,7 +156,7 @@ TEST_SUITE("fast") {
     CHECK(std::filesystem::is_symlink(run.dir / "soft"));
   }
 
-  TEST_CASE("what was closed may be written over, what is still open under another name not") {
+  TEST_CASE("a closed trace may be overwritten, unless it is open under another name") {
     const Copied run;
     std::filesystem::create_hard_link(run.path, run.dir / "hard.sst");
     Session session(QuietOptions());
@@ -177,7 +177,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(run.path, 1 << 24).value().find("<html") != std::string::npos);
   }
 
-  TEST_CASE("a spec is saved over its own file, and nothing else is") {
+  TEST_CASE("a spec may replace its own file, and no other open file") {
     const Copied run;
     const std::string spec = run.dir / "spec.json";
     Session session(QuietOptions());

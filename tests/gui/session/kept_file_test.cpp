@@ -38,7 +38,7 @@ const Bookmark kC{"c", {5, 6}};
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("merged notes: additions of both are there, what either removed is not") {
+  TEST_CASE("merged notes have both sides' additions, and nothing that either removed") {
     const SideNotes before = WithBookmarks({kA, kB});
     const auto merged =
         SideNotesForm::Merge(before, WithBookmarks({kA}), WithBookmarks({kB, kC})).bookmarks;
@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
           std::vector<Bookmark>{kB, kC, kC, kA});
   }
 
-  TEST_CASE("merged settings: what either opened or changed is there") {
+  TEST_CASE("merged settings have what either side opened or changed") {
     Settings before;
     before.recent = {"1", "2", "3"};
     Settings mine = before;
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     CHECK(SettingsForm::Merge(before, mine, theirs).recent == theirs.recent);
   }
 
-  TEST_CASE("a full disk keeps the old file, is told once, and tried again at the end") {
+  TEST_CASE("a full disk keeps the old file, complains once, and is retried at the end") {
     const test::ScratchDir dir;
     const std::string trace = dir / "run.sst";
     REQUIRE(WriteSideNotes(WithBookmarks({kA}), trace).ok());
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
   }
 
-  TEST_CASE("notes whose file was removed are written anew, a stranger's are left alone") {
+  TEST_CASE("removed notes are written again, foreign files are left alone") {
     const test::ScratchDir dir;
     const std::string trace = dir / "run.sst";
     SideFile file(trace, WithBookmarks({kA}));

@@ -30,7 +30,7 @@ void PollUntil(Session& session, const std::function<bool()>& holds) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a spec is checked as it is typed, and its knobs are those of the last valid text") {
+  TEST_CASE("a spec is checked as it is typed, with the knobs of the last valid text") {
     Session session(QuietOptions());
     CHECK_FALSE(session.state()->record.problem.has_value());
     CHECK_FALSE(session.state()->record.knobs.empty());
@@ -44,7 +44,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(session.state()->record.problem.has_value());
   }
 
-  TEST_CASE("a knob is set in the text, and a value that it cannot have is refused") {
+  TEST_CASE("a knob is set in the text, and an invalid value is refused") {
     Session session(QuietOptions());
     Do(session, intent::EditSpec{kShortRun}, intent::SetKnob{"batch.size", "16"});
     const auto spec = ReadSpec(session.state()->record.spec_text, "text");
@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK(ReadSpec(session.state()->record.spec_text, "text").value() == spec.value());
   }
 
-  TEST_CASE("a recording is made, counted and opened") {
+  TEST_CASE("a recording runs, counts its steps and opens") {
     const test::ScratchDir dir;
     Session session(QuietOptions());
     Do(session, intent::EditSpec{kShortRun}, intent::StartRecording{dir / "run.sst"});
@@ -71,7 +71,7 @@ TEST_SUITE("fast") {
     CHECK(test::ActiveRun(session).run->quality.sealed);
   }
 
-  TEST_CASE("a recording that is stopped is whole, and one that cannot be made says why") {
+  TEST_CASE("a stopped recording is complete, a failing one shows why") {
     const test::ScratchDir dir;
     Session session(QuietOptions());
     Do(session, intent::StartRecording{dir / "run.sst"}, intent::StopRecording{});
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->record.error.has_value());
   }
 
-  TEST_CASE("an open trace is recorded anew, and what was recorded takes its place") {
+  TEST_CASE("recording over an open trace replaces it") {
     const test::ScratchDir dir;
     const std::string path = dir / "run.sst";
     std::filesystem::copy_file(test::SampleTrace("balanced"), path);

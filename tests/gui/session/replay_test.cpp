@@ -7,6 +7,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/base/units.h"
 #include "analyzer/spec/spec_json.h"
+#include "collectors/data/generate.h"
 #include "gui/session/replaying.h"
 #include "tests/gui/session/scene.h"
 
@@ -26,6 +27,46 @@ constexpr const char* kSleepyRun = R"json({ "name": "sleepy",
               {"name": "batch", "batch": {"size": 8, "drop_remainder": true}},
               {"name": "prefetch", "prefetch": {"buffer_size": 2}} ],
   "trainer": {"device": "emulated", "steps": 60, "emulated": {"compute_us_per_batch": 2000}} })json";
+
+// The same with data below the folder in which it is recorded.
+constexpr const char* kSleepyData = R"json({ "name": "sleepy",
+  "stages": [ {"name": "read", "source": {"format": "tfrecord", "files": ["data/*.tfrecord"]}},
+              {"name": "again", "repeat": {"count": 0}},
+              {"name": "decode", "map": {"ops": ["decode_jpeg", "sleep(1000)"]}},
+              {"name": "batch", "batch": {"size": 8, "drop_remainder": true}},
+              {"name": "prefetch", "prefetch": {"buffer_size": 2}} ],
+  "trainer": {"device": "emulated", "steps": 60, "emulated": {"compute_us_per_batch": 2000}} })json";
+
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const std::string& folder) : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder);
+  }
+  ~WorkingFolder() { std::filesystem::current_path(before_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  const std::filesystem::path before_;
+};
+
+void RecordWhole(const char* spec, const std::string& trace) {
+  Session session(QuietOptions());
+  Do(session, intent::EditSpec{spec}, intent::StartRecording{trace});
+  const int64_t give_up = MonotonicNs() + 60 * kNsPerSecond;
+  while (MonotonicNs() < give_up && session.state()->record.running) session.Settle();
+  const auto& error = session.state()->record.error;
+  REQUIRE_MESSAGE(!error.has_value(), (error ? error->Line() : ""));
+}
+
+size_t RowOf(const Session& session, const std::string& finding) {
+  const auto& findings = session.state()->shown.report->findings;
+  const auto found = std::find_if(findings.begin(), findings.end(), [&](const auto& row) {
+    return row.id == finding && row.recommendation.has_value();
+  });
+  REQUIRE(found != findings.end());
+  return static_cast<size_t>(found - findings.begin());
+}
 
 // A copy, so that sweeps lie beside it and not among the samples.
 struct CopiedSample {
@@ -51,7 +92,7 @@ size_t FindingWithPatch(const State& state) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("what a trace from elsewhere brought is run only by who agreed to it, once") {
+  TEST_CASE("a trace from elsewhere is run only after consent, asked once") {
     CopiedSample run("input_decode");
     const size_t finding = FindingWithPatch(run.state());
     Do(run.session, intent::Verify{finding});
@@ -86,6 +127,7 @@ TEST_SUITE("fast") {
     CHECK(run.state().overlay == Overlay::kNone);
     CHECK(run.state().sweep.running);
     run.session.Settle();
+    Do(run.session, intent::CancelRerun{});  // of the question where its data is
     // Agreed to for as long as the run is open.
     Do(run.session, intent::Verify{finding});
     CHECK(run.state().overlay == Overlay::kNone);
@@ -98,7 +140,7 @@ TEST_SUITE("fast") {
     CHECK(run.state().overlay == Overlay::kQuestion);
   }
 
-  TEST_CASE("a run whose process is killed is told") {
+  TEST_CASE("a killed run is reported") {
     const test::ScratchDir dir;
     const std::string killed = dir / "killed";
     REQUIRE(WriteFileAtomically(killed, "#!/bin/sh\nkill -9 $$\n").ok());
@@ -141,7 +183,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.state().sweep.problems[1].empty());
   }
 
-  TEST_CASE("a simulated sweep fills its table, and keeps it beside the trace") {
+  TEST_CASE("a simulated sweep fills its table, and is saved beside the trace") {
     CopiedSample run("input_decode");
     Do(run.session, intent::EditSweep{{"decode.parallelism=1,2,4"}, SweepRunMode::kSimulate, 1},
        intent::StartSweep{});
@@ -164,7 +206,7 @@ TEST_SUITE("fast") {
     CHECK(run.state().sweep.path == run.dir / "run.sweep-2.json");
   }
 
-  TEST_CASE("a sweep that is no sweep says so") {
+  TEST_CASE("opening a file that is not a sweep is an error") {
     CopiedSample run("balanced");
     Do(run.session, intent::OpenSweep{run.path});
     run.session.Settle();
@@ -172,17 +214,89 @@ TEST_SUITE("fast") {
     CHECK(run.state().sweep.table == nullptr);
   }
 
-  TEST_CASE("a verification whose data is gone says so, and nothing is measured") {
+  TEST_CASE("a verification whose data is gone asks for its place, and measures nothing") {
     CopiedSample run("input_decode");
     Do(run.session, intent::Verify{FindingWithPatch(run.state())}, intent::ConfirmRerun{});
     CHECK(run.state().verify.running);
     run.session.Settle();
     CHECK_FALSE(run.state().verify.running);
     CHECK(run.state().verify.error.has_value());
-    CHECK_FALSE(run.state().notices.empty());
+    CHECK(run.state().overlay == Overlay::kQuestion);
+    CHECK(run.state().question.kind == Question::Kind::kLostData);
+    // Agreeing is no answer to it.
+    Do(run.session, intent::ConfirmRerun{});
+    CHECK_FALSE(run.state().verify.running);
+    // The box that asks for the folder keeps what waits for it; putting it away does not.
+    Do(run.session, intent::FindData{});
+    CHECK(run.state().overlay == Overlay::kOpenPath);
+    CHECK(run.state().open == OpenWhat::kDataFolder);
+    Do(run.session, intent::SetOverlay{Overlay::kNone});
+    Do(run.session, intent::FindData{run.dir.path()});
+    CHECK_FALSE(run.state().verify.running);
+    CHECK_FALSE(std::filesystem::exists(run.dir / "run.sweep.json"));
   }
 
-  TEST_CASE("a verification runs the change for real, and fills in what it gained") {
+  TEST_CASE("a run is verified from any folder, where its data was moved, and by emulation") {
+    const test::ScratchDir dir;
+    std::filesystem::create_directories(dir / "then/data");
+    std::filesystem::create_directories(dir / "now");
+    data::GenerateOptions made;
+    made.folder = dir / "then/data";
+    made.images = 64;
+    made.width = 16;
+    made.height = 16;
+    REQUIRE(data::Generate(made, {}).ok());
+    const std::string trace = dir / "then/run.sst";
+    {
+      const WorkingFolder in(dir / "then");
+      RecordWhole(kSleepyData, trace);
+    }
+    const auto verify = [](Session& session) {
+      Do(session, intent::Verify{RowOf(session, "map-parallelism")});
+    };
+    const auto measured = [](const Session& session) {
+      const auto& findings = session.state()->shown.report->findings;
+      return findings[RowOf(session, "map-parallelism")].recommendation->measured;
+    };
+    const WorkingFolder in(dir / "now");
+    {
+      Session session(QuietOptions());
+      OpenAndSettle(session, trace);
+      verify(session);
+      session.Settle();
+      const auto error = session.state()->verify.error;
+      REQUIRE_MESSAGE(!error.has_value(), (error ? error->Line() : ""));
+      CHECK(measured(session).has_value());
+    }
+    std::filesystem::remove(dir / "then/run.sweep.json");
+    std::filesystem::rename(dir / "then/data", dir / "now/data");
+    Session session(QuietOptions());
+    OpenAndSettle(session, trace);
+    verify(session);
+    session.Settle();
+    REQUIRE(session.state()->overlay == Overlay::kQuestion);
+    CHECK(session.state()->question.folder == dir / "then");
+    Do(session, intent::EmulateRerun{});
+    CHECK(session.state()->overlay == Overlay::kNone);
+    CHECK(session.state()->verify.running);
+    session.Settle();
+    CHECK_FALSE(session.state()->verify.error.has_value());
+    CHECK(session.state()->sweep.table != nullptr);
+    CHECK_FALSE(measured(session).has_value());  // the emulation's gain is not the run's
+    verify(session);
+    session.Settle();
+    Do(session, intent::FindData{dir / "now"});
+    session.Settle();
+    const auto error = session.state()->verify.error;
+    REQUIRE_MESSAGE(!error.has_value(), (error ? error->Line() : ""));
+    CHECK(measured(session).has_value());
+    // The place is kept for as long as the run is open.
+    verify(session);
+    session.Settle();
+    CHECK(session.state()->overlay == Overlay::kNone);
+  }
+
+  TEST_CASE("a verification runs the change, and fills in the measured gain") {
     const test::ScratchDir dir;
     Session session(QuietOptions());
     const auto state = [&]() -> const State& { return *session.state(); };

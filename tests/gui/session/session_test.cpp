@@ -45,7 +45,7 @@ SessionOptions SavingOptions() {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a session without a run is quiet, whatever it is asked") {
+  TEST_CASE("a session without a run ignores every intent") {
     Session session(QuietOptions());
     const auto before = session.state();
     CHECK_FALSE(session.Poll());
@@ -59,7 +59,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->bookmarks.empty());
   }
 
-  TEST_CASE("a trace opens with everything about it, and shows the whole of it") {
+  TEST_CASE("a trace opens with every piece, and shows its whole range") {
     Opened opened;
     const OpenRun& run = ActiveRun(opened.session);
     CHECK(run.index != nullptr);
@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.following);
   }
 
-  TEST_CASE("a session whose n-th worker has no thread settles, and says so") {
+  TEST_CASE("a session whose n-th worker gets no thread settles, with a notice") {
     const Opened opened;
     for (uint64_t n = 1; n <= 8; ++n) {
       const ThreadStartFault fault(n);
@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what cannot be opened says why, once, and opens when it is there") {
+  TEST_CASE("a file that cannot be opened is reported once, and opens when it appears") {
     const test::ScratchDir dir;
     Session session(QuietOptions());
     Do(session, intent::OpenFile{dir / "none.sst", false});
@@ -132,7 +132,7 @@ TEST_SUITE("fast") {
     CHECK(opened.state().view.visible.end_ns == 41'000'000);
   }
 
-  TEST_CASE("undo takes back a view at a time, and moves that follow each other are one") {
+  TEST_CASE("undo goes back one view; the moves of a gesture are one") {
     Opened opened;
     const View begin = opened.state().view;
     Do(opened.session, intent::Zoom{2, {}}, intent::Zoom{2, {}}, intent::Pan{0.5});
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(opened.state().can_go_forward);
   }
 
-  TEST_CASE("a range limits the figures to its steps, and Esc lets go of it") {
+  TEST_CASE("a range limits the figures to its steps, and Esc clears it") {
     Opened opened;
     Do(opened.session, intent::Measure{Range{20'000'000, 10'000'000}});
     CHECK(opened.state().measured == Range{10'000'000, 20'000'000});
@@ -166,7 +166,7 @@ TEST_SUITE("fast") {
     CHECK(opened.state().shown.report->steps > 30);
   }
 
-  TEST_CASE("a selected step is explained, and a batch that is followed has its path") {
+  TEST_CASE("a selected step is explained, and a followed batch has its path") {
     Opened opened;
     Do(opened.session, intent::SelectStep{7, true}, intent::FollowItem{ItemId{7}});
     opened.session.Settle();
@@ -184,7 +184,30 @@ TEST_SUITE("fast") {
     CHECK(opened.state().explanation.chain.empty());
   }
 
-  TEST_CASE("next and previous go along the spans of one stage, and stop at the ends") {
+  TEST_CASE("a superseded explanation stops") {
+    Session session(QuietOptions());
+    OpenAndSettle(session, SampleTrace("input_decode"));
+    const auto explaining = [&] {
+      size_t asked_to_end = 0;
+      for (const Job& job : session.state()->jobs) {
+        asked_to_end += job.kind == JobKind::kExplain && job.cancelled ? size_t{1} : 0;
+      }
+      return asked_to_end;
+    };
+    // Many in one go: all but the last are asked to end before they can hand anything over.
+    for (uint64_t step = 20; step < 30; ++step) Do(session, intent::SelectStep{step});
+    session.Settle();
+    CHECK(explaining() == 0);
+    CHECK(session.state()->explanation.step_row == 29);
+    const auto last = session.state()->explanation.chain;
+    Do(session, intent::SelectStep{20});
+    session.Settle();
+    Do(session, intent::SelectStep{29});
+    session.Settle();
+    CHECK(session.state()->explanation.chain.size() == last.size());
+  }
+
+  TEST_CASE("next and previous step through one stage's spans, and stop at the ends") {
     Opened opened;
     Selection first;
     first.interval = IntervalRef{IntervalKind::kSpan, TrackId{0}, 0};
@@ -194,7 +217,7 @@ TEST_SUITE("fast") {
     CHECK(opened.state().view.selected.interval->index == 2);
   }
 
-  TEST_CASE("what is found is gone through, round and round") {
+  TEST_CASE("find wraps around its hits") {
     Opened opened;
     Do(opened.session, intent::Find{"kind=wait"});
     opened.session.Settle();
@@ -210,7 +233,7 @@ TEST_SUITE("fast") {
     CHECK(opened.state().find_hits == 0);
   }
 
-  TEST_CASE("spans are listed when they are looked at, within the range, and told apart") {
+  TEST_CASE("spans are listed on demand, within the range") {
     Opened opened;
     CHECK(opened.state().spans.list == nullptr);
     Do(opened.session, intent::ShowPanel{Panel::kSpans});
@@ -234,7 +257,7 @@ TEST_SUITE("fast") {
     CHECK(opened.state().spans.list->rows.size() == 10);
   }
 
-  TEST_CASE("bookmarks and the view are kept beside the trace, which is not touched") {
+  TEST_CASE("bookmarks and the view are saved beside the unchanged trace") {
     const test::ScratchDir dir;
     const std::string path = dir / "run.sst";
     std::filesystem::copy_file(SampleTrace("input_decode"), path);
@@ -257,7 +280,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->view.visible == seen);
   }
 
-  TEST_CASE("a look at a trace leaves nothing beside it") {
+  TEST_CASE("looking at a trace leaves nothing beside it") {
     const test::ScratchDir dir;
     std::filesystem::copy_file(SampleTrace("balanced"), dir / "run.sst");
     {
@@ -296,7 +319,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->compare.base == kNoRun);
   }
 
-  TEST_CASE("evidence leads to its place on the timeline") {
+  TEST_CASE("evidence jumps to its place on the timeline") {
     Session session(QuietOptions());
     OpenAndSettle(session, SampleTrace("input_decode"));
     const auto& findings = session.state()->shown.report->findings;
@@ -310,7 +333,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->view.panel == Panel::kOverview);
   }
 
-  TEST_CASE("reports and listed spans are written where they are asked for") {
+  TEST_CASE("reports and listed spans are written to the given path") {
     Opened opened;
     Do(opened.session, intent::ExportHtml{});
     CHECK(opened.state().request.kind == Request::Kind::kSaveDialog);
@@ -331,7 +354,7 @@ TEST_SUITE("fast") {
     CHECK(opened.state().notices.back().level == NoticeLevel::kError);
   }
 
-  TEST_CASE("settings are kept for the next start") {
+  TEST_CASE("settings are saved for the next start") {
     const test::ScratchDir dir;
     SessionOptions options = QuietOptions();
     options.settings_path = dir / "settings.json";
@@ -356,7 +379,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->settings.tour_done);
   }
 
-  TEST_CASE("every sample and what is left of a damaged one opens") {
+  TEST_CASE("every sample opens, and so does a damaged one") {
     for (const auto& entry :
          std::filesystem::directory_iterator(test::SourceDir() + "/sample_traces")) {
       if (entry.path().extension() != ".sst") continue;
@@ -372,7 +395,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("an opening that is cancelled leaves nothing behind") {
+  TEST_CASE("a cancelled opening leaves nothing behind") {
     // The worker is held where it first tells something, until it has been asked to end.
     std::atomic<bool> asked{false};
     SessionOptions options = QuietOptions();

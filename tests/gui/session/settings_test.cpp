@@ -12,7 +12,7 @@ using namespace stallscope;
 using namespace stallscope::session;
 
 TEST_SUITE("fast") {
-  TEST_CASE("settings are found by the XDG rules") {
+  TEST_CASE("settings follow the XDG rules") {
     const auto with = [](const char* config, const char* home) {
       return SettingsPath(
           [=](const char* name) { return std::string(name) == "XDG_CONFIG_HOME" ? config : home; });
@@ -24,7 +24,7 @@ TEST_SUITE("fast") {
     CHECK(with(nullptr, nullptr).empty());
   }
 
-  TEST_CASE("settings come back as they were written, into a folder that was not there") {
+  TEST_CASE("settings round-trip, into a new folder") {
     const test::ScratchDir dir;
     Settings settings;
     settings.theme = Theme::kLight;
@@ -38,7 +38,7 @@ TEST_SUITE("fast") {
     CHECK(ReadSettings(dir / "deep/er/settings.json") == expected);
   }
 
-  TEST_CASE("broken settings are the defaults, value by value") {
+  TEST_CASE("broken settings fall back to the defaults, value by value") {
     const test::ScratchDir dir;
     CHECK(ReadSettings(dir / "none.json") == Settings{});
     const auto read = [&](const std::string& text) {
@@ -62,7 +62,7 @@ TEST_SUITE("fast") {
     CHECK(settings.recent[1] == "19");
   }
 
-  TEST_CASE("notes beside a trace come back, and the trace is not touched") {
+  TEST_CASE("notes beside a trace round-trip, and the trace does not change") {
     const test::ScratchDir dir;
     SideNotes notes;
     notes.panel = Panel::kStalls;
@@ -76,7 +76,7 @@ TEST_SUITE("fast") {
     CHECK(ReadSideNotes(dir / "other.sst").value() == SideNotes{});
   }
 
-  TEST_CASE("a file of somebody else's beside the trace is an error, broken values are not") {
+  TEST_CASE("a foreign file beside the trace is an error, broken values are not") {
     const test::ScratchDir dir;
     REQUIRE(WriteFileAtomically(dir / "a.sst.view", "my notes").ok());
     REQUIRE_FALSE(ReadSideNotes(dir / "a.sst").ok());

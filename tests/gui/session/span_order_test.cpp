@@ -60,7 +60,7 @@ void CheckOrder(const SpanTable& table, SpanColumn column, bool descending, unsi
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("rows stand in the order of their values, equal ones in the order of the table") {
+  TEST_CASE("rows sort by value, equal ones by their place in the table") {
     for (const size_t spans : {1U, 50U, 30'000U}) {
       const SpanTable table(MakeRun(spans));
       for (const SpanColumn column :
@@ -73,7 +73,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("there may be nothing to sort") {
+  TEST_CASE("no rows sort to no rows") {
     const SpanTable table(MakeRun(0));
     Column<SpanRowNumber> rows;
     SortRows(table, SpanColumn::kStart, false, kGoOn, 2, rows);

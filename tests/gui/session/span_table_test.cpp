@@ -55,7 +55,7 @@ size_t Count(const SpanTable& table, const std::string& filter) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every interval is a row, and rows and intervals lead to each other") {
+  TEST_CASE("every interval is a row, and each finds the other") {
     const SpanTable table(MakeSpanRun());
     CHECK(table.size() == 20);
     for (SpanRowNumber row = 0; row < table.size(); ++row) {
@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
     CHECK(kernel.duration_ns == 2'000);
   }
 
-  TEST_CASE("a filter's words must all hold") {
+  TEST_CASE("all words of a filter must match") {
     const SpanTable table(MakeSpanRun());
     CHECK(Count(table, "") == 20);
     CHECK(Count(table, "matmul") == 1);
@@ -90,7 +90,7 @@ TEST_SUITE("fast") {
     CHECK(Count(table, "nothing of the kind") == 0);
   }
 
-  TEST_CASE("a word that makes no sense is named, and a text with a sign in it is not one") {
+  TEST_CASE("an invalid word is named; text with an operator in it is not one") {
     const SpanTable table(MakeSpanRun());
     for (const char* filter : {"duration>soon", "size=4", "kind>work", "bytes=4parsecs"}) {
       SpanQuery query;
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     CHECK(Count(table, "-") == 0);
   }
 
-  TEST_CASE("rows are sorted by any column, up and down") {
+  TEST_CASE("rows sort by any column, up and down") {
     const SpanTable table(MakeSpanRun());
     for (size_t column = 0; column < kSpanColumns; ++column) {
       SpanQuery query;
@@ -126,7 +126,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a range leaves what overlaps it") {
+  TEST_CASE("a range keeps what overlaps it") {
     const SpanTable table(MakeSpanRun());
     SpanQuery query;
     query.range = Range{60'000, 62'000};
@@ -135,7 +135,7 @@ TEST_SUITE("fast") {
     CHECK(list.rows.size() == 2);
   }
 
-  TEST_CASE("statistics are those of the rows that are meant") {
+  TEST_CASE("statistics cover the selected rows") {
     const SpanTable table(MakeSpanRun());
     SpanQuery query;
     query.filter = "kind=work";
@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
     CHECK(StatisticsOf(table, list.rows, 5, 5).count == 0);
   }
 
-  TEST_CASE("a query that is cancelled gives nothing") {
+  TEST_CASE("a cancelled query has no result") {
     const SpanTable table(MakeSpanRun());
     const std::atomic<bool> cancelled{true};
     const auto list = ListSpans(table, {}, cancelled);

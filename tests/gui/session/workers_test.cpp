@@ -25,7 +25,7 @@ void PollUntilIdle(Workers& workers) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("what a job hands over is called by the owner, in its order") {
+  TEST_CASE("the owner makes a job's calls in order") {
     Workers workers(nullptr);
     std::vector<int> got;
     workers.Start(JobKind::kOpen, "counting", [&](Ticket& job) {
@@ -35,7 +35,7 @@ TEST_SUITE("fast") {
     CHECK(got == std::vector<int>{0, 1, 2});
   }
 
-  TEST_CASE("a job tells how far it is, and ends when it is asked to") {
+  TEST_CASE("a job reports progress, and ends when cancelled") {
     Workers workers(nullptr);
     std::promise<void> told;
     const JobNumber number = workers.Start(JobKind::kSweep, "sweeping", [&](Ticket& job) {
@@ -54,8 +54,7 @@ TEST_SUITE("fast") {
     CHECK(workers.Running().empty());
   }
 
-  TEST_CASE(
-      "a job without a thread, or that throws, is told to its owner, and nobody waits for it") {
+  TEST_CASE("a job that gets no thread or throws is reported to its owner") {
     std::vector<std::string> complaints;
     const auto complain = [&](const Error& error) { complaints.push_back(error.Line()); };
     for (const bool no_thread : {true, false}) {
@@ -79,7 +78,7 @@ TEST_SUITE("fast") {
     CHECK(complaints[1].find("reading a.sst: out of memory") == 0);
   }
 
-  TEST_CASE("workers that go ask their jobs to end, and drop what comes too late") {
+  TEST_CASE("the destructor cancels all jobs, and drops late results") {
     bool called = false;
     {
       Workers workers(nullptr);
@@ -91,7 +90,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(called);
   }
 
-  TEST_CASE("a window that sleeps is woken") {
+  TEST_CASE("a sleeping window is woken") {
     std::promise<void> woken;
     std::atomic<bool> once{false};
     Workers workers([&] {
@@ -102,7 +101,7 @@ TEST_SUITE("fast") {
     PollUntilIdle(workers);
   }
 
-  TEST_CASE("a program that ends waits for what writes, and not for what only computes") {
+  TEST_CASE("an exiting program waits for writers, not for computations") {
     std::promise<void> go_on;
     std::shared_future<void> may_go_on = go_on.get_future().share();
     std::promise<void> computes;

@@ -8,7 +8,7 @@ using stallscope::replay::AllowedCores;
 using stallscope::replay::CoreLimit;
 
 TEST_SUITE("fast") {
-  TEST_CASE("a limit holds for threads that begin under it, and goes with the object") {
+  TEST_CASE("a limit applies to threads started under it, and ends with the object") {
     const int before = AllowedCores();
     {
       const auto limit = CoreLimit::Set(1);
@@ -21,7 +21,7 @@ TEST_SUITE("fast") {
     CHECK(AllowedCores() == before);
   }
 
-  TEST_CASE("no limit, and one of more cores than there are, change nothing") {
+  TEST_CASE("no limit, or one above the number of cores, changes nothing") {
     const int before = AllowedCores();
     for (const int cores : {0, before, before + 7}) {
       const auto limit = CoreLimit::Set(cores);

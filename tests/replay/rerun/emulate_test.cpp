@@ -50,7 +50,7 @@ constexpr const char* kFiles = R"~({"name": "gone", "stages": [
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("stairs keep the mean, and go up where the costs do") {
+  TEST_CASE("stairs keep the mean, and rise with the costs") {
     std::vector<double> us;
     for (int i = 0; i < 64; ++i) us.push_back(i == 0 ? 60'000 : 1'000);
     const auto stairs = CostStairs(us);
@@ -62,14 +62,14 @@ TEST_SUITE("fast") {
     CHECK(MeanOfStairs(CostStairs(uniform)) == doctest::Approx(Mean(uniform)));
   }
 
-  TEST_CASE("equal costs are one step, no cost is none, few items are their mean") {
+  TEST_CASE("equal costs are one step, no cost is no step, few items are their mean") {
     CHECK(CostStairs(std::vector<double>(100, 250.0)) == std::vector<double>{250.0});
     CHECK(CostStairs(std::vector<double>(100, 0.0)).empty());
     CHECK(CostStairs({}).empty());
     CHECK(CostStairs({1, 2, 6}) == std::vector<double>{3});
   }
 
-  TEST_CASE("an emulation has the stages and knobs of the run, none of its files, and is valid") {
+  TEST_CASE("an emulation is valid, with the run's stages and knobs but none of its files") {
     replay::Recorded recorded = RecordedOf(kFiles);
     replay::StageCosts decode;
     for (int i = 0; i < 100; ++i) decode.items.push_back({1'000'000, 500'000, 250'000});

@@ -29,7 +29,7 @@ constexpr const char* kEndless = R"({"stages": [
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a recording that ends well leaves its trace") {
+  TEST_CASE("a successful recording leaves its trace") {
     test::ScratchDir dir;
     const auto done = Run(ProcessIn(dir, kQuick), {});
     REQUIRE(done.ok());
@@ -37,7 +37,7 @@ TEST_SUITE("fast") {
     CHECK(std::filesystem::exists(dir / "run.sst"));
   }
 
-  TEST_CASE("an error is the child's own, of its kind") {
+  TEST_CASE("a child's error keeps its kind") {
     test::ScratchDir dir;
     const auto usage = Run(ProcessIn(dir, R"({"stages": [{"name": "r", "sourc": {}}]})"), {});
     REQUIRE_FALSE(usage.ok());
@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
     CHECK(failed.error().Line().find("/no/x") != std::string::npos);
   }
 
-  TEST_CASE("a program that is not there is said to be so") {
+  TEST_CASE("a missing program is reported") {
     test::ScratchDir dir;
     RecordProcess process = ProcessIn(dir, kQuick);
     process.program = "/no/such/program";
@@ -78,7 +78,7 @@ TEST_SUITE("fast") {
     CHECK(looks >= 12);
   }
 
-  TEST_CASE("a stop ends a run that would not end") {
+  TEST_CASE("a stop ends an endless run") {
     test::ScratchDir dir;
     const auto done = Run(ProcessIn(dir, kEndless), [] { return true; });
     REQUIRE(done.ok());

@@ -38,7 +38,7 @@ model::Run RecordedIn(const std::string& folder) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("data that is the recorded one passes, missing or changed data offers to emulate") {
+  TEST_CASE("unchanged data passes; missing or changed data offers the emulation") {
     test::ScratchDir dir;
     std::ofstream(dir / "a.bin") << "as it was";
     const Spec spec = SpecOf(dir / "*.bin");
@@ -70,8 +70,7 @@ TEST_SUITE("fast") {
     CHECK(replay::CheckData(model::Run(), Planned(model::Run(), spec.value())).ok());
   }
 
-  TEST_CASE(
-      "what this user recorded here is run without a question, while it reads in its folder") {
+  TEST_CASE("this user's own recording needs no consent if it reads below its folder") {
     const model::Run run = RecordedIn("/home/user/run");
     for (const char* const inside : {"data/*.bin", "/home/user/run/data/a", "x/../data/a"}) {
       CAPTURE(inside);
@@ -89,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(replay::PlanRerun(run, SpecOf("*.bin"), "/mnt/set").reads.front() == "/mnt/set/*.bin");
   }
 
-  TEST_CASE("a run that was sent here, or changed on its way, needs a yes") {
+  TEST_CASE("a run from elsewhere, or a changed one, needs consent") {
     model::Run run = RecordedIn("/home/user/run");
     const Spec spec = SpecOf("data/a");
     REQUIRE_FALSE(Planned(run, spec).NeedsYes());
@@ -102,7 +101,7 @@ TEST_SUITE("fast") {
     CHECK(Planned(run, spec).Reason() == "it was recorded on another machine or by another user");
   }
 
-  TEST_CASE("relative paths begin where the run was recorded") {
+  TEST_CASE("relative paths start where the run was recorded") {
     const model::Run run = RecordedIn("/home/user/run");
     const auto plan = Planned(run, SpecOf("data/*.bin"));
     CHECK(std::get<SourceSpec>(plan.spec.stages[0].kind).files[0] == "/home/user/run/data/*.bin");
@@ -113,14 +112,14 @@ TEST_SUITE("fast") {
     CHECK(std::get<SourceSpec>(unmoved.spec.stages[0].kind).files[0] == "data/*.bin");
   }
 
-  TEST_CASE("data that was named absolutely below the recorded folder is found below another one") {
+  TEST_CASE("absolute paths below the recorded folder move with the named one") {
     const model::Run run = RecordedIn("/home/user/run");
     const auto plan = replay::PlanRerun(run, SpecOf("/home/user/run/data/*.bin"), "/mnt/moved");
     CHECK(plan.reads.front() == "/mnt/moved/data/*.bin");
     CHECK_FALSE(plan.NeedsYes());
   }
 
-  TEST_CASE("a store that is there would be opened, so it counts as read") {
+  TEST_CASE("an existing store would be opened, so it counts as read") {
     const model::Run run = RecordedIn("/home/user/run");
     auto spec = ReadSpec(R"({"stages": [{"name": "read", "source": {"format": "synthetic"}},
         {"name": "store", "cache": {"where": "disk", "path": "/etc/passwd"}}]})",

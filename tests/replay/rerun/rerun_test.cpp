@@ -31,7 +31,7 @@ bool IsEmpty(const std::string& folder) { return std::filesystem::is_empty(folde
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a run gives throughput and digest, here and in a process of its own, and goes") {
+  TEST_CASE("a run gives throughput and digest, in this process and in its own") {
     test::ScratchDir dir;
     replay::RerunOptions options;
     options.scratch = dir.path();
@@ -50,7 +50,7 @@ TEST_SUITE("fast") {
     CHECK(IsEmpty(dir.path()));
   }
 
-  TEST_CASE("a run that is stopped says so, and one that fails gives its error") {
+  TEST_CASE("a stopped run is marked, a failing one gives its error") {
     test::ScratchDir dir;
     replay::RerunOptions options;
     options.scratch = dir.path();
@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
     CHECK(IsEmpty(dir.path()));
   }
 
-  TEST_CASE("what a run stores goes to the scratch folder, here and in a process of its own") {
+  TEST_CASE("a run's stores go to the scratch folder, in this process and in its own") {
     for (const bool apart : {false, true}) {
       test::ScratchDir dir;
       test::ScratchDir scratch;
@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("files are read or forgotten before a run, a missing one is an error") {
+  TEST_CASE("files are read or evicted before a run, a missing one is an error") {
     test::ScratchDir dir;
     std::ofstream(dir / "a") << "some bytes";
     for (const auto want :

@@ -51,14 +51,14 @@ TEST_SUITE("fast") {
 
   TEST_CASE("an empty grid, an empty value, a value or a path twice are wrong usage") {
     CHECK(Fault({"decode.parallelism="}).what.find("empty grid") != std::string::npos);
-    CHECK(Fault({"decode.parallelism"}).what.find("varies nothing") != std::string::npos);
+    CHECK(Fault({"decode.parallelism"}).what.find("has no values") != std::string::npos);
     CHECK(Fault({"decode.parallelism=1,,2"}).what.find("empty value") != std::string::npos);
     CHECK(Fault({"decode.parallelism=4,4"}).what.find("twice") != std::string::npos);
     CHECK(Fault({"seed=1", "seed=2"}).what.find("varied twice") != std::string::npos);
     CHECK(replay::CountPoints({}) == 0);
   }
 
-  TEST_CASE("a grid that no file could keep is refused, one of a million is only counted") {
+  TEST_CASE("a grid beyond the limit is refused, one of a million is only counted") {
     std::string thousand = "=0";
     for (int i = 1; i < 1'000; ++i) thousand += "," + std::to_string(i);
     const auto million =

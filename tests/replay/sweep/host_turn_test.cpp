@@ -59,7 +59,7 @@ struct stat About(const std::string& path) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("one at a time, and who has to wait is told so once") {
+  TEST_CASE("one at a time, and a waiter is told once") {
     const test::ScratchDir dir;
     const Variable runtime("XDG_RUNTIME_DIR", dir.path());
     REQUIRE(chmod(dir.path().c_str(), 0700) == 0);
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     CHECK(waits == 1);
   }
 
-  TEST_CASE("a bench that waits says so, and not when it need not") {
+  TEST_CASE("a bench reports only a real wait") {
     const test::ScratchDir dir;
     const Variable runtime("XDG_RUNTIME_DIR", dir.path());
     replay::RerunOptions options;
@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     CHECK(told.empty());
   }
 
-  TEST_CASE("a folder that is not this user's alone is not taken, the state folder is") {
+  TEST_CASE("a runtime folder open to others is passed over for the state folder") {
     const test::ScratchDir dir;
     for (const char* name : {"open", "state"}) std::filesystem::create_directory(dir / name);
     const Variable state("XDG_STATE_HOME", dir / "state");
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(OnlyFileIn(dir / "open").empty());
   }
 
-  TEST_CASE("a planted link is not followed, and another user's file not taken") {
+  TEST_CASE("a planted link is not followed, nor another user's file used") {
     const test::ScratchDir dir;
     const Variable runtime("XDG_RUNTIME_DIR", dir.path());
     REQUIRE(HostTurn::Await({}).ok());

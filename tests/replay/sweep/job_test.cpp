@@ -19,7 +19,7 @@ Job JobOf(const std::map<std::string, std::string>& environment) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("Open MPI, MPICH and Slurm tell rank and size") {
+  TEST_CASE("rank and size come from Open MPI, MPICH or Slurm") {
     const Job open_mpi = JobOf({{"OMPI_COMM_WORLD_RANK", "1"},
                                 {"OMPI_COMM_WORLD_SIZE", "4"},
                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
@@ -37,7 +37,7 @@ TEST_SUITE("fast") {
     CHECK(slurm.id == "slurm-9.0");
   }
 
-  TEST_CASE("a batch script of Slurm, one rank alone, and nonsense are no job") {
+  TEST_CASE("a Slurm batch script, a single rank or nonsense is no job") {
     CHECK(JobOf({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).size == 1);
     CHECK(JobOf({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}).id.empty());
     CHECK(JobOf({{"OMPI_COMM_WORLD_RANK", "9"}, {"OMPI_COMM_WORLD_SIZE", "4"}}).size == 1);

@@ -34,7 +34,7 @@ void Age(const std::string& path, int64_t seconds) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a lease is one process's until it drops it") {
+  TEST_CASE("a lease belongs to one process until it is dropped") {
     test::ScratchDir dir;
     Leases mine(dir.path(), ThisProcess());
     CHECK(mine.Take("point-1").value());
@@ -51,7 +51,7 @@ TEST_SUITE("fast") {
     CHECK(theirs.Take("point-1").value());
   }
 
-  TEST_CASE("a lease whose process is gone, or is another one by now, is free") {
+  TEST_CASE("a lease is free once its process is gone, even if the pid is reused") {
     test::ScratchDir dir;
     const pid_t gone = fork();
     if (gone == 0) _exit(0);
@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
     CHECK(mine.Take("c").value());
   }
 
-  TEST_CASE("what is no lease of ours is an error, and stays: it may be a user's, or lead to one") {
+  TEST_CASE("anything but our own lease is an error, and is left in place") {
     test::ScratchDir dir;
     std::ofstream(dir / "text.lease") << "nonsense";
     std::ofstream(dir / "victim") << "mine";
@@ -91,7 +91,7 @@ TEST_SUITE("fast") {
     CHECK(std::filesystem::is_symlink(dir / "link.lease"));
   }
 
-  TEST_CASE("a lease of another host lives as long as it is touched") {
+  TEST_CASE("another host's lease lives as long as it is touched") {
     test::ScratchDir dir;
     LeaseOwner far{"another-host", 4, 5};
     WriteLease(dir / "point.lease", far);
@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(theirs.Take("point").value());
   }
 
-  TEST_CASE("a lease that cannot be read or written, or timed, is an error that names the file") {
+  TEST_CASE("an unusable lease is an error that names the file") {
     test::ScratchDir dir;
     std::filesystem::create_directory(dir / "point.lease");
     Leases mine(dir.path(), ThisProcess());
@@ -128,7 +128,7 @@ TEST_SUITE("fast") {
     CHECK(timed.error().where == dir / "now");
   }
 
-  TEST_CASE("the folder goes with what a sweep put there, and stays with anything else") {
+  TEST_CASE("the lease folder is removed unless it contains anything else") {
     test::ScratchDir dir;
     const auto made = [&](const std::string& folder) {
       std::filesystem::create_directory(folder);

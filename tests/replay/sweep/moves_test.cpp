@@ -14,7 +14,7 @@ using replay::LearnsTheSame;
 using replay::MovesFrom;
 
 TEST_SUITE("fast") {
-  TEST_CASE("every move gives a valid spec that learns the same, and none is twice") {
+  TEST_CASE("every move gives a valid spec that learns the same, and none repeats") {
     const Spec spec = test::SweepSpec();
     std::vector<Spec> seen{spec};
     for (const Patch& move : MovesFrom(spec, 2)) {
@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(inserts(spec));
   }
 
-  TEST_CASE("what is auto is the online tuner's, and stays so") {
+  TEST_CASE("an automatic knob stays automatic") {
     Spec spec = test::SweepSpec();
     REQUIRE(SetKnob(spec, "decode.parallelism", "auto").ok());
     for (const replay::TunedKnob& knob : replay::TunedKnobs(spec, 2)) {
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(LearnsTheSame(generous, test::SweepSpec()));
   }
 
-  TEST_CASE("what is learnt changes with batch, types and precision, not with order or workers") {
+  TEST_CASE("batch, types and precision change what is learned; order and workers do not") {
     const auto same = [](const char* setting) {
       const auto spec = ApplySettings(test::SweepSpec(), {setting});
       REQUIRE(spec.ok());

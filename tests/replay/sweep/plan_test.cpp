@@ -67,7 +67,7 @@ TEST_SUITE("fast") {
     CHECK(sweep.points[1].patch == kPinned);
   }
 
-  TEST_CASE("the combination has all that helped, and nothing that did not") {
+  TEST_CASE("the combination has everything that helped, and nothing else") {
     Sweep sweep = Verified(180, 120, 90);
     PlanCombination(test::SweepSpec(), nullptr, sweep);
     REQUIRE(sweep.points.size() == 4);
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK(sweep.points.size() == 4);
   }
 
-  TEST_CASE("one that helps alone is the best already, and so is none") {
+  TEST_CASE("fewer than two that help make no combination") {
     Sweep one = Verified(180, 100.5, 90);
     PlanCombination(test::SweepSpec(), nullptr, one);
     CHECK(one.points.size() == 3);

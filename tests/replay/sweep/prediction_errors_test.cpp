@@ -1,4 +1,4 @@
-#include "replay/sweep/prediction_errors.h"
+#include "replay/sweep/sweep.h"
 
 #include <doctest/doctest.h>
 

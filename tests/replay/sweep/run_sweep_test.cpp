@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
     CHECK(sweep.points[0].verdict == "balanced");
   }
 
-  TEST_CASE("the base is run like the points where it is none of them") {
+  TEST_CASE("a base that is not a point is run like one") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
     Sweep planned = test::PlannedGrid(SweepMode::kRerun, 1);
@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     CHECK(Measured(BaseOf(sweep))->samples_per_s == 200);
   }
 
-  TEST_CASE("a point that fails keeps its error, and the others go on") {
+  TEST_CASE("a failing point keeps its error, and the others continue") {
     test::ScratchDir dir;
     FakeBench bench(
         [](const Spec& spec, int) { return test::DecodeWorkers(spec) == 2 ? -1.0 : 100.0; });
@@ -123,7 +123,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a point whose spec means nothing fails alone") {
+  TEST_CASE("a point with an invalid spec fails alone") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
     Sweep planned = test::PlannedGrid(SweepMode::kRerun, 1);
@@ -133,7 +133,7 @@ TEST_SUITE("fast") {
     CHECK(bench.asked == std::vector<std::string>{"2", "4"});
   }
 
-  TEST_CASE("other batches where nothing may change them are an error of the point") {
+  TEST_CASE("unexpectedly different batches are an error of the point") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
     bench.before = [&](size_t runs) { bench.digest = runs == 2 ? "other" : "same"; };
@@ -143,7 +143,7 @@ TEST_SUITE("fast") {
     CHECK(Measured(sweep.points[2]).has_value());
   }
 
-  TEST_CASE("a stop keeps what is done, and resuming goes on from there") {
+  TEST_CASE("a stop keeps the finished points, and resuming continues") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
     SweepWork work = WorkOn(dir, &bench);
@@ -158,7 +158,7 @@ TEST_SUITE("fast") {
     CHECK(IsComplete(whole));
   }
 
-  TEST_CASE("a sweep whose lease cannot be written ends with an error that names the file") {
+  TEST_CASE("an unwritable lease ends the sweep with an error that names the file") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
     std::filesystem::create_directories(dir / "s.json.leases/point-1.lease");
@@ -171,7 +171,7 @@ TEST_SUITE("fast") {
     CHECK(IsComplete(Done(test::PlannedGrid(SweepMode::kRerun), WorkOn(dir, &bench, true))));
   }
 
-  TEST_CASE("a run that is stopped on the way counts for nothing") {
+  TEST_CASE("a run stopped midway does not count") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
     bench.stop = true;

@@ -47,7 +47,7 @@ TEST_SUITE("fast") {
     CHECK(Same({"trainer.graph=captured", "trainer.fuse=true", "rewrites.map_fusion=true"}));
   }
 
-  TEST_CASE("what may change a batch does not") {
+  TEST_CASE("settings that may change a batch do not keep the data") {
     CHECK_FALSE(Same({"batch.size=8"}));
     CHECK_FALSE(Same({"transfer.dtype=uint8"}));
     CHECK_FALSE(Same({"seed=9"}));
@@ -60,7 +60,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(SameWith(CacheAfter("crop")));
   }
 
-  TEST_CASE("where order is not kept only whole passes can be compared") {
+  TEST_CASE("without order only whole passes can be compared") {
     Spec unordered = Base();
     std::get<MapSpec>(unordered.stages[1].kind).deterministic = false;
     CHECK_FALSE(DataKey(unordered, 40).has_value());
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     CHECK(DataKey(unordered, 40).has_value());
   }
 
-  TEST_CASE("a digest that differs marks the later point, and only where it must not") {
+  TEST_CASE("a differing digest marks the later point, only where it must not differ") {
     replay::Sweep sweep = test::PlannedGrid(replay::SweepMode::kRerun, 1);
     for (replay::Point& point : sweep.points) {
       point.runs = {{{1, 1, 1}, 40, 0, "here"}};

@@ -46,7 +46,7 @@ Error OpenFault(const SweepFileOptions& options, const replay::Sweep& planned) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the file is there from the start, whole after each change, alone at the end") {
+  TEST_CASE("the file exists from the start, is complete after each change, and alone at the end") {
     test::ScratchDir dir;
     {
       auto file = SweepFile::Open(At(dir / "s.json"), Planned());
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(dir / "s.json.leases/rank-0.lease"));
   }
 
-  TEST_CASE("resuming keeps the figures of the points that are planned still") {
+  TEST_CASE("resuming keeps the figures of points that are still planned") {
     test::ScratchDir dir;
     replay::Sweep old = Planned();
     Predict(old, 2, 9);
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
     CHECK(SweepFile::Open(At(dir / "new.json", true), Planned()).ok());
   }
 
-  TEST_CASE("a file that is cut off in a point keeps those before it") {
+  TEST_CASE("a file cut off within a point keeps those before it") {
     test::ScratchDir dir;
     replay::Sweep old = Planned();
     for (size_t i = 0; i < 3; ++i) Predict(old, i, 5);
@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     CHECK(now.base_point == 1);
   }
 
-  TEST_CASE("what is not finished, and what is no sweep, is not written over, what is, is") {
+  TEST_CASE("only a finished sweep is overwritten") {
     test::ScratchDir dir;
     replay::Sweep half = Planned();
     Predict(half, 0, 5);
@@ -146,7 +146,7 @@ TEST_SUITE("fast") {
     CHECK(SweepFile::Open(At(dir / "s.json", true), other).ok());
   }
 
-  TEST_CASE("two processes cannot both be the one that begins, ranks wait for rank 0") {
+  TEST_CASE("two processes cannot both start a sweep, ranks wait for rank 0") {
     test::ScratchDir dir;
     auto first = SweepFile::Open(At(dir / "s.json"), Planned());
     REQUIRE(first.ok());
@@ -163,7 +163,7 @@ TEST_SUITE("fast") {
     CHECK(ReadSweepFile(dir / "t.json").value().job == "job 7");
   }
 
-  TEST_CASE("a folder that is not there is an error that names it") {
+  TEST_CASE("a missing folder is an error that names it") {
     CHECK(OpenFault(At("/no/such/folder/s.json"), Planned()).kind == ErrorKind::kRun);
   }
 }

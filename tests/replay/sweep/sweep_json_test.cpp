@@ -56,7 +56,7 @@ void CheckSame(const replay::Sweep& a, const replay::Sweep& b) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("what is written is read again, to the last bit, and written the same") {
+  TEST_CASE("a sweep round-trips to the last bit") {
     const replay::Sweep sweep = FullSweep();
     const std::string text = WriteSweep(sweep);
     const auto read = ReadSweep(text, "sweep.json");
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(WriteSweep(read.value().sweep) == text);
   }
 
-  TEST_CASE("the words of the contract are there") {
+  TEST_CASE("the file has the documented keys") {
     const std::string text = WriteSweep(FullSweep());
     for (const char* word :
          {"\"schema\": \"stallscope.sweep/1\"", "\"set\":{\"decode.parallelism\":1}",
@@ -77,7 +77,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a text that is cut off anywhere keeps its whole points") {
+  TEST_CASE("a text cut off anywhere keeps its complete points") {
     const replay::Sweep sweep = FullSweep();
     const std::string text = WriteSweep(sweep);
     const size_t points_begin = text.find("\"points\": [\n");
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     CHECK(most == sweep.points.size());
   }
 
-  TEST_CASE("other files are no sweeps, whatever they hold") {
+  TEST_CASE("other files are not sweeps") {
     for (const char* text : {"", "{}", "[1]", "{\"schema\": \"stallscope.report/1\"}", "\x7f ELF",
                              "{\"schema\": \"stallscope.sweep/1\"}",
                              "{\"schema\": \"stallscope.sweep/1\", \"trace\": 7}"}) {
@@ -114,7 +114,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a changed byte is read or refused, and never more") {
+  TEST_CASE("a changed byte is read or refused, nothing worse") {
     const std::string text = WriteSweep(FullSweep());
     for (size_t i = 0; i < text.size(); ++i) {
       for (const char byte : {'\0', '"', '}', '9', '\xff'}) {

@@ -18,7 +18,7 @@ replay::RunFigure Figure(double rate, double half) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a measurement is the mean of the runs, no narrower than what lies between them") {
+  TEST_CASE("a measurement is the mean of the runs, no narrower than their spread") {
     Point point;
     CHECK_FALSE(Measured(point).has_value());
     point.runs = {Figure(100, 4)};
@@ -33,7 +33,7 @@ TEST_SUITE("fast") {
     CHECK(MemoryOf(point) == 102);
   }
 
-  TEST_CASE("what a point needs follows the mode, an error or a figure ends it") {
+  TEST_CASE("a point needs what its mode asks for, until an error or a figure") {
     replay::Sweep sweep = test::PlannedGrid(SweepMode::kBoth, 1);
     CHECK(Configurations(sweep) == 3);
     CHECK(sweep.base_point == 1);
@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK(IsComplete(sweep));
   }
 
-  TEST_CASE("the base is a configuration of its own where no point is the same") {
+  TEST_CASE("the base is its own configuration unless a point equals it") {
     replay::Sweep sweep = test::PlannedGrid(SweepMode::kBoth);
     sweep.base_point.reset();
     CHECK(Configurations(sweep) == 4);
@@ -64,7 +64,7 @@ TEST_SUITE("fast") {
     CHECK(BaseOf(sweep).name == "base");
   }
 
-  TEST_CASE("a point says its changes") {
+  TEST_CASE("a point's name lists its changes") {
     Point point;
     CHECK(NameOf(point) == "as recorded");
     point.set = {{"a.b", "1"}, {"c.d", "true"}};

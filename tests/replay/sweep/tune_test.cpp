@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK(replay::LearnsTheSame(ResultOf(tuned), spec));
   }
 
-  TEST_CASE("simulations find the same with the threads that there are") {
+  TEST_CASE("simulations find the same with any number of threads") {
     const Spec spec = test::SweepSpec();
     const replay::Predictor predictor = PredictorOf(spec);
     replay::TuneOptions options = Options();
@@ -69,7 +69,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("runs confirm what is better, within their number, with an answer") {
+  TEST_CASE("runs confirm the better configuration within the run limit") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) {
       return 1000.0 * static_cast<double>(std::min<int64_t>(test::DecodeWorkers(s), 4));
@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     CHECK(tuned.comparison->answer == compare::Answer::kFaster);
   }
 
-  TEST_CASE("where nothing helps the base stays, and it is said why it ended") {
+  TEST_CASE("where nothing helps the base stays, with a reason") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : 400.0; });
     const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
@@ -93,7 +93,7 @@ TEST_SUITE("fast") {
     CHECK(tuned.runs <= 10);
   }
 
-  TEST_CASE("what fails, and what needs too much memory, is not the best") {
+  TEST_CASE("a failing configuration, or one that needs too much memory, is not the best") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : -1.0; });
     const Tuned failed = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
@@ -142,7 +142,7 @@ TEST_SUITE("fast") {
     CHECK(ResultOf(tuned).budget.cores == 1);
   }
 
-  TEST_CASE("a stop ends it with what is known by then") {
+  TEST_CASE("a stop keeps what is known by then") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec&, int) { return 100.0; });
     replay::TuneOptions options = Options();

@@ -14,7 +14,7 @@ using stallscope::attribution::Attribute;
 using stallscope::findings::Aim;
 using stallscope::findings::Gain;
 using stallscope::findings::Recommendation;
-using stallscope::replay::Price;
+using stallscope::replay::PriceRecommendations;
 using stallscope::report::FindingRow;
 using stallscope::report::Report;
 using stallscope::test::MadeRunOptions;
@@ -38,7 +38,7 @@ Report Priced(std::vector<FindingRow> findings, const MadeRunOptions& options = 
   const auto run = MakeRun(options);
   Report report;
   report.findings = std::move(findings);
-  Price(report, run, Attribute(run));
+  PriceRecommendations(report, run, Attribute(run));
   return report;
 }
 
@@ -55,11 +55,11 @@ TEST_SUITE("fast") {
     CHECK(gain.high > gain.predicted);
   }
 
-  TEST_CASE("one that brings nothing is not shown") {
+  TEST_CASE("a recommendation without a gain is not shown") {
     CHECK(Priced({Proposes("prefetch.buffer_size", 8, 9.0)}).findings.empty());
   }
 
-  TEST_CASE("unless the finding is worth saying by itself, or is not about speed") {
+  TEST_CASE("unless its finding stands alone, or is not about speed") {
     FindingRow alone = Proposes("prefetch.buffer_size", 8, 9.0);
     alone.stands_alone = true;
     FindingRow memory = Proposes("prefetch.buffer_size", 1, 9.0);
@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
       const auto run = stallscope::test::KinetoRun(options);
       Report report;
       report.findings = {Proposes("DataLoader.parallelism", 4, 9.0)};
-      Price(report, run, Attribute(run));
+      PriceRecommendations(report, run, Attribute(run));
       REQUIRE(report.findings.size() == 1);
       return *report.findings[0].recommendation;
     };
@@ -96,8 +96,7 @@ TEST_SUITE("fast") {
           report.findings[1].recommendation->gain->predicted);
   }
 
-  TEST_CASE(
-      "what the simulation cannot tell keeps the rule's estimate, or says why there is none") {
+  TEST_CASE("an unpriceable change keeps the rule's estimate, or the reason for none") {
     FindingRow guessed = Proposes("transfer.dtype", "float16", 1.3);
     FindingRow unknown = Proposes("transfer.dtype", "float16", 1.3);
     unknown.recommendation->gain.reset();
@@ -114,7 +113,7 @@ TEST_SUITE("fast") {
     run.tracks[0].spans = {};
     Report report;
     report.findings = {Proposes("fetch.parallelism", 2, 9.0)};
-    Price(report, run, attribution);
+    PriceRecommendations(report, run, attribution);
     CHECK(report.findings[0].recommendation->gain->predicted == 9.0);
   }
 
@@ -124,7 +123,7 @@ TEST_SUITE("fast") {
     CHECK(Priced({row}).findings.size() == 1);
   }
 
-  TEST_CASE("what a measurement said stays beside the new prediction") {
+  TEST_CASE("a measured gain stays beside the new prediction") {
     FindingRow row = Proposes("fetch.parallelism", 2, 9.0);
     row.recommendation->measured = 1.9;
     CHECK(Priced({row}).findings[0].recommendation->measured == 1.9);

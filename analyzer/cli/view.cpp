@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDesktopProgram = "stallscope-gui";
 
-// Beside this program, else in a folder of $PATH; empty where it is nowhere.
+// Beside this program, else in a folder of $PATH; empty where it is in neither.
 std::string FindDesktopProgram() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -37,26 +37,26 @@ std::string FindDesktopProgram() {
 int RunView(const std::vector<std::string>& traces) {
   const std::string program = FindDesktopProgram();
   if (program.empty()) {
-    return Fail({ErrorKind::kRun, "it is neither beside this program nor on the PATH",
-                 kDesktopProgram, "build the target stallscope_app, or install it"});
+    return Fail({ErrorKind::kRun, "not found beside this program or on the PATH", kDesktopProgram,
+                 "build the target stallscope_app, or install it"});
   }
   std::vector<std::string> words = {program};
-  // A trace may be called anything, also like an option.
+  // A trace's name may look like an option.
   if (!traces.empty()) words.emplace_back("--");
   words.insert(words.end(), traces.begin(), traces.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // Takes this process over: its exit code, its signals and its terminal are those of the window.
+  // Replaces this process: its exit code, signals and terminal become the window's.
   execv(program.c_str(), arguments.data());
-  return Fail({ErrorKind::kRun, std::string("it cannot be started: ") + std::strerror(errno),
-               program, "build or install it again"});
+  return Fail({ErrorKind::kRun, std::string("cannot start it: ") + std::strerror(errno), program,
+               "rebuild or reinstall it"});
 }
 
 }  // namespace
 
 void AddView(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("view", "Look at traces in a window");
+  CLI::App* command = app.add_subcommand("view", "Open traces in a window");
   auto traces = std::make_shared<std::vector<std::string>>();
   command->add_option("TRACE", *traces, "Traces to open; several are runs to compare");
   command->callback([=, &exit_code] { exit_code = RunView(*traces); });

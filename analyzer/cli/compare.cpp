@@ -3,12 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/attribution/attribution.h"
-#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/report_outputs.h"
-#include "analyzer/cli/trace_input.h"
+#include "analyzer/cli/terminal.h"
 #include "analyzer/compare/compare.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
@@ -20,19 +19,11 @@ struct CompareArguments {
   std::unique_ptr<ReportOutputs> outputs;
 };
 
-Result<std::vector<compare::RunSummary>> Summaries(const std::vector<std::string>& traces) {
-  std::vector<compare::RunSummary> summaries;
-  for (const std::string& trace : traces) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const model::Run run, OpenTrace(trace));
-    summaries.push_back(compare::Summarise(run, attribution::Attribute(run)));
-  }
-  return summaries;
-}
-
 Result<int> RunCompare(const CompareArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto outputs, arguments.outputs->Asked());
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto base, Summaries(arguments.base));
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto now, Summaries(arguments.now));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
+                              workbench::Summarize(arguments.base, PrintWarnings()));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto now, workbench::Summarize(arguments.now, PrintWarnings()));
   const compare::Comparison comparison = compare::Compare(base, now);
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   STALLSCOPE_RETURN_IF_ERROR(WriteReports(
@@ -55,14 +46,14 @@ Result<int> RunCompare(const CompareArguments& arguments) {
 
 void AddCompare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command =
-      app.add_subcommand("compare", "Say whether a change made runs faster or slower, and where");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Report whether a change made runs faster or slower, and where");
   command->add_option("--base", arguments->base, "Runs before the change")->required();
-  command->add_option("--new", arguments->now, "Runs after it")->required();
+  command->add_option("--new", arguments->now, "Runs after the change")->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);
   command
       ->add_option("--inconclusive", arguments->inconclusive,
-                   "What a comparison that cannot be decided counts as")
+                   "How to count an inconclusive comparison")
       ->check(CLI::IsMember({"pass", "fail"}))
       ->capture_default_str();
   command->callback([arguments, &exit_code] {

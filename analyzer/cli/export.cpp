@@ -1,10 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "analyzer/cli/output.h"
+#include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/cli/trace_input.h"
+#include "analyzer/cli/terminal.h"
 #include "analyzer/export/export.h"
+#include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
@@ -33,25 +34,23 @@ const std::map<std::string, exporting::What>& Kinds() {
   return kinds;
 }
 
-int RunExport(const ExportArguments& arguments) {
+Status RunExport(const ExportArguments& arguments) {
   const bool as_kineto = arguments.partition == "kineto";
   if (as_kineto && (arguments.what != "steps" || arguments.format == "chrome")) {
-    return Fail(Error{ErrorKind::kUsage, "only steps are shared out as Kineto does", "--partition",
-                      "give --what steps with --format csv or jsonl"});
+    return Error{ErrorKind::kUsage, "Kineto's partition applies to steps only", "--partition",
+                 "use --what steps with --format csv or jsonl"};
   }
-  const auto run = OpenTrace(arguments.trace);
-  if (!run.ok()) return Fail(run.error());
-  auto output = Output::Open(arguments.out);
-  if (!output.ok()) return Fail(output.error());
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto run, workbench::Read({arguments.trace}, PrintWarnings()));
+  STALLSCOPE_ASSIGN_OR_RETURN(Output output, Output::Open(arguments.out));
   const exporting::What what =
       arguments.what.empty() ? exporting::What::kDefault : Kinds().at(arguments.what);
   Status done = exporting::Export(
-      run.value(), Formats().at(arguments.format), what,
+      *run, Formats().at(arguments.format), what,
       as_kineto ? exporting::Partition::kKineto : exporting::Partition::kStallscope,
-      [&](std::string_view text) { return output.value().Write(text); });
-  if (done.ok()) done = output.value().Finish();
-  if (!done.ok() && !output.value().reader_left()) return Fail(done.error());
-  return 0;
+      [&](std::string_view text) { return output.Write(text); });
+  if (done.ok()) done = output.Finish();
+  if (output.reader_left()) return {};
+  return done;
 }
 
 template <class Map>
@@ -66,24 +65,28 @@ std::vector<std::string> Keys(const Map& map) {
 void AddExport(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command =
-      app.add_subcommand("export", "Write a run's spans, steps or counters for other tools");
-  command->add_option("TRACE", arguments->trace, "The trace to read")->required();
+      app.add_subcommand("export", "Export a run's spans, steps or counters for other tools");
+  command->add_option("TRACE", arguments->trace, "Trace to read")->required();
   command
       ->add_option("--format", arguments->format,
                    "chrome (trace events, for Perfetto), csv or jsonl")
       ->required()
       ->check(CLI::IsMember(Keys(Formats())));
   command
-      ->add_option("--what", arguments->what,
-                   "spans, steps or counters; without it all for chrome, spans for the others")
+      ->add_option(
+          "--what", arguments->what,
+          "spans, steps or counters; by default everything for chrome, spans for csv and jsonl")
       ->check(CLI::IsMember(Keys(Kinds())));
   command
       ->add_option("--partition", arguments->partition,
-                   "How steps are shared out: as reports do, or as Kineto's overview did")
+                   "How to partition each step: as the reports do, or as Kineto's overview does")
       ->check(CLI::IsMember({"stallscope", "kineto"}))
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->out, "The file to write instead of stdout");
-  command->callback([arguments, &exit_code] { exit_code = RunExport(*arguments); });
+  command->add_option("-o,--output", arguments->out, "Output file (default: stdout)");
+  command->callback([arguments, &exit_code] {
+    const Status done = RunExport(*arguments);
+    exit_code = done.ok() ? 0 : Fail(done.error());
+  });
 }
 
 }  // namespace stallscope::cli

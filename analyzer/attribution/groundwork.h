@@ -1,0 +1,43 @@
+// What every answer about a run's stalls is found from: the partition of its steps, its tracks by
+// time, what each stage did. Most of an attribution's time goes into it, so whoever has several
+// questions lays it once. Any thread; the run must outlive it.
+//
+// A null or empty result means that the work was cancelled, and nothing else.
+#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_GROUNDWORK_H_
+#define STALLSCOPE_ANALYZER_ATTRIBUTION_GROUNDWORK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/base/cancel.h"
+#include "analyzer/model/run.h"
+
+namespace stallscope::attribution {
+
+struct Groundwork;
+using GroundworkPtr = std::shared_ptr<const Groundwork>;
+
+// Of the run without its warm-up.
+GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel = {});
+// Of the steps that begin in the range, as AttributeRange.
+GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
+                                   unsigned threads, Cancel cancel = {});
+
+// The same as of a run (attribution.h).
+std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
+                                     Cancel cancel = {});
+
+std::optional<std::vector<StallDetail>> StallDetails(const Groundwork& ground, unsigned threads,
+                                                     Cancel cancel = {});
+
+// A step of the warm-up needs groundwork of its own.
+std::optional<std::vector<ChainLink>> ExplainStall(const Groundwork& ground, size_t step_row,
+                                                   unsigned threads, Cancel cancel = {});
+
+}  // namespace stallscope::attribution
+
+#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_GROUNDWORK_H_

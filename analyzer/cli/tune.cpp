@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/escape.h"
+#include "analyzer/cli/interrupt.h"
+#include "analyzer/cli/outputs.h"
+#include "analyzer/cli/program.h"
+#include "analyzer/cli/progress.h"
+#include "analyzer/cli/terminal.h"
+#include "analyzer/report/layout.h"
+#include "analyzer/spec/spec_json.h"
+#include "replay/workbench/tuning.h"
+
+namespace stallscope::cli {
+namespace {
+
+using report::ReadableBytes;
+using report::ReadableNumber;
+
+struct TuneArguments {
+  std::string input;
+  std::string goal = "throughput";
+  unsigned max_runs = 10;
+  std::optional<uint64_t> memory;
+  std::optional<int64_t> steps;
+  std::string mode = "both";
+  std::string folder;
+  bool yes = false;
+  std::string output;
+};
+
+void Line(const char* name, const std::string& text) {
+  std::printf("%-10s %s\n", name, Printable(text).c_str());
+}
+
+std::string RateText(const std::optional<replay::Rate>& rate, const std::string& counted) {
+  if (!rate.has_value()) return "unknown";
+  return fmt::format("{} {}/s ({} to {})", ReadableNumber(rate->samples_per_s), counted,
+                     ReadableNumber(rate->low), ReadableNumber(rate->high));
+}
+
+void PrintTries(const replay::Tuned& tuned) {
+  std::vector<std::vector<std::string>> rows{
+      {"tried", "predicted", "measured", "runs", "memory", ""}};
+  const auto add = [&](const replay::Try& tried, bool best) {
+    const auto number = [](const std::optional<replay::Rate>& rate) {
+      return rate ? ReadableNumber(rate->samples_per_s) : std::string("-");
+    };
+    const auto memory = MemoryOf(tried.point);
+    rows.push_back({report::CutTo(Printable(NameOf(tried.point)), 50),
+                    number(tried.point.predicted), number(Measured(tried.point)),
+                    std::to_string(tried.point.runs.size()), memory ? ReadableBytes(*memory) : "-",
+                    best                         ? "best"
+                    : !tried.point.error.empty() ? "failed"
+                                                 : ""});
+  };
+  add(tuned.base, !tuned.best.has_value());
+  for (size_t i = 0; i < tuned.tries.size(); ++i) add(tuned.tries[i], tuned.best == i);
+  std::fputs(report::Table(rows, {1, 2, 3, 4}).c_str(), stdout);
+  for (const replay::Try& tried : tuned.tries) {
+    if (!tried.point.error.empty()) Line("failed", NameOf(tried.point) + ": " + tried.point.error);
+  }
+}
+
+void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& subject,
+                 const replay::Tuned& tuned, const report::Report& report) {
+  PrintTries(tuned);
+  std::printf("\n");
+  const auto rate_of = [&](const replay::Point& point) {
+    const auto measured = Measured(point);
+    return RateText(measured ? measured : point.predicted, subject.counted()) +
+           (measured ? "" : ", predicted");
+  };
+  Line("before", rate_of(tuned.base.point));
+  if (tuned.best.has_value()) {
+    const replay::Try& best = tuned.tries[*tuned.best];
+    Line("after", rate_of(best.point));
+    if (tuned.comparison.has_value()) Line("answer", tuned.comparison->text);
+    if (best.point.cores > 0) Line("cores", std::to_string(best.point.cores) + " suffice");
+    const Patch patch = Diff(subject.spec(), ResultOf(tuned));
+    Line("patch", WritePatch(patch, JsonLayout::kOneLine));
+  } else {
+    const auto& last = tuned.base.point.verdict;
+    Line("answer", "nothing that was tried helps");
+    Line("bound", last.empty() ? report.verdict.text : last);
+  }
+  if (!tuned.bound.empty())
+    Line("then", "bounded by " + tuned.bound + ", according to the simulation");
+  const unsigned runs = tuned.runs + subject.runs();
+  Line("ended", fmt::format("{}; {} run{}", tuned.ended, runs, runs == 1 ? "" : "s"));
+  if (!arguments.output.empty()) Line("spec", arguments.output);
+  for (const std::string& note : subject.notes()) Line("note", note);
+}
+
+Result<replay::Tuned> Work(const TuneArguments& arguments, workbench::TuneSubject& subject,
+                           const report::Report& report) {
+  const bool runs = arguments.mode == "both";
+  ProgressBar bar("runs", runs ? arguments.max_runs - subject.runs() : 0);
+  workbench::TuneWatch watch;
+  watch.on_progress = [&bar](const std::string& doing, unsigned done) {
+    bar.Show(done, [&] { return doing; });
+  };
+  size_t simulated = 0;
+  watch.on_simulated = [&](size_t more) {
+    simulated += more;
+    bar.Show(0, [&] { return fmt::format("{} simulated", simulated); });
+  };
+  return subject.Run(report, watch);
+}
+
+workbench::TuneRequest RequestOf(const TuneArguments& arguments) {
+  workbench::TuneRequest request;
+  request.input = arguments.input;
+  request.goal = arguments.goal == "cost" ? replay::TuneGoal::kCost : replay::TuneGoal::kThroughput;
+  request.max_runs = arguments.max_runs;
+  request.memory_bytes = arguments.memory.value_or(0);
+  request.steps = arguments.steps;
+  request.simulate_only = arguments.mode == "simulate";
+  request.folder = arguments.folder;
+  request.cancel = Interruption();
+  request.watch = PrintWarnings();
+  request.on_waiting = [] { std::fprintf(stderr, "%s\n", replay::kWaitingForTurn); };
+  return request;
+}
+
+Status RunTune(const TuneArguments& arguments) {
+  // Before the guard, so that Ctrl-C ends a wait for the writer of a pipe.
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::optional<Spec> spec,
+                              workbench::ReadIfSpec(arguments.input));
+  const InterruptGuard guard;
+  workbench::TuneRequest request = RequestOf(arguments);
+  STALLSCOPE_ASSIGN_OR_RETURN(request.program, ProgramPath());
+  STALLSCOPE_ASSIGN_OR_RETURN(auto subject, workbench::TuneSubject::Make(std::move(request), spec));
+  const model::Run& run = *subject.opened().run;
+  if (subject.plan().has_value()) {
+    STALLSCOPE_RETURN_IF_ERROR(AgreeToRerun(*subject.plan(), run, arguments.output, arguments.yes));
+  }
+  // Before the runs: an output that cannot be written should not cost an hour of them.
+  std::optional<Output> output;
+  if (!arguments.output.empty()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto opened, Output::Open(arguments.output));
+    output.emplace(std::move(opened));
+  }
+  const report::Report report = workbench::Analyze(subject.opened());
+  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Tuned tuned, Work(arguments, subject, report));
+  if (output.has_value()) {
+    STALLSCOPE_RETURN_IF_ERROR(output->Write(WriteSpec(ResultOf(tuned))));
+    STALLSCOPE_RETURN_IF_ERROR(output->Finish());
+  }
+  PrintResult(arguments, subject, tuned, report);
+  return {};
+}
+
+}  // namespace
+
+void AddTune(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "Find a better configuration: simulate many, run the best, and write its spec");
+  command
+      ->add_option("TRACE|SPEC.json", arguments->input, "Recorded run, or a spec to record first")
+      ->required();
+  command
+      ->add_option("--goal", arguments->goal,
+                   "Most samples per second, or fewest cores that keep the device busy")
+      ->check(CLI::IsMember({"throughput", "cost"}))
+      ->capture_default_str();
+  command->add_option("--max-runs", arguments->max_runs, "Maximum number of runs")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  command->add_option("--memory", arguments->memory, "Memory limit of a run, in bytes");
+  command->add_option("--steps", arguments->steps, "Steps per run (default: the spec's)");
+  command->add_option("--mode", arguments->mode, "Simulate and run, or simulate only")
+      ->check(CLI::IsMember({"both", "simulate"}))
+      ->capture_default_str();
+  command->add_option("--folder", arguments->folder,
+                      "Folder of the run's data (default: where the run was recorded)");
+  command->add_flag("--yes", arguments->yes,
+                    "Do not ask before running another user's recording, or one that reads outside "
+                    "its folder");
+  command->add_option("-o,--output", arguments->output, "Spec to write: the best one found");
+  command->callback([arguments, &exit_code] {
+    const Status done = RunTune(*arguments);
+    exit_code = done.ok() ? 0 : Fail(done.error());
+  });
+}
+
+}  // namespace stallscope::cli

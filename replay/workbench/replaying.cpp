@@ -1,0 +1,163 @@
+#include "replay/workbench/replaying.h"
+
+#include <utility>
+
+#include "analyzer/base/folders.h"
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/spec_json.h"
+#include "replay/rerun/emulate.h"
+
+namespace stallscope::workbench {
+namespace {
+
+using replay::SweepMode;
+
+Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
+  std::vector<std::string> settings;
+  if (options.steps) settings.push_back("trainer.steps=" + std::to_string(*options.steps));
+  if (options.throttle_bytes_per_s && !spec.stages.empty()) {
+    settings.push_back(spec.stages.front().name +
+                       ".throttle_bytes_per_s=" + std::to_string(*options.throttle_bytes_per_s));
+  }
+  return ApplySettings(std::move(spec), settings);
+}
+
+}  // namespace
+
+Result<Spec> SpecOf(const Opened& opened) {
+  auto spec = ReadSpec(opened.run->info.spec_json, opened.run->path);
+  if (spec.ok() || !opened.run->info.spec_json.empty()) return spec;
+  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Predictor predictor,
+                              replay::Predictor::Make(*opened.run, *opened.attribution));
+  return predictor.workload().spec;
+}
+
+Result<ReplaySubject> ReplaySubject::Make(const Opened& opened, const ReplayOptions& options) {
+  ReplaySubject subject;
+  subject.run_ = opened.run;
+  STALLSCOPE_RETURN_IF_ERROR(subject.Choose(opened, options));
+  return subject;
+}
+
+// Which spec is changed, and what of predicting and running can be done with it.
+Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options) {
+  auto predictor = replay::Predictor::Make(*run_, *opened.attribution);
+  std::optional<Error> unpredictable;
+  if (predictor.ok()) {
+    predictor_ = std::move(predictor).value();
+  } else {
+    unpredictable = predictor.error();
+  }
+  auto spec = ReadSpec(run_->info.spec_json, run_->path);
+  const bool can_run = spec.ok() || options.emulate;
+  if (spec.ok()) {
+    recorded_ = std::move(spec).value();
+  } else if (predictor_.has_value()) {
+    recorded_ = predictor_->workload().spec;
+    warnings_ = predictor_->workload().recorded->limits;
+  } else {
+    return Error{ErrorKind::kInput,
+                 "the run has no spec, and its trace does not show what its stages cost (" +
+                     unpredictable->Line() + ")",
+                 run_->path, "replay a run that stallscope recorded"};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(recorded_, WithRunSettings(std::move(recorded_), options));
+  spec_ = recorded_;
+  mode_ = options.mode.value_or(can_run ? SweepMode::kBoth : SweepMode::kSimulate);
+  if (mode_ != SweepMode::kSimulate && !can_run) {
+    return Error{ErrorKind::kInput, "the run has no spec to run", run_->path,
+                 "simulate it (--mode simulate), or run stages of the recorded cost (--emulate)"};
+  }
+  if (mode_ != SweepMode::kRerun && unpredictable.has_value()) {
+    if (mode_ == SweepMode::kSimulate) return *unpredictable;
+    warnings_.push_back("nothing is predicted: " + unpredictable->Line());
+    mode_ = SweepMode::kRerun;
+  }
+  if (options.emulate) {
+    if (unpredictable.has_value()) return *unpredictable;
+    return Emulate(options);
+  }
+  if (mode_ != SweepMode::kSimulate) {
+    plan_ = replay::PlanRerun(*run_, recorded_, options.folder);
+    spec_ = plan_->spec;
+  }
+  return {};
+}
+
+Status ReplaySubject::Emulate(const ReplayOptions& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(auto emulation, replay::Emulate(*predictor_->workload().recorded));
+  STALLSCOPE_ASSIGN_OR_RETURN(spec_, WithRunSettings(emulation.spec, options));
+  emulated_ = true;
+  warnings_.emplace_back("emulated: stages burn and sleep by the recorded distributions");
+  for (std::string& limit : emulation.limits) warnings_.push_back(std::move(limit));
+  return {};
+}
+
+replay::Sweep ReplaySubject::NewSweep() const {
+  replay::Sweep sweep = replay::SweepOf(*run_, emulated_ ? spec_ : recorded_);
+  sweep.mode = mode_;
+  sweep.emulated = emulated_;
+  sweep.warnings = warnings_;
+  sweep.counts_steps = predictor_.has_value() && predictor_->workload().recorded->counts_steps;
+  return sweep;
+}
+
+Result<GridPlan> ReplaySubject::ReadGrid(const std::vector<std::string>& lines,
+                                         const std::vector<std::string>& patches) const {
+  GridPlan grid;
+  STALLSCOPE_ASSIGN_OR_RETURN(grid.axes, replay::ParseGrid(lines, spec_));
+  for (const std::string& file : patches) {
+    STALLSCOPE_ASSIGN_OR_RETURN(Patch patch, ReadPatchFile(file));
+    // A patch that does not fit is wrong usage, and not a point that fails.
+    STALLSCOPE_RETURN_IF_ERROR(Apply(spec_, patch));
+    grid.patches.push_back({file, std::move(patch)});
+  }
+  grid.points = replay::CountPoints(grid.axes) + grid.patches.size();
+  return grid;
+}
+
+replay::Sweep ReplaySubject::PlanGrid(const GridPlan& grid) const {
+  replay::Sweep sweep = NewSweep();
+  replay::PlanGrid(spec_, grid.axes, grid.patches, sweep);
+  return sweep;
+}
+
+replay::Sweep ReplaySubject::PlanVerification(const report::Report& report) const {
+  replay::Sweep sweep = NewSweep();
+  replay::PlanVerification(report, sweep);
+  return sweep;
+}
+
+Result<replay::Sweep> ReplaySubject::Run(const replay::Sweep& planned, const SweepRun& how) {
+  replay::SweepWork work;
+  work.file = {how.output, how.resume, how.job, how.cancel};
+  work.spec = spec_;
+  work.predicted_spec = recorded_;
+  work.threads = how.threads;
+  work.stop_requested = how.cancel;
+  work.progress = how.progress;
+  if (mode_ != SweepMode::kRerun) {
+    predictor_->SetOptions(replay::SimulationFor(planned.points.size()));
+    work.predictor = &*predictor_;
+  }
+  std::optional<ScratchFolder> scratch;
+  std::optional<replay::LiveBench> bench;
+  if (mode_ != SweepMode::kSimulate) {
+    STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
+    scratch.emplace(std::move(made));
+    replay::RerunOptions options;
+    options.program = how.program;
+    options.scratch = scratch->path();
+    options.page_cache = how.page_cache;
+    work.bench = &bench.emplace(std::move(options));
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(replay::Sweep done, replay::RunSweep(planned, work));
+  if (!how.combine || !replay::IsComplete(done) || how.cancel.requested()) return done;
+  const size_t before = done.points.size();
+  replay::PlanCombination(spec_, work.predictor, done);
+  if (done.points.size() == before) return done;
+  work.file.resume = true;
+  return replay::RunSweep(done, work);
+}
+
+}  // namespace stallscope::workbench

@@ -1,0 +1,97 @@
+// Replays of an opened run: a grid of settings, or its recommendations. The order of the calls is
+// the order of the work: make the subject, plan, agree (a trace may have come from anywhere), run.
+//
+// Any thread; runs disturb each other, so one at a time.
+#ifndef STALLSCOPE_REPLAY_WORKBENCH_REPLAYING_H_
+#define STALLSCOPE_REPLAY_WORKBENCH_REPLAYING_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/result.h"
+#include "analyzer/report/report.h"
+#include "analyzer/spec/patch.h"
+#include "analyzer/spec/spec.h"
+#include "replay/rerun/page_cache.h"
+#include "replay/rerun/recorded_inputs.h"
+#include "replay/sweep/plan.h"
+#include "replay/sweep/predictor.h"
+#include "replay/sweep/run_sweep.h"
+#include "replay/workbench/workbench.h"
+
+namespace stallscope::workbench {
+
+// The spec that the run was made from, or of an imported run one that stands for its stages.
+Result<Spec> SpecOf(const Opened& opened);
+
+struct ReplayOptions {
+  std::optional<replay::SweepMode> mode;  // nothing: both, or what the trace allows
+  bool emulate = false;                   // run stages of the recorded cost, without the data
+  std::string folder;                     // where the data is now; empty: where it was recorded
+  // Of every run, the base included.
+  std::optional<int64_t> steps;
+  std::optional<int64_t> throttle_bytes_per_s;
+};
+
+// A grid of settings, and patches beside it.
+struct GridPlan {
+  std::vector<replay::Axis> axes;
+  std::vector<replay::NamedPatch> patches;
+  uint64_t points = 0;
+};
+
+struct SweepRun {
+  std::string output;  // the sweep file
+  bool resume = false;
+  bool combine = false;  // after a verification: all that helped, together
+  replay::Job job;
+  std::string program;  // `stallscope`, which runs are made in; empty: in this process
+  replay::PageCache page_cache = replay::PageCache::kAsItIs;
+  unsigned threads = 2;                                        // for predictions
+  Cancel cancel;                                               // what is finished by then is kept
+  std::function<void(const replay::SweepProgress&)> progress;  // may be empty
+};
+
+class ReplaySubject {
+ public:
+  // kInput where the run can be neither predicted nor run, as `options` want it.
+  static Result<ReplaySubject> Make(const Opened& opened, const ReplayOptions& options);
+
+  const Spec& spec() const { return spec_; }  // that is run, with the points' changes
+  replay::SweepMode mode() const { return mode_; }
+  // What a run reads and writes, where the recorded spec is run: ask NeedsYes, then CheckData.
+  const std::optional<replay::RerunPlan>& plan() const { return plan_; }
+
+  // `lines` as in --vary; `patches` are files.
+  Result<GridPlan> ReadGrid(const std::vector<std::string>& lines,
+                            const std::vector<std::string>& patches) const;
+  replay::Sweep PlanGrid(const GridPlan& grid) const;
+  // Each recommendation of the run's report that has a patch.
+  replay::Sweep PlanVerification(const report::Report& report) const;
+
+  // What the sweep file holds at the end.
+  Result<replay::Sweep> Run(const replay::Sweep& planned, const SweepRun& how);
+
+ private:
+  ReplaySubject() = default;
+  Status Choose(const Opened& opened, const ReplayOptions& options);
+  Status Emulate(const ReplayOptions& options);
+  replay::Sweep NewSweep() const;
+
+  std::shared_ptr<const model::Run> run_;
+  std::optional<replay::Predictor> predictor_;
+  // What tells the sweep's run from another's, wherever its data is now.
+  Spec recorded_;
+  Spec spec_;
+  bool emulated_ = false;
+  replay::SweepMode mode_ = replay::SweepMode::kBoth;
+  std::optional<replay::RerunPlan> plan_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace stallscope::workbench
+
+#endif  // STALLSCOPE_REPLAY_WORKBENCH_REPLAYING_H_

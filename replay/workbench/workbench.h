@@ -1,0 +1,71 @@
+// What a user does with runs, once for the command line and the window: open, analyze and compare
+// here, replay, verify and sweep in replaying.h, tune in tuning.h. What is printed, drawn or asked
+// is the caller's.
+//
+// The one place where a file becomes a run is analyzer/importers/open_run.h; nothing but Read calls
+// it. Any thread; nothing here is shared between calls.
+#ifndef STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
+#define STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/groundwork.h"
+#include "analyzer/base/cancel.h"
+#include "analyzer/base/result.h"
+#include "analyzer/compare/compare.h"
+#include "analyzer/model/loader.h"
+#include "analyzer/model/run.h"
+#include "analyzer/report/report.h"
+
+namespace stallscope::workbench {
+
+// How a long computation is done. A missing optional result was cancelled, and nothing else.
+struct Control {
+  unsigned threads = 2;
+  Cancel cancel;
+};
+
+// What is told of a file while it is read, by the thread that reads. Either may be empty.
+struct ReadWatch {
+  model::OnProgress on_progress;  // of all files together; false ends the reading
+  std::function<void(const std::string& warning)> on_warning;  // once per warning of each file
+};
+
+// A run, and what everything else about it is found from. Each part is shared: the groundwork
+// points into the run.
+struct Opened {
+  std::shared_ptr<const model::Run> run;
+  attribution::GroundworkPtr groundwork;
+  std::shared_ptr<const attribution::Attribution> attribution;
+};
+
+// Any format, told by content. Several files are the ranks of one run.
+Result<std::shared_ptr<const model::Run>> Read(const std::vector<std::string>& paths,
+                                               const ReadWatch& watch = {});
+std::optional<Opened> Examine(std::shared_ptr<const model::Run> run, const Control& control);
+// Of the steps that begin in the range.
+std::optional<Opened> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
+                                   int64_t end_ns, const Control& control);
+// Reads and examines; nobody cancels.
+Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch = {});
+
+struct AnalyzeOptions {
+  bool price = true;     // predict what each recommendation gains, and drop those that gain nothing
+  bool measured = true;  // take over what a verification beside the trace has measured
+};
+report::Report Analyze(const Opened& opened, const AnalyzeOptions& options = {});
+
+compare::RunSummary Summarize(const Opened& opened);
+// One run per file. Each is gone before the next is read.
+Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
+                                                   const ReadWatch& watch = {});
+
+}  // namespace stallscope::workbench
+
+#endif  // STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
