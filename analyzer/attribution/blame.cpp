@@ -34,10 +34,6 @@ uint32_t WorkersOf(const model::Run& run, StageId stage) {
   return stage.known() ? std::max<uint32_t>(run.stages[stage.value].workers, 1) : 1;
 }
 
-bool IsTrainer(const model::Run& run, StageId stage) {
-  return stage.known() && run.stages[stage.value].kind == "trainer";
-}
-
 // Could the pipeline have kept up on average? Then only bursts emptied the queue, and a larger one
 // would have helped.
 class Bursts {
@@ -77,8 +73,8 @@ Bursts::Bursts(const model::Run& run, const Partition& partition, const SpanTota
   };
   for (const auto& [key, work] : totals.work) {
     const auto& [owner, stage] = key;
-    if (IsTrainer(run, stage)) continue;
-    add(groups[owner], work, IsTrainer(run, owner) ? 1 : WorkersOf(run, owner));
+    if (model::IsTrainer(run, stage)) continue;
+    add(groups[owner], work, model::IsTrainer(run, owner) ? 1 : WorkersOf(run, owner));
     add(stages[stage], work, WorkersOf(run, stage));
   }
   for (auto* needs : {&groups, &stages}) {

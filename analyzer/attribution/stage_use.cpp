@@ -263,11 +263,8 @@ CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUs
     double most_need = 0;
   };
   std::map<StageId, Group> groups;
-  const auto is_trainer = [&](StageId id) {
-    return id.known() && run.stages[id.value].kind == "trainer";
-  };
   for (const StageUse& use : stages) {
-    if (!use.capacity_samples_per_s.has_value() || is_trainer(use.stage)) continue;
+    if (!use.capacity_samples_per_s.has_value() || model::IsTrainer(run, use.stage)) continue;
     Group& group = groups[use.runs_in];
     const double need = 1 / *use.capacity_samples_per_s;
     group.need += need;

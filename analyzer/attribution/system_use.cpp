@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyzer/base/units.h"
+#include "analyzer/model/ranks.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -49,7 +50,7 @@ CounterRates::CounterRates(const model::Run& run, const Window& window)
 }
 
 const CounterRates::Series* CounterRates::Find(std::string_view name, uint32_t rank) const {
-  const std::string of_rank = "rank " + std::to_string(rank) + ": " + std::string(name);
+  const std::string of_rank = model::NameOnRank(rank, name);
   for (size_t i = 0; i < run_.counters.size(); ++i) {
     const std::string& counter = run_.counters[i].name;
     if ((counter == name || counter == of_rank) && series_[i].samples > 0) return &series_[i];

@@ -84,10 +84,6 @@ void NumberRanks(std::vector<Run>& runs) {
                    [](const Run& a, const Run& b) { return a.info.rank < b.info.rank; });
 }
 
-std::string Prefixed(uint32_t rank, const std::string& name) {
-  return "rank " + std::to_string(rank) + ": " + name;
-}
-
 class Merger {
  public:
   Merger() : strings_(to_.strings), classes_(to_.span_classes) {}
@@ -158,14 +154,14 @@ void Merger::MapIds(Run& from) {
   for (const std::string& text : from.strings) string_map_.push_back(strings_.Intern(text));
   for (Queue& queue : from.queues) {
     queue.info.id = Past(queue.info.id, queue_base_);
-    queue.info.name = Prefixed(rank_, queue.info.name);
+    queue.info.name = NameOnRank(rank_, queue.info.name);
     queue.producer = Move(queue.producer);
     queue.rank = rank_;
     to_.queues.push_back(std::move(queue));
   }
   for (trace::CounterInfo& counter : from.counters) {
     counter.id = Past(counter.id, counter_base_);
-    counter.name = Prefixed(rank_, counter.name);
+    counter.name = NameOnRank(rank_, counter.name);
     to_.counters.push_back(std::move(counter));
   }
 }
@@ -189,7 +185,7 @@ Status Merger::MapClasses(const Run& from) {
 void Merger::AddTracks(Run& from) {
   for (Track& track : from.tracks) {
     track.info.id = Past(track.info.id, track_base_);
-    track.info.name = Prefixed(rank_, track.info.name);
+    track.info.name = NameOnRank(rank_, track.info.name);
     track.info.stage = Move(track.info.stage);
     track.rank = rank_;
     if (track.tally) track.tally->track = track.info.id;
@@ -332,6 +328,10 @@ std::vector<int64_t> OffsetsOf(std::vector<Run>& runs, IsCommunication is_commun
 }
 
 }  // namespace
+
+std::string NameOnRank(uint32_t rank, std::string_view name) {
+  return "rank " + std::to_string(rank) + ": " + std::string(name);
+}
 
 std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const Run& other,
                                                        int64_t offset,

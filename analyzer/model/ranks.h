@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct ClockCorrection {
 std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const Run& other,
                                                        int64_t offset,
                                                        IsCommunication is_communication);
+
+// "rank 1: decode": what a merged run calls a queue, a track or a counter of one rank.
+std::string NameOnRank(uint32_t rank, std::string_view name);
 
 // Times of all ranks become those of the lowest rank's clock: two hosts' CLOCK_MONOTONIC have
 // nothing in common, so CLOCK_REALTIME at the start ties them together and, with

@@ -83,6 +83,10 @@ TimeRange WindowOf(const Run& run) {
   return window;
 }
 
+bool IsTrainer(const Run& run, StageId stage) {
+  return stage.known() && run.stages[stage.value].kind == "trainer";
+}
+
 bool IsLimited(const Run& run, std::string_view figure) {
   const std::vector<std::string>& limits = run.info.limits;
   return std::any_of(limits.begin(), limits.end(), [&](std::string_view limit) {

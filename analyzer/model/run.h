@@ -121,6 +121,9 @@ struct StepInterval {
 // As long as rows.steps and in their order.
 std::vector<StepInterval> StepIntervals(const Run& run);
 
+// False for None.
+bool IsTrainer(const Run& run, StageId stage);
+
 // Whether `info.limits`, which names figures before a colon ("steps: ..."), has this one: the run
 // lacks it, or derived it.
 bool IsLimited(const Run& run, std::string_view figure);

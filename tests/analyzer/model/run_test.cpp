@@ -44,6 +44,15 @@ TEST_SUITE("fast") {
     CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).end_ns == 9000);
   }
 
+  TEST_CASE("a limit is recognized by its figure, not by its words") {
+    model::Run run;
+    run.info.limits = {"steps: each fetch begins one", "memory.peak_rss_bytes: not recorded"};
+    CHECK(model::IsLimited(run, "steps"));
+    CHECK(model::IsLimited(run, "memory.peak_rss_bytes"));
+    CHECK_FALSE(model::IsLimited(run, "step"));
+    CHECK_FALSE(model::IsLimited(run, "memory"));
+  }
+
   TEST_CASE("unknown ids have empty names") {
     const model::Run run;
     CHECK(run.NameOf(StageId::None()).empty());
