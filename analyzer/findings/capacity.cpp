@@ -11,10 +11,6 @@
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
-
-using attribution::At;
-using attribution::Category;
-
 namespace {
 
 constexpr double kNs = 1e-9;
@@ -270,8 +266,8 @@ std::optional<Load> LoadOf(const Case& c) {
     load.exposed_s[At(category)] = total->fraction * load.batch / load.measured;
   }
   const double step_s = load.batch / load.measured;
-  load.held_s = BlamedOn(c, attribution::Cause::kOrder) * step_s;
-  const double bursts = BlamedOn(c, attribution::Cause::kBuffer);
+  load.held_s = BlamedOn(c, Cause::kOrder) * step_s;
+  const double bursts = BlamedOn(c, Cause::kBuffer);
   if (bursts > Share(c, Category::kInputStall) / 2) load.burst_s = bursts * step_s;
   for (StageId id : InOrder(c)) {
     const attribution::StageUse* use = UseOf(c, id);

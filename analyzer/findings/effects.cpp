@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
-
-using attribution::At;
-using attribution::Category;
-
 namespace {
 
 // How much compute grows with the batch. An emulated device defines it; a run with batches of one
 // size does not show it of a real one.
 Assumed GrowthWithBatch(const Case& c, double factor) {
   const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
-  if (!emulated)
+  if (!emulated) {
     return {std::pow(factor, kComputeGrowth[0]), std::pow(factor, kComputeGrowth[1]),
             std::pow(factor, kComputeGrowth[2])};
+  }
   const auto batch = FirstOf<BatchSpec>(*c.spec);
   if (batch >= c.spec->stages.size()) return {factor, factor, factor};
   const EmulatedSpec device = Resolved(c.spec->trainer.emulated);

@@ -10,11 +10,6 @@
 #include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
-
-using attribution::At;
-using attribution::Category;
-using attribution::Cause;
-
 namespace {
 
 struct RoleWord {

@@ -11,20 +11,24 @@
 
 namespace stallscope::findings {
 
+using attribution::At;
+using attribution::Category;
+using attribution::Cause;
+
 // Of the window; 0 if the trace does not show it.
-double Share(const Case& c, attribution::Category category);
+double Share(const Case& c, Category category);
 // The stall's parts, as shares of the window.
 double Blamed(const Case& c, StageId stage);
-double Blamed(const Case& c, StageId stage, std::initializer_list<attribution::Cause> causes);
-double BlamedOn(const Case& c, attribution::Cause cause);
+double Blamed(const Case& c, StageId stage, std::initializer_list<Cause> causes);
+double BlamedOn(const Case& c, Cause cause);
 // The part that less work in the stage would shorten: neither keeping the order nor a burst.
 double BlamedForWork(const Case& c, StageId stage);
 
 // Whether time in this category is worth a change: there is enough of it, and the verdict is not
 // that something else bounds the run.
-bool Worth(const Case& c, attribution::Category category);
+bool Worth(const Case& c, Category category);
 // Enough of the stall is blamed on this stage, for these causes.
-bool WorthAt(const Case& c, StageId stage, std::initializer_list<attribution::Cause> causes);
+bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes);
 
 const attribution::StageUse* UseOf(const Case& c, StageId stage);
 // Otherwise it runs in the threads of another stage, or in the trainer's.

@@ -128,7 +128,7 @@ Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store)
 
 std::optional<StoreCase> StoreCaseOf(const Case& c) {
   if (!c.spec.has_value() || HasStore(*c.spec)) return std::nullopt;
-  if (!Worth(c, attribution::Category::kInputStall)) return std::nullopt;
+  if (!Worth(c, Category::kInputStall)) return std::nullopt;
   StoreCase store;
   store.prefix = StablePrefixOf(*c.spec);
   for (size_t i = 0; i <= store.prefix.last; ++i) {

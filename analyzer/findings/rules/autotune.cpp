@@ -1,6 +1,4 @@
 // Row 5: several stages have too few workers, set by hand; the tuner finds all of them at once.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -53,10 +51,10 @@ Effect Tuned(const std::vector<StageId>& stages) {
 
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (load == nullptr || !c.spec.has_value()) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const std::vector<StageId> slow = TooSlow(c, *load);
   if (slow.size() < 2) return;
-  const double share = Share(c, attribution::Category::kInputStall);
+  const double share = Share(c, Category::kInputStall);
   std::string names;
   Patch patch;
   for (StageId id : slow) {

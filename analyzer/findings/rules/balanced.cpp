@@ -1,14 +1,10 @@
 // Nothing is worth changing, which is worth saying; or several bounds are alike.
-#include <fmt/format.h>
-
 #include <string>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::balanced {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kBalanced || Share(c, Category::kSync) >= kSyncShare) return;

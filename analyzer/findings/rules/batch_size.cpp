@@ -1,15 +1,10 @@
 // Row 13: what each step costs once is spread over too few samples.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::batch_size {
 namespace {
-
-using attribution::Category;
 
 // Launches and reductions take as long for two samples as for one.
 double ShareOncePerStep(const Case& c) {

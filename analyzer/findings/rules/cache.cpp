@@ -1,6 +1,4 @@
 // Row 8: every epoch repeats the same work, and its results fit into memory.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
 

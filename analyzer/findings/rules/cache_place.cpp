@@ -1,7 +1,4 @@
 // Row 8: the cache is placed before work that it could save.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::cache_place {
@@ -21,7 +18,7 @@ size_t StableMapBehind(const Spec& spec, size_t cache) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || !Worth(c, attribution::Category::kInputStall)) return;
+  if (!c.spec.has_value() || !Worth(c, Category::kInputStall)) return;
   const Spec& spec = *c.spec;
   const size_t cache = FirstOf<CacheSpec>(spec);
   if (cache >= spec.stages.size()) return;

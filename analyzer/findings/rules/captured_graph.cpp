@@ -1,15 +1,10 @@
 // Row 18: every step makes the same launches, one by one.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::captured_graph {
 namespace {
-
-using attribution::Category;
 
 bool Captured(const Case& c) {
   if (c.spec.has_value()) return c.spec->trainer.graph == GraphMode::kCaptured;

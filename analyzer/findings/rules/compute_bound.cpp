@@ -1,14 +1,10 @@
 // The input is fast enough: what bounds the run instead, since no change to the input would help.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::compute_bound {
 namespace {
-
-using attribution::Category;
 
 // More kernels than these are in the table of kernels.
 constexpr size_t kNamedKernels = 3;

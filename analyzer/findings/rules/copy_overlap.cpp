@@ -1,16 +1,10 @@
 // Row 14: the device waits for a copy that could run while it computes.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::copy_overlap {
 namespace {
-
-using attribution::At;
-using attribution::Category;
 
 // Only so much is hidden as is computed meanwhile. The size is the number of the assumption: the
 // copies become faster, too, where they were not from pinned memory. With batches prefetched to the

@@ -1,13 +1,8 @@
 // Row 14: many small copies, each of which costs its latency.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::copy_size {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;

@@ -1,13 +1,8 @@
 // No row of its own: the cores themselves are the bottleneck, so more workers bring nothing.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::cpu_limit {
 namespace {
-
-using attribution::Category;
-using attribution::Cause;
 
 std::optional<std::string> WhoTakesThem(const Case& c) {
   const auto& cpu = c.attribution.cpu;

@@ -1,7 +1,4 @@
 // Row 22: whole pictures are decoded for a crop of them.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::decode_crop {
@@ -20,7 +17,7 @@ std::optional<std::string> CropBehindDecode(const MapSpec& map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.crop_aware_decode) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
     const double share = BlamedForWork(c, stage.id);

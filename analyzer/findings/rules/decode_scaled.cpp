@@ -1,7 +1,4 @@
 // Row 22: pictures are decoded at full size, and most of it is thrown away.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::decode_scaled {
@@ -42,7 +39,7 @@ Patch Scaled(const std::string& stage, const MapSpec& map, const Scaling& scalin
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const double bytes = BytesOfElement(c);
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);

@@ -1,14 +1,8 @@
 // Row 16: the host's cores are the bottleneck, and the device could run the last ops of the maps.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::device_preprocessing {
 namespace {
-
-using attribution::At;
-using attribution::Category;
-using attribution::Cause;
 
 // `part` of the map's time leaves the host; the device does it `size` times as fast as a core, and
 // its time is exposed.

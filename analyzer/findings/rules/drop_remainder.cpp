@@ -1,6 +1,4 @@
 // Rows 13 and 18: for each batch of another size a captured graph must be captured again.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 

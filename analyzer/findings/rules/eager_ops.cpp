@@ -1,6 +1,4 @@
 // Row 18: Python runs the step's operations one by one.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"

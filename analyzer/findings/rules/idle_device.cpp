@@ -1,15 +1,10 @@
 // Row 20: a device takes no part in training.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::idle_device {
 namespace {
-
-using attribution::At;
-using attribution::Category;
 
 // Each of so many computes its part; what they exchange is added.
 Effect Mirrored(double devices) {

@@ -1,6 +1,4 @@
 // No answer, and what to record to get one.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::inconclusive {

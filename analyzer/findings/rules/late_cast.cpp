@@ -1,7 +1,4 @@
 // Row 17: values are widened before they are only moved.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::late_cast {
@@ -20,7 +17,7 @@ std::optional<std::string> EarlyPair(const MapSpec& map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.narrow_dtype_late_cast) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);

@@ -1,19 +1,14 @@
 // Row 4: PyTorch's DataLoader as its profiler sees it. Without workers the trainer's own thread
 // loads each batch; with workers, other processes do, and a trace shows the loader only from
 // outside.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::loader_workers {
 namespace {
-
-using attribution::Cause;
 
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
                                                    Cause::kUnknown};

@@ -1,6 +1,4 @@
 // Row 19: updates are discarded because the loss scale was too large.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"

@@ -1,14 +1,10 @@
 // Row 7: the batch copies what the map before it could have written in place.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::map_and_batch {
 namespace {
-
-using attribution::Cause;
 
 // The batch no longer copies, and the map's workers do the rest of its work.
 Effect Joined(StageId map, StageId batch) {

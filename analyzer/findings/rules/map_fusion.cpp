@@ -1,6 +1,4 @@
 // Row 7: two maps in a row do so little work that passing elements between them is the main cost.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -35,7 +33,7 @@ Patch OneMap(const StageSpec& first, const StageSpec& second) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.map_fusion) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const auto& stages = c.spec->stages;
   for (size_t i = 0; i + 1 < stages.size(); ++i) {
     if (!Fusible(c, stages[i], stages[i + 1])) continue;

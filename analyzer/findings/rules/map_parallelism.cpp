@@ -1,13 +1,8 @@
 // Row 4: a map or a batch with too few workers.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::map_parallelism {
 namespace {
-
-using attribution::Cause;
 
 bool Automatic(const Case& c, StageId stage) {
   const auto* map = As<MapSpec>(c, stage);

@@ -1,6 +1,4 @@
 // Row 23: the run comes close to its memory limit.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"

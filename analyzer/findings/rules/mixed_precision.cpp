@@ -1,7 +1,5 @@
 // Row 19: a compute-bound run in float32 on a device that is several times as fast in a narrower
 // type.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -10,8 +8,6 @@
 
 namespace stallscope::findings::mixed_precision {
 namespace {
-
-using attribution::Category;
 
 // What libraries name their matrix products and convolutions after: what they multiply. "s1688" and
 // "tf32" are float32 rounded on the way.

@@ -1,15 +1,10 @@
 // Row 15: values that were bytes a moment before cross the link as floats.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::narrow_dtype {
 namespace {
-
-using attribution::Category;
 
 struct Narrowing {
   Patch patch;

@@ -1,14 +1,10 @@
 // Row 4: finished elements wait for an unfinished one, because the stage keeps their order.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::order {
 namespace {
-
-using attribution::Cause;
 
 std::string LongestHold(const Case& c, StageId stage) {
   int64_t longest = 0;

@@ -1,16 +1,11 @@
 // Row 2: one reader waits for one file at a time.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::parallel_reads {
 namespace {
-
-using attribution::Cause;
 
 // Files that were read from; 0 if the trace does not show it.
 size_t FilesRead(const Case& c) {

@@ -1,7 +1,5 @@
 // Row 4: PyTorch's DataLoader shuts its workers down after each epoch and starts new ones for the
 // next.
-#include <fmt/format.h>
-
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 
@@ -9,7 +7,7 @@ namespace stallscope::findings::persistent_workers {
 namespace {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     if (!IsDataLoader(c, stage.id)) continue;
     const Restarts restarts = RestartsOf(c, stage.id);

@@ -1,14 +1,9 @@
 // Row 14: copies from pageable memory go through a driver buffer at a fraction of the link's speed,
 // and block the host.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::pinned_memory {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;

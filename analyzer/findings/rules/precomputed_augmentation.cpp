@@ -1,13 +1,9 @@
 // Row 10: random work that costs step time could be done in advance, in several variants per
 // element; and random work before a store is done only once, which is rarely intended.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::precomputed_augmentation {
 namespace {
-
-using attribution::Cause;
 
 bool IsStore(const StageSpec& stage) {
   return As<CacheSpec>(stage) != nullptr || As<SnapshotSpec>(stage) != nullptr;

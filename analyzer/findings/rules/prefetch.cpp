@@ -1,15 +1,10 @@
 // Row 12: nothing is prepared ahead of the trainer, or too little to cover bursts.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::prefetch {
 namespace {
-
-using attribution::Cause;
 
 Effect Ahead(int64_t batches) {
   return {[batches](Load& load, double) { PrepareAhead(load, batches); }};
@@ -35,7 +30,7 @@ struct StepWaits {
 StepWaits StepWaitsOf(const Case& c) {
   StepWaits bursts;
   for (const auto& step : c.attribution.steps) {
-    const int64_t wait_ns = step.ns[attribution::At(attribution::Category::kInputStall)];
+    const int64_t wait_ns = step.ns[At(Category::kInputStall)];
     bursts.waits_s.push_back(static_cast<double>(wait_ns) * 1e-9);
     bursts.step_s += static_cast<double>(step.end_ns - step.start_ns - wait_ns) * 1e-9;
   }
@@ -95,7 +90,7 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   if (use == nullptr || HasOwnThreads(c, last)) return;
   // A DataLoader works ahead if it has workers, which is for loader-workers to say.
   if (IsDataLoader(c, last)) return;
-  const double share = Share(c, attribution::Category::kInputStall);
+  const double share = Share(c, Category::kInputStall);
   Draft draft = About(c, last, share,
                       fmt::format("no batch is prepared ahead: the trainer asks for each one and "
                                   "waits for it, {} of its time",
@@ -137,7 +132,7 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   Missing(c, drafts);
   TooShallow(c, drafts);
 }

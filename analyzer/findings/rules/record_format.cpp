@@ -1,12 +1,8 @@
 // Row 1: text, a file per element or a library's lock makes reading slower than record files do.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::record_format {
 namespace {
-
-using attribution::Cause;
 
 // Why this format is slow to read; nothing where it is not.
 std::optional<std::string> Slowness(const Case& c, const SourceSpec& source) {
@@ -35,7 +31,7 @@ double ShareOfFormat(const Case& c, StageId source) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
     const auto* source = As<SourceSpec>(c, stage.id);
     if (source == nullptr) continue;

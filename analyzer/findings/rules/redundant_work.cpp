@@ -1,7 +1,4 @@
 // Row 17: casts that have no effect.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::redundant_work {
@@ -28,7 +25,7 @@ std::optional<std::string> IdlePair(const MapSpec& map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.constant_folding) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);

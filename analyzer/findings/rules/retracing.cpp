@@ -1,6 +1,4 @@
 // Row 18: functions are compiled again and again during the run.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"

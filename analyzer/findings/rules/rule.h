@@ -3,9 +3,11 @@
 // to the room.
 //
 // A rule reads a case and adds drafts of what it found; it knows no other rule, and is pure. Every
-// number that it decides by is in thresholds.h.
+// number that it decides by is in thresholds.h. This header gives it all that rules write with.
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_
+
+#include <fmt/format.h>
 
 #include <optional>
 #include <span>
@@ -14,7 +16,7 @@
 #include <vector>
 
 #include "analyzer/findings/advice.h"
-#include "analyzer/findings/capacity.h"
+#include "analyzer/findings/effects.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/findings.h"
 #include "analyzer/findings/spec_view.h"

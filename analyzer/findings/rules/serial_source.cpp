@@ -1,13 +1,8 @@
 // Row 21: a source that only one reader at a time can read, such as a Python generator.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::serial_source {
 namespace {
-
-using attribution::Cause;
 
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {

@@ -1,6 +1,4 @@
 // Row 3: every rank reads the same data, or a rank discards elements that it has already prepared.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::sharding {
@@ -43,7 +41,7 @@ Effect OncePerShard(const Case& c, size_t shard, int64_t count) {
 }
 
 void TooLate(const Case& c, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || !Worth(c, attribution::Category::kInputStall)) return;
+  if (!c.spec.has_value() || !Worth(c, Category::kInputStall)) return;
   const Spec& spec = *c.spec;
   const size_t shard = FirstOf<ShardSpec>(spec);
   const size_t map = FirstOf<MapSpec>(spec);

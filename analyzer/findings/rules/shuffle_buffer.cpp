@@ -1,6 +1,4 @@
 // Row 11: the shuffle buffer is too small to mix anything.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::shuffle_buffer {

@@ -1,6 +1,4 @@
 // Row 11: the shuffle holds decoded pictures where it could hold files a fifth of their size.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::shuffle_place {

@@ -1,6 +1,4 @@
 // Row 24: one rank is slower in its own work, and the others wait for it in every reduction.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -8,9 +6,6 @@
 
 namespace stallscope::findings::slow_rank {
 namespace {
-
-using attribution::At;
-using attribution::Category;
 
 // A rank's own time per step, on average: all but waiting for the others.
 std::map<uint32_t, double> OwnNs(const Case& c) {

@@ -1,6 +1,4 @@
 // Row 24: most of what steps wait for comes from one file.
-#include <fmt/format.h>
-
 #include <map>
 
 #include "analyzer/findings/rules/rule.h"
@@ -9,7 +7,7 @@ namespace stallscope::findings::slow_shard {
 namespace {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   struct Waits {
     size_t count = 0;
     int64_t ns = 0;

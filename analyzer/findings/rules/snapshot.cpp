@@ -1,6 +1,4 @@
 // Row 9: every run repeats expensive work whose result never changes.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
 

@@ -1,6 +1,4 @@
 // Row 24: single elements that a step waited for, each by name.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::stragglers {

@@ -1,12 +1,8 @@
 // Row 20: part of the replicas' gradient exchange is not hidden behind computing.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::strategy {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kCommunication)) return;

@@ -1,13 +1,8 @@
 // No row of its own: host and device wait for each other in every step.
-#include <fmt/format.h>
-
-#include "analyzer/findings/effects.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::sync_points {
 namespace {
-
-using attribution::Category;
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound == Bound::kInconclusive || c.verdict.bound == Bound::kCompute) return;

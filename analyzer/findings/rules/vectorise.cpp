@@ -1,6 +1,4 @@
 // Row 6: work on single values is done element by element, and could be done on whole batches.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -30,7 +28,7 @@ bool OneSize(const Spec& spec, size_t map) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.vectorise) return;
-  if (!Worth(c, attribution::Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
   const Spec& spec = *c.spec;
   const size_t batch = FirstOf<BatchSpec>(spec);
   if (batch == 0 || batch >= spec.stages.size()) return;

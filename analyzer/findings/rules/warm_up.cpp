@@ -1,6 +1,4 @@
 // Row 24: the first step takes as long as many others.
-#include <fmt/format.h>
-
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::warm_up {
