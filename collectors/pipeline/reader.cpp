@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
-#include "collectors/data/byte_source.h"
 #include "analyzer/base/file.h"
+#include "collectors/data/byte_source.h"
 #include "collectors/data/csv_reader.h"
 #include "collectors/data/file_set.h"
 #include "collectors/data/hdf5_images.h"

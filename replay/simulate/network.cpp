@@ -140,7 +140,8 @@ class NetworkBuilder {
       kept_ *= hop.kept;
       return hop;
     }
-    if (plan::As<CacheSpec>(node) != nullptr || plan::As<SnapshotSpec>(node) != nullptr) return Store(i);
+    if (plan::As<CacheSpec>(node) != nullptr || plan::As<SnapshotSpec>(node) != nullptr)
+      return Store(i);
     Hop hop = Base(node, Hop::Kind::kWork);
     if (const auto* shard = plan::As<ShardSpec>(node)) {
       // One in so many goes on: what a batch of that size would do.

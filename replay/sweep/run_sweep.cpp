@@ -237,8 +237,8 @@ Status SweepWorker::Run(Point& point) {
     return {};
   }
   const bool digest = point.digest.empty();
-  STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome,
-                              work_.bench->Measure(spec.value(), Wish(point, digest, SweepPhase::kRuns)));
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      Outcome outcome, work_.bench->Measure(spec.value(), Wish(point, digest, SweepPhase::kRuns)));
   if (outcome.failed.has_value()) {
     point.error = outcome.failed->Line();
     return {};

@@ -44,9 +44,9 @@ struct SweepWork {
   std::function<void(const SweepProgress&)> progress;  // may be empty; this thread's
 };
 
-// What the file has at the end. A configuration that fails keeps its error, and the others continue.
-// An error here is the sweep's own (the disk, the lock, the bench) and changes no point: a resumed
-// sweep continues from the finished ones.
+// What the file has at the end. A configuration that fails keeps its error, and the others
+// continue. An error here is the sweep's own (the disk, the lock, the bench) and changes no point:
+// a resumed sweep continues from the finished ones.
 Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work);
 
 }  // namespace stallscope::replay
