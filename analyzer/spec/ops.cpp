@@ -123,7 +123,7 @@ std::optional<int64_t> ReadEighths(std::string_view text) {
   return *above * 8 / *below;
 }
 
-std::string Wanted(const OpParameter& parameter) {
+std::string WantedArgument(const OpParameter& parameter) {
   const std::string span = NumberText(parameter.min) + " to " + NumberText(parameter.max);
   switch (parameter.type) {
     case OpArgumentType::kInteger:
@@ -225,7 +225,7 @@ class Arguments {
     if (given_[index].has_value()) return {};
     return Bad(
         std::string(parameter.name) + " of " + std::string(op_.name) + " is " + Quoted(value),
-        "give " + Wanted(parameter));
+        "give " + WantedArgument(parameter));
   }
 
   Result<OpCall> Finish() {
@@ -237,7 +237,7 @@ class Arguments {
       }
       if (!given_[i].has_value()) {
         return Bad(std::string(op_.name) + " needs its " + std::string(parameter.name),
-                   "give " + Wanted(parameter) + ", as in " + std::string(op_.name) + '(' +
+                   "give " + WantedArgument(parameter) + ", as in " + std::string(op_.name) + '(' +
                        Example(parameter) + ')');
       }
       call.arguments.push_back(*std::move(given_[i]));

@@ -225,7 +225,7 @@ TEST_SUITE("fast") {
     std::filesystem::remove(lock);
     std::filesystem::create_directory(lock);
     const ProgramResult failed = RunStallscope(sweep, here);
-    CheckFails(failed, 5, "cannot acquire the measurement lock");
+    CheckSweepFails(failed, 5, "cannot acquire the measurement lock");
     for (const auto& point : ReadJson(dir / "s.json")["points"]) CHECK(point["error"].is_null());
     std::filesystem::remove(lock);
     sweep.emplace_back("--resume");

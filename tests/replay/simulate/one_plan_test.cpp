@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "analyzer/spec/spec_json.h"
