@@ -72,6 +72,10 @@ void StreamRecorder::Lost(uint64_t count, Ticks from, Ticks to) {
   if (track_ != nullptr) track_->Lost(count, from, to);
 }
 
+std::unique_ptr<DeviceTrack> RecordedTracks::New(const trace::TrackInfo& info) {
+  return std::make_unique<StreamRecorder>(&recorder_, info);
+}
+
 void RecordedTracks::Warn(const std::string& warning) {
   recorder_.UpdateRun([&](trace::RunInfo& run) { AddOnce(run.warnings, warning); });
 }

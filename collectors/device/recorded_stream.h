@@ -43,9 +43,8 @@ class StreamRecorder final : public DeviceTrack {
 class RecordedTracks final : public DeviceTracks {
  public:
   explicit RecordedTracks(recorder::Recorder& recorder) : recorder_(recorder) {}
-  std::unique_ptr<DeviceTrack> New(const trace::TrackInfo& info) override {
-    return std::make_unique<StreamRecorder>(&recorder_, info);
-  }
+  // Not inline: the CUDA module must not get the recorder with it (CMakeLists.txt).
+  std::unique_ptr<DeviceTrack> New(const trace::TrackInfo& info) override;
   void Warn(const std::string& warning) override;
   void Limit(const std::string& limit) override;
 

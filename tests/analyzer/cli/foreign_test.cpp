@@ -84,7 +84,7 @@ TEST_SUITE("fast") {
         << R"({"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":1,"dur":1}]})";
     const ProgramResult plain = RunStallscope({"tune", dir / "trace.json", "--mode", "simulate"});
     CHECK(plain.exit_code == 3);
-    CHECK(Has(plain.err, "without steps"));
+    CHECK(Has(plain.err, "no steps"));
     // What is neither is told what a spec has.
     std::ofstream(dir / "neither.json") << R"({"stagess": []})";
     const ProgramResult neither = RunStallscope({"tune", dir / "neither.json"});

@@ -117,7 +117,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("an argument out of range or of another type is refused") {
-    CHECK(WhyNotOp("resize(0)").find("size of resize is '0'; give a whole number") == 0);
+    CHECK(WhyNotOp("resize(0)").find("size of resize is '0'; give an integer") == 0);
     CHECK(WhyNotOp("resize(1)") == "read");
     CHECK(WhyNotOp("resize(16384)") == "read");
     CHECK(WhyNotOp("resize(16385)") != "read");

@@ -110,7 +110,7 @@ TEST_SUITE("fast") {
     REQUIRE(writer.ok());
     const auto bad = writer.value().Write(Tensor(DType::kUint8, {5}), 0);
     REQUIRE_FALSE(bad.ok());
-    CHECK(bad.error().what == "a uint8 tensor of 5 does not go into a file of uint8 of 4");
+    CHECK(bad.error().what == "a uint8 tensor of 5 does not fit a file of uint8 of 4");
     CHECK(writer.value().Write(Tensor(DType::kUint8, {4}), 0).ok());
   }
 }

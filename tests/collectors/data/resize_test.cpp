@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Crop(image, {-1, 0, 2, 2}, into).ok());
     Tensor floats(DType::kFloat32, {10, 10, 3});
     CHECK(resizer.Resize(floats, {0, 0, 10, 10}, 4, 4, into).error().what ==
-          "a float32 tensor of 10x10x3 is no image");
+          "a float32 tensor of 10x10x3 is not an image");
     Tensor row(DType::kUint8, {10});
     CHECK_FALSE(Mirror(row).ok());
     CHECK_FALSE(Normalize(Tensor(DType::kUint8, {10, 10, 4}), ImageNetNormalization(), into).ok());

@@ -159,7 +159,7 @@ TEST_SUITE("fast") {
     REQUIRE_FALSE(bad.ok());
     CHECK(bad.error().where == "m.tfrecord, offset 21, record 1");
     CHECK(bad.error().what ==
-          "the CRC of the record's length is wrong; the 43 bytes from here on are lost");
+          "the CRC of the record's length is wrong; 43 bytes from here on are lost");
     CHECK_FALSE(reader.can_continue());
     CHECK(reader.lost().bytes == 43);
     const auto after = reader.Next();

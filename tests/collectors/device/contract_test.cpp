@@ -245,7 +245,7 @@ TEST_SUITE("fast") {
     add.out = {large.operand};
     const auto wrong = stream->Run(add, ItemId{1});
     REQUIRE_FALSE(wrong.ok());
-    CHECK(wrong.error().Line().find("add: operands that do not fit") == 0);
+    CHECK(wrong.error().Line().find("add: operands that do not match the kernel") == 0);
     add.in = {large.operand};
     CHECK_FALSE(stream->Run(add, ItemId{1}).ok());
     add.in = {large.operand, large.operand};

@@ -46,7 +46,7 @@ TEST_SUITE("fast") {
     const Workload workload = BuiltFromKineto({});
     CHECK(workload.recorded->counts_steps);
     CHECK(workload.recorded->samples_per_s == doctest::Approx(250));
-    CHECK(Says(workload.recorded->limits, "steps a second"));
+    CHECK(Says(workload.recorded->limits, "steps per second"));
     CHECK_FALSE(workload.recorded->cores_known);
     REQUIRE(workload.spec.stages.size() == 1);
     CHECK(workload.spec.stages[0].name == "DataLoader");

@@ -285,7 +285,7 @@ TEST_SUITE("fast") {
     CHECK(refused.error().kind == ErrorKind::kRun);
     CHECK(refused.error().Line().find("CUPTI is refused: insufficient privileges") !=
           std::string::npos);
-    CHECK(refused.error().hint.find("as root") == 0);
+    CHECK(refused.error().hint.find("run as root") == 0);
     CHECK(c.cupti.enabled.empty());
     CHECK(c.tracks->rows.empty());
     CHECK(c.tracks->limits.empty());
