@@ -148,6 +148,7 @@ class RandomSpecs {
       case 8:
         if (batched) return;
         batched = true;
+        if (OneIn(2)) AddMap(name + "_cast", {"cast(float32)"}, spec);
         spec.stages.push_back({name, BatchSpec{.size = 2, .parallelism = Workers()}});
         return;
       default:
