@@ -58,7 +58,8 @@ TEST_SUITE("fast") {
       for (const Blame& blame : whole.blame) expected[{blame.stage, blame.cause}] += blame.ns;
       Sums sums;
       const GroundworkPtr ground = LayGroundwork(run, 2);
-      for (const StallDetail& detail : *StallDetails(*ground, 2)) {
+      const auto details = StallDetails(*ground, 2);
+      for (const StallDetail& detail : *details) {
         CHECK(detail.start_ns < detail.end_ns);
         sums[{detail.stage, detail.cause}] += detail.ns;
       }

@@ -226,12 +226,14 @@ TEST_SUITE("fast") {
     std::filesystem::create_directory(lock);
     const ProgramResult failed = RunStallscope(sweep, here);
     CheckSweepFails(failed, 5, "cannot acquire the measurement lock");
-    for (const auto& point : ReadJson(dir / "s.json")["points"]) CHECK(point["error"].is_null());
+    const auto kept = ReadJson(dir / "s.json");
+    for (const auto& point : kept["points"]) CHECK(point["error"].is_null());
     std::filesystem::remove(lock);
     sweep.emplace_back("--resume");
     const ProgramResult resumed = RunStallscope(sweep, here);
     CHECK_MESSAGE(resumed.exit_code == 0, resumed.err);
-    for (const auto& point : ReadJson(dir / "s.json")["points"]) {
+    const auto done = ReadJson(dir / "s.json");
+    for (const auto& point : done["points"]) {
       CHECK(point["measured"].is_object());
     }
   }

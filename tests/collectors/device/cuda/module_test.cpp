@@ -18,7 +18,7 @@ namespace {
 using device::FindCudaModule;
 using device::LoadCudaModule;
 
-std::string Refusal(const std::vector<std::string>& places) {
+std::string ModuleRefusal(const std::vector<std::string>& places) {
   const auto loaded = LoadCudaModule(places);
   REQUIRE_FALSE(loaded.ok());
   CHECK(loaded.error().kind == ErrorKind::kRun);
@@ -48,16 +48,16 @@ TEST_SUITE("fast") {
 
   TEST_CASE("no module, no library, a stranger, and one of another build") {
     const test::ScratchDir dir;
-    const auto none = Refusal({dir / "a.so", dir / "b.so"});
+    const auto none = ModuleRefusal({dir / "a.so", dir / "b.so"});
     CHECK(test::Has(none, "the CUDA module is missing"));
     CHECK(test::Has(none, dir / "a.so" + ", " + dir / "b.so"));
     std::ofstream(dir / "text.so") << "not a library";
-    CHECK(test::Has(Refusal({dir / "text.so"}), "cannot be loaded"));
-    CHECK(test::Has(Refusal({STALLSCOPE_FAKE_DRIVER_LIBRARY}),
+    CHECK(test::Has(ModuleRefusal({dir / "text.so"}), "cannot be loaded"));
+    CHECK(test::Has(ModuleRefusal({STALLSCOPE_FAKE_DRIVER_LIBRARY}),
                     "this is not a stallscope CUDA module"));
     CHECK(test::Has(
-        Refusal({STALLSCOPE_FAKE_MODULE_LIBRARY}),
-        "the module is of stallscope 0.0.0, interface 0, and the program of stallscope "));
+        ModuleRefusal({STALLSCOPE_FAKE_MODULE_LIBRARY}),
+        "the module is from stallscope 0.0.0, interface 0, the program from stallscope "));
   }
 
   TEST_CASE("the module says what is here and what is not") {
