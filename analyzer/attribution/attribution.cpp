@@ -154,22 +154,9 @@ GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int6
   return Lay(run, WindowWithin(start_ns, end_ns, run, model::StepIntervals(run)), threads, cancel);
 }
 
-// Nobody can cancel these, so that they have a result.
+// Never canceled, so there is a result.
 Attribution Attribute(const model::Run& run, unsigned threads) {
   return *Attribute(*LayGroundwork(run, threads), threads);
-}
-
-Attribution AttributeRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
-                           unsigned threads) {
-  return *Attribute(*LayGroundworkOfRange(run, start_ns, end_ns, threads), threads);
-}
-
-std::vector<StallDetail> StallDetails(const model::Run& run, unsigned threads) {
-  return *StallDetails(*LayGroundwork(run, threads), threads);
-}
-
-std::vector<ChainLink> ExplainStall(const model::Run& run, size_t step_row, unsigned threads) {
-  return *ExplainStall(*LayGroundwork(run, threads), step_row, threads);
 }
 
 StepPartition PartitionSteps(const model::Run& run) {

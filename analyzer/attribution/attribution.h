@@ -227,11 +227,6 @@ struct Attribution {
 
 Attribution Attribute(const model::Run& run, unsigned threads = 2);
 
-// Of a part of the run: the steps that begin in the range, warm-up or not; if none does, the range
-// itself.
-Attribution AttributeRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
-                           unsigned threads = 2);
-
 // The partition alone, of every step, warm-up included. In the order of Run::rows.steps.
 struct StepPartition {
   std::vector<StepShare> steps;
@@ -265,14 +260,6 @@ struct ChainLink {
   int64_t end_ns = 0;
   int depth = 0;
 };
-
-// In the order of the steps. Summed by stage and cause they are the blame of one device, and of
-// several the blame before their mean is taken.
-std::vector<StallDetail> StallDetails(const model::Run& run, unsigned threads = 2);
-
-// How the stall of one step was explained, by start; empty if it had none. Workers that share a
-// stretch each have their link.
-std::vector<ChainLink> ExplainStall(const model::Run& run, size_t step_row, unsigned threads = 2);
 
 }  // namespace stallscope::attribution
 

@@ -23,7 +23,8 @@ using GroundworkPtr = std::shared_ptr<const Groundwork>;
 
 // Of the run without its warm-up.
 GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel = {});
-// Of the steps that begin in the range, as AttributeRange.
+// Of a part of the run: the steps that begin in the range, warm-up or not; if none does, the range
+// itself.
 GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
                                    unsigned threads, Cancel cancel = {});
 
@@ -31,10 +32,13 @@ GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int6
 std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
                                      Cancel cancel = {});
 
+// In the order of the steps. Summed by stage and cause they are the blame of one device, and of
+// several the blame before their mean is taken.
 std::optional<std::vector<StallDetail>> StallDetails(const Groundwork& ground, unsigned threads,
                                                      Cancel cancel = {});
 
-// A step of the warm-up needs groundwork of its own.
+// How the stall of one step was explained, by start; empty if it had none. Workers that share a
+// stretch each have their link. A warm-up step needs groundwork of its own.
 std::optional<std::vector<ChainLink>> ExplainStall(const Groundwork& ground, size_t step_row,
                                                    unsigned threads, Cancel cancel = {});
 

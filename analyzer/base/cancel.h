@@ -1,6 +1,5 @@
-// Whether anybody still waits for the result of long work. Whoever waits owns the flag, which
-// outlives the work and is never lowered; the work asks every few milliseconds and returns early.
-// Any thread.
+// A request to stop long work. The caller owns the flag, which outlives the work and is never
+// lowered; the work checks it every few milliseconds. Any thread.
 #ifndef STALLSCOPE_ANALYZER_BASE_CANCEL_H_
 #define STALLSCOPE_ANALYZER_BASE_CANCEL_H_
 
@@ -10,11 +9,11 @@ namespace stallscope {
 
 class Cancel {
  public:
-  Cancel() = default;  // nobody ever cancels
+  Cancel() = default;  // never canceled
   explicit Cancel(const std::atomic<bool>& flag) : flag_(&flag) {}
 
   bool requested() const { return flag_ != nullptr && flag_->load(std::memory_order_relaxed); }
-  // As the `stop_requested` of a replay.
+  // Converts to a `stop_requested` callback.
   bool operator()() const { return requested(); }
 
  private:

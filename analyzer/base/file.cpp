@@ -13,9 +13,9 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <unordered_set>
 #include <utility>
 
-#include "analyzer/base/fingerprint_set.h"
 #include "analyzer/base/readable.h"
 #include "analyzer/base/splitmix.h"
 
@@ -49,8 +49,9 @@ Error SystemError(ErrorKind kind, const std::string& path, const std::string& ac
   return Error{kind, action + ": " + std::strerror(error), path, HintFor(error)};
 }
 
-// Which file it is, whatever it is called: a hash of its device, its number and its birth, because
-// the number of a file that has gone is given to the next one.
+// Which file it is, under whatever name: a hash of its device, its number and its birth, because
+// the number of a deleted file is reused. Among ten million files, two share a hash once in 370,000
+// runs.
 using FileId = uint64_t;
 
 // Of the open file, or of the one at `path` below it.
@@ -73,19 +74,19 @@ class KnownFiles {
  public:
   void Read(FileId file) {
     const std::lock_guard lock(mutex_);
-    if (!written_.Contains(file)) read_.Insert(file);
+    if (!written_.contains(file)) read_.insert(file);
   }
   void Written(FileId file) {
     const std::lock_guard lock(mutex_);
-    written_.Insert(file);
+    written_.insert(file);
   }
   void Forget(FileId file) {
     const std::lock_guard lock(mutex_);
-    read_.Erase(file);
+    read_.erase(file);
   }
   bool WasRead(FileId file) {
     const std::lock_guard lock(mutex_);
-    return read_.Contains(file);
+    return read_.contains(file);
   }
   static KnownFiles& OfThisProcess() {
     static KnownFiles files;
@@ -94,9 +95,9 @@ class KnownFiles {
 
  private:
   std::mutex mutex_;
-  // Of an image folder, each may be millions.
-  FingerprintSet read_;
-  FingerprintSet written_;
+  // An image folder may have millions of files.
+  std::unordered_set<FileId> read_;
+  std::unordered_set<FileId> written_;
 };
 
 // Of the open file, not of the process: two writers in one process exclude each other too.

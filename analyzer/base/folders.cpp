@@ -193,23 +193,18 @@ ScratchFolder::~ScratchFolder() {
 Result<std::string> StateFolder() {
   const char* const state = std::getenv("XDG_STATE_HOME");
   // The specification: a path that is not absolute counts for nothing.
-  std::string folder = state != nullptr && state[0] == '/' ? state : "";
-  if (folder.empty()) {
-    const std::string home = HomeFolder();
-    if (home.empty()) {
-      return Error{ErrorKind::kRun, "this user has no home folder", "", "set XDG_STATE_HOME"};
-    }
-    folder = home + "/.local/state";
-  }
+  const bool named = state != nullptr && state[0] == '/';
+  std::string folder = named ? state : HomeFolder() + "/.local/state";
   std::error_code failed;
   fs::create_directories(folder, failed);
   folder += "/stallscope";
   if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    // A user without a home, as in a container: what is kept lasts as long as the machine.
+    const int error = errno;
+    // A user without a home, as in a container: the state lasts as long as the machine.
     const std::string kept_here = "/tmp/stallscope-" + std::to_string(geteuid());
-    if (IsOwnFolder(kept_here)) return kept_here;
+    if (!named && IsOwnFolder(kept_here)) return kept_here;
     return Error{ErrorKind::kRun,
-                 std::string("cannot create the state folder: ") + std::strerror(errno), folder,
+                 std::string("cannot create the state folder: ") + std::strerror(error), folder,
                  "set XDG_STATE_HOME to a folder that can be written"};
   }
   return folder;

@@ -44,7 +44,8 @@ class ScratchFolder {
   bool guarded_ = false;
 };
 
-// Where this user's state is kept from run to run (XDG: XDG_STATE_HOME, else ~/.local/state).
+// Where this user's state is kept from run to run: below XDG_STATE_HOME, else ~/.local/state, else,
+// for a user without a home, /tmp/stallscope-UID.
 // Created as private if missing. Any thread.
 Result<std::string> StateFolder();
 

@@ -1,5 +1,6 @@
-// Every number that a rule or the verdict decides by, and every figure that a rule assumes, each
-// with its reason. Rules name these and have no numbers of their own. Private to the room.
+// Every number that a rule decides by or assumes, and the bars of the verdict, each with its
+// reason. How far a doubt lowers the verdict's confidence stands in verdict.cpp. Private to the
+// room.
 //
 // "Published" ones are the vendors' own, so that stallscope and the guide give the same answer; the
 // others follow from what a change costs to make. An assumption about a change goes from the least
@@ -77,7 +78,7 @@ constexpr Assumed kLeftWithoutSync = {0.7, 0.4, 0.1};
 
 // Workers to propose beyond what the demand needs: a mean service time is not its 90th percentile.
 constexpr double kWorkerHeadroom = 1.2;
-// Above this many, scheduling and memory cost more than they bring; "auto" stops there as well.
+// Above this many, scheduling and memory cost more than they bring.
 constexpr int64_t kMostWorkers = 64;
 // The error of a stage's recorded service time once it has other workers beside it.
 constexpr Assumed kTunedService = {0.8, 1.0, 1.2};
@@ -111,8 +112,8 @@ constexpr double kThrottled = 0.05;
 
 // --- Elements ------------------------------------------------------------------------------------
 
-// Passing an element between threads costs 20 to 40 ns if nobody sleeps, and 32 us per wake-up if
-// somebody does: below 50 us of work per element, passing it on is the main cost.
+// Passing an element between threads costs 20 to 40 ns if no thread sleeps, and 32 us per wake-up
+// otherwise: below 50 us of work per element, passing it on is the main cost.
 constexpr double kCheapServiceNs = 50'000;
 // Opening a small file takes tens of microseconds to milliseconds, as long as reading some 256 KiB
 // of it from a disk that delivers 100 MB/s or more.

@@ -12,7 +12,6 @@
 namespace stallscope::report::html {
 namespace {
 
-constexpr double kMapWidth = 1040;
 constexpr double kNames = 170;
 constexpr double kCellHeight = 34;
 constexpr double kHead = 40;
@@ -94,7 +93,7 @@ std::string HeatMap(const SweepTable& table, size_t across, size_t down) {
     least = std::min(least, *RateOf(table.rows[row]));
     most = std::max(most, *RateOf(table.rows[row]));
   }
-  const double width = (kMapWidth - kNames) / static_cast<double>(columns);
+  const double width = (kPageWidth - kNames) / static_cast<double>(columns);
   std::string svg = Text(kNames, 12, "start", Printable(wide.path), " class=\"faint\"");
   for (size_t x = 0; x < columns; ++x) {
     svg += Text(kNames + width * (static_cast<double>(x) + 0.5), kHead - 8, "middle",
@@ -121,7 +120,7 @@ std::string HeatMap(const SweepTable& table, size_t across, size_t down) {
   return fmt::format(
       "<div class=\"scroll\"><svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">"
       "{}</svg></div>\n",
-      kMapWidth, kHead + kCellHeight * static_cast<double>(lines), EscapeMarkup(label), svg);
+      kPageWidth, kHead + kCellHeight * static_cast<double>(lines), EscapeMarkup(label), svg);
 }
 
 }  // namespace

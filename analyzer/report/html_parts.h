@@ -14,6 +14,8 @@ namespace stallscope::report::html {
 // The whole page with its style; `body` is markup.
 std::string Page(const std::string& title, const std::string& body);
 extern const std::string_view kStyle;
+// Of pictures, as wide as the page's text.
+inline constexpr double kPageWidth = 1040;
 
 // <section> with a heading; nothing where the body is empty.
 std::string Section(const std::string& title, const std::string& body);

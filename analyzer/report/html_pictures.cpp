@@ -13,13 +13,11 @@
 namespace stallscope::report::html {
 namespace {
 
-constexpr double kWidth = 1040;
-
 std::string Svg(double height, const std::string& label, const std::string& inside) {
   return fmt::format(
       "<div class=\"scroll\"><svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">"
       "{}</svg></div>\n",
-      kWidth, height, EscapeMarkup(label), inside);
+      kPageWidth, height, EscapeMarkup(label), inside);
 }
 
 std::string Key(std::string_view color, const std::string& text) {
@@ -68,7 +66,7 @@ std::string LaneSvg(const timeline::Lane& lane, double y, double height) {
       "<text x=\"0\" y=\"{:.1f}\">{}</text><rect class=\"track\" x=\"{}\" y=\"{}\" width=\"{}\" "
       "height=\"{}\"/>",
       y + height / 2 + 4, EscapeMarkup(CutTo(Printable(lane.name), 22)), kLaneNames, y,
-      kWidth - kLaneNames, height);
+      kPageWidth - kLaneNames, height);
   if (columns == 0) return svg;
   std::vector<double> floor(columns);
   for (size_t layer = 0; layer < lane.busy.size(); ++layer) {
@@ -76,7 +74,7 @@ std::string LaneSvg(const timeline::Lane& lane, double y, double height) {
     if (color.empty()) continue;
     const std::string path =
         LayerPath(lane.busy[layer], floor, kLaneNames,
-                  (kWidth - kLaneNames) / static_cast<double>(columns), y, height);
+                  (kPageWidth - kLaneNames) / static_cast<double>(columns), y, height);
     if (!path.empty()) svg += fmt::format("<path fill=\"{}\" d=\"{}\"/>", color, path);
   }
   return svg;
@@ -98,7 +96,7 @@ std::string BreakdownBar(const Report& report) {
       continue;
     }
     const double share = std::clamp(total->fraction, 0.0, 1.0);
-    const double width = std::min(share * kWidth, kWidth - x);
+    const double width = std::min(share * kPageWidth, kPageWidth - x);
     const std::string figure = word + " " + ReadablePercent(total->fraction);
     svg += fmt::format(
         "<g>{}<rect x=\"{:.2f}\" y=\"0\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\"/>",
@@ -134,7 +132,7 @@ std::string Timeline(const Pictures& pictures) {
   svg += fmt::format(
       "<text class=\"faint\" x=\"150\" y=\"{:.0f}\">0</text>"
       "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>",
-      y + 10, kWidth, y + 10, ReadableNs(pictures.end_ns - pictures.start_ns));
+      y + 10, kPageWidth, y + 10, ReadableNs(pictures.end_ns - pictures.start_ns));
   std::string keys;
   if (has_stages) {
     keys = Key("#0072b2", "a stage at work") + Key("#e69f00", "waiting for room") +
@@ -166,7 +164,7 @@ std::string StepHistogram(const std::vector<double>& step_ms) {
     ++bins[std::min(kBins - 1, static_cast<size_t>(std::max(place, 0.0)))];
   }
   const auto most = static_cast<double>(*std::max_element(bins.begin(), bins.end()));
-  const double wide = kWidth / kBins;
+  const double wide = kPageWidth / kBins;
   std::string svg;
   for (size_t i = 0; i < kBins; ++i) {
     if (bins[i] == 0) continue;
@@ -181,12 +179,12 @@ std::string StepHistogram(const std::vector<double>& step_ms) {
         wide * static_cast<double>(i) + 1, kHeight - tall, wide - 2, tall);
   }
   svg += fmt::format("<rect class=\"track\" x=\"0\" y=\"{}\" width=\"{}\" height=\"1\"/>", kHeight,
-                     kWidth);
+                     kPageWidth);
   for (int i = 0; i <= 4; ++i) {
     const char* anchor = i == 0 ? "start" : i == 4 ? "end" : "middle";
     svg += fmt::format(
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{} ms</text>",
-        kWidth * i / 4, kHeight + 18, anchor, ReadableNumber(low + (high - low) * i / 4));
+        kPageWidth * i / 4, kHeight + 18, anchor, ReadableNumber(low + (high - low) * i / 4));
   }
   return Svg(kHeight + 24, "Step times", svg);
 }

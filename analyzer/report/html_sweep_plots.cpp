@@ -10,7 +10,6 @@
 namespace stallscope::report::html {
 namespace {
 
-constexpr double kPlotWidth = 1040;
 constexpr double kHeight = 380;
 constexpr double kLeft = 80;
 constexpr double kBottom = 44;
@@ -24,7 +23,7 @@ class Plot {
       : x_low_(x_low), x_high_(x_high), y_low_(y_low), y_high_(y_high) {}
 
   double X(double value) const {
-    return kLeft + (kPlotWidth - kLeft - 20) * Share(value, x_low_, x_high_);
+    return kLeft + (kPageWidth - kLeft - 20) * Share(value, x_low_, x_high_);
   }
   double Y(double value) const {
     return kHeight - kBottom - (kHeight - kBottom - kTop) * Share(value, y_low_, y_high_);
@@ -33,7 +32,7 @@ class Plot {
   template <class Words>
   std::string Axes(const std::string& x_name, const std::string& y_name, Words&& x_words) const {
     std::string svg = fmt::format("<path class=\"edge\" d=\"M{0} {1}V{2}H{3}\"/>", kLeft, kTop,
-                                  kHeight - kBottom, kPlotWidth - 20);
+                                  kHeight - kBottom, kPageWidth - 20);
     for (int i = 0; i <= kTicks; ++i) {
       const double x = x_low_ + (x_high_ - x_low_) * i / kTicks;
       const double y = y_low_ + (y_high_ - y_low_) * i / kTicks;
@@ -46,7 +45,7 @@ class Plot {
     svg += fmt::format(
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>"
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>",
-        kPlotWidth - 20, kHeight - 6, EscapeMarkup(x_name), kLeft + 10, kTop + 10,
+        kPageWidth - 20, kHeight - 6, EscapeMarkup(x_name), kLeft + 10, kTop + 10,
         EscapeMarkup(y_name));
     return svg;
   }
@@ -55,7 +54,7 @@ class Plot {
     return fmt::format(
         "<div class=\"scroll\"><svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
         "aria-label=\"{}\">{}</svg></div>\n",
-        kPlotWidth, kHeight, EscapeMarkup(label), svg);
+        kPageWidth, kHeight, EscapeMarkup(label), svg);
   }
 
  private:

@@ -130,7 +130,7 @@ enum class SpanActivity : uint8_t {
   kOperator = 1,    // a framework's operation
   kRuntime = 2,     // a call into the device's run-time or driver
   kFunction = 3,    // of the program or its interpreter
-  kAnnotation = 4,  // a range that somebody marked; a step
+  kAnnotation = 4,  // a marked range; a step
   kMemset = 5,      // of a device
   kLoader = 6       // the trainer fetches a batch
 };

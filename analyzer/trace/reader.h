@@ -55,7 +55,7 @@ class TraceReader {
   // `size` bytes from offset_ on; fewer at the end of the file. Valid until the next call.
   Result<std::string_view> Peek(size_t size);
   void GrowWindow();
-  // What lies behind offset_ may be written anew before we are asked again.
+  // Bytes after offset_ may be rewritten before the next call.
   void Forget();
   Frame Accept(const FrameHeader& header, std::string_view bytes);
   void PassOver(uint64_t bytes);

@@ -70,7 +70,7 @@ class SpanEncoder {
            cpu_ns_.Bound(count_) + waker_.Bound(count_);
   }
 
-  // Pads the columns that were begun, hands everything over and starts anew.
+  // Pads the columns that were begun, hands everything over and starts over.
   EncodedSpans Take() {
     EncodedSpans done{track_,
                       count_,

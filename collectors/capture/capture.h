@@ -2,8 +2,8 @@
 //
 // Starts the recorder, the samplers, the devices, the pipeline and the trainer, runs to the spec's
 // last step, the end of the data or a stop, and seals the trace. A failure is the result, and is in
-// the trace too. A run without a batch does not replace an earlier trace; one that cannot start
-// leaves no file.
+// the trace too. A run that fails or is stopped before its first batch does not replace an earlier
+// trace; one that cannot start leaves no file.
 #ifndef STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 #define STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
 

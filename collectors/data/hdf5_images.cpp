@@ -167,9 +167,9 @@ Chunks ChunksOf(hid_t data_set, uint64_t most_bytes) {
 // How much a deflate stream unpacks to; counts no further than `most`. One that is damaged counts
 // up to there: the library will say what is wrong with it.
 uint64_t UnpackedSize(std::vector<uint8_t>& packed, uint64_t most) {
-  z_stream stream{};
-  if (inflateInit(&stream) != Z_OK) return most;
   std::vector<uint8_t> nowhere(size_t{64} << 10);
+  z_stream stream{};
+  if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();  // as the vector above
   stream.next_in = packed.data();
   stream.avail_in = static_cast<uInt>(packed.size());
   uint64_t size = 0;

@@ -222,7 +222,7 @@ Status SetPlace::Parts::RestoreFrom(ScratchFolder& left) {
   const std::string whole = left.path() + kOldFolder;
   if (!fs::exists(whole, error)) return MoveBack(left, left.path() + kOldFiles);
   if (fs::exists(real, error)) {
-    // Somebody has put another one there. Both stay.
+    // Another set is there by now. Both stay.
     left.Keep();
     return {};
   }

@@ -170,7 +170,6 @@ class SpanScope {
   SpanScope& operator=(const SpanScope&) = delete;
 
   void AddBytes(uint64_t bytes) noexcept { bytes_ += bytes; }
-  void SetItem(ItemId item) noexcept { item_ = item; }
 
   // Ends this span and starts the next at the same instant: one clock reading instead of two.
   void Next(StageId stage, ItemId item) noexcept {

@@ -1,6 +1,6 @@
-// The kernel's text files: read again and again, and taken apart into lines, words and numbers.
+// The kernel's text files: read repeatedly and split into lines, words and numbers.
 //
-// The kernel makes the text anew for every read from offset 0, so a file is opened once, and a
+// The kernel regenerates the text on every read from offset 0, so a file is opened once, and each
 // reading is one pread: an open descriptor saves the walk along the path (1 us instead of 6 us for
 // a thread's schedstat). A ProcFile belongs to one thread at a time.
 //

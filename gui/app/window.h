@@ -39,8 +39,8 @@ class Window {
   // Files that were dropped since the last call.
   std::vector<std::string> TakeDropped();
   std::array<int, 2> Size() const;
-  // True where somebody moved, pressed, typed or resized since the last call, however the waiting
-  // ended: the frames that show it have yet to be drawn.
+  // True if there was any input or resizing since the last call, however the waiting ended: the
+  // frames that show it have yet to be drawn.
   bool TakeTouched();
 
  private:

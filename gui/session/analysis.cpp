@@ -6,9 +6,7 @@
 
 namespace stallscope::session {
 
-workbench::Opened OpenedOf(const OpenRun& open) {
-  return {open.run, open.groundwork, open.whole.attribution};
-}
+workbench::Opened OpenedOf(const OpenRun& open) { return {open.run, open.whole.attribution}; }
 
 Analysis AnalysisOf(const workbench::Opened& opened, std::optional<Range> range) {
   return {range, opened.attribution,

@@ -60,10 +60,16 @@ void Answers::RefreshShown() {
       [run = open->run, range = *wanted.range, threads = desk_.options.threads](Ticket& job) {
         const auto part = workbench::ExamineRange(run, range.start_ns, range.end_ns,
                                                   {threads, Cancel(job.cancel_flag())});
-        return part.has_value() ? AnalysisOf(*part, range) : Analysis{};
+        return part.has_value() ? AnalysisOf(part->opened, range) : Analysis{};
       },
       [this, wanted](const Analysis& analysis) {
-        if (wanted == shown_ && analysis.report != nullptr) desk_.state.shown = analysis;
+        if (wanted != shown_) return;
+        if (analysis.report != nullptr) {
+          desk_.state.shown = analysis;
+        } else {
+          // Canceled by the user: no panel may say that it is limited to the range.
+          navigation_.On(intent::LimitRange{std::nullopt});
+        }
       });
 }
 
@@ -84,7 +90,7 @@ void Answers::RefreshSpans() {
     }
     return;
   }
-  // Millions of rows are listed when somebody looks at them.
+  // Millions of rows are listed only while the panel is shown.
   if (state.view.panel != Panel::kSpans) return;
   SpansKey wanted{ReadingOf(open), state.spans.query};
   wanted.query.range = state.view.range;
@@ -158,20 +164,22 @@ void Answers::RefreshExplanation() {
       JobKind::kExplain, "explaining the selection",
       [wanted, run = open->run, ground = open->groundwork,
        threads = desk_.options.threads](Ticket& job) {
-        Explanation explanation;
-        explanation.step_row = wanted.step_row;
+        std::optional<Explanation> explanation{std::in_place};
+        explanation->step_row = wanted.step_row;
         if (wanted.step_row.has_value() && *wanted.step_row < run->rows.steps.size()) {
           auto chain = attribution::ExplainStall(*ground, *wanted.step_row, threads,
                                                  Cancel(job.cancel_flag()));
-          if (chain.has_value()) explanation.chain = *std::move(chain);
+          // An empty chain would say that there was no stall.
+          if (!chain.has_value()) return std::optional<Explanation>();
+          explanation->chain = *std::move(chain);
         }
         if (wanted.followed.known() && !job.cancelled()) {
-          explanation.path = PathOf(*run, wanted.followed);
+          explanation->path = PathOf(*run, wanted.followed);
         }
         return explanation;
       },
-      [this, wanted](const Explanation& explanation) {
-        if (wanted == explained_) desk_.state.explanation = explanation;
+      [this, wanted](const std::optional<Explanation>& explanation) {
+        if (wanted == explained_ && explanation) desk_.state.explanation = *explanation;
       });
 }
 

@@ -46,7 +46,7 @@ class Follower {
     uint64_t bytes = 0;
     int64_t not_before_ns = 0;  // of the monotonic clock
     bool live = false;
-    bool told = false;        // nothing more before it is watched anew
+    bool told = false;        // nothing more until it is watched again
     bool had_lock = false;    // so its file system has locks
     int64_t grown_at_ns = 0;  // when it was last seen to be larger
   };

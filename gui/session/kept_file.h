@@ -102,7 +102,7 @@ class KeptFile {
 
   Result<Outcome> Exchange(const T& before, const T& mine) const {
     STALLSCOPE_ASSIGN_OR_RETURN(const std::optional<T> there, Form::Read(path_));
-    // Where the file has gone, what it said is not: it is written anew.
+    // If the file is gone, its contents are not: it is written again.
     const T& theirs = there.has_value() ? *there : before;
     Outcome outcome{Form::Merge(before, mine, theirs), Form::Differ(before, theirs)};
     if (!there.has_value() || Form::Differ(outcome.now, theirs)) {

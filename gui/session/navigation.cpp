@@ -252,7 +252,7 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
     if (state.view.visible.ns() <= 0) Show(notes.visible.ns() > 0 ? notes.visible : Whole());
   } else {
     state.view = View{panel, {}, {}, {}};
-    // Where the last look ended, unless somebody has gone somewhere already.
+    // Where the last visit ended, unless the user has navigated already.
     if (panel == Panel::kOverview && state.runs.size() == 1) state.view.panel = notes.panel;
     state.layout = notes.layout;
     state.bookmarks = notes.bookmarks;

@@ -148,7 +148,7 @@ void Recordings::On(const intent::StartRecording& start) {
   const std::string output = OutputFor(start.output);
   const Status may = MayRecord(desk_.state, desk_.options.settings_path, output);
   if (!may.ok()) return desk_.Complain(may.error());
-  // An open trace that is recorded anew: it is read no more.
+  // An open trace that is about to be recorded over is read no more.
   const auto& runs = desk_.state.runs;
   if (std::any_of(runs.begin(), runs.end(),
                   [&](const auto& run) { return IsSameFile(output, run->path); })) {
@@ -232,7 +232,7 @@ void Recordings::OpenWhatIsThere() {
   // Without a step the earlier file of this name is still what was there before.
   if (record.steps == 0 && record.error.has_value()) return;
   if (!std::filesystem::exists(record.output, failed)) return;
-  record.recorded = runs_.OpenAnew(record.output);
+  record.recorded = runs_.Reopen(record.output);
 }
 
 void Recordings::On(const intent::StopRecording&) {

@@ -20,11 +20,6 @@ namespace {
 constexpr int64_t kTableEveryNs = 500 * kNsPerMs;
 constexpr unsigned kVerifyRepeats = 2;
 
-replay::SweepMode ModeOf(SweepRunMode mode) {
-  if (mode == SweepRunMode::kSimulate) return replay::SweepMode::kSimulate;
-  return mode == SweepRunMode::kRerun ? replay::SweepMode::kRerun : replay::SweepMode::kBoth;
-}
-
 // Where people look for it: RUN.sweep.json beside RUN.sst.
 std::string SweepPathBeside(const std::string& trace, const std::string& fallback) {
   const std::filesystem::path path(trace);
@@ -119,13 +114,14 @@ Status CheckVerification(const replay::Sweep& sweep, const std::optional<Patch>&
 bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::Sweep& planned) {
   const auto earlier = replay::ReadSweepFile(path);
   if (!earlier.ok() || earlier.value().kind != replay::SweepKind::kVerify || planned.emulated ||
-      earlier.value().emulated || earlier.value().recorded_ns != run.info.start_realtime_ns) {
+      earlier.value().emulated || earlier.value().recorded_ns != run.info.start_realtime_ns ||
+      earlier.value().spec_json != planned.spec_json) {
     return false;
   }
   for (const replay::Point& point : earlier.value().points) {
     const auto same = [&](const replay::Point& other) { return other.patch == point.patch; };
     if (std::any_of(planned.points.begin(), planned.points.end(), same)) continue;
-    // One that was never finished is not gone on with: nobody asked for it, and the file may have
+    // One that was never finished is not resumed: nobody asked for it, and the file may have
     // come with the trace.
     if (point.runs.size() < earlier.value().repeats && point.error.empty()) continue;
     replay::Point kept;
@@ -143,8 +139,9 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 std::optional<Question> RerunQuestionOf(const ReplayCall& call) {
   if (call.emulate) return std::nullopt;
   const model::Run& run = *call.opened.run;
+  if (run.info.spec_json.empty()) return std::nullopt;
   const auto spec = workbench::SpecOf(call.opened);
-  if (run.info.spec_json.empty() || !spec.ok()) return std::nullopt;
+  if (!spec.ok()) return std::nullopt;
   const replay::RerunPlan plan = replay::PlanRerun(run, spec.value(), call.folder);
   if (!plan.NeedsYes()) return std::nullopt;
   Question question;
@@ -193,8 +190,8 @@ VaryCheck CheckVary(const std::vector<std::string>& vary, const Spec& spec) {
 
 Result<ReplayEnd> ReplayGrid(const ReplayCall& call, const std::vector<std::string>& vary,
                              SweepRunMode mode, unsigned repeats) {
-  STALLSCOPE_ASSIGN_OR_RETURN(
-      auto subject, workbench::ReplaySubject::Make(call.opened, OptionsOf(call, ModeOf(mode))));
+  STALLSCOPE_ASSIGN_OR_RETURN(auto subject,
+                              workbench::ReplaySubject::Make(call.opened, OptionsOf(call, mode)));
   if (auto lost = LostData(call, subject)) return EndWithout(*std::move(lost));
   std::vector<std::string> lines;
   std::copy_if(vary.begin(), vary.end(), std::back_inserter(lines),

@@ -81,7 +81,7 @@ RunNumber Runs::Open(const std::vector<std::string>& paths, bool active) {
   return number;
 }
 
-RunNumber Runs::OpenAnew(const std::string& path) {
+RunNumber Runs::Reopen(const std::string& path) {
   std::vector<RunNumber> earlier;
   for (const auto& [run, source] : sources_) {
     const auto& paths = source.paths;
@@ -117,7 +117,7 @@ std::shared_ptr<const model::Run> Runs::Read(Ticket& job, RunNumber run,
   for (const std::string& path : paths) {
     std::error_code failed;
     if (!std::filesystem::is_fifo(path, failed)) continue;
-    // Nothing in a window would end the wait for somebody to write it.
+    // Nothing in the window could end the wait for a writer.
     job.HandOver([this, run, path] {
       Failed(run, {ErrorKind::kInput, "cannot follow a pipe", path, "copy it to a file first"});
     });
@@ -179,11 +179,11 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
   if (GaveUp(job, run)) return;
   job.Tell("finding the bottleneck", 0.6);
   const workbench::Control control{threads, Cancel(job.cancel_flag())};
-  const auto opened = workbench::Examine(whole, control);
+  const auto examined = workbench::Examine(whole, control);
   if (GaveUp(job, run)) return;
-  const Analysis analysis = AnalysisOf(*opened);
+  const Analysis analysis = AnalysisOf(examined->opened);
   const auto devices = DevicesOf(analysis);
-  job.HandOver([this, run, analysis, ground = opened->groundwork, devices] {
+  job.HandOver([this, run, analysis, ground = examined->groundwork, devices] {
     desk_.Change(run, [&](OpenRun& open) {
       open.whole = analysis;
       open.groundwork = ground;
@@ -193,7 +193,7 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
   });
   if (GaveUp(job, run)) return;
   job.Tell("explaining each stall", 0.8);
-  auto details = attribution::StallDetails(*opened->groundwork, threads, control.cancel);
+  auto details = attribution::StallDetails(*examined->groundwork, threads, control.cancel);
   if (GaveUp(job, run)) return;
   const auto stalls =
       std::make_shared<const std::vector<attribution::StallDetail>>(*std::move(details));
@@ -201,7 +201,7 @@ void Runs::Examine(Ticket& job, RunNumber run, const std::shared_ptr<const model
       [this, run, stalls] { desk_.Change(run, [&](OpenRun& open) { open.stalls = stalls; }); });
   if (GaveUp(job, run)) return;
   job.Tell("predicting gains", 0.9);
-  const auto report = PricedReport(*opened);
+  const auto report = PricedReport(examined->opened);
   job.HandOver([this, run, report] {
     desk_.Change(run, [&](OpenRun& open) {
       open.whole.report = report;
@@ -296,7 +296,7 @@ void Runs::SaveNotes(RunNumber run, When when) {
   const auto seen = navigation_.NotesOf(run);
   if (!seen.has_value()) return;
   SideNotes notes = *seen;
-  // Where somebody looks changes all the time, and is soon found again.
+  // The visible range changes constantly, and is quickly found again.
   if (when == When::kEarly) notes.visible = source->second.notes.visible;
   if (!side->Offer(notes, when != When::kEarly)) return;
   if (when == When::kEnd) {
@@ -410,13 +410,13 @@ void Runs::ReadAgain(RunNumber run, bool last) {
         grown->sealed = !MayGrow(whole);
         grown->ended = last || grown->sealed;
         // Never cancelled from here on: a reading is shown whole or not at all.
-        const auto opened = *workbench::Examine(grown->whole, {threads, {}});
-        grown->groundwork = opened.groundwork;
-        grown->analysis = AnalysisOf(opened);
+        const auto examined = *workbench::Examine(grown->whole, {threads, {}});
+        grown->groundwork = examined.groundwork;
+        grown->analysis = AnalysisOf(examined.opened);
         grown->devices = DevicesOf(grown->analysis);
         grown->stalls = std::make_shared<const std::vector<attribution::StallDetail>>(
             *attribution::StallDetails(*grown->groundwork, threads));
-        if (grown->ended) grown->analysis.report = PricedReport(opened);
+        if (grown->ended) grown->analysis.report = PricedReport(examined.opened);
         grown->gauges = GaugesOf(whole);
         grown->took_ns = MonotonicNs() - began;
         job.HandOver([this, run, grown] { ShowGrown(run, *grown); });

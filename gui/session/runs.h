@@ -31,7 +31,7 @@ class Runs {
   // The report of a run has new measured gains.
   void SetReport(RunNumber run, std::shared_ptr<const report::Report> report);
   // For a recording that replaced an open trace: closes the earlier run.
-  RunNumber OpenAnew(const std::string& path);
+  RunNumber Reopen(const std::string& path);
   // Saves changes beside the traces: bookmarks and folded lanes, by a worker; `at_end`: the views
   // too, before this returns.
   void KeepNotes(bool at_end);

@@ -10,7 +10,7 @@
 namespace stallscope::session {
 
 // `rows` ascend; those with the same value stay in that order. A radix sort, because
-// millions of rows are sorted while somebody waits. Cancelled, they are in any order.
+// millions of rows are sorted while the user waits. Cancelled, they are in any order.
 void SortRows(const SpanTable& table, SpanColumn column, bool descending,
               const std::atomic<bool>& cancelled, unsigned threads, Column<SpanRowNumber>& rows);
 

@@ -22,6 +22,7 @@
 #include "gui/session/settings.h"
 #include "gui/session/span_table.h"
 #include "gui/session/view.h"
+#include "replay/sweep/sweep.h"
 
 namespace stallscope::session {
 
@@ -135,7 +136,7 @@ struct CompareState {
   bool linked_zoom = true;
 };
 
-enum class SweepRunMode : uint8_t { kBoth, kSimulate, kRerun };
+using SweepRunMode = replay::SweepMode;
 
 // Of a sweep or a verification.
 struct ReplayProgress {

@@ -87,19 +87,4 @@ FindingsModel BuildFindings(const session::State& state) {
   return model;
 }
 
-Result<std::string> PatchedSpec(const session::State& state, size_t finding) {
-  const session::OpenRun* const open = state.Active();
-  if (open == nullptr || open->run == nullptr || state.shown.report == nullptr ||
-      finding >= state.shown.report->findings.size() ||
-      !state.shown.report->findings[finding].recommendation.has_value()) {
-    return Error{ErrorKind::kUsage, "there is no recommendation", "",
-                 "choose a finding that has one"};
-  }
-  STALLSCOPE_ASSIGN_OR_RETURN(const Spec spec,
-                              ReadSpec(open->run->info.spec_json, open->run->path));
-  STALLSCOPE_ASSIGN_OR_RETURN(
-      const Spec patched, Apply(spec, state.shown.report->findings[finding].recommendation->patch));
-  return WriteSpec(patched);
-}
-
 }  // namespace stallscope::viewmodel

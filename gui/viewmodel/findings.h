@@ -50,9 +50,6 @@ struct FindingsModel {
 
 FindingsModel BuildFindings(const session::State& state);
 
-// The recorded spec with a finding's patch, as text; kUsage where there is no spec or no patch.
-Result<std::string> PatchedSpec(const session::State& state, size_t finding);
-
 }  // namespace stallscope::viewmodel
 
 #endif  // STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_

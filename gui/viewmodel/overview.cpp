@@ -97,10 +97,21 @@ std::vector<Advice> AdviceOf(const report::Report& report) {
     Advice one;
     one.finding = i;
     one.text = recommendation.text;
-    one.gain = GainText(recommendation);
     one.cost = CostText(recommendation);
     one.why = finding.text;
     one.measured = recommendation.measured.has_value();
+    if (one.measured) {
+      one.factor = Factor(*recommendation.measured);
+      one.beside = "measured";
+      if (recommendation.gain)
+        one.beside += ", predicted " + Factor(recommendation.gain->predicted);
+    } else if (recommendation.gain) {
+      one.factor = Factor(recommendation.gain->predicted);
+      one.beside =
+          "(" + Factor(recommendation.gain->low) + " to " + Factor(recommendation.gain->high) + ")";
+    } else {
+      one.beside = "not priced";
+    }
     advice.push_back(std::move(one));
   }
   return advice;

@@ -31,7 +31,8 @@ struct BreakdownPart {
 struct Advice {
   size_t finding = 0;  // row of Report::findings
   std::string text;    // "set decode.parallelism to 4"
-  std::string gain;    // "1.80x (1.60 to 1.90)", "measured 1.76x"; empty: none
+  std::string factor;  // "1.80x": measured, else predicted; empty: neither
+  std::string beside;  // what the factor is, or why there is none
   std::string cost;    // "costs 12.0 MiB"; empty
   std::string why;     // the finding's text
   bool measured = false;

@@ -53,18 +53,6 @@ std::string NameOf(attribution::Cause cause) {
   return name;
 }
 
-std::string GainText(const findings::Recommendation& recommendation) {
-  const std::optional<double>& measured = recommendation.measured;
-  if (!recommendation.gain.has_value()) {
-    return measured ? "measured " + Factor(*measured) : recommendation.unpriced;
-  }
-  const findings::Gain& gain = *recommendation.gain;
-  std::string text =
-      Factor(gain.predicted) + " (" + Factor(gain.low) + " to " + Factor(gain.high) + ")";
-  if (measured.has_value()) text += ", measured " + Factor(*measured);
-  return text;
-}
-
 std::string CostText(const findings::Recommendation& recommendation) {
   const int64_t bytes = recommendation.memory_bytes.value_or(0);
   if (bytes == 0) return {};

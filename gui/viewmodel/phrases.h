@@ -16,8 +16,6 @@ namespace stallscope::viewmodel {
 std::string_view PhraseFor(attribution::Cause cause);
 // "cpu contention"
 std::string NameOf(attribution::Cause cause);
-// "1.80x (1.60 to 1.90), measured 1.76x"; empty where nothing is known.
-std::string GainText(const findings::Recommendation& recommendation);
 // "costs 12.0 MiB", "frees 3.0 MiB"; empty where it is not known or nothing.
 std::string CostText(const findings::Recommendation& recommendation);
 // "set decode.parallelism to 4"; a change a line.

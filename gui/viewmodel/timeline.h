@@ -61,7 +61,7 @@ struct TimelineModel {
   std::string measured_text;                        // "4.12 ms (4,123,456 ns), 12 steps"
   std::optional<std::pair<float, float>> range;     // that limits the panels
   std::vector<std::pair<float, std::string>> bookmarks;
-  uint64_t drawn = 0;  // grows when rows were drawn anew: textures are uploaded then
+  uint64_t drawn = 0;  // grows when rows are redrawn: textures are uploaded then
 };
 
 // Draws what has changed since the last call and keeps the rest: nothing where neither view nor run

@@ -88,7 +88,7 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // True where the fonts were made anew and the atlas must be uploaded again. Between two frames.
+  // True if the fonts were rebuilt and the atlas must be uploaded again. Between two frames.
   bool Dress(session::Theme theme, double scale);
   // Edges without smoothing and no blinking: for a page of vectors, and for pictures.
   void DrawStill(bool vectors);

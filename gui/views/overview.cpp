@@ -158,29 +158,23 @@ float AdviceHeight(const Advice& advice, float width) {
   return high + ImGui::GetFrameHeight();
 }
 
-// "1.80x (1.60 to 1.90)": the factor is what counts, its interval stands beside it.
+// The factor is what counts; its interval stands beside it.
 void DrawGain(const Advice& advice) {
   const Look& look = TheLook();
-  const size_t space = advice.gain.find(' ');
-  const bool measured = advice.gain.rfind("measured ", 0) == 0;
-  if (advice.gain.empty()) {
+  if (advice.factor.empty()) {
     const InFont title(look.fonts.title);
-    Line("not priced", look.colors.muted);
+    Line(advice.beside, look.colors.muted);
     return;
   }
-  const std::string large = measured ? advice.gain.substr(9) : advice.gain.substr(0, space);
-  const std::string rest = measured                     ? "measured"
-                           : space == std::string::npos ? ""
-                                                        : advice.gain.substr(space + 1);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const ImFont& title = *look.fonts.title;
-  const std::string shown = Cut(title, large, room);
+  const std::string shown = Cut(title, advice.factor, room);
   Put(list, title, at, advice.measured ? look.colors.good : look.colors.accent, shown);
   const float beside = WidthOf(title, shown) + look.Px(8);
   PutCut(list, *look.fonts.body, {at.x + beside, at.y + title.Ascent - look.fonts.body->Ascent},
-         room - beside, look.colors.muted, rest);
+         room - beside, look.colors.muted, advice.beside);
   ImGui::Dummy({room, title.FontSize});
 }
 

@@ -29,8 +29,8 @@ class InColor {
   InColor& operator=(const InColor&) = delete;
 };
 
-// No more of a text than somebody would read, with an ellipsis: names in a trace may have 64 KiB
-// and a spec a megabyte, and a draw list holds 65,536 corners, four for each letter.
+// As much of a text as anyone would read, with an ellipsis: a name in a trace may have 64 KiB and a
+// spec a megabyte, and a draw list holds 65,536 corners, four per letter.
 std::string Beginning(std::string_view text, size_t most_bytes);
 
 float WidthOf(const ImFont& font, std::string_view text);

@@ -190,18 +190,22 @@ class NetworkBuilder {
 
   // What "auto" was seen to settle on; else as many as the cores can feed, and of work that mostly
   // waits as many as the tuner may take.
-  uint64_t WorkersOf(const plan::Node& node, const std::string& name) const {
+  // Of a fused node the tuner set the pieces apart: as many as the widest of them had.
+  uint64_t WorkersOf(const plan::Node& node) const {
+    const Knob& workers = plan::ThreadsOf(node).workers;
+    if (!workers.automatic) return static_cast<uint64_t>(workers.value);
     double cpu_ns = 0;
     double off_ns = 0;
+    int64_t settled = 0;
     for (const plan::RecordedStage& stage : plan::StagesOf(node)) {
+      settled = std::max(settled, ValueOf(Knob::Auto(), stage.name + ".parallelism", 0));
       const StageCosts* costs = CostsOf(stage.name, node.vectorized);
       if (costs == nullptr) continue;
       cpu_ns += costs->mean_cpu_ns;
       off_ns += costs->mean_blocked_ns + costs->mean_io_ns;
     }
     const int64_t most = off_ns > cpu_ns ? plan::MostWorkers(tuner_cores_) : tuner_cores_;
-    return static_cast<uint64_t>(
-        ValueOf(plan::ThreadsOf(node).workers, name + ".parallelism", most));
+    return static_cast<uint64_t>(settled > 0 ? settled : most);
   }
 
   // Ends the chain with threads of its own, whose queue is that of the stage `name`.
@@ -241,7 +245,7 @@ class NetworkBuilder {
       return;
     }
     Group group;
-    group.workers = group.limit = WorkersOf(node, name);
+    group.workers = group.limit = WorkersOf(node);
     group.ordered = threads.ordered;
     group.work.push_back(hop);
     if (!source.files.empty()) LimitReaders(source, group);
@@ -306,7 +310,7 @@ class NetworkBuilder {
     }
     const std::string& name = node.pieces.back().name;
     Group group;
-    group.workers = group.limit = WorkersOf(node, name);
+    group.workers = group.limit = WorkersOf(node);
     group.ordered = threads.ordered;
     group.work = std::move(pieces);
     Close(std::move(group), name, node.vectorized);
@@ -324,7 +328,7 @@ class NetworkBuilder {
       return;
     }
     Group group;
-    group.workers = group.limit = WorkersOf(node, node.stage.name);
+    group.workers = group.limit = WorkersOf(node);
     group.job = batch_;
     for (Hop& piece : pieces) piece.times = batch_;
     group.work = std::move(pieces);

@@ -39,9 +39,9 @@ class Leases {
   void Drop(const std::string& name);
   void DropAll();
   bool IsMine(const std::string& name) const { return mine_.contains(name); }
-  // Somebody else has it, and lives.
+  // A living process other than this one holds it.
   Result<bool> IsTaken(const std::string& name) const;
-  // Removes the folder with the leases of owners that are gone, unless somebody else lives. What
+  // Removes the folder with the leases of owners that are gone, unless another owner is alive. What
   // else is in it stays, and then so does the folder. DropAll() comes first.
   void RemoveFolder() const;
   // Tells other hosts that this process lives: every few seconds.

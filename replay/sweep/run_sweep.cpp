@@ -28,7 +28,7 @@ struct Task {
   std::string lease;
   std::vector<size_t> indices;  // of configurations; one of a probe or a run
   std::vector<Point> points;    // as they were
-  bool others_work = false;     // kNone: somebody else has what is left
+  bool others_work = false;     // kNone: other processes hold the rest
 };
 
 size_t ChunkSize(size_t configurations) { return std::max(kChunk, configurations / 64); }

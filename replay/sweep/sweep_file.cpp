@@ -173,7 +173,7 @@ Result<SweepFile> SweepFile::Open(const SweepFileOptions& options, const Sweep& 
   {
     STALLSCOPE_ASSIGN_OR_RETURN(const FileLock lock,
                                 FileLock::Take(file.folder_ + "/" + kSweepLock));
-    // Tells the others that somebody is here.
+    // Shows the other processes that this one is at work.
     STALLSCOPE_ASSIGN_OR_RETURN(const bool alone,
                                 file.leases_->Take("rank-" + std::to_string(options.job.rank)));
     if (!alone) {

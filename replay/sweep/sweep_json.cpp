@@ -172,7 +172,7 @@ Sweep HeadFrom(const Json& json) {
 
 Result<Sweep> Checked(Sweep sweep, const std::string& name) {
   if (sweep.base_point.has_value() && *sweep.base_point >= sweep.points.size()) {
-    // It was cut off with its point; the caller makes the points anew, and finds it again.
+    // It was cut off with its point; the caller recreates the points and finds it again.
     sweep.base_point.reset();
   }
   if (sweep.repeats == 0) {

@@ -6,6 +6,7 @@
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/rerun/emulate.h"
+#include "replay/workload/build_workload.h"
 
 namespace stallscope::workbench {
 namespace {
@@ -27,9 +28,9 @@ Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
 Result<Spec> SpecOf(const Opened& opened) {
   auto spec = ReadSpec(opened.run->info.spec_json, opened.run->path);
   if (spec.ok() || !opened.run->info.spec_json.empty()) return spec;
-  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Predictor predictor,
-                              replay::Predictor::Make(*opened.run, *opened.attribution));
-  return predictor.workload().spec;
+  STALLSCOPE_ASSIGN_OR_RETURN(const replay::Workload workload,
+                              replay::BuildWorkload(*opened.run, *opened.attribution));
+  return workload.spec;
 }
 
 Result<ReplaySubject> ReplaySubject::Make(const Opened& opened, const ReplayOptions& options) {

@@ -83,7 +83,7 @@ class ReplaySubject {
 
   std::shared_ptr<const model::Run> run_;
   std::optional<replay::Predictor> predictor_;
-  // What tells the sweep's run from another's, wherever its data is now.
+  // Identifies the sweep's run, wherever its data is now.
   Spec recorded_;
   Spec spec_;
   bool emulated_ = false;

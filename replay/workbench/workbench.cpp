@@ -11,13 +11,14 @@
 namespace stallscope::workbench {
 namespace {
 
-std::optional<Opened> With(std::shared_ptr<const model::Run> run,
-                           attribution::GroundworkPtr groundwork, const Control& control) {
+std::optional<Examined> With(std::shared_ptr<const model::Run> run,
+                             attribution::GroundworkPtr groundwork, const Control& control) {
   if (groundwork == nullptr) return std::nullopt;
   auto attribution = attribution::Attribute(*groundwork, control.threads, control.cancel);
   if (!attribution.has_value()) return std::nullopt;
-  return Opened{std::move(run), std::move(groundwork),
-                std::make_shared<const attribution::Attribution>(*std::move(attribution))};
+  return Examined{
+      {std::move(run), std::make_shared<const attribution::Attribution>(*std::move(attribution))},
+      std::move(groundwork)};
 }
 
 }  // namespace
@@ -44,13 +45,13 @@ Result<std::shared_ptr<const model::Run>> Read(const std::vector<std::string>& p
   return std::make_shared<const model::Run>(std::move(run));
 }
 
-std::optional<Opened> Examine(std::shared_ptr<const model::Run> run, const Control& control) {
+std::optional<Examined> Examine(std::shared_ptr<const model::Run> run, const Control& control) {
   auto groundwork = attribution::LayGroundwork(*run, control.threads, control.cancel);
   return With(std::move(run), std::move(groundwork), control);
 }
 
-std::optional<Opened> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
-                                   int64_t end_ns, const Control& control) {
+std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
+                                     int64_t end_ns, const Control& control) {
   auto groundwork =
       attribution::LayGroundworkOfRange(*run, start_ns, end_ns, control.threads, control.cancel);
   return With(std::move(run), std::move(groundwork), control);
@@ -58,7 +59,7 @@ std::optional<Opened> ExamineRange(std::shared_ptr<const model::Run> run, int64_
 
 Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch) {
   STALLSCOPE_ASSIGN_OR_RETURN(auto run, Read(paths, watch));
-  return *Examine(std::move(run), {});
+  return Examine(std::move(run), {})->opened;
 }
 
 report::Report Analyze(const Opened& opened, const AnalyzeOptions& options) {

@@ -2,8 +2,8 @@
 // here, replay, verify and sweep in replaying.h, tune in tuning.h. What is printed, drawn or asked
 // is the caller's.
 //
-// The one place where a file becomes a run is analyzer/importers/open_run.h; nothing but Read calls
-// it. Any thread; nothing here is shared between calls.
+// Files of any format become runs in analyzer/importers/open_run.h, and Read calls it. Any thread;
+// nothing here is shared between calls.
 #ifndef STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
 #define STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
 
@@ -31,28 +31,32 @@ struct Control {
   Cancel cancel;
 };
 
-// What is told of a file while it is read, by the thread that reads. Either may be empty.
+// Progress and warnings while files are read, on the thread that reads. Either may be empty.
 struct ReadWatch {
   model::OnProgress on_progress;  // of all files together; false ends the reading
   std::function<void(const std::string& warning)> on_warning;  // once per warning of each file
 };
 
-// A run, and what everything else about it is found from. Each part is shared: the groundwork
-// points into the run.
+// A run, and where its time went.
 struct Opened {
   std::shared_ptr<const model::Run> run;
-  attribution::GroundworkPtr groundwork;
   std::shared_ptr<const attribution::Attribution> attribution;
 };
 
-// Any format, told by content. Several files are the ranks of one run.
+// With what single stalls are explained from, which points into the run.
+struct Examined {
+  Opened opened;
+  attribution::GroundworkPtr groundwork;
+};
+
+// Any format, detected by content. Several files are the ranks of one run.
 Result<std::shared_ptr<const model::Run>> Read(const std::vector<std::string>& paths,
                                                const ReadWatch& watch = {});
-std::optional<Opened> Examine(std::shared_ptr<const model::Run> run, const Control& control);
+std::optional<Examined> Examine(std::shared_ptr<const model::Run> run, const Control& control);
 // Of the steps that begin in the range.
-std::optional<Opened> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
-                                   int64_t end_ns, const Control& control);
-// Reads and examines; nobody cancels.
+std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
+                                     int64_t end_ns, const Control& control);
+// Reads and examines.
 Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch = {});
 
 struct AnalyzeOptions {

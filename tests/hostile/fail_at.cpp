@@ -1,8 +1,8 @@
 // Makes a program's N-th file operation fail, by LD_PRELOAD.
 //
-//   STALLSCOPE_FAIL_AT=N     which one, from 1; 0 or unset: none STALLSCOPE_FAIL_WITH=E   the
-//   errno; default ENOSPC STALLSCOPE_FAIL_COUNT=F  a file to which the process appends the count
-//   when it ends
+//   STALLSCOPE_FAIL_AT=N     which one, from 1; 0 or unset: none
+//   STALLSCOPE_FAIL_WITH=E   the errno; default ENOSPC
+//   STALLSCOPE_FAIL_COUNT=F  a file to which the process appends the count when it ends
 //
 // Counts the calls that open, write, sync, name and remove files, per process. Reads do not count:
 // damaged input has tests of its own.

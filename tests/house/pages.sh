@@ -51,6 +51,11 @@ for page in "${pages[@]}"; do
   done < <(grep -oE '\]\([^)#:]+\)' "$page" | tr -d '])(' | sort -u)
 done
 
+# Every file or folder that CONTRIBUTING names is there; one with a placeholder stands for many.
+while IFS= read -r path; do
+  [[ -e $path ]] || complain "CONTRIBUTING.md: there is no $path"
+done < <(grep -oE '`(analyzer|collectors|gui|replay|tests|tools)/[a-z0-9_./]+`' CONTRIBUTING.md | tr -d '`' | sort -u)
+
 # The marked commands see the checkout, with this build in the place of build/release.
 mkdir -p "$scratch/checkout/build"
 ln -s "$STALLSCOPE_BUILD" "$scratch/checkout/build/release"

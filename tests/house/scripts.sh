@@ -48,3 +48,9 @@ if command -v shellcheck >/dev/null; then
   cd "$STALLSCOPE_SOURCE"
   git -c safe.directory='*' grep -lE '^#!/usr/bin/env bash' | xargs shellcheck --severity=warning
 fi
+
+cd "$STALLSCOPE_SOURCE"
+git -c safe.directory='*' grep -lE '^#!/usr/bin/env python3' | while IFS= read -r script; do
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$script" ||
+    fail "$script does not parse"
+done

@@ -37,8 +37,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(stallscope_options INTERFACE
     $<BUILD_INTERFACE:-Wno-missing-field-initializers -Wno-null-dereference -Wno-restrict
     -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-maybe-uninitialized>)
-  # In a unity build every file is included by one, and gcc takes it for a header.
-  target_compile_options(stallscope_options INTERFACE $<BUILD_INTERFACE:-Wno-subobject-linkage>)
+  # In a unity build gcc takes every file for a header, because another includes it.
+  if(CMAKE_UNITY_BUILD)
+    target_compile_options(stallscope_options INTERFACE $<BUILD_INTERFACE:-Wno-subobject-linkage>)
+  endif()
 endif()
 
 if(STALLSCOPE_SANITIZE)

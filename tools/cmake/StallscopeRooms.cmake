@@ -36,7 +36,7 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/whatif|replay/simulate analyzer/report|"
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
-  "replay/workbench|replay/sweep analyzer/importers analyzer/export|"
+  "replay/workbench|replay/sweep analyzer/importers|"
   "gui/session|replay/workbench analyzer/export|json"
   "gui/viewmodel|gui/session analyzer/timeline|"
   "gui/raster||imgui png"

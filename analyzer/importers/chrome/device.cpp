@@ -44,6 +44,9 @@ DeviceRows::Work DeviceRows::WorkOf(const Event& event) {
         if (key == "device") work.device = event.text->ScalarAt(place).text;
         if (key == "stream") work.stream = event.text->ScalarAt(place).text;
         return;
+      case 7:
+        if (key == "details") work.details = event.text->ScalarAt(place).text;
+        return;
       case 8:
         if (key == "graph id") work.graph = NumberAt(event, place);
         return;
@@ -52,6 +55,9 @@ DeviceRows::Work DeviceRows::WorkOf(const Event& event) {
         return;
       case 11:
         if (key == "correlation") work.correlation = NumberAt(event, place);
+        return;
+      case 14:
+        if (key == "memcpy_details") work.details = event.text->ScalarAt(place).text;
         return;
       default:
         return;
@@ -119,12 +125,7 @@ void DeviceRows::AddNamed(const Event& event, uint32_t device, std::string_view 
   Work work = WorkOf(event);
   work.device = number;
   work.stream = stream;
-  CopyDetails details;
-  ForEachArgument(event, [&](std::string_view key, size_t place) {
-    if (key == "memcpy_details" || key == "details") {
-      details = ReadCopyDetails(event.text->ScalarAt(place).text);
-    }
-  });
+  const CopyDetails details = ReadCopyDetails(work.details);
   const auto direction = DirectionOf(event.name, details);
   if (!direction) {
     const bool memset = event.name.starts_with("Memset") || event.name.starts_with("MEMSET");

@@ -41,6 +41,7 @@ class DeviceRows {
     std::string_view device;  // as the event has them; else its pid and tid
     std::string_view stream;
     std::string_view direction;  // of a copy that only this identifies: MTIA's
+    std::string_view details;    // of a copy of TensorFlow's
     uint64_t correlation = 0;
     uint64_t bytes = 0;
     uint64_t graph = 0;

@@ -78,7 +78,7 @@ std::optional<uint32_t> NumberOf(simdjson::dom::element element) {
   return static_cast<uint32_t>(number);
 }
 
-// Past these, the list is somebody's joke.
+// A longer list is not credible.
 constexpr size_t kMostDevices = 4'096;
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Way {
   std::string_view word;
   CopyDirection direction;
 };
-constexpr std::array<Way, 10> kWays = {{
+constexpr std::array<Way, 14> kWays = {{
     {"HtoD", CopyDirection::kHostToDevice},
     {"H2D", CopyDirection::kHostToDevice},
     {"HostToDevice", CopyDirection::kHostToDevice},
@@ -23,8 +23,12 @@ constexpr std::array<Way, 10> kWays = {{
     {"D2H", CopyDirection::kDeviceToHost},
     {"DeviceToHost", CopyDirection::kDeviceToHost},
     {"DEVICE_TO_HOST", CopyDirection::kDeviceToHost},
+    {"DtoD", CopyDirection::kDeviceToDevice},
     {"D2D", CopyDirection::kDeviceToDevice},
+    {"DeviceToDevice", CopyDirection::kDeviceToDevice},
+    {"DEVICE_TO_DEVICE", CopyDirection::kDeviceToDevice},
     {"P2P", CopyDirection::kDeviceToDevice},
+    {"PtoP", CopyDirection::kDeviceToDevice},
 }};
 
 bool Same(std::string_view text, std::string_view word) {

@@ -12,7 +12,7 @@
 #include "collectors/device/cuda/cuda_stream.h"
 #include "collectors/device/cuda/driver.h"
 #include "collectors/device/cuda/status.h"
-#include "collectors/device/emulated_device.h"
+#include "collectors/device/device_state.h"
 
 namespace stallscope::device::cuda {
 

@@ -136,7 +136,7 @@ TEST_SUITE("fast") {
   TEST_CASE("range: the steps that begin in it") {
     Scene scene;
     const model::Run run = scene.b.Take();
-    const Attribution part = AttributeRange(run, 90, 299);
+    const Attribution part = *Attribute(*LayGroundworkOfRange(run, 90, 299, 2), 2);
     CHECK(part.window.first_row == 1);
     CHECK(part.window.steps == 2);
     CHECK(part.window.start_ns == 100);
@@ -151,7 +151,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("range without a step: the range itself") {
     Scene scene;
-    const Attribution part = AttributeRange(scene.b.Take(), 110, 150);
+    const model::Run run = scene.b.Take();
+    const Attribution part = *Attribute(*LayGroundworkOfRange(run, 110, 150, 2), 2);
     CHECK(part.window.steps == 0);
     CHECK(part.window.ns() == 40);
     REQUIRE(part.steps.size() == 1);

@@ -121,10 +121,16 @@ TEST_SUITE("fast") {
     ScratchDir dir;
     std::vector<int64_t> labels;
     std::vector<std::vector<uint8_t>> pixels;
-    for (auto [format, name, decode] :
-         {std::tuple{data::DataFormat::kTfRecord, "tfrecord", R"("decode_jpeg")"},
-          {data::DataFormat::kCsv, "csv", R"("decode_csv")"},
-          {data::DataFormat::kHdf5, "hdf5", R"~("busy(0)")~"}}) {
+    struct Form {
+      data::DataFormat format;
+      const char* name;
+      const char* decode;
+    };
+    for (const auto& [format, form_name, decode] :
+         {Form{data::DataFormat::kTfRecord, "tfrecord", R"("decode_jpeg")"},
+          Form{data::DataFormat::kCsv, "csv", R"("decode_csv")"},
+          Form{data::DataFormat::kHdf5, "hdf5", R"~("busy(0)")~"}}) {
+      const std::string name = form_name;  // CAPTURE is a lambda, which takes no binding
       CAPTURE(name);
       const std::string glob = MakeData(dir / name, format, 6, 1);
       const Delivered run =

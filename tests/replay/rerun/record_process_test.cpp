@@ -14,8 +14,12 @@ namespace {
 
 RecordProcess ProcessIn(const test::ScratchDir& dir, const std::string& spec) {
   std::ofstream(dir / "spec.json") << spec;
-  return {test::BuildDir() + "/bin/stallscope", dir / "spec.json", dir / "run.sst", dir / "errors",
-          false};
+  return {test::BuildDir() + "/bin/stallscope",
+          dir / "spec.json",
+          dir / "run.sst",
+          dir / "errors",
+          false,
+          ""};
 }
 
 constexpr const char* kQuick = R"({"stages": [

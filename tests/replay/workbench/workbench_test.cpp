@@ -27,23 +27,30 @@ Opened OpenedSample(const std::string& name) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("an opened run has the attribution that its groundwork gives") {
-    const Opened opened = OpenedSample("input_decode.sst");
-    const auto alone = attribution::Attribute(*opened.run);
-    CHECK(opened.attribution->window.ns() == alone.window.ns());
-    REQUIRE(opened.attribution->blame.size() == alone.blame.size());
-    for (size_t i = 0; i < alone.blame.size(); ++i) {
-      CHECK(opened.attribution->blame[i].ns == alone.blame[i].ns);
-    }
-    CHECK(attribution::StallDetails(*opened.groundwork, 2).has_value());
+  TEST_CASE("an examined run has the attribution of the run, and what explains its stalls") {
+    const auto run = Read({Sample("input_decode.sst")});
+    REQUIRE(run.ok());
+    const auto examined = Examine(run.value(), {});
+    REQUIRE(examined.has_value());
+    const auto alone = attribution::Attribute(*run.value());
+    const attribution::Attribution& found = *examined->opened.attribution;
+    CHECK(found.window.ns() == alone.window.ns());
+    REQUIRE(found.blame.size() == alone.blame.size());
+    for (size_t i = 0; i < alone.blame.size(); ++i) CHECK(found.blame[i].ns == alone.blame[i].ns);
+    CHECK(attribution::StallDetails(*examined->groundwork, 2).has_value());
   }
 
   TEST_CASE("warnings are told once per file, and a reading ends where its watch says so") {
     ReadWatch watch;
     size_t warnings = 0;
     watch.on_warning = [&](const std::string&) { ++warnings; };
-    const auto run = Read({Sample("inconclusive.sst")}, watch);
+    const test::ScratchDir dir;
+    std::filesystem::copy_file(Sample("inconclusive.sst"), dir / "cut.sst");
+    std::filesystem::resize_file(dir / "cut.sst",
+                                 std::filesystem::file_size(dir / "cut.sst") * 2 / 3);
+    const auto run = Read({dir / "cut.sst"}, watch);
     REQUIRE(run.ok());
+    REQUIRE(warnings > 0);
     CHECK(warnings == run.value()->quality.warnings.size());
     watch.on_progress = [](std::optional<double>) { return false; };
     CHECK_FALSE(Read({Sample("pytorch_workers_0.json.gz")}, watch).ok());
@@ -59,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(ExamineRange(run.value(), 0, 1'000'000, control).has_value());
   }
 
-  TEST_CASE("a report is priced and measured only where that is asked for") {
+  TEST_CASE("a report is priced only if that is asked for") {
     const Opened opened = OpenedSample("input_decode.sst");
     const auto gains = [](const report::Report& report) {
       size_t count = 0;

@@ -36,6 +36,10 @@ TEST_SUITE("fast") {
     CHECK(DirectionOf("CopyHostToDevice", none) == CopyDirection::kHostToDevice);
     CHECK(DirectionOf("CopyDeviceToHost", none) == CopyDirection::kDeviceToHost);
     CHECK(DirectionOf("CopyDeviceToDevice", none) == CopyDirection::kDeviceToDevice);
+    CHECK(DirectionOf("CopyDeviceToDevice", ReadCopyDetails("kind_src:managed kind_dst:device")) ==
+          CopyDirection::kDeviceToDevice);
+    CHECK(DirectionOf("MEMCPYDtoD", ReadCopyDetails("kind_src:managed kind_dst:device")) ==
+          CopyDirection::kDeviceToDevice);
     CHECK(!DirectionOf("CopyToDeviceHelper", none).has_value());
     CHECK(!DirectionOf("MemsetD32", none).has_value());
     CHECK(!DirectionOf("__amd_rocclr_copyBuffer.kd", none).has_value());
