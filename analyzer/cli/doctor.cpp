@@ -14,6 +14,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/device/host_blas.h"
 #include "collectors/system/doctor.h"
@@ -27,7 +28,7 @@ using system::Diagnosis;
 // Adds `text` to `out` in lines of at most 100 columns; all but the first are indented to where the
 // text began. Details quote file and device names.
 void AddWrapped(std::string& out, std::string_view text, size_t indent) {
-  const std::vector<std::string> lines = report::Wrapped(text, report::kTextWidth - indent);
+  const std::vector<std::string> lines = words::Wrapped(text, report::kTextWidth - indent);
   for (size_t i = 0; i < lines.size(); ++i) {
     out.append(i == 0 ? 0 : indent, ' ').append(lines[i]).append("\n");
   }

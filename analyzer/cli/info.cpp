@@ -15,15 +15,13 @@
 #include "analyzer/model/run.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/trust.h"
+#include "analyzer/words/words.h"
 #include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
 
-using report::Grouped;
 using report::Paint;
-using report::ReadableBytes;
-using report::ReadableNs;
 using report::Table;
 using report::Tone;
 using Rows = std::vector<std::vector<std::string>>;
@@ -43,7 +41,7 @@ std::string HostFact(const trace::HostInfo& host) {
     text += fmt::format(", {} allowed", host.cores_allowed);
   }
   if (host.cgroup_cores > 0) text += fmt::format(", quota of {:.2g} cores", host.cgroup_cores);
-  if (host.memory_bytes != 0) text += ", " + ReadableBytes(host.memory_bytes);
+  if (host.memory_bytes != 0) text += ", " + words::Bytes(host.memory_bytes);
   return text;
 }
 
@@ -60,8 +58,8 @@ std::string RunFacts(const model::Run& run) {
   AddFact(rows, "recorded by", run.info.tool);
   AddFact(rows, "command", CommandLine(run.info.command_line));
   AddFact(rows, "format", run.format + " " + run.format_version);
-  AddFact(rows, "duration", ReadableNs(window.end_ns - window.start_ns));
-  AddFact(rows, "steps", Grouped(run.rows.steps.size()));
+  AddFact(rows, "duration", words::Duration(window.end_ns - window.start_ns));
+  AddFact(rows, "steps", words::Grouped(run.rows.steps.size()));
   AddFact(rows, "host", HostFact(run.info.host));
   AddFact(rows, "device",
           run.info.device.name.empty() ? run.info.device.kind
@@ -84,7 +82,8 @@ std::string Queues(const model::Run& run, bool colors) {
   if (run.queues.empty()) return "";
   Rows rows{{"queue", "capacity"}};
   for (const model::Queue& queue : run.queues) {
-    rows.push_back({queue.info.name, queue.info.lock ? "lock" : Grouped(queue.info.capacity)});
+    rows.push_back(
+        {queue.info.name, queue.info.lock ? "lock" : words::Grouped(queue.info.capacity)});
   }
   return Heading("Queues", colors) + Table(rows, {1});
 }
@@ -104,8 +103,9 @@ std::string Tracks(const model::Run& run, bool colors) {
   Rows rows{{"track", "stage", "spans", "dropped"}};
   for (size_t i = 0; i < std::min(run.tracks.size(), kShown); ++i) {
     const model::Track& track = run.tracks[i];
-    rows.push_back({track.info.name, std::string(run.NameOf(track.info.stage)), Grouped(spans[i]),
-                    track.tally ? Grouped(track.tally->dropped) : "unknown"});
+    rows.push_back({track.info.name, std::string(run.NameOf(track.info.stage)),
+                    words::Grouped(spans[i]),
+                    track.tally ? words::Grouped(track.tally->dropped) : "unknown"});
   }
   std::string text = Heading("Tracks", colors) + Table(rows, {2, 3});
   if (run.tracks.size() > kShown) {
@@ -122,7 +122,7 @@ std::string Counters(const model::Run& run, bool colors) {
   }
   Rows rows{{"counter", "unit", "samples"}};
   for (size_t i = 0; i < run.counters.size(); ++i) {
-    rows.push_back({run.counters[i].name, run.counters[i].unit, Grouped(samples[i])});
+    rows.push_back({run.counters[i].name, run.counters[i].unit, words::Grouped(samples[i])});
   }
   return Heading("Counters", colors) + Table(rows, {2});
 }

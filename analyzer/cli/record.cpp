@@ -15,6 +15,7 @@
 #include "analyzer/report/layout.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 #include "collectors/capture/capture.h"
 
 namespace stallscope::cli {
@@ -95,7 +96,7 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
     return;
   }
   line("trace", fmt::format("{}, {} events, {} dropped, {}", arguments.output, result.trace.stored,
-                            result.trace.dropped, report::ReadableBytes(result.trace.bytes)));
+                            result.trace.dropped, words::Bytes(result.trace.bytes)));
 }
 
 int RunRecord(const RecordArguments& arguments) {

@@ -17,13 +17,11 @@
 #include "analyzer/cli/terminal.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 #include "replay/workbench/tuning.h"
 
 namespace stallscope::cli {
 namespace {
-
-using report::ReadableBytes;
-using report::ReadableNumber;
 
 struct TuneArguments {
   std::string input;
@@ -43,8 +41,8 @@ void Line(const char* name, const std::string& text) {
 
 std::string RateText(const std::optional<replay::Rate>& rate, const std::string& counted) {
   if (!rate.has_value()) return "unknown";
-  return fmt::format("{} {}/s ({} to {})", ReadableNumber(rate->samples_per_s), counted,
-                     ReadableNumber(rate->low), ReadableNumber(rate->high));
+  return fmt::format("{} {}/s ({} to {})", words::Number(rate->samples_per_s), counted,
+                     words::Number(rate->low), words::Number(rate->high));
 }
 
 void PrintTries(const replay::Tuned& tuned) {
@@ -52,12 +50,12 @@ void PrintTries(const replay::Tuned& tuned) {
       {"tried", "predicted", "measured", "runs", "memory", ""}};
   const auto add = [&](const replay::Try& tried, bool best) {
     const auto number = [](const std::optional<replay::Rate>& rate) {
-      return rate ? ReadableNumber(rate->samples_per_s) : std::string("-");
+      return rate ? words::Number(rate->samples_per_s) : std::string("-");
     };
     const auto memory = MemoryOf(tried.point);
-    rows.push_back({report::CutTo(Printable(NameOf(tried.point)), 50),
+    rows.push_back({words::CutTo(Printable(NameOf(tried.point)), 50),
                     number(tried.point.predicted), number(Measured(tried.point)),
-                    std::to_string(tried.point.runs.size()), memory ? ReadableBytes(*memory) : "-",
+                    std::to_string(tried.point.runs.size()), memory ? words::Bytes(*memory) : "-",
                     best                         ? "best"
                     : !tried.point.error.empty() ? "failed"
                                                  : ""});

@@ -11,7 +11,7 @@ namespace {
 double Percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }
 
 std::string Signed(double percent) {
-  return fmt::format("{:.1f} % {}", std::abs(percent), percent < 0 ? "slower" : "faster");
+  return fmt::format("{:.1f}% {}", std::abs(percent), percent < 0 ? "slower" : "faster");
 }
 
 // "6.1 to 9.8 %" where both ends are on the side of `percent`, else each end with its word.
@@ -21,7 +21,7 @@ std::string Range(const LogChange& rate) {
   if (low < 0 && high > 0) return Signed(low) + " to " + Signed(high);
   const double small = low < 0 ? -high : low;
   const double large = low < 0 ? -low : high;
-  return fmt::format("{:.1f} to {:.1f} %", small, large);
+  return fmt::format("{:.1f} to {:.1f}%", small, large);
 }
 
 std::string CountOf(const Evidence& evidence) {

@@ -1,7 +1,5 @@
 #include "analyzer/findings/facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -289,29 +287,6 @@ std::optional<size_t> ShardOf(const Case& c, trace::StringId file) {
   const auto at = last_record.find(c.run.Text(file));
   if (at == last_record.end() || at->second == 0) return std::nullopt;
   return static_cast<size_t>(std::distance(last_record.begin(), at));
-}
-
-std::string Counted(int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-std::string Percent(double share) {
-  return share < 0.1 ? fmt::format("{:.1f} %", share * 100) : fmt::format("{:.0f} %", share * 100);
-}
-
-std::string Duration(double ns) {
-  if (ns >= 1e9) return fmt::format("{:.1f} s", ns / 1e9);
-  if (ns >= 1e7) return fmt::format("{:.0f} ms", ns / 1e6);
-  if (ns >= 1e6) return fmt::format("{:.1f} ms", ns / 1e6);
-  if (ns >= 1e3) return fmt::format("{:.0f} us", ns / 1e3);
-  return fmt::format("{:.0f} ns", ns);
-}
-
-std::string Size(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.0f} MB", bytes / 1e6);
-  if (bytes >= 1e3) return fmt::format("{:.0f} KB", bytes / 1e3);
-  return fmt::format("{:.0f} bytes", bytes);
 }
 
 }  // namespace stallscope::findings

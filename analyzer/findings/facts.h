@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/findings/findings.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::findings {
 
@@ -93,12 +94,11 @@ CountedTime CountedIn(const Case& c, std::string_view name);
 // it is not a shard.
 std::optional<size_t> ShardOf(const Case& c, trace::StringId file);
 
-// "1 worker", "2 workers".
-std::string Counted(int64_t count, std::string_view one, std::string_view many);
-// "12 %", "4.1 ms", "1.3 GB".
-std::string Percent(double share);
-std::string Duration(double ns);
-std::string Size(double bytes);
+// How the figures of a finding read.
+using words::Bytes;
+using words::Counted;
+using words::Duration;
+using words::Percent;
 
 }  // namespace stallscope::findings
 

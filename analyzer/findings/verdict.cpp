@@ -107,7 +107,7 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   switch (verdict.bound) {
     case Bound::kCompute:
       if (compute < kFullDeviceUse + 0.02 && first.fraction >= kModerateShare) {
-        Doubt(0.8, fmt::format("compute covers {:.1f} % of step time, just enough", 100 * compute),
+        Doubt(0.8, fmt::format("compute covers {:.1f}% of step time, just enough", 100 * compute),
               verdict);
       }
       return;
@@ -126,7 +126,7 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   }
   if (first.low < kModerateShare) {
     Doubt(0.7,
-          fmt::format("{} may be less than {:.0f} % of step time",
+          fmt::format("{} may be less than {:.0f}% of step time",
                       attribution::WordFor(first.category), 100 * kModerateShare),
           verdict);
   }
@@ -137,7 +137,7 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
           verdict);
   }
   if (compute > kFullDeviceUse - 0.02) {
-    Doubt(0.8, fmt::format("compute covers {:.1f} % of step time", 100 * compute), verdict);
+    Doubt(0.8, fmt::format("compute covers {:.1f}% of step time", 100 * compute), verdict);
   }
 }
 
@@ -216,7 +216,7 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
                                  ? std::string("without steps there is nothing to judge by")
                                  : fmt::format("{} steps are too few to judge by", steps));
   } else if (lost > kBearableLoss) {
-    verdict.doubts.push_back(fmt::format("{:.0f} % of the run is missing", 100 * lost));
+    verdict.doubts.push_back(fmt::format("{:.0f}% of the run is missing", 100 * lost));
   } else {
     const auto candidates = Candidates(attribution);
     verdict.confidence = 1;
@@ -228,9 +228,9 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
             fmt::format("only {} steps are recorded", steps), verdict);
     }
     if (lost > 0)
-      Doubt(1 - lost, fmt::format("{:.1f} % of the run is missing", 100 * lost), verdict);
+      Doubt(1 - lost, fmt::format("{:.1f}% of the run is missing", 100 * lost), verdict);
     if (attribution.cpu.steal.value_or(0) > 0.05) {
-      Doubt(0.8, "other machines took more than 5 % of the cores' time", verdict);
+      Doubt(0.8, "other machines took more than 5% of the cores' time", verdict);
     }
   }
   verdict.text = TextOf(run, verdict);

@@ -53,7 +53,7 @@ MaybeFault ReadLimits(const json& check, const JsonPath& path, BudgetCheck& into
   if (!into.max_regression.has_value()) return std::nullopt;
   if (*into.max_regression < 0 || *into.max_regression > 1) {
     return Fault{path / "max_regression", "must lie between 0 and 1",
-                 "it is a fraction: 0.05 is 5 %"};
+                 "it is a fraction: 0.05 is 5%"};
   }
   if (!CanRegress(into.metric)) {
     return Fault{path / "max_regression", "a comparison of two runs has no " + Quoted(into.metric),

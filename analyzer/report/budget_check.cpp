@@ -17,7 +17,7 @@ std::string Digits(double value) {
 }
 
 std::string Percent(double fraction) {
-  return std::isfinite(fraction) ? fmt::format("{:.1f} %", fraction * 100) : "infinitely";
+  return std::isfinite(fraction) ? fmt::format("{:.1f}%", fraction * 100) : "infinitely";
 }
 
 Outcome Worse(Outcome a, Outcome b) {
@@ -74,7 +74,7 @@ void CheckRegression(const BudgetCheck& check, const compare::Comparison& base, 
     text += " is " + Percent(std::fabs(loss->loss)) + (loss->loss < 0 ? " better" : " worse") +
             " than base";
     if (loss->low && loss->high) {
-      text += fmt::format(" ({:+.1f} to {:+.1f} % worse)", *loss->low * 100, *loss->high * 100);
+      text += fmt::format(" ({:+.1f} to {:+.1f}% worse)", *loss->low * 100, *loss->high * 100);
     }
     if (loss->loss > *check.max_regression && !loss->real) text += ", which may be chance";
     if (!check.min && !check.max) {

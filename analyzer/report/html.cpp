@@ -8,6 +8,7 @@
 #include "analyzer/report/html_parts.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/phrases.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace html {
@@ -66,17 +67,17 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string Tiles(const Report& report) {
   std::string tiles;
   if (report.throughput.has_value()) {
-    tiles += html::Tile(ReadableNumber(report.throughput->samples_per_s),
-                        fmt::format("samples/s ({} to {})", ReadableNumber(report.throughput->low),
-                                    ReadableNumber(report.throughput->high)));
+    tiles += html::Tile(words::Number(report.throughput->samples_per_s),
+                        fmt::format("samples/s ({} to {})", words::Number(report.throughput->low),
+                                    words::Number(report.throughput->high)));
   }
   if (report.step_ms.has_value()) {
-    tiles += html::Tile(ReadableNumber(report.step_ms->p50) + " ms", "step time, median");
-    tiles += html::Tile(ReadableNumber(report.step_ms->p99) + " ms", "step time, 99th percentile");
+    tiles += html::Tile(words::Number(report.step_ms->p50) + " ms", "step time, median");
+    tiles += html::Tile(words::Number(report.step_ms->p99) + " ms", "step time, 99th percentile");
   }
   const auto& stall = report.breakdown[attribution::At(attribution::Category::kInputStall)];
   if (stall.has_value())
-    tiles += html::Tile(ReadablePercent(stall->fraction), "of step time stalled");
+    tiles += html::Tile(words::Percent(stall->fraction), "of step time stalled");
   if (!report.findings.empty() && report.findings[0].recommendation &&
       report.findings[0].recommendation->gain) {
     const findings::Recommendation& best = *report.findings[0].recommendation;
@@ -101,7 +102,7 @@ std::string Header(const Report& report) {
     doubts += (doubts.empty() ? ": " : "; ") + doubt;
   }
   if (report.verdict.bound != findings::Bound::kInconclusive) {
-    text += fmt::format("<p>Confidence {:.0f} %{}</p>\n", report.verdict.confidence * 100,
+    text += fmt::format("<p>Confidence {:.0f}%{}</p>\n", report.verdict.confidence * 100,
                         EscapeMarkup(doubts));
   } else if (!doubts.empty()) {
     text += "<p>No verdict" + EscapeMarkup(doubts) + "</p>\n";
@@ -113,8 +114,8 @@ std::string BlameTable(const Report& report) {
   if (report.blame.empty()) return "";
   Rows rows{{"stage", "cause", "time", "of step time"}};
   for (const BlameRow& row : report.blame) {
-    rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)), ReadableNs(row.ns),
-                    ReadablePercent(row.fraction)});
+    rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)),
+                    words::Duration(row.ns), words::Percent(row.fraction)});
   }
   return html::Table(rows, {2, 3});
 }
@@ -125,11 +126,12 @@ std::string StageTable(const Report& report) {
              "blocked", "CPU s", "queue"}};
   for (const StageRow& stage : report.stages) {
     rows.push_back(
-        {stage.name, stage.kind, CountOrDash(stage.parallelism), Grouped(stage.elements),
-         stage.service_ms ? ReadableNumber(stage.service_ms->mean) : std::string(kUnknown),
-         PercentOrDash(stage.utilization), NumberOrDash(stage.capacity_samples_per_s),
-         PercentOrDash(stage.starved), PercentOrDash(stage.blocked), NumberOrDash(stage.cpu_s),
-         QueuePhrase(stage.queue)});
+        {stage.name, stage.kind, words::CountOrDash(stage.parallelism),
+         words::Grouped(stage.elements),
+         stage.service_ms ? words::Number(stage.service_ms->mean) : std::string(words::kUnknown),
+         words::PercentOrDash(stage.utilization), words::NumberOrDash(stage.capacity_samples_per_s),
+         words::PercentOrDash(stage.starved), words::PercentOrDash(stage.blocked),
+         words::NumberOrDash(stage.cpu_s), QueuePhrase(stage.queue)});
   }
   return html::Table(rows, {2, 3, 4, 5, 6, 7, 8, 9, 10});
 }
@@ -137,14 +139,13 @@ std::string StageTable(const Report& report) {
 std::string MemoryTable(const Report& report) {
   const MemoryRow& memory = report.memory;
   Rows rows{{"", "at most"}};
-  if (memory.peak_rss_bytes) rows.push_back({"process", ReadableBytes(*memory.peak_rss_bytes)});
-  if (memory.device_peak_bytes)
-    rows.push_back({"device", ReadableBytes(*memory.device_peak_bytes)});
+  if (memory.peak_rss_bytes) rows.push_back({"process", words::Bytes(*memory.peak_rss_bytes)});
+  if (memory.device_peak_bytes) rows.push_back({"device", words::Bytes(*memory.device_peak_bytes)});
   for (const auto& [name, bytes] : memory.stages) {
-    if (bytes != 0) rows.push_back({"held by " + name, ReadableBytes(bytes)});
+    if (bytes != 0) rows.push_back({"held by " + name, words::Bytes(bytes)});
   }
   if (rows.size() == 1) return "";
-  if (memory.limit_bytes) rows.push_back({"limit", ReadableBytes(*memory.limit_bytes)});
+  if (memory.limit_bytes) rows.push_back({"limit", words::Bytes(*memory.limit_bytes)});
   return html::Table(rows, {1});
 }
 

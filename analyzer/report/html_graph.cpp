@@ -7,6 +7,7 @@
 #include "analyzer/report/html_parts.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/phrases.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report::html {
 namespace {
@@ -90,13 +91,13 @@ std::string Box(const StageRow& stage, const Cell& at) {
   const double busy = std::clamp(stage.utilization.value_or(0), 0.0, 1.0);
   const bool hot = busy >= 0.9;
   std::string tip = stage.name + " (" + stage.kind + "): ";
-  tip += stage.utilization ? "busy " + ReadablePercent(*stage.utilization) : "not recorded";
+  tip += stage.utilization ? "busy " + words::Percent(*stage.utilization) : "not recorded";
   std::string kind = stage.kind;
   if (stage.parallelism.has_value()) {
     kind += fmt::format(", {} worker{}", *stage.parallelism, *stage.parallelism == 1 ? "" : "s");
   }
   const std::string capacity = stage.capacity_samples_per_s
-                                   ? ReadableNumber(*stage.capacity_samples_per_s) + "/s"
+                                   ? words::Number(*stage.capacity_samples_per_s) + "/s"
                                    : std::string();
   return fmt::format(
       "<g transform=\"translate({:.0f} {:.0f})\"><title>{}</title>"
@@ -108,9 +109,10 @@ std::string Box(const StageRow& stage, const Cell& at) {
       "<text x=\"10\" y=\"68\">{}</text>"
       "<text class=\"faint\" x=\"{:.0f}\" y=\"68\" text-anchor=\"end\">{}</text></g>",
       at.x, at.y, EscapeMarkup(tip), hot ? " bound" : "", kBoxWidth - 2, kBoxHeight - 2,
-      EscapeMarkup(CutTo(Printable(stage.name), 17)), EscapeMarkup(CutTo(Printable(kind), 20)),
-      kBoxWidth - 20, hot ? "hot" : "bar", busy * (kBoxWidth - 20),
-      EscapeMarkup(PercentOrDash(stage.utilization)), kBoxWidth - 10, EscapeMarkup(capacity));
+      EscapeMarkup(words::CutTo(Printable(stage.name), 17)),
+      EscapeMarkup(words::CutTo(Printable(kind), 20)), kBoxWidth - 20, hot ? "hot" : "bar",
+      busy * (kBoxWidth - 20), EscapeMarkup(words::PercentOrDash(stage.utilization)),
+      kBoxWidth - 10, EscapeMarkup(capacity));
 }
 
 }  // namespace

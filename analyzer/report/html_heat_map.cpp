@@ -8,6 +8,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/report/html_sweep_parts.h"
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report::html {
 namespace {
@@ -65,7 +66,7 @@ std::string Text(double x, double y, const char* anchor, const std::string& text
 std::string CellSvg(const SweepRow& row, const std::string& counted, double x, double y,
                     double width, double share, bool best) {
   const Shade shade = ShadeOf(share);
-  const std::string figure = ReadableNumber(*RateOf(row));
+  const std::string figure = words::Number(*RateOf(row));
   std::string title = row.name + ": " + figure + " " + counted + "/s";
   title += row.measured ? ", measured" : ", predicted";
   std::string svg = fmt::format(
@@ -97,14 +98,15 @@ std::string HeatMap(const SweepTable& table, size_t across, size_t down) {
   std::string svg = Text(kNames, 12, "start", Printable(wide.path), " class=\"faint\"");
   for (size_t x = 0; x < columns; ++x) {
     svg += Text(kNames + width * (static_cast<double>(x) + 0.5), kHead - 8, "middle",
-                CutTo(Printable(wide.values[x]), 14));
+                words::CutTo(Printable(wide.values[x]), 14));
   }
   for (size_t y = 0; y < lines && !one_axis; ++y) {
     svg += Text(kNames - 8, kHead + kCellHeight * (static_cast<double>(y) + 0.5) + 4, "end",
-                CutTo(Printable(table.axes[down].values[y]), 22));
+                words::CutTo(Printable(table.axes[down].values[y]), 22));
   }
   if (!one_axis) {
-    svg += Text(0, 12, "start", CutTo(Printable(table.axes[down].path), 24), " class=\"faint\"");
+    svg += Text(0, 12, "start", words::CutTo(Printable(table.axes[down].path), 24),
+                " class=\"faint\"");
   }
   for (const auto& [place, row] : cells) {
     if (place.first >= columns || place.second >= lines) continue;

@@ -9,9 +9,12 @@
 #include "analyzer/report/html_parts.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report::html {
 namespace {
+
+constexpr double kPageWidth = 1040;
 
 std::string Svg(double height, const std::string& label, const std::string& inside) {
   return fmt::format(
@@ -65,7 +68,7 @@ std::string LaneSvg(const timeline::Lane& lane, double y, double height) {
   std::string svg = fmt::format(
       "<text x=\"0\" y=\"{:.1f}\">{}</text><rect class=\"track\" x=\"{}\" y=\"{}\" width=\"{}\" "
       "height=\"{}\"/>",
-      y + height / 2 + 4, EscapeMarkup(CutTo(Printable(lane.name), 22)), kLaneNames, y,
+      y + height / 2 + 4, EscapeMarkup(words::CutTo(Printable(lane.name), 22)), kLaneNames, y,
       kPageWidth - kLaneNames, height);
   if (columns == 0) return svg;
   std::vector<double> floor(columns);
@@ -97,10 +100,10 @@ std::string BreakdownBar(const Report& report) {
     }
     const double share = std::clamp(total->fraction, 0.0, 1.0);
     const double width = std::min(share * kPageWidth, kPageWidth - x);
-    const std::string figure = word + " " + ReadablePercent(total->fraction);
+    const std::string figure = word + " " + words::Percent(total->fraction);
     svg += fmt::format(
         "<g>{}<rect x=\"{:.2f}\" y=\"0\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\"/>",
-        Title(figure + ", " + ReadableNs(total->ns)), x, width, kHeight, look.color);
+        Title(figure + ", " + words::Duration(total->ns)), x, width, kHeight, look.color);
     if (width > 9.0 * static_cast<double>(figure.size())) {
       svg +=
           fmt::format("<text class=\"on{}\" x=\"{:.1f}\" y=\"22\" text-anchor=\"middle\">{}</text>",
@@ -132,7 +135,7 @@ std::string Timeline(const Pictures& pictures) {
   svg += fmt::format(
       "<text class=\"faint\" x=\"150\" y=\"{:.0f}\">0</text>"
       "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>",
-      y + 10, kPageWidth, y + 10, ReadableNs(pictures.end_ns - pictures.start_ns));
+      y + 10, kPageWidth, y + 10, words::Duration(pictures.end_ns - pictures.start_ns));
   std::string keys;
   if (has_stages) {
     keys = Key("#0072b2", "a stage at work") + Key("#e69f00", "waiting for room") +
@@ -171,11 +174,11 @@ std::string StepHistogram(const std::vector<double>& step_ms) {
     const double tall = std::max(2.0, kHeight * static_cast<double>(bins[i]) / most);
     const double from = low + (high - low) * static_cast<double>(i) / kBins;
     const std::string upto =
-        i + 1 == kBins ? "and more" : "to " + ReadableNumber(from + (high - low) / kBins);
+        i + 1 == kBins ? "and more" : "to " + words::Number(from + (high - low) / kBins);
     svg += fmt::format(
         "<g>{}<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
         "height=\"{:.1f}\"/></g>",
-        Title(fmt::format("{} steps of {} {} ms", bins[i], ReadableNumber(from), upto)),
+        Title(fmt::format("{} steps of {} {} ms", bins[i], words::Number(from), upto)),
         wide * static_cast<double>(i) + 1, kHeight - tall, wide - 2, tall);
   }
   svg += fmt::format("<rect class=\"track\" x=\"0\" y=\"{}\" width=\"{}\" height=\"1\"/>", kHeight,
@@ -184,7 +187,7 @@ std::string StepHistogram(const std::vector<double>& step_ms) {
     const char* anchor = i == 0 ? "start" : i == 4 ? "end" : "middle";
     svg += fmt::format(
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{} ms</text>",
-        kPageWidth * i / 4, kHeight + 18, anchor, ReadableNumber(low + (high - low) * i / 4));
+        kPageWidth * i / 4, kHeight + 18, anchor, words::Number(low + (high - low) * i / 4));
   }
   return Svg(kHeight + 24, "Step times", svg);
 }

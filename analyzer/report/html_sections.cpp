@@ -7,6 +7,7 @@
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"
 #include "analyzer/report/phrases.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report::html {
 namespace {
@@ -44,7 +45,7 @@ std::string Advice(const findings::Recommendation& recommendation) {
 void AddChange(Rows& rows, const std::string& name, const std::optional<compare::Change>& change) {
   if (!change.has_value() || (change->base == 0 && change->now == 0)) return;
   rows.push_back(
-      {name, ReadableNumber(change->base), ReadableNumber(change->now), ChangePhrase(*change)});
+      {name, words::Number(change->base), words::Number(change->now), ChangePhrase(*change)});
 }
 
 }  // namespace
@@ -77,33 +78,34 @@ std::string Devices(const Report& report) {
   Rows rows{{"device", "", "count", "time", "bytes"}};
   for (const attribution::DeviceUse& device : report.devices) {
     rows.push_back({fmt::format("{}: {}", device.device, device.name), "busy", "",
-                    ReadableNs(device.busy_ns), ""});
-    rows.push_back({"", "kernels", Grouped(device.kernels), ReadableNs(device.kernel_ns), ""});
+                    words::Duration(device.busy_ns), ""});
+    rows.push_back(
+        {"", "kernels", words::Grouped(device.kernels), words::Duration(device.kernel_ns), ""});
     for (const attribution::CopyUse& copy : device.copies) {
       rows.push_back({"",
                       std::string(kDirections[static_cast<size_t>(copy.direction)]) +
                           kMemory[static_cast<size_t>(copy.memory)],
-                      Grouped(copy.count), ReadableNs(copy.ns),
-                      copy.bytes == 0 ? "" : ReadableBytes(copy.bytes)});
+                      words::Grouped(copy.count), words::Duration(copy.ns),
+                      copy.bytes == 0 ? "" : words::Bytes(copy.bytes)});
     }
   }
   std::string text = Table(rows, {2, 3, 4});
   Rows kernels{{"kernel", "count", "time", "share"}};
   for (const KernelRow& kernel : report.kernels) {
     if (kernels.size() > 15) break;
-    kernels.push_back({kernel.name, Grouped(kernel.count), ReadableNs(kernel.ns),
-                       ReadablePercent(kernel.fraction)});
+    kernels.push_back({kernel.name, words::Grouped(kernel.count), words::Duration(kernel.ns),
+                       words::Percent(kernel.fraction)});
   }
   if (kernels.size() > 1) text += Table(kernels, {1, 2, 3});
   if (report.arithmetic.has_value()) text += Paragraph(ArithmeticPhrase(report));
   const attribution::DeviceIdle& idle = report.idle;
   if (idle.ns > 0) {
     text += Table({{"the device was idle", "time"},
-                   {"for input", ReadableNs(idle.input_ns)},
-                   {"for launches", ReadableNs(idle.launch_ns)},
-                   {"while the host waited for it", ReadableNs(idle.sync_ns)},
-                   {"for other reasons", ReadableNs(idle.other_ns)},
-                   {"in all", ReadableNs(idle.ns)}},
+                   {"for input", words::Duration(idle.input_ns)},
+                   {"for launches", words::Duration(idle.launch_ns)},
+                   {"while the host waited for it", words::Duration(idle.sync_ns)},
+                   {"for other reasons", words::Duration(idle.other_ns)},
+                   {"in all", words::Duration(idle.ns)}},
                   {1});
   }
   return text;

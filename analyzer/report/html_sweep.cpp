@@ -8,6 +8,7 @@
 #include "analyzer/report/html_sweep_parts.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/sweep_cells.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -15,14 +16,14 @@ namespace {
 constexpr size_t kMostRows = 2'000;
 
 std::string Tiles(const SweepTable& table) {
-  std::string tiles = html::Tile(Grouped(table.rows.size()), "configurations");
+  std::string tiles = html::Tile(words::Grouped(table.rows.size()), "configurations");
   if (const auto best = BestRow(table)) {
     const SweepRow& row = table.rows[*best];
-    tiles += html::Tile(ReadableNumber(*RateOf(row)),
+    tiles += html::Tile(words::Number(*RateOf(row)),
                         table.counted + "/s at best, " + (row.measured ? "measured" : "predicted"));
   }
   if (table.accuracy.median) {
-    tiles += html::Tile(ReadablePercent(*table.accuracy.median), "median error of the predictions");
+    tiles += html::Tile(words::Percent(*table.accuracy.median), "median error of the predictions");
   }
   return "<div class=\"tiles\">" + tiles + "</div>\n";
 }
@@ -45,8 +46,8 @@ std::string Configurations(const SweepTable& table) {
   const std::vector<size_t> rows = RowsToShow(table, kMostRows);
   std::string text = html::Table(SweepCells(table, rows), kSweepNumbers);
   if (rows.size() < table.rows.size()) {
-    text += fmt::format("<p class=\"faint\">the {} fastest of {}</p>\n", Grouped(rows.size()),
-                        Grouped(table.rows.size()));
+    text += fmt::format("<p class=\"faint\">the {} fastest of {}</p>\n",
+                        words::Grouped(rows.size()), words::Grouped(table.rows.size()));
   }
   return text;
 }

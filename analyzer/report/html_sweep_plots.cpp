@@ -6,6 +6,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/report/html_sweep_parts.h"
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report::html {
 namespace {
@@ -40,7 +41,7 @@ class Plot {
           "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>"
           "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>",
           X(x), kHeight - kBottom + 18, EscapeMarkup(x_words(x)), kLeft - 8, Y(y) + 4,
-          EscapeMarkup(ReadableNumber(y)));
+          EscapeMarkup(words::Number(y)));
     }
     svg += fmt::format(
         "<text class=\"faint\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>"
@@ -74,8 +75,8 @@ std::string Dot(double x, double y, const std::string& title, const char* kind) 
 }
 
 std::string RowTitle(const SweepRow& row) {
-  std::string title = row.name + ": " + ReadableNumber(*RateOf(row)) + " samples/s";
-  if (row.memory_bytes) title += ", " + ReadableBytes(*row.memory_bytes);
+  std::string title = row.name + ": " + words::Number(*RateOf(row)) + " samples/s";
+  if (row.memory_bytes) title += ", " + words::Bytes(*row.memory_bytes);
   return title;
 }
 
@@ -96,7 +97,7 @@ std::string ParetoPicture(const SweepTable& table) {
   const Plot plot(0, most_memory * 1.05, 0, most_rate * 1.05);
   const std::vector<size_t> front = ParetoFront(table);
   std::string svg = plot.Axes("memory at most", "samples/s", [](double bytes) {
-    return ReadableBytes(static_cast<uint64_t>(bytes));
+    return words::Bytes(static_cast<uint64_t>(bytes));
   });
   std::string path;
   for (const size_t row : front) {
@@ -128,7 +129,7 @@ std::string PredictedAgainstMeasured(const SweepTable& table) {
   if (!(most > 0)) return "";
   const Plot plot(0, most * 1.03, 0, most * 1.03);
   std::string svg = plot.Axes("measured samples/s", "predicted samples/s",
-                              [](double rate) { return ReadableNumber(rate); });
+                              [](double rate) { return words::Number(rate); });
   svg += fmt::format("<path class=\"edge\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>", plot.X(0),
                      plot.Y(0), plot.X(most), plot.Y(most));
   for (const SweepRow& row : table.rows) {
@@ -141,8 +142,8 @@ std::string PredictedAgainstMeasured(const SweepTable& table) {
                     plot.X(row.measured->low), y, plot.X(row.measured->high));
     svg += Dot(x, y,
                fmt::format("{}: predicted {}, measured {} samples/s", row.name,
-                           ReadableNumber(row.predicted->samples_per_s),
-                           ReadableNumber(row.measured->samples_per_s)),
+                           words::Number(row.predicted->samples_per_s),
+                           words::Number(row.measured->samples_per_s)),
                "bar");
   }
   return Plot::Picture("Predicted against measured throughput", svg);

@@ -8,6 +8,7 @@
 #include "analyzer/report/layout.h"
 #include "analyzer/report/palette.h"
 #include "analyzer/report/phrases.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -21,19 +22,20 @@ std::string Row(const std::vector<std::string>& cells) {
 }
 
 std::string More(size_t all, const char* what) {
-  return all > kShown ? fmt::format("\n…and {} more {}.\n", Grouped(all - kShown), what) : "";
+  return all > kShown ? fmt::format("\n…and {} more {}.\n", words::Grouped(all - kShown), what)
+                      : "";
 }
 
 std::string Facts(const Report& report) {
   std::vector<std::string> facts;
   if (report.throughput.has_value()) {
-    facts.push_back(fmt::format(
-        "**{} samples/s** ({} to {})", ReadableNumber(report.throughput->samples_per_s),
-        ReadableNumber(report.throughput->low), ReadableNumber(report.throughput->high)));
+    facts.push_back(
+        fmt::format("**{} samples/s** ({} to {})", words::Number(report.throughput->samples_per_s),
+                    words::Number(report.throughput->low), words::Number(report.throughput->high)));
   }
   if (report.step_ms.has_value()) {
-    facts.push_back(fmt::format("step p50 {} ms, p95 {} ms", ReadableNumber(report.step_ms->p50),
-                                ReadableNumber(report.step_ms->p95)));
+    facts.push_back(fmt::format("step p50 {} ms, p95 {} ms", words::Number(report.step_ms->p50),
+                                words::Number(report.step_ms->p95)));
   }
   facts.push_back(EscapeMarkdown(WindowPhrase(report)));
   const std::string device = DevicePhrase(report);
@@ -51,11 +53,11 @@ std::string Breakdown(const Report& report) {
     const double share = std::clamp(total->fraction, 0.0, 1.0);
     std::string bar;
     for (int i = 0; i < static_cast<int>(share * 20 + 0.5); ++i) bar += "█";
-    rows += Row({std::string(LookOf(category).word), ReadablePercent(total->fraction),
+    rows += Row({std::string(LookOf(category).word), words::Percent(total->fraction),
                  fmt::format("{:.1f} to {:.1f}", total->low * 100, total->high * 100), bar});
   }
   if (rows.empty()) return "";
-  return "\n| step time | share | 95 % | |\n|---|--:|--:|---|\n" + rows;
+  return "\n| step time | share | 95% | |\n|---|--:|--:|---|\n" + rows;
 }
 
 std::string Blame(const Report& report) {
@@ -64,7 +66,7 @@ std::string Blame(const Report& report) {
   for (size_t i = 0; i < std::min(report.blame.size(), kShown); ++i) {
     const BlameRow& row = report.blame[i];
     text += Row({MarkdownCode(row.stage), EscapeMarkdown(attribution::WordFor(row.cause)),
-                 ReadablePercent(row.fraction)});
+                 words::Percent(row.fraction)});
   }
   return text + More(report.blame.size(), "rows");
 }
@@ -133,7 +135,7 @@ std::string Limits(const Report& report) {
 void AddChange(std::string& rows, const std::string& name,
                const std::optional<compare::Change>& change) {
   if (!change.has_value() || (change->base == 0 && change->now == 0)) return;
-  rows += Row({name, ReadableNumber(change->base), ReadableNumber(change->now),
+  rows += Row({name, words::Number(change->base), words::Number(change->now),
                EscapeMarkdown(ChangePhrase(*change))});
 }
 

@@ -3,6 +3,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/sweep_cells.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -28,8 +29,8 @@ std::string WriteMarkdown(const SweepTable& table) {
     if (i == 0) text += "|---|--:|--:|--:|--:|--:|---|\n";
   }
   if (rows.size() < table.rows.size()) {
-    text +=
-        fmt::format("\nThe {} fastest of {}.\n", Grouped(rows.size()), Grouped(table.rows.size()));
+    text += fmt::format("\nThe {} fastest of {}.\n", words::Grouped(rows.size()),
+                        words::Grouped(table.rows.size()));
   }
   const std::string accuracy = AccuracyPhrase(table);
   if (!accuracy.empty()) text += "\n" + EscapeMarkdown(accuracy) + "\n";

@@ -6,36 +6,23 @@
 #include <cmath>
 
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 
-std::string NumberOrDash(const std::optional<double>& value) {
-  return value ? ReadableNumber(*value) : std::string(kUnknown);
-}
-std::string PercentOrDash(const std::optional<double>& fraction) {
-  return fraction ? ReadablePercent(*fraction) : std::string(kUnknown);
-}
-std::string BytesOrDash(const std::optional<uint64_t>& bytes) {
-  return bytes ? ReadableBytes(*bytes) : std::string(kUnknown);
-}
-
-std::string CountOrDash(const std::optional<uint64_t>& count) {
-  return count ? Grouped(*count) : std::string(kUnknown);
-}
-
 std::string QueuePhrase(const std::optional<QueueRow>& queue) {
-  if (!queue.has_value()) return std::string(kUnknown);
-  const std::string mean = NumberOrDash(queue->mean);
-  return queue->capacity.has_value() ? mean + " of " + Grouped(*queue->capacity) : mean;
+  if (!queue.has_value()) return std::string(words::kUnknown);
+  const std::string mean = words::NumberOrDash(queue->mean);
+  return queue->capacity.has_value() ? mean + " of " + words::Grouped(*queue->capacity) : mean;
 }
 
 std::string WindowPhrase(const Report& report) {
-  const std::string length = ReadableNs(report.window_end_ns - report.window_start_ns);
+  const std::string length = words::Duration(report.window_end_ns - report.window_start_ns);
   if (report.steps == 0) return "no steps, " + length;
-  std::string text =
-      fmt::format("{} step{} in {}", Grouped(report.steps), report.steps == 1 ? "" : "s", length);
+  std::string text = fmt::format("{} step{} in {}", words::Grouped(report.steps),
+                                 report.steps == 1 ? "" : "s", length);
   if (report.warmup_steps != 0) {
-    text += fmt::format(", after {} of warm-up", Grouped(report.warmup_steps));
+    text += fmt::format(", after {} of warm-up", words::Grouped(report.warmup_steps));
   }
   return text;
 }
@@ -46,30 +33,15 @@ std::string DevicePhrase(const Report& report) {
   return device.kind.empty() ? device.name : device.name + " (" + device.kind + ")";
 }
 
-namespace {
-
-// "1.61 TFLOP"
-std::string ReadableFlops(double flops) {
-  const char* unit = "";
-  for (const char* larger : {"k", "M", "G", "T", "P", "E"}) {
-    if (flops < 1000) break;
-    flops /= 1000;
-    unit = larger;
-  }
-  return fmt::format("{:.3g} {}FLOP", flops, unit);
-}
-
-}  // namespace
-
 std::string ArithmeticPhrase(const Report& report) {
   if (!report.arithmetic.has_value()) return "";
   const attribution::Arithmetic& arithmetic = *report.arithmetic;
   std::string text = fmt::format("computed {} a step: {}/s, {}/s while a device computes",
-                                 ReadableFlops(static_cast<double>(arithmetic.flops_per_step)),
-                                 ReadableFlops(arithmetic.flops_per_s),
-                                 ReadableFlops(arithmetic.flops_per_s_computing));
+                                 words::Flops(static_cast<double>(arithmetic.flops_per_step)),
+                                 words::Flops(arithmetic.flops_per_s),
+                                 words::Flops(arithmetic.flops_per_s_computing));
   if (arithmetic.fraction_of_peak.has_value()) {
-    text += ", " + ReadablePercent(*arithmetic.fraction_of_peak) + " of the peak";
+    text += ", " + words::Percent(*arithmetic.fraction_of_peak) + " of the peak";
   }
   return text;
 }
@@ -90,14 +62,14 @@ std::string MemoryPhrase(const findings::Recommendation& recommendation) {
   if (bytes == 0) return "";
   const uint64_t size =
       bytes > 0 ? static_cast<uint64_t>(bytes) : ~static_cast<uint64_t>(bytes) + 1;
-  return (bytes > 0 ? "costs " : "frees ") + ReadableBytes(size);
+  return (bytes > 0 ? "costs " : "frees ") + words::Bytes(size);
 }
 
 std::string PlacePhrase(const FindingRow& finding) {
   std::string text;
   if (!finding.stage.empty()) text = "in " + finding.stage;
   if (finding.share > 0) {
-    text += (text.empty() ? "" : ", ") + ReadablePercent(finding.share) + " of step time";
+    text += (text.empty() ? "" : ", ") + words::Percent(finding.share) + " of step time";
   }
   return text;
 }
@@ -128,10 +100,10 @@ std::vector<std::pair<std::string_view, std::string_view>> CodeOf(
 std::string ChangePhrase(const compare::Change& change) {
   if (!change.HasRatio() || !std::isfinite(change.ratio)) return "new";
   const double more = change.ratio - 1;
-  std::string text = fmt::format("{:.1f} % {}", std::fabs(more) * 100, more < 0 ? "less" : "more");
+  std::string text = words::Percent(std::fabs(more)) + (more < 0 ? " less" : " more");
   if (std::fabs(more) < 0.0005) text = "the same";
   if (change.bounded) {
-    text += fmt::format(" ({:+.1f} to {:+.1f} %)", (change.low - 1) * 100, (change.high - 1) * 100);
+    text += fmt::format(" ({:+.1f} to {:+.1f}%)", (change.low - 1) * 100, (change.high - 1) * 100);
   }
   return text;
 }

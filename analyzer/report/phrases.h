@@ -12,12 +12,6 @@
 
 namespace stallscope::report {
 
-inline constexpr std::string_view kUnknown = "-";
-
-std::string NumberOrDash(const std::optional<double>& value);
-std::string PercentOrDash(const std::optional<double>& fraction);
-std::string BytesOrDash(const std::optional<uint64_t>& bytes);
-std::string CountOrDash(const std::optional<uint64_t>& count);
 // "1.5 of 4", "1.5" where its capacity is not known; a dash where neither is.
 std::string QueuePhrase(const std::optional<QueueRow>& queue);
 

@@ -8,21 +8,22 @@
 #include "analyzer/report/layout.h"
 #include "analyzer/report/phrases.h"
 #include "analyzer/report/sweep_cells.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
 
 std::string RateCell(const std::optional<SweepRate>& rate) {
-  if (!rate.has_value()) return std::string(kUnknown);
-  return fmt::format("{} ({} to {})", ReadableNumber(rate->samples_per_s),
-                     ReadableNumber(rate->low), ReadableNumber(rate->high));
+  if (!rate.has_value()) return std::string(words::kUnknown);
+  return fmt::format("{} ({} to {})", words::Number(rate->samples_per_s), words::Number(rate->low),
+                     words::Number(rate->high));
 }
 
 std::string ErrorCell(const SweepRow& row) {
   if (!row.predicted || !row.measured || !(row.measured->samples_per_s > 0)) {
-    return std::string(kUnknown);
+    return std::string(words::kUnknown);
   }
-  return fmt::format("{:+.1f} %",
+  return fmt::format("{:+.1f}%",
                      (row.predicted->samples_per_s / row.measured->samples_per_s - 1) * 100);
 }
 
@@ -38,9 +39,9 @@ std::optional<double> GainOf(const SweepRow& row, const SweepRow& base) {
 }
 
 std::string GainCell(const SweepTable& table, size_t row) {
-  if (table.base >= table.rows.size()) return std::string(kUnknown);
+  if (table.base >= table.rows.size()) return std::string(words::kUnknown);
   const auto gain = GainOf(table.rows[row], table.rows[table.base]);
-  return gain ? fmt::format("{:.2f}x", *gain) : std::string(kUnknown);
+  return gain ? fmt::format("{:.2f}x", *gain) : std::string(words::kUnknown);
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ std::vector<std::vector<std::string>> SweepCells(const SweepTable& table,
     const SweepRow& row = table.rows[i];
     const std::string bound = row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
     cells.push_back({row.name, RateCell(row.predicted), RateCell(row.measured), ErrorCell(row),
-                     GainCell(table, i), BytesOrDash(row.memory_bytes), bound});
+                     GainCell(table, i), words::BytesOrDash(row.memory_bytes), bound});
   }
   return cells;
 }
@@ -118,7 +119,7 @@ std::vector<std::vector<std::string>> SweepCells(const SweepTable& table,
 std::string SweepPhrase(const SweepTable& table) {
   std::string text = table.title.empty() ? table.trace : table.title + ", " + table.trace;
   text += table.what == "verify" ? ": its recommendations replayed, " : ": a sweep of ";
-  text += fmt::format("{} configurations", Grouped(table.rows.size()));
+  text += fmt::format("{} configurations", words::Grouped(table.rows.size()));
   const bool ran = std::any_of(table.rows.begin(), table.rows.end(),
                                [](const SweepRow& row) { return row.measured.has_value(); });
   if (ran) text += fmt::format(", {} run{} each", table.repeats, table.repeats == 1 ? "" : "s");
@@ -130,7 +131,7 @@ std::string BestPhrase(const SweepTable& table) {
   const auto best = BestRow(table);
   if (!best.has_value()) return "";
   const SweepRow& row = table.rows[*best];
-  std::string text = fmt::format("best: {}, {} {}/s {}", row.name, ReadableNumber(*RateOf(row)),
+  std::string text = fmt::format("best: {}, {} {}/s {}", row.name, words::Number(*RateOf(row)),
                                  table.counted, row.measured ? "measured" : "predicted");
   if (*best == table.base || table.base >= table.rows.size()) return text;
   const auto gain = GainOf(row, table.rows[table.base]);
@@ -140,14 +141,15 @@ std::string BestPhrase(const SweepTable& table) {
 std::string AccuracyPhrase(const SweepTable& table) {
   const SweepAccuracy& accuracy = table.accuracy;
   if (accuracy.points == 0) return "";
-  std::string text =
-      fmt::format("predicted against measured, {} configuration{}: median error {}",
-                  accuracy.points, accuracy.points == 1 ? "" : "s", PercentOrDash(accuracy.median));
+  std::string text = fmt::format("predicted against measured, {} configuration{}: median error {}",
+                                 accuracy.points, accuracy.points == 1 ? "" : "s",
+                                 words::PercentOrDash(accuracy.median));
   text += fmt::format(", 95th percentile {}; the interval holds the measurement in {}",
-                      PercentOrDash(accuracy.p95), PercentOrDash(accuracy.covered));
-  text += fmt::format(", its median half-width is {}", PercentOrDash(accuracy.median_half_width));
+                      words::PercentOrDash(accuracy.p95), words::PercentOrDash(accuracy.covered));
+  text += fmt::format(", its median half-width is {}",
+                      words::PercentOrDash(accuracy.median_half_width));
   return text + fmt::format("; the predicted best is {} below the measured best",
-                            PercentOrDash(accuracy.best_within));
+                            words::PercentOrDash(accuracy.best_within));
 }
 
 std::vector<std::string> SweepNotes(const SweepTable& table) {

@@ -9,6 +9,7 @@
 #include "analyzer/report/palette.h"
 #include "analyzer/report/phrases.h"
 #include "analyzer/report/text_sections.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -19,7 +20,9 @@ using attribution::Category;
 constexpr size_t kLongTable = 12;
 
 std::string AndMore(size_t all, const char* what) {
-  return all > kLongTable ? fmt::format("  and {} more {}\n", Grouped(all - kLongTable), what) : "";
+  return all > kLongTable
+             ? fmt::format("  and {} more {}\n", words::Grouped(all - kLongTable), what)
+             : "";
 }
 
 // The bar and one row a category.
@@ -33,7 +36,7 @@ std::string Breakdown(const Report& report, bool colors) {
   std::string bar;
   double sum = 0;
   size_t drawn = 0;
-  Rows rows{{"", "category", "time", "share", "95 % interval"}};
+  Rows rows{{"", "category", "time", "share", "95% interval"}};
   for (const auto& [category, total] : totals) {
     sum += std::clamp(total.fraction, 0.0, 1.0);
     const auto until = std::min(kBar, static_cast<size_t>(sum * kBar + 0.5));
@@ -43,8 +46,8 @@ std::string Breakdown(const Report& report, bool colors) {
     if (!piece.empty()) {
       bar += colors ? fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", look.terminal, piece) : piece;
     }
-    rows.push_back({std::string(1, look.glyph), std::string(look.word), ReadableNs(total.ns),
-                    ReadablePercent(total.fraction),
+    rows.push_back({std::string(1, look.glyph), std::string(look.word), words::Duration(total.ns),
+                    words::Percent(total.fraction),
                     fmt::format("{:.1f} to {:.1f}", total.low * 100, total.high * 100)});
   }
   if (totals.empty()) return "";
@@ -55,15 +58,15 @@ std::string Figures(const Report& report) {
   Rows rows;
   if (report.throughput.has_value()) {
     rows.push_back({"throughput", fmt::format("{} samples/s ({} to {})",
-                                              ReadableNumber(report.throughput->samples_per_s),
-                                              ReadableNumber(report.throughput->low),
-                                              ReadableNumber(report.throughput->high))});
+                                              words::Number(report.throughput->samples_per_s),
+                                              words::Number(report.throughput->low),
+                                              words::Number(report.throughput->high))});
   }
   if (report.step_ms.has_value()) {
     const attribution::Quantiles& step = *report.step_ms;
     rows.push_back({"step time", fmt::format("mean {} ms, p50 {}, p95 {}, p99 {}",
-                                             ReadableNumber(step.mean), ReadableNumber(step.p50),
-                                             ReadableNumber(step.p95), ReadableNumber(step.p99))});
+                                             words::Number(step.mean), words::Number(step.p50),
+                                             words::Number(step.p95), words::Number(step.p99))});
   }
   return rows.empty() ? "" : "\n" + Table(rows, {});
 }
@@ -73,8 +76,8 @@ std::string Blame(const Report& report, bool colors) {
   Rows rows{{"stage", "cause", "time", "share"}};
   for (size_t i = 0; i < std::min(report.blame.size(), kLongTable); ++i) {
     const BlameRow& row = report.blame[i];
-    rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)), ReadableNs(row.ns),
-                    ReadablePercent(row.fraction)});
+    rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)),
+                    words::Duration(row.ns), words::Percent(row.fraction)});
   }
   return Heading("What the stall waited for", colors) + Table(rows, {2, 3}) +
          AndMore(report.blame.size(), "rows");
@@ -86,10 +89,11 @@ std::string Stages(const Report& report, bool colors) {
              "queue"}};
   for (const StageRow& stage : report.stages) {
     rows.push_back(
-        {stage.name, stage.kind, CountOrDash(stage.parallelism),
-         stage.service_ms ? ReadableNumber(stage.service_ms->mean) : std::string(kUnknown),
-         PercentOrDash(stage.utilization), NumberOrDash(stage.capacity_samples_per_s),
-         PercentOrDash(stage.starved), PercentOrDash(stage.blocked), QueuePhrase(stage.queue)});
+        {stage.name, stage.kind, words::CountOrDash(stage.parallelism),
+         stage.service_ms ? words::Number(stage.service_ms->mean) : std::string(words::kUnknown),
+         words::PercentOrDash(stage.utilization), words::NumberOrDash(stage.capacity_samples_per_s),
+         words::PercentOrDash(stage.starved), words::PercentOrDash(stage.blocked),
+         QueuePhrase(stage.queue)});
   }
   return Heading("Stages", colors) + Table(rows, {2, 3, 4, 5, 6, 7, 8});
 }
@@ -101,8 +105,9 @@ std::string RunLines(const Report& report) {
   const std::string what = WindowPhrase(report) + (device.empty() ? "" : ", on " + device);
   const std::string name = report.name.empty() ? "" : report.name + ", ";
   const std::string whole = Printable(name + report.trace + ": " + what);
-  if (TextWidth(whole) + 2 <= kTextWidth) return Lines(whole, 2, 4);
-  return "  " + EndOf(Printable(report.trace), kTextWidth - 2) + "\n" + Lines(name + what, 2, 4);
+  if (words::TextWidth(whole) + 2 <= kTextWidth) return Lines(whole, 2, 4);
+  return "  " + words::EndOf(Printable(report.trace), kTextWidth - 2) + "\n" +
+         Lines(name + what, 2, 4);
 }
 
 }  // namespace
@@ -114,7 +119,7 @@ std::string Heading(const std::string& text, bool colors) {
 std::string Lines(std::string_view text, size_t begin, size_t indent) {
   std::string lines;
   const std::string first(begin, ' ');
-  for (const std::string& line : Wrapped(text, kTextWidth - begin, indent - begin)) {
+  for (const std::string& line : words::Wrapped(text, kTextWidth - begin, indent - begin)) {
     lines += first + line;
     lines.erase(lines.find_last_not_of(' ') + 1);
     lines += '\n';
@@ -131,7 +136,7 @@ std::string WriteText(const Report& report, const TextOptions& options) {
     text += Lines("warning: " + warning, 2, 4);
   text += "\n" + Painted(Lines(report.verdict.text, 0, 2), Tone::kStrong, colors);
   if (certain) {
-    text += Lines(fmt::format("confidence {:.0f} %", report.verdict.confidence * 100), 2, 4);
+    text += Lines(fmt::format("confidence {:.0f}%", report.verdict.confidence * 100), 2, 4);
   }
   for (const std::string& doubt : report.verdict.doubts) text += Lines(doubt, 2, 4);
   text += RunLines(report);

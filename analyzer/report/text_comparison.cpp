@@ -4,6 +4,7 @@
 #include "analyzer/report/palette.h"
 #include "analyzer/report/phrases.h"
 #include "analyzer/report/text_sections.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -13,7 +14,7 @@ using Rows = std::vector<std::vector<std::string>>;
 void AddChange(Rows& rows, const std::string& name, const std::optional<compare::Change>& change) {
   if (!change.has_value()) return;
   rows.push_back(
-      {name, ReadableNumber(change->base), ReadableNumber(change->now), ChangePhrase(*change)});
+      {name, words::Number(change->base), words::Number(change->now), ChangePhrase(*change)});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
 #include "analyzer/report/phrases.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -23,10 +24,10 @@ std::string CopyWord(const attribution::CopyUse& copy) {
 
 std::string CopyDetail(const attribution::CopyUse& copy) {
   if (copy.bytes == 0) return "";  // the format does not tell: TF1's timelines
-  std::string text = ReadableBytes(copy.bytes);
+  std::string text = words::Bytes(copy.bytes);
   if (copy.ns > 0) {
-    text += fmt::format(", {} GB/s", ReadableNumber(static_cast<double>(copy.bytes) /
-                                                    static_cast<double>(copy.ns)));
+    text += ", " + words::BytesPerSecond(static_cast<double>(copy.bytes) * 1e9 /
+                                         static_cast<double>(copy.ns));
   }
   return text;
 }
@@ -37,12 +38,12 @@ std::string Kernels(const Report& report) {
   Rows rows{{"kernel", "count", "time", "share"}};
   for (size_t i = 0; i < std::min(report.kernels.size(), kShown); ++i) {
     const KernelRow& kernel = report.kernels[i];
-    rows.push_back({kernel.name, Grouped(kernel.count), ReadableNs(kernel.ns),
-                    ReadablePercent(kernel.fraction)});
+    rows.push_back({kernel.name, words::Grouped(kernel.count), words::Duration(kernel.ns),
+                    words::Percent(kernel.fraction)});
   }
   std::string text = "\n" + Table(rows, {1, 2, 3});
   if (report.kernels.size() > kShown) {
-    text += fmt::format("  and {} more kernels\n", Grouped(report.kernels.size() - kShown));
+    text += fmt::format("  and {} more kernels\n", words::Grouped(report.kernels.size() - kShown));
   }
   return text;
 }
@@ -56,13 +57,13 @@ std::string Idle(const attribution::DeviceIdle& idle) {
   if (idle.ns <= 0) return "";
   std::string text;
   const auto add = [&](int64_t ns, const char* why) {
-    if (ns > 0) text += (text.empty() ? "" : ", ") + ReadableNs(ns) + " " + why;
+    if (ns > 0) text += (text.empty() ? "" : ", ") + words::Duration(ns) + " " + why;
   };
   add(idle.input_ns, "for input");
   add(idle.launch_ns, "for launches");
   add(idle.sync_ns, "while the host waits for it");
   add(idle.other_ns, "for other reasons");
-  return "\n" + Lines("idle " + ReadableNs(idle.ns) + (text.empty() ? "" : ": " + text), 2, 4);
+  return "\n" + Lines("idle " + words::Duration(idle.ns) + (text.empty() ? "" : ": " + text), 2, 4);
 }
 
 // One framework's code as it is, or each one's first line.
@@ -76,7 +77,7 @@ std::string CodeLines(const findings::Recommendation& recommendation, Framework 
       if (end != std::string_view::npos && code.find_first_not_of("\r\n", end) != code.npos) {
         line += " …";
       }
-      text += "     " + CutTo(fmt::format("{:<8} {}", name, line), kTextWidth - 5) + "\n";
+      text += "     " + words::CutTo(fmt::format("{:<8} {}", name, line), kTextWidth - 5) + "\n";
     } else if (name == kNames[static_cast<size_t>(wanted)]) {
       text += "     " + std::string(name) + ":\n";
       // A line that is too long goes on with an indent of its own.
@@ -139,16 +140,17 @@ std::string Devices(const Report& report, bool colors) {
   for (size_t i = 0; i < std::min(report.devices.size(), kShown); ++i) {
     const attribution::DeviceUse& device = report.devices[i];
     rows.push_back({fmt::format("{}: {}", device.device, device.name), "busy", "",
-                    ReadableNs(device.busy_ns), ""});
-    rows.push_back({"", "kernels", Grouped(device.kernels), ReadableNs(device.kernel_ns), ""});
+                    words::Duration(device.busy_ns), ""});
+    rows.push_back(
+        {"", "kernels", words::Grouped(device.kernels), words::Duration(device.kernel_ns), ""});
     for (const attribution::CopyUse& copy : device.copies) {
-      rows.push_back(
-          {"", CopyWord(copy), Grouped(copy.count), ReadableNs(copy.ns), CopyDetail(copy)});
+      rows.push_back({"", CopyWord(copy), words::Grouped(copy.count), words::Duration(copy.ns),
+                      CopyDetail(copy)});
     }
   }
   std::string text = Heading("Devices, over the whole trace", colors) + Table(rows, {2, 3});
   if (report.devices.size() > kShown) {
-    text += fmt::format("  and {} more devices\n", Grouped(report.devices.size() - kShown));
+    text += fmt::format("  and {} more devices\n", words::Grouped(report.devices.size() - kShown));
   }
   return text + Kernels(report) + Computed(report) + Idle(report.idle);
 }
@@ -156,14 +158,13 @@ std::string Devices(const Report& report, bool colors) {
 std::string Memory(const Report& report, bool colors) {
   const MemoryRow& memory = report.memory;
   Rows rows;
-  if (memory.peak_rss_bytes) rows.push_back({"process", ReadableBytes(*memory.peak_rss_bytes)});
-  if (memory.device_peak_bytes)
-    rows.push_back({"device", ReadableBytes(*memory.device_peak_bytes)});
+  if (memory.peak_rss_bytes) rows.push_back({"process", words::Bytes(*memory.peak_rss_bytes)});
+  if (memory.device_peak_bytes) rows.push_back({"device", words::Bytes(*memory.device_peak_bytes)});
   for (const auto& [name, bytes] : memory.stages) {
-    if (bytes != 0) rows.push_back({"held by " + name, ReadableBytes(bytes)});
+    if (bytes != 0) rows.push_back({"held by " + name, words::Bytes(bytes)});
   }
   if (rows.empty()) return "";
-  if (memory.limit_bytes) rows.push_back({"limit", ReadableBytes(*memory.limit_bytes)});
+  if (memory.limit_bytes) rows.push_back({"limit", words::Bytes(*memory.limit_bytes)});
   rows.insert(rows.begin(), {"memory", "at most"});
   return Heading("Memory", colors) + Table(rows, {1});
 }

@@ -6,6 +6,7 @@
 #include "analyzer/report/layout.h"
 #include "analyzer/report/sweep_cells.h"
 #include "analyzer/report/text_sections.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -38,11 +39,11 @@ void Shorten(const SweepTable& table, const std::vector<size_t>& rows,
   size_t longest = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     std::string& name = cells[i + 1].front();
-    name = CutTo(Printable(ShortName(table, table.rows[rows[i]])), kNameWidth);
-    longest = std::max(longest, TextWidth(name));
+    name = words::CutTo(Printable(ShortName(table, table.rows[rows[i]])), kNameWidth);
+    longest = std::max(longest, words::TextWidth(name));
   }
   for (std::vector<std::string>& row : cells) {
-    row.back() = CutTo(Printable(row.back()), kBoundWidth + kNameWidth - longest);
+    row.back() = words::CutTo(Printable(row.back()), kBoundWidth + kNameWidth - longest);
     for (size_t column : {size_t{1}, size_t{2}}) {
       row[column] = row[column].substr(0, row[column].find(" ("));
     }
@@ -57,13 +58,12 @@ std::string RateHeading(const SweepTable& table) {
 
 std::string IntervalOf(const std::optional<SweepRate>& rate) {
   if (!rate.has_value()) return "-";
-  return fmt::format("{} to {}", ReadableNumber(rate->low), ReadableNumber(rate->high));
+  return fmt::format("{} to {}", words::Number(rate->low), words::Number(rate->high));
 }
 
 std::vector<std::vector<std::string>> IntervalCells(const SweepTable& table,
                                                     const std::vector<size_t>& rows) {
-  std::vector<std::vector<std::string>> cells{
-      {"configuration", "predicted, 90 %", "measured, 95 %"}};
+  std::vector<std::vector<std::string>> cells{{"configuration", "predicted, 90%", "measured, 95%"}};
   for (const size_t row : rows) {
     cells.push_back({table.rows[row].name, IntervalOf(table.rows[row].predicted),
                      IntervalOf(table.rows[row].measured)});
@@ -83,8 +83,8 @@ std::string WriteText(const SweepTable& table, const TextOptions& options, size_
   Shorten(table, rows, cells);
   text += Heading(RateHeading(table), colors) + Table(cells, kSweepNumbers);
   if (rows.size() < table.rows.size()) {
-    text += fmt::format("the {} fastest of {}; the sweep file has all\n", Grouped(rows.size()),
-                        Grouped(table.rows.size()));
+    text += fmt::format("the {} fastest of {}; the sweep file has all\n",
+                        words::Grouped(rows.size()), words::Grouped(table.rows.size()));
   }
   text += Heading("Intervals", colors) + Table(IntervalCells(table, rows), {1, 2});
   const std::string accuracy = AccuracyPhrase(table);
@@ -93,7 +93,7 @@ std::string WriteText(const SweepTable& table, const TextOptions& options, size_
   if (!notes.empty()) text += Heading("Notes", colors);
   for (size_t i = 0; i < notes.size() && i < kMostNotes; ++i) text += Lines(notes[i], 2, 4);
   if (notes.size() > kMostNotes) {
-    text += fmt::format("  and {} more\n", Grouped(notes.size() - kMostNotes));
+    text += fmt::format("  and {} more\n", words::Grouped(notes.size() - kMostNotes));
   }
   return text;
 }

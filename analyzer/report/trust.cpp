@@ -1,23 +1,24 @@
 #include "analyzer/report/trust.h"
 
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 
 std::string TrustLine(const model::Run& run) {
   const model::DataQuality& quality = run.quality;
-  const std::string spans = Grouped(model::CountSpans(run)) + " spans";
+  const std::string spans = words::Grouped(model::CountSpans(run)) + " spans";
   if (quality.Complete()) return "complete: " + spans + ", none dropped, no damage";
   std::string line = "incomplete: " + spans + " read";
-  if (quality.dropped != 0) line += ", " + Grouped(quality.dropped) + " events dropped";
+  if (quality.dropped != 0) line += ", " + words::Grouped(quality.dropped) + " events dropped";
   if (quality.damaged_bytes != 0) {
-    line += ", " + ReadableBytes(quality.damaged_bytes) + " damaged";
+    line += ", " + words::Bytes(quality.damaged_bytes) + " damaged";
   }
   if (quality.missing_frames != 0) {
-    line += ", " + Grouped(quality.missing_frames) + " frames missing";
+    line += ", " + words::Grouped(quality.missing_frames) + " frames missing";
   }
   if (quality.left_out != 0) {
-    line += ", " + Grouped(quality.left_out) + (quality.left_out == 1 ? " part" : " parts") +
+    line += ", " + words::Grouped(quality.left_out) + (quality.left_out == 1 ? " part" : " parts") +
             " left out";
   }
   if (quality.cut_at) line += ", cut off at its end";

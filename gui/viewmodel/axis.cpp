@@ -1,7 +1,7 @@
 #include "gui/viewmodel/axis.h"
 
 #include "analyzer/base/units.h"
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -32,7 +32,7 @@ std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, floa
   if (at < offset) at += step;
   for (; at <= range.end_ns - origin_ns; at += step) {
     const double x = static_cast<double>(at - offset) / ns * wide;
-    ticks.push_back({static_cast<float>(x), TimeAt(origin_ns + at, origin_ns, step)});
+    ticks.push_back({static_cast<float>(x), words::TimeAt(origin_ns + at, origin_ns, step)});
   }
   return ticks;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 #include "gui/viewmodel/steps.h"
 
@@ -16,15 +16,14 @@ constexpr size_t kBins = 48;
 
 std::string ChangeText(const compare::Change& change) {
   if (!change.HasRatio()) return "new";
-  const double percent = 100 * (change.ratio - 1);
-  std::string text = fmt::format("{:+.1f} %", percent);
+  std::string text = words::SignedPercent(change.ratio - 1);
   if (change.bounded) {
     text += fmt::format(" ({:+.1f} to {:+.1f})", 100 * (change.low - 1), 100 * (change.high - 1));
   }
   return text;
 }
 
-std::string Ms(double ms) { return ShortNs(static_cast<int64_t>(std::llround(ms * 1e6))); }
+std::string Ms(double ms) { return words::Duration(static_cast<int64_t>(std::llround(ms * 1e6))); }
 
 template <class Text>
 void AddRow(Table& table, const std::string& name, const std::optional<compare::Change>& change,
@@ -35,7 +34,7 @@ void AddRow(Table& table, const std::string& name, const std::optional<compare::
 
 void AddTables(const compare::Comparison& comparison, CompareModel& model) {
   model.totals.columns = {{"figure", false}, {"base", true}, {"now", true}, {"change", true}};
-  AddRow(model.totals, "throughput", comparison.throughput, &Rate);
+  AddRow(model.totals, "throughput", comparison.throughput, &words::Rate);
   AddRow(model.totals, "step, mean", comparison.step_mean_ms, &Ms);
   AddRow(model.totals, "step, p50", comparison.step_p50_ms, &Ms);
   AddRow(model.totals, "step, p95", comparison.step_p95_ms, &Ms);
@@ -50,7 +49,7 @@ void AddTables(const compare::Comparison& comparison, CompareModel& model) {
     Table rows;
     AddRow(rows, "service", stage.service_ms, &Ms);
     AddRow(rows, "busy a step", stage.busy_ms_per_step, &Ms);
-    AddRow(rows, "capacity", stage.capacity_samples_per_s, &Rate);
+    AddRow(rows, "capacity", stage.capacity_samples_per_s, &words::Rate);
     for (auto& row : rows.rows) {
       row.insert(row.begin(), TableCell{stage.name});
       model.stages.rows.push_back(std::move(row));
@@ -122,7 +121,7 @@ CompareSide SideOf(const session::OpenRun& open, session::Range visible, int col
   for (int i = 0; i < kTicks; ++i) {
     const int64_t at = visible.start_ns + visible.ns() / kTicks * i;
     side.ticks.push_back({static_cast<float>(columns) / kTicks * static_cast<float>(i),
-                          TimeAt(at, open.index->window.start_ns, visible.ns() / 100)});
+                          words::TimeAt(at, open.index->window.start_ns, visible.ns() / 100)});
   }
   return side;
 }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "analyzer/spec/spec_json.h"
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -25,10 +25,10 @@ void AddRecommendation(const session::State& state, const model::Run& run,
   card.unpriced = recommendation.unpriced;
   if (recommendation.gain.has_value()) {
     const findings::Gain& gain = *recommendation.gain;
-    card.predicted =
-        Factor(gain.predicted) + " (" + Factor(gain.low) + " to " + Factor(gain.high) + ")";
+    card.predicted = words::Factor(gain.predicted) + " (" + words::Factor(gain.low) + " to " +
+                     words::Factor(gain.high) + ")";
   }
-  if (recommendation.measured.has_value()) card.measured = Factor(*recommendation.measured);
+  if (recommendation.measured.has_value()) card.measured = words::Factor(*recommendation.measured);
   card.memory = CostText(recommendation);
   card.cannot_verify = WhyNotVerify(state, run, recommendation);
   card.can_verify = card.cannot_verify.empty() && !state.verify.running;
@@ -48,7 +48,7 @@ FindingCard CardOf(const session::State& state, const model::Run& run, size_t in
   card.finding = index;
   card.title = finding.id + (finding.stage.empty() ? "" : " in " + finding.stage);
   card.text = finding.text;
-  card.share = Percent(finding.share) + " of step time";
+  card.share = words::Percent(finding.share) + " of step time";
   card.severity = finding.severity;
   card.selected = state.view.selected.finding == index;
   for (size_t i = 0; i < finding.evidence.size(); ++i) {
@@ -80,8 +80,8 @@ FindingsModel BuildFindings(const session::State& state) {
   model.verifying = verify.running;
   if (verify.running) {
     model.verify_text = verify.doing.empty() ? std::string("starting")
-                                             : verify.doing + ": " + Grouped(verify.done) + " of " +
-                                                   Grouped(verify.total);
+                                             : verify.doing + ": " + words::Grouped(verify.done) +
+                                                   " of " + words::Grouped(verify.total);
   }
   if (verify.error.has_value()) model.verify_error = verify.error->Line();
   return model;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -112,7 +112,7 @@ class Planner {
 
   void AddNamedThread(TrackId id, int indent) {
     const model::Track& track = run_.tracks[id.value];
-    AddThread(id, track.info.name, Grouped(track.spans.size()) + " spans", indent);
+    AddThread(id, track.info.name, words::Grouped(track.spans.size()) + " spans", indent);
   }
 
   void AddQueue(QueueId id, int indent) {
@@ -210,8 +210,8 @@ class Planner {
       Add({.kind = LaneKind::kCounter,
            .key = fmt::format("counter:{}", counter.id.value),
            .name = counter.name,
-           .detail =
-               fmt::format("to {} {}", Number(static_cast<double>(series.highest())), counter.unit),
+           .detail = fmt::format("to {} {}", words::Number(static_cast<double>(series.highest())),
+                                 counter.unit),
            .indent = 1,
            .index = counter.id.value});
     }
@@ -331,7 +331,7 @@ Said LabelOf(const model::Run& run, LaneKind kind, const model::Track* track,
     return {std::string(run.Text(run.rows.kernels[segment.index].name)), ""};
   }
   if (segment.origin == timeline::Origin::kCopy) {
-    return {BytesText(run.rows.copies[segment.index].bytes), ""};
+    return {words::Bytes(run.rows.copies[segment.index].bytes), ""};
   }
   const trace::SpanClass& what = run.span_classes[segment.kind];
   if (what.kind == trace::SpanKind::kWait) {

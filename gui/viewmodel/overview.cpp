@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/report/trust.h"
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -40,7 +40,9 @@ double FractionOf(const report::Report& report, attribution::Category category) 
 std::string Sentence(const report::Report& report) {
   using attribution::Category;
   const report::VerdictRow& verdict = report.verdict;
-  const auto share = [&](Category category) { return Percent(FractionOf(report, category)); };
+  const auto share = [&](Category category) {
+    return words::Percent(FractionOf(report, category));
+  };
   switch (verdict.bound) {
     case findings::Bound::kInput: {
       std::string text =
@@ -80,9 +82,10 @@ std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
     part.begin = at;
     at += total->fraction;
     part.end = std::min(at, 1.0);
-    part.text = Percent(total->fraction);
-    part.tooltip = fmt::format("{}: {}, {} ({} to {})", part.name, BothNs(total->ns),
-                               Percent(total->fraction), Percent(total->low), Percent(total->high));
+    part.text = words::Percent(total->fraction);
+    part.tooltip = fmt::format("{}: {}, {} ({} to {})", part.name, words::BothNs(total->ns),
+                               words::Percent(total->fraction), words::Percent(total->low),
+                               words::Percent(total->high));
     parts.push_back(std::move(part));
   }
   return parts;
@@ -121,26 +124,27 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
   std::vector<Figure> figures;
   if (report.throughput.has_value()) {
     const auto& rate = *report.throughput;
-    figures.push_back({"throughput", Rate(rate.samples_per_s),
-                       fmt::format("{} to {} (95 %)", Rate(rate.low), Rate(rate.high))});
+    figures.push_back(
+        {"throughput", words::Rate(rate.samples_per_s),
+         fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
   }
   if (report.step_ms.has_value()) {
     const auto& step = *report.step_ms;
     const auto ns = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
-    figures.push_back(
-        {"step time", ShortNs(ns(step.mean)),
-         fmt::format("mean {}; p50 {}, p95 {}, p99 {}", ExactNs(ns(step.mean)),
-                     ShortNs(ns(step.p50)), ShortNs(ns(step.p95)), ShortNs(ns(step.p99)))});
+    figures.push_back({"step time", words::Duration(ns(step.mean)),
+                       fmt::format("mean {}; p50 {}, p95 {}, p99 {}", words::ExactNs(ns(step.mean)),
+                                   words::Duration(ns(step.p50)), words::Duration(ns(step.p95)),
+                                   words::Duration(ns(step.p99)))});
   }
-  figures.push_back({"steps", Grouped(report.steps),
-                     report.warmup_steps == 0
-                         ? std::string("none left out")
-                         : Grouped(report.warmup_steps) + " before them left out as warm-up"});
+  figures.push_back({"steps", words::Grouped(report.steps),
+                     report.warmup_steps == 0 ? std::string("none left out")
+                                              : words::Grouped(report.warmup_steps) +
+                                                    " before them left out as warm-up"});
   const int64_t window = report.window_end_ns - report.window_start_ns;
-  figures.push_back({"window", ShortNs(window), ExactNs(window)});
+  figures.push_back({"window", words::Duration(window), words::ExactNs(window)});
   if (report.memory.peak_rss_bytes.has_value()) {
-    figures.push_back({"peak memory", BytesText(*report.memory.peak_rss_bytes),
-                       Grouped(*report.memory.peak_rss_bytes) + " bytes"});
+    figures.push_back({"peak memory", words::Bytes(*report.memory.peak_rss_bytes),
+                       words::Grouped(*report.memory.peak_rss_bytes) + " bytes"});
   }
   const trace::DeviceInfo& device = report.device;
   if (!device.kind.empty()) {
@@ -171,7 +175,8 @@ TrustLine TrustOf(const session::OpenRun& run) {
   if (run.following) {
     // Nothing is wrong with a recording that has not ended.
     trust.complete = run.run->quality.damaged_bytes == 0 && run.run->quality.dropped == 0;
-    trust.text = "still being written: " + Grouped(model::CountSpans(*run.run)) + " spans so far";
+    trust.text =
+        "still being written: " + words::Grouped(model::CountSpans(*run.run)) + " spans so far";
   }
   if (!run.lost.empty()) {
     trust.text = run.lost;
@@ -193,8 +198,8 @@ OverviewModel BuildOverview(const session::State& state) {
   const report::Report& report = *state.shown.report;
   if (!report.name.empty()) model.title = report.name;
   if (state.shown.range.has_value()) {
-    model.range = fmt::format("{} steps within the range, {}", Grouped(report.steps),
-                              ShortNs(report.window_end_ns - report.window_start_ns));
+    model.range = fmt::format("{} steps within the range, {}", words::Grouped(report.steps),
+                              words::Duration(report.window_end_ns - report.window_start_ns));
   }
   model.verdict = report.verdict.text;
   model.sentence = Sentence(report);

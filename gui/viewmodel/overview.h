@@ -24,7 +24,7 @@ struct BreakdownPart {
   std::string name;
   double begin = 0;
   double end = 0;
-  std::string text;     // "41.2 %"
+  std::string text;     // "41.2%"
   std::string tooltip;  // exact ns, interval
 };
 

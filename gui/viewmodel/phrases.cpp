@@ -4,7 +4,7 @@
 #include <array>
 #include <variant>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -56,8 +56,8 @@ std::string NameOf(attribution::Cause cause) {
 std::string CostText(const findings::Recommendation& recommendation) {
   const int64_t bytes = recommendation.memory_bytes.value_or(0);
   if (bytes == 0) return {};
-  return bytes > 0 ? "costs " + BytesText(static_cast<uint64_t>(bytes))
-                   : "frees " + BytesText(-static_cast<uint64_t>(bytes));
+  return bytes > 0 ? "costs " + words::Bytes(static_cast<uint64_t>(bytes))
+                   : "frees " + words::Bytes(-static_cast<uint64_t>(bytes));
 }
 
 std::vector<std::string> LinesOf(const Patch& patch) {

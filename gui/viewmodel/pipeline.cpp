@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -96,20 +96,22 @@ class Layout {
           fmt::format("{} worker{}", *row.parallelism, *row.parallelism == 1 ? "" : "s"));
     }
     if (row.service_ms.has_value()) {
-      box.lines.push_back(ShortNs(static_cast<int64_t>(row.service_ms->mean * 1e6)) + " each");
+      box.lines.push_back(words::Duration(static_cast<int64_t>(row.service_ms->mean * 1e6)) +
+                          " each");
     }
-    if (row.utilization.has_value()) box.lines.push_back(Percent(*row.utilization) + " busy");
-    box.tooltip = {row.name + " (" + row.kind + ")", Grouped(row.elements) + " elements"};
+    if (row.utilization.has_value())
+      box.lines.push_back(words::Percent(*row.utilization) + " busy");
+    box.tooltip = {row.name + " (" + row.kind + ")", words::Grouped(row.elements) + " elements"};
     if (row.service_ms.has_value()) {
-      const auto ns = [](double ms) { return ExactNs(static_cast<int64_t>(ms * 1e6)); };
+      const auto ns = [](double ms) { return words::ExactNs(static_cast<int64_t>(ms * 1e6)); };
       box.tooltip.push_back("mean " + ns(row.service_ms->mean) + ", p50 " +
                             ns(row.service_ms->p50) + ", p95 " + ns(row.service_ms->p95));
     }
     if (row.capacity_samples_per_s.has_value()) {
-      box.tooltip.push_back("could give " + viewmodel::Rate(*row.capacity_samples_per_s));
+      box.tooltip.push_back("could give " + words::Rate(*row.capacity_samples_per_s));
     }
-    box.tooltip.push_back("waits for input " + PercentOrDash(row.starved) + ", for room " +
-                          PercentOrDash(row.blocked));
+    box.tooltip.push_back("waits for input " + words::PercentOrDash(row.starved) + ", for room " +
+                          words::PercentOrDash(row.blocked));
   }
 
   void AddTrainer() {
@@ -121,10 +123,11 @@ class Layout {
     const auto& stall = report_.breakdown[attribution::At(attribution::Category::kInputStall)];
     if (compute.has_value()) box.utilization = compute->fraction;
     if (report_.step_ms.has_value()) {
-      box.lines.push_back(ShortNs(static_cast<int64_t>(report_.step_ms->mean * 1e6)) + " a step");
+      box.lines.push_back(words::Duration(static_cast<int64_t>(report_.step_ms->mean * 1e6)) +
+                          " a step");
     }
-    if (compute.has_value()) box.lines.push_back(Percent(compute->fraction) + " compute");
-    if (stall.has_value()) box.lines.push_back(Percent(stall->fraction) + " stalled");
+    if (compute.has_value()) box.lines.push_back(words::Percent(compute->fraction) + " compute");
+    if (stall.has_value()) box.lines.push_back(words::Percent(stall->fraction) + " stalled");
     const findings::Bound bound = report_.verdict.bound;
     box.bottleneck = bound == findings::Bound::kCompute || bound == findings::Bound::kTransfer ||
                      bound == findings::Bound::kLaunch || bound == findings::Bound::kCommunication;
@@ -135,8 +138,8 @@ class Layout {
       box_of_[stage.id.value] = model_.boxes.size();
       box.selected = box.selected || state_.view.selected.stage == stage.id;
     }
-    if (compute.has_value()) box.tooltip.push_back("compute " + BothNs(compute->ns));
-    if (stall.has_value()) box.tooltip.push_back("input stall " + BothNs(stall->ns));
+    if (compute.has_value()) box.tooltip.push_back("compute " + words::BothNs(compute->ns));
+    if (stall.has_value()) box.tooltip.push_back("input stall " + words::BothNs(stall->ns));
     model_.boxes.push_back(std::move(box));
   }
 
@@ -218,15 +221,15 @@ class Layout {
     pipe.width = static_cast<float>(flows_[stage.id.value]);  // scaled below, by the largest
     pipe.tooltip = {stage.name + " to " + b.name};
     if (rate > 0) {
-      pipe.text = Rate(rate);
+      pipe.text = words::Rate(rate);
       if (batched_[stage.id.value]) pipe.text.insert(pipe.text.rfind('/'), " batches");
       pipe.tooltip.push_back(pipe.text);
     }
     const report::StageRow* const row = RowOf(stage.name);
     if (row != nullptr && row->queue.has_value()) pipe.queue = GaugeOf(*row->queue, stage);
     if (pipe.queue.has_value()) {
-      pipe.tooltip.push_back("empty " + PercentOrDash(pipe.queue->empty) + " of the time, full " +
-                             PercentOrDash(pipe.queue->full));
+      pipe.tooltip.push_back("empty " + words::PercentOrDash(pipe.queue->empty) +
+                             " of the time, full " + words::PercentOrDash(pipe.queue->full));
     }
     model_.pipes.push_back(std::move(pipe));
   }
@@ -275,18 +278,18 @@ class Layout {
       TableCell service{"-"};
       if (row.service_ms.has_value()) {
         const auto ns = static_cast<int64_t>(row.service_ms->mean * 1e6);
-        service = {ShortNs(ns), {}, ExactNs(ns)};
+        service = {words::Duration(ns), {}, words::ExactNs(ns)};
       }
       table.rows.push_back(
           {{row.name},
            {row.kind},
-           {row.parallelism ? Grouped(*row.parallelism) : "-"},
-           {Grouped(row.elements)},
+           {row.parallelism ? words::Grouped(*row.parallelism) : "-"},
+           {words::Grouped(row.elements)},
            service,
-           {PercentOrDash(row.utilization), row.utilization},
-           {PercentOrDash(row.starved), row.starved},
-           {PercentOrDash(row.blocked), row.blocked},
-           {row.capacity_samples_per_s ? Rate(*row.capacity_samples_per_s) : "-"}});
+           {words::PercentOrDash(row.utilization), row.utilization},
+           {words::PercentOrDash(row.starved), row.starved},
+           {words::PercentOrDash(row.blocked), row.blocked},
+           {row.capacity_samples_per_s ? words::Rate(*row.capacity_samples_per_s) : "-"}});
     }
   }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -58,14 +58,14 @@ RecordModel BuildRecord(const session::State& state) {
   model.stopping = record.stopping;
   model.can_start = model.valid && !record.running && !state.sweep.running && !state.verify.running;
   if (record.steps > 0 || record.running) {
-    model.progress = "step " + Grouped(record.steps);
+    model.progress = "step " + words::Grouped(record.steps);
     if (record.most_steps > 0) {
-      model.progress += " of " + Grouped(record.most_steps);
+      model.progress += " of " + words::Grouped(record.most_steps);
       model.done =
           std::min(static_cast<double>(record.steps) / static_cast<double>(record.most_steps), 1.0);
     }
-    model.throughput = Rate(record.samples_per_s);
-    model.stall = Percent(record.input_stall) + " of the time waiting for input";
+    model.throughput = words::Rate(record.samples_per_s);
+    model.stall = words::Percent(record.input_stall) + " of the time waiting for input";
   }
   for (const double rate : record.rates) model.rate_max = std::max(model.rate_max, rate);
   for (const double rate : record.rates) {

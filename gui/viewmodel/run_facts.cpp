@@ -4,7 +4,7 @@
 
 #include "analyzer/export/words.h"
 #include "analyzer/spec/spec_json.h"
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -16,7 +16,7 @@ class Group {
     if (!text.empty()) group_.facts.push_back({name, text, tooltip});
   }
   void AddBytes(const std::string& name, uint64_t bytes) {
-    if (bytes > 0) Add(name, BytesText(bytes), Grouped(bytes) + " bytes");
+    if (bytes > 0) Add(name, words::Bytes(bytes), words::Grouped(bytes) + " bytes");
   }
   void Into(std::vector<FactGroup>& groups) {
     if (!group_.facts.empty()) groups.push_back(std::move(group_));
@@ -34,13 +34,13 @@ void AddTrace(const session::OpenRun& open, std::vector<FactGroup>& groups) {
   trace.AddBytes("size", open.bytes);
   trace.Add("name", run.info.name);
   trace.Add("recorded by", run.info.tool);
-  trace.Add("spans", Grouped(model::CountSpans(run)));
-  trace.Add("steps", Grouped(run.rows.steps.size()));
+  trace.Add("spans", words::Grouped(model::CountSpans(run)));
+  trace.Add("steps", words::Grouped(run.rows.steps.size()));
   trace.Add("digest", run.info.digest);
   trace.Add("data", run.info.data_fingerprint);
   const model::TimeRange window = model::WindowOf(run);
-  trace.Add("time", ShortNs(window.end_ns - window.start_ns),
-            ExactNs(window.end_ns - window.start_ns));
+  trace.Add("time", words::Duration(window.end_ns - window.start_ns),
+            words::ExactNs(window.end_ns - window.start_ns));
   if (run.info.world_size > 1) {
     trace.Add("rank", fmt::format("{} of {}", run.info.rank, run.info.world_size));
   }
@@ -53,9 +53,9 @@ void AddHost(const model::Run& run, std::vector<FactGroup>& groups) {
   host.Add("name", info.name);
   host.Add("kernel", info.kernel);
   host.Add("processor", info.cpu);
-  if (info.cores_online > 0) host.Add("cores", Grouped(info.cores_online));
-  if (info.cores_allowed > 0) host.Add("cores allowed", Grouped(info.cores_allowed));
-  if (info.cgroup_cores > 0) host.Add("quota", Number(info.cgroup_cores) + " cores");
+  if (info.cores_online > 0) host.Add("cores", words::Grouped(info.cores_online));
+  if (info.cores_allowed > 0) host.Add("cores allowed", words::Grouped(info.cores_allowed));
+  if (info.cgroup_cores > 0) host.Add("quota", words::Number(info.cgroup_cores) + " cores");
   host.AddBytes("memory", info.memory_bytes);
   host.AddBytes("memory limit", info.memory_limit_bytes);
   host.Into(groups);
@@ -71,12 +71,13 @@ void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
   const model::DataQuality& quality = run.quality;
   Group lost("What was lost");
   lost.Add("ended cleanly", quality.sealed ? "yes" : "no");
-  if (quality.emitted) lost.Add("events", Grouped(*quality.emitted));
-  lost.Add("dropped", Grouped(quality.dropped));
+  if (quality.emitted) lost.Add("events", words::Grouped(*quality.emitted));
+  lost.Add("dropped", words::Grouped(quality.dropped));
   if (quality.damaged_bytes > 0) lost.AddBytes("damaged", quality.damaged_bytes);
-  if (quality.missing_frames > 0) lost.Add("missing frames", Grouped(quality.missing_frames));
-  if (quality.left_out > 0) lost.Add("left out", Grouped(quality.left_out));
-  if (quality.cut_at) lost.Add("cut off at", "offset " + Grouped(*quality.cut_at));
+  if (quality.missing_frames > 0)
+    lost.Add("missing frames", words::Grouped(quality.missing_frames));
+  if (quality.left_out > 0) lost.Add("left out", words::Grouped(quality.left_out));
+  if (quality.cut_at) lost.Add("cut off at", "offset " + words::Grouped(*quality.cut_at));
   lost.Add("error", quality.write_error);
   lost.Into(groups);
 }
@@ -85,17 +86,17 @@ void AddTables(const session::State& state, const model::Run& run, RunFacts& fac
   facts.tracks.columns = {{"track", false}, {"spans", true}, {"dropped", true}};
   for (const model::Track& track : run.tracks) {
     facts.tracks.rows.push_back({{track.info.name},
-                                 {Grouped(track.spans.size())},
-                                 {track.tally ? Grouped(track.tally->dropped) : "-"}});
+                                 {words::Grouped(track.spans.size())},
+                                 {track.tally ? words::Grouped(track.tally->dropped) : "-"}});
   }
   if (state.shown.report == nullptr) return;
   const report::Report& report = *state.shown.report;
   facts.kernels.columns = {{"kernel", false}, {"count", true}, {"time", true}, {"share", true}};
   for (const report::KernelRow& kernel : report.kernels) {
     facts.kernels.rows.push_back({{kernel.name},
-                                  {Grouped(kernel.count)},
-                                  {ShortNs(kernel.ns), {}, ExactNs(kernel.ns)},
-                                  {Percent(kernel.fraction), kernel.fraction}});
+                                  {words::Grouped(kernel.count)},
+                                  {words::Duration(kernel.ns), {}, words::ExactNs(kernel.ns)},
+                                  {words::Percent(kernel.fraction), kernel.fraction}});
   }
   facts.copies.columns = {{"device", false}, {"direction", false}, {"memory", false},
                           {"count", true},   {"bytes", true},      {"time", true}};
@@ -104,9 +105,9 @@ void AddTables(const session::State& state, const model::Run& run, RunFacts& fac
       facts.copies.rows.push_back({{device.name},
                                    {exporting::WordFor(copy.direction)},
                                    {exporting::WordFor(copy.memory)},
-                                   {Grouped(copy.count)},
-                                   {BytesText(copy.bytes), {}, Grouped(copy.bytes)},
-                                   {ShortNs(copy.ns), {}, ExactNs(copy.ns)}});
+                                   {words::Grouped(copy.count)},
+                                   {words::Bytes(copy.bytes), {}, words::Grouped(copy.bytes)},
+                                   {words::Duration(copy.ns), {}, words::ExactNs(copy.ns)}});
     }
   }
 }

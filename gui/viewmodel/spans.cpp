@@ -5,19 +5,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"
-#include "gui/viewmodel/format.h"
 
 namespace stallscope::viewmodel {
 namespace {
 
 std::vector<std::string> LinesOf(const session::DurationStatistics& statistics, const char* of) {
   if (statistics.count == 0) return {};
-  const auto text = [](double ns) { return ShortNs(static_cast<int64_t>(std::llround(ns))); };
-  return {Grouped(statistics.count) + " " + of + ", together " + ShortNs(statistics.sum_ns),
+  const auto text = [](double ns) {
+    return words::Duration(static_cast<int64_t>(std::llround(ns)));
+  };
+  return {words::Grouped(statistics.count) + " " + of + ", together " +
+              words::Duration(statistics.sum_ns),
           "mean " + text(statistics.mean_ns) + ", p50 " + text(statistics.p50_ns) + ", p95 " +
               text(statistics.p95_ns) + ", p99 " + text(statistics.p99_ns),
-          "from " + BothNs(statistics.min_ns) + " to " + BothNs(statistics.max_ns)};
+          "from " + words::BothNs(statistics.min_ns) + " to " + words::BothNs(statistics.max_ns)};
 }
 
 Histogram HistogramOf(const session::DurationStatistics& statistics) {
@@ -31,7 +34,7 @@ Histogram HistogramOf(const session::DurationStatistics& statistics) {
   const double low = std::log(std::max(histogram.low, 1.0));
   const double high = std::log(std::max(histogram.high, 1.0));
   histogram.tick_texts = TickTexts(low, high, [](double at) {
-    return ShortNs(static_cast<int64_t>(std::llround(std::exp(at))));
+    return words::Duration(static_cast<int64_t>(std::llround(std::exp(at))));
   });
   return histogram;
 }
@@ -58,8 +61,9 @@ SpansModel BuildSpans(const session::State& state) {
   if (listing.error.has_value()) model.problem = listing.error->Line();
   if (listing.list == nullptr) return model;
   model.rows = listing.list->rows.size();
-  model.count = model.rows == model.all ? Grouped(model.all)
-                                        : Grouped(model.rows) + " of " + Grouped(model.all);
+  model.count = model.rows == model.all
+                    ? words::Grouped(model.all)
+                    : words::Grouped(model.rows) + " of " + words::Grouped(model.all);
   const bool some = listing.statistics != nullptr && listing.last > listing.first;
   const session::DurationStatistics& statistics =
       some ? *listing.statistics : listing.list->statistics;
@@ -80,14 +84,14 @@ SpanRowText SpanRowAt(const session::State& state, size_t row) {
   text.selected = (row >= state.spans.first && row < state.spans.last) ||
                   state.view.selected.interval == span.ref;
   const int64_t origin = open->index != nullptr ? open->index->window.start_ns : 0;
-  text.cells = {ExactNs(span.start_ns - origin),
-                ShortNs(span.duration_ns),
+  text.cells = {words::ExactNs(span.start_ns - origin),
+                words::Duration(span.duration_ns),
                 std::string(span.track),
                 std::string(span.kind),
                 std::string(span.name),
                 std::string(span.cause),
                 span.item.known() ? std::to_string(span.item.value) : std::string(),
-                span.bytes > 0 ? BytesText(span.bytes) : std::string()};
+                span.bytes > 0 ? words::Bytes(span.bytes) : std::string()};
   return text;
 }
 

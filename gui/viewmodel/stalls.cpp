@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyzer/timeline/lane_index.h"
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -41,7 +41,7 @@ void AddMatrix(const session::State& state, const model::Run& run, StallsModel& 
   };
   for (const StageId stage : model.stages) {
     model.stage_names.push_back(StageName(run, stage));
-    model.stage_totals.push_back(Percent(share(by_stage[stage])));
+    model.stage_totals.push_back(words::Percent(share(by_stage[stage])));
     std::vector<MatrixCell> row;
     for (const attribution::Cause cause : model.causes) {
       MatrixCell cell;
@@ -49,9 +49,9 @@ void AddMatrix(const session::State& state, const model::Run& run, StallsModel& 
       if (found != cells.end()) {
         cell.ns = found->second;
         cell.share = share(cell.ns);
-        cell.text = Percent(cell.share);
-        cell.tooltip =
-            fmt::format("{}: {}, {}", model.stage_names.back(), NameOf(cause), BothNs(cell.ns));
+        cell.text = words::Percent(cell.share);
+        cell.tooltip = fmt::format("{}: {}, {}", model.stage_names.back(), NameOf(cause),
+                                   words::BothNs(cell.ns));
       }
       const session::Selection& selected = state.view.selected;
       cell.selected = selected.stage == stage && selected.cause == cause;
@@ -60,13 +60,13 @@ void AddMatrix(const session::State& state, const model::Run& run, StallsModel& 
     model.cells.push_back(std::move(row));
   }
   for (const attribution::Cause cause : model.causes) {
-    model.cause_totals.push_back(Percent(share(by_cause[cause])));
+    model.cause_totals.push_back(words::Percent(share(by_cause[cause])));
   }
   const int64_t window = attribution.window.ns();
   const double of_window =
       window > 0 ? static_cast<double>(total) / static_cast<double>(window) : 0;
-  model.total =
-      fmt::format("{} of input stall, {} of the window", BothNs(total), Percent(of_window));
+  model.total = fmt::format("{} of input stall, {} of the window", words::BothNs(total),
+                            words::Percent(of_window));
   if (total == 0) model.nothing = "the trainer never waited for a batch";
 }
 
@@ -146,13 +146,13 @@ void AddWorst(const session::State& state, const session::OpenRun& open, StallsM
   for (const Step& step : steps) {
     model.worst_rows.push_back(step.row);
     model.worst.rows.push_back(
-        {{Grouped(open.run->rows.steps[step.row].index)},
-         {ShortNs(step.ns), {}, ExactNs(step.ns)},
+        {{words::Grouped(open.run->rows.steps[step.row].index)},
+         {words::Duration(step.ns), {}, words::ExactNs(step.ns)},
          {StageName(*open.run, step.most->stage) + ": " + NameOf(step.most->cause)},
-         {Percent(static_cast<double>(step.most->ns) /
-                  static_cast<double>(std::max<int64_t>(step.ns, 1))),
+         {words::Percent(static_cast<double>(step.most->ns) /
+                         static_cast<double>(std::max<int64_t>(step.ns, 1))),
           {},
-          ExactNs(step.most->ns)}});
+          words::ExactNs(step.most->ns)}});
   }
 }
 

@@ -17,7 +17,7 @@ namespace stallscope::viewmodel {
 struct MatrixCell {
   int64_t ns = 0;
   double share = 0;  // of all input stall
-  std::string text;  // "41.2 %"; empty for nothing
+  std::string text;  // "41.2%"; empty for nothing
   std::string tooltip;
   bool selected = false;
 };

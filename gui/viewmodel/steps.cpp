@@ -7,8 +7,8 @@
 
 #include "analyzer/base/math.h"
 #include "analyzer/base/units.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"
-#include "gui/viewmodel/format.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -65,7 +65,7 @@ class StepsBuilder {
     std::vector<double> sorted = ms_;
     std::sort(sorted.begin(), sorted.end());
     fence_ms_ = QuartilesOf(sorted).Fence();
-    model_.summary = {Grouped(rows_.size()) + (rows_.size() == 1 ? " step" : " steps"),
+    model_.summary = {words::Grouped(rows_.size()) + (rows_.size() == 1 ? " step" : " steps"),
                       "p50 " + Text(Quantile(sorted, 0.5)) + ", p95 " +
                           Text(Quantile(sorted, 0.95)) + ", p99 " + Text(Quantile(sorted, 0.99)),
                       "from " + Text(sorted.front()) + " to " + Text(sorted.back())};
@@ -79,7 +79,7 @@ class StepsBuilder {
 
  private:
   static std::string Text(double ms) {
-    return ShortNs(static_cast<int64_t>(std::llround(ms * static_cast<double>(kNsPerMs))));
+    return words::Duration(static_cast<int64_t>(std::llround(ms * static_cast<double>(kNsPerMs))));
   }
 
   void Gather() {
@@ -142,10 +142,11 @@ class StepsBuilder {
                      : "-";
       }
       model_.outlier_rows.push_back(row);
-      model_.outliers.rows.push_back({{Grouped(time.index)},
-                                      {Text(ms_[i]), {}, ExactNs(time.end_ns - time.start_ns)},
-                                      {ShortNs(at), {}, ExactNs(at)},
-                                      {std::move(mostly)}});
+      model_.outliers.rows.push_back(
+          {{words::Grouped(time.index)},
+           {Text(ms_[i]), {}, words::ExactNs(time.end_ns - time.start_ns)},
+           {words::Duration(at), {}, words::ExactNs(at)},
+           {std::move(mostly)}});
     }
   }
 
@@ -216,15 +217,15 @@ std::vector<std::string> StepTooltip(const session::State& state, uint64_t step_
   }
   const model::StepInterval& step = open->index->step_times[step_row];
   lines.push_back(fmt::format("step {}", step.index));
-  lines.push_back(BothNs(step.end_ns - step.start_ns));
-  lines.push_back("from " + ExactNs(step.start_ns - open->index->window.start_ns));
+  lines.push_back(words::BothNs(step.end_ns - step.start_ns));
+  lines.push_back("from " + words::ExactNs(step.start_ns - open->index->window.start_ns));
   if (state.shown.attribution == nullptr) return lines;
   const attribution::Attribution& attribution = *state.shown.attribution;
   const size_t first = attribution.window.first_row;
   if (step_row < first || step_row - first >= attribution.steps.size()) return lines;
   for (const attribution::Category category : attribution::kReportOrder) {
     const int64_t ns = attribution.steps[step_row - first].ns[attribution::At(category)];
-    if (ns > 0) lines.push_back(std::string(WordFor(PaintOf(category))) + ": " + BothNs(ns));
+    if (ns > 0) lines.push_back(std::string(WordFor(PaintOf(category))) + ": " + words::BothNs(ns));
   }
   return lines;
 }

@@ -8,8 +8,8 @@
 
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"
-#include "gui/viewmodel/format.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -34,12 +34,12 @@ std::string TooltipOf(const report::SweepRow& row) {
   std::string text = row.name;
   const auto add = [&](const char* what, const std::optional<report::SweepRate>& rate) {
     if (!rate.has_value()) return;
-    text += std::string("\n") + what + " " + Rate(rate->samples_per_s) + " (" + Rate(rate->low) +
-            " to " + Rate(rate->high) + ")";
+    text += std::string("\n") + what + " " + words::Rate(rate->samples_per_s) + " (" +
+            words::Rate(rate->low) + " to " + words::Rate(rate->high) + ")";
   };
   add("predicted", row.predicted);
   add("measured", row.measured);
-  if (row.memory_bytes) text += "\n" + BytesText(*row.memory_bytes);
+  if (row.memory_bytes) text += "\n" + words::Bytes(*row.memory_bytes);
   if (!row.note.empty()) text += "\n" + row.note;
   return text;
 }
@@ -116,7 +116,7 @@ std::optional<SweepHeat> HeatOf(const report::SweepTable& table) {
     cell.rate = rate;
     cell.measured = row.measured.has_value();
     cell.best = r == best;
-    cell.text = Rate(*rate);
+    cell.text = words::Rate(*rate);
     cell.tooltip = TooltipOf(row);
     slowest = slowest == 0 ? *rate : std::min(slowest, *rate);
     fastest = std::max(fastest, *rate);
@@ -141,7 +141,7 @@ std::vector<Plot> LinesOf(const report::SweepTable& table) {
     plot.x_name = table.axes[axis].path;
     plot.y_name = table.counted + "/s";
     plot.x_ticks = table.axes[axis].values;
-    plot.y_ticks = TickTexts(0, rates.end, &Rate);
+    plot.y_ticks = TickTexts(0, rates.end, &words::Rate);
     for (const bool measured : {false, true}) {
       PlotLine line = LineOf(table, axis, measured, rates);
       if (!line.points.empty()) plot.lines.push_back(std::move(line));
@@ -165,8 +165,8 @@ std::optional<Plot> ParetoOf(const report::SweepTable& table) {
   plot.x_name = "memory";
   plot.y_name = table.counted + "/s";
   plot.x_ticks = TickTexts(0, memory.end,
-                           [](double bytes) { return BytesText(static_cast<uint64_t>(bytes)); });
-  plot.y_ticks = TickTexts(0, rates.end, &Rate);
+                           [](double bytes) { return words::Bytes(static_cast<uint64_t>(bytes)); });
+  plot.y_ticks = TickTexts(0, rates.end, &words::Rate);
   const auto point_of = [&](size_t r) {
     const report::SweepRow& row = table.rows[r];
     PlotPoint point;
@@ -201,7 +201,7 @@ std::optional<Plot> AccuracyOf(const report::SweepTable& table) {
   plot.title = "predicted against measured";
   plot.x_name = "measured";
   plot.y_name = "predicted";
-  plot.x_ticks = TickTexts(0, rates.end, &Rate);
+  plot.x_ticks = TickTexts(0, rates.end, &words::Rate);
   plot.y_ticks = plot.x_ticks;
   const auto best = report::BestRow(table);
   for (size_t r = 0; r < table.rows.size(); ++r) {
@@ -276,9 +276,9 @@ void AddKnobs(const model::Run& run, SweepModel& model) {
 
 TableCell RateCell(const std::optional<report::SweepRate>& rate, double most) {
   if (!rate.has_value()) return {"-"};
-  return {Rate(rate->samples_per_s),
+  return {words::Rate(rate->samples_per_s),
           most > 0 ? std::optional(rate->samples_per_s / most) : std::nullopt,
-          Rate(rate->low) + " to " + Rate(rate->high)};
+          words::Rate(rate->low) + " to " + words::Rate(rate->high)};
 }
 
 void AddTable(const report::SweepTable& sweep, SweepModel& model) {
@@ -294,7 +294,7 @@ void AddTable(const report::SweepTable& sweep, SweepModel& model) {
     model.table.rows.push_back({{row.name + (r == sweep.base ? " (base)" : "")},
                                 RateCell(row.predicted, most),
                                 RateCell(row.measured, most),
-                                {row.memory_bytes ? BytesText(*row.memory_bytes) : "-"},
+                                {row.memory_bytes ? words::Bytes(*row.memory_bytes) : "-"},
                                 {row.verdict},
                                 {row.note}});
   }
@@ -303,9 +303,9 @@ void AddTable(const report::SweepTable& sweep, SweepModel& model) {
 std::string AccuracyText(const report::SweepAccuracy& accuracy) {
   if (accuracy.points == 0 || !accuracy.median.has_value()) return {};
   std::string text =
-      fmt::format("{} points, median error {}", accuracy.points, Percent(*accuracy.median));
+      fmt::format("{} points, median error {}", accuracy.points, words::Percent(*accuracy.median));
   if (accuracy.covered.has_value()) {
-    text += ", " + Percent(*accuracy.covered) + " within the interval";
+    text += ", " + words::Percent(*accuracy.covered) + " within the interval";
   }
   return text;
 }
@@ -325,17 +325,17 @@ SweepModel BuildSweep(const session::State& state) {
   model.can_start = sweep.points > 0 && !sweep.running && !state.verify.running &&
                     !state.record.running && open != nullptr && open->whole.report != nullptr;
   if (sweep.points > 0) {
-    model.points_text = Grouped(sweep.points) + (sweep.points == 1 ? " point" : " points");
+    model.points_text = words::Grouped(sweep.points) + (sweep.points == 1 ? " point" : " points");
     if (sweep.mode != session::SweepRunMode::kSimulate) {
-      model.points_text += ", " + Grouped(sweep.points * sweep.repeats) + " runs";
+      model.points_text += ", " + words::Grouped(sweep.points * sweep.repeats) + " runs";
     }
   }
   if (sweep.running) {
     model.done =
         sweep.total > 0 ? static_cast<double>(sweep.done) / static_cast<double>(sweep.total) : 0;
-    model.progress = sweep.doing.empty()
-                         ? std::string("starting")
-                         : sweep.doing + ": " + Grouped(sweep.done) + " of " + Grouped(sweep.total);
+    model.progress = sweep.doing.empty() ? std::string("starting")
+                                         : sweep.doing + ": " + words::Grouped(sweep.done) +
+                                               " of " + words::Grouped(sweep.total);
   }
   if (sweep.error.has_value()) model.error = sweep.error->Line();
   if (sweep.table == nullptr) return model;

@@ -9,7 +9,7 @@
 
 #include "analyzer/base/thread.h"
 #include "analyzer/base/units.h"
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -111,8 +111,8 @@ class Marks {
                                                    : std::string(open_.run->NameOf(link.track));
       model_.chain.push_back(
           {X(link.start_ns), X(link.end_ns), RowOf(link.track),
-           stage + ": " + NameOf(link.cause) + ", " + ShortNs(link.end_ns - link.start_ns), stage,
-           Paint::kChain, link.depth});
+           stage + ": " + NameOf(link.cause) + ", " + words::Duration(link.end_ns - link.start_ns),
+           stage, Paint::kChain, link.depth});
     }
   }
 
@@ -121,7 +121,8 @@ class Marks {
     for (const session::PathStop& stop : state_.explanation.path->stops) {
       if (!stop.at.track.known() || stop.at.track.value >= open_.run->tracks.size()) continue;
       model_.path.push_back({X(stop.when.start_ns), X(stop.when.end_ns), RowOf(stop.at.track),
-                             stop.what + ", " + ShortNs(stop.when.ns()), "", Paint::kPath, 0});
+                             stop.what + ", " + words::Duration(stop.when.ns()), "", Paint::kPath,
+                             0});
     }
   }
 
@@ -143,9 +144,10 @@ class Marks {
     const auto count = std::count_if(steps.begin(), steps.end(), [&](const auto& step) {
       return step.start_ns >= range.start_ns && step.start_ns < range.end_ns;
     });
-    std::string text = BothNs(range.ns());
+    std::string text = words::BothNs(range.ns());
     if (!steps.empty()) {
-      text += ", " + Grouped(static_cast<uint64_t>(count)) + (count == 1 ? " step" : " steps");
+      text +=
+          ", " + words::Grouped(static_cast<uint64_t>(count)) + (count == 1 ? " step" : " steps");
     }
     return text;
   }
@@ -336,7 +338,7 @@ std::string SpanTitle(const session::SpanRow& row) {
 
 std::string DescribeStep(const session::OpenRun& run, uint64_t step_row) {
   if (run.run == nullptr || step_row >= run.run->rows.steps.size()) return "";
-  std::string text = "step " + Grouped(run.run->rows.steps[step_row].index);
+  std::string text = "step " + words::Grouped(run.run->rows.steps[step_row].index);
   std::vector<attribution::StallDetail> parts;
   if (run.stalls != nullptr) {
     std::copy_if(run.stalls->begin(), run.stalls->end(), std::back_inserter(parts),
@@ -349,14 +351,14 @@ std::string DescribeStep(const session::OpenRun& run, uint64_t step_row) {
             [](const attribution::StallDetail& a, const attribution::StallDetail& b) {
               return a.ns > b.ns;
             });
-  text += " waited " + BothNs(all) + ":";
+  text += " waited " + words::BothNs(all) + ":";
   constexpr size_t kMost = 4;
   for (size_t i = 0; i < std::min(kMost, parts.size()); ++i) {
     const std::string stage =
         parts[i].stage.known() ? std::string(run.run->NameOf(parts[i].stage)) : "unknown";
-    text +=
-        (i == 0 ? " " : ", ") + stage + " " + NameOf(parts[i].cause) + " " +
-        Percent(static_cast<double>(parts[i].ns) / static_cast<double>(std::max<int64_t>(1, all)));
+    text += (i == 0 ? " " : ", ") + stage + " " + NameOf(parts[i].cause) + " " +
+            words::Percent(static_cast<double>(parts[i].ns) /
+                           static_cast<double>(std::max<int64_t>(1, all)));
   }
   return text;
 }
@@ -364,14 +366,14 @@ std::string DescribeStep(const session::OpenRun& run, uint64_t step_row) {
 std::string DescribePath(const session::ItemPath& path) {
   std::string text = "item " + std::to_string(path.item.value);
   if (!path.file.empty()) {
-    text += " of " + path.file + ", record " + Grouped(path.record);
+    text += " of " + path.file + ", record " + words::Grouped(path.record);
   }
-  if (path.bytes > 0) text += ", " + BytesText(path.bytes);
-  if (path.step) text += ", taken by step " + Grouped(*path.step);
+  if (path.bytes > 0) text += ", " + words::Bytes(path.bytes);
+  if (path.step) text += ", taken by step " + words::Grouped(*path.step);
   if (path.stops.size() > 1) {
     const int64_t way = path.stops.back().when.end_ns - path.stops.front().when.start_ns;
-    text +=
-        ": " + ShortNs(way) + " on its way through " + std::to_string(path.stops.size()) + " stops";
+    text += ": " + words::Duration(way) + " on its way through " +
+            std::to_string(path.stops.size()) + " stops";
   }
   return text;
 }
@@ -380,7 +382,7 @@ std::string DescribeSpan(const session::OpenRun& run, const session::IntervalRef
   if (run.spans == nullptr || !run.spans->RowOf(ref)) return "";
   const session::SpanRow row = run.spans->At(ref);
   std::string text =
-      SpanTitle(row) + ", " + BothNs(row.duration_ns) + ", on " + std::string(row.track);
+      SpanTitle(row) + ", " + words::BothNs(row.duration_ns) + ", on " + std::string(row.track);
   if (row.item.known()) {
     text += ", item " + std::to_string(row.item.value) + " (P follows it)";
   }
@@ -395,10 +397,10 @@ void AddInterval(const session::OpenRun& open, const session::IntervalRef& ref,
     first = "copy " + first + ", " + std::string(row.cause) + " memory";
   }
   lines.push_back(std::move(first));
-  lines.push_back(BothNs(row.duration_ns));
-  lines.push_back("from " + ExactNs(row.start_ns - open.index->window.start_ns));
+  lines.push_back(words::BothNs(row.duration_ns));
+  lines.push_back("from " + words::ExactNs(row.start_ns - open.index->window.start_ns));
   if (row.item.known()) lines.push_back(fmt::format("item {}", row.item.value));
-  if (row.bytes > 0) lines.push_back(BytesText(row.bytes));
+  if (row.bytes > 0) lines.push_back(words::Bytes(row.bytes));
   lines.push_back("on " + std::string(row.track));
 }
 
@@ -453,13 +455,13 @@ std::vector<std::string> TooltipOf(const TimelineModel& model, const session::St
   if (hit.interval.has_value()) {
     AddInterval(*open, *hit.interval, lines);
   } else if (hit.value.has_value()) {
-    lines.push_back(row.name + ": " + Number(static_cast<double>(*hit.value)));
-    lines.push_back("at " + ExactNs(hit.time_ns - model.origin_ns));
+    lines.push_back(row.name + ": " + words::Number(static_cast<double>(*hit.value)));
+    lines.push_back("at " + words::ExactNs(hit.time_ns - model.origin_ns));
   } else if (hit.step_row.has_value() && *hit.step_row < open->index->step_times.size()) {
     const model::StepInterval& step = open->index->step_times[*hit.step_row];
     lines.push_back(fmt::format("step {}", step.index));
-    lines.push_back(BothNs(step.end_ns - step.start_ns));
-    lines.push_back("from " + ExactNs(step.start_ns - model.origin_ns));
+    lines.push_back(words::BothNs(step.end_ns - step.start_ns));
+    lines.push_back("from " + words::ExactNs(step.start_ns - model.origin_ns));
     if (row.kind == LaneKind::kCategories) {
       const auto x = static_cast<size_t>(std::max(XAtTime(model, hit.time_ns), 0.0));
       if (x < row.texels.size())

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/views/lane_strip.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
@@ -114,7 +114,7 @@ void DrawStepOverlay(const viewmodel::StepOverlay& overlay, ImVec2 size) {
   }
   size.y -= look.fonts.small->FontSize + ImGui::GetStyle().ItemSpacing.y;
   const PlotArea area = DrawAxes("overlay", size, overlay.tick_texts,
-                                 {"0 %", viewmodel::Percent(overlay.most)}, "ms a step", "");
+                                 {"0%", words::Percent(overlay.most)}, "ms a step", "");
   if (overlay.most <= 0) return;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const auto draw = [&](const std::vector<uint64_t>& bins, ImU32 color) {

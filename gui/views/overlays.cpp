@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/commands.h"
-#include "gui/viewmodel/format.h"
 #include "gui/views/look.h"
 #include "gui/views/text.h"
 
@@ -230,8 +230,8 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::SameLine();
   const std::string hits = state.find_text.empty() ? ""
                            : state.find_hits == 0  ? "nothing"
-                                                  : viewmodel::Grouped(state.find_at + 1) + " of " +
-                                                        viewmodel::Grouped(state.find_hits);
+                                                  : words::Grouped(state.find_at + 1) + " of " +
+                                                        words::Grouped(state.find_hits);
   ImGui::AlignTextToFramePadding();
   const InColor muted(look.colors.muted);
   ImGui::TextUnformatted(hits.c_str());

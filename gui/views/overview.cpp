@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/text.h"
@@ -96,7 +96,7 @@ float BreakdownHeight(const std::vector<BreakdownPart>& parts, float width) {
 }
 
 std::string ConfidenceOf(const OverviewModel& model) {
-  return "confidence " + viewmodel::Percent(model.confidence);
+  return "confidence " + words::Percent(model.confidence);
 }
 
 float VerdictHeight(const OverviewModel& model, float width) {

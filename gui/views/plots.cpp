@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"
-#include "gui/viewmodel/format.h"
 #include "gui/views/look.h"
 #include "gui/views/text.h"
 
@@ -69,7 +69,7 @@ void DrawHistogram(const char* id, const viewmodel::Histogram& histogram, ImVec2
   const Look& look = TheLook();
   const PlotArea area =
       DrawAxes(id, size, histogram.tick_texts,
-               {"0", viewmodel::Grouped(std::max<uint64_t>(1, histogram.most))}, x_name, y_name);
+               {"0", words::Grouped(std::max<uint64_t>(1, histogram.most))}, x_name, y_name);
   if (histogram.bins.empty() || histogram.most == 0) return;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const auto bins = static_cast<float>(histogram.bins.size());
@@ -88,7 +88,7 @@ void DrawHistogram(const char* id, const viewmodel::Histogram& histogram, ImVec2
   }
   if (!area.Hovered()) return;
   const auto bin = static_cast<size_t>(std::clamp(area.Pointer().x * bins, 0.0f, bins - 1));
-  ShowTooltip({viewmodel::Grouped(histogram.bins[bin]) + " in this bar"});
+  ShowTooltip({words::Grouped(histogram.bins[bin]) + " in this bar"});
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/plots.h"
@@ -105,7 +105,7 @@ void DrawKnobs(const RecordModel& model, Intents& intents) {
 void DrawRates(const RecordModel& model, ImVec2 size) {
   const Look& look = TheLook();
   const PlotArea area =
-      DrawAxes("rates", size, {}, {"0", viewmodel::Number(model.rate_max)}, "", "samples/s");
+      DrawAxes("rates", size, {}, {"0", words::Number(model.rate_max)}, "", "samples/s");
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const auto count = static_cast<float>(std::max<size_t>(2, model.rates.size()) - 1);
   for (size_t i = 1; i < model.rates.size(); ++i) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/viewmodel/format.h"
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
@@ -150,8 +150,8 @@ void HandleHeat(const StallsModel& model, const HeatRow& row, ImVec2 from, ImVec
                static_cast<size_t>(std::max(0.0f, (x - from.x) / std::max(1.0f, to.x - from.x)) *
                                    static_cast<float>(columns)));
   const session::Range range = viewmodel::HeatColumn(model, columns, column);
-  ShowTooltip({row.name, viewmodel::Percent(row.columns[column]) + " of this time",
-               viewmodel::BothNs(range.ns()) + " a column", "click: look at it on the timeline"});
+  ShowTooltip({row.name, words::Percent(row.columns[column]) + " of this time",
+               words::BothNs(range.ns()) + " a column", "click: look at it on the timeline"});
   if (!ImGui::IsMouseClicked(0)) return;
   // Some columns around it: one alone shows no context.
   const int64_t around = 10 * range.ns();

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/words/words.h"
 #include "gui/viewmodel/commands.h"
-#include "gui/viewmodel/format.h"
 #include "gui/views/keys.h"
 #include "gui/views/look.h"
 #include "gui/views/overlays.h"
@@ -134,7 +134,7 @@ const std::array<Group, 3>& Groups() {
 // What a panel has to tell before it is opened; empty for nothing.
 std::string CountOf(Panel panel, const session::State& state) {
   if (panel == Panel::kFindings && state.shown.report && !state.shown.report->findings.empty()) {
-    return viewmodel::Grouped(state.shown.report->findings.size());
+    return words::Grouped(state.shown.report->findings.size());
   }
   if (panel == Panel::kRecord && state.record.running) return "\xE2\x97\x8F";
   if (panel == Panel::kSweep && state.sweep.running) return "\xE2\x97\x8F";
@@ -196,7 +196,7 @@ void DrawJob(const session::State& state, session::Intents& intents) {
   const session::Job& job = state.jobs.front();
   std::string text = job.title;
   if (!job.detail.empty()) text += ": " + job.detail;
-  if (job.done) text += "  " + viewmodel::Percent(*job.done);
+  if (job.done) text += "  " + words::Percent(*job.done);
   if (state.jobs.size() > 1) text += "  (+" + std::to_string(state.jobs.size() - 1) + ")";
   const float button = WidthOf(*look.fonts.small, "Cancel") + look.Px(16);
   const float bar = look.Px(120);
@@ -281,7 +281,7 @@ void DrawStatus(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
       }
       if (state.view.range) {
         ImGui::SameLine(0, look.Px(16));
-        Line("limited to " + viewmodel::ShortNs(state.view.range->ns()) + " (Esc: the whole run)",
+        Line("limited to " + words::Duration(state.view.range->ns()) + " (Esc: the whole run)",
              look.colors.accent, look.Px(300));
       }
     } else {

@@ -38,7 +38,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                   Percent(store->share), store->names));
   Show(draft, Evidence::Kind::kSpans,
        bytes.has_value() ? fmt::format("an epoch has {} elements, {} at this point",
-                                       store->elements, Size(*bytes))
+                                       store->elements, Bytes(*bytes))
                          : std::string("the run was shorter than an epoch, or does not show the "
                                        "size of an element at this point"));
   CacheSpec cache;

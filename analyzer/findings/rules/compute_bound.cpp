@@ -51,7 +51,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kStep,
          fmt::format(
              "a step is {}; a larger batch would use the device better if it is not full yet",
-             Counted(std::llround(load->batch), "sample", "samples")));
+             Counted(static_cast<uint64_t>(std::llround(load->batch)), "sample")));
   }
   drafts.push_back(std::move(draft));
 }

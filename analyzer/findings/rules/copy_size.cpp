@@ -16,7 +16,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} of step time is copies, {:.0f} per step of {} each: most of "
                                   "what they cost is latency",
-                                  Percent(share), a_step, Size(each)));
+                                  Percent(share), a_step, Bytes(each)));
   Show(draft, Evidence::Kind::kCopy, fmt::format("{} copies to the device", copies.count));
   const double one = kPackedCopies / a_step;
   Recommend(draft, "pack a batch's arrays into one buffer, and copy that", {},

@@ -50,7 +50,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is spent waiting for {}, which decodes whole "
                                     "pictures (files of {}) to make them {} pixels wide",
-                                    Percent(share), stage.name, Size(bytes), scaling->side));
+                                    Percent(share), stage.name, Bytes(bytes), scaling->side));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));
     draft.args.value = std::to_string(scaling->of);

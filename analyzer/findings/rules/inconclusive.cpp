@@ -13,7 +13,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                        quality.dropped);
   } else if (quality.damaged_bytes > 0) {
     what = fmt::format("{} of the trace is damaged: record it again",
-                       Size(static_cast<double>(quality.damaged_bytes)));
+                       Bytes(static_cast<double>(quality.damaged_bytes)));
   } else if (c.run.rows.steps.empty()) {
     what = "the trace has no steps: record it with the training step marked";
   }

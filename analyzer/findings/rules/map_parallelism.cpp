@@ -29,14 +29,14 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const int64_t workers = WorkersFor(load, stage.id, now, kMostWorkers);
     const double share = Blamed(c, stage.id, causes);
     if ((use != nullptr && use->serial) || workers <= now) continue;
+    const std::string has = Counted(static_cast<uint64_t>(now), "worker");
     Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is spent waiting for {}, which has {}",
-                                    Percent(share), stage.name, Counted(now, "worker", "workers")));
+                                    Percent(share), stage.name, has));
     if (use != nullptr) {
       Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} busy {} of the time, {} {}", stage.name,
-                       Counted(now, "worker", "workers"), Percent(use->utilization),
-                       Duration(use->service_ns.mean),
+           fmt::format("{}: {} busy {} of the time, {} {}", stage.name, has,
+                       Percent(use->utilization), Duration(use->service_ns.mean),
                        role == StageRole::kBatch ? "per batch" : "per element"));
     }
     draft.args.value = std::to_string(workers);

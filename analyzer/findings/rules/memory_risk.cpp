@@ -61,13 +61,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (peak < kMemoryRisk * limit) return;
   Draft draft = About(c, StageId::None(), 0,
                       fmt::format("the run used {} of its {} memory limit ({}): it may be killed",
-                                  Size(peak), Size(limit), Percent(peak / limit)));
+                                  Bytes(peak), Bytes(limit), Percent(peak / limit)));
   draft.finding.severity = peak >= kMemoryDanger * limit ? Severity::kHigh : Severity::kMedium;
   ShowCounter(draft, c, "memory.rss", "resident memory");
   for (const auto& held : memory.stages) {
     if (held.bytes == 0) continue;
     Show(draft, Evidence::Kind::kQueue,
-         fmt::format("{}: {}", NameOf(c, held.stage), Size(static_cast<double>(held.bytes))));
+         fmt::format("{}: {}", NameOf(c, held.stage), Bytes(static_cast<double>(held.bytes))));
     draft.finding.evidence.back().stage = held.stage;
   }
   RecommendSmaller(c, draft);

@@ -66,7 +66,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
             fmt::format("{} of step time is spent copying float32 values", Percent(share)));
   const double bytes = BytesOfBatch(c);
   Show(draft, Evidence::Kind::kCopy,
-       bytes > 0 ? fmt::format("{} per batch", Size(bytes))
+       bytes > 0 ? fmt::format("{} per batch", Bytes(bytes))
                  : std::string("transfer.dtype: float32"));
   Recommend(draft, narrowing->text, narrowing->patch,
             WithExposedTimes(Category::kTransfer, narrowing->left));

@@ -50,7 +50,8 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
     Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is spent waiting for {}, which reads with {}",
-                                    Percent(share), stage.name, Counted(now, "worker", "workers")));
+                                    Percent(share), stage.name,
+                                    Counted(static_cast<uint64_t>(now), "worker")));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: busy {} of the time, {} per element", stage.name,
                      Percent(use->utilization), Duration(use->service_ns.mean)));

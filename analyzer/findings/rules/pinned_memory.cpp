@@ -17,7 +17,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                   Percent(share), copies.pageable, copies.count));
   if (copies.ns > 0) {
     Show(draft, Evidence::Kind::kCopy,
-         fmt::format("{} at {:.1f} GB/s", Size(static_cast<double>(copies.bytes)),
+         fmt::format("{} at {:.1f} GB/s", Bytes(static_cast<double>(copies.bytes)),
                      static_cast<double>(copies.bytes) / static_cast<double>(copies.ns)));
   }
   Recommend(draft, "copy batches from pinned memory",

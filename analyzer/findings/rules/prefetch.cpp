@@ -118,9 +118,11 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is lost to bursts that {} in {} cannot cover; "
                                     "on average the input is fast enough",
-                                    Percent(share), Counted(now, "batch", "batches"), stage.name));
+                                    Percent(share),
+                                    Counted(static_cast<uint64_t>(now), "batch", "batches"),
+                                    stage.name));
     Show(draft, Evidence::Kind::kQueue,
-         fmt::format("{}: {}", stage.name, Counted(now, "place", "places")));
+         fmt::format("{}: {}", stage.name, Counted(static_cast<uint64_t>(now), "place")));
     draft.args.value = std::to_string(deeper);
     Recommend(draft, fmt::format("let {} hold {} batches", stage.name, deeper),
               Setting(stage.name + ".buffer_size", deeper),

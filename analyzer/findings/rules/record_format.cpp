@@ -11,7 +11,7 @@ std::optional<std::string> Slowness(const Case& c, const SourceSpec& source) {
   if (source.format == SourceFormat::kHdf5) return "HDF5 reads under a single library lock";
   const bool files = source.format == SourceFormat::kImages || source.format == SourceFormat::kRaw;
   if (files && bytes > 0 && bytes < static_cast<double>(kSmallFileBytes)) {
-    return fmt::format("each element is a separate file, {} on average", Size(bytes));
+    return fmt::format("each element is a separate file, {} on average", Bytes(bytes));
   }
   return std::nullopt;
 }

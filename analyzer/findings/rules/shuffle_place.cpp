@@ -25,11 +25,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       BytesOfElement(c) * static_cast<double>(std::get<ShuffleSpec>(stages[at].kind).buffer_size);
   Draft draft = About(c, id, 0,
                       fmt::format("{} holds {} of decoded elements", stages[at].name,
-                                  Size(static_cast<double>(held))));
+                                  Bytes(static_cast<double>(held))));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kQueue,
        before > 0 ? fmt::format("{}: the same elements take {} before {}", stages[at].name,
-                                Size(before), stages[at - 1].name)
+                                Bytes(before), stages[at - 1].name)
                   : fmt::format("{}: after {}", stages[at].name, stages[at - 1].name));
   RecommendUnpriced(draft, fmt::format("shuffle before {}", stages[at - 1].name),
                     Setting("rewrites.shuffle_before_decode", true),

@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     CHECK(faster.answer == Answer::kFaster);
     CHECK(faster.method == "mann-whitney");
     CHECK(*faster.p_value == Approx(2.0 / 252));
-    CHECK(faster.text == "5.2 % faster (3.8 to 6.6 %), by 5 runs a side, Mann-Whitney p = 0.008");
+    CHECK(faster.text == "5.2% faster (3.8 to 6.6%), by 5 runs a side, Mann-Whitney p = 0.008");
     CHECK(faster.throughput->bounded);
     CHECK(faster.throughput->low < 1.05);
     CHECK(faster.throughput->high > 1.06);

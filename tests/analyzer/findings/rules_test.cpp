@@ -162,7 +162,7 @@ TEST_SUITE("fast") {
       REQUIRE(finding.has_value());
       CHECK(finding->text.starts_with(
           unseen < 0.2 ? "nothing is worth changing"
-                       : "for 97 % of step time this trace shows nothing at work"));
+                       : "for 97.0% of step time this trace shows nothing at work"));
     }
   }
 
@@ -288,7 +288,7 @@ TEST_SUITE("fast") {
       const auto finding = Fired(scenario).FindingOf("stragglers");
       REQUIRE(finding.has_value());
       CHECK(finding->text ==
-            "step 17 waited 41 ms for element 100, read from shard 3 (train-00003.tfrecord, "
+            "step 17 waited 41.0 ms for element 100, read from shard 3 (train-00003.tfrecord, "
             "record 25), and 1 other step for one element each");
       CHECK(finding->evidence.size() == 2);
     }

@@ -215,7 +215,7 @@ TEST_SUITE("fast") {
     };
     CHECK(lost(50, 5).text == "compute-bound");
     CHECK(lost(50, 5).confidence == Approx(0.95));
-    CHECK(Doubts(lost(50, 5), "5.0 %"));
+    CHECK(Doubts(lost(50, 5), "5.0%"));
     CHECK(lost(50, 10).text == "compute-bound");
     CHECK(lost(50, 11).text == "inconclusive");
     CHECK(lost(1, 98).text == "inconclusive");
@@ -278,9 +278,9 @@ TEST_SUITE("fast") {
     Facts wide({.compute = 50'000, .input = 8'000});
     wide.a.breakdown[attribution::At(Category::kInputStall)]->low = 0.04;
     CHECK(wide.Judged().bound == Bound::kInput);
-    CHECK(Doubts(wide.Judged(), "input_stall may be less than 5 %"));
+    CHECK(Doubts(wide.Judged(), "input_stall may be less than 5%"));
     CHECK(Doubts(Facts({.compute = 90'500, .input = 9'500}).Judged(), "just enough"));
-    CHECK(Doubts(Facts({.compute = 89'500, .input = 10'500}).Judged(), "compute covers 89.5 %"));
+    CHECK(Doubts(Facts({.compute = 89'500, .input = 10'500}).Judged(), "compute covers 89.5%"));
     CHECK(Doubts(Facts({.input = 24'000, .transfer = 20'000}).Judged(), "nearly large enough"));
   }
 

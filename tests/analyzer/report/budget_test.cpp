@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped", "max": 1, "min": 2})")), "larger"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped", "max": 1, "level": "fatal"})")), "'warn'"));
     CHECK(Has(Bad(Checks(R"({"metric": "throughput.samples_per_s", "max_regression": 5})")),
-              "0.05 is 5 %"));
+              "0.05 is 5%"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.spans", "max_regression": 0.1})")), "nearest"));
     CHECK(Has(Bad(Checks("3")), "must be an object"));
     CHECK(Has(Bad("[]"), "must be an object"));

@@ -162,6 +162,6 @@ TEST_SUITE("fast") {
     const report::Report report = report::MakeReport(SmallRun(), a, {}, {});
     CHECK(report::PicturesOf(SmallRun(), a).step_ms.empty());
     CHECK_FALSE(report.step_ms.has_value());
-    CHECK(report::WriteText(report).find("no steps, 8.0 us") != std::string::npos);
+    CHECK(report::WriteText(report).find("no steps, 8.00 us") != std::string::npos);
   }
 }

@@ -98,14 +98,14 @@ report::FindingRow MoreWorkers() {
   finding.stage = "decode";
   finding.share = 0.382;
   finding.text =
-      "decode decodes one image at a time: its one worker is busy 98 % of the time, and two cores "
+      "decode decodes one image at a time: its one worker is busy 98% of the time, and two cores "
       "have nothing to do. Every stage behind it waits.";
   finding.evidence = {{"spans",
                        "decode",
                        kStart + 40'000'000,
                        kStart + 400'000'000,
                        {},
-                       "decode: 1 worker busy 98.2 % of the window"},
+                       "decode: 1 worker busy 98.2% of the window"},
                       {"step", "", kStart + 2'000'000'000, kStart + 2'060'000'000, 34,
                        "step 34 waited 41 ms for its batch"}};
   findings::Recommendation advice;
@@ -356,7 +356,7 @@ compare::Comparison SlowerComparison() {
   comparison.base_runs = 5;
   comparison.new_runs = 5;
   comparison.answer = compare::Answer::kSlower;
-  comparison.text = "11.8 % slower (9.6 to 13.9 %), by 5 runs a side, Mann-Whitney p = 0.008";
+  comparison.text = "11.8% slower (9.6 to 13.9%), by 5 runs a side, Mann-Whitney p = 0.008";
   comparison.method = "mann-whitney";
   comparison.p_value = 0.0079;
   comparison.throughput = compare::Change{302.4, 266.7, 0.882, 0.861, 0.904, true};

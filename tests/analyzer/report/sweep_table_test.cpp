@@ -7,6 +7,7 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 #include "tests/analyzer/report/sample_reports.h"
 
 using namespace stallscope;
@@ -57,7 +58,7 @@ size_t LongestLine(const std::string& text) {
   std::istringstream lines(text);
   size_t longest = 0;
   for (std::string line; std::getline(lines, line);) {
-    longest = std::max(longest, report::TextWidth(line));
+    longest = std::max(longest, words::TextWidth(line));
   }
   return longest;
 }
@@ -91,7 +92,7 @@ TEST_SUITE("fast") {
     const std::string text = WriteText(table);
     CHECK(LongestLine(text) <= report::kTextWidth);
     for (const char* word : {"images", "4 configurations", "2 runs each", "best: ", "2.05x",
-                             "median error 2.0 %", "balanced", "205"}) {
+                             "median error 2.0%", "balanced", "205"}) {
       CHECK_MESSAGE(text.find(word) != std::string::npos, word);
     }
     table.rows[1].name = std::string(300, 'x') + "\x1b[31m\n";

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "analyzer/report/layout.h"
+#include "analyzer/words/words.h"
 #include "tests/analyzer/report/golden.h"
 #include "tests/analyzer/report/sample_reports.h"
 
@@ -34,7 +35,7 @@ std::string Plain(std::string text) {
 void CheckFits(const std::string& text) {
   for (const std::string& line : LinesOf(text)) {
     CAPTURE(line);
-    CHECK(report::TextWidth(line) <= 100);
+    CHECK(words::TextWidth(line) <= 100);
     CHECK(Printable(line) == line);
   }
 }

@@ -1,0 +1,271 @@
+#include "analyzer/words/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "analyzer/base/escape.h"
+#include "analyzer/base/utf8.h"
+
+namespace stallscope::words {
+namespace {
+
+constexpr std::string_view kEllipsis = "…";
+
+struct Unit {
+  double size;
+  const char* name;
+};
+constexpr std::array<Unit, 4> kTimes = {{{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}}};
+constexpr std::array<Unit, 7> kBinary = {{{1, "B"},
+                                          {0x1p10, "KiB"},
+                                          {0x1p20, "MiB"},
+                                          {0x1p30, "GiB"},
+                                          {0x1p40, "TiB"},
+                                          {0x1p50, "PiB"},
+                                          {0x1p60, "EiB"}}};
+constexpr std::array<Unit, 5> kRates = {
+    {{1, "B/s"}, {1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}}};
+constexpr std::array<Unit, 7> kFlops = {{{1, "FLOP"},
+                                         {1e3, "kFLOP"},
+                                         {1e6, "MFLOP"},
+                                         {1e9, "GFLOP"},
+                                         {1e12, "TFLOP"},
+                                         {1e15, "PFLOP"},
+                                         {1e18, "EFLOP"}}};
+
+std::string GroupDigits(std::string digits) {
+  const size_t first = std::min(digits.find_first_of("0123456789"), digits.size());
+  const size_t point = std::min(digits.find('.'), digits.size());
+  for (size_t i = point; i > first + 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+// 4.12, 41.2, 412, 4,123.
+std::string ThreeDigits(double value) {
+  const double size = std::fabs(value);
+  if (size >= 99.95) return GroupDigits(fmt::format("{:.0f}", value));
+  return fmt::format("{:.{}f}", value, size >= 9.995 ? 1 : 2);
+}
+
+// In the largest unit of which there is at least one, as it is shown: 999.6 us are 1.00 ms. What
+// is less than one of the second unit is whole.
+std::string InUnits(double value, std::span<const Unit> units) {
+  if (!std::isfinite(value)) return std::string(kUnknown);
+  if (std::fabs(value) < units[1].size - 0.5) return fmt::format("{:.0f} {}", value, units[0].name);
+  size_t unit = 1;
+  while (unit + 1 < units.size() && std::fabs(value) >= 0.9995 * units[unit + 1].size) ++unit;
+  return ThreeDigits(value / units[unit].size) + " " + units[unit].name;
+}
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+template <size_t N>
+bool In(const std::array<Range, N>& ranges, char32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& r) { return r.first <= code && code <= r.last; });
+}
+
+// The blocks that matter of Unicode's East Asian Width: W and F.
+constexpr std::array<Range, 16> kWide = {{{0x1100, 0x115f},
+                                          {0x231a, 0x231b},
+                                          {0x23e9, 0x23ec},
+                                          {0x25fd, 0x25fe},
+                                          {0x2e80, 0x303e},
+                                          {0x3041, 0x33ff},
+                                          {0x3400, 0x4dbf},
+                                          {0x4e00, 0x9fff},
+                                          {0xa000, 0xa4cf},
+                                          {0xa960, 0xa97f},
+                                          {0xac00, 0xd7a3},
+                                          {0xf900, 0xfaff},
+                                          {0xfe30, 0xfe6f},
+                                          {0xff00, 0xff60},
+                                          {0xffe0, 0xffe6},
+                                          {0x1f000, 0x3fffd}}};
+
+constexpr std::array<Range, 12> kCombining = {{{0x0300, 0x036f},
+                                               {0x0483, 0x0489},
+                                               {0x0591, 0x05bd},
+                                               {0x0610, 0x061a},
+                                               {0x064b, 0x065f},
+                                               {0x0e34, 0x0e3a},
+                                               {0x0e47, 0x0e4e},
+                                               {0x1ab0, 0x1aff},
+                                               {0x1dc0, 0x1dff},
+                                               {0x20d0, 0x20f0},
+                                               {0xfe00, 0xfe0f},
+                                               {0xfe20, 0xfe2f}}};
+
+// 0, 1 or 2 columns on a terminal.
+size_t ColumnsOf(char32_t code) {
+  if (code < 0x300) return 1;
+  if (In(kCombining, code)) return 0;
+  return In(kWide, code) ? 2 : 1;
+}
+
+// The longest beginning of at most `width` columns, one character at least.
+std::string_view Beginning(std::string_view text, size_t width) {
+  size_t columns = 0;
+  size_t bytes = 0;
+  ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
+    columns += ColumnsOf(character.code);
+    if (columns > width && bytes > 0) return false;
+    bytes += piece.size();
+    return true;
+  });
+  return text.substr(0, bytes);
+}
+
+}  // namespace
+
+std::string Grouped(uint64_t count) { return GroupDigits(std::to_string(count)); }
+
+std::string Counted(uint64_t count, std::string_view one, std::string_view many) {
+  std::string text = Grouped(count) + " ";
+  if (count != 1 && !many.empty()) return text.append(many);
+  return text.append(one) + (count == 1 ? "" : "s");
+}
+
+std::string Number(double value) {
+  const double size = std::fabs(value);
+  if (!std::isfinite(value)) return std::string(kUnknown);
+  if (size == 0) return "0";
+  if (size >= 1e10 || size < 1e-4) return fmt::format("{:.3g}", value);
+  if (size >= 99.95) return GroupDigits(fmt::format("{:.0f}", value));
+  return fmt::format("{:.3g}", value);
+}
+
+std::string Percent(double fraction) {
+  const double percent = 100 * fraction;
+  if (!std::isfinite(percent)) return std::string(kUnknown);
+  if (std::fabs(percent) < 0.05) return "0.0%";  // never "-0.0%"
+  if (std::fabs(percent) >= 1e8) return fmt::format("{:.3g}%", percent);
+  return fmt::format("{:.{}f}%", percent, std::fabs(percent) >= 99.95 ? 0 : 1);
+}
+
+std::string SignedPercent(double fraction) {
+  return (fraction > -0.0005 ? "+" : "") + Percent(fraction);
+}
+
+std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
+
+std::string Duration(double ns) { return InUnits(ns, kTimes); }
+
+std::string ExactNs(int64_t ns) {
+  const uint64_t size = ns < 0 ? -static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
+  return (ns < 0 ? "-" : "") + Grouped(size) + " ns";
+}
+
+std::string BothNs(int64_t ns) {
+  if (ns > -1'000 && ns < 1'000) return ExactNs(ns);
+  return Duration(ns) + " (" + ExactNs(ns) + ")";
+}
+
+std::string TimeAt(int64_t time_ns, int64_t origin_ns, int64_t step_ns) {
+  const int64_t ns = time_ns - origin_ns;
+  int digits = 0;
+  for (int64_t unit = 1'000'000'000; unit > std::max<int64_t>(step_ns, 1) && digits < 9;
+       unit /= 10) {
+    ++digits;
+  }
+  // Short ones in milliseconds or microseconds: digits that are all 0 tell nothing.
+  const int64_t size = ns < 0 ? -ns : ns;
+  if (size < 1'000'000 && digits > 3) {
+    return fmt::format("{:.{}f} us", static_cast<double>(ns) / 1e3, std::max(digits - 6, 0));
+  }
+  if (size < 1'000'000'000 && digits > 0) {
+    return fmt::format("{:.{}f} ms", static_cast<double>(ns) / 1e6, std::max(digits - 3, 0));
+  }
+  return fmt::format("{:.{}f} s", static_cast<double>(ns) / 1e9, digits);
+}
+
+std::string Bytes(double bytes) { return InUnits(bytes, kBinary); }
+
+std::string BytesPerSecond(double bytes_per_s) { return InUnits(bytes_per_s, kRates); }
+
+std::string Flops(double flops) { return InUnits(flops, kFlops); }
+
+std::string Rate(double per_s) { return Number(per_s) + "/s"; }
+
+std::string CountOrDash(const std::optional<uint64_t>& count) {
+  return count ? Grouped(*count) : std::string(kUnknown);
+}
+
+std::string NumberOrDash(const std::optional<double>& value) {
+  return value ? Number(*value) : std::string(kUnknown);
+}
+
+std::string PercentOrDash(const std::optional<double>& fraction) {
+  return fraction ? Percent(*fraction) : std::string(kUnknown);
+}
+
+std::string BytesOrDash(const std::optional<uint64_t>& bytes) {
+  return bytes ? Bytes(*bytes) : std::string(kUnknown);
+}
+
+size_t TextWidth(std::string_view text) {
+  size_t columns = 0;
+  ForEachCharacter(text, [&](const Character& character, std::string_view) {
+    columns += ColumnsOf(character.code);
+    return true;
+  });
+  return columns;
+}
+
+std::string CutTo(std::string_view text, size_t width) {
+  if (TextWidth(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  size_t columns = 0;
+  size_t bytes = 0;
+  ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
+    columns += ColumnsOf(character.code);
+    if (columns >= width) return false;
+    bytes += piece.size();
+    return true;
+  });
+  return std::string(text.substr(0, bytes)) + std::string(kEllipsis);
+}
+
+std::string EndOf(std::string_view text, size_t width) {
+  size_t columns = TextWidth(text);
+  if (columns <= width) return std::string(text);
+  if (width == 0) return "";
+  size_t bytes = 0;
+  ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
+    // What stands on a character that goes, goes with it.
+    if (columns < width && ColumnsOf(character.code) > 0) return false;
+    columns -= ColumnsOf(character.code);
+    bytes += piece.size();
+    return true;
+  });
+  return std::string(kEllipsis) + std::string(text.substr(bytes));
+}
+
+std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent) {
+  std::vector<std::string> lines;
+  std::string rest = Printable(text);
+  do {
+    const size_t room = lines.empty() ? width : width - std::min(width - 1, indent);
+    const std::string_view fits = Beginning(rest, room);
+    size_t take = fits.size();
+    // Break at the last space, unless that leaves the line half empty.
+    if (take < rest.size()) {
+      const size_t space = rest[take] == ' ' ? take : fits.rfind(' ');
+      if (space != std::string::npos && space * 2 >= take) take = space;
+    }
+    lines.push_back((lines.empty() ? "" : std::string(indent, ' ')) + rest.substr(0, take));
+    rest.erase(0, take);
+    const size_t next = rest.find_first_not_of(' ');
+    if (lines.back().find_first_not_of(' ') != std::string::npos) rest.erase(0, next);
+  } while (!rest.empty());
+  return lines;
+}
+
+}  // namespace stallscope::words

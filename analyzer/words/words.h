@@ -1,0 +1,78 @@
+// How figures read, wherever a person reads them: findings, reports, the terminal, the window.
+//
+// A figure has three significant digits and a blank before its unit; a percentage has one decimal
+// below 100 and no blank: 72.4%. Amounts of bytes are binary (KiB, MiB, GiB), because memory and
+// its limits are; rates are decimal (GB/s), because links and disks are sold by 10^9. What is not
+// known is a dash. Any thread.
+#ifndef STALLSCOPE_ANALYZER_WORDS_WORDS_H_
+#define STALLSCOPE_ANALYZER_WORDS_WORDS_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stallscope::words {
+
+inline constexpr std::string_view kUnknown = "-";
+
+// --- Counts and plain numbers ---
+
+std::string Grouped(uint64_t count);  // "1,234,567"
+// "1 step", "1,234 steps"; `many` where an "s" does not make the plural: "2 batches".
+std::string Counted(uint64_t count, std::string_view one, std::string_view many = "");
+// "1,234", "12.3", "0.00123"; very large and very small ones as "1.23e+12".
+std::string Number(double value);
+std::string Percent(double fraction);        // "41.2%", "100%"
+std::string SignedPercent(double fraction);  // "+41.2%", "-0.3%"
+std::string Factor(double factor);           // "1.80x"
+
+// --- Units ---
+
+std::string Duration(double ns);  // "412 ns", "41.2 us", "4.12 ms", "12.0 s", "4,123 s"
+template <std::integral Ns>
+std::string Duration(Ns ns) {
+  return Duration(static_cast<double>(ns));
+}
+std::string ExactNs(int64_t ns);  // "4,123,456 ns"
+std::string BothNs(int64_t ns);   // "4.12 ms (4,123,456 ns)"
+// A point on a timeline, relative to `origin_ns`, with as many digits as `step_ns` needs:
+// "1.2345 s".
+std::string TimeAt(int64_t time_ns, int64_t origin_ns, int64_t step_ns);
+
+std::string Bytes(double bytes);  // "17 B", "1.50 KiB", "312 MiB"
+template <std::integral Count>
+std::string Bytes(Count bytes) {
+  return Bytes(static_cast<double>(bytes));
+}
+std::string BytesPerSecond(double bytes_per_s);  // "12.3 GB/s"
+std::string Flops(double flops);                 // "1.61 TFLOP"
+std::string Rate(double per_s);                  // "1,230/s"
+
+// --- The same where the figure may be unknown ---
+
+std::string CountOrDash(const std::optional<uint64_t>& count);
+std::string NumberOrDash(const std::optional<double>& value);
+std::string PercentOrDash(const std::optional<double>& fraction);
+std::string BytesOrDash(const std::optional<uint64_t>& bytes);
+
+// --- Fitting text into a width. Never for what is meant to be copied ---
+
+// The columns that printable text takes on a terminal: two for a wide character, none for a
+// combining one.
+size_t TextWidth(std::string_view text);
+// Ends in "…" where it is cut.
+std::string CutTo(std::string_view text, size_t width);
+// Begins with "…" where it is cut: the end of a path tells more than its beginning.
+std::string EndOf(std::string_view text, size_t width);
+// `text` as printable lines of at most `width` columns, broken at spaces where there are some and
+// nowhere else: a line feed in a name must not begin a line. Every line but the first begins with
+// `indent` spaces, which count.
+std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent = 0);
+
+}  // namespace stallscope::words
+
+#endif  // STALLSCOPE_ANALYZER_WORDS_WORDS_H_
