@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/budget/budget.h"
 #include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/terminal.h"
 #include "analyzer/compare/compare.h"
-#include "analyzer/report/budget.h"
 #include "analyzer/report/report.h"
 #include "replay/workbench/workbench.h"
 
@@ -37,9 +37,9 @@ Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& a
 
 Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(const auto outputs, arguments.outputs->Asked());
-  std::optional<report::Budget> budget;
+  std::optional<budget::Budget> budget;
   if (!arguments.budget.empty()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(budget, report::ReadBudgetFile(arguments.budget));
+    STALLSCOPE_ASSIGN_OR_RETURN(budget, budget::ReadBudgetFile(arguments.budget));
     if (budget->NeedsBase() && arguments.base.empty()) {
       return Error{ErrorKind::kUsage, "max_regression needs a run to compare against",
                    arguments.budget, "give --base TRACE"};
@@ -57,14 +57,14 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   if (budget.has_value()) {
     STALLSCOPE_ASSIGN_OR_RETURN(report.against_base, AgainstBase(arguments, opened));
     const compare::Comparison* const base = report.against_base ? &*report.against_base : nullptr;
-    STALLSCOPE_ASSIGN_OR_RETURN(report.budget, report::CheckBudget(*budget, report, base));
-    switch (report::GateOf(*report.budget)) {
-      case report::Gate::kHeld:
+    STALLSCOPE_ASSIGN_OR_RETURN(report.budget, budget::CheckBudget(*budget, report, base));
+    switch (budget::GateOf(*report.budget)) {
+      case budget::Gate::kHeld:
         break;
-      case report::Gate::kFailed:
+      case budget::Gate::kFailed:
         exit_code = kExitFailed;
         break;
-      case report::Gate::kInconclusive:
+      case budget::Gate::kInconclusive:
         exit_code = inconclusive_fails ? kExitInconclusive : 0;
     }
   }

@@ -13,7 +13,7 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/cli/program.h"
-#include "analyzer/report/layout.h"
+#include "analyzer/report/text.h"
 #include "analyzer/words/words.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/device/host_blas.h"

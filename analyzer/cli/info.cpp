@@ -13,8 +13,8 @@
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/terminal.h"
 #include "analyzer/model/run.h"
-#include "analyzer/report/layout.h"
-#include "analyzer/report/trust.h"
+#include "analyzer/report/text.h"
+#include "analyzer/report/report.h"
 #include "analyzer/words/words.h"
 #include "replay/workbench/workbench.h"
 
@@ -22,7 +22,7 @@ namespace stallscope::cli {
 namespace {
 
 using report::Paint;
-using report::Table;
+using report::AlignedTable;
 using report::Tone;
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -65,7 +65,7 @@ std::string RunFacts(const model::Run& run) {
           run.info.device.name.empty() ? run.info.device.kind
                                        : run.info.device.name + " (" + run.info.device.kind + ")");
   AddFact(rows, "digest", run.info.digest);
-  return Table(rows, {});
+  return AlignedTable(rows, {});
 }
 
 std::string Stages(const model::Run& run, bool colors) {
@@ -75,7 +75,7 @@ std::string Stages(const model::Run& run, bool colors) {
     rows.push_back({stage.name, stage.kind, std::to_string(stage.workers),
                     stage.ordered ? "kept" : "free", std::string(run.NameOf(stage.queue))});
   }
-  return Heading("Stages", colors) + Table(rows, {2});
+  return Heading("Stages", colors) + AlignedTable(rows, {2});
 }
 
 std::string Queues(const model::Run& run, bool colors) {
@@ -85,7 +85,7 @@ std::string Queues(const model::Run& run, bool colors) {
     rows.push_back(
         {queue.info.name, queue.info.lock ? "lock" : words::Grouped(queue.info.capacity)});
   }
-  return Heading("Queues", colors) + Table(rows, {1});
+  return Heading("Queues", colors) + AlignedTable(rows, {1});
 }
 
 std::string Tracks(const model::Run& run, bool colors) {
@@ -107,7 +107,7 @@ std::string Tracks(const model::Run& run, bool colors) {
                     words::Grouped(spans[i]),
                     track.tally ? words::Grouped(track.tally->dropped) : "unknown"});
   }
-  std::string text = Heading("Tracks", colors) + Table(rows, {2, 3});
+  std::string text = Heading("Tracks", colors) + AlignedTable(rows, {2, 3});
   if (run.tracks.size() > kShown) {
     text += fmt::format("  and {} more\n", run.tracks.size() - kShown);
   }
@@ -124,7 +124,7 @@ std::string Counters(const model::Run& run, bool colors) {
   for (size_t i = 0; i < run.counters.size(); ++i) {
     rows.push_back({run.counters[i].name, run.counters[i].unit, words::Grouped(samples[i])});
   }
-  return Heading("Counters", colors) + Table(rows, {2});
+  return Heading("Counters", colors) + AlignedTable(rows, {2});
 }
 
 std::string InfoText(const model::Run& run, bool colors) {

@@ -24,11 +24,11 @@ std::string FormOf(const std::string& file) { return std::filesystem::path(file)
 
 std::string TextFor(const report::SweepTable& table, const std::string& file) {
   const std::string form = FormOf(file);
-  if (form == ".html") return report::WriteHtml(table);
-  if (form == ".md") return report::WriteMarkdown(table);
-  report::TextOptions options;
-  options.colors = file.empty() && UseColors();
-  return report::WriteText(table, options);
+  if (form == ".html") return report::Write(table, report::Form::kHtml);
+  if (form == ".md") return report::Write(table, report::Form::kMarkdown);
+  report::FormOptions options;
+  options.text.colors = file.empty() && UseColors();
+  return report::Write(table, report::Form::kText, options);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "analyzer/base/file.h"
 #include "analyzer/base/result.h"
-#include "analyzer/report/forms.h"
+#include "analyzer/report/html/forms.h"
 #include "analyzer/report/sweep_table.h"
 
 namespace stallscope::cli {

@@ -12,7 +12,7 @@
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
-#include "analyzer/report/layout.h"
+#include "analyzer/report/text.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"

@@ -15,7 +15,7 @@
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/terminal.h"
-#include "analyzer/report/layout.h"
+#include "analyzer/report/text.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "replay/workbench/tuning.h"
@@ -62,7 +62,7 @@ void PrintTries(const replay::Tuned& tuned) {
   };
   add(tuned.base, !tuned.best.has_value());
   for (size_t i = 0; i < tuned.tries.size(); ++i) add(tuned.tries[i], tuned.best == i);
-  std::fputs(report::Table(rows, {1, 2, 3, 4}).c_str(), stdout);
+  std::fputs(report::AlignedTable(rows, {1, 2, 3, 4}).c_str(), stdout);
   for (const replay::Try& tried : tuned.tries) {
     if (!tried.point.error.empty()) Line("failed", NameOf(tried.point) + ": " + tried.point.error);
   }

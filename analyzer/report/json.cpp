@@ -1,10 +1,277 @@
 #include "analyzer/report/json.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "analyzer/base/escape.h"
-#include "analyzer/report/json_tree.h"
+#include "analyzer/spec/json_text.h"
 
 namespace stallscope::report {
 namespace {
+
+// JSON has no infinities.
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  if (!value.has_value()) return nullptr;
+  if constexpr (std::is_floating_point_v<T>) {
+    return Number(*value);
+  } else {
+    return *value;
+  }
+}
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// A spec from a trace is a text like any other: one that is no JSON, or nested so deep that
+// printing it would cost the stack, is left out.
+Json SpecTree(const std::string& text) {
+  if (text.empty() || !ParseJson(text, "", "spec").ok()) return nullptr;
+  Json spec = Json::parse(text, nullptr, false);
+  return spec.is_object() ? spec : Json(nullptr);
+}
+
+Json RunTree(const Report& report) {
+  const trace::HostInfo& host = report.host;
+  return {{"name", report.name},
+          {"trace", report.trace},
+          {"format", report.format},
+          {"digest", TextOrNull(report.digest)},
+          {"host",
+           {{"name", host.name},
+            {"kernel", host.kernel},
+            {"cpu", host.cpu},
+            {"cores_online", host.cores_online},
+            {"cores_allowed", host.cores_allowed},
+            {"cgroup_cores", Number(host.cgroup_cores)},
+            {"memory_bytes", host.memory_bytes},
+            {"memory_limit_bytes", host.memory_limit_bytes}}},
+          {"device",
+           {{"kind", TextOrNull(report.device.kind)}, {"name", TextOrNull(report.device.name)}}},
+          {"spec", SpecTree(report.spec_json)}};
+}
+
+Json TrustTree(const Trust& trust) {
+  return {{"complete", trust.complete}, {"spans", trust.spans},
+          {"dropped", trust.dropped},   {"damaged_bytes", trust.damaged_bytes},
+          {"warnings", trust.warnings}, {"limits", trust.limits},
+          {"line", trust.line}};
+}
+
+Json QuantilesTree(const std::optional<attribution::Quantiles>& quantiles) {
+  if (!quantiles.has_value()) return nullptr;
+  return {{"mean", Number(quantiles->mean)},
+          {"p50", Number(quantiles->p50)},
+          {"p95", Number(quantiles->p95)},
+          {"p99", Number(quantiles->p99)}};
+}
+
+Json BreakdownTree(const Report& report) {
+  Json tree = Json::object();
+  for (const attribution::Category category : attribution::kReportOrder) {
+    const auto& total = report.breakdown[attribution::At(category)];
+    Json& entry = tree[std::string(attribution::WordFor(category))];
+    if (!total.has_value()) continue;
+    entry = {{"ns", total->ns},
+             {"fraction", Number(total->fraction)},
+             {"low", Number(total->low)},
+             {"high", Number(total->high)}};
+  }
+  return tree;
+}
+
+Json BlameTree(const std::vector<BlameRow>& blame) {
+  Json rows = Json::array();
+  for (const BlameRow& row : blame) {
+    rows.push_back({{"stage", row.stage},
+                    {"cause", attribution::WordFor(row.cause)},
+                    {"ns", row.ns},
+                    {"fraction", Number(row.fraction)}});
+  }
+  return rows;
+}
+
+Json StageTree(const StageRow& stage) {
+  Json queue;
+  if (stage.queue.has_value()) {
+    queue = {{"capacity", OrNull(stage.queue->capacity)},
+             {"mean", OrNull(stage.queue->mean)},
+             {"empty", OrNull(stage.queue->empty)},
+             {"full", OrNull(stage.queue->full)}};
+  }
+  return {{"name", stage.name},
+          {"kind", stage.kind},
+          {"inputs", stage.inputs},
+          {"parallelism", OrNull(stage.parallelism)},
+          {"elements", stage.elements},
+          {"service_ms", QuantilesTree(stage.service_ms)},
+          {"utilization", OrNull(stage.utilization)},
+          {"capacity_samples_per_s", OrNull(stage.capacity_samples_per_s)},
+          {"starved", OrNull(stage.starved)},
+          {"blocked", OrNull(stage.blocked)},
+          {"cpu_s", OrNull(stage.cpu_s)},
+          {"bytes", stage.bytes},
+          {"queue", queue}};
+}
+
+Json DeviceTree(const attribution::DeviceUse& device) {
+  constexpr std::array<const char*, 3> kDirections = {"h2d", "d2h", "d2d"};
+  constexpr std::array<const char*, 3> kMemory = {"unknown", "pinned", "pageable"};
+  Json copies = Json::array();
+  for (const attribution::CopyUse& copy : device.copies) {
+    copies.push_back({{"direction", kDirections[static_cast<size_t>(copy.direction)]},
+                      {"memory", kMemory[static_cast<size_t>(copy.memory)]},
+                      {"count", copy.count},
+                      {"bytes", copy.bytes},
+                      {"ns", copy.ns}});
+  }
+  return {{"id", device.device},        {"rank", device.rank},
+          {"name", device.name},        {"busy_ns", device.busy_ns},
+          {"kernels", device.kernels},  {"kernel_ns", device.kernel_ns},
+          {"copies", std::move(copies)}};
+}
+
+Json KernelsTree(const std::vector<KernelRow>& kernels) {
+  Json rows = Json::array();
+  for (const KernelRow& kernel : kernels) {
+    rows.push_back({{"name", kernel.name},
+                    {"count", kernel.count},
+                    {"ns", kernel.ns},
+                    {"fraction", Number(kernel.fraction)}});
+  }
+  return rows;
+}
+
+Json IdleTree(const attribution::DeviceIdle& idle) {
+  return {{"ns", idle.ns},
+          {"launch_ns", idle.launch_ns},
+          {"input_ns", idle.input_ns},
+          {"sync_ns", idle.sync_ns},
+          {"other_ns", idle.other_ns},
+          {"launch_queue_mean", Number(idle.launch_queue_mean)},
+          {"launches", idle.launches}};
+}
+
+Json CpuTree(const attribution::CpuUse& cpu) {
+  return {{"cores", Number(cpu.cores)},
+          {"process_busy", OrNull(cpu.process_busy)},
+          {"run_wait", OrNull(cpu.run_wait)},
+          {"throttled", OrNull(cpu.throttled)},
+          {"steal", OrNull(cpu.steal)},
+          {"read_bytes_per_s", OrNull(cpu.read_bytes_per_s)},
+          {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)}};
+}
+
+Json ArithmeticTree(const std::optional<attribution::Arithmetic>& arithmetic) {
+  if (!arithmetic.has_value()) return nullptr;
+  return {{"flops_per_step", arithmetic->flops_per_step},
+          {"flops_per_s", Number(arithmetic->flops_per_s)},
+          {"flops_per_s_computing", Number(arithmetic->flops_per_s_computing)},
+          {"peak_flops_per_s", OrNull(arithmetic->peak_flops_per_s)},
+          {"fraction_of_peak", OrNull(arithmetic->fraction_of_peak)}};
+}
+
+Json MemoryTree(const MemoryRow& memory) {
+  Json stages = Json::array();
+  for (const auto& [name, bytes] : memory.stages) {
+    stages.push_back({{"name", name}, {"bytes", bytes}});
+  }
+  return {{"peak_rss_bytes", OrNull(memory.peak_rss_bytes)},
+          {"device_peak_bytes", OrNull(memory.device_peak_bytes)},
+          {"stages", stages},
+          {"limit_bytes", OrNull(memory.limit_bytes)}};
+}
+
+Json VerdictTree(const VerdictRow& verdict) {
+  Json cause;
+  if (verdict.cause.has_value()) cause = attribution::WordFor(*verdict.cause);
+  return {{"bound", findings::WordFor(verdict.bound)},
+          {"stage", TextOrNull(verdict.stage)},
+          {"cause", cause},
+          {"confidence", Number(verdict.confidence)},
+          {"text", verdict.text},
+          {"doubts", verdict.doubts}};
+}
+
+Json RecommendationTree(const findings::Recommendation& recommendation) {
+  Json gain;
+  if (recommendation.gain.has_value()) {
+    gain = {{"predicted", Number(recommendation.gain->predicted)},
+            {"low", Number(recommendation.gain->low)},
+            {"high", Number(recommendation.gain->high)},
+            {"measured", OrNull(recommendation.measured)}};
+  } else if (recommendation.measured.has_value()) {
+    gain = {{"predicted", nullptr},
+            {"low", nullptr},
+            {"high", nullptr},
+            {"measured", Number(*recommendation.measured)}};
+  }
+  const findings::Code& code = recommendation.code;
+  return {{"aim", findings::WordFor(recommendation.aim)},
+          {"text", recommendation.text},
+          {"patch", PatchTree(recommendation.patch)},
+          {"gain", gain},
+          {"unpriced", TextOrNull(recommendation.unpriced)},
+          {"memory_bytes", OrNull(recommendation.memory_bytes)},
+          {"code",
+           {{"tf.data", TextOrNull(code.tf_data)},
+            {"pytorch", TextOrNull(code.pytorch)},
+            {"dali", TextOrNull(code.dali)},
+            {"grain", TextOrNull(code.grain)}}}};
+}
+
+Json FindingTree(const FindingRow& finding) {
+  Json evidence = Json::array();
+  for (const EvidenceRow& row : finding.evidence) {
+    evidence.push_back({{"kind", row.kind},
+                        {"name", TextOrNull(row.name)},
+                        {"start_ns", row.start_ns},
+                        {"end_ns", row.end_ns},
+                        {"step", OrNull(row.step)},
+                        {"text", row.text}});
+  }
+  Json recommendation;
+  if (finding.recommendation.has_value()) {
+    recommendation = RecommendationTree(*finding.recommendation);
+  }
+  return {{"id", finding.id},
+          {"severity", findings::WordFor(finding.severity)},
+          {"stage", TextOrNull(finding.stage)},
+          {"share", Number(finding.share)},
+          {"text", finding.text},
+          {"evidence", evidence},
+          {"recommendation", recommendation}};
+}
+
+Json BudgetTree(const std::vector<CheckRow>& budget) {
+  Json rows = Json::array();
+  for (const CheckRow& row : budget) {
+    rows.push_back({{"metric", row.metric},
+                    {"limit", row.limit},
+                    {"level", WordFor(row.level)},
+                    {"outcome", WordFor(row.outcome)},
+                    {"value", OrNull(row.value)},
+                    {"low", OrNull(row.low)},
+                    {"high", OrNull(row.high)},
+                    {"text", row.text}});
+  }
+  return rows;
+}
+
+template <class Rows, class Tree>
+Json ListTree(const Rows& rows, Tree&& tree) {
+  Json list = Json::array();
+  for (const auto& row : rows) list.push_back(tree(row));
+  return list;
+}
 
 Json Change(const std::optional<compare::Change>& change) {
   if (!change.has_value()) return nullptr;
@@ -16,7 +283,82 @@ Json Change(const std::optional<compare::Change>& change) {
           {"high", has_ratio && change->bounded ? Number(change->high) : Json(nullptr)}};
 }
 
+// --- What is null without being explained ---
+
+// Null there means that there is no such thing, not that the trace cannot tell.
+bool IsFigure(const std::string& path) {
+  static const std::set<std::string> kChoices = {
+      "run.digest",     "run.spec",      "run.device.kind", "run.device.name",
+      "stages[].queue", "verdict.stage", "verdict.cause"};
+  return !path.starts_with("findings") && !path.starts_with("budget") &&
+         !path.starts_with("comparison") && !path.starts_with("run.spec") &&
+         !kChoices.contains(path);
+}
+
+// The figures that are null by path, those of rows with the names of the rows.
+void Collect(const Json& tree, const std::string& path, const std::string& row,
+             std::map<std::string, std::vector<std::string>>& missing) {
+  if (tree.is_null()) {
+    if (IsFigure(path)) missing[path].push_back(row);
+  } else if (tree.is_object()) {
+    for (const auto& [key, value] : tree.items()) {
+      Collect(value, path.empty() ? key : path + "." + key, row, missing);
+    }
+  } else if (tree.is_array()) {
+    for (const Json& value : tree) {
+      const bool named = value.is_object() && value.contains("name") && value["name"].is_string();
+      Collect(value, path + "[]", named ? value["name"].get<std::string>() : "", missing);
+    }
+  }
+}
+
+// A limit names a figure by its path, or begins with its last word.
+bool Named(const std::vector<std::string>& limits, const std::string& path) {
+  const std::string last = path.substr(path.rfind('.') + 1);
+  return std::any_of(limits.begin(), limits.end(), [&](const std::string& limit) {
+    return limit.find(path) != std::string::npos || limit.starts_with(last + ":");
+  });
+}
+
 }  // namespace
+
+Json PatchTree(const Patch& patch) {
+  return Json::parse(WritePatch(patch, JsonLayout::kOneLine), nullptr, false);
+}
+
+Json ReportTree(const Report& report) {
+  Json throughput;
+  if (report.throughput.has_value()) {
+    throughput = {{"samples_per_s", Number(report.throughput->samples_per_s)},
+                  {"low", Number(report.throughput->low)},
+                  {"high", Number(report.throughput->high)}};
+  }
+  Json tree{{"schema", "stallscope.report/1"},
+            {"run", RunTree(report)},
+            {"trust", TrustTree(report.trust)},
+            {"window",
+             {{"start_ns", report.window_start_ns},
+              {"end_ns", report.window_end_ns},
+              {"steps", report.steps},
+              {"warmup_steps_excluded", report.warmup_steps}}},
+            {"throughput", throughput},
+            {"step_time_ms", QuantilesTree(report.step_ms)},
+            {"breakdown", BreakdownTree(report)},
+            {"stall_blame", BlameTree(report.blame)},
+            {"stages", ListTree(report.stages, StageTree)},
+            {"devices", ListTree(report.devices, DeviceTree)},
+            {"kernels", KernelsTree(report.kernels)},
+            {"idle", IdleTree(report.idle)},
+            {"arithmetic", ArithmeticTree(report.arithmetic)},
+            {"cpu", CpuTree(report.cpu)},
+            {"memory", MemoryTree(report.memory)},
+            {"stragglers", report.stragglers},
+            {"verdict", VerdictTree(report.verdict)},
+            {"findings", ListTree(report.findings, FindingTree)}};
+  if (report.budget.has_value()) tree["budget"] = BudgetTree(*report.budget);
+  if (report.against_base.has_value()) tree["comparison"] = ComparisonTree(*report.against_base);
+  return tree;
+}
 
 Json ComparisonTree(const compare::Comparison& comparison) {
   Json categories = Json::object();
@@ -55,6 +397,25 @@ Json ComparisonTree(const compare::Comparison& comparison) {
 std::string WriteJson(const Report& report) { return JsonText(ReportTree(report)) + "\n"; }
 std::string WriteJson(const compare::Comparison& comparison) {
   return JsonText(ComparisonTree(comparison)) + "\n";
+}
+
+void NameMissingFigures(Report& report) {
+  std::map<std::string, std::vector<std::string>> missing;
+  Collect(ReportTree(report), "", "", missing);
+  // One line for all of a part of the report that is missing for the same rows.
+  std::map<std::pair<std::string, std::string>, std::string> lines;
+  for (const auto& [path, rows] : missing) {
+    if (Named(report.trust.limits, path)) continue;
+    std::string names;
+    for (const std::string& row : rows) names += (names.empty() ? "" : ", ") + row;
+    std::string& line = lines[{path.substr(0, path.find_first_of(".[")), names}];
+    line += (line.empty() ? "" : ", ") + path;
+  }
+  for (const auto& [part, paths] : lines) {
+    const std::string& rows = part.second;
+    report.trust.limits.push_back(paths + ": not in this trace" +
+                                  (rows.empty() ? "" : " for " + rows));
+  }
 }
 
 }  // namespace stallscope::report

@@ -2,11 +2,19 @@
 #ifndef STALLSCOPE_ANALYZER_REPORT_JSON_H_
 #define STALLSCOPE_ANALYZER_REPORT_JSON_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "analyzer/report/report.h"
 
 namespace stallscope::report {
+
+using Json = nlohmann::ordered_json;
+
+// What the writer prints and what the metrics of a budget are paths into.
+Json ReportTree(const Report& report);
+Json ComparisonTree(const compare::Comparison& comparison);
+Json PatchTree(const Patch& patch);
 
 std::string WriteJson(const Report& report);
 // Schema stallscope.comparison/1.

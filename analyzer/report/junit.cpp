@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/report/phrases.h"
+#include "analyzer/report/describe.h"
 #include "analyzer/report/text.h"
 
 namespace stallscope::report {
@@ -101,7 +101,7 @@ std::string WriteJunit(const Report& report, bool inconclusive_fails) {
   } else {
     cases = CasesWithoutBudget(report);
   }
-  return Suite(report.trace, cases, WriteText(report));
+  return Suite(report.trace, cases, WriteText(DocumentOf(report)));
 }
 
 std::string WriteJunit(const compare::Comparison& comparison, bool inconclusive_fails) {
@@ -110,7 +110,7 @@ std::string WriteJunit(const compare::Comparison& comparison, bool inconclusive_
   if (comparison.answer == compare::Answer::kInconclusive) {
     test.state = inconclusive_fails ? State::kError : State::kSkipped;
   }
-  return Suite("compare", {test}, WriteText(comparison));
+  return Suite("compare", {test}, WriteText(DocumentOf(comparison)));
 }
 
 }  // namespace stallscope::report

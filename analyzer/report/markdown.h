@@ -1,15 +1,14 @@
-// Reports as a comment on a pull request: short, GitHub's Markdown. Any thread.
+// A document for a comment on a pull request: short, and safe to paste. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_MARKDOWN_H_
 #define STALLSCOPE_ANALYZER_REPORT_MARKDOWN_H_
 
 #include <string>
 
-#include "analyzer/report/report.h"
+#include "analyzer/report/document.h"
 
 namespace stallscope::report {
 
-std::string WriteMarkdown(const Report& report);
-std::string WriteMarkdown(const compare::Comparison& comparison);
+std::string WriteMarkdown(const Document& document);
 
 }  // namespace stallscope::report
 

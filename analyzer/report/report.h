@@ -21,7 +21,7 @@
 namespace stallscope::report {
 
 struct Trust {
-  std::string line;  // trust.h: "complete: 4,726 spans, none dropped, no damage"
+  std::string line;  // TrustLine
   bool complete = false;
   uint64_t spans = 0;
   uint64_t dropped = 0;
@@ -159,6 +159,10 @@ struct Report {
   std::optional<std::vector<CheckRow>> budget;      // nothing: none was given
   std::optional<compare::Comparison> against_base;  // likewise
 };
+
+// The line that every view of a run opens with, for whether it can be believed: "complete: 4,726
+// spans, none dropped, no damage", or what was lost.
+std::string TrustLine(const model::Run& run);
 
 // Adds to trust.limits a line for each kind of figure that is null in the JSON and that no limit
 // names yet, so that no null goes unexplained. MakeReport has done it.

@@ -1,12 +1,13 @@
 #include "analyzer/report/sarif.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/report/json_tree.h"
-#include "analyzer/report/layout.h"
-#include "analyzer/report/phrases.h"
+#include "analyzer/report/describe.h"
+#include "analyzer/report/json.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
@@ -66,8 +67,7 @@ class Run {
 };
 
 void AddFinding(Run& run, const FindingRow& finding) {
-  Json properties{{"severity", findings::WordFor(finding.severity)},
-                  {"share", Number(finding.share)}};
+  Json properties{{"severity", findings::WordFor(finding.severity)}, {"share", finding.share}};
   std::string text = finding.text;
   if (finding.recommendation.has_value()) {
     const findings::Recommendation& recommendation = *finding.recommendation;
@@ -89,7 +89,7 @@ void AddCheck(Run& run, const CheckRow& check) {
           {{"metric", check.metric},
            {"limit", check.limit},
            {"outcome", WordFor(check.outcome)},
-           {"value", OrNull(check.value)}});
+           {"value", check.value ? Json(*check.value) : Json(nullptr)}});
 }
 
 std::string Log(const Run& run, const SarifOptions& options, Json properties) {

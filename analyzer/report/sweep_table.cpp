@@ -5,26 +5,36 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/report/layout.h"
-#include "analyzer/report/phrases.h"
-#include "analyzer/report/sweep_cells.h"
+#include "analyzer/base/escape.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::report {
 namespace {
 
-std::string RateCell(const std::optional<SweepRate>& rate) {
-  if (!rate.has_value()) return std::string(words::kUnknown);
-  return fmt::format("{} ({} to {})", words::Number(rate->samples_per_s), words::Number(rate->low),
-                     words::Number(rate->high));
+// What a line of a terminal has room for.
+constexpr size_t kNameWidth = 34;
+constexpr size_t kBoundWidth = 20;
+
+// --- Cells ---
+
+std::string RateText(const std::optional<SweepRate>& rate) {
+  return rate ? words::Number(rate->samples_per_s) : std::string(words::kUnknown);
+}
+
+std::string IntervalOf(const std::optional<SweepRate>& rate) {
+  if (!rate.has_value()) return "-";
+  return fmt::format("{} to {}", words::Number(rate->low), words::Number(rate->high));
+}
+
+std::string RateWithInterval(const std::optional<SweepRate>& rate) {
+  return rate ? RateText(rate) + " (" + IntervalOf(rate) + ")" : std::string(words::kUnknown);
 }
 
 std::string ErrorCell(const SweepRow& row) {
   if (!row.predicted || !row.measured || !(row.measured->samples_per_s > 0)) {
     return std::string(words::kUnknown);
   }
-  return fmt::format("{:+.1f}%",
-                     (row.predicted->samples_per_s / row.measured->samples_per_s - 1) * 100);
+  return words::SignedPercent(row.predicted->samples_per_s / row.measured->samples_per_s - 1);
 }
 
 // Measured against measured where both are, else predicted against predicted.
@@ -41,12 +51,148 @@ std::optional<double> GainOf(const SweepRow& row, const SweepRow& base) {
 std::string GainCell(const SweepTable& table, size_t row) {
   if (table.base >= table.rows.size()) return std::string(words::kUnknown);
   const auto gain = GainOf(table.rows[row], table.rows[table.base]);
-  return gain ? fmt::format("{:.2f}x", *gain) : std::string(words::kUnknown);
+  return gain ? words::Factor(*gain) : std::string(words::kUnknown);
+}
+
+std::string FieldOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// The axes without their stages where that names each of them; a cut name would hide the very
+// values that tell the rows apart.
+std::string ShortName(const SweepTable& table, const SweepRow& row) {
+  if (row.name.size() <= kNameWidth || row.values.size() != table.axes.size()) return row.name;
+  std::vector<std::string> fields;
+  std::string name;
+  for (size_t i = 0; i < table.axes.size(); ++i) {
+    const std::string field = FieldOf(table.axes[i].path);
+    if (std::find(fields.begin(), fields.end(), field) != fields.end()) return row.name;
+    fields.push_back(field);
+    name += (i == 0 ? "" : " ") + field + "=" + row.values[i];
+  }
+  return name;
+}
+
+// All in their order, or the `most` fastest, with the base.
+std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
+  std::vector<size_t> rows(table.rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  if (rows.size() <= most) return rows;
+  const auto rank = [&](size_t row) {
+    if (row == table.base) return HUGE_VAL;
+    return RateOf(table.rows[row]).value_or(-1);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return rank(a) > rank(b); });
+  rows.resize(most);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// The figures of each row. Intervals side by side are too wide for a terminal: there they have a
+// table of their own, and long names are cut so that no figure is.
+Table RowTable(const SweepTable& table, const std::vector<size_t>& rows) {
+  constexpr Forms kWide = kInMarkdown | kInHtml;
+  const std::string unit = " " + table.counted + "/s";
+  Table drawn{{{"configuration", false, false, kInText},
+               {"configuration", false, true, kWide},
+               {"predicted", true, false, kInText},
+               {"predicted" + unit, true, false, kWide},
+               {"measured", true, false, kInText},
+               {"measured" + unit, true, false, kWide},
+               {"error", true},
+               {"gain", true},
+               {"memory", true},
+               {"bound", false, false, kInText},
+               {"bound", false, false, kWide}},
+              {},
+              ""};
+  std::vector<std::string> names;
+  size_t longest = 0;
+  for (const size_t i : rows) {
+    names.push_back(words::CutTo(Printable(ShortName(table, table.rows[i])), kNameWidth));
+    longest = std::max(longest, words::TextWidth(names.back()));
+  }
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const SweepRow& row = table.rows[rows[k]];
+    const std::string bound = row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
+    drawn.rows.push_back(
+        {names[k], row.name, RateText(row.predicted), RateWithInterval(row.predicted),
+         RateText(row.measured), RateWithInterval(row.measured), ErrorCell(row),
+         GainCell(table, rows[k]), words::BytesOrDash(row.memory_bytes),
+         words::CutTo(Printable(bound), kBoundWidth + kNameWidth - longest), bound});
+  }
+  return drawn;
+}
+
+Table IntervalTable(const SweepTable& table, const std::vector<size_t>& rows) {
+  Table drawn{{{"configuration"}, {"predicted, 90%", true}, {"measured, 95%", true}}, {}, ""};
+  for (const size_t i : rows) {
+    const SweepRow& row = table.rows[i];
+    drawn.rows.push_back({row.name, IntervalOf(row.predicted), IntervalOf(row.measured)});
+  }
+  return drawn;
+}
+
+// --- Sentences ---
+
+std::string SweepPhrase(const SweepTable& table) {
+  std::string text = table.title.empty() ? table.trace : table.title + ", " + table.trace;
+  text += table.what == "verify" ? ": its recommendations replayed, " : ": a sweep of ";
+  text += fmt::format("{} configurations", words::Grouped(table.rows.size()));
+  const bool ran = std::any_of(table.rows.begin(), table.rows.end(),
+                               [](const SweepRow& row) { return row.measured.has_value(); });
+  if (ran) text += ", " + words::Counted(table.repeats, "run") + " each";
+  if (table.emulated) text += ", emulated";
+  return text + (table.complete ? "" : ", not finished");
+}
+
+std::string BestPhrase(const SweepTable& table) {
+  const auto best = BestRow(table);
+  if (!best.has_value()) return "";
+  const SweepRow& row = table.rows[*best];
+  std::string text = fmt::format("best: {}, {} {}/s {}", row.name, words::Number(*RateOf(row)),
+                                 table.counted, row.measured ? "measured" : "predicted");
+  if (*best == table.base || table.base >= table.rows.size()) return text;
+  const auto gain = GainOf(row, table.rows[table.base]);
+  return gain ? text + fmt::format(", {:.2f}x the recorded configuration", *gain) : text;
+}
+
+std::string AccuracyPhrase(const SweepTable& table) {
+  const SweepAccuracy& accuracy = table.accuracy;
+  if (accuracy.points == 0) return "";
+  std::string text = fmt::format("predicted against measured, {} configuration{}: median error {}",
+                                 accuracy.points, accuracy.points == 1 ? "" : "s",
+                                 words::PercentOrDash(accuracy.median));
+  text += fmt::format(", 95th percentile {}; the interval holds the measurement in {}",
+                      words::PercentOrDash(accuracy.p95), words::PercentOrDash(accuracy.covered));
+  text += fmt::format(", its median half-width is {}",
+                      words::PercentOrDash(accuracy.median_half_width));
+  return text + fmt::format("; the predicted best is {} below the measured best",
+                            words::PercentOrDash(accuracy.best_within));
+}
+
+List NotesOf(const SweepTable& table) {
+  List list;
+  for (const std::string& warning : table.warnings) list.items.push_back({"", warning});
+  for (const SweepRow& row : table.rows) {
+    if (!row.note.empty()) list.items.push_back({row.name, row.note});
+  }
+  list.more = "notes";
+  return list;
+}
+
+std::vector<Fact> FactsOf(const SweepTable& table) {
+  std::vector<Fact> facts{{words::Grouped(table.rows.size()), "configurations", ""}};
+  if (const auto best = BestRow(table)) {
+    const SweepRow& row = table.rows[*best];
+    facts.push_back({words::Number(*RateOf(row)) + " " + table.counted + "/s",
+                     row.measured ? "at best, measured" : "at best, predicted", ""});
+  }
+  if (table.accuracy.median) {
+    facts.push_back({words::Percent(*table.accuracy.median), "median prediction error", ""});
+  }
+  return facts;
 }
 
 }  // namespace
-
-const std::vector<size_t> kSweepNumbers = {1, 2, 3, 4, 5};
 
 std::optional<double> RateOf(const SweepRow& row) {
   if (row.failed) return std::nullopt;
@@ -88,76 +234,47 @@ std::vector<size_t> ParetoFront(const SweepTable& table) {
   return front;
 }
 
-std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
-  std::vector<size_t> rows(table.rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = i;
-  if (rows.size() <= most) return rows;
-  const auto rank = [&](size_t row) {
-    if (row == table.base) return HUGE_VAL;
-    return RateOf(table.rows[row]).value_or(-1);
+Document DocumentOf(const SweepTable& table, size_t most_rows) {
+  Document document;
+  Head& head = document.head;
+  document.page_title = "sweep - " + (table.title.empty() ? table.trace : table.title);
+  document.footer = "stallscope sweep of " + table.trace;
+  const std::string best = BestPhrase(table);
+  head.title = best.empty() ? "No figures" : best;
+  head.tone = best.empty() ? Tone::kBad : Tone::kGood;
+  head.notes = {SweepPhrase(table)};
+  head.facts = FactsOf(table);
+
+  using Kind = SweepFigure::Kind;
+  const auto add = [&](auto what, Forms in = kInAll) {
+    document.blocks.push_back({std::move(what), in});
   };
-  std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return rank(a) > rank(b); });
-  rows.resize(most);
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
-std::vector<std::vector<std::string>> SweepCells(const SweepTable& table,
-                                                 const std::vector<size_t>& rows) {
-  std::vector<std::vector<std::string>> cells{{"configuration", "predicted " + table.counted + "/s",
-                                               "measured " + table.counted + "/s", "error", "gain",
-                                               "memory", "bound"}};
-  for (const size_t i : rows) {
-    const SweepRow& row = table.rows[i];
-    const std::string bound = row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
-    cells.push_back({row.name, RateCell(row.predicted), RateCell(row.measured), ErrorCell(row),
-                     GainCell(table, i), words::BytesOrDash(row.memory_bytes), bound});
+  const auto copy = std::make_shared<const SweepTable>(table);
+  add(Heading{"Throughput over two knobs"}, kInHtml);
+  add(SweepFigure{Kind::kHeatMaps, copy}, kInHtml);
+  add(Heading{"Throughput against memory"}, kInHtml);
+  add(SweepFigure{Kind::kParetoFront, copy}, kInHtml);
+  const std::vector<size_t> rows = RowsToShow(table, most_rows);
+  add(Heading{table.counted == "steps" ? "Steps per second" : "Samples per second"});
+  add(RowTable(table, rows));
+  if (rows.size() < table.rows.size()) {
+    add(Paragraph{fmt::format("the {} fastest of {}; the sweep file has all",
+                              words::Grouped(rows.size()), words::Grouped(table.rows.size()))});
   }
-  return cells;
-}
-
-std::string SweepPhrase(const SweepTable& table) {
-  std::string text = table.title.empty() ? table.trace : table.title + ", " + table.trace;
-  text += table.what == "verify" ? ": its recommendations replayed, " : ": a sweep of ";
-  text += fmt::format("{} configurations", words::Grouped(table.rows.size()));
-  const bool ran = std::any_of(table.rows.begin(), table.rows.end(),
-                               [](const SweepRow& row) { return row.measured.has_value(); });
-  if (ran) text += fmt::format(", {} run{} each", table.repeats, table.repeats == 1 ? "" : "s");
-  if (table.emulated) text += ", emulated";
-  return text + (table.complete ? "" : ", not finished");
-}
-
-std::string BestPhrase(const SweepTable& table) {
-  const auto best = BestRow(table);
-  if (!best.has_value()) return "";
-  const SweepRow& row = table.rows[*best];
-  std::string text = fmt::format("best: {}, {} {}/s {}", row.name, words::Number(*RateOf(row)),
-                                 table.counted, row.measured ? "measured" : "predicted");
-  if (*best == table.base || table.base >= table.rows.size()) return text;
-  const auto gain = GainOf(row, table.rows[table.base]);
-  return gain ? text + fmt::format(", {:.2f}x the recorded configuration", *gain) : text;
-}
-
-std::string AccuracyPhrase(const SweepTable& table) {
-  const SweepAccuracy& accuracy = table.accuracy;
-  if (accuracy.points == 0) return "";
-  std::string text = fmt::format("predicted against measured, {} configuration{}: median error {}",
-                                 accuracy.points, accuracy.points == 1 ? "" : "s",
-                                 words::PercentOrDash(accuracy.median));
-  text += fmt::format(", 95th percentile {}; the interval holds the measurement in {}",
-                      words::PercentOrDash(accuracy.p95), words::PercentOrDash(accuracy.covered));
-  text += fmt::format(", its median half-width is {}",
-                      words::PercentOrDash(accuracy.median_half_width));
-  return text + fmt::format("; the predicted best is {} below the measured best",
-                            words::PercentOrDash(accuracy.best_within));
-}
-
-std::vector<std::string> SweepNotes(const SweepTable& table) {
-  std::vector<std::string> notes = table.warnings;
-  for (const SweepRow& row : table.rows) {
-    if (!row.note.empty()) notes.push_back(row.name + ": " + row.note);
+  add(Heading{"Intervals"}, kInText);
+  add(IntervalTable(table, rows), kInText);
+  add(Heading{"Predicted against measured"}, kInHtml);
+  const std::string accuracy = AccuracyPhrase(table);
+  if (!accuracy.empty()) {
+    add(SweepFigure{Kind::kPredictedAgainstMeasured, copy}, kInHtml);
+    add(Paragraph{accuracy});
   }
-  return notes;
+  List notes = NotesOf(table);
+  if (!notes.items.empty()) {
+    add(Heading{"Notes"});
+    add(std::move(notes));
+  }
+  return document;
 }
 
 }  // namespace stallscope::report

@@ -1,5 +1,5 @@
-// Several configurations of one run side by side: what a sweep is to a reader. Plain values and
-// words, made by whoever has the sweep; the writers below write it. Any thread.
+// Several configurations of one run side by side: what a sweep is to a reader. Plain values, filled
+// in by the room that has the sweep. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_
 #define STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/report/text.h"
+#include "analyzer/report/document.h"
 
 namespace stallscope::report {
 
@@ -22,12 +22,12 @@ struct SweepRate {
 
 struct SweepRow {
   std::string name;                 // "decode.parallelism=4", "map-parallelism in decode"
-  std::vector<std::string> values;  // one for each axis; empty for a row that is in no grid
+  std::vector<std::string> values;  // one per axis; empty for a row outside the grid
   std::optional<SweepRate> predicted;
   std::optional<SweepRate> measured;
   std::optional<uint64_t> memory_bytes;
   std::string verdict;
-  std::string note;  // why a figure is missing, or not to be trusted
+  std::string note;  // why a figure is missing or doubtful
   bool failed = false;
 };
 
@@ -48,12 +48,12 @@ struct SweepAccuracy {
 
 struct SweepTable {
   std::string title;  // the run's name
-  std::string trace;  // as it was given
+  std::string trace;  // as given
   std::string what;   // "grid", "verify", "tune"
   bool emulated = false;
   bool complete = true;
   unsigned repeats = 1;
-  std::string counted = "samples";  // what rates count: "steps" where nobody knows their samples
+  std::string counted = "samples";  // what rates count: "steps" if the samples are unknown
   std::vector<SweepAxis> axes;
   size_t base = 0;  // the row that gains are measured against
   std::vector<SweepRow> rows;
@@ -61,20 +61,19 @@ struct SweepTable {
   std::vector<std::string> warnings;
 };
 
-// What a row is ranked by: measured, else predicted; nothing for a row that failed.
+// What ranks a row: its measured rate, else the predicted one; nothing for a row that failed.
 std::optional<double> RateOf(const SweepRow& row);
 // The fastest row.
 std::optional<size_t> BestRow(const SweepTable& table);
-// The rows that no other one beats in throughput without more memory, by memory.
+// The rows that no other row beats in throughput without more memory, by memory.
 std::vector<size_t> ParetoFront(const SweepTable& table);
 
-// At most kTextWidth columns. Rows beyond `most_rows` are counted, the fastest ones are shown.
-std::string WriteText(const SweepTable& table, const TextOptions& options = {},
-                      size_t most_rows = 60);
-std::string WriteMarkdown(const SweepTable& table);
-// One file, no script, no network: table, a heat map for each two knobs, the Pareto front, and what
-// was predicted against what was measured.
-std::string WriteHtml(const SweepTable& table);
+// As many rows as a reader of each form can take.
+constexpr size_t kMostTextRows = 60;
+constexpr size_t kMostMarkdownRows = 100;
+constexpr size_t kMostPageRows = 2'000;
+// Of more rows than `most_rows` the fastest are in it, and the base.
+Document DocumentOf(const SweepTable& table, size_t most_rows = kMostTextRows);
 
 }  // namespace stallscope::report
 

@@ -5,10 +5,6 @@
 #include <algorithm>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/report/layout.h"
-#include "analyzer/report/palette.h"
-#include "analyzer/report/phrases.h"
-#include "analyzer/report/text_sections.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::report {
@@ -17,105 +13,10 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 using attribution::Category;
 
-constexpr size_t kLongTable = 12;
+constexpr size_t kMostRows = 12;  // of what says how many more there are
+constexpr size_t kMargin = 2;
 
-std::string AndMore(size_t all, const char* what) {
-  return all > kLongTable
-             ? fmt::format("  and {} more {}\n", words::Grouped(all - kLongTable), what)
-             : "";
-}
-
-// The bar and one row a category.
-std::string Breakdown(const Report& report, bool colors) {
-  constexpr size_t kBar = 96;
-  std::vector<std::pair<Category, attribution::CategoryTotal>> totals;
-  for (const Category category : attribution::kReportOrder) {
-    const auto& total = report.breakdown[attribution::At(category)];
-    if (total.has_value()) totals.emplace_back(category, *total);
-  }
-  std::string bar;
-  double sum = 0;
-  size_t drawn = 0;
-  Rows rows{{"", "category", "time", "share", "95% interval"}};
-  for (const auto& [category, total] : totals) {
-    sum += std::clamp(total.fraction, 0.0, 1.0);
-    const auto until = std::min(kBar, static_cast<size_t>(sum * kBar + 0.5));
-    const Look& look = LookOf(category);
-    const std::string piece(until - std::min(drawn, until), look.glyph);
-    drawn = std::max(drawn, until);
-    if (!piece.empty()) {
-      bar += colors ? fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", look.terminal, piece) : piece;
-    }
-    rows.push_back({std::string(1, look.glyph), std::string(look.word), words::Duration(total.ns),
-                    words::Percent(total.fraction),
-                    fmt::format("{:.1f} to {:.1f}", total.low * 100, total.high * 100)});
-  }
-  if (totals.empty()) return "";
-  return Heading("Where the step time goes", colors) + "  " + bar + "\n" + Table(rows, {2, 3, 4});
-}
-
-std::string Figures(const Report& report) {
-  Rows rows;
-  if (report.throughput.has_value()) {
-    rows.push_back({"throughput", fmt::format("{} samples/s ({} to {})",
-                                              words::Number(report.throughput->samples_per_s),
-                                              words::Number(report.throughput->low),
-                                              words::Number(report.throughput->high))});
-  }
-  if (report.step_ms.has_value()) {
-    const attribution::Quantiles& step = *report.step_ms;
-    rows.push_back({"step time", fmt::format("mean {} ms, p50 {}, p95 {}, p99 {}",
-                                             words::Number(step.mean), words::Number(step.p50),
-                                             words::Number(step.p95), words::Number(step.p99))});
-  }
-  return rows.empty() ? "" : "\n" + Table(rows, {});
-}
-
-std::string Blame(const Report& report, bool colors) {
-  if (report.blame.empty()) return "";
-  Rows rows{{"stage", "cause", "time", "share"}};
-  for (size_t i = 0; i < std::min(report.blame.size(), kLongTable); ++i) {
-    const BlameRow& row = report.blame[i];
-    rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)),
-                    words::Duration(row.ns), words::Percent(row.fraction)});
-  }
-  return Heading("What the stall waited for", colors) + Table(rows, {2, 3}) +
-         AndMore(report.blame.size(), "rows");
-}
-
-std::string Stages(const Report& report, bool colors) {
-  if (report.stages.empty()) return "";
-  Rows rows{{"stage", "kind", "workers", "service ms", "busy", "capacity/s", "starved", "blocked",
-             "queue"}};
-  for (const StageRow& stage : report.stages) {
-    rows.push_back(
-        {stage.name, stage.kind, words::CountOrDash(stage.parallelism),
-         stage.service_ms ? words::Number(stage.service_ms->mean) : std::string(words::kUnknown),
-         words::PercentOrDash(stage.utilization), words::NumberOrDash(stage.capacity_samples_per_s),
-         words::PercentOrDash(stage.starved), words::PercentOrDash(stage.blocked),
-         QueuePhrase(stage.queue)});
-  }
-  return Heading("Stages", colors) + Table(rows, {2, 3, 4, 5, 6, 7, 8});
-}
-
-// The run in one line. A path that does not fit in has its own: broken somewhere inside it could
-// be neither read nor copied.
-std::string RunLines(const Report& report) {
-  const std::string device = DevicePhrase(report);
-  const std::string what = WindowPhrase(report) + (device.empty() ? "" : ", on " + device);
-  const std::string name = report.name.empty() ? "" : report.name + ", ";
-  const std::string whole = Printable(name + report.trace + ": " + what);
-  if (words::TextWidth(whole) + 2 <= kTextWidth) return Lines(whole, 2, 4);
-  return "  " + words::EndOf(Printable(report.trace), kTextWidth - 2) + "\n" +
-         Lines(name + what, 2, 4);
-}
-
-}  // namespace
-
-std::string Heading(const std::string& text, bool colors) {
-  return "\n" + Paint(text, Tone::kStrong, colors) + "\n";
-}
-
+// Wrapped lines: the first is moved `begin` columns to the right, the others `indent`.
 std::string Lines(std::string_view text, size_t begin, size_t indent) {
   std::string lines;
   const std::string first(begin, ' ');
@@ -127,26 +28,244 @@ std::string Lines(std::string_view text, size_t begin, size_t indent) {
   return lines;
 }
 
-std::string WriteText(const Report& report, const TextOptions& options) {
-  const bool colors = options.colors;
-  const bool certain = report.verdict.bound != findings::Bound::kInconclusive;
-  std::string text = Painted(Lines(report.trust.line, 0, 2),
-                             report.trust.complete ? Tone::kGood : Tone::kBad, colors);
-  for (const std::string& warning : report.trust.warnings)
-    text += Lines("warning: " + warning, 2, 4);
-  text += "\n" + Painted(Lines(report.verdict.text, 0, 2), Tone::kStrong, colors);
-  if (certain) {
-    text += Lines(fmt::format("confidence {:.0f}%", report.verdict.confidence * 100), 2, 4);
+// Lines as they are, for copying: no control character, but any width.
+std::string Verbatim(std::string_view text, size_t begin) {
+  std::string lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines += std::string(begin, ' ') + Printable(text.substr(at, end - at)) + "\n";
+    at = end + 1;
   }
-  for (const std::string& doubt : report.verdict.doubts) text += Lines(doubt, 2, 4);
-  text += RunLines(report);
-  text += Figures(report) + Breakdown(report, colors) + Blame(report, colors) +
-          Stages(report, colors) + Findings(report, options) + Devices(report, colors) +
-          Memory(report, colors) + Stragglers(report, colors) + BudgetSection(report, colors);
-  if (report.against_base.has_value()) {
-    text += Heading("Against the base", colors) + WriteText(*report.against_base, options);
+  return lines;
+}
+
+// Its title before its one line, or above several.
+std::string CodeLines(const Code& code, size_t begin) {
+  const std::string title = Printable(code.title);
+  if (code.text.find('\n') == std::string::npos) {
+    return std::string(begin, ' ') + title + " " + Printable(code.text) + "\n";
   }
-  return text + Limits(report, colors);
+  return std::string(begin, ' ') + title + "\n" + Verbatim(code.text, begin + kMargin);
+}
+
+// The first line, and whether there are more: JSON, Markdown and HTML have all of them.
+std::string CodePreview(const Code& code, size_t begin) {
+  const std::string_view text = code.text;
+  const size_t end = text.find_first_of("\r\n");
+  std::string line = Printable(text.substr(0, end));
+  if (end != text.npos && text.find_first_not_of("\r\n", end) != text.npos) line += " …";
+  return std::string(begin, ' ') + fmt::format("{:<8} {}\n", code.title, line);
+}
+
+// Whole lines in one tone.
+std::string Painted(const std::string& lines, Tone tone, bool colors) {
+  if (lines.empty()) return lines;
+  return Paint(lines.substr(0, lines.size() - 1), tone, colors) + "\n";
+}
+
+std::string AndMore(size_t all, const std::string& what) {
+  return fmt::format("  and {} more {}\n", words::Grouped(all - kMostRows), what);
+}
+
+// Draws one block after the other.
+class TextWriter {
+ public:
+  explicit TextWriter(bool colors) : colors_(colors) {}
+
+  std::string Write(const Document& document) {
+    WriteHead(document.head);
+    for (const Block& block : document.blocks) {
+      if ((block.in & kInText) == 0) continue;
+      std::visit([this](const auto& what) { Draw(what); }, block.what);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  enum class Last { kHeading, kProse, kTable };
+
+  void WriteHead(const Head& head) {
+    if (!head.trust.empty()) {
+      text_ +=
+          Painted(Lines(head.trust, 0, kMargin), head.complete ? Tone::kGood : Tone::kBad, colors_);
+      for (const std::string& warning : head.warnings) text_ += Lines("warning: " + warning, 2, 4);
+      text_ += "\n";
+    }
+    text_ += Painted(Lines(head.title, 0, kMargin), head.tone, colors_);
+    for (const std::string& note : head.notes) text_ += Lines(note, 2, 4);
+    if (!head.path.empty()) WriteRun(head);
+    Rows rows;
+    for (const Fact& fact : head.facts) rows.push_back({fact.name, fact.figure, fact.detail});
+    if (!rows.empty()) text_ += "\n" + AlignedTable(rows, {});
+  }
+
+  // The run in one line. A path that does not fit has its own: it must be possible to copy it.
+  void WriteRun(const Head& head) {
+    const std::string name = head.name.empty() ? "" : head.name + ", ";
+    const std::string whole = Printable(name + head.path + ": " + head.what);
+    if (words::TextWidth(whole) + kMargin <= kTextWidth) {
+      text_ += Lines(whole, 2, 4);
+    } else {
+      text_ += "  " + Printable(head.path) + "\n" + Lines(name + head.what, 2, 4);
+    }
+  }
+
+  // Tables stand apart from what comes before and after them.
+  void Begin(Last kind) {
+    if (last_ != Last::kHeading && (kind == Last::kTable || last_ == Last::kTable)) text_ += "\n";
+    last_ = kind;
+  }
+
+  void Draw(const Heading& heading) {
+    text_ += "\n" + Paint(heading.text, Tone::kStrong, colors_) + "\n";
+    last_ = Last::kHeading;
+  }
+  void Draw(const Paragraph& paragraph) {
+    Begin(Last::kProse);
+    text_ += Painted(Lines(paragraph.text, 2, 4), paragraph.tone, colors_);
+  }
+  void Draw(const List& list) {
+    Begin(Last::kProse);
+    const bool cut = !list.more.empty() && list.items.size() > kMostRows;
+    for (size_t i = 0; i < (cut ? kMostRows : list.items.size()); ++i) {
+      const List::Item& item = list.items[i];
+      const std::string tag = item.tag.empty() ? "" : item.tag + ": ";
+      text_ += Painted(Lines(tag + item.text, 2, 4), item.tone, colors_);
+    }
+    if (cut) text_ += AndMore(list.items.size(), list.more);
+  }
+  void Draw(const Table& table) {
+    Begin(Last::kTable);
+    const bool cut = !table.more.empty() && table.rows.size() > kMostRows;
+    Rows rows(1 + (cut ? kMostRows : table.rows.size()));
+    std::vector<size_t> right;
+    for (size_t k = 0; k < table.columns.size(); ++k) {
+      if ((table.columns[k].in & kInText) == 0) continue;
+      if (table.columns[k].number) right.push_back(rows[0].size());
+      rows[0].push_back(table.columns[k].title);
+      for (size_t i = 1; i < rows.size(); ++i) rows[i].push_back(table.rows[i - 1][k]);
+    }
+    text_ += AlignedTable(rows, right);
+    if (cut) text_ += AndMore(table.rows.size(), table.more);
+  }
+  void Draw(const Code& code) {
+    Begin(Last::kProse);
+    text_ += CodeLines(code, kMargin);
+  }
+  void Draw(const FindingCards& findings) {
+    for (const FindingCard& card : findings.cards) {
+      if (card.number > 1) text_ += "\n";
+      DrawCard(card);
+    }
+    last_ = Last::kTable;
+  }
+  void DrawCard(const FindingCard& card) {
+    const bool grave = card.severity >= findings::Severity::kMedium;
+    const std::string place = card.place.empty() ? "" : ", " + card.place;
+    text_ += Painted(Lines(fmt::format("{}. {}: {}{}", card.number,
+                                       findings::WordFor(card.severity), card.id, place),
+                           2, 5),
+                     grave ? Tone::kBad : Tone::kStrong, colors_);
+    text_ += Lines(card.text, 5, 5);
+    for (const std::string& evidence : card.evidence) text_ += Lines("- " + evidence, 5, 7);
+    if (!card.advice.has_value()) return;
+    const FindingCard::Advice& advice = *card.advice;
+    text_ += Painted(Lines("=> " + advice.text, 5, 8), Tone::kGood, colors_);
+    if (!advice.gain.empty()) {
+      text_ += Lines((advice.priced ? "gain " : "no gain known: ") + advice.gain, 8, 10);
+    }
+    if (!advice.memory.empty()) text_ += Lines("memory: " + advice.memory, 8, 10);
+    if (advice.patch.has_value()) text_ += CodeLines(*advice.patch, 8);
+    for (const Code& code : advice.code) text_ += CodePreview(code, 5);
+  }
+
+  // The bar in glyphs, and one row per category.
+  void Draw(const BreakdownFigure& figure) {
+    constexpr size_t kBar = 96;
+    Begin(Last::kTable);
+    std::string bar;
+    double sum = 0;
+    size_t drawn = 0;
+    Rows rows{{"", "category", "time", "share", "95% interval"}};
+    for (const Category category : attribution::kReportOrder) {
+      const auto& total = figure.totals[attribution::At(category)];
+      if (!total.has_value()) continue;
+      sum += std::clamp(total->fraction, 0.0, 1.0);
+      const auto until = std::min(kBar, static_cast<size_t>(sum * kBar + 0.5));
+      const Look& look = LookOf(category);
+      const std::string piece(until - std::min(drawn, until), look.glyph);
+      drawn = std::max(drawn, until);
+      if (colors_ && !piece.empty()) {
+        bar += fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", look.terminal, piece);
+      } else {
+        bar += piece;
+      }
+      rows.push_back({std::string(1, look.glyph), std::string(look.word),
+                      words::Duration(total->ns), words::Percent(total->fraction),
+                      fmt::format("{:.1f} to {:.1f}", total->low * 100, total->high * 100)});
+    }
+    text_ += "  " + bar + "\n" + AlignedTable(rows, {2, 3, 4});
+  }
+  // No pictures on a terminal.
+  void Draw(const LanesFigure&) {}
+  void Draw(const StepTimesFigure&) {}
+  void Draw(const StageGraphFigure&) {}
+  void Draw(const SweepFigure&) {}
+
+  bool colors_;
+  std::string text_;
+  Last last_ = Last::kTable;
+};
+
+}  // namespace
+
+std::string WriteText(const Document& document, const TextOptions& options) {
+  return TextWriter(options.colors).Write(document);
+}
+
+std::string Paint(std::string_view text, Tone tone, bool colors) {
+  if (!colors || tone == Tone::kPlain) return std::string(text);
+  const char* code = tone == Tone::kStrong ? "1"
+                     : tone == Tone::kGood ? "34"
+                     : tone == Tone::kBad  ? "1;33"
+                                           : "2";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<size_t>& right, size_t width) {
+  std::vector<std::vector<std::string>> cells = rows;
+  std::vector<size_t> widths;
+  for (auto& row : cells) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) {
+      row[i] = Printable(row[i]);
+      widths[i] = std::max(widths[i], words::TextWidth(row[i]));
+    }
+  }
+  // What is too wide is taken from the widest column.
+  constexpr size_t kApart = 2;
+  constexpr size_t kNarrowest = 4;
+  size_t total = kApart * widths.size();
+  for (const size_t w : widths) total += w;
+  for (; !widths.empty() && total > width; --total) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    if (*widest <= kNarrowest) break;
+    --*widest;
+  }
+  std::string text;
+  for (const auto& row : cells) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string cell = words::CutTo(row[i], widths[i]);
+      const std::string pad(widths[i] - std::min(widths[i], words::TextWidth(cell)), ' ');
+      const bool to_right = std::find(right.begin(), right.end(), i) != right.end();
+      line += std::string(kApart, ' ') + (to_right ? pad + cell : cell + pad);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
 }
 
 }  // namespace stallscope::report

@@ -1,23 +1,33 @@
-// Reports for people at a terminal: at most 100 columns, and readable without colour. Any thread.
+// Text for people at a terminal: at most 100 columns, and readable without color. What is meant to
+// be copied (patches, code, paths) has lines as long as it needs. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_TEXT_H_
 #define STALLSCOPE_ANALYZER_REPORT_TEXT_H_
 
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "analyzer/report/report.h"
+#include "analyzer/report/document.h"
 
 namespace stallscope::report {
 
-// Whose code a recommendation shows. kShort: the first line for each framework that has some.
-enum class Framework { kShort, kTfData, kPytorch, kDali, kGrain };
+constexpr size_t kTextWidth = 100;
 
 struct TextOptions {
   bool colors = false;
-  Framework code = Framework::kShort;
 };
 
-std::string WriteText(const Report& report, const TextOptions& options = {});
-std::string WriteText(const compare::Comparison& comparison, const TextOptions& options = {});
+std::string WriteText(const Document& document, const TextOptions& options = {});
+
+// --- The same look for what other commands print ---
+
+std::string Paint(std::string_view text, Tone tone, bool colors);
+
+// Rows of cells as aligned columns, two spaces apart, cut to `width`. The first row is the head.
+// `right` are the columns of numbers.
+std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<size_t>& right, size_t width = kTextWidth);
 
 }  // namespace stallscope::report
 

@@ -7,7 +7,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/export/record_writer.h"
 #include "analyzer/export/text_sink.h"
-#include "analyzer/report/forms.h"
+#include "analyzer/report/html/forms.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
 #include "gui/session/open_files.h"

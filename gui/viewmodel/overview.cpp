@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyzer/report/trust.h"
+#include "analyzer/report/report.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 

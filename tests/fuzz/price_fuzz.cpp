@@ -5,7 +5,7 @@
 
 #include "analyzer/attribution/attribution.h"
 #include "analyzer/model/loader.h"
-#include "analyzer/report/forms.h"
+#include "analyzer/report/html/forms.h"
 #include "replay/whatif/price.h"
 #include "tests/fuzz/expect.h"
 #include "tests/support/memory_file.h"

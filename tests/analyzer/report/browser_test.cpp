@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "analyzer/base/file.h"
-#include "analyzer/report/html.h"
+#include "analyzer/report/describe.h"
+#include "analyzer/report/html/html.h"
 #include "tests/analyzer/report/sample_reports.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
@@ -45,11 +46,13 @@ TEST_SUITE("slow") {
     // That it would say something is worth knowing first.
     CHECK_FALSE(Console("<!doctype html><script>console.log('hello')</script>", document).empty());
 
-    CHECK(Console(report::WriteHtml(test::InputBoundReport()), document).empty());
+    CHECK(
+        Console(report::WriteHtml(report::DocumentOf(test::InputBoundReport())), document).empty());
     CHECK(document.find("input-bound: decode (cpu)") != std::string::npos);
     std::string hostile;
     for (const std::string& name : test::NastyTexts()) hostile += name;
-    CHECK(Console(report::WriteHtml(test::ReportNamed(hostile)), document).empty());
+    CHECK(Console(report::WriteHtml(report::DocumentOf(test::ReportNamed(hostile))), document)
+              .empty());
     CHECK(document.find("<script") == std::string::npos);
     CHECK(document.find("<img") == std::string::npos);
   }

@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "analyzer/report/forms.h"
-#include "analyzer/report/html.h"
+#include "analyzer/report/describe.h"
+#include "analyzer/report/html/forms.h"
+#include "analyzer/report/html/html.h"
 #include "analyzer/report/junit.h"
 #include "analyzer/report/markdown.h"
 #include "analyzer/report/sarif.h"
@@ -100,14 +101,15 @@ const std::set<std::string> kHtmlEmpty = {"meta", "link", "br"};
 
 TEST_SUITE("fast") {
   TEST_CASE("golden pages") {
-    test::MatchesGolden("input_bound.md", report::WriteMarkdown(WithBudget()));
-    test::MatchesGolden("slower.md", report::WriteMarkdown(test::SlowerComparison()));
+    test::MatchesGolden("input_bound.md", report::WriteMarkdown(report::DocumentOf(WithBudget())));
+    test::MatchesGolden("slower.md",
+                        report::WriteMarkdown(report::DocumentOf(test::SlowerComparison())));
     test::MatchesGolden("budget.junit.xml", report::WriteJunit(WithBudget()));
     test::MatchesGolden("budget.sarif", report::WriteSarif(WithBudget()));
   }
 
   TEST_CASE("html: one page without a script, an address or a name as it was") {
-    const std::string page = report::WriteHtml(test::InputBoundReport());
+    const std::string page = report::WriteHtml(report::DocumentOf(test::InputBoundReport()));
     CHECK(page.starts_with("<!doctype html>"));
     CHECK_FALSE(Contains(page, "<script"));
     CHECK_FALSE(Contains(page, "http://"));
@@ -120,20 +122,20 @@ TEST_SUITE("fast") {
     CHECK(Count(page, "<svg") == 4);
     CHECK(page.size() < 400'000);
     CheckWellFormed(page, kHtmlEmpty);
-    CheckWellFormed(report::WriteHtml(test::InconclusiveReport()), kHtmlEmpty);
-    CheckWellFormed(report::WriteHtml(report::Report{}), kHtmlEmpty);
-    CheckWellFormed(report::WriteHtml(test::SlowerComparison()), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(report::DocumentOf(test::InconclusiveReport())), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(report::DocumentOf(report::Report{})), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(report::DocumentOf(test::SlowerComparison())), kHtmlEmpty);
   }
 
   TEST_CASE("hostile names are shown and never obeyed") {
     for (const std::string& name : test::NastyTexts()) {
       const report::Report report = test::ReportNamed(name);
-      const std::string page = report::WriteHtml(report);
+      const std::string page = report::WriteHtml(report::DocumentOf(report));
       CHECK_FALSE(Contains(page, "<script"));
       CHECK_FALSE(Contains(page, "<img"));
       CheckWellFormed(page, kHtmlEmpty);
       CheckWellFormed(report::WriteJunit(report), {});
-      const std::string markdown = WithoutCode(report::WriteMarkdown(report));
+      const std::string markdown = WithoutCode(report::WriteMarkdown(report::DocumentOf(report)));
       for (const char* part :
            {"\n# heading", "@someone", "<script", "<img", "[link]", "**bold**"}) {
         CHECK_FALSE_MESSAGE(Contains(markdown, part), std::string(part) << " in:\n" << markdown);
@@ -149,9 +151,9 @@ TEST_SUITE("fast") {
   TEST_CASE("a stage graph with a circle, a missing input or a stage of its own ends") {
     report::Report report = test::InputBoundReport();
     report.stages[0].inputs = {"prefetch", "nobody", "read"};
-    CheckWellFormed(report::WriteHtml(report), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(report::DocumentOf(report)), kHtmlEmpty);
     report.stages.resize(1);
-    CheckWellFormed(report::WriteHtml(report), kHtmlEmpty);
+    CheckWellFormed(report::WriteHtml(report::DocumentOf(report)), kHtmlEmpty);
   }
 
   TEST_CASE("junit: a case a check") {

@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/report/layout.h"
+#include "analyzer/report/html/html.h"
+#include "analyzer/report/markdown.h"
+#include "analyzer/report/text.h"
 #include "analyzer/words/words.h"
 #include "tests/analyzer/report/sample_reports.h"
 
@@ -89,7 +91,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("text fits a terminal, whatever the names, and has every figure") {
     SweepTable table = Grid();
-    const std::string text = WriteText(table);
+    const std::string text = report::WriteText(DocumentOf(table));
     CHECK(LongestLine(text) <= report::kTextWidth);
     for (const char* word : {"images", "4 configurations", "2 runs each", "best: ", "2.05x",
                              "median error 2.0%", "balanced", "205"}) {
@@ -98,7 +100,7 @@ TEST_SUITE("fast") {
     table.rows[1].name = std::string(300, 'x') + "\x1b[31m\n";
     table.rows[1].note = std::string(500, 'y');
     table.rows[1].verdict = std::string(200, 'z');
-    const std::string odd = WriteText(table);
+    const std::string odd = report::WriteText(DocumentOf(table));
     CHECK(LongestLine(odd) <= report::kTextWidth);
     CHECK(odd.find('\x1b') == std::string::npos);
   }
@@ -110,22 +112,23 @@ TEST_SUITE("fast") {
                   Row("transfer.pinned=true transfer.overlap=false", 100, 0, 0)};
     table.rows[0].values = {"true", "true"};
     table.rows[1].values = {"true", "false"};
-    const std::string text = WriteText(table);
+    const std::string text = report::WriteText(DocumentOf(table));
     CHECK(CountWord(text, "  pinned=true overlap=true ") == 1);
     CHECK(CountWord(text, "  pinned=true overlap=false ") == 1);
     // Without its stage a field would not say whose it is here.
     table.axes = {{"decode.parallelism", {"1"}}, {"fetch_and_augment.parallelism", {"2"}}};
     table.rows[0].name = "decode.parallelism=1 fetch_and_augment.parallelism=2";
-    CHECK(WriteText(table).find(" parallelism=") == std::string::npos);
+    CHECK(report::WriteText(DocumentOf(table)).find(" parallelism=") == std::string::npos);
     // Short ones stay whole.
-    CHECK(WriteText(Grid()).find("  decode.parallelism=1 ") != std::string::npos);
+    CHECK(report::WriteText(DocumentOf(Grid())).find("  decode.parallelism=1 ") !=
+          std::string::npos);
   }
 
   TEST_CASE("of very many rows the fastest are shown, the base always") {
     SweepTable table;
     for (int i = 0; i < 500; ++i)
       table.rows.push_back(Row("row " + std::to_string(i), i + 1, 0, 0));
-    const std::string text = WriteText(table, {}, 10);
+    const std::string text = report::WriteText(DocumentOf(table, 10));
     CHECK(text.find("row 499") != std::string::npos);
     CHECK(text.find("row 0 ") != std::string::npos);
     CHECK(text.find("row 250") == std::string::npos);
@@ -138,7 +141,9 @@ TEST_SUITE("fast") {
     table.rows[0].failed = true;
     table.rows[0].note = "it fell over";
     table.complete = false;
-    for (const std::string& text : {WriteText(table), WriteMarkdown(table), WriteHtml(table)}) {
+    for (const std::string& text :
+         {report::WriteText(DocumentOf(table)), report::WriteMarkdown(DocumentOf(table)),
+          report::WriteHtml(DocumentOf(table))}) {
       CHECK(text.find("it fell over") != std::string::npos);
       CHECK(text.find("failed") != std::string::npos);
       CHECK(text.find("not finished") != std::string::npos);
@@ -149,7 +154,7 @@ TEST_SUITE("fast") {
     SweepTable table = Grid();
     table.rows[0].name = "a|b*c*<script>";
     table.title = "@everyone";
-    const std::string text = WriteMarkdown(table);
+    const std::string text = report::WriteMarkdown(DocumentOf(table));
     CHECK(text.find("<script>") == text.find("`a\\|b*c*<script>`") + 8);
     CHECK(text.find("| @everyone") == std::string::npos);
     CHECK(CountWord(text, "\n|") == 6);
@@ -168,14 +173,14 @@ TEST_SUITE("fast") {
         row.name = row.verdict = row.note = name;
         for (std::string& value : row.values) value = name;
       }
-      const std::string text = WriteText(table);
+      const std::string text = report::WriteText(DocumentOf(table));
       CHECK(LongestLine(text) <= report::kTextWidth);
       CHECK(PrintableLines(text) == text);
-      const std::string markdown = WriteMarkdown(table);
+      const std::string markdown = report::WriteMarkdown(DocumentOf(table));
       CHECK(markdown.find_first_of("\x1b\r\t") == std::string::npos);
       CHECK(markdown.find("\n# heading") == std::string::npos);
       CHECK(CountWord(markdown, "\n|") == 6);
-      const std::string page = WriteHtml(table);
+      const std::string page = report::WriteHtml(DocumentOf(table));
       CHECK(PrintableLines(page) == page);
       CHECK(page.find("<script") == std::string::npos);
       CHECK(page.find("<img") == std::string::npos);
@@ -185,7 +190,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the page has its pictures, stands alone and runs nothing") {
     SweepTable table = Grid();
     table.rows[0].name = "<script>alert(1)</script>";
-    const std::string page = WriteHtml(table);
+    const std::string page = report::WriteHtml(DocumentOf(table));
     CHECK(CountWord(page, "<svg") == 3);
     CHECK(page.find("Throughput over decode.parallelism and ready.buffer_size") ==
           std::string::npos);
@@ -203,14 +208,14 @@ TEST_SUITE("fast") {
     SweepTable table = Grid();
     table.axes.push_back({"transfer.pinned", {"true"}});
     for (SweepRow& row : table.rows) row.values.emplace_back("true");
-    CHECK(CountWord(WriteHtml(table), "aria-label=\"Throughput over") == 3);
+    CHECK(CountWord(report::WriteHtml(DocumentOf(table)), "aria-label=\"Throughput over") == 3);
     SweepTable one = Grid();
     one.axes.pop_back();
     for (SweepRow& row : one.rows) row.values.pop_back();
-    CHECK(CountWord(WriteHtml(one), "aria-label=\"Throughput over") == 1);
+    CHECK(CountWord(report::WriteHtml(DocumentOf(one)), "aria-label=\"Throughput over") == 1);
     SweepTable none = Grid();
     none.axes.clear();
-    CHECK(CountWord(WriteHtml(none), "aria-label=\"Throughput over") == 0);
+    CHECK(CountWord(report::WriteHtml(DocumentOf(none)), "aria-label=\"Throughput over") == 0);
   }
 
   TEST_CASE("pictures that would be empty are left out") {
@@ -220,7 +225,7 @@ TEST_SUITE("fast") {
       row.measured.reset();
       row.memory_bytes.reset();
     }
-    const std::string page = WriteHtml(table);
+    const std::string page = report::WriteHtml(DocumentOf(table));
     CHECK(page.find("against memory") == std::string::npos);
     CHECK(page.find("Predicted against measured") == std::string::npos);
     CHECK(CountWord(page, "<svg") == 1);

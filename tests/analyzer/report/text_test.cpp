@@ -1,17 +1,17 @@
 #include "analyzer/report/text.h"
-#include "analyzer/base/escape.h"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
 
-#include "analyzer/report/layout.h"
+#include "analyzer/base/escape.h"
+#include "analyzer/report/describe.h"
 #include "analyzer/words/words.h"
 #include "tests/analyzer/report/golden.h"
 #include "tests/analyzer/report/sample_reports.h"
 
 using namespace stallscope;
-using report::TextOptions;
+using report::DocumentOf;
 using report::WriteText;
 using test::MatchesGolden;
 
@@ -24,7 +24,7 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
-// Colours taken out.
+// Without colors.
 std::string Plain(std::string text) {
   for (size_t at = 0; (at = text.find("\x1b[", at)) != std::string::npos;) {
     text.erase(at, text.find('m', at) + 1 - at);
@@ -32,56 +32,62 @@ std::string Plain(std::string text) {
   return text;
 }
 
-void CheckFits(const std::string& text) {
+// Only what is meant to be copied may be wide.
+void CheckFits(const std::string& text, const std::string& path = "") {
   for (const std::string& line : LinesOf(text)) {
     CAPTURE(line);
-    CHECK(words::TextWidth(line) <= 100);
     CHECK(Printable(line) == line);
+    const std::string rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    const bool code = rest.starts_with("patch ") || rest.starts_with("[{") ||
+                      rest.starts_with("{") || rest.starts_with("tf.data  ") ||
+                      rest.starts_with("pytorch  ") || rest.starts_with("dali     ") ||
+                      rest.starts_with("grain    ");
+    if (!code && line != "  " + Printable(path)) CHECK(words::TextWidth(line) <= 100);
   }
 }
 
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the text opens with what can be trusted, then the verdict alone on its line") {
-    const auto lines = LinesOf(WriteText(test::InputBoundReport()));
+  TEST_CASE("text: first what can be trusted, then the verdict on a line of its own") {
+    const auto lines = LinesOf(WriteText(DocumentOf(test::InputBoundReport())));
     REQUIRE(lines.size() > 3);
     CHECK(lines[0] == "complete: 41,726 spans, none dropped, no damage");
     CHECK(lines[2] == "input-bound: decode (cpu)");
-    CHECK(LinesOf(WriteText(test::BalancedReport()))[2] == "balanced");
-    const auto broken = LinesOf(WriteText(test::InconclusiveReport()));
+    CHECK(LinesOf(WriteText(DocumentOf(test::BalancedReport())))[2] == "balanced");
+    const auto broken = LinesOf(WriteText(DocumentOf(test::InconclusiveReport())));
     CHECK(broken[0].starts_with("incomplete: 40 spans read, 9,000 events dropped"));
     CHECK(std::find(broken.begin(), broken.end(), "inconclusive") != broken.end());
   }
 
-  TEST_CASE("golden texts") {
-    MatchesGolden("input_bound.txt", WriteText(test::InputBoundReport()));
-    MatchesGolden("balanced.txt", WriteText(test::BalancedReport()));
-    MatchesGolden("inconclusive.txt", WriteText(test::InconclusiveReport()));
-    MatchesGolden("slower.txt", WriteText(test::SlowerComparison()));
+  TEST_CASE("golden: texts") {
+    MatchesGolden("input_bound.txt", WriteText(DocumentOf(test::InputBoundReport())));
+    MatchesGolden("balanced.txt", WriteText(DocumentOf(test::BalancedReport())));
+    MatchesGolden("inconclusive.txt", WriteText(DocumentOf(test::InconclusiveReport())));
+    MatchesGolden("slower.txt", WriteText(DocumentOf(test::SlowerComparison())));
   }
 
-  TEST_CASE("colours add nothing but colours") {
+  TEST_CASE("text: colors add nothing but colors") {
     for (const auto& report : {test::InputBoundReport(), test::InconclusiveReport()}) {
-      const std::string colored = WriteText(report, {.colors = true});
+      const std::string colored = WriteText(DocumentOf(report), {.colors = true});
       CHECK(colored.find("\x1b[") != std::string::npos);
-      CHECK(Plain(colored) == WriteText(report));
+      CHECK(Plain(colored) == WriteText(DocumentOf(report)));
     }
-    CHECK(Plain(WriteText(test::SlowerComparison(), {.colors = true})) ==
-          WriteText(test::SlowerComparison()));
+    CHECK(Plain(WriteText(DocumentOf(test::SlowerComparison()), {.colors = true})) ==
+          WriteText(DocumentOf(test::SlowerComparison())));
   }
 
-  TEST_CASE("no line is wider than 100 columns or steers the terminal, whatever the names") {
+  TEST_CASE("text: no line but code is wider than 100 columns or steers the terminal") {
     for (const std::string& name : test::NastyTexts()) {
       const report::Report report = test::ReportNamed(name);
-      CheckFits(WriteText(report));
-      CheckFits(Plain(WriteText(report, {.colors = true, .code = report::Framework::kTfData})));
+      CheckFits(WriteText(DocumentOf(report)), report.trace);
+      CheckFits(Plain(WriteText(DocumentOf(report), {.colors = true})), report.trace);
     }
-    CheckFits(WriteText(report::Report{}));
-    CheckFits(WriteText(compare::Comparison{}));
+    CheckFits(WriteText(DocumentOf(report::Report{})));
+    CheckFits(WriteText(DocumentOf(compare::Comparison{})));
   }
 
-  TEST_CASE("a path that does not fit in the run's line has its own, and keeps the file's name") {
+  TEST_CASE("text: a path that does not fit has its own line") {
     report::Report report = test::InputBoundReport();
     const auto has_line = [](const std::string& text, const std::string& line) {
       const auto lines = LinesOf(text);
@@ -89,23 +95,52 @@ TEST_SUITE("fast") {
     };
     const std::string name = report.name;
     report.trace = "/data/" + std::string(60, 'd') + "/worker0.pt.trace.json.gz";
-    CHECK(has_line(WriteText(report), "  " + report.trace));
+    CHECK(has_line(WriteText(DocumentOf(report)), "  " + report.trace));
     report.trace = "/data/" + std::string(120, 'd') + "/worker0.pt.trace.json.gz";
-    const std::string text = WriteText(report);
-    CheckFits(text);
-    CHECK(text.find("d/worker0.pt.trace.json.gz\n  " + name + ", ") != std::string::npos);
+    CHECK(has_line(WriteText(DocumentOf(report)), "  " + report.trace));
     // One that fits stays in it.
     report.trace = "run.sst";
-    CHECK(WriteText(report).find(name + ", run.sst: ") != std::string::npos);
+    CHECK(WriteText(DocumentOf(report)).find(name + ", run.sst: ") != std::string::npos);
   }
 
-  TEST_CASE("the code of one framework, or the first line for each") {
-    const auto report = test::InputBoundReport();
-    const std::string brief = WriteText(report);
-    CHECK(brief.find("tf.data  dataset = dataset.map( …\n") != std::string::npos);
-    CHECK(brief.find("pytorch  loader = DataLoader(") != std::string::npos);
-    const std::string whole = WriteText(report, {.code = report::Framework::kTfData});
-    CHECK(whole.find("       dataset = dataset.map(\n           decode,\n") != std::string::npos);
-    CHECK(whole.find("DataLoader") == std::string::npos);
+  TEST_CASE("text: code shows its first line") {
+    const std::string text = WriteText(DocumentOf(test::InputBoundReport()));
+    CHECK(text.find("tf.data  dataset = dataset.map( …\n") != std::string::npos);
+    CHECK(text.find("pytorch  loader = DataLoader(") != std::string::npos);
+  }
+
+  TEST_CASE("text: a patch, code and a path can be copied, however long they are") {
+    report::Report report = test::InputBoundReport();
+    report.trace = "/data/" + std::string(150, 'd') + "/run.sst";
+    auto& recommendation = *report.findings[0].recommendation;
+    const std::string stage(120, 's');
+    recommendation.patch = {};
+    recommendation.patch.changes.emplace_back(SetTo(stage + ".parallelism", 123456789));
+    recommendation.code.pytorch = "loader = DataLoader(" + std::string(120, 'x') + ")";
+    const std::string patch = WritePatch(recommendation.patch, JsonLayout::kOneLine);
+    const std::string text = WriteText(DocumentOf(report));
+    CHECK(text.find("        patch " + patch + "\n") != std::string::npos);
+    CHECK(text.find(recommendation.code.pytorch + "\n") != std::string::npos);
+    CHECK(text.find("  " + report.trace + "\n") != std::string::npos);
+  }
+
+  TEST_CASE("text: several changes are one patch file") {
+    report::Report report = test::InputBoundReport();
+    Patch& patch = report.findings[0].recommendation->patch;
+    patch.changes.emplace_back(SetTo("batch.parallelism", 2));
+    const std::string text = WriteText(DocumentOf(report));
+    const size_t at = text.find("        patch\n");
+    REQUIRE(at != std::string::npos);
+    const size_t begin = text.find('[', at);
+    const auto read = ReadPatch(text.substr(begin, text.find("]\n", begin) + 1 - begin), "p.json");
+    REQUIRE(read.ok());
+    CHECK(read.value() == patch);
+  }
+
+  TEST_CASE("text: an aligned table fits its width") {
+    const std::string table =
+        report::AlignedTable({{"name", "count"}, {std::string(300, 'x'), "12"}}, {1}, 40);
+    CHECK(table ==
+          "  name                             count\n  " + std::string(30, 'x') + "…     12\n");
   }
 }

@@ -1,0 +1,348 @@
+#include "analyzer/budget/budget.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analyzer/budget/metric.h"
+#include "analyzer/spec/fault.h"
+#include "analyzer/spec/json_text.h"
+#include "analyzer/spec/nearest.h"
+#include "analyzer/words/words.h"
+
+namespace stallscope::budget {
+namespace {
+
+using report::CheckLevel;
+using report::CheckRow;
+using report::Outcome;
+
+// --- What a comparison of two runs has, and how one fares against its base ---
+
+// The patterns of report metrics that a comparison has.
+const std::vector<std::string>& Patterns() {
+  static const std::vector<std::string> kPatterns = [] {
+    std::vector<std::string> patterns = {"throughput.samples_per_s",
+                                         "step_time_ms.mean",
+                                         "step_time_ms.p50",
+                                         "step_time_ms.p95",
+                                         "step_time_ms.p99",
+                                         "stages[].service_ms.mean",
+                                         "stages[].capacity_samples_per_s"};
+    for (const attribution::Category category : attribution::kReportOrder) {
+      patterns.push_back("breakdown." + std::string(attribution::WordFor(category)) + ".ns");
+    }
+    return patterns;
+  }();
+  return kPatterns;
+}
+
+std::string PatternOf(const std::string& metric) {
+  Metric parsed;
+  return ReadMetric(metric, parsed) ? "" : parsed.Pattern();
+}
+
+std::optional<compare::Change> OfStage(const compare::Comparison& comparison,
+                                       const std::string& stage, bool service) {
+  for (const compare::StageChange& change : comparison.stages) {
+    if (change.name == stage) return service ? change.service_ms : change.capacity_samples_per_s;
+  }
+  return std::nullopt;
+}
+
+std::optional<compare::Change> ChangeOf(const compare::Comparison& comparison,
+                                        const Metric& metric) {
+  const std::string pattern = metric.Pattern();
+  if (pattern == "throughput.samples_per_s") return comparison.throughput;
+  if (pattern == "step_time_ms.mean") return comparison.step_mean_ms;
+  if (pattern == "step_time_ms.p50") return comparison.step_p50_ms;
+  if (pattern == "step_time_ms.p95") return comparison.step_p95_ms;
+  if (pattern == "step_time_ms.p99") return comparison.step_p99_ms;
+  if (pattern.starts_with("stages")) {
+    return OfStage(comparison, *metric.steps.at(0).row, pattern.ends_with("service_ms.mean"));
+  }
+  // The breakdown's nanoseconds grow with the window: what is compared is the time a step.
+  for (const attribution::Category category : attribution::kReportOrder) {
+    if (metric.steps.at(1).key == attribution::WordFor(category)) {
+      return comparison.ms_per_step[attribution::At(category)];
+    }
+  }
+  return std::nullopt;
+}
+
+bool CanRegress(const std::string& metric) {
+  const auto& patterns = Patterns();
+  return std::find(patterns.begin(), patterns.end(), PatternOf(metric)) != patterns.end();
+}
+
+std::string NearestRegression(const std::string& metric) { return Nearest(metric, Patterns()); }
+
+// How much worse new is than base as a fraction of base, whichever way is worse; negative: better.
+struct Loss {
+  double loss = 0;
+  std::optional<double> low;
+  std::optional<double> high;
+  bool real = false;  // the interval of the change holds no 1
+};
+// Nothing where a side has no such figure. `metric` is one that can regress.
+std::optional<Loss> LossOf(const compare::Comparison& comparison, const std::string& metric) {
+  Metric parsed;
+  if (ReadMetric(metric, parsed)) return std::nullopt;
+  const auto change = ChangeOf(comparison, parsed);
+  if (!change.has_value()) return std::nullopt;
+  const bool more_is_better = metric.ends_with("samples_per_s");
+  const double sign = more_is_better ? -1 : 1;
+  // From nothing to something: as large a loss as there is, and nothing says how certain it is.
+  if (!change->HasRatio()) {
+    return Loss{sign * std::numeric_limits<double>::infinity(), {}, {}, false};
+  }
+  Loss loss{sign * (change->ratio - 1), {}, {}, false};
+  if (!change->bounded) return loss;
+  const double low = sign * (change->low - 1);
+  const double high = sign * (change->high - 1);
+  loss.low = std::min(low, high);
+  loss.high = std::max(low, high);
+  loss.real = change->low > 1 || change->high < 1;
+  // Of the throughput a test on whole runs has its say, too.
+  constexpr double kSignificant = 0.05;
+  const bool tested = metric == "throughput.samples_per_s" && comparison.p_value.has_value();
+  if (tested && *comparison.p_value > kSignificant) loss.real = false;
+  return loss;
+}
+
+// --- Reading ---
+
+using nlohmann::json;
+
+constexpr const char* kSchema = "stallscope.budget/1";
+
+MaybeFault UnknownKey(const json& object, const JsonPath& path,
+                      const std::vector<std::string>& known) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return Fault{path / std::string_view(key), "the key " + Quoted(key) + " is not known",
+                 "the nearest is " + Quoted(Nearest(key, known)), true};
+  }
+  return std::nullopt;
+}
+
+Fault WrongType(const JsonPath& path, const json& value, const std::string& wanted) {
+  return Fault{path, "must be " + wanted + ", not " + TypeInWords(value), "correct it"};
+}
+
+MaybeFault ReadLimit(const json& check, const JsonPath& path, std::string_view key,
+                     std::optional<double>& limit) {
+  const auto found = check.find(std::string(key));
+  if (found == check.end()) return std::nullopt;
+  if (!found->is_number()) return WrongType(path / key, *found, "a number");
+  limit = found->get<double>();
+  return std::nullopt;
+}
+
+MaybeFault ReadLimits(const json& check, const JsonPath& path, BudgetCheck& into) {
+  if (auto fault = ReadLimit(check, path, "min", into.min)) return fault;
+  if (auto fault = ReadLimit(check, path, "max", into.max)) return fault;
+  if (auto fault = ReadLimit(check, path, "max_regression", into.max_regression)) return fault;
+  if (!into.min && !into.max && !into.max_regression) {
+    return Fault{path, "the check of " + Quoted(into.metric) + " has no limit",
+                 "give it 'min', 'max' or 'max_regression'"};
+  }
+  if (into.min && into.max && *into.min > *into.max) {
+    return Fault{path / "min", "min is larger than max", "no value satisfies both"};
+  }
+  if (!into.max_regression.has_value()) return std::nullopt;
+  if (*into.max_regression < 0 || *into.max_regression > 1) {
+    return Fault{path / "max_regression", "must be between 0 and 1",
+                 "it is a fraction: 0.05 is 5%"};
+  }
+  if (!CanRegress(into.metric)) {
+    return Fault{path / "max_regression", "a comparison of two runs has no " + Quoted(into.metric),
+                 "the nearest that it has is " + Quoted(NearestRegression(into.metric))};
+  }
+  return std::nullopt;
+}
+
+MaybeFault ReadCheck(const json& check, const JsonPath& path, BudgetCheck& into) {
+  if (!check.is_object()) return WrongType(path, check, "an object");
+  if (auto fault = UnknownKey(check, path, {"metric", "min", "max", "max_regression", "level"})) {
+    return fault;
+  }
+  const auto metric = check.find("metric");
+  if (metric == check.end()) {
+    return Fault{path, "the check has no 'metric'", "give it a path into the report"};
+  }
+  if (!metric->is_string()) return WrongType(path / "metric", *metric, "a text");
+  into.metric = metric->get<std::string>();
+  Metric parsed;
+  if (const auto fault = ReadMetric(into.metric, parsed)) {
+    return Fault{path / "metric", fault->what, fault->hint};
+  }
+  const auto level = check.find("level");
+  if (level != check.end()) {
+    if (*level != "error" && *level != "warn") {
+      return Fault{path / "level", "must be 'error' or 'warn'", "correct it"};
+    }
+    into.level = *level == "warn" ? CheckLevel::kWarn : CheckLevel::kError;
+  }
+  return ReadLimits(check, path, into);
+}
+
+MaybeFault ReadRoot(const json& root, Budget& budget) {
+  const JsonPath path;
+  if (!root.is_object()) return WrongType(path, root, "an object");
+  if (auto fault = UnknownKey(root, path, {"schema", "checks"})) return fault;
+  if (!root.contains("schema") || root["schema"] != kSchema) {
+    return Fault{root.contains("schema") ? path / "schema" : path,
+                 std::string("the schema is not ") + kSchema,
+                 std::string("begin with \"schema\": \"") + kSchema + "\""};
+  }
+  if (!root.contains("checks")) return Fault{path, "there are no 'checks'", "list them"};
+  const json& checks = root["checks"];
+  if (!checks.is_array()) return WrongType(path / "checks", checks, "a list");
+  for (size_t i = 0; i < checks.size(); ++i) {
+    BudgetCheck check;
+    if (auto fault = ReadCheck(checks[i], path / "checks" / i, check)) return fault;
+    budget.checks.push_back(std::move(check));
+  }
+  return std::nullopt;
+}
+
+// --- Checking ---
+
+// Six digits that matter, but every digit of a whole number: 12000000001, 0.401123.
+std::string Digits(double value) {
+  if (value == std::floor(value) && std::fabs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string LossText(double fraction) {
+  return std::isfinite(fraction) ? words::Percent(fraction) : "infinitely";
+}
+
+Outcome Worse(Outcome a, Outcome b) {
+  if (a == Outcome::kFail || b == Outcome::kFail) return Outcome::kFail;
+  return a == Outcome::kPass ? b : a;
+}
+
+std::string LimitPhrase(const BudgetCheck& check) {
+  std::string text;
+  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
+  if (check.min) add("at least " + Digits(*check.min));
+  if (check.max) add("at most " + Digits(*check.max));
+  if (check.max_regression) add("at most " + LossText(*check.max_regression) + " worse than base");
+  return text;
+}
+
+void CheckBounds(const BudgetCheck& check, const Figure& figure, CheckRow& row) {
+  if (!figure.value.has_value()) {
+    row.outcome = Outcome::kFail;
+    row.text = check.metric + " is null: " + figure.missing;
+    return;
+  }
+  row.value = figure.value;
+  row.low = figure.low;
+  row.high = figure.high;
+  const double low = figure.low.value_or(*figure.value);
+  const double high = figure.high.value_or(*figure.value);
+  if (check.max) {
+    if (high > *check.max) row.outcome = Outcome::kInconclusive;
+    if (low > *check.max) row.outcome = Outcome::kFail;
+  }
+  if (check.min) {
+    const Outcome above = low >= *check.min   ? Outcome::kPass
+                          : high < *check.min ? Outcome::kFail
+                                              : Outcome::kInconclusive;
+    row.outcome = Worse(row.outcome, above);
+  }
+  row.text = check.metric + " is " + Digits(*figure.value);
+  if (figure.low && figure.high) {
+    row.text += fmt::format(" ({} to {})", Digits(*figure.low), Digits(*figure.high));
+  }
+}
+
+void CheckRegression(const BudgetCheck& check, const compare::Comparison& base, CheckRow& row) {
+  const std::optional<Loss> loss = LossOf(base, check.metric);
+  std::string text = check.metric;
+  if (!loss.has_value()) {
+    row.outcome = Outcome::kFail;
+    text += " is null in the comparison: a side does not have it";
+  } else {
+    if (loss->loss > *check.max_regression) {
+      row.outcome = Worse(row.outcome, loss->real ? Outcome::kFail : Outcome::kInconclusive);
+    }
+    text += " is " + LossText(std::fabs(loss->loss)) + (loss->loss < 0 ? " better" : " worse") +
+            " than base";
+    if (loss->low && loss->high) {
+      text += fmt::format(" ({} to {} worse)", words::SignedPercent(*loss->low),
+                          words::SignedPercent(*loss->high));
+    }
+    if (loss->loss > *check.max_regression && !loss->real) text += ", which may be chance";
+    if (!check.min && !check.max) {
+      row.value = loss->loss;
+      row.low = loss->low;
+      row.high = loss->high;
+    }
+  }
+  row.text += (row.text.empty() ? "" : "; ") + text;
+}
+
+}  // namespace
+
+bool Budget::NeedsBase() const {
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const BudgetCheck& check) { return check.max_regression.has_value(); });
+}
+
+Result<Budget> ReadBudget(std::string_view text, const std::string& name) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const json root, ParseJson(text, name, "budget"));
+  Budget budget;
+  if (const auto fault = ReadRoot(root, budget)) return ToError(*fault, name, text);
+  return budget;
+}
+
+Result<Budget> ReadBudgetFile(const std::string& path) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadJsonFile(path, "budget"));
+  return ReadBudget(text, path);
+}
+
+Result<std::vector<CheckRow>> CheckBudget(const Budget& budget, const report::Report& report,
+                                          const compare::Comparison* base) {
+  if (base == nullptr && budget.NeedsBase()) {
+    return Error{ErrorKind::kUsage, "the budget has a max_regression but there is no base run", "",
+                 "give --base TRACE"};
+  }
+  std::vector<Metric> metrics(budget.checks.size());
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (const auto fault = ReadMetric(budget.checks[i].metric, metrics[i])) {
+      return Error{ErrorKind::kUsage, fault->what, "", fault->hint};
+    }
+  }
+  const std::vector<Figure> figures = FiguresOf(report, metrics);
+  std::vector<CheckRow> rows;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const BudgetCheck& check = budget.checks[i];
+    CheckRow row;
+    row.metric = check.metric;
+    row.limit = LimitPhrase(check);
+    row.level = check.level;
+    if (check.min || check.max) CheckBounds(check, figures[i], row);
+    if (check.max_regression) CheckRegression(check, *base, row);
+    row.text += "; must be " + row.limit;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Gate GateOf(const std::vector<CheckRow>& checks) {
+  Gate gate = Gate::kHeld;
+  for (const CheckRow& check : checks) {
+    if (check.level != CheckLevel::kError) continue;
+    if (check.outcome == Outcome::kFail) return Gate::kFailed;
+    if (check.outcome == Outcome::kInconclusive) gate = Gate::kInconclusive;
+  }
+  return gate;
+}
+
+}  // namespace stallscope::budget

@@ -1,0 +1,274 @@
+#include "analyzer/budget/metric.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/report/json.h"
+#include "analyzer/spec/nearest.h"
+
+namespace stallscope::budget {
+namespace {
+
+using report::Json;
+using report::ReportTree;
+
+// The end of the row that begins behind the bracket at `open`: a bracket that the path goes on
+// after, because names of kernels have brackets too.
+size_t EndOfRow(std::string_view text, size_t open) {
+  size_t depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '[') ++depth;
+    if (text[i] == ']' && depth > 0) --depth;
+    const bool over = i + 1 == text.size() || text[i + 1] == '.';
+    if (text[i] == ']' && depth == 0 && over) return i;
+  }
+  return std::string_view::npos;
+}
+
+// The pattern with the metric's own rows in its brackets.
+std::string WithRows(const std::string& pattern, const Metric& metric) {
+  std::string text;
+  size_t row = 0;
+  std::vector<std::string> rows;
+  for (const auto& step : metric.steps) {
+    if (step.row.has_value()) rows.push_back(*step.row);
+  }
+  for (const char c : pattern) {
+    text += c;
+    if (c == '[') text += row < rows.size() ? rows[row++] : "NAME";
+  }
+  return text;
+}
+
+bool Matches(const Json& row, std::string_view key, const std::string& wanted) {
+  const Json& value = row.at(std::string(key));
+  if (value.is_number()) return value.dump() == wanted;
+  if (!value.is_string()) return false;
+  const std::string text = value.get<std::string>();
+  // Blame can also be asked for by stage and cause, as the verdict writes it.
+  if (key == "stage" && row.contains("cause")) {
+    return wanted == text || wanted == text + " (" + row.at("cause").get<std::string>() + ")";
+  }
+  return text == wanted;
+}
+
+std::vector<std::string> NamesIn(const Json& list, std::string_view key) {
+  std::vector<std::string> names;
+  for (const Json& row : list) {
+    const Json& value = row.at(std::string(key));
+    names.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return names;
+}
+
+std::string NoRow(const std::string& list, const std::string& row,
+                  const std::vector<std::string>& names) {
+  std::string text = "the run has no " + list + "[" + row + "]";
+  const std::string nearest = Nearest(row, names);
+  if (!nearest.empty()) text += ", the nearest is " + Quoted(nearest);
+  return text;
+}
+
+// A stage that is there and not in the blame was blamed for nothing.
+bool BlamedForNothing(const Json& tree, const Metric::Step& step) {
+  if (step.key != "stall_blame" || tree.at("breakdown").at("input_stall").is_null()) return false;
+  const std::string& row = *step.row;
+  const std::string stage = row.ends_with(")") ? row.substr(0, row.rfind(" (")) : row;
+  const auto names = NamesIn(tree.at("stages"), "name");
+  return std::find(names.begin(), names.end(), stage) != names.end();
+}
+
+double ValueOf(const Json& value) {
+  return value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<double>();
+}
+
+// The limit that names the figure, or what it is a part of.
+std::string WhyMissing(const Json& tree, const Metric& metric) {
+  std::string path = metric.Pattern();
+  const std::string category = path.starts_with("breakdown.") ? metric.steps.at(1).key + ":" : "";
+  while (true) {
+    for (const Json& limit : tree.at("trust").at("limits")) {
+      const std::string text = limit.get<std::string>();
+      const bool of_category = !category.empty() && text.starts_with(category);
+      if (of_category || text.find(path) != std::string::npos) return text;
+    }
+    const size_t dot = path.rfind('.');
+    if (dot == std::string::npos) return "the run does not have it";
+    path.resize(dot);
+  }
+}
+
+// The objects that the metric's last key is in; none where something on the way there is missing,
+// which `figure` then says.
+std::vector<const Json*> RowsWithFigure(const Json& tree, const Metric& metric, Figure& figure) {
+  std::vector<const Json*> places{&tree};
+  std::string pattern;
+  for (size_t i = 0; i + 1 < metric.steps.size(); ++i) {
+    const Metric::Step& step = metric.steps[i];
+    pattern += (pattern.empty() ? "" : ".") + step.key;
+    // Only the last list on a path can have given several rows, and no list is below it.
+    const Json& value = places.front()->at(step.key);
+    places.clear();
+    if (value.is_null()) {
+      figure.missing = WhyMissing(tree, metric);
+      return places;
+    }
+    if (!step.row.has_value()) {
+      places.push_back(&value);
+      continue;
+    }
+    const std::string_view key = *RowKeyOf(pattern);
+    for (const Json& row : value) {
+      if (Matches(row, key, *step.row)) places.push_back(&row);
+    }
+    if (places.empty()) {
+      if (BlamedForNothing(tree, step)) {
+        figure.value = 0;
+      } else {
+        figure.missing = NoRow(pattern, *step.row, NamesIn(value, key));
+      }
+      return places;
+    }
+    // Blame has a row a cause, copies have one a kind of memory: they add up. Others are unique.
+    if (pattern != "stall_blame" && pattern != "devices[].copies") places.resize(1);
+    pattern += "[]";
+  }
+  return places;
+}
+
+Figure FigureAt(const Json& tree, const Metric& metric) {
+  Figure figure;
+  const std::vector<const Json*> rows = RowsWithFigure(tree, metric, figure);
+  if (rows.empty()) return figure;
+  const std::string& key = metric.steps.back().key;
+  double sum = 0;
+  for (const Json* row : rows) {
+    if (row->at(key).is_null()) return {{}, {}, {}, WhyMissing(tree, metric)};
+    sum += ValueOf(row->at(key));
+  }
+  figure.value = sum;
+  // `low` and `high` are of the figure that the contract puts in front of them.
+  const bool has_bounds = key == "fraction" || key == "samples_per_s" || key == "predicted";
+  const Json& row = *rows.front();
+  if (has_bounds && rows.size() == 1 && row.contains("low") && row.contains("high")) {
+    if (row.at("low").is_number()) figure.low = row.at("low").get<double>();
+    if (row.at("high").is_number()) figure.high = row.at("high").get<double>();
+  }
+  return figure;
+}
+
+// --- The figures that a report can have ---
+
+// Every optional filled, one row in every list.
+report::Report Everything() {
+  report::Report report;
+  report.throughput = attribution::Throughput{};
+  report.step_ms = attribution::Quantiles{};
+  for (auto& total : report.breakdown) total = attribution::CategoryTotal{};
+  report.blame.resize(1);
+  report::StageRow stage;
+  stage.service_ms = attribution::Quantiles{};
+  stage.utilization = stage.capacity_samples_per_s = stage.starved = stage.blocked = 0;
+  stage.cpu_s = 0;
+  stage.parallelism = 0;
+  stage.queue = report::QueueRow{0, 0, 0, 0};
+  report.stages = {stage};
+  attribution::DeviceUse device;
+  device.copies.resize(1);
+  report.devices = {device};
+  report.kernels.resize(1);
+  report.arithmetic = attribution::Arithmetic{0, 0, 0, 0, 0};
+  report.cpu = {0, 0, 0, 0, 0, 0, 0};
+  report.memory = {0, 0, {{"", 0}}, 0};
+  report::FindingRow finding;
+  finding.recommendation = findings::Recommendation{};
+  finding.recommendation->gain = findings::Gain{};
+  finding.recommendation->measured = 1;
+  finding.recommendation->memory_bytes = 0;
+  report.findings = {finding};
+  return report;
+}
+
+void Collect(const Json& tree, const std::string& path, std::vector<std::string>& figures) {
+  if (tree.is_object()) {
+    for (const auto& [key, value] : tree.items()) {
+      Collect(value, path.empty() ? key : path + "." + key, figures);
+    }
+  } else if (tree.is_array() && RowKeyOf(path).has_value()) {
+    Collect(tree.at(0), path + "[]", figures);
+  } else if (tree.is_number() || tree.is_boolean()) {
+    if (path.ends_with("[].id") || path.ends_with("[].rank")) return;
+    figures.push_back(path);
+  }
+}
+
+}  // namespace
+
+std::string Metric::Pattern() const {
+  std::string pattern;
+  for (const Step& step : steps) {
+    pattern += (pattern.empty() ? "" : ".") + step.key + (step.row ? "[]" : "");
+  }
+  return pattern;
+}
+
+std::optional<MetricFault> ReadMetric(std::string_view text, Metric& metric) {
+  metric = {std::string(text), {}};
+  for (size_t at = 0; at <= text.size();) {
+    Metric::Step step;
+    const size_t end = std::min(text.find_first_of(".[", at), text.size());
+    step.key = text.substr(at, end - at);
+    at = end;
+    if (at < text.size() && text[at] == '[') {
+      const size_t close = EndOfRow(text, at);
+      if (close == std::string_view::npos) {
+        return MetricFault{"a bracket of " + Quoted(text) + " is not closed",
+                           "write it as stages[decode].utilization"};
+      }
+      step.row = text.substr(at + 1, close - at - 1);
+      at = close + 1;
+    }
+    metric.steps.push_back(std::move(step));
+    ++at;  // the dot
+  }
+  const std::string pattern = metric.Pattern();
+  const auto& known = KnownFigures();
+  if (std::find(known.begin(), known.end(), pattern) != known.end()) return std::nullopt;
+  MetricFault fault{"a report has no figure " + Quoted(text), ""};
+  std::vector<std::string> inside;
+  for (const std::string& figure : known) {
+    if (figure.starts_with(pattern + ".")) inside.push_back(figure);
+  }
+  const std::string nearest = Nearest(pattern, inside.empty() ? known : inside);
+  fault.hint = "the nearest is " + Quoted(WithRows(nearest, metric));
+  return fault;
+}
+
+std::vector<Figure> FiguresOf(const report::Report& report, const std::vector<Metric>& metrics) {
+  const Json tree = ReportTree(report);
+  std::vector<Figure> figures;
+  for (const Metric& metric : metrics) figures.push_back(FigureAt(tree, metric));
+  return figures;
+}
+
+std::optional<std::string_view> RowKeyOf(const std::string& pattern) {
+  static const std::map<std::string, std::string_view> kLists = {
+      {"stages", "name"},      {"kernels", "name"}, {"memory.stages", "name"},
+      {"devices", "id"},       {"findings", "id"},  {"devices[].copies", "direction"},
+      {"stall_blame", "stage"}};
+  const auto found = kLists.find(pattern);
+  if (found == kLists.end()) return std::nullopt;
+  return found->second;
+}
+
+const std::vector<std::string>& KnownFigures() {
+  static const std::vector<std::string> kFigures = [] {
+    std::vector<std::string> figures;
+    Collect(ReportTree(Everything()), "", figures);
+    return figures;
+  }();
+  return kFigures;
+}
+
+}  // namespace stallscope::budget

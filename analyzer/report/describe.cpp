@@ -1,0 +1,459 @@
+#include "analyzer/report/describe.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analyzer/words/words.h"
+
+namespace stallscope::report {
+namespace {
+
+using attribution::Category;
+using Columns = std::vector<Table::Column>;
+
+constexpr size_t kMostDevices = 32;
+
+void AddSection(Document& document, std::string title, Block content) {
+  document.blocks.push_back({Heading{std::move(title)}, content.in});
+  document.blocks.push_back(std::move(content));
+}
+
+// --- The head ---
+
+std::string DevicePhrase(const trace::DeviceInfo& device) {
+  if (device.name.empty()) return device.kind;
+  return device.kind.empty() ? device.name : device.name + " (" + device.kind + ")";
+}
+
+// "200 steps in 12.0 s, after 2 of warm-up, on A100 (emulated)"
+std::string WindowPhrase(const Report& report) {
+  const std::string length = words::Duration(report.window_end_ns - report.window_start_ns);
+  const std::string device = DevicePhrase(report.device);
+  std::string text = report.steps == 0 ? "no steps, " + length
+                                       : words::Counted(report.steps, "step") + " in " + length;
+  if (report.steps != 0 && report.warmup_steps != 0) {
+    text += ", after " + words::Grouped(report.warmup_steps) + " of warm-up";
+  }
+  return device.empty() ? text : text + ", on " + device;
+}
+
+std::vector<Fact> FactsOf(const Report& report) {
+  std::vector<Fact> facts;
+  if (const auto& rate = report.throughput) {
+    facts.push_back({words::Number(rate->samples_per_s) + " samples/s", "throughput",
+                     words::Number(rate->low) + " to " + words::Number(rate->high)});
+  }
+  if (const auto& step = report.step_ms) {
+    facts.push_back({words::Number(step->p50) + " ms", "step time, median",
+                     fmt::format("mean {}, p95 {}, p99 {}", words::Number(step->mean),
+                                 words::Number(step->p95), words::Number(step->p99))});
+  }
+  if (const auto& stall = report.breakdown[attribution::At(Category::kInputStall)]) {
+    facts.push_back({words::Percent(stall->fraction), "of step time stalled", ""});
+  }
+  if (!report.findings.empty() && report.findings[0].recommendation &&
+      report.findings[0].recommendation->gain) {
+    const findings::Recommendation& best = *report.findings[0].recommendation;
+    facts.push_back({words::Factor(best.measured.value_or(best.gain->predicted)),
+                     best.measured ? "best change, measured" : "best change, predicted", ""});
+  }
+  return facts;
+}
+
+Head HeadOf(const Report& report) {
+  Head head;
+  head.trust = report.trust.line;
+  head.complete = report.trust.complete;
+  head.warnings = report.trust.warnings;
+  head.title = report.verdict.text;
+  if (report.verdict.bound != findings::Bound::kInconclusive) {
+    head.notes.push_back(fmt::format("confidence {:.0f}%", report.verdict.confidence * 100));
+  }
+  head.notes.insert(head.notes.end(), report.verdict.doubts.begin(), report.verdict.doubts.end());
+  head.name = report.name;
+  head.path = report.trace;
+  head.what = WindowPhrase(report);
+  head.facts = FactsOf(report);
+  return head;
+}
+
+// --- Tables ---
+
+Table BlameTable(const Report& report) {
+  Table table{{{"stage", false, true}, {"cause"}, {"time", true}, {"share", true}}, {}, "rows"};
+  for (const BlameRow& row : report.blame) {
+    table.rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)),
+                          words::Duration(row.ns), words::Percent(row.fraction)});
+  }
+  return table;
+}
+
+// "1.5 of 4", "1.5" where the capacity is unknown.
+std::string QueuePhrase(const std::optional<QueueRow>& queue) {
+  if (!queue.has_value()) return std::string(words::kUnknown);
+  const std::string mean = words::NumberOrDash(queue->mean);
+  return queue->capacity ? mean + " of " + words::Grouped(*queue->capacity) : mean;
+}
+
+Table StageTable(const Report& report) {
+  Table table{{{"stage", false, true},
+               {"kind"},
+               {"workers", true},
+               {"elements", true, false, kInHtml},
+               {"service ms", true},
+               {"busy", true},
+               {"capacity/s", true},
+               {"starved", true},
+               {"blocked", true},
+               {"CPU s", true, false, kInHtml},
+               {"queue", true}},
+              {},
+              ""};
+  for (const StageRow& stage : report.stages) {
+    std::optional<double> service;
+    if (stage.service_ms) service = stage.service_ms->mean;
+    table.rows.push_back({stage.name, stage.kind, words::CountOrDash(stage.parallelism),
+                          words::Grouped(stage.elements), words::NumberOrDash(service),
+                          words::PercentOrDash(stage.utilization),
+                          words::NumberOrDash(stage.capacity_samples_per_s),
+                          words::PercentOrDash(stage.starved), words::PercentOrDash(stage.blocked),
+                          words::NumberOrDash(stage.cpu_s), QueuePhrase(stage.queue)});
+  }
+  return table;
+}
+
+std::string CopyWord(const attribution::CopyUse& copy) {
+  constexpr std::array<const char*, 3> kDirections = {"h2d", "d2h", "d2d"};
+  constexpr std::array<const char*, 3> kMemory = {"", ", pinned", ", pageable"};
+  return std::string("copies ") + kDirections[static_cast<size_t>(copy.direction)] +
+         kMemory[static_cast<size_t>(copy.memory)];
+}
+
+std::string CopyDetail(const attribution::CopyUse& copy) {
+  if (copy.bytes == 0) return "";  // TensorFlow 1's timelines have no sizes
+  if (copy.ns <= 0) return words::Bytes(copy.bytes);
+  const double per_ns = static_cast<double>(copy.bytes) / static_cast<double>(copy.ns);
+  return words::Bytes(copy.bytes) + ", " + words::BytesPerSecond(per_ns * 1e9);
+}
+
+Table DeviceTable(const Report& report) {
+  Table table{{{"device", false, true}, {""}, {"count", true}, {"time", true}, {"bytes"}}, {}, ""};
+  for (size_t i = 0; i < std::min(report.devices.size(), kMostDevices); ++i) {
+    const attribution::DeviceUse& device = report.devices[i];
+    table.rows.push_back({fmt::format("{}: {}", device.device, device.name), "busy", "",
+                          words::Duration(device.busy_ns), ""});
+    table.rows.push_back(
+        {"", "kernels", words::Grouped(device.kernels), words::Duration(device.kernel_ns), ""});
+    for (const attribution::CopyUse& copy : device.copies) {
+      table.rows.push_back({"", CopyWord(copy), words::Grouped(copy.count),
+                            words::Duration(copy.ns), CopyDetail(copy)});
+    }
+  }
+  return table;
+}
+
+Table KernelTable(const Report& report) {
+  Table table{
+      {{"kernel", false, true}, {"count", true}, {"time", true}, {"share", true}}, {}, "kernels"};
+  for (const KernelRow& kernel : report.kernels) {
+    table.rows.push_back({kernel.name, words::Grouped(kernel.count), words::Duration(kernel.ns),
+                          words::Percent(kernel.fraction)});
+  }
+  return table;
+}
+
+std::string ArithmeticPhrase(const attribution::Arithmetic& arithmetic) {
+  std::string text = fmt::format("computed {} per step: {}/s, {}/s while a device computes",
+                                 words::Flops(static_cast<double>(arithmetic.flops_per_step)),
+                                 words::Flops(arithmetic.flops_per_s),
+                                 words::Flops(arithmetic.flops_per_s_computing));
+  if (arithmetic.fraction_of_peak.has_value()) {
+    text += ", " + words::Percent(*arithmetic.fraction_of_peak) + " of the peak";
+  }
+  return text;
+}
+
+std::string IdlePhrase(const attribution::DeviceIdle& idle) {
+  std::string text;
+  const auto add = [&](int64_t ns, const char* why) {
+    if (ns > 0) text += (text.empty() ? ": " : ", ") + words::Duration(ns) + " " + why;
+  };
+  add(idle.input_ns, "for input");
+  add(idle.launch_ns, "for launches");
+  add(idle.sync_ns, "while the host waited for the device");
+  add(idle.other_ns, "for other reasons");
+  return "idle for " + words::Duration(idle.ns) + text;
+}
+
+void AddDevices(const Report& report, Document& document) {
+  if (report.devices.empty()) return;
+  constexpr Forms kIn = kInText | kInHtml;
+  AddSection(document, "Devices, over the whole trace", {DeviceTable(report), kIn});
+  const auto add = [&](std::string text) {
+    document.blocks.push_back({Paragraph{std::move(text)}, kIn});
+  };
+  if (report.devices.size() > kMostDevices) {
+    add(fmt::format("and {} more devices", words::Grouped(report.devices.size() - kMostDevices)));
+  }
+  if (!report.kernels.empty()) document.blocks.push_back({KernelTable(report), kIn});
+  if (report.arithmetic.has_value()) add(ArithmeticPhrase(*report.arithmetic));
+  if (report.idle.ns > 0) add(IdlePhrase(report.idle));
+}
+
+void AddMemory(const MemoryRow& memory, Document& document) {
+  Table table{{{"memory"}, {"at most", true}}, {}, ""};
+  const auto add = [&](std::string what, const std::optional<uint64_t>& bytes) {
+    if (bytes) table.rows.push_back({std::move(what), words::Bytes(*bytes)});
+  };
+  add("process", memory.peak_rss_bytes);
+  add("device", memory.device_peak_bytes);
+  for (const auto& [name, bytes] : memory.stages) {
+    if (bytes != 0) add("held by " + name, bytes);
+  }
+  if (table.rows.empty()) return;
+  add("limit", memory.limit_bytes);
+  AddSection(document, "Memory", {std::move(table), kInText | kInHtml});
+}
+
+// --- Findings ---
+
+// One change per line, and a valid patch file as a whole.
+std::string PatchText(const Patch& patch) {
+  std::string text;
+  for (const auto& change : patch.changes) {
+    Patch one;
+    one.changes.push_back(change);
+    std::string line = WritePatch(one, JsonLayout::kOneLine);
+    if (line.size() > 2) line = line.substr(1, line.size() - 2);  // its brackets
+    text += (text.empty() ? "[" : ",\n ") + line;
+  }
+  return text.empty() ? text : text + "]";
+}
+
+// "costs 12.0 MiB", "frees 3.00 MiB"; empty where it is unknown or nothing.
+std::string MemoryPhrase(const findings::Recommendation& recommendation) {
+  const int64_t bytes = recommendation.memory_bytes.value_or(0);
+  if (bytes == 0) return "";
+  return (bytes > 0 ? "costs " : "frees ") + words::Bytes(std::fabs(static_cast<double>(bytes)));
+}
+
+FindingCard::Advice AdviceOf(const findings::Recommendation& recommendation) {
+  FindingCard::Advice advice;
+  advice.text = recommendation.text;
+  advice.gain = GainPhrase(recommendation);
+  advice.priced = recommendation.gain.has_value();
+  advice.memory = MemoryPhrase(recommendation);
+  if (!recommendation.patch.changes.empty()) {
+    advice.patch = Code{"patch", "json", PatchText(recommendation.patch)};
+  }
+  const findings::Code& code = recommendation.code;
+  const std::array<std::pair<const char*, const std::string*>, 4> frameworks = {
+      {{"tf.data", &code.tf_data},
+       {"pytorch", &code.pytorch},
+       {"dali", &code.dali},
+       {"grain", &code.grain}}};
+  for (const auto& [name, text] : frameworks) {
+    if (!text->empty()) advice.code.push_back({name, "python", *text});
+  }
+  return advice;
+}
+
+FindingCard CardOf(const FindingRow& finding, size_t number) {
+  FindingCard card;
+  card.number = number;
+  card.severity = finding.severity;
+  card.id = finding.id;
+  if (!finding.stage.empty()) card.place = "in " + finding.stage;
+  if (finding.share > 0) {
+    card.place +=
+        (card.place.empty() ? "" : ", ") + words::Percent(finding.share) + " of step time";
+  }
+  card.text = finding.text;
+  for (const EvidenceRow& evidence : finding.evidence) {
+    if (!evidence.text.empty()) card.evidence.push_back(evidence.text);
+  }
+  if (finding.recommendation.has_value()) card.advice = AdviceOf(*finding.recommendation);
+  return card;
+}
+
+void AddFindings(const Report& report, Document& document) {
+  if (report.findings.empty()) {
+    AddSection(document, "Findings", {Paragraph{"none"}, kInText | kInHtml});
+    return;
+  }
+  FindingCards findings;
+  for (const FindingRow& finding : report.findings) {
+    findings.cards.push_back(CardOf(finding, findings.cards.size() + 1));
+  }
+  AddSection(document, "Findings", {std::move(findings)});
+}
+
+void AddBudget(const std::vector<CheckRow>& checks, Document& document) {
+  List list;
+  for (const CheckRow& check : checks) {
+    const bool passed = check.outcome == Outcome::kPass;
+    const char* level = check.level == CheckLevel::kWarn ? " (warn)" : "";
+    list.items.push_back({std::string(WordFor(check.outcome)) + level, check.text,
+                          passed ? Tone::kGood : Tone::kBad});
+  }
+  AddSection(document, "Budget: " + BudgetPhrase(checks), {std::move(list)});
+}
+
+List ListOf(const std::vector<std::string>& texts, const char* tag = "") {
+  List list;
+  for (const std::string& text : texts) list.items.push_back({tag, text, Tone::kPlain});
+  return list;
+}
+
+// --- Comparisons ---
+
+// "12.9% more (+11.0% to +14.9%)"; the interval where there is one.
+std::string ChangePhrase(const compare::Change& change) {
+  if (!change.HasRatio() || !std::isfinite(change.ratio)) return "new";
+  const double more = change.ratio - 1;
+  std::string text = words::Percent(std::fabs(more)) + (more < 0 ? " less" : " more");
+  if (std::fabs(more) < 0.0005) text = "the same";
+  if (change.bounded) {
+    text += fmt::format(" ({} to {})", words::SignedPercent(change.low - 1),
+                        words::SignedPercent(change.high - 1));
+  }
+  return text;
+}
+
+void AddChange(Table& table, const std::string& name,
+               const std::optional<compare::Change>& change) {
+  if (!change.has_value() || (change->base == 0 && change->now == 0)) return;
+  table.rows.push_back(
+      {name, words::Number(change->base), words::Number(change->now), ChangePhrase(*change)});
+}
+
+// What follows the answer.
+void AddComparison(const compare::Comparison& comparison, Document& document) {
+  const auto add = [&](auto block) { document.blocks.push_back({std::move(block)}); };
+  const Columns columns = {{""}, {"base", true}, {"new", true}, {"change"}};
+  add(Paragraph{comparison.text});
+  if (!comparison.warnings.empty()) add(ListOf(comparison.warnings, "warning"));
+  Table run{columns, {}, ""};
+  AddChange(run, "samples/s", comparison.throughput);
+  AddChange(run, "step mean, ms", comparison.step_mean_ms);
+  AddChange(run, "step p50, ms", comparison.step_p50_ms);
+  AddChange(run, "step p95, ms", comparison.step_p95_ms);
+  AddChange(run, "step p99, ms", comparison.step_p99_ms);
+  for (const Category category : attribution::kReportOrder) {
+    AddChange(run, std::string(LookOf(category).word) + ", ms per step",
+              comparison.ms_per_step[attribution::At(category)]);
+  }
+  if (!run.rows.empty()) add(std::move(run));
+  Table stages{columns, {}, ""};
+  stages.columns[0] = {"stage", false, true};
+  for (const compare::StageChange& stage : comparison.stages) {
+    AddChange(stages, stage.name + ", service ms", stage.service_ms);
+    AddChange(stages, stage.name + ", busy ms per step", stage.busy_ms_per_step);
+    AddChange(stages, stage.name + ", capacity/s", stage.capacity_samples_per_s);
+  }
+  if (!stages.rows.empty()) add(std::move(stages));
+  if (comparison.spec_change.has_value()) {
+    const std::string patch = PatchText(*comparison.spec_change);
+    if (patch.empty()) {
+      add(Paragraph{"The new spec changes nothing."});
+    } else {
+      add(Code{"what the new spec changes", "json", patch});
+    }
+  }
+  if (!comparison.same_data) add(Paragraph{"The two sides delivered different data.", Tone::kBad});
+}
+
+std::string FooterOf(const Report& report) {
+  std::string text = "stallscope report of " + report.trace;
+  if (!report.host.cpu.empty()) text += ", recorded on " + report.host.cpu;
+  if (!report.digest.empty()) text += ", digest " + report.digest;
+  return text;
+}
+
+}  // namespace
+
+std::string GainPhrase(const findings::Recommendation& recommendation) {
+  const std::optional<double>& measured = recommendation.measured;
+  if (!recommendation.gain.has_value()) {
+    return measured ? "measured " + words::Factor(*measured) : recommendation.unpriced;
+  }
+  const findings::Gain& gain = *recommendation.gain;
+  std::string text = fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain.predicted, gain.low, gain.high);
+  if (measured.has_value()) text += ", measured " + words::Factor(*measured);
+  return text;
+}
+
+BudgetCounts CountChecks(const std::vector<CheckRow>& checks) {
+  BudgetCounts counts;
+  for (const CheckRow& check : checks) {
+    const bool error = check.level == CheckLevel::kError;
+    if (check.outcome == Outcome::kFail) ++(error ? counts.errors : counts.warnings);
+    if (check.outcome == Outcome::kInconclusive && error) ++counts.inconclusive;
+  }
+  return counts;
+}
+
+std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
+  const auto passed = std::count_if(checks.begin(), checks.end(), [](const CheckRow& check) {
+    return check.outcome == Outcome::kPass;
+  });
+  const BudgetCounts counts = CountChecks(checks);
+  std::string text = fmt::format("{} of {} checks held", passed, checks.size());
+  if (counts.errors != 0) text += fmt::format(", {} failed", counts.errors);
+  if (counts.warnings != 0) text += fmt::format(", {} warned", counts.warnings);
+  if (counts.inconclusive != 0) text += fmt::format(", {} inconclusive", counts.inconclusive);
+  return text;
+}
+
+Document DocumentOf(const Report& report) {
+  const std::string name = report.name.empty() ? report.trace : report.name;
+  Document document{report.verdict.text + " - " + name, HeadOf(report), {}, FooterOf(report)};
+  const auto add = [&](const char* title, Block content) {
+    AddSection(document, title, std::move(content));
+  };
+  constexpr Forms kIn = kInText | kInHtml;
+  if (report.budget.has_value()) AddBudget(*report.budget, document);
+  if (report.against_base.has_value()) {
+    document.blocks.push_back({Heading{
+        "Against the base: " + std::string(compare::WordFor(report.against_base->answer))}});
+    AddComparison(*report.against_base, document);
+  }
+  const bool any = std::any_of(report.breakdown.begin(), report.breakdown.end(),
+                               [](const auto& total) { return total.has_value(); });
+  add("Where the step time goes", {BreakdownFigure{report.breakdown}, any ? kInAll : kInHtml});
+  const Pictures& pictures = report.pictures;
+  add("Over time", {LanesFigure{pictures.lanes, pictures.end_ns - pictures.start_ns}, kInHtml});
+  if (!report.blame.empty()) add("What the stall waited for", {BlameTable(report)});
+  AddFindings(report, document);
+  if (!report.stages.empty()) {
+    add("Stages", {StageGraphFigure{report.stages}, kIn});
+    document.blocks.push_back({StageTable(report), kIn});
+  }
+  add("Step times", {StepTimesFigure{pictures.step_ms}, kInHtml});
+  if (!report.stragglers.empty()) {
+    add("Longest waits for one element", {ListOf(report.stragglers), kIn});
+  }
+  AddDevices(report, document);
+  AddMemory(report.memory, document);
+  if (!report.trust.limits.empty()) {
+    document.blocks.push_back({Heading{"What this trace cannot show", true}});
+    document.blocks.push_back({ListOf(report.trust.limits)});
+  }
+  return document;
+}
+
+Document DocumentOf(const compare::Comparison& comparison) {
+  using compare::Answer;
+  const bool bad =
+      comparison.answer == Answer::kSlower || comparison.answer == Answer::kInconclusive;
+  Document document;
+  document.page_title = document.head.title = compare::WordFor(comparison.answer);
+  document.head.tone = bad ? Tone::kBad : Tone::kGood;
+  AddComparison(comparison, document);
+  return document;
+}
+
+}  // namespace stallscope::report

@@ -1,0 +1,39 @@
+// Every form in which a report can be written, by the words of --format. Returns the content of a
+// whole file: WriteFileAtomically (analyzer/base/file.h) puts it in place. In this room, because it
+// is the one that has all the writers. Any thread.
+#ifndef STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_
+#define STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analyzer/report/report.h"
+#include "analyzer/report/sarif.h"
+#include "analyzer/report/sweep_table.h"
+#include "analyzer/report/text.h"
+
+namespace stallscope::report {
+
+enum class Form : uint8_t { kText, kJson, kMarkdown, kHtml, kJunit, kSarif };
+constexpr std::array<std::string_view, 6> kFormWords = {"text", "json",  "markdown",
+                                                        "html", "junit", "sarif"};
+std::optional<Form> FormOf(std::string_view word);
+
+struct FormOptions {
+  TextOptions text;
+  SarifOptions sarif;
+  bool inconclusive_fails = true;  // --inconclusive=fail
+};
+
+std::string Write(const Report& report, Form form, const FormOptions& options = {});
+std::string Write(const compare::Comparison& comparison, Form form,
+                  const FormOptions& options = {});
+// kText, kMarkdown or kHtml; the sweep file is the JSON.
+std::string Write(const SweepTable& table, Form form, const FormOptions& options = {});
+
+}  // namespace stallscope::report
+
+#endif  // STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_

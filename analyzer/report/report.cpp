@@ -1,0 +1,263 @@
+#include "analyzer/report/report.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "analyzer/base/units.h"
+#include "analyzer/words/words.h"
+
+namespace stallscope::report {
+namespace {
+
+// Enough for a picture as wide as a page; the viewer draws its own.
+constexpr size_t kLaneColumns = 240;
+constexpr size_t kDeviceLanes = 8;
+
+std::optional<attribution::Quantiles> InMs(std::optional<attribution::Quantiles> ns) {
+  if (!ns.has_value()) return ns;
+  for (double* value : {&ns->mean, &ns->p50, &ns->p95, &ns->p99}) *value /= kNsPerMs;
+  return ns;
+}
+
+Trust TrustOf(const model::Run& run, const attribution::Attribution& attribution) {
+  Trust trust;
+  trust.line = TrustLine(run);
+  trust.complete = run.quality.Complete();
+  trust.spans = model::CountSpans(run);
+  trust.dropped = run.quality.dropped;
+  trust.damaged_bytes = run.quality.damaged_bytes;
+  trust.warnings = run.quality.warnings;
+  trust.limits = attribution.limits;
+  return trust;
+}
+
+std::vector<BlameRow> BlameOf(const model::Run& run, const attribution::Attribution& attribution) {
+  std::vector<BlameRow> rows;
+  for (const attribution::Blame& blame : attribution.blame) {
+    rows.push_back({std::string(run.NameOf(blame.stage)), blame.cause, blame.ns, blame.fraction});
+  }
+  return rows;
+}
+
+StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
+  const trace::StageInfo& info = run.stages[use.stage.value];
+  StageRow row;
+  row.name = info.name;
+  row.kind = info.kind;
+  for (const StageId input : info.inputs) row.inputs.emplace_back(run.NameOf(input));
+  row.elements = use.elements;
+  row.capacity_samples_per_s = use.capacity_samples_per_s;
+  row.bytes = use.bytes;
+  // Without one piece of work nothing is known of what its work costs.
+  if (use.elements != 0) {
+    row.service_ms = InMs(use.service_ns);
+    row.cpu_s = static_cast<double>(use.cpu_ns) / kNsPerSecond;
+  }
+  const bool seen = use.elements != 0 || use.busy_ns != 0 || use.starved != 0 || use.blocked != 0;
+  // Workers of other processes: an imported trace shows neither them nor what they did.
+  if (seen || info.workers != 0 || !run.imported()) row.parallelism = use.workers;
+  if (seen) {
+    row.utilization = use.utilization;
+    row.starved = use.starved;
+    row.blocked = use.blocked;
+  }
+  if (use.queue.has_value()) {
+    row.queue = QueueRow{std::nullopt, use.queue->mean, use.queue->empty, use.queue->full};
+    // No queue has no room: that of a foreign trace may have any.
+    if (use.queue->capacity != 0) row.queue->capacity = use.queue->capacity;
+  }
+  return row;
+}
+
+EvidenceRow EvidenceOf(const model::Run& run, const findings::Evidence& evidence) {
+  using Kind = findings::Evidence::Kind;
+  EvidenceRow row;
+  row.start_ns = evidence.start_ns;
+  row.end_ns = evidence.end_ns;
+  row.step = evidence.step;
+  row.text = evidence.text;
+  switch (evidence.kind) {
+    case Kind::kSpans:
+      row.kind = "spans";
+      row.name = evidence.stage.known() ? run.NameOf(evidence.stage) : run.NameOf(evidence.track);
+      break;
+    case Kind::kQueue:
+      row.kind = "queue";
+      row.name = run.NameOf(evidence.queue);
+      break;
+    case Kind::kCounter:
+      row.kind = "counter";
+      row.name = run.NameOf(evidence.counter);
+      break;
+    case Kind::kStep:
+      row.kind = "step";
+      break;
+    case Kind::kKernel:
+      row.kind = "kernel";
+      row.name = run.NameOf(evidence.track);
+      break;
+    case Kind::kCopy:
+      row.kind = "copy";
+      row.name = run.NameOf(evidence.track);
+      break;
+  }
+  return row;
+}
+
+FindingRow FindingOf(const model::Run& run, findings::Finding finding) {
+  FindingRow row;
+  row.id = std::move(finding.id);
+  row.severity = finding.severity;
+  row.stage = run.NameOf(finding.stage);
+  row.share = finding.share;
+  row.text = std::move(finding.text);
+  for (const auto& evidence : finding.evidence) row.evidence.push_back(EvidenceOf(run, evidence));
+  row.recommendation = std::move(finding.recommendation);
+  row.stands_alone = finding.stands_alone;
+  return row;
+}
+
+std::string StragglerLine(const model::Run& run, const attribution::Straggler& straggler) {
+  std::string line = "step " + std::to_string(straggler.step) + " waited " +
+                     words::Duration(straggler.stall_ns) + ", " +
+                     words::Duration(straggler.element_ns) + " of it";
+  line += straggler.element.known() ? " for element " + std::to_string(straggler.element.value)
+                                    : " for one element";
+  const std::string_view file = run.Text(straggler.file);
+  if (!file.empty()) {
+    line += " (" + std::string(file) + ", record " + std::to_string(straggler.record) + ")";
+  }
+  const std::string_view stage = run.NameOf(straggler.stage);
+  if (!stage.empty()) {
+    line += " in " + std::string(stage) + " (" +
+            std::string(attribution::WordFor(straggler.cause)) + ")";
+  }
+  return line;
+}
+
+timeline::Lane DeviceLane(const attribution::DeviceTimeline& device, bool several_ranks,
+                          model::TimeRange range) {
+  timeline::Lane lane;
+  lane.name = "device " + std::to_string(device.device);
+  if (several_ranks) lane.name = "rank " + std::to_string(device.rank) + ", " + lane.name;
+  std::vector<std::vector<timeline::Interval>> intervals(attribution::kCategories);
+  for (const attribution::Slice& slice : device.slices) {
+    intervals[attribution::At(slice.category)].push_back({slice.start_ns, slice.end_ns});
+  }
+  for (const attribution::Category category : attribution::kReportOrder) {
+    lane.layers.emplace_back(attribution::WordFor(category));
+    lane.busy.push_back(timeline::BusyFractions(std::move(intervals[attribution::At(category)]),
+                                                range, kLaneColumns));
+  }
+  return lane;
+}
+
+MemoryRow MemoryOf(const model::Run& run, const attribution::MemoryUse& use) {
+  MemoryRow memory;
+  memory.peak_rss_bytes = use.peak_rss_bytes;
+  memory.device_peak_bytes = use.device_peak_bytes;
+  if (use.limit_bytes != 0) memory.limit_bytes = use.limit_bytes;
+  for (const auto& held : use.stages) {
+    memory.stages.emplace_back(std::string(run.NameOf(held.stage)), held.bytes);
+  }
+  return memory;
+}
+
+}  // namespace
+
+std::string_view WordFor(CheckLevel level) {
+  return level == CheckLevel::kError ? "error" : "warn";
+}
+
+std::string_view WordFor(Outcome outcome) {
+  constexpr std::array<std::string_view, 3> kWords = {"pass", "fail", "inconclusive"};
+  return kWords[static_cast<size_t>(outcome)];
+}
+
+std::string TrustLine(const model::Run& run) {
+  const model::DataQuality& quality = run.quality;
+  const std::string spans = words::Grouped(model::CountSpans(run)) + " spans";
+  if (quality.Complete()) return "complete: " + spans + ", none dropped, no damage";
+  std::string line = "incomplete: " + spans + " read";
+  if (quality.dropped != 0) line += ", " + words::Grouped(quality.dropped) + " events dropped";
+  if (quality.damaged_bytes != 0) {
+    line += ", " + words::Bytes(quality.damaged_bytes) + " damaged";
+  }
+  if (quality.missing_frames != 0) {
+    line += ", " + words::Grouped(quality.missing_frames) + " frames missing";
+  }
+  if (quality.left_out != 0) {
+    line += ", " + words::Counted(quality.left_out, "part") + " left out";
+  }
+  if (quality.cut_at) line += ", cut off at its end";
+  if (!quality.write_error.empty()) {
+    line += run.imported() ? ", imported from an incomplete file" : ", writing failed";
+  }
+  if (!quality.sealed) line += ", not sealed (still recording, or the recorder died)";
+  return line;
+}
+
+Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attribution) {
+  Pictures pictures;
+  pictures.start_ns = attribution.window.start_ns;
+  pictures.end_ns = attribution.window.end_ns;
+  const model::TimeRange range{pictures.start_ns, pictures.end_ns};
+  if (attribution.window.steps != 0) {
+    for (const attribution::StepShare& step : attribution.steps) {
+      pictures.step_ms.push_back(static_cast<double>(step.end_ns - step.start_ns) / kNsPerMs);
+    }
+  }
+  const auto& timelines = attribution.timelines;
+  const bool several_ranks =
+      std::any_of(timelines.begin(), timelines.end(),
+                  [&](const auto& device) { return device.rank != timelines.front().rank; });
+  for (size_t i = 0; i < std::min(timelines.size(), kDeviceLanes); ++i) {
+    pictures.lanes.push_back(DeviceLane(timelines[i], several_ranks, range));
+  }
+  for (timeline::Lane& lane : timeline::StageLanes(run, range, kLaneColumns)) {
+    pictures.lanes.push_back(std::move(lane));
+  }
+  return pictures;
+}
+
+Report MakeReport(const model::Run& run, const attribution::Attribution& attribution,
+                  const findings::Verdict& verdict, std::vector<findings::Finding> findings) {
+  Report report;
+  report.name = run.info.name;
+  report.trace = run.path;
+  report.format = run.format;
+  report.digest = run.info.digest;
+  report.host = run.info.host;
+  report.device = run.info.device;
+  report.spec_json = run.info.spec_json;
+  report.trust = TrustOf(run, attribution);
+  report.window_start_ns = attribution.window.start_ns;
+  report.window_end_ns = attribution.window.end_ns;
+  report.steps = attribution.window.steps;
+  report.warmup_steps = attribution.window.warmup_steps;
+  report.throughput = attribution.throughput;
+  report.step_ms = InMs(attribution.step_ns);
+  report.breakdown = attribution.breakdown;
+  report.blame = BlameOf(run, attribution);
+  for (const auto& use : attribution.stages) report.stages.push_back(StageOf(run, use));
+  report.devices = attribution.devices;
+  for (const auto& use : attribution.kernels) {
+    report.kernels.push_back({std::string(run.Text(use.name)), use.count, use.ns, use.fraction});
+  }
+  report.idle = attribution.idle;
+  report.arithmetic = attribution.arithmetic;
+  report.cpu = attribution.cpu;
+  report.memory = MemoryOf(run, attribution.memory);
+  for (const auto& straggler : attribution.stragglers) {
+    report.stragglers.push_back(StragglerLine(run, straggler));
+  }
+  report.verdict = {verdict.bound,  std::string(run.NameOf(verdict.stage)),
+                    verdict.cause,  verdict.confidence,
+                    verdict.doubts, verdict.text};
+  for (auto& finding : findings) report.findings.push_back(FindingOf(run, std::move(finding)));
+  NameMissingFigures(report);
+  return report;
+}
+
+}  // namespace stallscope::report

@@ -1,0 +1,170 @@
+#include <doctest/doctest.h>
+
+#include "analyzer/model/loader.h"
+#include "analyzer/report/describe.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/report.h"
+#include "analyzer/report/text.h"
+#include "tests/support/paths.h"
+#include "tests/support/trace_builder.h"
+
+using namespace stallscope;
+using attribution::Category;
+using test::TraceBuilder;
+
+namespace {
+
+model::Run SmallRun() {
+  TraceBuilder trace;
+  const StageId read = trace.Stage("read", "source");
+  const StageId decode = trace.Stage("decode", "map", 2, {read});
+  const QueueId queue = trace.Queue("decode-batch", 4, decode);
+  const TrackId worker = trace.Thread("decode 0", decode);
+  trace.Work(worker, decode, 1'000, 6'000, ItemId{1});
+  trace.Wait(worker, trace::WaitCause::kFull, queue, 6'000, 9'000);
+  trace.Step(0, 1'000, 5'000);
+  trace.Step(1, 5'000, 9'000);
+  trace.run.device = {"emulated", "nothing", 0, ""};
+  trace.run.warnings = {"the clock stepped"};
+  trace.Seal(9'000);
+  test::ScratchDir dir;
+  trace.Write(dir / "run.sst");
+  auto run = model::LoadTrace(dir / "run.sst");
+  REQUIRE(run.ok());
+  return std::move(run).value();
+}
+
+attribution::Attribution SmallAttribution() {
+  attribution::Attribution a;
+  a.window.start_ns = 1'000;
+  a.window.end_ns = 9'000;
+  a.window.steps = 2;
+  a.timelines = {
+      {0, 0, {{1'000, 5'000, Category::kCompute}, {5'000, 9'000, Category::kInputStall}}}};
+  a.steps.resize(2);
+  a.steps[0].end_ns = 4'000'000;
+  a.steps[1].end_ns = 6'000'000;
+  a.breakdown[attribution::At(Category::kCompute)] =
+      attribution::CategoryTotal{4'000, 0.5, 0.4, 0.6};
+  a.breakdown[attribution::At(Category::kInputStall)] =
+      attribution::CategoryTotal{4'000, 0.5, 0.4, 0.6};
+  a.blame = {{StageId{1}, attribution::Cause::kCpu, 4'000, 0.5}};
+  a.stages.resize(2);
+  a.stages[0].stage = StageId{0};
+  a.stages[1].stage = StageId{1};
+  a.stages[1].workers = 2;
+  a.stages[1].elements = 1;
+  a.stages[1].service_ns = {5'000'000, 5'000'000, 5'000'000, 5'000'000, 0};
+  a.stages[1].cpu_ns = 2'500'000'000;
+  a.stages[1].utilization = 0.6;
+  a.stages[1].queue = attribution::QueueUse{QueueId{0}, 4, 2.0, {}, {}};
+  a.step_ns = attribution::Quantiles{5'000'000, 5'000'000, 6'000'000, 6'000'000, 0.2};
+  a.stragglers = {{1,
+                   41'000'000,
+                   38'260'000,
+                   5'000,
+                   StageId{1},
+                   attribution::Cause::kCpu,
+                   ItemId{13911},
+                   {},
+                   0}};
+  a.memory.stages = {{StageId{1}, 100}};
+  a.limits = {"communication: one replica"};
+  return a;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a report says in words what a run and its attribution hold") {
+    const model::Run run = SmallRun();
+    findings::Finding finding;
+    finding.id = "map-parallelism";
+    finding.stage = StageId{1};
+    findings::Evidence evidence;
+    evidence.kind = findings::Evidence::Kind::kQueue;
+    evidence.queue = QueueId{0};
+    finding.evidence = {evidence};
+    const report::Report report = report::MakeReport(
+        run, SmallAttribution(),
+        {findings::Bound::kInput, StageId{1}, attribution::Cause::kCpu, 0.5, {}, "input-bound"},
+        {finding});
+    CHECK(report.name == "test");
+    CHECK(report.trust.complete);
+    CHECK(report.trust.line == "complete: 2 spans, none dropped, no damage");
+    REQUIRE(report.trust.warnings.size() == 1);
+    CHECK(report.trust.warnings[0].ends_with("run.sst: the clock stepped"));
+    CHECK(report.steps == 2);
+    CHECK(report.step_ms->p95 == 6);
+    CHECK(report.blame.at(0).stage == "decode");
+    CHECK(report.verdict.stage == "decode");
+    CHECK(report.findings.at(0).stage == "decode");
+    CHECK(report.findings.at(0).evidence.at(0).name == "decode-batch");
+    CHECK(report.memory.stages.at(0).first == "decode");
+    CHECK_FALSE(report.memory.limit_bytes.has_value());
+    CHECK(report.stragglers.at(0) ==
+          "step 1 waited 41.0 ms, 38.3 ms of it for element 13911 in decode (cpu)");
+
+    const report::StageRow& decode = report.stages.at(1);
+    CHECK(decode.inputs == std::vector<std::string>{"read"});
+    CHECK(decode.parallelism == 2);
+    CHECK(decode.service_ms->mean == 5);
+    CHECK(decode.cpu_s == 2.5);
+    CHECK(decode.queue->mean == 2.0);
+    CHECK_FALSE(decode.queue->empty.has_value());
+    CHECK_FALSE(report.stages.at(0).service_ms.has_value());  // it did nothing that was recorded
+
+    const report::Pictures pictures = report::PicturesOf(run, SmallAttribution());
+    REQUIRE(pictures.lanes.size() == 3);
+    CHECK(pictures.lanes[0].name == "device 0");
+    CHECK(pictures.lanes[0].layers[0] == "compute");
+    CHECK(pictures.lanes[0].busy[0].front() == 1);
+    CHECK(pictures.lanes[0].busy[0].back() == 0);
+    CHECK(pictures.lanes[2].name == "decode");
+    CHECK(pictures.step_ms == std::vector<double>{4, 6});
+
+    std::string limits;
+    for (const std::string& limit : report.trust.limits) limits += limit + "\n";
+    CHECK(limits.find("communication: one replica\n") == 0);
+    CHECK(limits.find("stages[].utilization: not in this trace for read\n") != std::string::npos);
+    CHECK(report::WriteText(report::DocumentOf(report)).find("communication: one replica") !=
+          std::string::npos);
+    CHECK_FALSE(report::WriteJson(report).empty());
+  }
+
+  TEST_CASE("workers and room that an imported trace does not show are null and named") {
+    model::Run run = SmallRun();
+    run.info.imported_from = "kineto";
+    run.stages[0].workers = 0;  // seen from outside: it did nothing that was recorded
+    run.stages[1].workers = 0;  // worked where it was called
+    attribution::Attribution a = SmallAttribution();
+    a.stages[1].queue->capacity = 0;
+    const report::Report report = report::MakeReport(run, a, {}, {});
+    CHECK_FALSE(report.stages.at(0).parallelism.has_value());
+    CHECK(report.stages.at(1).parallelism == 2);
+    CHECK_FALSE(report.stages.at(1).queue->capacity.has_value());
+    const std::string json = report::WriteJson(report);
+    CHECK(json.find("\"parallelism\": null") != std::string::npos);
+    CHECK(json.find("\"capacity\": null") != std::string::npos);
+    std::string limits;
+    for (const std::string& limit : report.trust.limits) limits += limit + "\n";
+    CHECK(limits.find("stages[].parallelism") != std::string::npos);
+    CHECK(limits.find("stages[].queue.capacity") != std::string::npos);
+    CHECK(report::WriteText(report::DocumentOf(report)).find(" of 0") == std::string::npos);
+
+    // A recorded run says what its stages have.
+    run.info.imported_from.clear();
+    CHECK(report::MakeReport(run, a, {}, {}).stages.at(0).parallelism == a.stages[0].workers);
+  }
+
+  TEST_CASE("without steps there are no step times") {
+    attribution::Attribution a = SmallAttribution();
+    a.window.steps = 0;
+    a.step_ns.reset();
+    const report::Report report = report::MakeReport(SmallRun(), a, {}, {});
+    CHECK(report::PicturesOf(SmallRun(), a).step_ms.empty());
+    CHECK_FALSE(report.step_ms.has_value());
+    CHECK(report::WriteText(report::DocumentOf(report)).find("no steps, 8.00 us") !=
+          std::string::npos);
+  }
+}
