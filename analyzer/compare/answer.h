@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/compare/compare.h"
@@ -38,6 +40,11 @@ struct Evidence {
 
 // `same_runs`: the sides hold the same recordings.
 Evidence FindAnswer(const RatedSides& sides, bool same_runs);
+
+// "mann-whitney", "block bootstrap", "same runs", "none"
+std::string_view WordFor(Basis basis);
+// The answer in a line: what changed, by how much, and how that was found.
+std::string TextOf(const Evidence& evidence);
 
 Answer AnswerFromRuns(const LogChange& rate, double p_value);
 Answer AnswerFromSteps(const LogChange& rate);

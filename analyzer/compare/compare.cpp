@@ -1,17 +1,62 @@
 #include "analyzer/compare/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "analyzer/compare/answer.h"
 #include "analyzer/compare/rates.h"
 #include "analyzer/compare/side_by_side.h"
-#include "analyzer/compare/text.h"
-#include "analyzer/compare/warnings.h"
 
 namespace stallscope::compare {
 namespace {
 
 using Runs = std::vector<RunSummary>;
+
+// --- What is compared of a run ---
+
+constexpr double kNsPerMs = 1e6;
+
+void AddSteps(const attribution::Attribution& attribution, RunSummary& summary) {
+  // Without counted steps the one share is the window's, and there is no step to speak of.
+  if (attribution.window.steps == 0 || attribution.steps.empty()) return;
+  attribution::PerCategory<double> sums{};
+  for (const attribution::StepShare& step : attribution.steps) {
+    summary.step_ms.push_back(static_cast<double>(step.end_ns - step.start_ns) / kNsPerMs);
+    summary.samples.push_back(step.samples);
+    for (size_t c = 0; c < attribution::kCategories; ++c) {
+      sums[c] += static_cast<double>(step.ns[c]);
+    }
+  }
+  const double steps = static_cast<double>(attribution.steps.size());
+  for (size_t c = 0; c < attribution::kCategories; ++c) {
+    if (attribution.breakdown[c]) summary.ms_per_step[c] = sums[c] / steps / kNsPerMs;
+  }
+}
+
+void AddStages(const model::Run& run, const attribution::Attribution& attribution,
+               RunSummary& summary) {
+  for (const attribution::StageUse& use : attribution.stages) {
+    RunSummary::Stage& stage = summary.stages.emplace_back();
+    stage.name = std::string(run.NameOf(use.stage));
+    stage.capacity_samples_per_s = use.capacity_samples_per_s;
+    if (use.elements > 0) stage.service_ms = use.service_ns.mean / kNsPerMs;
+    if (!summary.step_ms.empty() && (use.elements > 0 || use.busy_ns > 0)) {
+      stage.busy_ms_per_step =
+          static_cast<double>(use.busy_ns) / static_cast<double>(summary.step_ms.size()) / kNsPerMs;
+    }
+  }
+}
+
+double CoresOf(const trace::HostInfo& host) {
+  const double allowed = host.cores_allowed;
+  if (host.cgroup_cores <= 0) return allowed;
+  return allowed > 0 && allowed < host.cgroup_cores ? allowed : host.cgroup_cores;
+}
+
+// --- Whether two recordings are the same ---
 
 // Everything that was measured, to the nanosecond: two recordings never agree in it. Without steps
 // only the file's name can tell.
@@ -58,7 +103,124 @@ void WarnOfShared(const Runs& base, const Runs& now, std::vector<std::string>& w
   }
 }
 
+// --- What makes two sides hard to compare, one line each ---
+
+using Words = std::set<std::string>;
+
+Words WordsOf(const Runs& runs, const std::function<std::string(const RunSummary&)>& word) {
+  Words words;
+  for (const RunSummary& run : runs) {
+    std::string one = word(run);
+    if (!one.empty()) words.insert(std::move(one));
+  }
+  return words;
+}
+
+std::string Join(const Words& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// Where both sides say it and they do not all say the same.
+void WarnWhereDifferent(const Runs& base, const Runs& now, const std::string& what,
+                        const std::function<std::string(const RunSummary&)>& word,
+                        std::vector<std::string>& warnings) {
+  const Words in_base = WordsOf(base, word);
+  const Words in_now = WordsOf(now, word);
+  if (in_base.empty() || in_now.empty()) return;
+  if (in_base.size() == 1 && in_base == in_now) return;
+  warnings.push_back("the " + what + " differ: base " + Join(in_base) + "; new " + Join(in_now));
+}
+
+void WarnOfLoss(const Runs& runs, std::vector<std::string>& warnings) {
+  for (const RunSummary& run : runs) {
+    if (run.complete) continue;
+    warnings.push_back(run.trace + ": a part of this run is lost or was never written");
+  }
+}
+
+std::optional<Spec> OneSpec(const Runs& runs, const std::string& side,
+                            std::vector<std::string>& warnings) {
+  std::optional<Spec> spec;
+  for (const RunSummary& run : runs) {
+    if (run.spec_json.empty()) return std::nullopt;
+    auto read = ReadSpec(run.spec_json, run.trace);
+    if (!read.ok()) {
+      warnings.push_back("the specs cannot be compared: " + read.error().Line());
+      return std::nullopt;
+    }
+    if (spec && !(*spec == read.value())) {
+      warnings.push_back("the " + side + " runs have different specs");
+      return std::nullopt;
+    }
+    spec = std::move(read).value();
+  }
+  return spec;
+}
+
+// Other hosts, cores and devices; lost data.
+std::vector<std::string> WarningsOf(const Runs& base, const Runs& now) {
+  std::vector<std::string> warnings;
+  WarnWhereDifferent(
+      base, now, "hosts", [](const RunSummary& run) { return run.host; }, warnings);
+  WarnWhereDifferent(
+      base, now, "cores",
+      [](const RunSummary& run) {
+        return run.cores_allowed > 0 ? fmt::format("{:.4g}", run.cores_allowed) : std::string();
+      },
+      warnings);
+  WarnWhereDifferent(
+      base, now, "devices",
+      [](const RunSummary& run) {
+        if (run.device_name.empty() || run.device_name == run.device_kind) return run.device_kind;
+        return run.device_kind + " (" + run.device_name + ")";
+      },
+      warnings);
+  WarnOfLoss(base, warnings);
+  WarnOfLoss(now, warnings);
+  return warnings;
+}
+
+// False where both sides have digests that are not all the same; adds a line then.
+bool SameData(const Runs& base, const Runs& now, std::vector<std::string>& warnings) {
+  const auto digest = [](const RunSummary& run) { return run.digest; };
+  const Words in_base = WordsOf(base, digest);
+  const Words in_now = WordsOf(now, digest);
+  if (in_base.empty() || in_now.empty()) return true;
+  if (in_base.size() == 1 && in_base == in_now) return true;
+  warnings.emplace_back("the digests differ: the runs were not given the same batches");
+  return false;
+}
+
+// The patch from the base's spec to the new one's; nothing where a side has none, and nothing with
+// a line where the runs of a side differ or a spec cannot be read.
+std::optional<Patch> SpecChange(const Runs& base, const Runs& now,
+                                std::vector<std::string>& warnings) {
+  const std::optional<Spec> from = OneSpec(base, "base", warnings);
+  const std::optional<Spec> to = OneSpec(now, "new", warnings);
+  if (!from || !to) return std::nullopt;
+  return Diff(*from, *to);
+}
+
 }  // namespace
+
+RunSummary Summarise(const model::Run& run, const attribution::Attribution& attribution) {
+  RunSummary summary;
+  summary.trace = run.path;
+  summary.name = run.info.name;
+  if (attribution.throughput) summary.samples_per_s = attribution.throughput->samples_per_s;
+  AddSteps(attribution, summary);
+  AddStages(run, attribution, summary);
+  summary.spec_json = run.info.spec_json;
+  summary.digest = run.info.digest;
+  summary.complete = run.quality.Complete();
+  summary.cores_allowed = CoresOf(run.info.host);
+  summary.host = run.info.host.name;
+  summary.device_kind = run.info.device.kind;
+  summary.device_name = run.info.device.name;
+  return summary;
+}
 
 Comparison Compare(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now) {
   Comparison comparison;

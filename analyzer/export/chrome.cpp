@@ -1,12 +1,247 @@
 #include "analyzer/export/chrome.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "analyzer/export/chrome_events.h"
+#include "analyzer/base/escape.h"
+#include "analyzer/export/lanes.h"
 #include "analyzer/export/words.h"
 
 namespace stallscope::exporting {
 namespace {
+
+// --- The plumbing: the frame of an event, and the numbers of processes and threads, whose names
+// are written with the first event of each ---
+
+struct ThreadNumbers {
+  uint64_t pid = 0;
+  uint64_t tid = 0;
+};
+
+class ChromeEvents {
+ public:
+  ChromeEvents(const model::Run& run, TextSink& sink) : run_(run), sink_(sink) {}
+
+  void BeginFile();
+  void EndFile();
+
+  uint64_t HostProcess(uint32_t rank);
+  // A stream's or copy engine's process is its device, any other track's the host.
+  uint64_t ProcessOf(const model::Track& track);
+  ThreadNumbers NewThread(uint64_t pid, std::string_view name);
+
+  // An event is opened, given arguments, and closed. `head` is its first fields, as EventHead()
+  // makes them.
+  void OpenSpan(std::string_view head, ThreadNumbers thread, int64_t start_ns, int64_t end_ns);
+  void OpenInstant(std::string_view head, ThreadNumbers thread, int64_t time_ns);
+  void OpenCounter(std::string_view head, uint64_t pid, int64_t time_ns);
+  void Argument(std::string_view key, uint64_t value);
+  void Argument(std::string_view key, double value);
+  void Argument(std::string_view key, std::string_view text);
+  void Argument(std::string_view key, ItemId item) {
+    if (item.known()) Argument(key, item.value);
+  }
+  Status Close();
+
+  // Places `count` intervals on as many threads as they need and calls emit(i, thread) for each,
+  // by ascending start. `start` and `end` give the times of interval i. Returns the first thread,
+  // which there is only where there is an interval.
+  template <class Start, class End, class Emit>
+  Result<ThreadNumbers> Deal(uint64_t pid, const std::string& name, size_t count, Start&& start,
+                             End&& end, Emit&& emit);
+
+ private:
+  uint64_t Process(uint32_t rank, int64_t device, const std::string& name);
+  void Metadata(const char* what, ThreadNumbers thread);
+  void BeginEvent();
+  void Key(std::string_view key);
+
+  const model::Run& run_;
+  TextSink& sink_;
+  std::map<std::pair<uint32_t, int64_t>, uint64_t> processes_;  // by rank and device, -1 the host
+  uint64_t last_tid_ = 0;
+  bool any_event_ = false;
+  bool any_argument_ = false;
+};
+
+// {"ph":"X","cat":"work","name":"decode"
+std::string EventHead(char phase, std::string_view category, std::string_view name);
+
+template <class Start, class End, class Emit>
+Result<ThreadNumbers> ChromeEvents::Deal(uint64_t pid, const std::string& name, size_t count,
+                                         Start&& start, End&& end, Emit&& emit) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), uint32_t{0});
+  // Outer intervals first: viewers take events of the same start in the order of the file.
+  const auto before = [&](uint32_t a, uint32_t b) {
+    const int64_t start_a = start(a);
+    const int64_t start_b = start(b);
+    return start_a != start_b ? start_a < start_b : end(a) > end(b);
+  };
+  // Most threads have nothing nested, and their spans are in order as they are.
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::stable_sort(order.begin(), order.end(), before);
+  }
+  Lanes lanes;
+  std::vector<ThreadNumbers> threads;
+  for (uint32_t i : order) {
+    const size_t lane = lanes.Place(start(i), end(i));
+    while (lane >= threads.size()) {
+      const std::string number = " (" + std::to_string(threads.size() + 1) + ")";
+      threads.push_back(NewThread(pid, threads.empty() ? name : name + number));
+    }
+    STALLSCOPE_RETURN_IF_ERROR(emit(i, threads[lane]));
+  }
+  return threads.empty() ? ThreadNumbers{} : threads.front();
+}
+
+std::string EventHead(char phase, std::string_view category, std::string_view name) {
+  std::string head = "{\"ph\":\"";
+  head += phase;
+  head += "\",\"cat\":\"";
+  AppendJsonEscaped(category, head);
+  head += "\",\"name\":\"";
+  AppendJsonEscaped(name, head);
+  head += '"';
+  return head;
+}
+
+void ChromeEvents::BeginFile() {
+  sink_.Add("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":");
+  sink_.AddJsonString(run_.info.tool);
+  sink_.Add(",\"run\":");
+  sink_.AddJsonString(run_.info.name);
+  sink_.Add(",\"device_kind\":");
+  sink_.AddJsonString(run_.info.device.kind);
+  sink_.Add("},\"traceEvents\":[");
+}
+
+void ChromeEvents::EndFile() { sink_.Add("\n]}\n"); }
+
+void ChromeEvents::BeginEvent() {
+  sink_.Add(any_event_ ? ",\n" : "\n");
+  any_event_ = true;
+  any_argument_ = false;
+}
+
+void ChromeEvents::Metadata(const char* what, ThreadNumbers thread) {
+  BeginEvent();
+  sink_.Add("{\"ph\":\"M\",\"name\":\"");
+  sink_.Add(what);
+  sink_.Add("\",\"pid\":");
+  sink_.AddUint(thread.pid);
+  if (thread.tid == 0) return;
+  sink_.Add(",\"tid\":");
+  sink_.AddUint(thread.tid);
+}
+
+uint64_t ChromeEvents::Process(uint32_t rank, int64_t device, const std::string& name) {
+  const auto [place, is_new] = processes_.try_emplace({rank, device}, processes_.size() + 1);
+  const uint64_t pid = place->second;
+  if (!is_new) return pid;
+  Metadata("process_name", {pid, 0});
+  Argument("name", run_.info.world_size > 1 ? "rank " + std::to_string(rank) + ": " + name : name);
+  sink_.Add("}}");
+  Metadata("process_sort_index", {pid, 0});
+  Argument("sort_index", pid);
+  sink_.Add("}}");
+  return pid;
+}
+
+uint64_t ChromeEvents::HostProcess(uint32_t rank) {
+  const std::string& host = run_.info.host.name;
+  return Process(rank, -1, host.empty() ? "host" : "host " + host);
+}
+
+uint64_t ChromeEvents::ProcessOf(const model::Track& track) {
+  const bool on_device = track.info.kind == trace::TrackKind::kStream ||
+                         track.info.kind == trace::TrackKind::kCopyEngine;
+  if (!on_device) return HostProcess(track.rank);
+  std::string name = "device " + std::to_string(track.info.device);
+  if (!run_.info.device.name.empty()) name += " " + run_.info.device.name;
+  return Process(track.rank, track.info.device, name);
+}
+
+ThreadNumbers ChromeEvents::NewThread(uint64_t pid, std::string_view name) {
+  const ThreadNumbers thread{pid, ++last_tid_};
+  Metadata("thread_name", thread);
+  Argument("name", name);
+  sink_.Add("}}");
+  Metadata("thread_sort_index", thread);
+  Argument("sort_index", thread.tid);
+  sink_.Add("}}");
+  return thread;
+}
+
+void ChromeEvents::OpenSpan(std::string_view head, ThreadNumbers thread, int64_t start_ns,
+                            int64_t end_ns) {
+  BeginEvent();
+  sink_.Add(head);
+  sink_.Add(",\"pid\":");
+  sink_.AddUint(thread.pid);
+  sink_.Add(",\"tid\":");
+  sink_.AddUint(thread.tid);
+  sink_.Add(",\"ts\":");
+  sink_.AddMicros(start_ns);
+  sink_.Add(",\"dur\":");
+  sink_.AddMicros(end_ns - start_ns);
+}
+
+void ChromeEvents::OpenInstant(std::string_view head, ThreadNumbers thread, int64_t time_ns) {
+  BeginEvent();
+  sink_.Add(head);
+  sink_.Add(",\"s\":\"t\",\"pid\":");
+  sink_.AddUint(thread.pid);
+  sink_.Add(",\"tid\":");
+  sink_.AddUint(thread.tid);
+  sink_.Add(",\"ts\":");
+  sink_.AddMicros(time_ns);
+}
+
+void ChromeEvents::OpenCounter(std::string_view head, uint64_t pid, int64_t time_ns) {
+  BeginEvent();
+  sink_.Add(head);
+  sink_.Add(",\"pid\":");
+  sink_.AddUint(pid);
+  sink_.Add(",\"ts\":");
+  sink_.AddMicros(time_ns);
+}
+
+void ChromeEvents::Key(std::string_view key) {
+  sink_.Add(any_argument_ ? "," : ",\"args\":{");
+  any_argument_ = true;
+  sink_.AddJsonString(key);
+  sink_.Add(':');
+}
+
+void ChromeEvents::Argument(std::string_view key, uint64_t value) {
+  Key(key);
+  sink_.AddUint(value);
+}
+
+void ChromeEvents::Argument(std::string_view key, double value) {
+  Key(key);
+  if (!sink_.AddDouble(value)) sink_.Add("null");
+}
+
+void ChromeEvents::Argument(std::string_view key, std::string_view text) {
+  Key(key);
+  sink_.AddJsonString(text);
+}
+
+Status ChromeEvents::Close() {
+  sink_.Add(any_argument_ ? "}}" : "}");
+  return sink_.Breathe();
+}
+
+// --- What the run becomes ---
 
 // The rows of a table that belong to each track; those of no track come last.
 template <class Row>
