@@ -158,8 +158,8 @@ MaybeFault ReadLimits(const json& check, const JsonPath& path, BudgetCheck& into
                  "it is a fraction: 0.05 is 5%"};
   }
   if (!CanRegress(into.metric)) {
-    return Fault{path / "max_regression", "a comparison of two runs has no " + Quoted(into.metric),
-                 "the nearest that it has is " + Quoted(NearestRegression(into.metric))};
+    return Fault{path / "max_regression", "comparisons of two runs have no " + Quoted(into.metric),
+                 "the nearest that they have is " + Quoted(NearestRegression(into.metric))};
   }
   return std::nullopt;
 }
@@ -173,7 +173,7 @@ MaybeFault ReadCheck(const json& check, const JsonPath& path, BudgetCheck& into)
   if (metric == check.end()) {
     return Fault{path, "the check has no 'metric'", "give it a path into the report"};
   }
-  if (!metric->is_string()) return WrongType(path / "metric", *metric, "a text");
+  if (!metric->is_string()) return WrongType(path / "metric", *metric, "a string");
   into.metric = metric->get<std::string>();
   Metric parsed;
   if (const auto fault = ReadMetric(into.metric, parsed)) {
@@ -198,7 +198,7 @@ MaybeFault ReadRoot(const json& root, Budget& budget) {
                  std::string("the schema is not ") + kSchema,
                  std::string("begin with \"schema\": \"") + kSchema + "\""};
   }
-  if (!root.contains("checks")) return Fault{path, "there are no 'checks'", "list them"};
+  if (!root.contains("checks")) return Fault{path, "'checks' is missing", "list the checks"};
   const json& checks = root["checks"];
   if (!checks.is_array()) return WrongType(path / "checks", checks, "a list");
   for (size_t i = 0; i < checks.size(); ++i) {
@@ -267,7 +267,7 @@ void CheckRegression(const BudgetCheck& check, const compare::Comparison& base, 
   std::string text = check.metric;
   if (!loss.has_value()) {
     row.outcome = Outcome::kFail;
-    text += " is null in the comparison: a side does not have it";
+    text += " is null in the comparison: one side lacks it";
   } else {
     if (loss->loss > *check.max_regression) {
       row.outcome = Worse(row.outcome, loss->real ? Outcome::kFail : Outcome::kInconclusive);

@@ -13,8 +13,8 @@ namespace {
 using report::Json;
 using report::ReportTree;
 
-// The end of the row that begins behind the bracket at `open`: a bracket that the path goes on
-// after, because names of kernels have brackets too.
+// The end of the row that begins after the bracket at `open`: a closing bracket at which the path
+// continues or ends, because kernel names have brackets too.
 size_t EndOfRow(std::string_view text, size_t open) {
   size_t depth = 0;
   for (size_t i = open; i < text.size(); ++i) {
@@ -70,7 +70,7 @@ std::string NoRow(const std::string& list, const std::string& row,
   return text;
 }
 
-// A stage that is there and not in the blame was blamed for nothing.
+// A stage that exists but is not in the blame was blamed for nothing.
 bool BlamedForNothing(const Json& tree, const Metric::Step& step) {
   if (step.key != "stall_blame" || tree.at("breakdown").at("input_stall").is_null()) return false;
   const std::string& row = *step.row;
@@ -94,13 +94,13 @@ std::string WhyMissing(const Json& tree, const Metric& metric) {
       if (of_category || text.find(path) != std::string::npos) return text;
     }
     const size_t dot = path.rfind('.');
-    if (dot == std::string::npos) return "the run does not have it";
+    if (dot == std::string::npos) return "the run lacks it";
     path.resize(dot);
   }
 }
 
-// The objects that the metric's last key is in; none where something on the way there is missing,
-// which `figure` then says.
+// The objects that have the metric's last key; none if something on the way there is missing:
+// `figure` then says what.
 std::vector<const Json*> RowsWithFigure(const Json& tree, const Metric& metric, Figure& figure) {
   std::vector<const Json*> places{&tree};
   std::string pattern;
@@ -130,7 +130,7 @@ std::vector<const Json*> RowsWithFigure(const Json& tree, const Metric& metric, 
       }
       return places;
     }
-    // Blame has a row a cause, copies have one a kind of memory: they add up. Others are unique.
+    // Blame has one row per cause, copies one per kind of memory: they add up. Others are unique.
     if (pattern != "stall_blame" && pattern != "devices[].copies") places.resize(1);
     pattern += "[]";
   }

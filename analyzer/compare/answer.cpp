@@ -62,14 +62,14 @@ void AnswerBySteps(const RatedSides& sides, Evidence& evidence) {
 
 // --- The answer in words ---
 
-// How much faster, in per cent; slower is negative.
+// How much faster, in percent; slower is negative.
 double Percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }
 
 std::string Signed(double percent) {
   return fmt::format("{:.1f}% {}", std::abs(percent), percent < 0 ? "slower" : "faster");
 }
 
-// "6.1 to 9.8 %" where both ends are on the side of `percent`, else each end with its word.
+// "6.1 to 9.8%" if both ends have the same sign, else each end with its word.
 std::string Range(const LogChange& rate) {
   const double low = Percent(rate.low);
   const double high = Percent(rate.high);
@@ -83,7 +83,7 @@ std::string CountOf(const Evidence& evidence) {
   if (evidence.base_runs != evidence.now_runs) {
     return fmt::format("{} and {} runs", evidence.base_runs, evidence.now_runs);
   }
-  return fmt::format("{} run{} a side", evidence.base_runs, evidence.base_runs == 1 ? "" : "s");
+  return words::Counted(evidence.base_runs, "run") + " per side";
 }
 
 std::string How(const Evidence& evidence) {
@@ -94,20 +94,20 @@ std::string How(const Evidence& evidence) {
   }
   const bool several = evidence.base_runs > 1 || evidence.now_runs > 1;
   return "by the steps of " + CountOf(evidence) +
-         (several ? ", widened by how runs of a side differ"
+         (several ? ", widened by how runs on a side differ"
                   : ", widened by how the parts of a run differ");
 }
 
 std::string Advice(const Evidence& evidence) {
-  return evidence.basis == Basis::kRuns ? "; more runs would tell"
-                                        : "; five runs a side would tell more";
+  return evidence.basis == Basis::kRuns ? "; more runs would settle it"
+                                        : "; five runs per side would settle more";
 }
 
 }  // namespace
 
-// The estimate must reach the smallest effect, and the interval must exclude none at all. That the
-// whole interval reaches it was rejected: five runs a side that vary by 2% would then show a change
-// of 5% in every other set.
+// The estimate must reach the smallest effect, and the interval must exclude no change. Requiring
+// the whole interval to reach it was rejected: with five runs per side that vary by 2%, a change of
+// 5% would be found in only half of the sets.
 Answer AnswerFromRuns(const LogChange& rate, double p_value) {
   if (Inside(rate)) return Answer::kNoRealChange;
   if (p_value > kRankLevel) return Answer::kInconclusive;
@@ -116,7 +116,7 @@ Answer AnswerFromRuns(const LogChange& rate, double p_value) {
   return Answer::kInconclusive;
 }
 
-// Steps do not show how runs differ; here the whole interval must lie beyond the smallest effect.
+// Steps do not show how runs differ, so the whole interval must be beyond the smallest effect.
 Answer AnswerFromSteps(const LogChange& rate) {
   if (Inside(rate)) return Answer::kNoRealChange;
   if (rate.low >= Most()) return Answer::kFaster;

@@ -1,4 +1,4 @@
-// The one of four answers, and what it stands on. METHOD.md says why the rules are these.
+// Which of the four answers, and on what evidence. METHOD.md gives the reasons for the rules.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_
 #define STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_
 
@@ -20,7 +20,7 @@ namespace stallscope::compare {
 constexpr size_t kRunsForTest = 5;
 // The smallest effect worth naming: ratios from 1 - this to 1 + this are no real change.
 constexpr double kSmallestEffect = 0.02;
-// The rank test objects above it.
+// Above this level the rank test vetoes a change.
 constexpr double kRankLevel = 0.10;
 
 enum class Basis { kSameRuns, kRuns, kSteps, kNothing };
@@ -30,9 +30,9 @@ struct Evidence {
   Basis basis = Basis::kNothing;
   std::optional<LogChange> rate;
   std::optional<double> p_value;
-  size_t base_runs = 0;  // that the answer stands on
+  size_t base_runs = 0;  // used for the answer
   size_t now_runs = 0;
-  // With Basis::kSteps: of those runs.
+  // With Basis::kSteps: the steps of those runs.
   std::vector<StepSeries> base_steps;
   std::vector<StepSeries> now_steps;
   std::array<Reach, kStatistics> reach{};
@@ -43,7 +43,7 @@ Evidence FindAnswer(const RatedSides& sides, bool same_runs);
 
 // "mann-whitney", "block bootstrap", "same runs", "none"
 std::string_view WordFor(Basis basis);
-// The answer in a line: what changed, by how much, and how that was found.
+// The answer in one line: what changed, by how much, and how we know.
 std::string TextOf(const Evidence& evidence);
 
 Answer AnswerFromRuns(const LogChange& rate, double p_value);

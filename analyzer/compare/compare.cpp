@@ -20,7 +20,7 @@ using Runs = std::vector<RunSummary>;
 constexpr double kNsPerMs = 1e6;
 
 void AddSteps(const attribution::Attribution& attribution, RunSummary& summary) {
-  // Without counted steps the one share is the window's, and there is no step to speak of.
+  // Without counted steps the one share is the window's: there are no steps to compare.
   if (attribution.window.steps == 0 || attribution.steps.empty()) return;
   attribution::PerCategory<double> sums{};
   for (const attribution::StepShare& step : attribution.steps) {
@@ -58,15 +58,15 @@ double CoresOf(const trace::HostInfo& host) {
 
 // --- Whether two recordings are the same ---
 
-// Everything that was measured, to the nanosecond: two recordings never agree in it. Without steps
-// only the file's name can tell.
+// Compares everything that was measured, to the nanosecond: two recordings never agree in all of
+// it. Without steps, only the file's name can tell.
 bool SameRecording(const RunSummary& a, const RunSummary& b) {
   return (!a.step_ms.empty() || (!a.trace.empty() && a.trace == b.trace)) &&
          a.step_ms == b.step_ms && a.samples == b.samples && a.samples_per_s == b.samples_per_s &&
          a.ms_per_step == b.ms_per_step && a.stages == b.stages;
 }
 
-// A recording that is given twice must not count as two: its copies do not vary.
+// A recording given twice must not count as two runs: its copies do not vary.
 Runs WithoutRepeats(const Runs& runs, std::vector<std::string>& warnings) {
   Runs once;
   for (const RunSummary& run : runs) {
@@ -76,13 +76,13 @@ Runs WithoutRepeats(const Runs& runs, std::vector<std::string>& warnings) {
     if (first == once.end()) {
       once.push_back(run);
     } else {
-      warnings.push_back(run.trace + ": given more than once on a side, counted once");
+      warnings.push_back(run.trace + ": given more than once on one side, counted once");
     }
   }
   return once;
 }
 
-// Each run of either side stands on the other, too.
+// Every run on one side is on the other, too.
 bool SameSides(const Runs& base, const Runs& now) {
   if (base.size() != now.size()) return false;
   std::vector<bool> taken(now.size(), false);
@@ -99,7 +99,7 @@ void WarnOfShared(const Runs& base, const Runs& now, std::vector<std::string>& w
   for (const RunSummary& run : base) {
     const bool shared = std::any_of(
         now.begin(), now.end(), [&](const RunSummary& other) { return SameRecording(run, other); });
-    if (shared) warnings.push_back(run.trace + ": the same recording stands on both sides");
+    if (shared) warnings.push_back(run.trace + ": the same recording is on both sides");
   }
 }
 
@@ -122,7 +122,7 @@ std::string Join(const Words& words) {
   return text;
 }
 
-// Where both sides say it and they do not all say the same.
+// If both sides know it and do not all agree.
 void WarnWhereDifferent(const Runs& base, const Runs& now, const std::string& what,
                         const std::function<std::string(const RunSummary&)>& word,
                         std::vector<std::string>& warnings) {
@@ -136,7 +136,7 @@ void WarnWhereDifferent(const Runs& base, const Runs& now, const std::string& wh
 void WarnOfLoss(const Runs& runs, std::vector<std::string>& warnings) {
   for (const RunSummary& run : runs) {
     if (run.complete) continue;
-    warnings.push_back(run.trace + ": a part of this run is lost or was never written");
+    warnings.push_back(run.trace + ": part of this run was lost or never written");
   }
 }
 
@@ -189,7 +189,7 @@ bool SameData(const Runs& base, const Runs& now, std::vector<std::string>& warni
   const Words in_now = WordsOf(now, digest);
   if (in_base.empty() || in_now.empty()) return true;
   if (in_base.size() == 1 && in_base == in_now) return true;
-  warnings.emplace_back("the digests differ: the runs were not given the same batches");
+  warnings.emplace_back("the digests differ: the runs did not get the same batches");
   return false;
 }
 
@@ -241,10 +241,10 @@ Comparison Compare(const std::vector<RunSummary>& base, const std::vector<RunSum
 
   if (!same) WarnOfShared(base_once, now_once, warnings);
   if (rated.by_steps && evidence.rate && !same) {
-    warnings.emplace_back("a side does not say how many samples a step has: steps are compared");
+    warnings.emplace_back("one side does not record its samples per step: comparing steps");
   }
   for (const std::string& trace : rated.left_out) {
-    warnings.push_back(trace + ": has no throughput, and is left out");
+    warnings.push_back(trace + ": no throughput, left out");
   }
   const std::vector<std::string> circumstances = WarningsOf(base_once, now_once);
   warnings.insert(warnings.end(), circumstances.begin(), circumstances.end());

@@ -1,5 +1,5 @@
-// Base against new, one or several runs a side. Any thread; the answer depends on nothing but the
-// runs: the resampling has a fixed seed. METHOD.md has the statistics, with a worked example.
+// Base against new, one or more runs per side. Any thread. The answer depends on the runs alone:
+// the resampling has a fixed seed. METHOD.md has the statistics, with a worked example.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_
 #define STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_
 
@@ -19,17 +19,17 @@ namespace stallscope::compare {
 enum class Answer : uint8_t { kFaster, kSlower, kNoRealChange, kInconclusive };
 std::string_view WordFor(Answer answer);  // "faster", "slower", "no real change", "inconclusive"
 
-// What is compared of one run.
+// The part of a run that is compared.
 struct RunSummary {
   std::string trace;
   std::string name;
   std::optional<double> samples_per_s;
-  std::vector<double> step_ms;                                  // the counted steps in their order
+  std::vector<double> step_ms;                                  // the counted steps, in order
   std::vector<uint32_t> samples;                                // of each
   attribution::PerCategory<std::optional<double>> ms_per_step;  // means
   struct Stage {
     std::string name;
-    std::optional<double> service_ms;  // mean; nothing where its work was not recorded
+    std::optional<double> service_ms;  // mean; nothing if its work was not recorded
     std::optional<double> busy_ms_per_step;
     std::optional<double> capacity_samples_per_s;
     bool operator==(const Stage&) const = default;
@@ -45,13 +45,13 @@ struct RunSummary {
 };
 RunSummary Summarise(const model::Run& run, const attribution::Attribution& attribution);
 
-// A side's value is the geometric mean of its runs' (where one of them is 0, the mean); `ratio` is
+// A side's value is the geometric mean over its runs (the mean if one of them is 0); `ratio` is
 // new / base.
 struct Change {
   double base = 0;
   double now = 0;
-  double ratio = 1;  // 0 where base is 0 and new is not: there is none
-  double low = 1;    // 95 %; the ratio once more where `bounded` is false
+  double ratio = 1;  // 0 if base is 0 and new is not: undefined
+  double low = 1;    // 95%; the ratio again if `bounded` is false
   double high = 1;
   bool bounded = false;
   bool HasRatio() const { return base > 0 || now == 0; }
@@ -59,7 +59,7 @@ struct Change {
 
 struct StageChange {
   std::string name;
-  std::optional<Change> service_ms;  // empty where a side has no such stage
+  std::optional<Change> service_ms;  // empty if a side has no such stage
   std::optional<Change> busy_ms_per_step;
   std::optional<Change> capacity_samples_per_s;
 };
@@ -68,18 +68,18 @@ struct Comparison {
   size_t base_runs = 0;
   size_t new_runs = 0;
   Answer answer = Answer::kInconclusive;
-  std::string text;    // "7.9 % faster (6.1 to 9.8 %), by 5 runs a side, Mann-Whitney p = 0.008"
+  std::string text;    // "7.9% faster (6.1 to 9.8%), by 5 runs per side, Mann-Whitney p = 0.008"
   std::string method;  // "mann-whitney", "block bootstrap", "same runs" or "none"
   std::optional<double> p_value;     // of the test on runs
-  std::optional<Change> throughput;  // samples a second
+  std::optional<Change> throughput;  // samples per second
   std::optional<Change> step_mean_ms;
   std::optional<Change> step_p50_ms;
   std::optional<Change> step_p95_ms;
   std::optional<Change> step_p99_ms;
   attribution::PerCategory<std::optional<Change>> ms_per_step;
-  std::vector<StageChange> stages;    // base's in their order, then those that are new
-  std::optional<Patch> spec_change;   // nothing where a side has no spec, or sides differ inside
-  bool same_data = true;              // digests, where both sides have one
+  std::vector<StageChange> stages;    // the base's in order, then new ones
+  std::optional<Patch> spec_change;   // nothing if a side has no spec, or several
+  bool same_data = true;              // by digests, if both sides have one
   std::vector<std::string> warnings;  // other hosts, cores, devices, data; lost data; odd runs
 };
 

@@ -77,7 +77,7 @@ TEST_SUITE("fast") {
     CHECK(Has(Bad(R"({"schema": "stallscope.budget/1"})"), "'checks'"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped"})")), "no limit"));
     CHECK(Has(Bad(Checks(R"({"max": 1})")), "'metric'"));
-    CHECK(Has(Bad(Checks(R"({"metric": 3, "max": 1})")), "must be a text"));
+    CHECK(Has(Bad(Checks(R"({"metric": 3, "max": 1})")), "must be a string"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped", "max": "1"})")), "must be a number"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped", "max": 1, "min": 2})")), "larger"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped", "max": 1, "level": "fatal"})")), "'warn'"));

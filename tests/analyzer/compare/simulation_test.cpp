@@ -82,7 +82,7 @@ void CheckPageHas(const std::string& table) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("five runs a side: A/A and a true 5 %, by how much runs vary") {
+  TEST_CASE("five runs per side: A/A and a true 5%, by how much runs vary") {
     std::string table;
     for (const double percent : {0.5, 1.0, 1.5, 1.8, 2.0, 3.0, 5.0, 10.0}) {
       const Noise noise{.run = percent / 100};
@@ -95,13 +95,13 @@ TEST_SUITE("fast") {
       if (percent <= 1.8) CHECK(down.slower >= 95);
       CHECK(up.slower < 1);
       char name[32];
-      std::snprintf(name, sizeof name, "%g %%", percent);
+      std::snprintf(name, sizeof name, "%g%%", percent);
       table += Row(name, {none.wrong(), none.none, up.faster, down.slower});
     }
     CheckPageHas(table);
   }
 
-  TEST_CASE("five runs a side, none of them more than 2 % off") {
+  TEST_CASE("five runs per side, none of them more than 2% off") {
     Simulation simulation(kSeed);
     Counter none, up;
     for (int i = 0; i < 4000; ++i) {
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     CHECK(up.Percent().faster >= 99);
   }
 
-  TEST_CASE("the rules that were rejected find too little where runs vary by 2 %") {
+  TEST_CASE("the rules that were rejected find too little where runs vary by 2%") {
     Simulation simulation(kSeed);
     int by_ranks = 0, beyond = 0;
     for (int i = 0; i < 4000; ++i) {
@@ -150,7 +150,7 @@ TEST_SUITE("fast") {
     CHECK(uneven.Percent().wrong() <= 6);
   }
 
-  TEST_CASE("fewer runs: A/A and a true 10 %, by what varies") {
+  TEST_CASE("fewer runs: A/A and a true 10%, by what varies") {
     struct Case {
       const char* name;
       size_t runs;
@@ -158,17 +158,17 @@ TEST_SUITE("fast") {
       Noise noise;
     };
     const Case cases[] = {
-        {"1 run, steps by 5 %", 1, 200, {.step = 0.05}},
-        {"1 run, steps by 10 %, each like the one before it (0.9)",
+        {"1 run, steps by 5%", 1, 200, {.step = 0.05}},
+        {"1 run, steps by 10%, each like the one before it (0.9)",
          1,
          200,
          {.step = 0.1, .correlation = 0.9}},
-        {"1 run, 2 % of the steps five times as long", 1, 200, {.step = 0.05, .slow_share = 0.02}},
-        {"1 run, steps by 5 %, a drift of 5 %", 1, 200, {.step = 0.05, .drift = 0.05}},
-        {"1 run of 10 steps, by 5 %", 1, 10, {.step = 0.05}},
-        {"1 run, steps by 5 %, runs by 1 %", 1, 200, {.run = 0.01, .step = 0.05}},
-        {"1 run, steps by 5 %, runs by 2 %", 1, 200, {.run = 0.02, .step = 0.05}},
-        {"3 runs, steps by 5 %, runs by 2 %", 3, 200, {.run = 0.02, .step = 0.05}},
+        {"1 run, 2% of the steps five times as long", 1, 200, {.step = 0.05, .slow_share = 0.02}},
+        {"1 run, steps by 5%, a drift of 5%", 1, 200, {.step = 0.05, .drift = 0.05}},
+        {"1 run of 10 steps, by 5%", 1, 10, {.step = 0.05}},
+        {"1 run, steps by 5%, runs by 1%", 1, 200, {.run = 0.01, .step = 0.05}},
+        {"1 run, steps by 5%, runs by 2%", 1, 200, {.run = 0.02, .step = 0.05}},
+        {"3 runs, steps by 5%, runs by 2%", 3, 200, {.run = 0.02, .step = 0.05}},
     };
     std::string table;
     for (const Case& one : cases) {
