@@ -1,6 +1,6 @@
-// TERM, HUP and INT as what they ask for: the window ends as if it had been closed, and keeps what
-// is kept on closing. One that was ignored when the program started stays ignored (nohup), and a
-// second one ends the program at once. One object at a time; the main thread.
+// Handles TERM, HUP and INT: the window closes as if by its user and saves what closing saves. A
+// signal that was ignored when the program started stays ignored (nohup), and a second one kills
+// the program. One object at a time; the main thread.
 #ifndef STALLSCOPE_GUI_APP_END_SIGNALS_H_
 #define STALLSCOPE_GUI_APP_END_SIGNALS_H_
 

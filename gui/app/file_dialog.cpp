@@ -32,7 +32,7 @@ std::vector<std::string> Zenity(const std::string& program, DialogKind kind,
   if (kind == DialogKind::kSave) {
     command.insert(command.end(), {"--save", "--confirm-overwrite", "--title=Save"});
   } else {
-    command.emplace_back("--title=Open a trace");
+    command.emplace_back("--title=Open");
   }
   if (!suggested.empty()) command.push_back("--filename=" + suggested);
   return command;
@@ -114,7 +114,7 @@ std::optional<std::string> FileDialog::Poll() {
     said_.append(buffer.data(), static_cast<size_t>(got));
   }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  // Its stdout is closed: it has ended, or is about to.
+  // Its stdout is closed: it has exited, or is about to.
   int status = 0;
   waitpid(child_, &status, 0);
   child_ = -1;

@@ -1,5 +1,5 @@
-// The desktop's own dialog for a file, as a process of its own (zenity or kdialog): the window
-// never waits for it. One thread.
+// The desktop's file dialog as a separate process (zenity or kdialog): the window never waits for
+// it. One thread.
 #ifndef STALLSCOPE_GUI_APP_FILE_DIALOG_H_
 #define STALLSCOPE_GUI_APP_FILE_DIALOG_H_
 
@@ -13,8 +13,8 @@ namespace stallscope::app {
 
 enum class DialogKind { kOpen, kSave };
 
-// What to call for a dialog, program first; empty where neither program is in `path` (as $PATH).
-// kdialog goes first on a KDE desktop.
+// The command for a dialog; empty if neither program is in `path` (as $PATH). Prefers kdialog on a
+// KDE desktop.
 std::vector<std::string> DialogCommand(DialogKind kind, const std::string& suggested,
                                        const std::string& path, const std::string& desktop);
 
@@ -25,10 +25,10 @@ class FileDialog {
   FileDialog(const FileDialog&) = delete;
   FileDialog& operator=(const FileDialog&) = delete;
 
-  // False where no dialog could be started; one that is open is ended.
+  // False if no dialog could be started; closes one that is open.
   bool Start(const std::vector<std::string>& command);
   bool open() const { return child_ > 0; }
-  // Never waits. Something once the dialog is closed: the path, or empty where it was cancelled.
+  // Never waits. Has a value once the dialog is closed: the path, or empty if it was canceled.
   std::optional<std::string> Poll();
 
  private:

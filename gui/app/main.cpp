@@ -1,4 +1,4 @@
-// The program: a panel into a file, or the window from its first frame to its last.
+// The program: exports a panel, or runs the window from its first frame to its last.
 #include <imgui.h>
 
 #include <array>
@@ -31,8 +31,8 @@ using session::Request;
 using session::Session;
 using session::State;
 
-// After something happened Dear ImGui needs some frames to settle: a window that sizes itself
-// needs two, a tooltip that fades in a few more.
+// Dear ImGui needs a few frames to settle after an event: a window that sizes itself needs two, a
+// tooltip that fades in a few more.
 constexpr int kFramesAfterEvent = 4;
 constexpr double kDialogPoll = 0.05;  // seconds, while a dialog of the desktop is open
 constexpr double kCaretBlink = 0.4;   // seconds, while text is typed
@@ -59,8 +59,8 @@ class Loop {
       const bool caret = Wait(frames);
       const bool asked = TakeEvents();
       const bool changed = session_.Poll();
-      // Also where it came while frames were still to be drawn: a button let go of with the last of
-      // them would else be seen with the next thing that happens.
+      // Also while frames are still pending: a button released during the last of them would
+      // otherwise show only with the next event.
       if (window_.TakeTouched() || caret || asked || changed) frames = kFramesAfterEvent;
       if (frames <= 0) continue;
       frames = DrawFrame() ? kFramesAfterEvent : frames - 1;
@@ -72,8 +72,8 @@ class Loop {
   }
 
  private:
-  // With nothing to draw it sleeps until something happens, and looks up now and then only while a
-  // dialog, a text field or a worker needs it. True where a caret has to blink.
+  // With nothing to draw it sleeps until an event, and polls only while a dialog, a text field or a
+  // worker needs it. True if a caret has to blink.
   bool Wait(int frames) {
     if (frames > 0) {
       window_.Wait(kAnimation);
@@ -88,7 +88,7 @@ class Loop {
     return typing;
   }
 
-  // True where something was asked for.
+  // True if anything was asked for.
   bool TakeEvents() {
     Intents intents;
     for (std::string& path : window_.TakeDropped()) {
@@ -105,7 +105,7 @@ class Loop {
     return !intents.empty();
   }
 
-  // True where something was asked for, so that the next frame will look different.
+  // True if anything was asked for, so that the next frame will differ.
   bool DrawFrame() {
     const std::shared_ptr<const State> state = session_.state();
     const session::Settings& settings = state->settings;
@@ -141,7 +141,7 @@ class Loop {
       case Request::Kind::kSaveDialog:
         return Ask(DialogKind::kSave, request);
       case Request::Kind::kCopy:
-        // Where it is pasted may be a terminal.
+        // It may be pasted into a terminal.
         return window_.SetClipboard(PrintableLines(request.text));
       case Request::Kind::kExportPicture:
         return Export(request);
@@ -188,7 +188,7 @@ class Loop {
   std::string title_;
 };
 
-// Returns when the window is closed. kRun where none can be opened.
+// Returns when the window is closed. kRun if none can be opened.
 Status RunWindow(const Options& options) {
   session::SessionOptions session_options;
   session_options.settings_path =
@@ -209,7 +209,7 @@ Status RunWindow(const Options& options) {
   session.Apply(intents);
   Loop(*window, session, options).Run();
   if (!session.Close()) {
-    // Nobody waits for what is still computed. Everything else has ended and is written.
+    // Nobody waits for what still computes; everything else has ended and is written.
     std::fflush(nullptr);
     std::_Exit(0);
   }
@@ -238,8 +238,7 @@ int Run(int argc, char** argv) {
 }  // namespace stallscope::app
 
 int main(int argc, char** argv) {
-  // A reader that goes away is a failed write, not a death by signal; so is a file that grows past
-  // its limit.
+  // A closed pipe is a failed write, not death by signal; so is a file that grows past its limit.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {

@@ -29,8 +29,8 @@ Result<PictureOrder> OrderOf(PictureForm form, const std::vector<std::string>& w
   PictureOrder order{form, session::Panel::kOverview, words[1]};
   const auto panel = session::PanelOf(words[0]);
   if (!panel) {
-    return UsageError("there is no panel " + Quoted(words[0]), option,
-                      "it is one of: " + PanelWords());
+    return UsageError("unknown panel " + Quoted(words[0]), option,
+                      "choose one of: " + PanelWords());
   }
   order.panel = *panel;
   return order;
@@ -44,7 +44,8 @@ Status ReadSize(const std::string& text, Options& options) {
   const long height = first ? std::strtol(text.c_str() + by + 1, &end, 10) : 0;
   if (!first || *end != '\0' || width < 64 || height < 64 || width > kLargestSide ||
       height > kLargestSide) {
-    return UsageError(Quoted(text) + " is no size", "--size", "write it as 1280x800");
+    return UsageError("invalid size " + Quoted(text), "--size",
+                      "give it as WIDTHxHEIGHT, such as 1280x800");
   }
   options.width = static_cast<int>(width);
   options.height = static_cast<int>(height);
@@ -62,22 +63,23 @@ Result<Options> ReadOptions(int argc, const char* const* argv) {
   std::string theme;
   std::string size;
   double scale = 0;
-  app.add_option("TRACE", options.traces, "Traces to open; several are runs to compare");
-  app.add_option("--export-png", png, "Draw a panel of a trace into a file, without a display")
+  app.add_option("TRACE", options.traces, "Traces to open; several for comparison");
+  app.add_option("--export-png", png, "Write a panel as PNG; needs no display")
       ->expected(3)
       ->type_name("PANEL FILE TRACE");
-  app.add_option("--export-svg", svg, "The same as vectors")
+  app.add_option("--export-svg", svg, "Write a panel as SVG; needs no display")
       ->expected(3)
       ->type_name("PANEL FILE TRACE");
-  app.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"dark", "light"}));
-  app.add_option("--scale", scale, "Size of text and all that goes with it")
+  app.add_option("--theme", theme, "Color theme")->check(CLI::IsMember({"dark", "light"}));
+  app.add_option("--scale", scale, "Scale of text and controls")
       ->check(CLI::Range(session::kSmallestScale, session::kLargestScale));
-  app.add_option("--size", size, "Of an exported picture, before the scale: 1280x800");
+  app.add_option("--size", size, "Size of an exported picture before scaling, such as 1280x800");
   app.set_version_flag("--version", std::string("stallscope-gui " STALLSCOPE_VERSION),
                        "Print the version and exit");
-  app.footer("PANEL is one of: " + PanelWords() +
-             ".\nExit codes: 0 done, 2 wrong usage, 3 a trace is missing or cannot be read, 5 it "
-             "cannot run here (no display, no OpenGL 3, disk full).");
+  app.footer(
+      "PANEL is one of: " + PanelWords() +
+      ".\nExit codes: 0 success, 2 usage error, 3 trace missing or unreadable, 5 cannot run here "
+      "(no display, no OpenGL 3, disk full).");
   app.get_formatter()->column_width(40);
   try {
     app.parse(argc, argv);
@@ -91,7 +93,7 @@ Result<Options> ReadOptions(int argc, const char* const* argv) {
     return UsageError(error.what(), "", "see stallscope-gui --help");
   }
   if (!png.empty() && !svg.empty()) {
-    return UsageError("--export-png and --export-svg are both given", "", "ask for one at a time");
+    return UsageError("--export-png and --export-svg exclude each other", "", "give one of them");
   }
   if (!theme.empty())
     options.theme = theme == "light" ? session::Theme::kLight : session::Theme::kDark;
@@ -99,8 +101,8 @@ Result<Options> ReadOptions(int argc, const char* const* argv) {
   if (!size.empty()) STALLSCOPE_RETURN_IF_ERROR(ReadSize(size, options));
   if (const std::vector<std::string>& words = png.empty() ? svg : png; !words.empty()) {
     if (!options.traces.empty()) {
-      return UsageError(Quoted(options.traces.front()) + " is one argument too many", "",
-                        "an export draws one trace");
+      return UsageError("unexpected argument " + Quoted(options.traces.front()), "",
+                        "an export takes one trace");
     }
     STALLSCOPE_ASSIGN_OR_RETURN(
         options.picture, OrderOf(png.empty() ? PictureForm::kSvg : PictureForm::kPng, words));

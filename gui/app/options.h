@@ -1,4 +1,4 @@
-// What the program is asked on its command line. Any thread.
+// The command line. Any thread.
 #ifndef STALLSCOPE_GUI_APP_OPTIONS_H_
 #define STALLSCOPE_GUI_APP_OPTIONS_H_
 
@@ -27,10 +27,10 @@ struct Options {
   std::optional<double> scale;
   int width = 1280;  // of a picture, in pixels at scale 1
   int height = 800;
-  std::string text;  // --help, --version: what to print, and then to end with 0
+  std::string text;  // --help, --version: what to print before exiting 0
 };
 
-// kUsage for what makes no sense.
+// kUsage for an invalid command line.
 Result<Options> ReadOptions(int argc, const char* const* argv);
 
 }  // namespace stallscope::app

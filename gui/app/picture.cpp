@@ -24,7 +24,7 @@ namespace {
 using session::Intents;
 using session::Session;
 
-// Frames until a picture stands still: sizes are told in one, and drawn by in the next.
+// Frames until a picture settles: one reports sizes, the next draws by them.
 constexpr int kFrames = 4;
 
 raster::Texture TextureOf(const views::Strip& strip) {
@@ -97,7 +97,7 @@ Status WritePicture(const session::State& state, const PictureOrder& order,
   for (int frame = 0; frame < kFrames; ++frame) {
     Intents intents;
     still.Draw(composer.Compose(shown), intents);
-    // Of all that a panel asks for a picture only answers how large it is.
+    // A picture answers only one kind of intent: how large the panel is.
     auto next = std::make_shared<session::State>(*shown);
     for (const session::Intent& intent : intents.list()) {
       if (const auto* told = std::get_if<session::intent::SetPanelSize>(&intent)) {
@@ -131,7 +131,7 @@ Status ExportPicture(const Options& options) {
   const std::shared_ptr<const session::State> state = session.state();
   if (const session::OpenRun* run = state->Active(); run == nullptr || run->error) {
     if (run != nullptr) return *run->error;
-    return Error{ErrorKind::kInput, "it cannot be opened", options.traces.front(),
+    return Error{ErrorKind::kInput, "cannot be opened", options.traces.front(),
                  "give a trace that stallscope info can read"};
   }
   PictureLook look;

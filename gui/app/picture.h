@@ -1,4 +1,4 @@
-// A panel as a file, drawn by the processor: no display, no driver. One thread.
+// A panel as a file, drawn on the CPU: no display, no driver. One thread.
 #ifndef STALLSCOPE_GUI_APP_PICTURE_H_
 #define STALLSCOPE_GUI_APP_PICTURE_H_
 
@@ -17,11 +17,11 @@ struct PictureLook {
   int height = 800;
 };
 
-// The panel as `state` has it, in a window of this size. kRun where the file cannot be written.
+// The panel as `state` has it, in a window of this size. kRun if the file cannot be written.
 Status WritePicture(const session::State& state, const PictureOrder& order,
                     const PictureLook& look);
 
-// Opens the trace and waits until all is known of it. kInput where it cannot be opened.
+// Opens the trace and waits until it is analyzed. kInput if it cannot be opened.
 Status ExportPicture(const Options& options);
 
 }  // namespace stallscope::app

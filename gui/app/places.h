@@ -1,4 +1,4 @@
-// Where the program finds what belongs to it. Any thread.
+// Where the program finds its own files. Any thread.
 #ifndef STALLSCOPE_GUI_APP_PLACES_H_
 #define STALLSCOPE_GUI_APP_PLACES_H_
 
@@ -7,9 +7,9 @@
 
 namespace stallscope::app {
 
-// The folder of this program's own file; empty where the kernel does not say.
+// The folder of this executable; empty if the kernel does not tell.
 std::string ProgramFolder();
-// `stallscope`, beside this program; empty where it is not there.
+// `stallscope`, beside this program; empty if it is missing.
 std::string CommandLineProgram();
 // The sample traces: of the installed tree, else of the checkout that the program was built in.
 std::vector<std::string> SampleTraces();

@@ -14,7 +14,7 @@
 namespace stallscope::app {
 namespace {
 
-// GLFW reports through a callback without a place for an object.
+// GLFW's error callback takes no user pointer.
 std::string& LastComplaint() {
   static std::string complaint;
   return complaint;
@@ -23,13 +23,13 @@ std::string& LastComplaint() {
 void OnGlfwError(int, const char* text) { LastComplaint() = text == nullptr ? "" : text; }
 
 Error NoDisplay() {
-  return {ErrorKind::kRun, "there is no display: " + LastComplaint(), "",
-          "set DISPLAY, or draw a panel into a file with --export-png"};
+  return {ErrorKind::kRun, "no display: " + LastComplaint(), "",
+          "set DISPLAY, or write a panel to a file with --export-png"};
 }
 
 Error NoOpenGl() {
   return {ErrorKind::kRun, "the display has no OpenGL 3: " + LastComplaint(), "",
-          "install a driver (libgl1-mesa-dri has one in software), or use --export-png"};
+          "install a driver (libgl1-mesa-dri includes a software one), or use --export-png"};
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void Window::UploadStrip(views::Strip& strip, unsigned& texture, uint64_t& revis
     glGenTextures(1, &texture);
     strip.texture = reinterpret_cast<ImTextureID>(static_cast<intptr_t>(texture));
     glBindTexture(GL_TEXTURE_2D, texture);
-    // A texel is a column: mixing it with its neighbours would blur what is exact.
+    // A texel is a column: mixing it with its neighbors would blur what is exact.
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
   }

@@ -26,21 +26,21 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   bool closing() const;
-  // What the screen says text should be larger by.
+  // The scale that the screen asks for.
   double screen_scale() const;
-  // Colours and sizes from now on; cheap where nothing changes.
+  // Sets theme and scale; cheap if nothing changes.
   void Dress(session::Theme theme, double scale);
-  // Waits until something happens, at most so long; below 0: for ever.
+  // Waits for an event, at most this long; below 0: forever.
   void Wait(double seconds);
   // One frame. What `draw` draws with Dear ImGui is on the screen when this returns.
   void Frame(const std::function<void()>& draw);
   void SetTitle(const std::string& title);
   void SetClipboard(const std::string& text);
-  // Files that were dropped since the last call.
+  // Files dropped since the last call.
   std::vector<std::string> TakeDropped();
   std::array<int, 2> Size() const;
-  // True if there was any input or resizing since the last call, however the waiting ended: the
-  // frames that show it have yet to be drawn.
+  // Whether there was any input or resize since the last call, however the wait ended: the frames
+  // that show it have yet to be drawn.
   bool TakeTouched();
 
  private:
@@ -50,10 +50,10 @@ class Window {
     int action = 0;
     int modifiers = 0;
   };
-  // Dear ImGui looks at which keys are down, once a frame. A key that is down and up again between
-  // two frames would be lost, so what is let go of waits until a frame has seen it down.
+  // Dear ImGui samples the keys once per frame. A key pressed and released between two frames would
+  // be lost, so a release waits until one frame has seen the press.
   void DeliverKeys();
-  // Dear ImGui calls on what was there before it.
+  // Dear ImGui chains to callbacks that were installed before its own.
   void NoteTouches();
   static void Touch(GLFWwindow* window);
   explicit Window(GLFWwindow* window);
@@ -74,7 +74,7 @@ class Window {
   std::deque<KeyEvent> keys_;
 };
 
-// Wakes a window that waits. Any thread, as long as one is open.
+// Wakes a waiting window. Any thread, as long as one is open.
 void WakeWindow();
 
 }  // namespace stallscope::app

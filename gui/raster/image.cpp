@@ -1,5 +1,5 @@
 // The room's only file that calls libpng. It reports errors by longjmp, so the function that sets
-// the jump has nothing to destroy.
+// the jump owns nothing with a destructor.
 #include "gui/raster/image.h"
 
 #include <png.h>
@@ -36,7 +36,7 @@ void Write(png_structp png, png_bytep bytes, size_t size) {
   } catch (const std::bad_alloc&) {
     kept = false;  // nothing may be thrown through the library
   }
-  if (!kept) png_error(png, "no memory");
+  if (!kept) png_error(png, "out of memory");
 }
 
 void Flush(png_structp) {}
@@ -74,8 +74,8 @@ Result<std::string> EncodePng(const Image& image) {
   const bool written = WriteAll(session, image);
   png_destroy_write_struct(&session.png, &session.info);
   if (!written) {
-    return Error{ErrorKind::kRun, std::string("the picture cannot be encoded: ") + session.message,
-                 "", "free some memory, or take a smaller picture"};
+    return Error{ErrorKind::kRun, std::string("cannot encode the picture: ") + session.message, "",
+                 "free some memory or export a smaller picture"};
   }
   return std::move(session.bytes);
 }

@@ -11,7 +11,7 @@
 
 namespace stallscope::raster {
 
-// Pixels as Dear ImGui packs colours (IM_COL32): red in the lowest byte, alpha in the highest.
+// Pixels as Dear ImGui packs colors (IM_COL32): red in the lowest byte, alpha in the highest.
 struct Image {
   int width = 0;
   int height = 0;
@@ -31,17 +31,17 @@ struct Image {
   }
 };
 
-// What an ImTextureID of draw data that this room draws points to. Its owner keeps the pixels
-// alive, and as they are, until the picture is drawn.
+// What an ImTextureID points to in draw data for this room. Its owner keeps the pixels alive and
+// unchanged until the picture is drawn.
 struct Texture {
   int width = 0;
   int height = 0;
   const uint32_t* pixels = nullptr;
-  // Mixes the four texels around a point, as a font wants it; otherwise takes the nearest one.
+  // Bilinear filtering, for fonts; otherwise the nearest texel.
   bool smooth = true;
 };
 
-// The file's bytes: RGB, 8 bits. Alpha is left out: a window is opaque.
+// The file's bytes: 8-bit RGB, no alpha, because a window is opaque.
 Result<std::string> EncodePng(const Image& image);
 
 }  // namespace stallscope::raster

@@ -8,7 +8,7 @@ namespace stallscope::raster {
 namespace {
 
 // Corners snap to 1/256 of a pixel, as hardware has it: edge functions are exact in integers, so
-// that neighbours neither overlap nor leave a crack.
+// that neighbors neither overlap nor leave a crack.
 constexpr int64_t kSubpixels = 256;
 
 struct Color {
@@ -51,7 +51,7 @@ Color Sample(const Texture& texture, float u, float v) {
   return Mix(upper, lower, lower_part);
 }
 
-// Over what is there, by the alpha of `color`.
+// Blends by the alpha of `color`.
 void Blend(const Color& color, uint32_t& pixel) {
   if (color.a <= 0) return;
   const float part = color.a / 255;
@@ -69,9 +69,8 @@ Color Times(const Color& tint, const Color& texel) {
 struct Edge {
   int64_t step_x = 0;  // what a pixel to the right adds
   int64_t step_y = 0;
-  int64_t at_origin = 0;  // at the centre of pixel (0, 0)
-  int64_t at_least =
-      0;  // 0 where the triangle owns points on this edge, 1 where its neighbour does
+  int64_t at_origin = 0;  // at the center of pixel (0, 0)
+  int64_t at_least = 0;   // 0 if the triangle owns points on this edge, 1 if its neighbor does
 
   Edge(int64_t from_x, int64_t from_y, int64_t to_x, int64_t to_y) {
     const int64_t dx = to_x - from_x;
@@ -87,7 +86,7 @@ struct Edge {
   int64_t At(int x, int y) const { return at_origin + step_x * x + step_y * y; }
 };
 
-// Where the edge lets pixels of a row begin and end: [first, last].
+// Narrows the pixels of a row, [first, last], to the inner side of the edge.
 void Narrow(const Edge& edge, int64_t at_zero, int64_t& first, int64_t& last) {
   const int64_t need = edge.at_least - at_zero;  // step_x * x >= need
   if (edge.step_x == 0) {

@@ -1,9 +1,9 @@
 // Draws Dear ImGui's draw data into an image, as its OpenGL backend draws it into a window: no
 // display, no driver, the same pixels on every machine.
 //
-// Triangles are filled by the rule of OpenGL: a pixel whose centre lies inside belongs to the
-// triangle, one on a shared edge to exactly one of its two neighbours. Callbacks in the data are
-// not called: they draw with a graphics library. Any thread.
+// Triangles follow OpenGL's fill rule: a pixel whose center is inside belongs to the triangle, one
+// on a shared edge to exactly one of the two. Ignores callbacks in the data: they call a graphics
+// library. Any thread.
 #ifndef STALLSCOPE_GUI_RASTER_RASTERIZE_H_
 #define STALLSCOPE_GUI_RASTER_RASTERIZE_H_
 
@@ -13,7 +13,7 @@
 
 namespace stallscope::raster {
 
-// Pixels that may be touched: from the minimum to before the maximum.
+// The writable pixels: from the minimum up to, but not including, the maximum.
 struct Clip {
   int min_x = 0;
   int min_y = 0;
@@ -21,11 +21,11 @@ struct Clip {
   int max_y = 0;
 };
 
-// Vertices are in pixels of the image, in either winding. The clip lies within the image.
+// Vertices are in pixels of the image, in either winding. The clip is inside the image.
 void FillTriangle(const ImDrawVert& a, const ImDrawVert& b, const ImDrawVert& c,
                   const Texture& texture, const Clip& clip, Image& image);
 
-// Every ImTextureID in `data` is a `const Texture*`. The image holds the background already.
+// Every ImTextureID in `data` is a `const Texture*`. The image already has its background.
 void Rasterize(const ImDrawData& data, Image& image);
 
 }  // namespace stallscope::raster

@@ -22,7 +22,7 @@
 namespace stallscope::raster {
 namespace {
 
-// From a place in the fonts' texture back to the letter that is there.
+// Finds the letter at a position of the font texture.
 class GlyphIndex {
  public:
   // The fonts must outlive the object.
@@ -32,7 +32,7 @@ class GlyphIndex {
     const SvgFont* font = nullptr;
     const ImFontGlyph* glyph = nullptr;
   };
-  // The glyph whose corner is (u, v); where its quad was cut, the one that (u, v) lies in. Null
+  // The glyph whose corner is (u, v), or for a cut quad the glyph that contains (u, v). Null
   // pointers: none.
   Found At(float u, float v) const;
 
@@ -41,12 +41,12 @@ class GlyphIndex {
   std::map<std::pair<float, float>, Found> by_corner_;
 };
 
-// The text of a page as it grows: elements in order, clips that are named once.
+// Builds the page: elements in order, each clip defined once.
 class SvgPage {
  public:
   SvgPage(ImVec2 size, uint32_t background);
 
-  // What follows is cut to this rectangle.
+  // Clips everything that follows.
   void SetClip(const ImVec4& clip);
   // `corners` of a convex shape, in order.
   void Polygon(const std::vector<ImVec2>& corners, uint32_t color);
@@ -93,7 +93,7 @@ GlyphIndex::GlyphIndex(const std::vector<SvgFont>& fonts) {
 GlyphIndex::Found GlyphIndex::At(float u, float v) const {
   const auto exact = by_corner_.find({u, v});
   if (exact != by_corner_.end()) return exact->second;
-  // A quad that was cut at its left or top: rare, and then a walk over all is quick enough.
+  // A quad cut at its left or top: rare, so a linear search is fast enough.
   for (const auto& [corner, found] : by_corner_) {
     const ImFontGlyph& glyph = *found.glyph;
     if (u >= glyph.U0 && u < glyph.U1 && v >= glyph.V0 && v < glyph.V1) return found;
@@ -101,7 +101,7 @@ GlyphIndex::Found GlyphIndex::At(float u, float v) const {
   return {};
 }
 
-// Two digits after the point and no more than are needed: "12", "12.5".
+// At most two decimals: "12", "12.5".
 std::string Short(float value) {
   std::string text = fmt::format("{:.2f}", value);
   while (text.back() == '0') text.pop_back();
@@ -129,8 +129,8 @@ void SvgPage::SetClip(const ImVec4& clip) {
   clip_ = clip;
 }
 
-// Whether anything of it would be seen; opens the clip where it cuts something off. A page without
-// needless clips is half as long, and programs that edit SVG like it better.
+// Whether any of it is visible; opens the clip only if it cuts something off. That halves the page,
+// and editors of SVG handle it better.
 bool SvgPage::Shows(ImVec2 from, ImVec2 to) {
   if (to.x <= clip_.x || to.y <= clip_.y || from.x >= clip_.z || from.y >= clip_.w) return false;
   const bool whole = from.x >= clip_.x && from.y >= clip_.y && to.x <= clip_.z && to.y <= clip_.w;
@@ -170,7 +170,7 @@ void SvgPage::Polygon(const std::vector<ImVec2>& corners, uint32_t color) {
 void SvgPage::Rectangle(ImVec2 from, ImVec2 to, uint32_t color) {
   if (color >> 24 == 0 || !Shows(from, to)) return;
   EndLine();
-  // Edges on whole pixels stay sharp, so that bars side by side show no seam.
+  // Crisp edges, so that adjacent bars show no seam.
   fmt::format_to(std::back_inserter(body_),
                  "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {} "
                  "shape-rendering=\"crispEdges\"/>\n",
@@ -227,7 +227,7 @@ std::string SvgPage::Finish() {
       Short(size_.x), Short(size_.y), clips_, body_);
 }
 
-// The shapes of one command, found again in its triangles.
+// Recovers the shapes of one command from its triangles.
 class Shapes {
  public:
   Shapes(const ImDrawList& list, const ImDrawCmd& command, ImVec2 origin, SvgPage& page)
@@ -237,7 +237,7 @@ class Shapes {
         origin_(origin),
         page_(page) {}
 
-  // Letters are quads with an extent in the texture, everything else lies on one white texel.
+  // Letters are quads with an area in the texture; everything else uses one white texel.
   void DrawWithText(const GlyphIndex& glyphs) {
     for (unsigned int at = 0; at + 2 < count_;) {
       const ImDrawVert& from = Vertex(at);
@@ -253,7 +253,7 @@ class Shapes {
     }
   }
 
-  // A quad over texels: each run of one colour is a rectangle.
+  // A quad over texels: each run of one color is a rectangle.
   void DrawTexels(const Texture& texture) {
     for (unsigned int at = 0; at + 5 < count_; at += 6) {
       DrawTexelRows(texture, Vertex(at), Vertex(at + 2));
@@ -266,7 +266,7 @@ class Shapes {
     return {vertex.pos.x - origin_.x, vertex.pos.y - origin_.y};
   }
 
-  // The triangles from `at` on that are one convex shape: (0, 1, 2), (0, 2, 3), ... in one colour.
+  // The triangles from `at` on that are one convex shape: (0, 1, 2), (0, 2, 3), ... in one color.
   // Returns where the next shape begins.
   unsigned int DrawFan(unsigned int at, unsigned int end) {
     std::vector<ImVec2> corners = {Place(Vertex(at)), Place(Vertex(at + 1)), Place(Vertex(at + 2))};

@@ -1,10 +1,10 @@
-// Draw data as a page of vector primitives: polygons, rectangles, and text that can be searched and
-// edited. Any thread.
+// Draw data as an SVG page: polygons, rectangles, and text that can be searched and edited. Any
+// thread.
 //
-// What it is drawn from is triangles. Those that share a first corner, as Dear ImGui emits every
-// convex shape, become one polygon again, because a browser shows the seams between triangles as
-// hairlines. For the same reason the data should be made without anti-aliased edges
-// (ImGuiStyle::AntiAliasedLines, AntiAliasedFill): the viewer smoothes them itself.
+// Draw data consists of triangles. Triangles with a common first corner, as Dear ImGui emits every
+// convex shape, become one polygon again, because browsers show the seams between triangles as
+// hairlines. For the same reason, make the data without anti-aliased edges
+// (ImGuiStyle::AntiAliasedLines, AntiAliasedFill): the viewer smooths them itself.
 #ifndef STALLSCOPE_GUI_RASTER_SVG_H_
 #define STALLSCOPE_GUI_RASTER_SVG_H_
 
@@ -16,7 +16,7 @@
 
 namespace stallscope::raster {
 
-// How the glyphs of a font are asked for in a page.
+// How the page names a font.
 struct SvgFont {
   const ImFont* font = nullptr;
   std::string family;       // "Roboto, sans-serif"
@@ -25,7 +25,7 @@ struct SvgFont {
 };
 
 // Every ImTextureID in `data` is a `const Texture*`; that of the fonts' atlas is
-// `fonts.front().font`'s. Text in a font that is not listed is left out.
+// `fonts.front().font`'s. Omits text in unlisted fonts.
 std::string Svg(const ImDrawData& data, const std::vector<SvgFont>& fonts, uint32_t background);
 
 }  // namespace stallscope::raster

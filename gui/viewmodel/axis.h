@@ -1,4 +1,4 @@
-// Ticks of axes: at round distances, or at equal ones. Any thread.
+// Ticks of axes: at round values, or equally spaced. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
 
@@ -16,11 +16,11 @@ struct Tick {
   std::string text;
 };
 
-// Round times since `origin_ns` over a range that is drawn `width` wide, at least `least` apart.
+// Round times since `origin_ns` over a range drawn `width` wide, at least `least` apart.
 std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, float width,
                             float least);
 
-// Five values at equal distances, the first and the last at the axis' ends.
+// Five equally spaced values from end to end.
 template <class Text>
 std::vector<std::string> TickTexts(double low, double high, Text&& text) {
   constexpr size_t kTicks = 5;

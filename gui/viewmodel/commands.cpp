@@ -13,7 +13,7 @@ using session::Panel;
 using session::State;
 namespace intent = session::intent;
 
-// Steps of the keys: a quarter of what is seen, half as much again.
+// One key press: half as much again, a quarter of what is visible.
 constexpr double kZoomStep = 1.5;
 constexpr double kPanStep = 0.25;
 
@@ -54,7 +54,7 @@ bool HasSpans(const State& state) { return HasRun(state) && state.spans.list != 
 bool Works(const State& state) { return !state.jobs.empty(); }
 bool HasBookmarks(const State& state) { return !state.bookmarks.empty(); }
 
-// Of what is selected, the element or batch.
+// The element or batch of the selection.
 ItemId SelectedItem(const State& state) {
   const session::OpenRun* const run = state.Active();
   if (run == nullptr || run->spans == nullptr) return {};
@@ -88,7 +88,7 @@ void Switch(const State& state, Intents& intents, size_t by) {
   }
 }
 void GoToNextBookmark(const State& state, Intents& intents) {
-  // The first one that begins after what is seen; behind the last comes the first.
+  // The first one that starts after the visible range; after the last comes the first.
   size_t next = 0;
   for (size_t i = 0; i < state.bookmarks.size(); ++i) {
     const int64_t start = state.bookmarks[i].visible.start_ns;
@@ -104,21 +104,21 @@ void Scale(const State& state, Intents& intents, double by) {
 }
 
 constexpr auto kCommands = std::to_array<Command>({
-    {"file.open", "Open a trace...", Menu::kFile, Ctrl('O'), Always, Send<intent::OpenFile>},
-    {"file.compare", "Compare with a trace...", Menu::kFile, CtrlShift('O'), HasRun,
+    {"file.open", "Open trace...", Menu::kFile, Ctrl('O'), Always, Send<intent::OpenFile>},
+    {"file.compare", "Compare with another trace...", Menu::kFile, CtrlShift('O'), HasRun,
      [](const State&, Intents& intents) {
        intents.Add(intent::OpenFile{"", true});
      }},
-    {"file.close", "Close the run", Menu::kFile, Ctrl('W'),
+    {"file.close", "Close run", Menu::kFile, Ctrl('W'),
      [](const State& state) { return state.Active() != nullptr; },
      [](const State& state, Intents& intents) { intents.Add(intent::CloseRun{state.active}); }},
-    {"file.html", "Export the report as HTML...", Menu::kFile, Ctrl('E'), HasReport,
+    {"file.html", "Export report as HTML...", Menu::kFile, Ctrl('E'), HasReport,
      Send<intent::ExportHtml>},
-    {"file.picture", "Export this panel as a picture...", Menu::kFile, CtrlShift('E'), Always,
+    {"file.picture", "Export panel as a picture...", Menu::kFile, CtrlShift('E'), Always,
      [](const State& state, Intents& intents) {
        intents.Add(intent::ExportPicture{state.view.panel, ""});
      }},
-    {"file.spans", "Export the listed spans as CSV...", Menu::kFile, kNoKey, HasSpans,
+    {"file.spans", "Export listed spans as CSV...", Menu::kFile, kNoKey, HasSpans,
      Send<intent::ExportSpans>},
     {"file.quit", "Quit", Menu::kFile, Ctrl('Q'), Always, Send<intent::Quit>},
 
@@ -138,16 +138,15 @@ constexpr auto kCommands = std::to_array<Command>({
     {"view.pan-right", "Pan right", Menu::kView, On('D'), HasRun,
      [](const State&, Intents& intents) { intents.Add(intent::Pan{kPanStep}); }, On(Key::kRight),
      true},
-    {"view.fit", "Fit the whole run", Menu::kView, On('F'), HasRun, Send<intent::Fit>,
-     On(Key::kHome)},
-    {"view.fit-selection", "Fit the selection", Menu::kView, Shift('F'), CanFitSelection,
+    {"view.fit", "Fit whole run", Menu::kView, On('F'), HasRun, Send<intent::Fit>, On(Key::kHome)},
+    {"view.fit-selection", "Fit selection", Menu::kView, Shift('F'), CanFitSelection,
      Send<intent::FitSelection>},
-    {"view.limit", "Limit every panel to the measured range", Menu::kView, On('L'), CanMeasure,
+    {"view.limit", "Limit all panels to the measured range", Menu::kView, On('L'), CanMeasure,
      [](const State& state, Intents& intents) { intents.Add(intent::LimitRange{state.measured}); },
      On(Key::kEnter)},
-    {"view.unlimit", "Show the whole run in every panel", Menu::kView, Shift('L'), HasRange,
+    {"view.unlimit", "Show the whole run in all panels", Menu::kView, Shift('L'), HasRange,
      Send<intent::LimitRange>},
-    {"view.theme", "Light or dark", Menu::kView, Ctrl('T'), Always,
+    {"view.theme", "Switch between light and dark", Menu::kView, Ctrl('T'), Always,
      [](const State& state, Intents& intents) {
        const bool dark = state.settings.theme == session::Theme::kDark;
        intents.Add(intent::SetTheme{dark ? session::Theme::kLight : session::Theme::kDark});
@@ -156,8 +155,7 @@ constexpr auto kCommands = std::to_array<Command>({
      [](const State& state, Intents& intents) { Scale(state, intents, 1.1); }, Ctrl('='), true},
     {"view.smaller", "Smaller text", Menu::kView, Ctrl('-'), Always,
      [](const State& state, Intents& intents) { Scale(state, intents, 1 / 1.1); }, kNoKey, true},
-    {"view.plain-size", "Text as large as the screen says", Menu::kView, Ctrl('0'), Always,
-     Send<intent::SetScale>},
+    {"view.plain-size", "Reset text size", Menu::kView, Ctrl('0'), Always, Send<intent::SetScale>},
 
     {"go.back", "Back", Menu::kGo, Alt(Key::kLeft),
      [](const State& state) { return state.can_go_back; }, Send<intent::GoBack>,
@@ -165,27 +163,28 @@ constexpr auto kCommands = std::to_array<Command>({
     {"go.forward", "Forward", Menu::kGo, Alt(Key::kRight),
      [](const State& state) { return state.can_go_forward; }, Send<intent::GoForward>},
     {"go.find", "Find...", Menu::kGo, Ctrl('F'), HasRun, Lay<Overlay::kFind>, On('/')},
-    {"go.find-next", "Next hit", Menu::kGo, On('N'), CanFindNext,
+    {"go.find-next", "Next match", Menu::kGo, On('N'), CanFindNext,
      [](const State&, Intents& intents) { intents.Add(intent::FindNext{1}); }, Ctrl('G'), true},
-    {"go.find-previous", "Previous hit", Menu::kGo, Shift('N'), CanFindNext,
+    {"go.find-previous", "Previous match", Menu::kGo, Shift('N'), CanFindNext,
      [](const State&, Intents& intents) { intents.Add(intent::FindNext{-1}); }, CtrlShift('G'),
      true},
-    {"go.bookmark", "Bookmark this place", Menu::kGo, On('M'), HasRun, Send<intent::AddBookmark>},
+    {"go.bookmark", "Bookmark this view", Menu::kGo, On('M'), HasRun, Send<intent::AddBookmark>},
     {"go.next-bookmark", "Next bookmark", Menu::kGo, On('B'), HasBookmarks, GoToNextBookmark},
     {"go.next-run", "Next run", Menu::kGo, Ctrl(Key::kTab), HasSeveral,
      [](const State& state, Intents& intents) { Switch(state, intents, 1); }},
     {"go.previous-run", "Previous run", Menu::kGo, CtrlShift(Key::kTab), HasSeveral,
      [](const State& state, Intents& intents) { Switch(state, intents, state.runs.size() - 1); }},
 
-    {"select.next", "Next of the same stage", Menu::kSelection, On('.'), HasSelection,
+    {"select.next", "Next in the same stage", Menu::kSelection, On('.'), HasSelection,
      [](const State&, Intents& intents) { intents.Add(intent::StepSame{1}); }, kNoKey, true},
-    {"select.previous", "Previous of the same stage", Menu::kSelection, On(','), HasSelection,
+    {"select.previous", "Previous in the same stage", Menu::kSelection, On(','), HasSelection,
      [](const State&, Intents& intents) { intents.Add(intent::StepSame{-1}); }, kNoKey, true},
-    {"select.follow", "Follow the element or batch", Menu::kSelection, On('P'), HasItem,
+    {"select.follow", "Follow this element or batch", Menu::kSelection, On('P'), HasItem,
      [](const State& state, Intents& intents) {
        intents.Add(intent::FollowItem{SelectedItem(state)});
      }},
-    {"select.none", "Back out", Menu::kSelection, On(Key::kEscape), Always, Send<intent::Escape>},
+    {"select.none", "Dismiss or deselect", Menu::kSelection, On(Key::kEscape), Always,
+     Send<intent::Escape>},
 
     {"panel.overview", "Overview", Menu::kPanel, On('1'), Always, Show<Panel::kOverview>},
     {"panel.timeline", "Timeline", Menu::kPanel, On('2'), Always, Show<Panel::kTimeline>},
@@ -201,24 +200,24 @@ constexpr auto kCommands = std::to_array<Command>({
 
     {"tools.verify", "Verify all recommendations", Menu::kTools, Ctrl('R'), CanVerify,
      Send<intent::Verify>},
-    {"tools.sweep", "Start the sweep", Menu::kTools, kNoKey, CanSweep, Send<intent::StartSweep>},
-    {"tools.open-sweep", "Open a sweep...", Menu::kTools, kNoKey, Always, Send<intent::OpenSweep>},
+    {"tools.sweep", "Start sweep", Menu::kTools, kNoKey, CanSweep, Send<intent::StartSweep>},
+    {"tools.open-sweep", "Open sweep...", Menu::kTools, kNoKey, Always, Send<intent::OpenSweep>},
     {"tools.record", "Start recording", Menu::kTools, On(Key::kF5), CanRecord,
      Send<intent::StartRecording>},
     {"tools.stop", "Stop recording", Menu::kTools, Shift(Key::kF5), Records,
      Send<intent::StopRecording>},
-    {"tools.open-spec", "Open a spec...", Menu::kTools, kNoKey, Always, Send<intent::OpenSpec>},
-    {"tools.save-spec", "Save the spec...", Menu::kTools, Ctrl('S'), Always,
-     Send<intent::SaveSpec>},
-    {"tools.cancel", "Cancel what is being worked on", Menu::kTools, kNoKey, Works,
+    {"tools.open-spec", "Open spec...", Menu::kTools, kNoKey, Always, Send<intent::OpenSpec>},
+    {"tools.save-spec", "Save spec...", Menu::kTools, Ctrl('S'), Always, Send<intent::SaveSpec>},
+    {"tools.cancel", "Cancel running work", Menu::kTools, kNoKey, Works,
      [](const State& state, Intents& intents) {
        for (const session::Job& job : state.jobs) intents.Add(intent::CancelJob{job.number});
      }},
 
-    {"help.palette", "All commands...", Menu::kHelp, CtrlShift('P'), Always,
+    {"help.palette", "Command palette...", Menu::kHelp, CtrlShift('P'), Always,
      Lay<Overlay::kPalette>},
-    {"help.keys", "Keys", Menu::kHelp, On('?'), Always, Lay<Overlay::kHelp>, On(Key::kF1)},
-    {"help.tour", "Tour", Menu::kHelp, kNoKey, Always, Send<intent::TourStep>},
+    {"help.keys", "Keyboard and mouse", Menu::kHelp, On('?'), Always, Lay<Overlay::kHelp>,
+     On(Key::kF1)},
+    {"help.tour", "Take the tour", Menu::kHelp, kNoKey, Always, Send<intent::TourStep>},
 });
 
 std::string KeyText(Key key) {
@@ -233,7 +232,7 @@ std::string KeyText(Key key) {
 
 char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// The less the better; negative: the letters are not there in this order.
+// Lower is better; negative: the letters do not occur in this order.
 int DistanceOf(std::string_view text, std::string_view name) {
   int distance = 0;
   size_t at = 0;

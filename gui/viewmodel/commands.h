@@ -1,5 +1,5 @@
 // The one table of commands: menus, palette, `?` help, shortcuts and tests all read it. A command
-// is data; what it does is the intents that it makes of a state. Any thread.
+// is data; running it turns a state into intents. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_
 
@@ -15,8 +15,8 @@
 
 namespace stallscope::viewmodel {
 
-// A key by what is printed on it ('A' to 'Z', '0' to '9', '.', ',', '/', '?', '+', '-'), or one of
-// these. '?' and '/' are what is typed, whatever the keyboard needs for it.
+// A key by its label ('A' to 'Z', '0' to '9', '.', ',', '/', '?', '+', '-'), or one of these. '?'
+// and '/' mean the typed character, whichever keys the keyboard needs for it.
 enum class Key : uint16_t {
   kNone = 0,
   kEscape = 256,
@@ -55,10 +55,10 @@ std::string_view TitleOf(Menu menu);
 
 struct Command {
   std::string_view id;    // "view.fit": stable, for tests and scripts
-  std::string_view name;  // "Fit the whole run"
+  std::string_view name;  // "Fit whole run"
   Menu menu = Menu::kFile;
   Chord chord;  // none: no key
-  // Whether it makes sense now; a menu greys it out else, and the palette leaves it out.
+  // Whether it makes sense now; otherwise a menu grays it out, and the palette omits it.
   bool (*enabled)(const session::State& state) = nullptr;
   void (*run)(const session::State& state, session::Intents& intents) = nullptr;
   Chord other_chord = {};  // a second key
@@ -66,12 +66,12 @@ struct Command {
 };
 
 std::span<const Command> AllCommands();
-// Null where there is no such command.
+// Null if there is none.
 const Command* FindCommand(std::string_view id);
-// The enabled command of this chord; null where there is none.
+// The enabled command with this chord; null if there is none.
 const Command* CommandFor(const Chord& chord, const session::State& state);
-// Commands whose name has the letters of `text` in their order, best first: at the beginnings of
-// words, and close together. Only enabled ones. All of them for an empty text.
+// Enabled commands whose name contains the letters of `text` in order, best first: letters that
+// start words, and that are close together. All enabled ones for an empty text.
 std::vector<const Command*> SearchCommands(std::string_view text, const session::State& state);
 
 }  // namespace stallscope::viewmodel

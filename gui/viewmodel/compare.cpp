@@ -40,7 +40,7 @@ void AddTables(const compare::Comparison& comparison, CompareModel& model) {
   AddRow(model.totals, "step, p95", comparison.step_p95_ms, &Ms);
   AddRow(model.totals, "step, p99", comparison.step_p99_ms, &Ms);
   for (const attribution::Category category : attribution::kReportOrder) {
-    AddRow(model.totals, std::string(WordFor(PaintOf(category))) + " a step",
+    AddRow(model.totals, std::string(WordFor(PaintOf(category))) + " per step",
            comparison.ms_per_step[attribution::At(category)], &Ms);
   }
   model.stages.columns = {
@@ -48,7 +48,7 @@ void AddTables(const compare::Comparison& comparison, CompareModel& model) {
   for (const compare::StageChange& stage : comparison.stages) {
     Table rows;
     AddRow(rows, "service", stage.service_ms, &Ms);
-    AddRow(rows, "busy a step", stage.busy_ms_per_step, &Ms);
+    AddRow(rows, "busy per step", stage.busy_ms_per_step, &Ms);
     AddRow(rows, "capacity", stage.capacity_samples_per_s, &words::Rate);
     for (auto& row : rows.rows) {
       row.insert(row.begin(), TableCell{stage.name});
@@ -72,7 +72,7 @@ StepOverlay OverlayOf(const std::vector<double>& base, const std::vector<double>
   std::vector<double> both = base;
   both.insert(both.end(), now.begin(), now.end());
   if (both.empty()) return overlay;
-  // One pair of ends for both sides.
+  // Both sides share their ends.
   const Histogram ends = MakeHistogram(both, kBins, "ms");
   overlay.low = ends.low;
   overlay.high = ends.high;
@@ -88,7 +88,7 @@ StepOverlay OverlayOf(const std::vector<double>& base, const std::vector<double>
   return overlay;
 }
 
-// The same part of a run: by offsets from the starts of their windows.
+// The same range, as offsets from the start of each window.
 session::Range LinkedRange(const session::Range& visible, int64_t from_start, int64_t to_start) {
   return {visible.start_ns - from_start + to_start, visible.end_ns - from_start + to_start};
 }
@@ -98,7 +98,7 @@ CompareSide SideOf(const session::OpenRun& open, session::Range visible, int col
   side.title = open.title;
   side.visible = visible;
   if (open.index == nullptr || columns <= 0 || visible.ns() <= 0) return side;
-  // Everything folded: two pictures must fit beside each other.
+  // Everything folded: two pictures must fit side by side.
   std::set<std::string> folded;
   LanePlan plan = PlanLanes(open, folded);
   const LanePicture picture{
@@ -137,10 +137,10 @@ CompareModel BuildCompare(const session::State& state, int columns) {
   }
   const session::OpenRun* const base = state.Run(state.compare.base);
   if (now == nullptr) {
-    model.nothing = "open two runs to compare them";
+    model.nothing = "Open two runs to compare them.";
   } else if (base == nullptr || base == now) {
-    model.nothing = model.choices.empty() ? "open a second run to compare this one with"
-                                          : "choose the run to compare with";
+    model.nothing = model.choices.empty() ? "Open a second run to compare with this one."
+                                          : "Choose a run to compare with.";
   }
   if (!model.nothing.empty()) return model;
   if (now->index != nullptr && base->index != nullptr) {
@@ -152,7 +152,7 @@ CompareModel BuildCompare(const session::State& state, int columns) {
     model.base = SideOf(*base, other, columns);
   }
   if (state.compare.comparison == nullptr) {
-    model.nothing = "comparing";
+    model.nothing = "Comparing.";
     return model;
   }
   const compare::Comparison& comparison = *state.compare.comparison;

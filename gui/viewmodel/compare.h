@@ -14,7 +14,7 @@
 
 namespace stallscope::viewmodel {
 
-// One run's stages as lanes, over the part of it that is linked to what the other one shows.
+// One run's stages as lanes, over the range that is linked to the other run's.
 struct CompareSide {
   std::string title;
   session::Range visible;
@@ -27,18 +27,18 @@ struct StepOverlay {
   double high = 0;
   std::vector<uint64_t> base;  // bins from low to high
   std::vector<uint64_t> now;
-  double most = 0;  // of the larger fraction of its side
+  double most = 0;  // the largest fraction of either side
   std::vector<std::string> tick_texts;
 };
 
 struct CompareModel {
-  std::string nothing;  // what to do to have a comparison; empty
+  std::string nothing;  // how to get a comparison; empty if there is one
   std::vector<std::pair<session::RunNumber, std::string>> choices;  // for the base
   std::string answer;                                               // "faster"
   compare::Answer verdict = compare::Answer::kInconclusive;
   std::string text;  // the sentence of the statistics
   std::vector<std::string> warnings;
-  std::vector<std::string> spec_change;  // a change a line
+  std::vector<std::string> spec_change;  // one change per line
   Table totals;                          // throughput, step times, categories: base, now, change
   Table stages;                          // service, busy, capacity: base, now, change
   StepOverlay steps;                     // histograms of both sides

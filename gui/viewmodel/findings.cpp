@@ -9,12 +9,12 @@
 namespace stallscope::viewmodel {
 namespace {
 
-// Why its recommendation cannot be measured; empty where it can.
+// Why its recommendation cannot be measured; empty if it can.
 std::string WhyNotVerify(const session::State& state, const model::Run& run,
                          const findings::Recommendation& recommendation) {
-  if (recommendation.patch.changes.empty()) return "there is no knob for it";
-  if (run.info.spec_json.empty()) return "the trace has no spec that could be run";
-  if (state.shown.range.has_value()) return "a range cannot be replayed, only the whole run";
+  if (recommendation.patch.changes.empty()) return "no knob controls this";
+  if (run.info.spec_json.empty()) return "the trace has no runnable spec";
+  if (state.shown.range.has_value()) return "only the whole run can be replayed, not a range";
   return {};
 }
 
@@ -69,13 +69,13 @@ FindingsModel BuildFindings(const session::State& state) {
   FindingsModel model;
   const session::OpenRun* const open = state.Active();
   if (open == nullptr || open->run == nullptr || state.shown.report == nullptr) {
-    model.nothing = "no run is analysed yet";
+    model.nothing = "No run has been analyzed yet.";
     return model;
   }
   for (size_t i = 0; i < state.shown.report->findings.size(); ++i) {
     model.cards.push_back(CardOf(state, *open->run, i));
   }
-  if (model.cards.empty()) model.nothing = "no rule has anything to say about this run";
+  if (model.cards.empty()) model.nothing = "No rule found anything in this run.";
   const session::VerifyState& verify = state.verify;
   model.verifying = verify.running;
   if (verify.running) {

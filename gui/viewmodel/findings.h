@@ -1,4 +1,4 @@
-// Findings with what they stand on, what to do and what that gave. Any thread.
+// Findings with their evidence, advice and gains. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_
 
@@ -23,13 +23,13 @@ struct FindingCard {
   size_t finding = 0;  // row of Report::findings
   std::string title;   // "map-parallelism in decode"
   std::string text;
-  std::string share;  // "41.2 % of step time"
+  std::string share;  // "41.2% of step time"
   findings::Severity severity = findings::Severity::kInfo;
   bool selected = false;
   std::vector<EvidenceLink> evidence;
-  // The recommendation; empty texts where there is none.
+  // The recommendation; empty texts without one.
   std::string advice;
-  std::vector<std::string> patch;  // a change a line
+  std::vector<std::string> patch;  // one change per line
   std::string predicted;           // "1.80x (1.60 to 1.90)"
   std::string measured;            // "1.76x"; empty: not yet
   std::string unpriced;

@@ -13,7 +13,7 @@
 namespace stallscope::viewmodel {
 namespace {
 
-// Lanes stand a little apart; queues and counters need room for a curve.
+// Lanes have a small gap; queues and counters need height for a curve.
 constexpr float kPlain = 1.1F;
 constexpr float kCurve = 1.5F;
 constexpr float kNested = 0.9F;
@@ -45,12 +45,12 @@ class Planner {
     plan_.entries.push_back(std::move(entry));
   }
 
-  // Toggling a group turns around what it is by itself.
+  // Toggling a group inverts its default.
   bool Collapsed(const std::string& key, bool by_itself) const {
     return (toggled_.count(key) != 0) != by_itself;
   }
 
-  // The head of a group; true where what is in it is shown.
+  // The head of a group; true if its members are shown.
   bool Open(Entry head, bool collapsed_by_itself) {
     head.group = true;
     head.collapsed = Collapsed(head.key, collapsed_by_itself);
@@ -70,7 +70,7 @@ class Planner {
       Add({.kind = LaneKind::kCategories,
            .key = fmt::format("device:{}", i),
            .name = name,
-           .detail = "what its time went to",
+           .detail = "where its time goes",
            .index = i});
     }
   }
@@ -86,8 +86,8 @@ class Planner {
     return tracks;
   }
 
-  // A thread whose work is nested has a row for each depth, or one where it is folded: inside a
-  // group by itself, where several threads would need many rows.
+  // A thread with nested work has one row per depth, or a single one when folded: the default
+  // inside a group, where several threads would need many rows.
   void AddThread(TrackId id, std::string name, std::string detail, int indent) {
     const size_t depths = open_.index->nested[id.value].rows.size();
     Entry row{.kind = LaneKind::kThread,
@@ -98,7 +98,7 @@ class Planner {
               .track = id,
               .stage = run_.tracks[id.value].info.stage};
     if (depths == 0) return Add(std::move(row));
-    row.detail = fmt::format("{} deep", depths);
+    row.detail = fmt::format("{} levels", depths);
     const std::string key = row.key;
     row.depth = Collapsed(key, indent > 0) ? kAllDepths : 0;
     if (!Open(row, indent > 0)) return;
@@ -152,7 +152,7 @@ class Planner {
     AddQueue(stage.queue, tracks.empty() ? 0 : 1);
   }
 
-  // What a thread did operation by operation stands below it.
+  // The operations of a thread are below it.
   void AddLoneThreads() {
     for (const TrackId track : TracksOf(StageId::None())) {
       AddNamedThread(track, 0);
@@ -161,7 +161,7 @@ class Planner {
     AddDetails(std::nullopt);
   }
 
-  // Of one thread, or all that are not there yet.
+  // Those of one thread, or all that are not placed yet.
   void AddDetails(std::optional<uint64_t> thread) {
     for (const model::Track& track : run_.tracks) {
       const trace::TrackInfo& info = track.info;
@@ -199,7 +199,7 @@ class Planner {
     if (!Open({.kind = LaneKind::kCounter,
                .key = "counters",
                .name = "counters",
-               .detail = fmt::format("{} of the system", count),
+               .detail = fmt::format("{} from the system", count),
                .index = kNoRow},
               count > kManyCounters)) {
       return;
@@ -210,14 +210,14 @@ class Planner {
       Add({.kind = LaneKind::kCounter,
            .key = fmt::format("counter:{}", counter.id.value),
            .name = counter.name,
-           .detail = fmt::format("to {} {}", words::Number(static_cast<double>(series.highest())),
+           .detail = fmt::format("up to {} {}", words::Number(static_cast<double>(series.highest())),
                                  counter.unit),
            .indent = 1,
            .index = counter.id.value});
     }
   }
 
-  // More are shown when asked for.
+  // More than this start folded.
   static constexpr size_t kManyThreads = 16;
   static constexpr size_t kManyCounters = 4;
 
@@ -240,7 +240,7 @@ namespace {
 
 using timeline::LaneIndex;
 
-// Labels are looked for only where segments are few enough that some may be wide.
+// Labels are made only where segments are few enough that some may be wide.
 constexpr size_t kMostLabelled = 2'000;
 constexpr float kLeastCharacters = 2;
 
@@ -280,7 +280,7 @@ class Mixer {
       if (total == 0) continue;
       const auto width = static_cast<double>(picture_.bounds[k + 1] - picture_.bounds[k]);
       const double busy = static_cast<double>(total) / (width * lanes);
-      // Something is never nothing.
+      // Any work at all must be visible.
       texels[k].busy = static_cast<uint8_t>(std::clamp(std::lround(busy * 255), 1L, 255L));
       texels[k].paint =
           paints_[static_cast<size_t>(std::max_element(column, column + slots) - column)];
@@ -311,7 +311,7 @@ struct Said {
   std::string brief;  // where there is little room; empty: nothing short says anything
 };
 
-// "input stall" is "input", where that is all there is room for.
+// "input stall", or "input" if that is all that fits.
 Said WithFirstWord(std::string text) {
   const size_t space = text.find(' ');
   return {text, space == std::string::npos ? "" : text.substr(0, space)};

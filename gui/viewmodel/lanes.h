@@ -20,7 +20,7 @@ namespace stallscope::viewmodel {
 constexpr size_t kNoRow = static_cast<size_t>(-1);
 
 enum class LaneKind : uint8_t {
-  kSteps,       // one segment a step
+  kSteps,       // one segment per step
   kCategories,  // of a device's time
   kStage,       // its threads together
   kThread,
@@ -33,7 +33,7 @@ enum class LaneKind : uint8_t {
 
 // One column of a lane: one texel of its texture.
 struct Texel {
-  uint8_t busy = 0;               // 0 to 255: the exact covered part
+  uint8_t busy = 0;               // 0 to 255: the exact covered fraction
   Paint paint = Paint::kNothing;  // what covers most of it
   bool operator==(const Texel&) const = default;
 };
@@ -45,23 +45,23 @@ struct SeriesTexel {
   bool known = false;
 };
 
-// What a segment is, where it is wide enough that some text may fit.
+// The label of a segment that is wide enough for some text.
 struct Label {
   float x0 = 0;
   float x1 = 0;
   std::string text;
-  std::string brief;  // says it in less room; may be empty
+  std::string brief;  // a shorter form; may be empty
   Paint paint = Paint::kNothing;
 };
 
-// Of a thread whose work is nested: one of the rows that stand below each other, or all in one.
+// For a thread with nested work: all depths in one row.
 constexpr size_t kAllDepths = static_cast<size_t>(-1);
 
 struct LaneRow {
   LaneKind kind = LaneKind::kThread;
   std::string key;  // of ToggleLane
   std::string name;
-  std::string detail;  // "4 workers, 98 % busy", "0 to 16"
+  std::string detail;  // "4 workers, 98% busy", "0 to 16"
   int indent = 0;
   bool group = false;  // has lanes below it
   bool collapsed = false;
@@ -71,14 +71,14 @@ struct LaneRow {
   StageId stage;
   size_t index = 0;                 // of a queue, counter or device
   size_t depth = kAllDepths;        // of a thread
-  std::vector<Texel> texels;        // as many as the width; empty for queues and counters
-  std::vector<SeriesTexel> series;  // likewise, of queues and counters
+  std::vector<Texel> texels;        // one per pixel column; empty for queues and counters
+  std::vector<SeriesTexel> series;  // the same, for queues and counters
   std::vector<Label> labels;
 };
 
-// The lanes of a run in their order, with what is collapsed left out. Cheap; no columns.
+// The lanes of a run in order, without collapsed ones. Cheap: no columns.
 struct LanePlan {
-  // Every member has an initialiser: an entry that names only some warns of no missing one.
+  // Every member has an initializer, so that naming only some gives no warning.
   struct Entry {
     LaneKind kind = LaneKind::kThread;
     std::string key = {};
@@ -104,7 +104,7 @@ struct DrawnLane {
   std::vector<Label> labels;
 };
 
-// What all lanes of one picture share.
+// Shared by all lanes of one picture.
 struct LanePicture {
   const session::OpenRun& open;
   session::Range visible;
@@ -113,13 +113,13 @@ struct LanePicture {
 };
 
 DrawnLane DrawLane(const LanePicture& picture, const LanePlan::Entry& entry);
-// The row of an entry at this height, with what was drawn for it.
+// The row of an entry at `y`, with its drawn lane.
 LaneRow RowOf(const LanePlan::Entry& entry, float y, DrawnLane drawn);
 
 // The lane that a row shows; null for groups, queues and counters.
 const timeline::LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId track,
                                   size_t index, size_t depth);
-// What a segment of a track's lane looks like.
+// The paint of a segment on a track's lane.
 Paint PaintOfKind(const model::Run& run, const model::Track& track, uint16_t kind);
 
 }  // namespace stallscope::viewmodel

@@ -47,27 +47,27 @@ std::string Sentence(const report::Report& report) {
     case findings::Bound::kInput: {
       std::string text =
           "The trainer waits for input " + share(Category::kInputStall) + " of the time";
-      if (!verdict.stage.empty()) text += ", most of all for " + verdict.stage;
+      if (!verdict.stage.empty()) text += ", mostly for " + verdict.stage;
       if (verdict.cause.has_value()) text += ": " + std::string(PhraseFor(*verdict.cause));
       return text + ".";
     }
     case findings::Bound::kTransfer:
-      return "The device waits " + share(Category::kTransfer) + " of the time for copies.";
+      return "The device spends " + share(Category::kTransfer) + " of the time waiting for copies.";
     case findings::Bound::kCompute:
       return "The device computes " + share(Category::kCompute) +
-             " of the time: input is not what holds the run back.";
+             " of the time: input does not limit this run.";
     case findings::Bound::kLaunch:
-      return "The device waits " + share(Category::kLaunch) +
-             " of the time for the host to issue work.";
+      return "The device spends " + share(Category::kLaunch) +
+             " of the time waiting for the host to launch work.";
     case findings::Bound::kCommunication:
       return "The devices spend " + share(Category::kCommunication) +
-             " of the time on exchanging gradients.";
+             " of the time exchanging gradients.";
     case findings::Bound::kBalanced:
-      return "Nothing stands out: no single cause has a share that is worth removing alone.";
+      return "Nothing stands out: no single cause is worth removing on its own.";
     case findings::Bound::kInconclusive:
       break;
   }
-  return "This recording does not tell what bounds the run.";
+  return "This recording does not show what bounds the run.";
 }
 
 std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
@@ -124,9 +124,8 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
   std::vector<Figure> figures;
   if (report.throughput.has_value()) {
     const auto& rate = *report.throughput;
-    figures.push_back(
-        {"throughput", words::Rate(rate.samples_per_s),
-         fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
+    figures.push_back({"throughput", words::Rate(rate.samples_per_s),
+                       fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
   }
   if (report.step_ms.has_value()) {
     const auto& step = *report.step_ms;
@@ -137,9 +136,9 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
                                    words::Duration(ns(step.p99)))});
   }
   figures.push_back({"steps", words::Grouped(report.steps),
-                     report.warmup_steps == 0 ? std::string("none left out")
-                                              : words::Grouped(report.warmup_steps) +
-                                                    " before them left out as warm-up"});
+                     report.warmup_steps == 0
+                         ? std::string("no warm-up excluded")
+                         : words::Grouped(report.warmup_steps) + " warm-up steps excluded"});
   const int64_t window = report.window_end_ns - report.window_start_ns;
   figures.push_back({"window", words::Duration(window), words::ExactNs(window)});
   if (report.memory.peak_rss_bytes.has_value()) {
@@ -148,7 +147,7 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
   }
   const trace::DeviceInfo& device = report.device;
   if (!device.kind.empty()) {
-    // An emulated device is said to be one wherever it is named.
+    // Wherever an emulated device is named, it is called emulated.
     const bool plain = device.name.empty() || device.name == device.kind;
     figures.push_back(
         {"device", plain ? device.kind : device.name + " (" + device.kind + ")", device.driver});
@@ -173,7 +172,7 @@ TrustLine TrustOf(const session::OpenRun& run) {
   trust.complete = run.run->quality.Complete();
   trust.warnings = run.run->quality.warnings;
   if (run.following) {
-    // Nothing is wrong with a recording that has not ended.
+    // A recording that has not ended is not a damaged one.
     trust.complete = run.run->quality.damaged_bytes == 0 && run.run->quality.dropped == 0;
     trust.text =
         "still being written: " + words::Grouped(model::CountSpans(*run.run)) + " spans so far";
@@ -189,7 +188,7 @@ OverviewModel BuildOverview(const session::State& state) {
   OverviewModel model;
   const session::OpenRun* const run = state.Active();
   if (run == nullptr) {
-    model.title = "nothing is open";
+    model.title = "Nothing is open";
     return model;
   }
   model.title = run->title;
@@ -198,7 +197,7 @@ OverviewModel BuildOverview(const session::State& state) {
   const report::Report& report = *state.shown.report;
   if (!report.name.empty()) model.title = report.name;
   if (state.shown.range.has_value()) {
-    model.range = fmt::format("{} steps within the range, {}", words::Grouped(report.steps),
+    model.range = fmt::format("{} steps in the range, {}", words::Grouped(report.steps),
                               words::Duration(report.window_end_ns - report.window_start_ns));
   }
   model.verdict = report.verdict.text;
@@ -210,8 +209,8 @@ OverviewModel BuildOverview(const session::State& state) {
   model.advice = AdviceOf(report);
   if (model.advice.empty()) {
     model.no_advice = run->stage == session::OpenStage::kReady
-                          ? "No change of the pipeline would make this run faster by itself."
-                          : "Recommendations are being priced.";
+                          ? "No single pipeline change would make this run faster."
+                          : "Pricing recommendations.";
   }
   model.figures = FiguresOf(report);
   return model;

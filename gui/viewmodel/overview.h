@@ -1,4 +1,4 @@
-// The first panel: can it be believed, what is it, where does the time go, what to do. Any thread.
+// The first panel: trust, verdict, where the time goes, what to change. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_
 #define STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_
 
@@ -55,13 +55,13 @@ struct OverviewModel {
   std::vector<std::string> doubts;
   std::vector<BreakdownPart> breakdown;
   std::vector<Advice> advice;   // at most three
-  std::string no_advice;        // why there is none; empty where there is some
+  std::string no_advice;        // why there is none; else empty
   std::vector<Figure> figures;  // throughput, step time, steps, window, memory
 };
 
 OverviewModel BuildOverview(const session::State& state);
 
-// For every panel: of the active run. Also says what became of a file that is being followed.
+// For every panel. Also reports the state of a file that is being followed.
 TrustLine TrustOf(const session::OpenRun& run);
 
 }  // namespace stallscope::viewmodel

@@ -1,5 +1,5 @@
-// What things look like, by meaning and never by colour alone: a paint is a word, a hatch and a
-// place in the theme's palette. Any thread.
+// What things look like, by meaning and never by color alone: a paint is a word, a hatch and an
+// entry of the theme's palette. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_PAINT_H_
 #define STALLSCOPE_GUI_VIEWMODEL_PAINT_H_
 
@@ -57,7 +57,7 @@ bool IsWait(Paint paint);
 Paint PaintOf(attribution::Category category);
 Paint PaintOf(trace::WaitCause cause);
 Paint PaintOfStage(StageId stage);  // None: kOther
-// Of an operation that belongs to no stage: the same for the same name.
+// For an operation without a stage: the same name gives the same paint.
 Paint PaintOfName(trace::StringId name);
 
 }  // namespace stallscope::viewmodel

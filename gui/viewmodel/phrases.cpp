@@ -35,15 +35,15 @@ std::string LineOf(const MoveChange& change) {
 
 std::string_view PhraseFor(attribution::Cause cause) {
   constexpr std::array<std::string_view, attribution::kCauses> kPhrases = {
-      "it reads",
+      "it is reading data",
       "it waits for a lock",
       "it sleeps or waits outside its own work",
-      "its threads are ready and have no core",
-      "what is finished is held back to keep the order",
-      "it needs the CPU",
-      "it cannot be done by several workers as it is",
-      "it is fast enough on average, and its bursts empty the queue",
-      "the trace does not tell why"};
+      "its threads are ready but have no core",
+      "finished elements are held back to preserve order",
+      "it is CPU-bound",
+      "it cannot run in parallel as configured",
+      "it is fast enough on average, but its bursts drain the queue",
+      "the trace does not show why"};
   return kPhrases[attribution::At(cause)];
 }
 

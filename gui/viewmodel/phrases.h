@@ -1,4 +1,4 @@
-// Sentences that several panels share. Private to the room; any thread.
+// Phrases that several panels share. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_
 #define STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_
 
@@ -12,11 +12,11 @@
 
 namespace stallscope::viewmodel {
 
-// "it needs the CPU", "it reads"
+// "it is CPU-bound", "it is reading data"
 std::string_view PhraseFor(attribution::Cause cause);
 // "cpu contention"
 std::string NameOf(attribution::Cause cause);
-// "costs 12.0 MiB", "frees 3.0 MiB"; empty where it is not known or nothing.
+// "costs 12.0 MiB", "frees 3.0 MiB"; empty if unknown or zero.
 std::string CostText(const findings::Recommendation& recommendation);
 // "set decode.parallelism to 4"; a change a line.
 std::vector<std::string> LinesOf(const Patch& patch);

@@ -22,10 +22,10 @@ constexpr float kThinnest = 0.15F;
 constexpr float kThickest = 0.8F;
 constexpr size_t kNoBox = static_cast<size_t>(-1);
 
-// How far a stage is from the source, along its longest way.
+// How far a stage is from the source, along the longest path.
 std::vector<size_t> DepthsOf(const std::vector<trace::StageInfo>& stages) {
   std::vector<size_t> depths(stages.size());
-  // As often as the chain can be long; a graph that goes in circles stops there.
+  // At most as many rounds as there are stages, so that a cyclic graph ends, too.
   for (size_t round = 0; round < stages.size(); ++round) {
     bool moved = false;
     for (const trace::StageInfo& stage : stages) {
@@ -68,7 +68,7 @@ class Layout {
     return row == report_.stages.end() ? nullptr : &*row;
   }
 
-  // It has a box of its own, behind all others.
+  // It has its own box, after all others.
   static bool IsTrainer(const trace::StageInfo& stage) { return stage.kind == "trainer"; }
 
   void AddStage(const trace::StageInfo& stage) {
@@ -108,9 +108,9 @@ class Layout {
                             ns(row.service_ms->p50) + ", p95 " + ns(row.service_ms->p95));
     }
     if (row.capacity_samples_per_s.has_value()) {
-      box.tooltip.push_back("could give " + words::Rate(*row.capacity_samples_per_s));
+      box.tooltip.push_back("capacity " + words::Rate(*row.capacity_samples_per_s));
     }
-    box.tooltip.push_back("waits for input " + words::PercentOrDash(row.starved) + ", for room " +
+    box.tooltip.push_back("waits for input " + words::PercentOrDash(row.starved) + ", for space " +
                           words::PercentOrDash(row.blocked));
   }
 
@@ -123,8 +123,7 @@ class Layout {
     const auto& stall = report_.breakdown[attribution::At(attribution::Category::kInputStall)];
     if (compute.has_value()) box.utilization = compute->fraction;
     if (report_.step_ms.has_value()) {
-      box.lines.push_back(words::Duration(static_cast<int64_t>(report_.step_ms->mean * 1e6)) +
-                          " a step");
+      box.lines.push_back(words::Duration(static_cast<int64_t>(report_.step_ms->mean * 1e6)) + " per step");
     }
     if (compute.has_value()) box.lines.push_back(words::Percent(compute->fraction) + " compute");
     if (stall.has_value()) box.lines.push_back(words::Percent(stall->fraction) + " stalled");
@@ -143,7 +142,7 @@ class Layout {
     model_.boxes.push_back(std::move(box));
   }
 
-  // In columns by depth, side by side from the left; a row that is full goes on below.
+  // In columns by depth, from the left; a full row continues below.
   void Place() {
     size_t deepest = 0;
     for (const trace::StageInfo& stage : run_.stages) {
@@ -173,8 +172,8 @@ class Layout {
     }
   }
 
-  // Samples a second out of each stage, so that pipes on both sides of a batch can be compared.
-  // What runs inside another stage's thread is not counted: it gives what it gets.
+  // Samples per second out of each stage, so that pipes on both sides of a batch are comparable. A
+  // stage that runs inside another one's thread has no count of its own: it passes on what it gets.
   void FindFlows() {
     double samples = 0;
     for (const trace::Step& step : run_.rows.steps) samples += static_cast<double>(step.samples);
@@ -300,7 +299,7 @@ class Layout {
   std::vector<size_t> depths_;
   std::vector<size_t> box_of_;
   std::vector<double> flows_;  // by stage
-  std::vector<bool> batched_;  // likewise: what it gives are batches
+  std::vector<bool> batched_;  // likewise: its output is batches
   PipelineModel model_;
 };
 
@@ -310,11 +309,11 @@ PipelineModel BuildPipeline(const session::State& state, float width) {
   PipelineModel model;
   const session::OpenRun* const open = state.Active();
   if (open == nullptr || open->run == nullptr || state.shown.report == nullptr) {
-    model.nothing = "no run is analysed yet";
+    model.nothing = "No run has been analyzed yet.";
     return model;
   }
   if (open->run->stages.empty()) {
-    model.nothing = "the trace names no stages";
+    model.nothing = "The trace has no stages.";
     return model;
   }
   return Layout(state, *open, width).Make();

@@ -18,7 +18,7 @@ struct StageBox {
   StageId stage;
   std::string name;
   std::string kind;
-  std::vector<std::string> lines;  // "4 workers", "12.1 ms an element"
+  std::vector<std::string> lines;  // "4 workers", "12.1 ms each"
   float x = 0;
   float y = 0;
   float width = 0;
@@ -43,7 +43,7 @@ struct Pipe {
   std::string text;  // "1,230/s"
   struct Gauge {
     std::string name;
-    uint64_t capacity = 0;        // 0: not known
+    uint64_t capacity = 0;        // 0: unknown
     std::optional<double> mean;   // depth / capacity, 0 to 1
     std::optional<double> empty;  // fractions of the time
     std::optional<double> full;
@@ -62,7 +62,7 @@ struct PipelineModel {
   Table stages;
 };
 
-// `width` of the panel in lines: the chain is folded where it does not fit.
+// `width` of the panel in lines of text: a chain that does not fit is folded.
 PipelineModel BuildPipeline(const session::State& state, float width);
 
 }  // namespace stallscope::viewmodel

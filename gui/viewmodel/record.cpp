@@ -10,7 +10,7 @@
 namespace stallscope::viewmodel {
 namespace {
 
-// The reader says "spec:3:7" where the text is no JSON, and names the place in the spec elsewhere.
+// For invalid JSON the reader gives "spec:3:7", otherwise a path in the spec.
 struct TextPlace {
   int line = 0;
   int column = 0;
@@ -42,7 +42,7 @@ RecordModel BuildRecord(const session::State& state) {
     const TextPlace place = PlaceIn(problem.where);
     model.problem_line = place.line;
     model.problem_column = place.column;
-    if (place.line > 0) problem.where.clear();  // told by the numbers
+    if (place.line > 0) problem.where.clear();  // shown as line and column
     model.problem = problem.Line();
   }
   for (const KnobInfo& knob : record.knobs) {

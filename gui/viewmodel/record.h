@@ -1,4 +1,4 @@
-// The recording panel: a spec with its errors, and the run that it becomes. Any thread.
+// The recording panel: a spec with its errors, and the live recording. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_RECORD_H_
 #define STALLSCOPE_GUI_VIEWMODEL_RECORD_H_
 
@@ -40,7 +40,7 @@ struct RecordModel {
   std::string progress;  // "step 120 of 200"
   std::optional<double> done;
   std::string throughput;    // "1,230 samples/s"
-  std::string stall;         // "12.1 % of the time waiting for input"
+  std::string stall;         // "12.1% of the time waiting for input"
   std::vector<float> rates;  // 0 to 1 of `rate_max`, oldest first
   double rate_max = 0;
   std::vector<GaugeRow> queues;

@@ -39,7 +39,7 @@ void AddTrace(const session::OpenRun& open, std::vector<FactGroup>& groups) {
   trace.Add("digest", run.info.digest);
   trace.Add("data", run.info.data_fingerprint);
   const model::TimeRange window = model::WindowOf(run);
-  trace.Add("time", words::Duration(window.end_ns - window.start_ns),
+  trace.Add("duration", words::Duration(window.end_ns - window.start_ns),
             words::ExactNs(window.end_ns - window.start_ns));
   if (run.info.world_size > 1) {
     trace.Add("rank", fmt::format("{} of {}", run.info.rank, run.info.world_size));
@@ -52,9 +52,9 @@ void AddHost(const model::Run& run, std::vector<FactGroup>& groups) {
   Group host("Host");
   host.Add("name", info.name);
   host.Add("kernel", info.kernel);
-  host.Add("processor", info.cpu);
+  host.Add("CPU", info.cpu);
   if (info.cores_online > 0) host.Add("cores", words::Grouped(info.cores_online));
-  if (info.cores_allowed > 0) host.Add("cores allowed", words::Grouped(info.cores_allowed));
+  if (info.cores_allowed > 0) host.Add("allowed cores", words::Grouped(info.cores_allowed));
   if (info.cgroup_cores > 0) host.Add("quota", words::Number(info.cgroup_cores) + " cores");
   host.AddBytes("memory", info.memory_bytes);
   host.AddBytes("memory limit", info.memory_limit_bytes);
@@ -69,15 +69,14 @@ void AddHost(const model::Run& run, std::vector<FactGroup>& groups) {
 
 void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
   const model::DataQuality& quality = run.quality;
-  Group lost("What was lost");
+  Group lost("Losses");
   lost.Add("ended cleanly", quality.sealed ? "yes" : "no");
   if (quality.emitted) lost.Add("events", words::Grouped(*quality.emitted));
   lost.Add("dropped", words::Grouped(quality.dropped));
   if (quality.damaged_bytes > 0) lost.AddBytes("damaged", quality.damaged_bytes);
-  if (quality.missing_frames > 0)
-    lost.Add("missing frames", words::Grouped(quality.missing_frames));
+  if (quality.missing_frames > 0) lost.Add("missing frames", words::Grouped(quality.missing_frames));
   if (quality.left_out > 0) lost.Add("left out", words::Grouped(quality.left_out));
-  if (quality.cut_at) lost.Add("cut off at", "offset " + words::Grouped(*quality.cut_at));
+  if (quality.cut_at) lost.Add("truncated at", "offset " + words::Grouped(*quality.cut_at));
   lost.Add("error", quality.write_error);
   lost.Into(groups);
 }
@@ -124,7 +123,7 @@ RunFacts BuildRunFacts(const session::State& state) {
   AddTrace(*open, facts.groups);
   AddHost(run, facts.groups);
   AddLosses(run, facts.groups);
-  // As it is written, where it is one of ours; else as it stands in the trace.
+  // Formatted if it is one of our specs; otherwise as the trace has it.
   const auto spec = ReadSpec(run.info.spec_json, run.path);
   facts.spec = spec.ok() ? WriteSpec(spec.value()) : run.info.spec_json;
   for (const std::string& argument : run.info.command_line) {

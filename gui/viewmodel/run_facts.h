@@ -1,4 +1,4 @@
-// What is known of a run besides its times: host, device, spec, what was lost. Any thread.
+// What is known about a run besides its times: host, device, spec, losses. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_
 
@@ -12,7 +12,7 @@
 namespace stallscope::viewmodel {
 
 struct FactGroup {
-  std::string title;  // "Host", "Device", "Trace", "What was lost"
+  std::string title;  // "Host", "Device", "Trace", "Losses"
   std::vector<Figure> facts;
 };
 

@@ -9,7 +9,7 @@ namespace {
 using session::Panel;
 using session::PanelSize;
 
-// Heat maps need no finer columns than this, and cost by column.
+// Heat maps need no finer columns, and each one costs.
 constexpr int kWidestHeat = 400;
 
 size_t HeatColumns(const PanelSize& size) {

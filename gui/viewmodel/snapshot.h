@@ -1,5 +1,5 @@
-// What a view draws from: the session's state and the models of the panels, all of them immutable.
-// void draw(const Snapshot&, session::Intents&) is all that a view is.
+// What a view draws: the session's state and the models of the panels, all immutable. A view is a
+// function void Draw(const Snapshot&, session::Intents&).
 #ifndef STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_
 #define STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_
 
@@ -21,8 +21,8 @@
 
 namespace stallscope::viewmodel {
 
-// `state` is never null. The model of the panel that the state shows is there, unless the run
-// does not have what it needs yet; the other models may be null or of an earlier state.
+// `state` is never null. The model of the visible panel is set unless the run is not ready for it;
+// the other models may be null or from an earlier state.
 struct Snapshot {
   std::shared_ptr<const session::State> state;
   std::shared_ptr<const OverviewModel> overview;
@@ -38,8 +38,8 @@ struct Snapshot {
   std::shared_ptr<const RunFacts> run;
 };
 
-// Makes the snapshot of a state; what did not change since the last one is taken from it. Belongs
-// to the thread that draws.
+// Makes the snapshot of a state, reusing what did not change since the last one. Only on the
+// drawing thread.
 class Composer {
  public:
   explicit Composer(unsigned threads = 2) : timeline_(threads) {}
@@ -48,7 +48,7 @@ class Composer {
   const Snapshot& Compose(std::shared_ptr<const session::State> state);
 
  private:
-  // Only what is seen: the others are made when they are.
+  // Builds only the visible panel.
   void Build(const session::State& state);
 
   TimelineBuilder timeline_;

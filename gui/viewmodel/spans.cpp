@@ -13,14 +13,11 @@ namespace {
 
 std::vector<std::string> LinesOf(const session::DurationStatistics& statistics, const char* of) {
   if (statistics.count == 0) return {};
-  const auto text = [](double ns) {
-    return words::Duration(static_cast<int64_t>(std::llround(ns)));
-  };
-  return {words::Grouped(statistics.count) + " " + of + ", together " +
-              words::Duration(statistics.sum_ns),
+  const auto text = [](double ns) { return words::Duration(static_cast<int64_t>(std::llround(ns))); };
+  return {words::Grouped(statistics.count) + " " + of + ", total " + words::Duration(statistics.sum_ns),
           "mean " + text(statistics.mean_ns) + ", p50 " + text(statistics.p50_ns) + ", p95 " +
               text(statistics.p95_ns) + ", p99 " + text(statistics.p99_ns),
-          "from " + words::BothNs(statistics.min_ns) + " to " + words::BothNs(statistics.max_ns)};
+          "min " + words::BothNs(statistics.min_ns) + ", max " + words::BothNs(statistics.max_ns)};
 }
 
 Histogram HistogramOf(const session::DurationStatistics& statistics) {
@@ -48,7 +45,7 @@ SpansModel BuildSpans(const session::State& state) {
   }
   const session::OpenRun* const open = state.Active();
   if (open == nullptr || open->spans == nullptr) {
-    model.nothing = "no run is open";
+    model.nothing = "No run is open.";
     return model;
   }
   const session::SpanListing& listing = state.spans;

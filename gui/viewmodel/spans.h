@@ -1,4 +1,4 @@
-// The table of all intervals: only what is visible is made into text. Any thread.
+// The table of all intervals: only visible rows become text. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_SPANS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_SPANS_H_
 
@@ -19,7 +19,7 @@ struct SpansModel {
   size_t all = 0;                       // of the run
   std::string count;                    // "1,234 of 10,000,000"
   std::string problem;                  // of the filter; empty
-  bool busy = false;                    // a filter or sort is under way
+  bool busy = false;                    // filtering or sorting
   std::vector<std::string> statistics;  // of the selected rows, else of the list
   Histogram histogram;                  // of their durations, logarithmic
   std::array<std::string_view, session::kSpanColumns> columns;
@@ -36,7 +36,7 @@ struct SpanRowText {
 };
 // Row `row` of the list; below SpansModel::rows.
 SpanRowText SpanRowAt(const session::State& state, size_t row);
-// Some rows, for copying; at most as many as a clipboard bears.
+// Rows for copying, limited to what a clipboard can take.
 constexpr size_t kMostCopiedRows = 100'000;
 Table SpanRows(const session::State& state, size_t first, size_t last);
 

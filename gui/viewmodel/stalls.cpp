@@ -19,7 +19,7 @@ constexpr size_t kMostWorst = 20;
 using BlameKey = std::pair<StageId, attribution::Cause>;
 
 std::string StageName(const model::Run& run, StageId stage) {
-  return stage.known() ? std::string(run.NameOf(stage)) : "not known";
+  return stage.known() ? std::string(run.NameOf(stage)) : "unknown";
 }
 
 void AddMatrix(const session::State& state, const model::Run& run, StallsModel& model) {
@@ -65,9 +65,9 @@ void AddMatrix(const session::State& state, const model::Run& run, StallsModel& 
   const int64_t window = attribution.window.ns();
   const double of_window =
       window > 0 ? static_cast<double>(total) / static_cast<double>(window) : 0;
-  model.total = fmt::format("{} of input stall, {} of the window", words::BothNs(total),
+  model.total = fmt::format("{} of input stall, {} of the measured window", words::BothNs(total),
                             words::Percent(of_window));
-  if (total == 0) model.nothing = "the trainer never waited for a batch";
+  if (total == 0) model.nothing = "The trainer never waited for a batch.";
 }
 
 bool Within(const session::State& state, const attribution::StallDetail& stall) {
@@ -75,7 +75,7 @@ bool Within(const session::State& state, const attribution::StallDetail& stall) 
   return !range.has_value() || (stall.end_ns > range->start_ns && stall.start_ns < range->end_ns);
 }
 
-// A stall's share of a stage and cause, spread evenly over the time that it lasted.
+// Each stall's blame on a stage and cause, spread evenly over the stall.
 void AddHeat(const session::State& state, const session::OpenRun& open, size_t columns,
              StallsModel& model) {
   model.visible = state.view.range.value_or(state.view.visible);
@@ -120,9 +120,10 @@ void AddHeat(const session::State& state, const session::OpenRun& open, size_t c
   }
 }
 
-// One row a step: how long it waited, and what most of it was blamed on.
+// One row per step: how long it waited, and what got most of the blame.
 void AddWorst(const session::State& state, const session::OpenRun& open, StallsModel& model) {
-  model.worst.columns = {{"step", true}, {"waited", true}, {"mostly for", false}, {"share", true}};
+  model.worst.columns = {
+      {"step", true}, {"waited", true}, {"mainly due to", false}, {"share", true}};
   if (open.stalls == nullptr) return;
   struct Step {
     uint64_t row = 0;
@@ -162,7 +163,7 @@ StallsModel BuildStalls(const session::State& state, size_t columns) {
   StallsModel model;
   const session::OpenRun* const open = state.Active();
   if (open == nullptr || open->run == nullptr || state.shown.attribution == nullptr) {
-    model.nothing = "no run is analysed yet";
+    model.nothing = "No run has been analyzed yet.";
     return model;
   }
   AddMatrix(state, *open->run, model);

@@ -1,4 +1,4 @@
-// Blame as a matrix, and over time. Any thread.
+// Blame by stage and cause, and over time. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_STALLS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_STALLS_H_
 
@@ -26,11 +26,11 @@ struct HeatRow {
   StageId stage;
   attribution::Cause cause = attribution::Cause::kUnknown;
   std::string name;            // "decode: cpu"
-  std::vector<float> columns;  // part of each column's time, 0 to 1
+  std::vector<float> columns;  // fraction of each column's time, 0 to 1
 };
 
 struct StallsModel {
-  std::string total;            // "1.23 s of input stall, 41.2 % of the window"
+  std::string total;            // "1.23 s of input stall, 41.2% of the measured window"
   std::string nothing;          // why there is none; empty
   std::vector<StageId> stages;  // rows of the matrix
   std::vector<std::string> stage_names;
@@ -42,14 +42,14 @@ struct StallsModel {
   session::Range visible;
   std::vector<HeatRow> heat;
   float heat_max = 0;  // of all columns
-  // The longest stalls: step, length, what for.
+  // The longest stalls: step, duration, main cause.
   Table worst;
   std::vector<uint64_t> worst_rows;  // step rows of `worst`
 };
 
 StallsModel BuildStalls(const session::State& state, size_t columns);
 
-// The column of a heat row as time.
+// The time range of a heat column.
 session::Range HeatColumn(const StallsModel& model, size_t columns, size_t column);
 
 }  // namespace stallscope::viewmodel

@@ -16,10 +16,10 @@ namespace {
 constexpr size_t kMostBins = 48;
 constexpr size_t kMostDots = 3'000;
 constexpr size_t kMostOutliers = 30;
-// Tukey's fence for what lies far out.
+// Tukey's fence for far outliers.
 constexpr double kFence = 3;
 
-// Few values in many bins would be a comb.
+// Few values in many bins would look like a comb.
 size_t BinsFor(size_t values) {
   const double twice_the_root = 2 * std::sqrt(static_cast<double>(values));
   return std::clamp<size_t>(static_cast<size_t>(twice_the_root), 8, kMostBins);
@@ -40,7 +40,7 @@ Paint LargestOf(const attribution::StepShare& step) {
   return PaintOf(static_cast<attribution::Category>(most - step.ns.begin()));
 }
 
-// Rounded up to 1, 2 or 5 times a power of ten, so that axes have plain ends.
+// Rounded up to 1, 2, 2.5 or 5 times a power of ten, so that axes have round ends.
 double NiceEnd(double value) {
   if (!(value > 0)) return 1;
   const double power = std::pow(10, std::floor(std::log10(value)));
@@ -58,8 +58,8 @@ class StepsBuilder {
   StepsModel Make() {
     Gather();
     if (rows_.empty()) {
-      model_.nothing = state_.view.range.has_value() ? "no step begins within the range"
-                                                     : "the trace has no steps";
+      model_.nothing = state_.view.range.has_value() ? "No step starts in this range."
+                                                     : "The trace has no steps.";
       return std::move(model_);
     }
     std::vector<double> sorted = ms_;
@@ -68,7 +68,7 @@ class StepsBuilder {
     model_.summary = {words::Grouped(rows_.size()) + (rows_.size() == 1 ? " step" : " steps"),
                       "p50 " + Text(Quantile(sorted, 0.5)) + ", p95 " +
                           Text(Quantile(sorted, 0.95)) + ", p99 " + Text(Quantile(sorted, 0.99)),
-                      "from " + Text(sorted.front()) + " to " + Text(sorted.back())};
+                      "min " + Text(sorted.front()) + ", max " + Text(sorted.back())};
     model_.histogram = MakeHistogram(ms_, BinsFor(ms_.size()), "ms");
     model_.y_max_ms = NiceEnd(sorted.back());
     model_.y_ticks = TickTexts(0, model_.y_max_ms, &Text);
@@ -99,7 +99,7 @@ class StepsBuilder {
     }
   }
 
-  // Every n-th, and all that stand out.
+  // Every n-th step, and all that stand out.
   void AddDots() {
     const size_t every = rows_.size() / kMostDots + 1;
     const auto first = attribution_.window.first_row;
@@ -189,7 +189,7 @@ StepsModel BuildSteps(const session::State& state) {
   const session::OpenRun* const open = state.Active();
   if (open == nullptr || open->index == nullptr || state.shown.attribution == nullptr) {
     StepsModel model;
-    model.nothing = "no run is analysed yet";
+    model.nothing = "No run has been analyzed yet.";
     return model;
   }
   return StepsBuilder(state, *open).Make();
@@ -218,7 +218,7 @@ std::vector<std::string> StepTooltip(const session::State& state, uint64_t step_
   const model::StepInterval& step = open->index->step_times[step_row];
   lines.push_back(fmt::format("step {}", step.index));
   lines.push_back(words::BothNs(step.end_ns - step.start_ns));
-  lines.push_back("from " + words::ExactNs(step.start_ns - open->index->window.start_ns));
+  lines.push_back("starts at " + words::ExactNs(step.start_ns - open->index->window.start_ns));
   if (state.shown.attribution == nullptr) return lines;
   const attribution::Attribution& attribution = *state.shown.attribution;
   const size_t first = attribution.window.first_row;

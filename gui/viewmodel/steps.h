@@ -1,4 +1,4 @@
-// The steps' times: how they are distributed, how they went over time, which are odd. Any thread.
+// Step times: their distribution, their course over the run, outliers. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_STEPS_H_
 #define STALLSCOPE_GUI_VIEWMODEL_STEPS_H_
 
@@ -23,14 +23,14 @@ struct Histogram {
   uint64_t above = 0;
   std::vector<std::string> tick_texts;  // at equal distances from low to high
 };
-// Ends at values that hold all but the farthest outliers.
+// Covers all values but far outliers.
 Histogram MakeHistogram(std::vector<double> values, size_t bins, const std::string& unit);
 
 struct StepDot {
   float x = 0;  // 0 to 1 of the time axis
   float y = 0;  // 0 to 1 of the duration axis, from the bottom
   uint64_t step_row = 0;
-  Paint paint = Paint::kCompute;  // the category with the most of the step
+  Paint paint = Paint::kCompute;  // the largest category of the step
   bool outlier = false;
   bool warm_up = false;
   bool selected = false;
@@ -40,7 +40,7 @@ struct StepsModel {
   std::string nothing;               // why there are none; empty
   std::vector<std::string> summary;  // "200 steps", "p50 12.1 ms, p95 14.0 ms, p99 20.3 ms"
   Histogram histogram;
-  std::vector<StepDot> dots;  // thinned out past a few thousand; outliers are kept
+  std::vector<StepDot> dots;  // thinned beyond a few thousand; keeps outliers
   double y_max_ms = 0;
   session::Range times;              // of the x axis
   std::vector<std::string> y_ticks;  // from the bottom, at equal distances
@@ -50,7 +50,7 @@ struct StepsModel {
 
 StepsModel BuildSteps(const session::State& state);
 
-// The nearest dot within `reach` (in parts of the axes); kNoDot where there is none.
+// The nearest dot within reach (as fractions of the axes); kNoDot if there is none.
 constexpr size_t kNoDot = static_cast<size_t>(-1);
 size_t DotAt(const StepsModel& model, float x, float y, float reach_x, float reach_y);
 std::vector<std::string> StepTooltip(const session::State& state, uint64_t step_row);

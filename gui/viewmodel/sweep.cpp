@@ -14,7 +14,7 @@
 namespace stallscope::viewmodel {
 namespace {
 
-// From 0, so that heights compare, to a little above the largest.
+// From 0, so that heights are comparable, to slightly above the largest value.
 struct Axis {
   double end = 1;
   explicit Axis(double largest) : end(largest > 0 ? largest * 1.08 : 1) {}
@@ -161,7 +161,7 @@ std::optional<Plot> ParetoOf(const report::SweepTable& table) {
   const Axis rates(LargestRate(table));
   const auto best = report::BestRow(table);
   Plot plot;
-  plot.title = "throughput for memory";
+  plot.title = "Throughput by memory";
   plot.x_name = "memory";
   plot.y_name = table.counted + "/s";
   plot.x_ticks = TickTexts(0, memory.end,
@@ -198,7 +198,7 @@ std::optional<Plot> ParetoOf(const report::SweepTable& table) {
 std::optional<Plot> AccuracyOf(const report::SweepTable& table) {
   const Axis rates(LargestRate(table));
   Plot plot;
-  plot.title = "predicted against measured";
+  plot.title = "Predicted against measured";
   plot.x_name = "measured";
   plot.y_name = "predicted";
   plot.x_ticks = TickTexts(0, rates.end, &words::Rate);
@@ -234,7 +234,7 @@ std::optional<Plot> AccuracyOf(const report::SweepTable& table) {
 
 namespace {
 
-// Values worth trying: what there is, and doubled and halved.
+// Values worth trying: the current one, halved, doubled and quadrupled.
 std::string Suggestion(const KnobInfo& knob) {
   std::vector<std::string> values;
   if (knob.type == KnobType::kBoolean) {
@@ -263,8 +263,8 @@ void AddKnobs(const model::Run& run, SweepModel& model) {
   const auto spec = ReadSpec(run.info.spec_json, run.path);
   if (!spec.ok()) {
     model.nothing =
-        "the trace has no spec whose knobs could be varied; lines that are typed are "
-        "tried against what its stages tell";
+        "The trace has no spec with knobs to vary. Lines that you type are checked against its "
+        "stages.";
     return;
   }
   for (const KnobInfo& knob : ListKnobs(spec.value())) {
@@ -317,7 +317,7 @@ SweepModel BuildSweep(const session::State& state) {
   const session::SweepState& sweep = state.sweep;
   const session::OpenRun* const open = state.Active();
   if (open == nullptr || open->run == nullptr) {
-    model.nothing = "open a run, whose knobs can then be varied";
+    model.nothing = "Open a run to vary its knobs.";
   } else {
     AddKnobs(*open->run, model);
   }

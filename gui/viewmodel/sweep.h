@@ -1,5 +1,5 @@
 // A sweep as pictures: heat map of two knobs, lines of one, the Pareto front, predicted against
-// measured. Places are 0 to 1, from the left and the bottom. Any thread.
+// measured. Positions are 0 to 1, from the left and the bottom. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_
 #define STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_
 
@@ -60,7 +60,7 @@ struct SweepHeat {
   std::vector<std::vector<Cell>> cells;  // [y][x]; the best over all other knobs
 };
 
-// What can be varied, for the list beside the lines.
+// A knob that can be varied, for the list.
 struct KnobChoice {
   std::string path;
   std::string value;
@@ -79,7 +79,7 @@ struct SweepModel {
   std::string error;
   bool emulated = false;
   std::optional<SweepHeat> heat;  // with two knobs or more
-  std::vector<Plot> lines;        // one a knob
+  std::vector<Plot> lines;        // one per knob
   std::optional<Plot> pareto;     // memory against throughput
   std::optional<Plot> accuracy;   // predicted against measured, with error bars
   std::string accuracy_text;
@@ -89,13 +89,13 @@ struct SweepModel {
 
 SweepModel BuildSweep(const session::State& state);
 
-// Of the first two knobs; nothing with fewer.
+// Over the first two knobs; nothing with fewer.
 std::optional<SweepHeat> HeatOf(const report::SweepTable& table);
-// For each knob the best rate at each of its values, predicted and measured.
+// For each knob, the best rate at each value, predicted and measured.
 std::vector<Plot> LinesOf(const report::SweepTable& table);
-// Nothing where no row has memory and rate.
+// Nothing if no row has memory and rate.
 std::optional<Plot> ParetoOf(const report::SweepTable& table);
-// Nothing where no row has both figures.
+// Nothing if no row has both figures.
 std::optional<Plot> AccuracyOf(const report::SweepTable& table);
 
 }  // namespace stallscope::viewmodel

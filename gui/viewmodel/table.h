@@ -1,4 +1,4 @@
-// A table of texts: what a panel lists and what is copied from it. Any thread.
+// A table of texts: what a panel lists, and its copies. Any thread.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_TABLE_H_
 #define STALLSCOPE_GUI_VIEWMODEL_TABLE_H_
 
@@ -11,7 +11,7 @@ namespace stallscope::viewmodel {
 
 struct TableColumn {
   std::string name;
-  bool number = false;  // stands to the right
+  bool number = false;  // right-aligned
 };
 
 struct TableCell {
@@ -27,9 +27,8 @@ struct Table {
 
 enum class TableForm : uint8_t { kCsv, kTsv, kMarkdown };
 
-// CSV as RFC 4180 has it; TSV with tabs and line breaks made spaces; in both, a text that a
-// spreadsheet would run has a "'" in front. Markdown in which no text is markup, with numbers to
-// the right.
+// CSV by RFC 4180; TSV with tabs and line breaks replaced by spaces; both put a "'" in front of
+// text that a spreadsheet would run. Markdown with all markup escaped and numbers right-aligned.
 std::string TextOf(const Table& table, TableForm form);
 
 }  // namespace stallscope::viewmodel

@@ -21,7 +21,7 @@ constexpr float kTickCharacters = 12;
 constexpr size_t kMostBands = 400;
 constexpr float kThinnestBand = 1.5F;
 
-// What rows are drawn from: while none of it changes they stay as they are.
+// The inputs of drawn rows: while they are the same, rows are kept.
 struct PictureKey {
   session::RunNumber run = session::kNoRun;
   uint64_t revision = 0;
@@ -74,7 +74,7 @@ class Marks {
     return end_ns > model_.visible.start_ns && start_ns < model_.visible.end_ns;
   }
 
-  // The row of a track, of nested ones that of this depth; or of the group that it is hidden in.
+  // The row of a track at this depth, or of the folded group that contains it.
   size_t RowOf(TrackId track, size_t depth = 0) const {
     size_t group = kNoRow;
     for (size_t i = 0; i < model_.rows.size(); ++i) {
@@ -185,7 +185,7 @@ class TimelineBuilder::Impl {
   }
 
  private:
-  // A thread's first row has the same key, whether it is folded or not.
+  // A thread's first row has the same key, folded or not.
   using LaneName = std::pair<std::string, size_t>;
   static LaneName NameOf(const LanePlan::Entry& entry) { return {entry.key, entry.depth}; }
 
@@ -215,7 +215,7 @@ class TimelineBuilder::Impl {
     return visible;
   }
 
-  // Only what is visible and not there yet.
+  // Draws only visible rows that are missing.
   void DrawRows(const session::OpenRun& open, TimelineModel& model, const session::PanelSize& size,
                 const std::vector<size_t>& visible) {
     const PictureKey key{open.number,   open.revision, open.devices.get(),
@@ -298,7 +298,7 @@ double XAtTime(const TimelineModel& model, int64_t time_ns) {
 
 namespace {
 
-// The segment at the instant, or where columns are wide another one in the same column.
+// The segment at this instant, or another one within the same column.
 std::optional<size_t> SegmentAt(const timeline::LaneIndex& lane, int64_t time_ns,
                                 int64_t column_ns) {
   const size_t at = lane.FirstEndingAfter(time_ns);
@@ -330,7 +330,7 @@ void HitGroup(const session::OpenRun& open, StageId stage, int64_t column_ns, Ti
   }
 }
 
-// "decode waits (full)", or what it is called.
+// "decode waits (full)", or its name.
 std::string SpanTitle(const session::SpanRow& row) {
   const std::string name(row.name.empty() ? row.kind : row.name);
   return row.kind == "wait" ? name + " waits (" + std::string(row.cause) + ")" : name;
@@ -369,11 +369,10 @@ std::string DescribePath(const session::ItemPath& path) {
     text += " of " + path.file + ", record " + words::Grouped(path.record);
   }
   if (path.bytes > 0) text += ", " + words::Bytes(path.bytes);
-  if (path.step) text += ", taken by step " + words::Grouped(*path.step);
+  if (path.step) text += ", used by step " + words::Grouped(*path.step);
   if (path.stops.size() > 1) {
     const int64_t way = path.stops.back().when.end_ns - path.stops.front().when.start_ns;
-    text += ": " + words::Duration(way) + " on its way through " +
-            std::to_string(path.stops.size()) + " stops";
+    text += ": " + words::Duration(way) + " end to end, " + std::to_string(path.stops.size()) + " stops";
   }
   return text;
 }
@@ -384,7 +383,7 @@ std::string DescribeSpan(const session::OpenRun& run, const session::IntervalRef
   std::string text =
       SpanTitle(row) + ", " + words::BothNs(row.duration_ns) + ", on " + std::string(row.track);
   if (row.item.known()) {
-    text += ", item " + std::to_string(row.item.value) + " (P follows it)";
+    text += ", item " + std::to_string(row.item.value) + " (press P to follow it)";
   }
   return text;
 }
@@ -398,7 +397,7 @@ void AddInterval(const session::OpenRun& open, const session::IntervalRef& ref,
   }
   lines.push_back(std::move(first));
   lines.push_back(words::BothNs(row.duration_ns));
-  lines.push_back("from " + words::ExactNs(row.start_ns - open.index->window.start_ns));
+  lines.push_back("starts at " + words::ExactNs(row.start_ns - open.index->window.start_ns));
   if (row.item.known()) lines.push_back(fmt::format("item {}", row.item.value));
   if (row.bytes > 0) lines.push_back(words::Bytes(row.bytes));
   lines.push_back("on " + std::string(row.track));
@@ -461,7 +460,7 @@ std::vector<std::string> TooltipOf(const TimelineModel& model, const session::St
     const model::StepInterval& step = open->index->step_times[*hit.step_row];
     lines.push_back(fmt::format("step {}", step.index));
     lines.push_back(words::BothNs(step.end_ns - step.start_ns));
-    lines.push_back("from " + words::ExactNs(step.start_ns - model.origin_ns));
+    lines.push_back("starts at " + words::ExactNs(step.start_ns - model.origin_ns));
     if (row.kind == LaneKind::kCategories) {
       const auto x = static_cast<size_t>(std::max(XAtTime(model, hit.time_ns), 0.0));
       if (x < row.texels.size())

@@ -1,7 +1,7 @@
-// The timeline as rows of columns: what is drawn, to the pixel, and what lies under the pointer.
+// The timeline as rows of pixel columns: what is drawn, and what is under the pointer.
 //
 // x is a pixel column of the lanes' area, from 0; y is in lines of text, from the top of all lanes.
-// Building costs what is visible: the rows from `first_row` on that fit into the panel.
+// Costs only what is visible: the rows from `first_row` that fit into the panel.
 #ifndef STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_
 #define STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_
 
@@ -19,7 +19,7 @@
 
 namespace stallscope::viewmodel {
 
-// A stall that is wide enough to be seen: hatched over all lanes.
+// A stall wide enough to be visible: hatched over all lanes.
 struct StallBand {
   float x0 = 0;
   float x1 = 0;
@@ -27,7 +27,7 @@ struct StallBand {
   bool selected = false;
 };
 
-// A piece of the blame chain, or of the path of an element: on a lane, joined to the piece before.
+// A piece of the blame chain or of an element's path: on a lane, joined to the previous piece.
 struct ChainPiece {
   float x0 = 0;
   float x1 = 0;
@@ -47,7 +47,7 @@ struct SelectedMark {
 struct TimelineModel {
   session::Range visible;
   session::Range whole;       // of the run
-  int64_t origin_ns = 0;      // times are told since here
+  int64_t origin_ns = 0;      // displayed times count from here
   int width = 0;              // of the lanes' area in columns
   int name_width = 0;         // of the names' area, in pixels
   float rows_height = 0;      // of all lanes, in lines: for the scroll bar
@@ -61,11 +61,10 @@ struct TimelineModel {
   std::string measured_text;                        // "4.12 ms (4,123,456 ns), 12 steps"
   std::optional<std::pair<float, float>> range;     // that limits the panels
   std::vector<std::pair<float, std::string>> bookmarks;
-  uint64_t drawn = 0;  // grows when rows are redrawn: textures are uploaded then
+  uint64_t drawn = 0;  // grows when rows are redrawn: upload textures then
 };
 
-// Draws what has changed since the last call and keeps the rest: nothing where neither view nor run
-// changed. One thread; lanes are drawn by two.
+// Redraws only what changed since the last call. Called on one thread; draws lanes on two.
 class TimelineBuilder {
  public:
   explicit TimelineBuilder(unsigned threads = 2);
@@ -73,7 +72,7 @@ class TimelineBuilder {
   TimelineBuilder(const TimelineBuilder&) = delete;
   TimelineBuilder& operator=(const TimelineBuilder&) = delete;
 
-  // Null where the active run has no index yet.
+  // Null if the active run has no index yet.
   std::shared_ptr<const TimelineModel> Build(const session::State& state);
 
  private:
@@ -81,13 +80,13 @@ class TimelineBuilder {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of a panel this large, the columns and pixels of the names' area.
+// The width of the names' area in a panel of this size.
 int NameWidth(const session::PanelSize& size);
 
 int64_t TimeAtX(const TimelineModel& model, double x);
 double XAtTime(const TimelineModel& model, int64_t time_ns);
 
-// What lies under the pointer; found in less than a microsecond.
+// What is under the pointer; takes less than a microsecond.
 struct TimelineHit {
   size_t row = kNoRow;
   int64_t time_ns = 0;
@@ -97,7 +96,7 @@ struct TimelineHit {
 };
 TimelineHit HitTest(const TimelineModel& model, const session::State& state, double x, double y);
 
-// The lines of a tooltip, with exact ns; empty where nothing is hit.
+// The lines of a tooltip, with exact ns; empty if nothing is hit.
 std::vector<std::string> TooltipOf(const TimelineModel& model, const session::State& state,
                                    const TimelineHit& hit);
 

@@ -38,9 +38,9 @@ ImU32 AnswerColor(compare::Answer answer) {
 void DrawChoice(const CompareModel& model, const session::State& state, Intents& intents) {
   const Look& look = TheLook();
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted("Against");
+  ImGui::TextUnformatted("Compare with");
   ImGui::SameLine();
-  std::string chosen = "nothing";
+  std::string chosen = "none";
   for (const auto& [number, title] : model.choices) {
     if (number == state.compare.base) chosen = title;
   }
@@ -56,7 +56,7 @@ void DrawChoice(const CompareModel& model, const session::State& state, Intents&
   ImGui::SameLine();
   bool linked = state.compare.linked_zoom;
   if (ImGui::Checkbox("linked zoom", &linked)) intents.Add(intent::LinkZoom{linked});
-  Tip("Both sides show the same length of time, from the same step");
+  Tip("Both sides show the same interval, measured from the start of each run");
 }
 
 float SideHeight(const CompareSide& side, float line) {
@@ -103,7 +103,7 @@ void DrawSide(const char* id, const CompareSide& side, uint64_t drawn, Strip& st
   HandleLanesMouse(state.view.visible, at.x + names, lanes, intents);
 }
 
-// Both histograms over each other: outlines tell which is which where they overlap.
+// Both histograms in one plot: outlines keep them apart where they overlap.
 void DrawStepOverlay(const viewmodel::StepOverlay& overlay, ImVec2 size) {
   const Look& look = TheLook();
   {
@@ -114,7 +114,7 @@ void DrawStepOverlay(const viewmodel::StepOverlay& overlay, ImVec2 size) {
   }
   size.y -= look.fonts.small->FontSize + ImGui::GetStyle().ItemSpacing.y;
   const PlotArea area = DrawAxes("overlay", size, overlay.tick_texts,
-                                 {"0%", words::Percent(overlay.most)}, "ms a step", "");
+                                 {"0%", words::Percent(overlay.most)}, "ms per step", "");
   if (overlay.most <= 0) return;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const auto draw = [&](const std::vector<uint64_t>& bins, ImU32 color) {
@@ -144,7 +144,7 @@ void DrawAnswer(const CompareModel& model) {
   }
   Paragraph(model.text, look.colors.text);
   for (const std::string& warning : model.warnings) Paragraph(warning, look.colors.warning);
-  // In one line, and whole in its tooltip: two specs may differ in everything.
+  // On one line, with the full text as its tooltip: two specs may differ everywhere.
   std::string changes;
   for (const std::string& change : model.spec_change) {
     changes += (changes.empty() ? "changed: " : "; ") + change;
@@ -155,7 +155,8 @@ void DrawAnswer(const CompareModel& model) {
 }  // namespace
 
 void DrawCompare(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.compare) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.compare)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const CompareModel& model = *snapshot.compare;
   const session::State& state = *snapshot.state;
   Look& look = TheLook();
@@ -165,7 +166,7 @@ void DrawCompare(const Snapshot& snapshot, Intents& intents) {
     const float wide = look.Px(220);
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
                          std::floor((ImGui::GetContentRegionAvail().x - wide) / 2));
-    if (ImGui::Button("Compare with a trace", {wide, 0})) {
+    if (ImGui::Button("Open a trace to compare", {wide, 0})) {
       intents.Add(intent::AskToOpen{session::OpenWhat::kBase});
     }
     return;
@@ -181,11 +182,11 @@ void DrawCompare(const Snapshot& snapshot, Intents& intents) {
   DrawSide("now side", model.now, state.version, look.now_lanes, {0, lanes}, state, intents);
   {
     const Card card("tables", {half, 0}, {}, true);
-    DrawTitledTable("In all", model.totals, false, intents);
+    DrawTitledTable("Totals", model.totals, false, intents);
     DrawTitledTable("Stages", model.stages, false, intents);
   }
   ImGui::SameLine();
-  const Card card("overlay card", {0, 0}, "How steps are distributed");
+  const Card card("overlay card", {0, 0}, "Distribution of step times");
   DrawStepOverlay(model.steps, ImGui::GetContentRegionAvail());
 }
 

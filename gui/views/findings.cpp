@@ -1,4 +1,4 @@
-// What the rules found, what it stands on, what to do, and what that gave.
+// What the rules found, the evidence, what to change, and what it gains.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -30,7 +30,7 @@ ImU32 SeverityColor(findings::Severity severity) {
   return look.colors.faint;
 }
 
-// The word on a ground of its colour.
+// A word on its own color.
 void DrawBadge(std::string_view word, ImU32 color) {
   const Look& look = TheLook();
   const ImFont& small = *look.fonts.small;
@@ -45,7 +45,7 @@ void DrawBadge(std::string_view word, ImU32 color) {
 void DrawEvidence(const FindingCard& card, Intents& intents) {
   const Look& look = TheLook();
   if (card.evidence.empty()) return;
-  Line("What it stands on", look.colors.muted);
+  Line("Evidence", look.colors.muted);
   for (const viewmodel::EvidenceLink& link : card.evidence) {
     ImGui::PushID(static_cast<int>(link.index));
     ImGui::Bullet();
@@ -65,7 +65,7 @@ void DrawEvidence(const FindingCard& card, Intents& intents) {
       const float low = at.y + ImGui::GetTextLineHeight() - 1;
       list.AddLine({at.x, low}, {at.x + wide, low},
                    WithAlpha(look.colors.accent, hovered ? 1.0f : 0.35f));
-      if (hovered) ShowTooltip({link.text, "click: look at it"});
+      if (hovered) ShowTooltip({link.text, "Click to show it"});
     }
     ImGui::PopID();
   }
@@ -92,13 +92,13 @@ void DrawActions(const FindingCard& card, bool busy, Intents& intents) {
   if (ButtonIf(card.can_verify && !busy, card.verifying ? "Verifying" : "Verify")) {
     intents.Add(intent::Verify{card.finding});
   }
-  Tip(card.can_verify ? "Run it with this change and measure the gain" : card.cannot_verify);
+  Tip(card.can_verify ? "Run with this change and measure the gain" : card.cannot_verify);
   if (!card.patch.empty()) {
     ImGui::SameLine();
     if (ImGui::Button("Save patched spec")) {
       intents.Add(intent::SavePatchedSpec{card.finding, ""});
     }
-    Tip("Write the recorded spec with this change to a file");
+    Tip("Save the recorded spec with this change applied");
   }
   for (const auto& [framework, code] : card.code) {
     if (code.empty()) continue;
@@ -138,7 +138,7 @@ void DrawCode(const FindingCard& card, float width) {
   ImGui::Dummy({width, high});
 }
 
-// As high as its content was the frame before: what wraps is known only once it is drawn.
+// Its frame is drawn after its content: how text wraps is known only then.
 void DrawFinding(const FindingCard& card, const session::State& state, bool busy,
                  Intents& intents) {
   const Look& look = TheLook();
@@ -197,28 +197,29 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
 void DrawVerifyAll(const FindingsModel& model, Intents& intents) {
   const Look& look = TheLook();
   if (model.verifying) {
-    Line("verifying, " + model.verify_text, look.colors.accent);
+    Line("verifying: " + model.verify_text, look.colors.accent);
     return;
   }
   const bool any = std::any_of(model.cards.begin(), model.cards.end(),
                                [](const FindingCard& card) { return card.can_verify; });
   if (any) {
     if (ImGui::Button("Verify all")) intents.Add(intent::Verify{});
-    Tip("Each recommendation alone, then the best combination of them");
+    Tip("Measure each recommendation alone, then the best combination");
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
   }
   if (!model.verify_error.empty()) {
     Line(model.verify_error, look.colors.bad);
   } else {
-    Line("Click a finding for what it stands on and for code.", look.colors.muted);
+    Line("Click a finding for its evidence and code.", look.colors.muted);
   }
 }
 
 }  // namespace
 
 void DrawFindings(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.findings) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.findings)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const FindingsModel& model = *snapshot.findings;
   if (!model.nothing.empty()) return DrawNothing("No findings", model.nothing);
   DrawVerifyAll(model, intents);

@@ -1,5 +1,4 @@
-// The faces and sizes that the window uses, rasterized by FreeType at their exact size for a scale.
-// One thread.
+// The fonts of the window, rasterized by FreeType at their exact size for a scale. One thread.
 #ifndef STALLSCOPE_GUI_VIEWS_FONTS_H_
 #define STALLSCOPE_GUI_VIEWS_FONTS_H_
 
@@ -10,7 +9,7 @@
 
 namespace stallscope::views {
 
-// Height of the body's text at scale 1, in pixels. Every other size derives from it.
+// Height of body text at scale 1, in pixels. Every other size derives from it.
 constexpr float kBodySize = 16;
 
 struct Fonts {
@@ -21,11 +20,11 @@ struct Fonts {
   ImFont* mono = nullptr;
 };
 
-// Adds the fonts to an empty atlas; the texture is the caller's to build. The same fonts at the
-// same scale give the same texture on every machine.
+// Adds the fonts to an empty atlas; the caller builds the texture. The same scale gives the same
+// texture on every machine.
 Fonts AddFonts(ImFontAtlas& atlas, double scale);
 
-// What a page that is not drawn by us needs to ask for a font.
+// How another renderer, such as a browser, names the font.
 struct FontFace {
   const ImFont* font = nullptr;
   std::string family;

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<Key, int>, 16> kPlaces = {{{Key::kEscape, 256},
                                                           {Key::kF5, 294},
                                                           {Key::kF11, 300}}};
 
-// By what is typed, whatever keys a keyboard needs for it.
+// Matched by the typed character, whichever keys produce it.
 bool IsTyped(const Chord& chord) {
   const Key key = chord.key;
   return !chord.ctrl && !chord.alt &&
@@ -36,7 +36,7 @@ bool IsTyped(const Chord& chord) {
           key == viewmodel::KeyOf('+'));
 }
 
-// How often it went down since the last frame; held keys repeat where the command wants it.
+// Presses since the last frame; a held key repeats if the command does.
 int Presses(const Chord& chord, bool repeats) {
   const ImGuiIO& io = ImGui::GetIO();
   if (chord.key == Key::kNone) return 0;
@@ -55,7 +55,7 @@ int Presses(const Chord& chord, bool repeats) {
   return ImGui::IsKeyPressed(place, false) ? 1 : 0;
 }
 
-// While text is typed only what no text can contain is a command.
+// While a text field has the keyboard, only keys that it does not use are commands.
 bool PassesField(const Chord& chord) {
   return (chord.ctrl && chord.key != viewmodel::KeyOf('A') && chord.key != viewmodel::KeyOf('C') &&
           chord.key != viewmodel::KeyOf('V') && chord.key != viewmodel::KeyOf('X') &&
@@ -96,7 +96,7 @@ int PlaceOf(Key key) {
     if (named == key) return place;
   }
   const auto printed = static_cast<int>(key);
-  // The unshifted sign of the key that carries the other.
+  // The unshifted character of the same key.
   if (key == viewmodel::KeyOf('+')) return '=';
   if (key == viewmodel::KeyOf('?')) return '/';
   return printed > 0 && printed < 128 ? printed : -1;
@@ -109,15 +109,15 @@ void HandleKeys(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
   const bool menu = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   for (const Command& command : viewmodel::AllCommands()) {
     for (const Chord& chord : {command.chord, command.other_chord}) {
-      // A field takes Esc for itself; what lies on top goes with it all the same.
+      // A field consumes Esc; the overlay closes all the same.
       const bool escape = chord.key == Key::kEscape;
       if (io.WantTextInput && !PassesField(chord) && !(escape && overlay)) continue;
       if (overlay && !escape && !PassesField(chord)) continue;
-      if (escape && menu) continue;  // closes that
+      if (escape && menu) continue;  // it closes the menu
       const int presses = Presses(chord, command.repeats);
       if (presses <= 0 || !command.enabled(state)) continue;
       for (int i = 0; i < presses; ++i) command.run(state, intents);
-      break;  // both of its keys may be one on this keyboard
+      break;  // both chords may be the same key on this keyboard
     }
   }
 }

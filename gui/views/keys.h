@@ -1,4 +1,4 @@
-// The keyboard, by the table of commands. The thread of the context.
+// The keyboard, mapped by the table of commands. Only on the context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_KEYS_H_
 #define STALLSCOPE_GUI_VIEWS_KEYS_H_
 
@@ -9,14 +9,14 @@
 
 namespace stallscope::views {
 
-// Tells Dear ImGui which places in ImGuiIO::KeysDown its own keys have. The places are GLFW's key
-// codes, also where there is no GLFW.
+// Maps Dear ImGui's own keys to indices of ImGuiIO::KeysDown. The indices are GLFW's key codes,
+// even without GLFW.
 void MapKeys(ImGuiIO& io);
 
-// The place of a key in ImGuiIO::KeysDown; -1 where it has none.
+// The index of a key in ImGuiIO::KeysDown; -1 if it has none.
 int PlaceOf(viewmodel::Key key);
 
-// Runs the commands whose keys are pressed, unless a text field wants them.
+// Runs the commands whose keys are pressed, unless a text field takes them.
 void HandleKeys(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
 }  // namespace stallscope::views

@@ -11,16 +11,16 @@ using viewmodel::Paint;
 using viewmodel::SeriesTexel;
 using viewmodel::Texel;
 
-// A lane of spans has an upper and a lower part: work fills both, a wait the lower one only, so
-// that the two are told apart by shape.
+// A lane of spans has an upper and a lower part: work fills both, a wait only the lower one, so
+// that their shapes differ.
 constexpr int kSpanRows = 2;
 constexpr float kUpperPart = 0.6f;
-// Something that covers a thousandth of a column must still be seen.
+// Even a thousandth of a column must stay visible.
 constexpr float kFaintest = 0.22f;
 
 bool IsSeries(const LaneRow& row) { return !row.series.empty(); }
 
-// Of a series one pixel row a pixel.
+// For a series, one texel per pixel.
 int SeriesRows(const LaneRow& row, float line) {
   return std::clamp(static_cast<int>(row.height * line) - 1, 1, 128);
 }

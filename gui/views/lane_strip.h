@@ -1,5 +1,4 @@
-// Lanes as pixels: a column of the picture is a texel, so that a lane of a million spans costs one
-// quad. Private to the room.
+// Lanes as textures: one texel per pixel column, so that a lane of a million spans costs one quad.
 #ifndef STALLSCOPE_GUI_VIEWS_LANE_STRIP_H_
 #define STALLSCOPE_GUI_VIEWS_LANE_STRIP_H_
 
@@ -12,17 +11,17 @@
 
 namespace stallscope::views {
 
-// Makes the pixels of these rows, where anything is another than last time. `tints` says how much
-// of a stall's colour lies over each column, 0 to 255: mixed here it costs nothing when a frame is
-// drawn, while a rectangle that shines through is what a renderer in software takes longest for.
+// Makes the pixels of these rows if anything changed since the last call. `tints` is how much of
+// the stall color to mix into each column, 0 to 255: mixing here costs nothing per frame, while
+// translucent rectangles are what a software renderer is slowest at.
 void FillStrip(const std::vector<viewmodel::LaneRow>& rows, int width, uint64_t drawn, float line,
                const Look& look, Strip& strip, const std::vector<uint8_t>& tints = {});
 
-// Draws row `row` of those that the strip was filled with.
+// Draws row `row` of the rows that filled the strip.
 void PutLane(ImDrawList& list, const std::vector<viewmodel::LaneRow>& rows, size_t row,
              const Strip& strip, float line, ImVec2 from, ImVec2 to);
 
-// Where the lower part of a lane begins, which is all that a wait fills.
+// Where the lower part of a lane begins: waits fill only that.
 float LowerPart(float top, float bottom);
 
 }  // namespace stallscope::views

@@ -59,7 +59,7 @@ void ApplyColors(const Colors& c, ImGuiStyle& style) {
 Look& TheLook() { return *static_cast<Look*>(ImGui::GetIO().UserData); }
 
 void ApplyStyle(const Look& look) {
-  ImGuiStyle style;  // Dear ImGui's own, which is then scaled: scaling twice would add up
+  ImGuiStyle style;  // starts from the defaults: scaling twice would accumulate
   const auto px = [&](float pixels) { return std::round(look.Px(pixels)); };
   style.WindowPadding = {px(12), px(10)};
   style.FramePadding = {px(8), px(4)};
@@ -92,7 +92,7 @@ void ApplyStyle(const Look& look) {
 Context::Context() : previous_(ImGui::GetCurrentContext()), context_(ImGui::CreateContext()) {
   ImGui::SetCurrentContext(context_);
   ImGuiIO& io = ImGui::GetIO();
-  // What is remembered of a view lies in our own side file.
+  // Views are saved in our own side file.
   io.IniFilename = nullptr;
   io.LogFilename = nullptr;
   io.UserData = &look_;
@@ -119,7 +119,7 @@ bool Context::Dress(session::Theme theme, double scale) {
   look_.colors = ColorsOf(theme);
   look_.scale = static_cast<float>(scale);
   ApplyStyle(look_);
-  // Colours lie in the pixels.
+  // The pixels contain the old colors.
   for (Strip* strip : {&look_.lanes, &look_.base_lanes, &look_.now_lanes}) strip->model = nullptr;
   return new_fonts;
 }

@@ -1,6 +1,6 @@
-// What a view needs to know besides what it draws: colours, fonts, sizes. It hangs on the current
-// Dear ImGui context (ImGuiIO::UserData), so that a view stays a function of snapshot and intents,
-// and two contexts in one program do not share it. The thread of the context.
+// What a view needs besides its data: colors, fonts, sizes. Stored in the current Dear ImGui
+// context (ImGuiIO::UserData), so that a view stays a function of snapshot and intents, and two
+// contexts in one program do not share it. Only on the context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_LOOK_H_
 #define STALLSCOPE_GUI_VIEWS_LOOK_H_
 
@@ -19,8 +19,8 @@
 
 namespace stallscope::views {
 
-// Pixels that a view makes itself: the timeline's lanes, a row or a few for each. Whoever renders
-// uploads them where `revision` has changed, and gives `texture` its value before the first frame.
+// Pixels that a view makes itself: the timeline's lanes, one or more rows each. The renderer
+// uploads them when `revision` changes, and sets `texture` before the first frame.
 struct Strip {
   ImTextureID texture = nullptr;
   int width = 0;
@@ -30,10 +30,10 @@ struct Strip {
   uint64_t drawn = 0;           // TimelineModel::drawn that the pixels show, and
   float line = 0;               // with lanes so high, and
   const void* model = nullptr;  // whose, with
-  std::vector<uint8_t> tints;   // so much of a stall's colour in each column
+  std::vector<uint8_t> tints;   // so much of a stall's color in each column
 };
 
-// What a window keeps between two frames and nobody else needs to know.
+// Private state that a window keeps between frames.
 struct Memory {
   std::string palette_text;
   int palette_row = 0;
@@ -58,29 +58,29 @@ struct Look {
   Strip lanes;       // of the timeline
   Strip base_lanes;  // of the comparison's two sides
   Strip now_lanes;
-  // What a renderer does before and after pixels that nothing shines through, null where it makes
-  // no difference: mixing them with what lies below is most of what they cost one in software.
+  // What the renderer does before and after opaque pixels; null if it makes no difference. Blending
+  // is most of their cost in software.
   ImDrawCallback opaque = nullptr;
   ImDrawCallback blended = nullptr;
   Memory memory;
 
   ImU32 Of(viewmodel::Paint paint) const { return ColorOf(paint, theme); }
-  // A length that is `pixels` where the body's text is 16 pixels high.
+  // A length in pixels at scale 1, scaled.
   float Px(float pixels) const { return pixels * scale; }
-  // From one line of a list or lane to the next.
+  // The distance between lines of a list.
   float Pitch() const { return std::round(Px(23)); }
   float SmallPitch() const { return std::round(Px(17)); }
 };
 
 Look& TheLook();
-// Sizes and colours of Dear ImGui's own widgets.
+// Sizes and colors of Dear ImGui's own widgets.
 void ApplyStyle(const Look& look);
 
-// A Dear ImGui context dressed in our fonts and colours, without any backend: the program puts a
-// window under it, pictures and tests feed it by hand.
+// A Dear ImGui context with our fonts and colors, without a backend: the program adds a window,
+// pictures and tests feed it by hand.
 //
-// It is the current context from its making to its end, and then the one before is again: objects
-// end in the reverse order of their making. One thread.
+// It is the current context during its lifetime and restores the previous one at its end: destroy
+// objects in reverse order. One thread.
 class Context {
  public:
   Context();
@@ -88,9 +88,9 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // True if the fonts were rebuilt and the atlas must be uploaded again. Between two frames.
+  // True if the fonts were rebuilt, so that the atlas must be uploaded again. Call between frames.
   bool Dress(session::Theme theme, double scale);
-  // Edges without smoothing and no blinking: for a page of vectors, and for pictures.
+  // No blinking caret, and for vectors no anti-aliasing: for exported pictures.
   void DrawStill(bool vectors);
 
   Look& look() { return look_; }

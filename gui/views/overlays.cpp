@@ -27,8 +27,8 @@ using session::Overlay;
 using session::SaveWhat;
 using viewmodel::Command;
 
-// A box over the window: at `top` (0 to 1 of its height) in the middle, so wide and at most so high
-// (in pixels at scale 1). The rest is darkened, and a click there puts it away.
+// A box over the window: centered, at `top` (0 to 1 of the window's height), this wide and at most
+// this high (in pixels at scale 1). The rest is darkened, and a click there closes it.
 bool BeginBox(const char* id, float width, float height, float top, session::Intents& intents) {
   const Look& look = TheLook();
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -67,7 +67,7 @@ void EndBox() { ImGui::End(); }
 // The palette: every command by its name.
 
 void Run(const Command& command, const session::State& state, session::Intents& intents) {
-  // First away with the palette: what the command opens must stay.
+  // Close the palette first: what the command opens must stay.
   intents.Add(intent::SetOverlay{Overlay::kNone});
   command.run(state, intents);
 }
@@ -107,8 +107,8 @@ void DrawPalette(const viewmodel::Snapshot& snapshot, session::Intents& intents)
   if (BeginBox("palette", 560, 520, 0.12f, intents)) {
     if (memory.field_just_opened) ImGui::SetKeyboardFocusHere();
     ImGui::SetNextItemWidth(-1);
-    const bool entered = ImGui::InputTextWithHint("##command", "a command", &memory.palette_text,
-                                                  ImGuiInputTextFlags_EnterReturnsTrue);
+    const bool entered = ImGui::InputTextWithHint(
+        "##command", "Type a command", &memory.palette_text, ImGuiInputTextFlags_EnterReturnsTrue);
     const std::vector<const Command*> found = viewmodel::SearchCommands(memory.palette_text, state);
     const auto shown = static_cast<int>(std::min(kMostRows, found.size()));
     if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_DownArrow))) ++memory.palette_row;
@@ -119,7 +119,7 @@ void DrawPalette(const viewmodel::Snapshot& snapshot, session::Intents& intents)
         Run(*found[static_cast<size_t>(i)], state, intents);
       }
     }
-    if (shown == 0) Line("no command has these letters", TheLook().colors.muted);
+    if (shown == 0) Line("No matching commands", TheLook().colors.muted);
     if (entered && shown > 0) {
       Run(*found[static_cast<size_t>(memory.palette_row)], state, intents);
     }
@@ -168,17 +168,17 @@ void DrawRows(const std::string& title, const std::vector<KeyRow>& rows, float w
 void DrawHelp(const viewmodel::Snapshot&, session::Intents& intents) {
   const Look& look = TheLook();
   const std::vector<KeyRow> mouse = {{"wheel", "zoom at the pointer"},
-                                     {"Shift+wheel", "move along"},
-                                     {"drag", "move the timeline"},
-                                     {"Shift+drag", "mark a range and measure it"},
-                                     {"drag on the times", "the same"},
-                                     {"click", "select; with a stall, why it was"},
-                                     {"double click", "fit what is selected"},
-                                     {"right click a table", "copy it"}};
+                                     {"Shift+wheel", "pan"},
+                                     {"drag", "pan and scroll"},
+                                     {"Shift+drag", "measure a range"},
+                                     {"drag on the ruler", "measure a range"},
+                                     {"click", "select; on a stall, explain it"},
+                                     {"double-click", "fit the selection"},
+                                     {"right-click a table", "copy it"}};
   if (BeginBox("help", 1060, 860, 0.05f, intents)) {
     {
       const InFont title(look.fonts.title);
-      Line("Keys and mouse");
+      Line("Keyboard and mouse");
     }
     constexpr int kColumns = 3;
     const float gap = look.Px(24);
@@ -198,12 +198,13 @@ void DrawHelp(const viewmodel::Snapshot&, session::Intents& intents) {
       if (column == 2) DrawRows("On the timeline", mouse, width);
       ImGui::EndGroup();
     }
-    Line("Esc: back. Ctrl+Shift+P: every command, also those without a key.", look.colors.muted);
+    Line("Esc closes this. Ctrl+Shift+P lists all commands, including those without a key.",
+         look.colors.muted);
   }
   EndBox();
 }
 
-// Finds spans by what they are called.
+// The search box: finds spans by name.
 
 void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   Look& look = TheLook();
@@ -218,7 +219,7 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   if (look.memory.field_just_opened) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(look.Px(280));
   const bool entered =
-      ImGui::InputTextWithHint("##find", "a stage, a kernel, duration>2ms", &look.memory.find_text,
+      ImGui::InputTextWithHint("##find", "stage, kernel, duration>2ms", &look.memory.find_text,
                                ImGuiInputTextFlags_EnterReturnsTrue);
   if (look.memory.find_text != state.find_text) {
     intents.Add(intent::Find{look.memory.find_text});
@@ -229,7 +230,7 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   }
   ImGui::SameLine();
   const std::string hits = state.find_text.empty() ? ""
-                           : state.find_hits == 0  ? "nothing"
+                           : state.find_hits == 0  ? "no matches"
                                                   : words::Grouped(state.find_at + 1) + " of " +
                                                         words::Grouped(state.find_hits);
   ImGui::AlignTextToFramePadding();
@@ -242,41 +243,41 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::End();
 }
 
-// The path box: asks for a path where the desktop has no dialog for it.
+// The path box: asks for a path where the desktop has no file dialog.
 
 std::string_view TitleOf(const session::State& state) {
   if (state.overlay == Overlay::kOpenPath) {
     switch (state.open) {
       case OpenWhat::kTrace:
-        return "Open a trace";
+        return "Open trace";
       case OpenWhat::kBase:
-        return "Open a trace to compare with";
+        return "Open trace to compare";
       case OpenWhat::kSpec:
-        return "Open a spec";
+        return "Open spec";
       case OpenWhat::kSweep:
-        return "Open a sweep";
+        return "Open sweep";
       case OpenWhat::kDataFolder:
         return "Folder of the run's data";
     }
   }
   switch (state.save) {
     case SaveWhat::kHtml:
-      return "Save the report as HTML";
+      return "Save report as HTML";
     case SaveWhat::kPicture:
-      return "Save this panel as a picture (.png or .svg)";
+      return "Save panel as a picture (.png or .svg)";
     case SaveWhat::kPatchedSpec:
-      return "Save the patched spec";
+      return "Save patched spec";
     case SaveWhat::kSpec:
-      return "Save the spec";
+      return "Save spec";
     case SaveWhat::kTrace:
-      return "Record to";
+      return "Record to file";
     case SaveWhat::kTable:
-      return "Save the table as CSV";
+      return "Save table as CSV";
   }
   return "";
 }
 
-// What begins like `text` in its folder; folders end in '/'.
+// Paths that start with `text`; folders end in '/'.
 std::vector<std::string> Completions(const std::string& text, size_t most) {
   const std::filesystem::path typed(text);
   const std::filesystem::path folder =
@@ -291,7 +292,7 @@ std::vector<std::string> Completions(const std::string& text, size_t most) {
     if (entry->is_directory(error)) name += '/';
     const std::filesystem::path parent = typed.parent_path();
     found.push_back((parent / name).string());
-    if (found.size() == 4096) break;  // a folder that nobody reads to its end
+    if (found.size() == 4096) break;  // nobody reads a list that long
   }
   std::sort(found.begin(), found.end());
   if (found.size() > most) found.resize(most);
@@ -308,7 +309,7 @@ void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents)
     Heading(TitleOf(state));
     if (memory.field_just_opened) ImGui::SetKeyboardFocusHere();
     ImGui::SetNextItemWidth(-1);
-    const bool entered = ImGui::InputTextWithHint("##path", "a path", &memory.path_text,
+    const bool entered = ImGui::InputTextWithHint("##path", "Path", &memory.path_text,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);
     constexpr size_t kMost = 8;
     for (const std::string& path : Completions(memory.path_text, kMost)) {
@@ -332,7 +333,7 @@ void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents)
   EndBox();
 }
 
-// The tour of the first start: three steps, and a sample to take them with.
+// The tour on first start: three steps, and a sample to try them on.
 
 struct TourStep {
   std::string_view title;
@@ -342,20 +343,20 @@ struct TourStep {
 
 constexpr std::array<TourStep, 3> kTour = {
     {{"1 of 3: the verdict",
-      "Overview says in one sentence what bounds the run, where the time of a step goes, and which "
-      "change would gain most. The green line above it says whether the trace can be believed.",
+      "Overview sums up what bounds the run, where step time goes, and which change would gain the "
+      "most. The green line at the top shows whether the trace can be trusted.",
       session::Panel::kOverview},
      {"2 of 3: the proof",
       "Timeline shows every thread, queue and device over time. Stalls are hatched: click one to "
       "see "
-      "the chain of waits that caused it. W and S zoom, A and D move, F fits the whole run.",
+      "the chain of waits that caused it. W and S zoom, A and D pan, F fits the whole run.",
       session::Panel::kTimeline},
      {"3 of 3: the fix",
-      "Findings lists what to change, with its predicted gain and the code for your framework. "
-      "Verify runs the change and writes the measured gain beside it.",
+      "Findings lists what to change, with the predicted gain and the code for your framework. "
+      "Verify runs the change and shows the measured gain next to the prediction.",
       session::Panel::kFindings}}};
 
-// The sample that has most to show.
+// The sample with the most to show.
 std::string BestSample(const session::State& state) {
   for (const std::string& path : state.samples) {
     if (path.find("input_decode") != std::string::npos) return path;
@@ -376,7 +377,7 @@ void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   const int last = static_cast<int>(kTour.size()) - 1;
   const int step = std::clamp(state.tour_step, 0, last);
   const TourStep& shown = kTour[static_cast<size_t>(step)];
-  // In a corner, without a veil: what it talks about must be seen.
+  // In a corner, without a veil: what it describes must stay visible.
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x - look.Px(24), display.y - look.Px(52)}, 0, {1, 1});
   ImGui::SetNextWindowSize({std::min(look.Px(460), display.x - look.Px(48)), 0});
@@ -393,7 +394,7 @@ void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::Dummy({0, look.Px(4)});
   const std::string sample = BestSample(state);
   if (state.runs.empty() && !sample.empty()) {
-    if (ImGui::Button("Open a sample")) intents.Add(intent::OpenFile{sample, false});
+    if (ImGui::Button("Open sample")) intents.Add(intent::OpenFile{sample, false});
     ImGui::SameLine();
   }
   if (step > 0) {
@@ -408,7 +409,7 @@ void DrawTour(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::End();
 }
 
-// The question: what must be settled before a trace's own run is repeated.
+// The question: what the user must settle before a trace's own command runs again.
 
 bool IsPressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), false); }
 
@@ -425,7 +426,7 @@ std::vector<Answer> AnswersTo(const session::Question& question) {
           cancel};
 }
 
-// The answer that Enter gives is the one with the frame.
+// Enter gives the framed answer.
 bool DrawAnswer(const char* text, bool chosen) {
   const Look& look = TheLook();
   ImGui::PushStyleColor(ImGuiCol_Border, chosen ? look.colors.accent : look.colors.card);
@@ -441,7 +442,7 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
   const Look& look = TheLook();
   Memory& memory = TheLook().memory;
   const session::Question& question = snapshot.state->question;
-  // The key that asked for the run must not be the one that agrees to it.
+  // The key press that asked for the run must not also confirm it.
   const bool opened = memory.field_just_opened;
   const std::vector<Answer> answers = AnswersTo(question);
   size_t& chosen = memory.question_answer;
@@ -454,7 +455,7 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
       high += ParagraphHeight(line, ImGui::GetContentRegionAvail().x - look.Px(20)) +
               ImGui::GetStyle().ItemSpacing.y;
     }
-    // So many files that they need scrolling leave the answers where they can be seen.
+    // A long list of files scrolls, so that the answers stay visible.
     ImGui::BeginChild("lines", {0, std::min(high + look.Px(4), most)});
     for (const std::string& line : question.lines) Paragraph(line, look.colors.text);
     ImGui::EndChild();
@@ -471,7 +472,7 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
       ImGui::SameLine();
     }
     ImGui::AlignTextToFramePadding();
-    Line("Tab: the other answer. Enter: the framed one. Esc: cancel.", look.colors.muted);
+    Line("Tab switches, Enter confirms the framed answer, Esc cancels.", look.colors.muted);
   }
   EndBox();
 }

@@ -1,5 +1,5 @@
-// What lies over the panels: the palette of commands, help, finding, paths, the tour, what must
-// be agreed to. The thread of the context.
+// What is drawn over the panels: command palette, help, search, path box, tour, question. Only on
+// the context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_OVERLAYS_H_
 #define STALLSCOPE_GUI_VIEWS_OVERLAYS_H_
 
@@ -9,13 +9,12 @@
 
 namespace stallscope::views {
 
-// The one that the state shows, if any.
+// The overlay that the state shows, if any.
 void DrawOverlay(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
-// Answers what the state asks a file to open for, and
+// Hands the chosen path to whatever the state asked to open, or to save: both the path box and the
+// desktop's dialog end here.
 void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents);
-// what it asks a path to save under for, whoever asked: this box or a dialog of the
-// desktop.
 void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents);
 
 }  // namespace stallscope::views

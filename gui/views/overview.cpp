@@ -1,4 +1,4 @@
-// The first panel: what is wrong, what it costs, what to do, in this order.
+// The first panel: what is wrong, what it costs, what to change, in this order.
 #include <imgui.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void DrawPart(ImDrawList& list, ImVec2 from, ImVec2 to, const BreakdownPart& par
   const ImU32 color = TextOn(look.Of(part.paint));
   const float left = from.x + look.Px(8);
   const float middle = (from.y + to.y) / 2;
-  // On a hatch letters need a ground of their own.
+  // Letters on a hatch need a solid background.
   const auto put = [&](const ImFont& font, float top, std::string_view text) {
     const float wide = WidthOf(font, text);
     list.AddRectFilled({left - look.Px(3), top}, {left + wide + look.Px(3), top + font.FontSize},
@@ -70,7 +70,7 @@ void DrawBreakdown(const std::vector<BreakdownPart>& parts) {
   const float bottom = at.y + BarHeight();
   list.AddRectFilled(at, {at.x + width, bottom}, look.colors.grid);
   for (const BreakdownPart& part : parts) {
-    // Edges in whole pixels: neighbours touch.
+    // Edges on whole pixels: neighbors touch.
     const float x0 = at.x + std::round(static_cast<float>(part.begin) * width);
     const float x1 = at.x + std::round(static_cast<float>(part.end) * width);
     if (x1 <= x0) continue;
@@ -116,7 +116,7 @@ void DrawVerdict(const OverviewModel& model) {
   const float inner = ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().WindowPadding.x;
   const float height = CardHeight(VerdictHeight(model, inner), false);
   const Card card("verdict", {0, height});
-  // A band in the colour of what bounds the run, at the card's left.
+  // A band at the card's left, in the color of what bounds the run.
   const ImVec2 at = ImGui::GetWindowPos();
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.PushClipRect(at, {at.x + edge, at.y + height});
@@ -141,7 +141,7 @@ void DrawVerdict(const OverviewModel& model) {
 void DrawTimes(const OverviewModel& model) {
   const float inner = ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().WindowPadding.x;
   const Card card("breakdown", {0, CardHeight(BreakdownHeight(model.breakdown, inner), true)},
-                  "Where the time of a step goes");
+                  "Where step time goes");
   DrawBreakdown(model.breakdown);
 }
 
@@ -158,7 +158,7 @@ float AdviceHeight(const Advice& advice, float width) {
   return high + ImGui::GetFrameHeight();
 }
 
-// The factor is what counts; its interval stands beside it.
+// "1.80x (1.60 to 1.90)": the factor is large, its interval is small beside it.
 void DrawGain(const Advice& advice) {
   const Look& look = TheLook();
   if (advice.factor.empty()) {
@@ -191,7 +191,7 @@ void DrawAdvice(const Advice& advice, ImVec2 size, bool last, const session::Sta
     }
     if (!advice.cost.empty()) Line(advice.cost, look.colors.muted);
     Paragraph(advice.why, look.colors.muted);
-    // Buttons of neighbours stand on one line, whatever is above them.
+    // The buttons of neighboring cards line up, whatever is above them.
     ImGui::SetCursorPosY(size.y - ImGui::GetStyle().WindowPadding.y - ImGui::GetFrameHeight());
     if (ImGui::Button("Why")) {
       session::Selection selected = state.view.selected;
@@ -199,10 +199,10 @@ void DrawAdvice(const Advice& advice, ImVec2 size, bool last, const session::Sta
       intents.Add(intent::Select{selected, false});
       intents.Add(intent::ShowPanel{session::Panel::kFindings});
     }
-    Tip("Show what it stands on, and the code for your framework");
+    Tip("Show the evidence and the code for your framework");
     ImGui::SameLine();
     if (ImGui::Button("Verify")) intents.Add(intent::Verify{advice.finding});
-    Tip("Run it with this change and measure the gain");
+    Tip("Run with this change and measure the gain");
   }
   ImGui::PopID();
 }
@@ -216,7 +216,7 @@ void DrawAdviceRow(const OverviewModel& model, const session::State& state, Inte
     Paragraph(model.no_advice, look.colors.muted);
     return;
   }
-  // A card alone would be too wide to read: at most half of the room.
+  // A single card would be too wide to read: at most half of the width.
   const int columns = std::max(2, static_cast<int>(model.advice.size()));
   const float width = ShareOfWidth(columns);
   float height = 0;
@@ -227,7 +227,7 @@ void DrawAdviceRow(const OverviewModel& model, const session::State& state, Inte
   }
   for (size_t i = 0; i < model.advice.size(); ++i) {
     if (i > 0) ImGui::SameLine();
-    // The last one of a full row ends where the row does, whatever the division left over.
+    // The last card of a full row absorbs the rounding remainder.
     const bool last = i + 1 == static_cast<size_t>(columns);
     DrawAdvice(model.advice[i], {width, height}, last, state, intents);
   }
@@ -236,7 +236,7 @@ void DrawAdviceRow(const OverviewModel& model, const session::State& state, Inte
 void DrawFigures(const OverviewModel& model) {
   const Look& look = TheLook();
   if (model.figures.empty()) return;
-  Heading("In figures");
+  Heading("Key figures");
   const float need = look.Px(190);
   const int columns = std::clamp(static_cast<int>(ImGui::GetContentRegionAvail().x / need), 1,
                                  std::min(6, static_cast<int>(model.figures.size())));
@@ -265,12 +265,13 @@ void DrawFigures(const OverviewModel& model) {
 }  // namespace
 
 void DrawOverview(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.overview) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.overview)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const OverviewModel& model = *snapshot.overview;
   const Look& look = TheLook();
   DrawTrustLine(model.trust);
   if (!model.range.empty()) {
-    Line("Only " + model.range + "; Esc for the whole run", look.colors.accent);
+    Line("Showing only " + model.range + "; Esc for the whole run", look.colors.accent);
   }
   DrawVerdict(model);
   ImGui::Dummy({0, look.Px(2)});

@@ -16,23 +16,23 @@ namespace {
 namespace intent = session::intent;
 using session::Panel;
 
-// The next item stands in the middle of the room.
-void Centre(float width) {
+// Centers the next item in the available width.
+void Center(float width) {
   const float room = ImGui::GetContentRegionAvail().x;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::floor(std::max(0.0f, (room - width) / 2)));
 }
 
-void CentredLine(ImFont* font, std::string_view text, ImU32 color) {
+void CenteredLine(ImFont* font, std::string_view text, ImU32 color) {
   const InFont in_font(font);
-  Centre(WidthOf(*font, text));
+  Center(WidthOf(*font, text));
   Line(text, color);
 }
 
-void CentredParagraph(std::string_view text, ImU32 color) {
+void CenteredParagraph(std::string_view text, ImU32 color) {
   const Look& look = TheLook();
   const float width = std::min(ImGui::GetContentRegionAvail().x, look.Px(640));
   const float line = WidthOf(*look.fonts.body, text);
-  Centre(std::min(width, line));
+  Center(std::min(width, line));
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width + 1);
   const InColor in_color(color);
   Wrapped(text);
@@ -44,7 +44,7 @@ void StartAt(float part) {
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::floor(room * part));
 }
 
-// A path as a button: its name, and below it where it lies.
+// A path as a button: the file name, and its folder below.
 bool PathButton(const std::string& path, float width) {
   const Look& look = TheLook();
   const std::filesystem::path file(path);
@@ -76,11 +76,11 @@ void DrawWelcome(const viewmodel::Snapshot& snapshot, session::Intents& intents)
   const Look& look = TheLook();
   const session::State& state = *snapshot.state;
   StartAt(0.12f);
-  CentredLine(look.fonts.title, "Why does the training step wait?", look.colors.text);
-  CentredParagraph("Open a trace, drop one here, or record a run.", look.colors.muted);
+  CenteredLine(look.fonts.title, "Why does the training step wait?", look.colors.text);
+  CenteredParagraph("Open a trace, drop one here, or record a run.", look.colors.muted);
   ImGui::Dummy({0, look.Px(10)});
   const float wide = look.Px(170);
-  Centre(2 * wide + ImGui::GetStyle().ItemSpacing.x);
+  Center(2 * wide + ImGui::GetStyle().ItemSpacing.x);
   if (ImGui::Button("Open a trace", {wide, 0})) intents.Add(intent::AskToOpen{});
   ImGui::SameLine();
   if (ImGui::Button("Record a run", {wide, 0})) {
@@ -90,13 +90,13 @@ void DrawWelcome(const viewmodel::Snapshot& snapshot, session::Intents& intents)
   const bool both = !state.settings.recent.empty() && !state.samples.empty();
   const float column = std::floor(
       std::min(look.Px(380), (ImGui::GetContentRegionAvail().x - look.Px(24)) / (both ? 2 : 1)));
-  Centre(both ? 2 * column + look.Px(24) : column);
+  Center(both ? 2 * column + look.Px(24) : column);
   const float rows = ImGui::GetContentRegionAvail().y /
                      (look.fonts.body->FontSize + look.fonts.small->FontSize + look.Px(22));
   const auto most = static_cast<size_t>(std::max(1.0f, rows - 1));
   PathList("Recent", state.settings.recent, column, most, intents);
   if (both) ImGui::SameLine(0, look.Px(24));
-  PathList("Sample traces, one for each verdict", state.samples, column, most, intents);
+  PathList("Sample traces, one per verdict", state.samples, column, most, intents);
 }
 
 void DrawOpening(const session::State& state, const session::OpenRun& run,
@@ -104,36 +104,36 @@ void DrawOpening(const session::State& state, const session::OpenRun& run,
   const Look& look = TheLook();
   StartAt(0.3f);
   if (run.stage == session::OpenStage::kFailed) {
-    CentredLine(look.fonts.title, "This file cannot be opened", look.colors.bad);
-    CentredParagraph(run.error ? run.error->Line() : run.path, look.colors.text);
+    CenteredLine(look.fonts.title, "Cannot open this file", look.colors.bad);
+    CenteredParagraph(run.error ? run.error->Line() : run.path, look.colors.text);
     ImGui::Dummy({0, look.Px(10)});
     const float wide = look.Px(170);
-    Centre(2 * wide + ImGui::GetStyle().ItemSpacing.x);
-    if (ImGui::Button("Open another one", {wide, 0})) intents.Add(intent::AskToOpen{});
+    Center(2 * wide + ImGui::GetStyle().ItemSpacing.x);
+    if (ImGui::Button("Open another file", {wide, 0})) intents.Add(intent::AskToOpen{});
     ImGui::SameLine();
     if (ImGui::Button("Close", {wide, 0})) intents.Add(intent::CloseRun{run.number});
     return;
   }
-  CentredLine(look.fonts.title, "Reading " + run.title, look.colors.text);
+  CenteredLine(look.fonts.title, "Reading " + run.title, look.colors.text);
   for (const session::Job& job : state.jobs) {
     if (job.kind != session::JobKind::kOpen && job.kind != session::JobKind::kAnalyze) continue;
-    CentredParagraph(job.detail.empty() ? job.title : job.title + ": " + job.detail,
-                     look.colors.muted);
+    CenteredParagraph(job.detail.empty() ? job.title : job.title + ": " + job.detail,
+                      look.colors.muted);
     const float wide = look.Px(320);
-    Centre(wide);
+    Center(wide);
     ImGui::ProgressBar(static_cast<float>(job.done.value_or(0)), {wide, look.Px(6)}, "");
-    Centre(look.Px(120));
+    Center(look.Px(120));
     ImGui::PushID(static_cast<int>(job.number));
     if (ImGui::Button("Cancel", {look.Px(120), 0})) intents.Add(intent::CancelJob{job.number});
     ImGui::PopID();
   }
 }
 
-// Lanes of a small run use the room that there is, within reason.
+// Lanes of a small run grow into the available height, within reason.
 float LanePitch(const Snapshot& snapshot, float room) {
   const Look& look = TheLook();
   if (!snapshot.timeline || snapshot.timeline->rows_height <= 0) return look.Pitch();
-  const float lanes = room - look.Px(100);  // the times above, the legend below
+  const float lanes = room - look.Px(100);  // the ruler above, the legend below
   return std::clamp(std::floor(lanes / snapshot.timeline->rows_height), look.Pitch(),
                     std::round(look.Pitch() * 1.7f));
 }
@@ -149,7 +149,7 @@ void TellSize(const Snapshot& snapshot, Intents& intents) {
   size.line = look.Pitch();
   if (panel == Panel::kPipeline) size.line = look.SmallPitch();
   if (panel == Panel::kTimeline) size.line = LanePitch(snapshot, room.y);
-  // Of figures: what labels are mostly made of.
+  // Digits: labels mostly consist of them.
   size.character = WidthOf(*look.fonts.small, "0123456789") / 10;
   if (size != state.sizes[session::At(panel)])
     intents.Add(session::intent::SetPanelSize{panel, size});
@@ -160,8 +160,8 @@ void TellSize(const Snapshot& snapshot, Intents& intents) {
 void DrawNothing(std::string_view heading, std::string_view what_to_do) {
   const Look& look = TheLook();
   StartAt(0.32f);
-  CentredLine(look.fonts.title, heading, look.colors.muted);
-  if (!what_to_do.empty()) CentredParagraph(what_to_do, look.colors.muted);
+  CenteredLine(look.fonts.title, heading, look.colors.muted);
+  if (!what_to_do.empty()) CenteredParagraph(what_to_do, look.colors.muted);
 }
 
 void DrawPanel(const Snapshot& snapshot, Intents& intents) {
@@ -169,7 +169,7 @@ void DrawPanel(const Snapshot& snapshot, Intents& intents) {
   const Panel panel = state.view.panel;
   TellSize(snapshot, intents);
   const session::OpenRun* run = state.Active();
-  // A spec can be written, and a run recorded, without a trace.
+  // Writing a spec and recording a run need no trace.
   if (panel == Panel::kRecord) return DrawRecord(snapshot, intents);
   if (run == nullptr) return DrawWelcome(snapshot, intents);
   if (run->stage == session::OpenStage::kFailed || run->run == nullptr) {

@@ -1,5 +1,5 @@
-// The panels: each is a function of what there is to see and adds what its user asks for. Each
-// fills the room that is left in the current Dear ImGui window. The thread of the context.
+// The panels: each draws a snapshot and adds what its user asks for as intents. Each fills the
+// space left in the current Dear ImGui window. Only on the context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_PANELS_H_
 #define STALLSCOPE_GUI_VIEWS_PANELS_H_
 
@@ -24,12 +24,11 @@ void DrawRecord(const Snapshot& snapshot, Intents& intents);
 void DrawSpans(const Snapshot& snapshot, Intents& intents);
 void DrawRun(const Snapshot& snapshot, Intents& intents);
 
-// The one that the state shows; where it has nothing to show yet, what is being done about it.
-// Tells the session how large the panel is.
+// The panel that the state shows; where it has nothing to show yet, what is being done about it.
+// Reports the panel's size to the session.
 void DrawPanel(const Snapshot& snapshot, Intents& intents);
 
-// What stands where there is nothing to show: in the middle of the room that is left, a heading and
-// what to do.
+// What a panel shows when it is empty: a heading and what to do, centered.
 void DrawNothing(std::string_view heading, std::string_view what_to_do);
 
 }  // namespace stallscope::views

@@ -175,7 +175,8 @@ void DrawGraph(const PipelineModel& model, const session::State& state, Intents&
 }  // namespace
 
 void DrawPipeline(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.pipeline) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.pipeline)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const PipelineModel& model = *snapshot.pipeline;
   if (!model.nothing.empty()) return DrawNothing("No pipeline", model.nothing);
   DrawGraph(model, *snapshot.state, intents);

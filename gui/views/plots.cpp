@@ -48,7 +48,7 @@ PlotArea DrawAxes(const char* id, ImVec2 size, const std::vector<std::string>& x
         x_ticks.size() < 2 ? 0.5f : static_cast<float>(i) / static_cast<float>(x_ticks.size() - 1);
     const float x = std::round(area.At(part, 0).x);
     const float wide = WidthOf(small, x_ticks[i]);
-    // In the middle below its place, but within the picture.
+    // Centered below its position, but inside the plot.
     const float begin = std::clamp(x - wide / 2, at.x, std::max(at.x, at.x + size.x - wide));
     if (begin < free_from) continue;
     list.AddLine({x, area.to.y}, {x, area.to.y + look.Px(4)}, look.colors.faint);
@@ -82,7 +82,7 @@ void DrawHistogram(const char* id, const viewmodel::Histogram& histogram, ImVec2
     const ImVec2 up = area.At(static_cast<float>(i + 1) / bins, high);
     const float left = std::round(low.x);
     const float right = std::max(left + 1, std::round(up.x) - 1);
-    // A bin with one in it must be seen beside one with a million.
+    // A bin with one value must stay visible beside one with a million.
     list.AddRectFilled({left, std::min(up.y, low.y - look.Px(2))}, {right, low.y},
                        look.colors.accent);
   }

@@ -1,5 +1,5 @@
-// Pictures of numbers: axes, histograms, points with lines and error bars, times below. The thread
-// of the context.
+// Plots: axes, histograms, points with lines and error bars, time axes. Only on the context's
+// thread.
 #ifndef STALLSCOPE_GUI_VIEWS_PLOTS_H_
 #define STALLSCOPE_GUI_VIEWS_PLOTS_H_
 
@@ -14,21 +14,21 @@
 
 namespace stallscope::views {
 
-// What lies inside the axes, on the screen.
+// The area inside the axes, on the screen.
 struct PlotArea {
   ImVec2 from;
   ImVec2 to;
-  // Of 0 to 1, from the left and from the bottom.
+  // `x` and `y` are 0 to 1, from the left and the bottom.
   ImVec2 At(float x, float y) const {
     return {from.x + x * (to.x - from.x), to.y - y * (to.y - from.y)};
   }
   bool Hovered() const;
-  // Where the pointer is, likewise; may lie outside.
+  // The pointer in the same units; may be outside.
   ImVec2 Pointer() const;
 };
 
-// Ticks stand at equal distances over the whole axis, the first and the last at its ends. The
-// y axis' name stands above it. Takes the room `size` as an item.
+// Ticks are equally spaced over the whole axis, from end to end. The name of the y axis is above
+// it. An item of this size.
 PlotArea DrawAxes(const char* id, ImVec2 size, const std::vector<std::string>& x_ticks,
                   const std::vector<std::string>& y_ticks, const std::string& x_name,
                   const std::string& y_name);
@@ -36,11 +36,10 @@ PlotArea DrawAxes(const char* id, ImVec2 size, const std::vector<std::string>& x
 void DrawHistogram(const char* id, const viewmodel::Histogram& histogram, ImVec2 size,
                    const std::string& x_name, const std::string& y_name);
 
-// Measured is solid and filled, predicted dashed and hollow. With `diagonal` the line on which both
-// axes are the same is drawn.
+// Measured is solid and filled, predicted dashed and hollow. `diagonal` adds the line x = y.
 void DrawPlot(const char* id, const viewmodel::Plot& plot, ImVec2 size, bool diagonal = false);
 
-// From `from` to x = `right`: round times since the run's start, as many as fit.
+// From `from` to x = `right`: round times since the start of the run, as many as fit.
 void PutTimeAxis(ImDrawList& list, ImVec2 from, float right, const session::Range& range,
                  const session::State& state);
 float TimeAxisHeight();

@@ -1,4 +1,4 @@
-// A spec with its errors as they are typed, and the run that it becomes.
+// A spec, checked as it is typed, and the recording made from it.
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
@@ -43,7 +43,7 @@ void DrawEditor(const RecordModel& model, const session::RecordState& record, fl
     }
   }
   if (model.problem.empty()) {
-    Line(model.valid ? "The spec is valid." : "Write a spec, or open one.",
+    Line(model.valid ? "The spec is valid." : "Write or open a spec.",
          model.valid ? look.colors.good : look.colors.muted);
     return;
   }
@@ -94,7 +94,7 @@ void DrawKnob(const KnobRow& knob, Intents& intents) {
 void DrawKnobs(const RecordModel& model, Intents& intents) {
   Look& look = TheLook();
   ImGui::SetNextItemWidth(-1);
-  ImGui::InputTextWithHint("##filter", "filter knobs", &look.memory.knob_filter);
+  ImGui::InputTextWithHint("##filter", "Filter knobs", &look.memory.knob_filter);
   ImGui::BeginChild("knob list", {0, 0});
   for (const KnobRow& knob : model.knobs) {
     if (knob.path.find(look.memory.knob_filter) != std::string::npos) DrawKnob(knob, intents);
@@ -134,7 +134,7 @@ void DrawStartStop(const RecordModel& model, const session::RecordState& record,
     Line(model.output.empty() ? "" : "to " + model.output, look.colors.muted);
   }
   if (model.has_result && !model.running) {
-    if (ImGui::Button("Look at the run")) {
+    if (ImGui::Button("Show the run")) {
       intents.Add(intent::SwitchRun{record.recorded});
       intents.Add(intent::ShowPanel{session::Panel::kOverview});
     }
@@ -175,7 +175,7 @@ void DrawLive(const RecordModel& model, const session::RecordState& record, Inte
 }  // namespace
 
 void DrawRecord(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.record) return DrawNothing("Record", "The panel is being prepared.");
+  if (!snapshot.record) return DrawNothing("Record", "Preparing the panel.");
   const RecordModel& model = *snapshot.record;
   const session::RecordState& record = snapshot.state->record;
   DrawEditor(model, record, std::floor(ImGui::GetContentRegionAvail().x * 0.55f), intents);

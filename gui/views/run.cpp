@@ -1,4 +1,4 @@
-// What is known of the run besides its times.
+// What is known about the run besides its times.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -54,7 +54,7 @@ void DrawSpec(const RunFacts& facts, Intents& intents) {
 }  // namespace
 
 void DrawRun(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.run) return DrawNothing("Nothing is known yet", "The run is being read.");
+  if (!snapshot.run) return DrawNothing("Not loaded yet", "The run is still being read.");
   const RunFacts& facts = *snapshot.run;
   const Look& look = TheLook();
   DrawTrustLine(facts.trust);

@@ -1,5 +1,4 @@
-// Millions of intervals as a table: filtered and sorted by a worker, and made into text only where
-// they are seen.
+// Millions of intervals as a table: filtered and sorted by a worker, formatted only where visible.
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
@@ -22,7 +21,7 @@ namespace intent = session::intent;
 using session::SpanColumn;
 using viewmodel::SpansModel;
 
-// Of the table's width; numbers stand to the right.
+// Shares of the table's width; numbers are right-aligned.
 struct ColumnLook {
   float share;
   bool number;
@@ -40,7 +39,7 @@ void DrawFilter(const SpansModel& model, const session::State& state, Intents& i
   const Look& look = TheLook();
   session::SpanQuery query = state.spans.query;
   ImGui::SetNextItemWidth(std::min(look.Px(520), ImGui::GetContentRegionAvail().x * 0.5f));
-  if (ImGui::InputTextWithHint("##filter", "filter: decode duration>2ms kind=wait",
+  if (ImGui::InputTextWithHint("##filter", "Filter: decode duration>2ms kind=wait",
                                &query.filter) &&
       query.filter != state.spans.query.filter) {
     intents.Add(intent::QuerySpans{query});
@@ -58,7 +57,7 @@ void DrawFilter(const SpansModel& model, const session::State& state, Intents& i
   if (ImGui::Button("Export CSV")) intents.Add(intent::ExportSpans{""});
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  Line(model.problem.empty() ? (model.busy ? "looking" : model.count) : model.problem,
+  Line(model.problem.empty() ? (model.busy ? "searching" : model.count) : model.problem,
        model.problem.empty() ? look.colors.muted : look.colors.bad);
 }
 
@@ -151,8 +150,8 @@ void DrawRow(const session::State& state, size_t row, ImVec2 at, float width, fl
   }
 }
 
-// Dear ImGui scrolls in float pixels, which lose rows past some millions: the first row is kept as
-// a number of its own, and the scroll bar is drawn here.
+// Dear ImGui scrolls in float pixels, which lose rows past a few million: the first row is kept as
+// an integer, and the scroll bar is drawn here.
 void DrawScrollBar(const SpansModel& model, size_t visible, ImVec2 from, ImVec2 to) {
   Look& look = TheLook();
   if (model.rows <= visible) return;
@@ -208,7 +207,7 @@ void DrawRows(const SpansModel& model, const session::State& state, Intents& int
 }  // namespace
 
 void DrawSpans(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.spans) return DrawNothing("Nothing is known yet", "The run is being read.");
+  if (!snapshot.spans) return DrawNothing("Not loaded yet", "The run is still being read.");
   const SpansModel& model = *snapshot.spans;
   if (!model.nothing.empty()) return DrawNothing("No spans", model.nothing);
   const Look& look = TheLook();
@@ -222,12 +221,12 @@ void DrawSpans(const Snapshot& snapshot, Intents& intents) {
   const float width = std::floor(ImGui::GetContentRegionAvail().x * 0.34f);
   {
     const Card card("statistics", {width, 0},
-                    state.spans.last > state.spans.first ? "The selected rows" : "All listed rows",
+                    state.spans.last > state.spans.first ? "Selected rows" : "All listed rows",
                     true);
     for (const std::string& line : model.statistics) Line(line, look.colors.text);
   }
   ImGui::SameLine();
-  const Card card("durations", {0, 0}, "How long they are");
+  const Card card("durations", {0, 0}, "Durations");
   DrawHistogram("durations histogram", model.histogram, ImGui::GetContentRegionAvail(), "", "");
 }
 

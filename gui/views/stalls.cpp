@@ -1,4 +1,4 @@
-// Whose fault the waiting is: stage by cause, and over time.
+// What the waiting is blamed on: by stage and cause, and over time.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -21,7 +21,7 @@ using viewmodel::MatrixCell;
 using viewmodel::Paint;
 using viewmodel::StallsModel;
 
-// One hue from the ground to the stall's colour: lightness alone tells the order.
+// One hue from the background to the stall's color: lightness alone gives the order.
 ImU32 HeatColor(float part) {
   const Look& look = TheLook();
   return Mixed(look.colors.lane, look.Of(Paint::kInputStall),
@@ -90,7 +90,7 @@ void DrawMatrix(const StallsModel& model, const session::State& state, Intents& 
     PutCentered(list, small, {x_of(cause) + grid.cell / 2, at.y}, grid.cell - look.Px(4),
                 look.colors.muted, viewmodel::NameOf(model.causes[cause]));
   }
-  PutRight(list, small, {totals + grid.totals - look.Px(6), at.y}, look.colors.muted, "in all");
+  PutRight(list, small, {totals + grid.totals - look.Px(6), at.y}, look.colors.muted, "total");
   for (size_t stage = 0; stage < model.stages.size(); ++stage) {
     const float top = at.y + head + grid.line * static_cast<float>(stage);
     const float text = top + (grid.line - look.fonts.body->FontSize) / 2;
@@ -118,7 +118,7 @@ float MatrixHeight(const StallsModel& model) {
          std::round(look.Px(30)) * static_cast<float>(model.stages.size());
 }
 
-// One row of blame over time; runs of columns of one colour are one rectangle.
+// One row of blame over time; adjacent columns of one color are one rectangle.
 void DrawHeatRow(const StallsModel& model, const HeatRow& row, ImVec2 from, ImVec2 to) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.AddRectFilled(from, to, TheLook().colors.lane);
@@ -150,8 +150,8 @@ void HandleHeat(const StallsModel& model, const HeatRow& row, ImVec2 from, ImVec
                static_cast<size_t>(std::max(0.0f, (x - from.x) / std::max(1.0f, to.x - from.x)) *
                                    static_cast<float>(columns)));
   const session::Range range = viewmodel::HeatColumn(model, columns, column);
-  ShowTooltip({row.name, words::Percent(row.columns[column]) + " of this time",
-               words::BothNs(range.ns()) + " a column", "click: look at it on the timeline"});
+  ShowTooltip({row.name, words::Percent(row.columns[column]) + " of this interval",
+               words::BothNs(range.ns()) + " per column", "Click to show it on the timeline"});
   if (!ImGui::IsMouseClicked(0)) return;
   // Some columns around it: one alone shows no context.
   const int64_t around = 10 * range.ns();
@@ -190,7 +190,8 @@ void DrawHeat(const StallsModel& model, const session::State& state, Intents& in
 }  // namespace
 
 void DrawStalls(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.stalls) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.stalls)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const StallsModel& model = *snapshot.stalls;
   if (!model.nothing.empty()) return DrawNothing("No stalls", model.nothing);
   const session::State& state = *snapshot.state;
@@ -201,7 +202,7 @@ void DrawStalls(const Snapshot& snapshot, Intents& intents) {
   }
   {
     const Card card("matrix", {0, CardHeight(MatrixHeight(model), true)},
-                    "Share of the stall, by stage and cause");
+                    "Input stall by stage and cause");
     DrawMatrix(model, state, intents);
   }
   {
@@ -209,7 +210,7 @@ void DrawStalls(const Snapshot& snapshot, Intents& intents) {
     const Card card("heat", {0, CardHeight(rows + TimeAxisHeight(), true)}, "Blame over time");
     DrawHeat(model, state, intents);
   }
-  const Card card("worst", {0, 0}, "The longest stalls");
+  const Card card("worst", {0, 0}, "Longest stalls");
   const auto clicked =
       DrawTable("worst table", model.worst, {ImGui::GetContentRegionAvail().y, true, {}}, intents);
   if (clicked && *clicked < model.worst_rows.size()) {

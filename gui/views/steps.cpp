@@ -1,4 +1,4 @@
-// How long steps take, which are odd, and when.
+// How long steps take, which are outliers, and when.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,7 +18,7 @@ using viewmodel::Paint;
 using viewmodel::StepDot;
 using viewmodel::StepsModel;
 
-// An outlier is a diamond, the warm-up a ring, all others discs: told apart without their colours.
+// Outliers are diamonds, warm-up steps rings, all others disks: distinct without color.
 void DrawDot(ImDrawList& list, ImVec2 at, const StepDot& dot) {
   const Look& look = TheLook();
   const ImU32 color = look.Of(dot.paint);
@@ -58,7 +58,7 @@ void DrawScatter(const StepsModel& model, const session::State& state, ImVec2 si
                                         reach / std::max(1.0f, area.to.y - area.from.y));
     if (hit != viewmodel::kNoDot) {
       std::vector<std::string> lines = viewmodel::StepTooltip(state, model.dots[hit].step_row);
-      lines.emplace_back("click: look at it on the timeline");
+      lines.emplace_back("Click to show it on the timeline");
       ShowTooltip(lines);
       if (ImGui::IsMouseClicked(0)) {
         intents.Add(intent::SelectStep{model.dots[hit].step_row, true});
@@ -68,7 +68,7 @@ void DrawScatter(const StepsModel& model, const session::State& state, ImVec2 si
   ImGui::Dummy({0, axis - ImGui::GetStyle().ItemSpacing.y});
 }
 
-// What the dots' colours mean, of those that are there.
+// What the colors of the visible dots mean.
 void DrawDotLegend(const StepsModel& model) {
   const InFont small(TheLook().fonts.small);
   bool first = true;
@@ -84,13 +84,14 @@ void DrawDotLegend(const StepsModel& model) {
   }
   if (first) return;
   ImGui::SameLine(0, TheLook().Px(16));
-  Line("diamond: an outlier, ring: warm-up", TheLook().colors.muted);
+  Line("diamond: outlier, ring: warm-up", TheLook().colors.muted);
 }
 
 }  // namespace
 
 void DrawSteps(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.steps) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.steps)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const StepsModel& model = *snapshot.steps;
   if (!model.nothing.empty()) return DrawNothing("No steps", model.nothing);
   const Look& look = TheLook();
@@ -103,7 +104,7 @@ void DrawSteps(const Snapshot& snapshot, Intents& intents) {
   const float room = ImGui::GetContentRegionAvail().y;
   const float upper = std::floor(room * 0.56f);
   {
-    const Card card("scatter card", {0, upper}, "Each step over time");
+    const Card card("scatter card", {0, upper}, "Step times over the run");
     const float legend = look.fonts.small->FontSize + ImGui::GetStyle().ItemSpacing.y;
     const ImVec2 avail = ImGui::GetContentRegionAvail();
     DrawScatter(model, state, {avail.x, avail.y - legend}, intents);
@@ -111,13 +112,12 @@ void DrawSteps(const Snapshot& snapshot, Intents& intents) {
   }
   const float width = ShareOfWidth(2);
   {
-    const Card card("histogram card", {width, 0}, "How steps are distributed");
+    const Card card("histogram card", {width, 0}, "Distribution of step times");
     DrawHistogram("histogram", model.histogram, ImGui::GetContentRegionAvail(), "", "steps");
   }
   ImGui::SameLine();
   const Card card("outliers card", {0, 0}, "Outliers");
-  if (model.outliers.rows.empty())
-    return Paragraph("No step is far from the others.", look.colors.muted);
+  if (model.outliers.rows.empty()) return Paragraph("No step is an outlier.", look.colors.muted);
   const auto clicked =
       DrawTable("outliers", model.outliers, {ImGui::GetContentRegionAvail().y, true, {}}, intents);
   if (clicked && *clicked < model.outlier_rows.size()) {

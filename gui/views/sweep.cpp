@@ -1,4 +1,4 @@
-// Other settings for the run: what to vary, how far it is, what came out.
+// Other settings for the run: what to vary, progress, results.
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
@@ -50,7 +50,7 @@ void DrawHeat(const SweepHeat& heat, ImVec2 size) {
   const float names = WidestOf(small, heat.y_values) + look.Px(10);
   const float head = 2 * small.FontSize + look.Px(8);
   PutCut(list, small, at, size.x, look.colors.muted,
-         "down: " + heat.y_path + ", across: " + heat.x_path);
+         "rows: " + heat.y_path + ", columns: " + heat.x_path);
   const float wide =
       (size.x - names) / static_cast<float>(std::max<size_t>(1, heat.x_values.size()));
   const float high = std::min(
@@ -139,7 +139,7 @@ void DrawLines(const SweepState& sweep, Intents& intents) {
       edit.vary.erase(edit.vary.begin() + static_cast<ptrdiff_t>(i));
       intents.Add(edit);
     }
-    Tip("Do not vary this");
+    Tip("Stop varying this knob");
     if (i < sweep.problems.size() && !sweep.problems[i].empty()) {
       const InFont small(look.fonts.small);
       Paragraph(sweep.problems[i], look.colors.bad);
@@ -162,7 +162,7 @@ void DrawKnobs(const SweepModel& model, const SweepState& sweep, Intents& intent
       edit.vary.push_back(knob.suggestion);
       intents.Add(edit);
     }
-    if (ImGui::IsItemHovered()) ShowTooltip({knob.doc, "click: vary " + knob.suggestion});
+    if (ImGui::IsItemHovered()) ShowTooltip({knob.doc, "Click to vary " + knob.suggestion});
     const float value = std::min(width * 0.4f, WidthOf(*look.fonts.body, knob.value));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     PutCut(list, *look.fonts.body, at, width - value - look.Px(12), look.colors.text, knob.path);
@@ -211,7 +211,7 @@ void DrawStart(const SweepModel& model, const session::State& state, Intents& in
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   if (!model.error.empty()) return Line(model.error, look.colors.bad);
-  Line(sweep.vary.empty() ? "click the knobs to vary" : model.points_text, look.colors.muted);
+  Line(sweep.vary.empty() ? "click knobs to vary them" : model.points_text, look.colors.muted);
 }
 
 void DrawSetUp(const SweepModel& model, const session::State& state, float width,
@@ -225,11 +225,12 @@ void DrawSetUp(const SweepModel& model, const session::State& state, float width
 }  // namespace
 
 void DrawSweep(const Snapshot& snapshot, Intents& intents) {
-  if (!snapshot.sweep) return DrawNothing("Nothing is known yet", "The run is being analysed.");
+  if (!snapshot.sweep)
+    return DrawNothing("Not analyzed yet", "Results appear once the run has been analyzed.");
   const SweepModel& model = *snapshot.sweep;
   const session::State& state = *snapshot.state;
   if (!model.nothing.empty() && !state.sweep.table) {
-    return DrawNothing("Nothing can be varied", model.nothing);
+    return DrawNothing("Nothing to vary", model.nothing);
   }
   const Look& look = TheLook();
   const float left =
@@ -239,8 +240,8 @@ void DrawSweep(const Snapshot& snapshot, Intents& intents) {
   ImGui::BeginChild("results", {0, 0});
   if (state.sweep.table == nullptr) {
     DrawNothing("No points yet",
-                "Pick knobs at the left and press Start. Predictions take moments, "
-                "and the trace is never changed.");
+                "Pick knobs on the left and press Start. Predictions take seconds; the trace is "
+                "never modified.");
   } else {
     DrawSweepPictures(model, intents);
   }

@@ -73,7 +73,7 @@ void DrawHead(const Table& table) {
   }
 }
 
-// What a column needs at least to show its widest text, of the first rows.
+// The width of each column's widest text among the first rows.
 std::vector<float> Widths(const Table& table) {
   const Look& look = TheLook();
   constexpr size_t kLookedAt = 64;
@@ -88,8 +88,9 @@ std::vector<float> Widths(const Table& table) {
   return widths;
 }
 
-// Where there is room each column gets what it needs and a little more, and the rest stays empty at
-// the right: figures far from their names are hard to follow. Else texts share what numbers leave.
+// With enough space each column gets what it needs and a little more, and the rest stays empty at
+// the right: figures far from their names are hard to read. Otherwise text columns share what
+// numbers leave.
 void SetUpColumns(const Table& table) {
   const Look& look = TheLook();
   const std::vector<float> widths = Widths(table);
@@ -105,7 +106,7 @@ void SetUpColumns(const Table& table) {
         fixed ? ImGuiTableColumnFlags_WidthFixed : ImGuiTableColumnFlags_WidthStretch,
         roomy ? widths[i] + more : widths[i]);
   }
-  // Never less than Dear ImGui gives a column anyway: what is missing would be the neighbour's.
+  // At least Dear ImGui's minimum: anything less would come out of the neighbor.
   const float least = ImGui::GetStyle().FramePadding.x;
   ImGui::TableSetupColumn(
       "", roomy ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed,

@@ -1,4 +1,4 @@
-// A table of texts, with the menu that copies it. The thread of the context.
+// A table of texts, with the menu that copies it. Only on the context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_TABLE_VIEW_H_
 #define STALLSCOPE_GUI_VIEWS_TABLE_VIEW_H_
 
@@ -12,20 +12,19 @@
 namespace stallscope::views {
 
 struct TableLook {
-  float height = 0;              // 0: as many rows as there are
-  bool clickable = false;        // rows are
-  std::optional<size_t> chosen;  // that is marked
+  float height = 0;              // 0: as high as all rows
+  bool clickable = false;        // rows react to clicks
+  std::optional<size_t> chosen;  // the highlighted row
 };
 
-// Returns the row that was clicked. A right click on the table offers to copy it; so does the
-// button that CopyButton makes.
+// Returns the clicked row. A right click on the table offers to copy it, like CopyButton.
 std::optional<size_t> DrawTable(const char* id, const viewmodel::Table& table,
                                 const TableLook& table_look, session::Intents& intents);
 
-// How high it is with all its rows.
+// The height with all rows.
 float TableHeight(const viewmodel::Table& table);
 
-// A table under a heading, with the button that copies it. Where it `fills` the room it scrolls.
+// A table under a heading with a copy button. If it `fills` the remaining height, it scrolls.
 void DrawTitledTable(const char* title, const viewmodel::Table& table, bool fills,
                      session::Intents& intents);
 

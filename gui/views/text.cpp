@@ -14,7 +14,7 @@ constexpr size_t kLongestLine = 4'000;  // in bytes
 constexpr size_t kLongestParagraph = 6'000;
 constexpr size_t kLongestTipLine = 1'500;
 constexpr size_t kMostTipLines = 30;
-// Of a long name so many letters are worth reading, of a short one two thirds.
+// A cut name needs this many letters, or two thirds of them, to mean anything.
 constexpr size_t kTellingLetters = 8;
 // A tooltip's width, in pixels at scale 1.
 constexpr float kTipWidth = 520;
@@ -39,7 +39,7 @@ float WidthOf(const ImFont& font, std::string_view text) {
 }
 
 std::string Cut(const ImFont& font, std::string_view text, float width) {
-  // What is longer is wider than any window: it need not be measured.
+  // Anything longer is wider than any window and need not be measured.
   const bool whole = text.size() <= kLongestLine;
   if (!whole) text = text.substr(0, kLongestLine);
   if (whole && WidthOf(font, text) <= width) return std::string(text);
@@ -47,7 +47,7 @@ std::string Cut(const ImFont& font, std::string_view text, float width) {
   if (room <= 0) return "";
   const char* end = nullptr;
   font.CalcTextSizeA(font.FontSize, room, 0, text.data(), End(text), &end);
-  // What measures ends between two characters of UTF-8, but also behind a space.
+  // Measuring stops between UTF-8 characters, but possibly after a space.
   while (end > text.data() && end[-1] == ' ') --end;
   if (end == text.data()) return "";
   return std::string(text.data(), end) + std::string(kEllipsis);
@@ -129,7 +129,7 @@ void ShowTooltip(const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   const Look& look = TheLook();
   ImGui::BeginTooltip();
-  // Never wider than the window: what stands beyond its edge cannot be read.
+  // Never wider than the window.
   ImGui::PushTextWrapPos(std::min(look.Px(kTipWidth), ImGui::GetIO().DisplaySize.x * 0.9f));
   for (size_t i = 0; i < std::min(lines.size(), kMostTipLines); ++i) {
     const InColor in_color(i == 0 ? look.colors.text : look.colors.muted);

@@ -1,5 +1,5 @@
-// Text that fits: cut with an ellipsis, and whole in a tooltip, where there is no room. The thread
-// of the context.
+// Text that fits: cut with an ellipsis if too long, with the full text as its tooltip. Only on the
+// context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_TEXT_H_
 #define STALLSCOPE_GUI_VIEWS_TEXT_H_
 
@@ -29,20 +29,20 @@ class InColor {
   InColor& operator=(const InColor&) = delete;
 };
 
-// As much of a text as anyone would read, with an ellipsis: a name in a trace may have 64 KiB and a
-// spec a megabyte, and a draw list holds 65,536 corners, four per letter.
+// At most this many bytes of a text, with an ellipsis: a name in a trace may have 64 KiB and a spec
+// a megabyte, but a draw list holds 65,536 vertices, four per letter.
 std::string Beginning(std::string_view text, size_t most_bytes);
 
 float WidthOf(const ImFont& font, std::string_view text);
-// As much of it as fits into `width`, with an ellipsis where that is not all; never a part of a
-// character. Empty where not even one fits.
+// As much as fits into `width`, with an ellipsis if cut; never splits a character. Empty if nothing
+// fits.
 std::string Cut(const ImFont& font, std::string_view text, float width);
 
-// `text` where it fits, else `brief` where that does; else as much of `text` as still says
-// something, unless there is something brief; else nothing.
+// `text` if it fits, else `brief` if that fits; without a brief form as much of `text` as still
+// means something; else nothing.
 std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief, float width);
 
-// Of the widest one; `name` says what an item is called.
+// The width of the widest item; `name` gives its text.
 template <class Items, class Name = std::identity>
 float WidestOf(const ImFont& font, const Items& items, Name name = {}) {
   float widest = 0;
@@ -58,27 +58,27 @@ void PutRight(ImDrawList& list, const ImFont& font, ImVec2 right_top, ImU32 colo
 void PutCut(ImDrawList& list, const ImFont& font, ImVec2 at, float width, ImU32 color,
             std::string_view text);
 
-// Likewise, `middle_top` in the middle of its upper edge.
+// Cut to `width`, with `middle_top` at the middle of its upper edge.
 void PutCentered(ImDrawList& list, const ImFont& font, ImVec2 middle_top, float width, ImU32 color,
                  std::string_view text);
 
-// A line as an item: cut at the end of the room, or at `width` where that is above 0.
+// A line as an item: cut to the available width, or to `width` if above 0.
 void Line(std::string_view text, ImU32 color, float width = 0);
 void Line(std::string_view text);
-// As many lines as it needs, of a long text its beginning.
+// As many lines as needed; of a very long text only the start.
 void Paragraph(std::string_view text, ImU32 color);
-// The same in the font, the colour and the room that are set.
+// The same, in the current font, color and wrap position.
 void Wrapped(std::string_view text);
-// How high a paragraph would be.
+// The height of a paragraph.
 float ParagraphHeight(std::string_view text, float width);
-// A heading of a part of a panel.
+// The heading of a section.
 void Heading(std::string_view text);
 
-// Whether the pointer is within, and nothing lies over the window there.
+// Whether the pointer is inside, and no other window covers it.
 bool Hovers(ImVec2 from, ImVec2 to);
-// For the item before: shown where the pointer rests on it.
+// A tooltip for the previous item.
 void Tip(std::string_view text);
-// At the pointer, now. The first line is the strongest.
+// A tooltip at the pointer, now. The first line stands out.
 void ShowTooltip(const std::vector<std::string>& lines);
 
 }  // namespace stallscope::views

@@ -50,7 +50,7 @@ constexpr Colors kLight = {
     .hatch = IM_COL32(0, 0, 0, 40),
 };
 
-// In the order of Paint. The first seven are those of every form of the report.
+// In the order of Paint. The first seven match the reports.
 constexpr std::array<ImU32, viewmodel::kPaints> kPaintColors = {
     Rgb(0x009e73), Rgb(0xcc79a7), Rgb(0x56b4e9), Rgb(0xf0e442), Rgb(0xd55e00), Rgb(0x0072b2),
     Rgb(0x999999), Rgb(0x808080), Rgb(0xb08968), Rgb(0x8d86c9), Rgb(0xc44536), Rgb(0x4d9078),
@@ -72,10 +72,10 @@ const Colors& ColorsOf(session::Theme theme) {
 ImU32 ColorOf(Paint paint, session::Theme theme) {
   const bool dark = theme == session::Theme::kDark;
   if (paint == Paint::kSelected) return dark ? Rgb(0xffffff) : Rgb(0x000000);
-  // Blue on black and yellow on white would drown.
+  // Blue on black and yellow on white would be too faint.
   if (paint == Paint::kSync && dark) return Rgb(0x2d8fd0);
   if (paint == Paint::kLaunch && !dark) return Rgb(0xdccb1e);
-  // Steps are told by their numbers: they take no colour that means something.
+  // Steps have numbers and take no meaningful color.
   if (paint == Paint::kEvenStep && !dark) return Rgb(0xc9d1db);
   if (paint == Paint::kOddStep && !dark) return Rgb(0xb4becb);
   if (paint == Paint::kNothing) return ColorsOf(theme).lane;
@@ -85,7 +85,7 @@ ImU32 ColorOf(Paint paint, session::Theme theme) {
 ImU32 TextOn(ImU32 background) {
   const float light = 0.2126f * Linear(background) + 0.7152f * Linear(background >> 8) +
                       0.0722f * Linear(background >> 16);
-  // Where both give the same contrast: (L + 0.05)^2 = (0.0056 + 0.05) x 1.05.
+  // The point of equal contrast: (L + 0.05)^2 = (0.0056 + 0.05) x 1.05.
   return light > 0.192f ? IM_COL32(14, 17, 22, 255) : IM_COL32(255, 255, 255, 255);
 }
 

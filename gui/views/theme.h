@@ -1,8 +1,8 @@
-// Colours by meaning, for a dark and a light window. Any thread.
+// Colors by meaning, for a dark and a light window. Any thread.
 //
-// What data looks like is chosen for people with any common colour blindness (Okabe and Ito's
-// palette for the categories of time, Paul Tol's for the stages), and no meaning hangs on colour
-// alone: waits are low, stalls are hatched, the rest has its word beside it.
+// The colors of data are safe for common color blindness (Okabe and Ito's palette for the
+// categories of time, Paul Tol's for the stages), and no meaning depends on color alone: waits are
+// low, stalls are hatched, everything else is labeled.
 #ifndef STALLSCOPE_GUI_VIEWS_THEME_H_
 #define STALLSCOPE_GUI_VIEWS_THEME_H_
 
@@ -20,8 +20,8 @@ struct Colors {
   ImU32 raised = 0;  // buttons, the row under the pointer
   ImU32 border = 0;
   ImU32 text = 0;
-  ImU32 muted = 0;  // what explains
-  ImU32 faint = 0;  // ticks and what is switched off
+  ImU32 muted = 0;  // explanations
+  ImU32 faint = 0;  // ticks and disabled items
   ImU32 accent = 0;
   ImU32 on_accent = 0;
   ImU32 good = 0;

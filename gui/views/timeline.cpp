@@ -22,7 +22,7 @@ using viewmodel::LaneRow;
 using viewmodel::Paint;
 using viewmodel::TimelineModel;
 
-// Clipped to the lanes; false where nothing is left.
+// Clips to the lanes; false if nothing is left.
 bool Inside(const TimelinePlace& place, float& x0, float& x1) {
   x0 = std::max(place.from.x, x0);
   x1 = std::min(place.to.x, x1);
@@ -118,8 +118,8 @@ std::vector<uint8_t> TintsOf(const viewmodel::TimelineModel& model) {
 void DrawStallBands(ImDrawList& list, const TimelinePlace& place) {
   const Look& look = TheLook();
   const ImU32 color = look.Of(Paint::kInputStall);
-  // Hundreds of narrow bands would need tens of thousands of lines: all of them share so many, and
-  // where that makes them rare the band is still told by its cap.
+  // Hundreds of narrow bands would need tens of thousands of lines: all bands share a fixed number,
+  // and where lines become rare the cap still shows the band.
   constexpr float kMostHatchLines = 900;
   float around = 0;
   for (const viewmodel::StallBand& band : place.model.stalls) {
@@ -130,7 +130,7 @@ void DrawStallBands(ImDrawList& list, const TimelinePlace& place) {
     float x0 = place.X(band.x0);
     float x1 = place.X(band.x1);
     if (!Inside(place, x0, x1)) continue;
-    // A cap where the times are, so that a stall is also found where lanes are full.
+    // A cap on the ruler, so that a stall is visible even where lanes are full.
     list.AddRectFilled({x0, place.from.y - look.Px(4)}, {x1, place.from.y}, color);
     PutHatch(list, {x0, place.from.y}, {x1, place.to.y}, viewmodel::HatchOf(Paint::kInputStall),
              WithAlpha(color, band.selected ? 0.6f : 0.26f), band.selected ? 0 : pitch);
@@ -170,7 +170,7 @@ void DrawSelections(ImDrawList& list, const TimelinePlace& place) {
   }
 }
 
-// The whole run as a thin bar, and which part of it is shown.
+// The whole run as a thin bar, with the visible part marked.
 void DrawNavigator(ImDrawList& list, const TimelinePlace& place, ImVec2 from, float height) {
   const Look& look = TheLook();
   const TimelineModel& model = place.model;
@@ -206,7 +206,7 @@ void DrawName(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) 
   const float room = place.from.x - look.Px(8) - x;
   const ImFont& font = row.group || row.indent == 0 ? *look.fonts.bold : *look.fonts.body;
   PutCut(list, font, {x, text_top}, room, look.colors.text, row.name);
-  // Beside the name where there is room for it, else below it where the lane is high enough.
+  // Beside the name if it fits, else below it if the lane is high enough.
   const ImFont& small = *look.fonts.small;
   const float beside = WidthOf(font, row.name) + look.Px(10);
   if (beside + WidthOf(small, row.detail) <= room) {
@@ -217,8 +217,8 @@ void DrawName(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) 
   }
 }
 
-// The middle of the text's line, and its colour: of a wait on the lower part of the lane, which is
-// what it fills, or on the bare lane above where that is too low.
+// The top of a label and its color: a wait's label is on the lower part of the lane, which it
+// fills, or on the bare lane above if that is too low.
 struct LabelPlace {
   float top = 0;
   ImU32 color = 0;
@@ -274,7 +274,7 @@ void DrawLanes(ImDrawList& list, const TimelinePlace& place) {
   list.PopClipRect();
 }
 
-// How far the lanes are scrolled, at their right edge.
+// The scroll position of the lanes, at their right edge.
 void DrawScroll(ImDrawList& list, const TimelinePlace& place) {
   const Look& look = TheLook();
   const double shown = (place.to.y - place.from.y) / place.line;
@@ -288,8 +288,8 @@ void DrawScroll(ImDrawList& list, const TimelinePlace& place) {
                      WithAlpha(look.colors.faint, 0.8f), look.Px(3));
 }
 
-// The word of a paint; of a stage's its name, as each stage has a colour of its own. Empty for
-// operations, which are told by their labels.
+// The word for a paint; for a stage its name, because each stage has its own color. Empty for
+// operations, which have labels.
 std::string LegendWord(Paint paint, const session::State& state) {
   const session::OpenRun* run = state.Active();
   if (paint < Paint::kStage0 || run == nullptr || run->run == nullptr) {
@@ -303,7 +303,7 @@ std::string LegendWord(Paint paint, const session::State& state) {
   return word;
 }
 
-// What the paints that are to be seen mean. Steps are told by their numbers.
+// What the visible paints mean. Steps have numbers instead.
 void DrawLegend(const TimelineModel& model, const session::State& state) {
   const Look& look = TheLook();
   std::array<bool, viewmodel::kPaints> seen{};
@@ -328,12 +328,12 @@ void DrawLegend(const TimelineModel& model, const session::State& state) {
   }
 }
 
-// What was marked, and what can be done with it.
+// The measured range, and what to do with it.
 void DrawMeasured(const TimelineModel& model, const session::State& state, Intents& intents) {
   const Look& look = TheLook();
   Line(model.measured_text, look.colors.accent, ImGui::GetContentRegionAvail().x - look.Px(330));
   ImGui::SameLine();
-  if (ImGui::SmallButton("Limit all panels to it")) {
+  if (ImGui::SmallButton("Limit all panels")) {
     intents.Add(intent::LimitRange{state.measured});
   }
   ImGui::SameLine();
@@ -346,7 +346,7 @@ void DrawMeasured(const TimelineModel& model, const session::State& state, Inten
 
 void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   if (!snapshot.timeline) {
-    return DrawNothing("Preparing the timeline", "The run's spans are being put in order.");
+    return DrawNothing("Preparing the timeline", "The run's spans are being indexed.");
   }
   const Look& look = TheLook();
   const TimelineModel& model = *snapshot.timeline;
@@ -387,7 +387,7 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   if (state.measured) return DrawMeasured(model, state, intents);
   const std::string selection = viewmodel::SelectionText(state);
   if (!selection.empty()) return Line(selection, look.colors.text);
-  Line("Click a step or a stall for why it waited. Shift and drag to measure. ? lists every key.",
+  Line("Click a step or stall to see why it waited. Shift+drag measures. ? lists all keys.",
        look.colors.muted);
 }
 

@@ -40,7 +40,7 @@ using viewmodel::Hatch;
 
 // Distance of a hatch's lines, in pixels at scale 1.
 constexpr float kPitch = 7;
-// Beyond so many lines an area is too large for a hatch to be looked at: the pitch grows.
+// Beyond this many lines the pitch grows with the area.
 constexpr float kMostLines = 160;
 
 struct Area {
@@ -50,12 +50,12 @@ struct Area {
   float high() const { return to.y - from.y; }
 };
 
-// Lines at 45 degrees, cut here: a clip rectangle of its own would end the draw call.
+// Lines at 45 degrees, cut here: a clip rectangle would split the draw call.
 void Diagonals(ImDrawList& list, const Area& area, float pitch, bool rising, ImU32 color) {
   const float thick = std::max(1.0f, TheLook().Px(1));
   const float first = std::ceil((area.from.x - area.high()) / pitch) * pitch;
   for (float x = first; x < area.to.x; x += pitch) {
-    // From (x, top) to (x + height, bottom), or mirrored; parts left and right of the area cut off.
+    // From (x, top) to (x + height, bottom), or mirrored, cut at the left and right.
     const float low = std::max(x, area.from.x);
     const float high = std::min(x + area.high(), area.to.x);
     if (low >= high) continue;
@@ -157,7 +157,7 @@ void DrawTrustLine(const viewmodel::TrustLine& trust, float width) {
   const float mark = std::round(high * 0.9f);
   const ImVec2 middle(at.x + mark / 2, at.y + std::round(high / 2));
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  // Drawn, and in two shapes: a tick and a triangle are told apart without their colours.
+  // A check mark and a triangle: distinct without color.
   const float r = mark / 2;
   const float thick = std::max(1.5f, look.Px(2));
   if (trust.complete) {

@@ -26,7 +26,7 @@ using session::Panel;
 using viewmodel::Command;
 using viewmodel::Menu;
 
-// The menus along the upper edge, from the table of commands.
+// The menu bar, from the table of commands.
 
 void DrawCommand(const Command& command, const session::State& state, session::Intents& intents) {
   const bool enabled = command.enabled(state);
@@ -46,7 +46,7 @@ void DrawRecent(const session::State& state, session::Intents& intents) {
 }
 
 void DrawSamples(const session::State& state, session::Intents& intents) {
-  if (!ImGui::BeginMenu("Open a sample", !state.samples.empty())) return;
+  if (!ImGui::BeginMenu("Open sample", !state.samples.empty())) return;
   for (const std::string& path : state.samples) {
     const std::string name = path.substr(path.rfind('/') + 1);
     if (ImGui::MenuItem(name.c_str())) intents.Add(intent::OpenFile{path, false});
@@ -64,7 +64,7 @@ void DrawBookmarks(const session::State& state, session::Intents& intents) {
   ImGui::EndMenu();
 }
 
-// The open runs, and which of them is shown, at the right end of the bar.
+// The open runs and which one is active, at the right end of the bar.
 void DrawRuns(const session::State& state, session::Intents& intents) {
   const Look& look = TheLook();
   const session::OpenRun* active = state.Active();
@@ -118,7 +118,7 @@ void DrawMenus(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
 
 // The list of panels along the left edge.
 
-// In the order in which a question is asked: why, where exactly, what if.
+// In the order of a user's questions: why, where exactly, what if.
 struct Group {
   std::string_view title;
   std::vector<Panel> panels;
@@ -131,7 +131,7 @@ const std::array<Group, 3>& Groups() {
   return kGroups;
 }
 
-// What a panel has to tell before it is opened; empty for nothing.
+// The badge beside a panel's name; empty for none.
 std::string CountOf(Panel panel, const session::State& state) {
   if (panel == Panel::kFindings && state.shown.report && !state.shown.report->findings.empty()) {
     return words::Grouped(state.shown.report->findings.size());
@@ -186,7 +186,7 @@ void DrawRail(const viewmodel::Snapshot& snapshot, ImVec2 size, session::Intents
   ImGui::EndChild();
 }
 
-// The line along the lower edge: trust, what limits the panels, what is being worked on.
+// The status line: trust, the range that limits the panels, running work.
 
 float StatusHeight() { return std::round(TheLook().Px(28)); }
 
@@ -213,7 +213,7 @@ void DrawJob(const session::State& state, session::Intents& intents) {
   ImGui::SetCursorScreenPos({left + bar + look.Px(10), at.y});
   ImGui::PushID(static_cast<int>(job.number));
   if (job.cancelled) {
-    Line("ending", look.colors.muted);
+    Line("canceling", look.colors.muted);
   } else if (ImGui::SmallButton("Cancel")) {
     intents.Add(intent::CancelJob{job.number});
   }
@@ -281,11 +281,12 @@ void DrawStatus(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
       }
       if (state.view.range) {
         ImGui::SameLine(0, look.Px(16));
-        Line("limited to " + words::Duration(state.view.range->ns()) + " (Esc: the whole run)",
-             look.colors.accent, look.Px(300));
+        Line(
+            "limited to " + words::Duration(state.view.range->ns()) + " (Esc for the whole run)",
+            look.colors.accent, look.Px(300));
       }
     } else {
-      Line("? for help, Ctrl+Shift+P for every command", look.colors.muted);
+      Line("Press ? for help, Ctrl+Shift+P for all commands", look.colors.muted);
     }
     DrawJob(state, intents);
   }
@@ -293,8 +294,8 @@ void DrawStatus(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
   DrawNotices(state, intents);
 }
 
-// Whoever renders clears to the window's colour first: a rectangle over everything would cost a
-// renderer in software half of the frame.
+// The renderer clears to the window's color first: a rectangle over everything would take a
+// software renderer half of the frame.
 constexpr ImGuiWindowFlags kWhole = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground |
                                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                                     ImGuiWindowFlags_NoBringToFrontOnFocus |
@@ -352,7 +353,7 @@ void DrawPicture(const viewmodel::Snapshot& snapshot, session::Intents& intents)
   ImGui::PopStyleVar();
   const session::State& state = *snapshot.state;
   if (const session::OpenRun* run = state.Active(); run != nullptr) {
-    // A spec is not one of the run's.
+    // A spec does not belong to the run.
     const bool of_run = state.view.panel != session::Panel::kRecord;
     const std::string panel(session::TitleOf(state.view.panel));
     const std::string of = of_run ? " of " + run->title : "";

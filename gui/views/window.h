@@ -1,5 +1,5 @@
-// The whole window: menus, the list of panels, the panel, the status, and what lies over them. The
-// thread of the context.
+// The whole window: menus, the list of panels, the panel, the status line and the overlays. Only on
+// the context's thread.
 #ifndef STALLSCOPE_GUI_VIEWS_WINDOW_H_
 #define STALLSCOPE_GUI_VIEWS_WINDOW_H_
 
@@ -11,7 +11,7 @@ namespace stallscope::views {
 // are pressed.
 void DrawWindow(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
-// One panel for a file: a line that says which run it is of, and the panel. Nothing reacts.
+// One panel for a file, under a line that names its run. Ignores all input.
 void DrawPicture(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
 }  // namespace stallscope::views

@@ -19,7 +19,7 @@ using viewmodel::TimelineHit;
 constexpr double kZoomAStep = 1.25;  // of the wheel
 constexpr double kPanAStep = 0.08;   // of what is seen
 constexpr double kRowsAStep = 2;
-// A click that wanders less than this is still a click, in pixels at scale 1.
+// A click may move by less than this, in pixels at scale 1.
 constexpr float kClickSlack = 4;
 
 bool Contains(ImVec2 from, ImVec2 to, ImVec2 point) {
@@ -68,7 +68,7 @@ void Click(const TimelinePlace& place, const State& state, Intents& intents) {
   intents.Add(intent::Select{selected, false});
 }
 
-// The stall whose mark above the lanes is clicked.
+// Selects the stall whose cap on the ruler was clicked.
 void ClickRuler(const TimelinePlace& place, const State& state, Intents& intents) {
   const float x = ImGui::GetIO().MousePos.x - place.from.x;
   const float slack = TheLook().Px(2);

@@ -1,5 +1,5 @@
-// Zooming and panning with the mouse, and what else it does on lanes. The keys' part is in the
-// table of commands, and what comes of it in the session's navigation.
+// Zooming, panning and selecting with the mouse. The keys are in the table of commands
+// (viewmodel/commands), and what zooming does to a view in gui/session/navigation.
 #ifndef STALLSCOPE_GUI_VIEWS_ZOOM_PAN_H_
 #define STALLSCOPE_GUI_VIEWS_ZOOM_PAN_H_
 
@@ -27,14 +27,14 @@ struct TimelinePlace {
   float Bottom(const viewmodel::LaneRow& row) const { return Top(row) + row.height * line - 1; }
 };
 
-// On the lanes a drag moves them, and one with Shift held, or along the times, marks a range; the
-// wheel zooms at the pointer, with Shift it moves along; a click selects. Over the names the wheel
-// scrolls and a click folds a group.
+// A drag on the lanes pans, a drag with Shift or on the ruler measures a range; the wheel zooms at
+// the pointer, with Shift it pans; a click selects. Over the names the wheel scrolls, and a click
+// folds a group.
 void HandleTimelineMouse(const TimelinePlace& place, const session::State& state,
                          session::Intents& intents);
 
-// Of lanes without marks, for the item before: the wheel zooms at the pointer, a drag moves them.
-// They show `visible` from x = `left` on.
+// The same for the plain lanes of the previous item, which show `visible` from x = `left`: the
+// wheel zooms at the pointer, a drag pans.
 void HandleLanesMouse(const session::Range& visible, float left, float width,
                       session::Intents& intents);
 

@@ -46,7 +46,7 @@ class Folder {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every panel is exported as PNG and as SVG without a display") {
+  TEST_CASE("every panel exports as PNG and SVG without a display") {
     const Folder folder;
     for (const session::Panel panel : session::kAllPanels) {
       const std::string word(session::WordFor(panel));
@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the verdict stands in the picture of the overview") {
+  TEST_CASE("the overview's picture contains the verdict") {
     const Folder folder;
     const std::string svg = folder / "overview.svg";
     REQUIRE(RunGui({"--export-svg", "overview", svg, Sample("input_decode")}).exit_code == 0);
@@ -84,7 +84,7 @@ TEST_SUITE("fast") {
     CHECK(page.value().find(">input-bound: decode (cpu)<") != std::string::npos);
   }
 
-  TEST_CASE("a scale, a theme and a size change the picture") {
+  TEST_CASE("scale, theme and size change the picture") {
     const Folder folder;
     const std::string png = folder / "large.png";
     REQUIRE(RunGui({"--export-png", "overview", png, Sample("transfer"), "--scale", "2", "--theme",
@@ -98,7 +98,7 @@ TEST_SUITE("fast") {
     CHECK(header.value().height == 1400);
   }
 
-  TEST_CASE("without a display the window is one line and 5") {
+  TEST_CASE("no display: one line, exit code 5") {
     const ProgramResult result = RunGui({Sample("input_decode")});
     CHECK(result.exit_code == 5);
     CHECK(result.out.empty());
@@ -107,7 +107,7 @@ TEST_SUITE("fast") {
     CHECK(result.err.find("--export-png") != std::string::npos);
   }
 
-  TEST_CASE("what cannot be read is one line and 3, and leaves no file") {
+  TEST_CASE("unreadable trace: one line, exit code 3, no file") {
     const Folder folder;
     const std::string png = folder / "none.png";
     for (const std::string& trace :
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a damaged trace is drawn, with its trust line") {
+  TEST_CASE("a damaged trace is drawn with its trust line") {
     const Folder folder;
     const auto whole = ReadWholeFile(Sample("input_decode"), 1 << 24);
     REQUIRE(whole.ok());
@@ -133,14 +133,14 @@ TEST_SUITE("fast") {
     CHECK(page.value().find("fill=\"#bf2a1e\">") != std::string::npos);
   }
 
-  TEST_CASE("a file that cannot be written is one line and 5") {
+  TEST_CASE("unwritable file: one line, exit code 5") {
     const ProgramResult result =
         RunGui({"--export-png", "overview", "/no/such/folder/a.png", Sample("transfer")});
     CHECK(result.exit_code == 5);
     CHECK(IsOneLine(result.err));
   }
 
-  TEST_CASE("a picture never takes the place of its trace or of a device") {
+  TEST_CASE("a picture never overwrites its trace or a device") {
     const Folder folder;
     const std::string trace = folder / "run.sst";
     std::filesystem::copy_file(Sample("transfer"), trace);
@@ -164,7 +164,7 @@ TEST_SUITE("fast") {
     CHECK(RunGui({"--export-png", "overview", folder / "a.png", trace}).exit_code == 0);
   }
 
-  TEST_CASE("wrong usage is one line and 2") {
+  TEST_CASE("usage error: one line, exit code 2") {
     for (const std::vector<std::string>& arguments :
          std::vector<std::vector<std::string>>{{"--no-such-option"},
                                                {"--export-png", "overview", "a.png"},
@@ -188,13 +188,13 @@ TEST_SUITE("fast") {
     CHECK(version.out.rfind("stallscope-gui ", 0) == 0);
   }
 
-  TEST_CASE("stallscope view starts it") {
+  TEST_CASE("stallscope view starts the window") {
     const ProgramResult result = test::RunStallscope({"view", Sample("transfer")}, kNoDisplay);
     CHECK(result.exit_code == 5);
     CHECK(result.err.rfind("stallscope-gui: ", 0) == 0);
   }
 
-  TEST_CASE("stallscope view says where the desktop program would be") {
+  TEST_CASE("stallscope view names the missing program") {
     const Folder folder;
     // A copy stands alone, and no folder of the path has the other one.
     const std::string alone = folder / "stallscope";

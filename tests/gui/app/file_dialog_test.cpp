@@ -47,7 +47,7 @@ std::string Await(FileDialog& dialog) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("zenity is taken, on a KDE desktop kdialog") {
+  TEST_CASE("zenity is preferred, kdialog on a KDE desktop") {
     const Programs both({"zenity", "kdialog"});
     CHECK(DialogCommand(DialogKind::kOpen, "", both.path(), "GNOME")[0] == both.path() + "/zenity");
     CHECK(DialogCommand(DialogKind::kOpen, "", both.path(), "KDE")[0] == both.path() + "/kdialog");
@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
     CHECK(save.back() == "--filename=a.html");
   }
 
-  TEST_CASE("the one that is there is taken, and none where none is") {
+  TEST_CASE("the installed dialog is used, none without one") {
     {
       const Programs one({"kdialog"});
       const auto open = DialogCommand(DialogKind::kOpen, "", "/nowhere:" + one.path(), "GNOME");
@@ -68,14 +68,14 @@ TEST_SUITE("fast") {
     CHECK_FALSE(dialog.Start({}));
   }
 
-  TEST_CASE("the path that a dialog prints is the answer, without the line's end") {
+  TEST_CASE("a dialog's output is the path, without the newline") {
     FileDialog dialog;
     REQUIRE(dialog.Start({"/bin/echo", "/tmp/a run.sst"}));
     CHECK(Await(dialog) == "/tmp/a run.sst");
     CHECK_FALSE(dialog.open());
   }
 
-  TEST_CASE("a dialog that was cancelled, or is none, answers with nothing") {
+  TEST_CASE("a canceled or missing dialog returns an empty path") {
     FileDialog dialog;
     REQUIRE(dialog.Start({"/bin/false"}));
     CHECK(Await(dialog).empty());
@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     CHECK(Await(dialog).empty());
   }
 
-  TEST_CASE("a dialog that is left open ends with its object") {
+  TEST_CASE("destroying the object ends an open dialog") {
     FileDialog dialog;
     REQUIRE(dialog.Start({"/bin/sleep", "1000"}));
     CHECK(dialog.open());

@@ -12,7 +12,7 @@ using stallscope::raster::EncodePng;
 using stallscope::raster::Image;
 
 TEST_SUITE("fast") {
-  TEST_CASE("an image comes back from its PNG, without its alpha") {
+  TEST_CASE("an image survives PNG encoding, without alpha") {
     Image image(3, 2, IM_COL32(1, 2, 3, 255));
     image.At(2, 0) = IM_COL32(200, 100, 50, 0);
     const auto png = EncodePng(image);
@@ -28,7 +28,7 @@ TEST_SUITE("fast") {
     CHECK(int{row[8]} == 50);
   }
 
-  TEST_CASE("an image without pixels is an error in one line") {
+  TEST_CASE("an image without pixels is a one-line error") {
     const auto png = EncodePng(Image());
     REQUIRE_FALSE(png.ok());
     CHECK(png.error().Line().find('\n') == std::string::npos);

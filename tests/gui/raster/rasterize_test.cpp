@@ -34,7 +34,7 @@ const Texture kOneTexel{1, 1, &kTexel, false};
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a rectangle fills the pixels whose centres it holds") {
+  TEST_CASE("a rectangle fills the pixels whose centers it covers") {
     const Drawn drawn(8, 8, [](ImDrawList& list) {
       list.AddRectFilled({1, 1}, {3, 4}, kWhite);
       list.AddRectFilled({4.6f, 4.4f}, {6.6f, 5.6f}, kWhite);
@@ -44,13 +44,13 @@ TEST_SUITE("fast") {
     CHECK(image.At(2, 3) == kWhite);
     CHECK(image.At(3, 1) == kBlack);
     CHECK(image.At(1, 4) == kBlack);
-    CHECK(image.At(4, 4) == kBlack);  // its centre 4.5 lies left of 4.6
+    CHECK(image.At(4, 4) == kBlack);  // its center 4.5 lies left of 4.6
     CHECK(image.At(5, 4) == kWhite);
     CHECK(image.At(6, 5) == kWhite);
     CHECK(CountOf(image, kWhite) == 6 + 4);
   }
 
-  TEST_CASE("triangles that share an edge share no pixel and leave none out") {
+  TEST_CASE("triangles with a common edge neither overlap nor leave gaps") {
     // Half covered white over black, once: 128. Twice, or never, is something else.
     const Drawn drawn(64, 64, [](ImDrawList& list) {
       const uint32_t half = IM_COL32(255, 255, 255, 128);
@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(CountOf(drawn.Picture(), IM_COL32(128, 128, 128, 255)) == 64 * 64);
   }
 
-  TEST_CASE("random triangles hold the centres that geometry says") {
+  TEST_CASE("random triangles cover exactly the pixel centers inside") {
     std::mt19937 random(7);
     std::uniform_int_distribution<int> place(-20 * 256, 52 * 256);
     for (int round = 0; round < 300; ++round) {
@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("nothing is drawn outside of the clip, and all inside of it") {
+  TEST_CASE("drawing stops exactly at the clip") {
     const Drawn drawn(16, 16, [](ImDrawList& list) {
       list.PushClipRect({2, 3}, {7, 9});
       list.AddRectFilled({-100, -100}, {100, 100}, kWhite);
@@ -101,7 +101,7 @@ TEST_SUITE("fast") {
     CHECK(image.At(7, 8) == kBlack);
   }
 
-  TEST_CASE("a triangle without an area draws nothing") {
+  TEST_CASE("a triangle of zero area draws nothing") {
     Image image(4, 4, kBlack);
     ImDrawVert a{{0, 0}, {0, 0}, kWhite};
     ImDrawVert b{{4, 4}, {0, 0}, kWhite};
@@ -109,7 +109,7 @@ TEST_SUITE("fast") {
     CHECK(CountOf(image, kWhite) == 0);
   }
 
-  TEST_CASE("colours and texels are interpolated between the corners") {
+  TEST_CASE("colors and texels are interpolated between the corners") {
     const std::array<uint32_t, 4> texels = {kBlack, kWhite, kBlack, kWhite};
     const auto strip = [&](bool smooth) {
       const Texture texture{4, 1, texels.data(), smooth};
@@ -126,7 +126,7 @@ TEST_SUITE("fast") {
     CHECK(nearest.At(1, 0) == kBlack);
     CHECK(nearest.At(2, 1) == kWhite);
     CHECK(nearest.At(5, 1) == kBlack);
-    // Two pixels a texel: each centre lies a quarter texel from its texel's.
+    // Two pixels a texel: each center lies a quarter texel from its texel's.
     const Image smooth = strip(true);
     CHECK((smooth.At(1, 0) & 255) == doctest::Approx(64).epsilon(0.02));
     CHECK((smooth.At(2, 0) & 255) == doctest::Approx(191).epsilon(0.02));
@@ -139,7 +139,7 @@ TEST_SUITE("fast") {
     CHECK((shaded.At(4, 1) & 255) == doctest::Approx(127.5).epsilon(0.02));
   }
 
-  TEST_CASE("a letter comes out as it lies in the atlas") {
+  TEST_CASE("a letter is drawn as it is in the atlas") {
     const Drawn drawn(32, 32, [](ImDrawList& list) { list.AddText({5, 6}, kWhite, "R"); });
     const Image image = drawn.Picture();
     const ImFontGlyph& glyph = *drawn.font().FindGlyph('R');

@@ -42,7 +42,7 @@ TEST_SUITE("fast") {
     CHECK(CountOf(page, "<rect") == 2);  // and the background
   }
 
-  TEST_CASE("words stay words, and marks are escaped") {
+  TEST_CASE("words stay words, and markup is escaped") {
     const Drawn drawn(200, 40, [](ImDrawList& list) {
       list.AddText({5, 5}, kWhite, "decode is <busy> & late");
       list.AddText({5, 20}, IM_COL32(1, 2, 3, 255), "p95");
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     CHECK(page.find("font-family=\"Proggy, monospace\"") != std::string::npos);
   }
 
-  TEST_CASE("no name ends a section of the page") {
+  TEST_CASE("no name can end a section of the page") {
     const Drawn drawn(200, 40, [](ImDrawList& list) {
       list.AddText({5, 5}, kWhite, "a]]>b --> \"c'");
     });
@@ -62,7 +62,7 @@ TEST_SUITE("fast") {
     CHECK(page.find(">a]]&gt;b --&gt; &quot;c&#39;</text>") != std::string::npos);
   }
 
-  TEST_CASE("words far from each other are not one") {
+  TEST_CASE("words far apart stay separate") {
     const Drawn drawn(200, 40, [](ImDrawList& list) {
       list.AddText({5, 5}, kWhite, "left");
       list.AddText({100, 5}, kWhite, "right");
@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
     CHECK(CountOf(PageOf(drawn), "<text") == 2);
   }
 
-  TEST_CASE("a clip stands in the page only where it cuts something off") {
+  TEST_CASE("a clip is emitted only if it cuts something off") {
     const Drawn inside(100, 100, [](ImDrawList& list) {
       list.PushClipRect({10, 10}, {50, 50});
       list.AddRectFilled({20, 20}, {40, 30}, kWhite);
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
     CHECK(CountOf(whole, "<rect") == 2);
   }
 
-  TEST_CASE("what crosses its clip is cut") {
+  TEST_CASE("shapes are cut at the clip") {
     const Drawn drawn(100, 100, [](ImDrawList& list) {
       list.PushClipRect({10, 10}, {50, 50});
       list.AddRectFilled({20, 20}, {60, 30}, kWhite);
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     CHECK(CountOf(page, "</g>") == 1);
   }
 
-  TEST_CASE("a strip of texels becomes one rectangle for each run of a colour") {
+  TEST_CASE("a strip of texels becomes one rectangle per run of a color") {
     const uint32_t red = IM_COL32(255, 0, 0, 255);
     const std::array<uint32_t, 6> texels = {red, red, red, 0, kWhite, kWhite};
     const Texture strip{6, 1, texels.data(), false};

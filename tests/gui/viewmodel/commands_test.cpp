@@ -26,7 +26,7 @@ void Press(Session& session, const Chord& chord) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every command has an id, a name and an action, and keys lead to one each") {
+  TEST_CASE("every command has an id, a name and an action, and keys are unique") {
     std::set<std::string_view> ids;
     std::set<std::string> keys;
     for (const Command& command : AllCommands()) {
@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
     CHECK(FindCommand("no.such") == nullptr);
   }
 
-  TEST_CASE("the habits that people bring have their keys") {
+  TEST_CASE("common shortcuts work") {
     const auto key_of = [](std::string_view id) {
       const Command* const command = FindCommand(id);
       REQUIRE(command != nullptr);
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     CHECK(key_of("help.keys") == "?");
   }
 
-  TEST_CASE("commands do what they say, and those that make no sense have no key") {
+  TEST_CASE("commands send their intents, and disabled ones ignore their keys") {
     Session session(test::QuietOptions());
     CHECK(CommandFor({KeyOf('W'), false, false, false}, *session.state()) == nullptr);
     test::OpenAndSettle(session, test::SampleTrace("input_decode"));
@@ -89,7 +89,7 @@ TEST_SUITE("fast") {
     CHECK(session.state()->request.kind == session::Request::Kind::kQuit);
   }
 
-  TEST_CASE("every enabled command can be run in every state") {
+  TEST_CASE("every enabled command runs in every state") {
     for (const bool open : {false, true}) {
       Session session(test::QuietOptions());
       if (open) test::OpenAndSettle(session, test::SampleTrace("input_serial"));
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the palette finds by letters in their order, beginnings of words first") {
+  TEST_CASE("the palette matches letters in order, word starts first") {
     Session session(test::QuietOptions());
     test::OpenAndSettle(session, test::SampleTrace("balanced"));
     const State& state = *session.state();

@@ -83,7 +83,7 @@ void CheckAll(session::Session& session) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every panel of every sample is there, with a range and without") {
+  TEST_CASE("every panel of every sample has a model, with and without a range") {
     for (const auto& entry :
          std::filesystem::directory_iterator(test::SourceDir() + "/sample_traces")) {
       if (entry.path().extension() != ".sst") continue;
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("the bottleneck that the verdict names is marked in the graph") {
+  TEST_CASE("the graph marks the verdict's bottleneck") {
     session::SessionOptions options = test::QuietOptions();
     options.side_files = false;
     session::Session session(options);
@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     CheckPipeline(narrow);
   }
 
-  TEST_CASE("two runs side by side have a verdict, tables and linked lanes") {
+  TEST_CASE("a comparison has a verdict, tables and linked lanes") {
     session::SessionOptions options = test::QuietOptions();
     options.side_files = false;
     session::Session session(options);
@@ -146,7 +146,7 @@ TEST_SUITE("fast") {
     CHECK(steps <= 20);
   }
 
-  TEST_CASE("a state that did not change is not composed again") {
+  TEST_CASE("an unchanged state is not composed again") {
     session::Session session(test::QuietOptions());
     Composer composer;
     const Snapshot& first = composer.Compose(session.state());
@@ -156,7 +156,7 @@ TEST_SUITE("fast") {
     CHECK(composer.Compose(session.state()).overview != overview);
   }
 
-  TEST_CASE("nothing open is a state like any other") {
+  TEST_CASE("every panel works with nothing open") {
     session::Session session(test::QuietOptions());
     Composer composer;
     for (const Panel panel : session::kAllPanels) Look(session, composer, panel);

@@ -11,7 +11,7 @@ using namespace stallscope;
 using namespace stallscope::viewmodel;
 
 TEST_SUITE("fast") {
-  TEST_CASE("a histogram counts each value once, and what lies far out beside it") {
+  TEST_CASE("a histogram counts each value once, outliers separately") {
     std::vector<double> values(100);
     std::iota(values.begin(), values.end(), 10.0);
     values.push_back(1e6);
@@ -25,7 +25,7 @@ TEST_SUITE("fast") {
     CHECK(MakeHistogram({}, 4, "ms").bins.empty());
   }
 
-  TEST_CASE("a step that takes long is an outlier, and its dot is found under the pointer") {
+  TEST_CASE("a slow step is an outlier, with its dot under the pointer") {
     const test::ScratchDir dir;
     test::TraceBuilder trace;
     const TrackId trainer = trace.Thread("trainer");
@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
     CHECK(tooltip[1] == "20.0 ms (20,000,000 ns)");
   }
 
-  TEST_CASE("the matrix adds up to the stall, and the heat map to it over time") {
+  TEST_CASE("matrix and heat map add up to the stall") {
     const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildSteps(trace, 40);

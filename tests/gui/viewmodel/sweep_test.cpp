@@ -31,7 +31,7 @@ report::SweepTable Table4() {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the heat map has a cell for each pair, from the slowest to the fastest") {
+  TEST_CASE("the heat map has one cell per pair, slowest to fastest") {
     const auto heat = HeatOf(Table4());
     REQUIRE(heat.has_value());
     CHECK(heat->x_values == std::vector<std::string>{"1", "2"});
@@ -46,7 +46,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(HeatOf(one).has_value());
   }
 
-  TEST_CASE("a knob's lines show the best rate at each of its values") {
+  TEST_CASE("a knob's lines show the best rate at each value") {
     const auto plots = viewmodel::LinesOf(Table4());
     REQUIRE(plots.size() == 2);
     REQUIRE(plots[0].lines.size() == 2);
@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
     CHECK(predicted.points[1].high > predicted.points[1].y);
   }
 
-  TEST_CASE("the front has what nothing beats for its memory, and figures meet their like") {
+  TEST_CASE("the Pareto front is optimal, and measured meets predicted") {
     const auto pareto = ParetoOf(Table4());
     REQUIRE(pareto.has_value());
     CHECK(pareto->dots.size() == 4);

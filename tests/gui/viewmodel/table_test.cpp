@@ -18,22 +18,22 @@ Table Odd() {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a table is copied as CSV that quotes what must be quoted, and nothing else") {
+  TEST_CASE("CSV quotes only what needs quotes") {
     CHECK(TextOf(Odd(), TableForm::kCsv) ==
           "name,count\r\n\"a,b\",1\r\n\"say \"\"x\"\"|y\",2\r\n\"two\nlines\t\",\r\n");
   }
 
-  TEST_CASE("tabs and line breaks inside a field do not break a TSV") {
+  TEST_CASE("tabs and line breaks in a field do not break TSV") {
     CHECK(TextOf(Odd(), TableForm::kTsv) == "name\tcount\na,b\t1\nsay \"x\"|y\t2\ntwo lines \t\n");
   }
 
-  TEST_CASE("Markdown has its bars escaped and its numbers to the right") {
+  TEST_CASE("Markdown escapes bars and right-aligns numbers") {
     CHECK(TextOf(Odd(), TableForm::kMarkdown) ==
           "| name | count |\n| --- | ---: |\n| a,b | 1 |\n| say \"x\"\\|y | 2 |\n"
           "| two?lines? |  |\n");
   }
 
-  TEST_CASE("what is copied is not run where it is pasted, and numbers stay numbers") {
+  TEST_CASE("copied text never runs as a formula, and numbers stay numbers") {
     Table table;
     table.columns = {{"name", false}, {"change", true}};
     table.rows = {{{"=1+1", {}, ""}, {"-1.5 %", {}, ""}},

@@ -80,7 +80,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("rows stay as they are while the view does, and are drawn anew when it moves") {
+  TEST_CASE("rows are redrawn only when the view changes") {
     Opened opened(test::SampleTrace("input_decode"));
     const auto first = opened.Build();
     Do(opened.session, intent::Measure{session::Range{1, 2}});
@@ -92,7 +92,7 @@ TEST_SUITE("fast") {
     CHECK(opened.Build()->drawn > first->drawn);
   }
 
-  TEST_CASE("a group is folded and unfolded, and what is hidden is drawn in its head") {
+  TEST_CASE("a folded group draws its members in its head") {
     Opened opened(test::SampleTrace("input_contention"));
     const LanePlan plan = PlanLanes(opened.run(), {});
     const auto group =
@@ -114,7 +114,7 @@ TEST_SUITE("fast") {
     CHECK(opened.Build()->rows.size() == before);
   }
 
-  TEST_CASE("work inside work has rows of its own, which are folded into one") {
+  TEST_CASE("nested work has one row per depth, or one when folded") {
     const test::ScratchDir dir;
     test::TraceBuilder trace;
     const StageId decode = trace.Stage("decode");
@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
     CHECK(RowOf(*folded, "track:0")->texels[at].paint == PaintOfStage(read));
   }
 
-  TEST_CASE("what lies under the pointer is the span at that instant") {
+  TEST_CASE("the pointer hits the span at that instant") {
     Opened opened(test::SampleTrace("input_decode"));
     Do(opened.session, intent::Zoom{20, {}});
     const auto model = opened.Build();
@@ -184,7 +184,7 @@ TEST_SUITE("fast") {
     CHECK(HitTest(*model, *opened.session.state(), 1, 1e9).row == kNoRow);
   }
 
-  TEST_CASE("a selected stall has its band, its chain and its way through the tracks") {
+  TEST_CASE("a selected stall has its band, chain and path") {
     const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildSteps(trace, 40);
@@ -208,7 +208,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(model->ticks.empty());
   }
 
-  TEST_CASE("labels stand where they fit, and there are none where they do not") {
+  TEST_CASE("labels appear only where they fit") {
     Opened opened(test::SampleTrace("input_decode"));
     for (int zoom = 0; zoom < 8; ++zoom) {
       const auto model = opened.Build();
@@ -228,7 +228,7 @@ TEST_SUITE("fast") {
                       [](const LaneRow& row) { return !row.labels.empty(); }));
   }
 
-  TEST_CASE("x and time lead to each other") {
+  TEST_CASE("x and time convert both ways") {
     Opened opened(test::SampleTrace("balanced"));
     const auto model = opened.Build();
     for (const double x : {0.0, 10.0, 333.3, static_cast<double>(model->width)}) {

@@ -109,18 +109,10 @@ void DrawDone(session::Theme theme, int scale) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every panel looks as it was found good, dark") { DrawAll(session::Theme::kDark, 1); }
-  TEST_CASE("every panel looks as it was found good, light") { DrawAll(session::Theme::kLight, 1); }
-  TEST_CASE("every panel looks as it was found good, dark at twice the size") {
-    DrawAll(session::Theme::kDark, 2);
-  }
-  TEST_CASE("every panel looks as it was found good, light at twice the size") {
-    DrawAll(session::Theme::kLight, 2);
-  }
-  TEST_CASE("what was done looks as it was found good, dark") {
-    DrawDone(session::Theme::kDark, 1);
-  }
-  TEST_CASE("what was done looks as it was found good, light at twice the size") {
-    DrawDone(session::Theme::kLight, 2);
-  }
+  TEST_CASE("golden pictures of every panel, dark, 1x") { DrawAll(session::Theme::kDark, 1); }
+  TEST_CASE("golden pictures of every panel, light, 1x") { DrawAll(session::Theme::kLight, 1); }
+  TEST_CASE("golden pictures of every panel, dark, 2x") { DrawAll(session::Theme::kDark, 2); }
+  TEST_CASE("golden pictures of every panel, light, 2x") { DrawAll(session::Theme::kLight, 2); }
+  TEST_CASE("golden pictures after actions, dark, 1x") { DrawDone(session::Theme::kDark, 1); }
+  TEST_CASE("golden pictures after actions, light, 2x") { DrawDone(session::Theme::kLight, 2); }
 }

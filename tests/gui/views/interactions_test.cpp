@@ -36,7 +36,7 @@ ImVec2 Middle(const Stage& stage) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("keys and wheel move the timeline") {
+  TEST_CASE("keys and wheel zoom and pan the timeline") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     stage.Show(Panel::kTimeline);
@@ -96,7 +96,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a marked range is measured, limits the panels, and goes with Esc") {
+  TEST_CASE("a range is measured, limits the panels, and Esc clears it") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     stage.Show(Panel::kTimeline);
@@ -140,7 +140,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("the list at the left goes to every panel") {
+  TEST_CASE("the rail switches to every panel") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     std::vector<Interaction> script;
@@ -169,7 +169,7 @@ TEST_SUITE("fast") {
     Play(back);
   }
 
-  TEST_CASE("the palette, the help and the path box come and go") {
+  TEST_CASE("palette, help, path box and search open and close") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     const auto overlay = [&] { return stage.state().overlay; };
@@ -200,7 +200,7 @@ TEST_SUITE("fast") {
            stage.Press(palette);
            stage.Type("qqqq");
          },
-         [&] { return stage.Sees("no command"); }},
+         [&] { return stage.Sees("No matching commands"); }},
         {"a click beside it closes it",
          [&] {
            stage.Click({20, 880});
@@ -218,7 +218,7 @@ TEST_SUITE("fast") {
            intents.Add(session::intent::SetOverlay{Overlay::kOpenPath});
            stage.Ask(intents);
          },
-         [&] { return stage.Sees("Open a trace"); }},
+         [&] { return stage.Sees("Open trace"); }},
         {"a path is typed", [&] { stage.Type(Sample("transfer")); },
          [&] { return stage.look().memory.path_text == Sample("transfer"); }},
         {"Enter opens it", [&] { stage.Key(Key::kEnter); },
@@ -238,7 +238,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a span is selected, followed and left again") {
+  TEST_CASE("a span is selected, followed and deselected") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     stage.Show(Panel::kSpans);
@@ -249,7 +249,7 @@ TEST_SUITE("fast") {
          [&] { return stage.snapshot().spans && stage.snapshot().spans->rows > 1000; }},
         {"a filter is typed",
          [&] {
-           stage.ClickText("filter: decode");
+           stage.ClickText("Filter: decode");
            stage.Type("decode");
          },
          [&] {
@@ -301,7 +301,7 @@ TEST_SUITE("fast") {
            return stage.state().view.panel == Panel::kFindings &&
                   stage.state().view.selected.finding.has_value();
          }},
-        {"it says what it stands on", [] {}, [&] { return stage.Sees("What it stands on"); }},
+        {"it shows the evidence", [] {}, [&] { return stage.Sees("Evidence"); }},
         {"its code is copied", [&] { stage.ClickText("Copy tf.data"); },
          [&] {
            return request().kind == session::Request::Kind::kCopy && !request().text.empty();
@@ -313,7 +313,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("what a trace brought is run by whoever says so, with keys or the mouse") {
+  TEST_CASE("a trace's command runs only after consent, by key or mouse") {
     const test::ScratchDir dir;
     std::filesystem::copy_file(Sample("input_decode"), dir / "run.sst");
     Stage stage;
@@ -354,7 +354,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a frame has few primitives at any zoom, however many stalls there are") {
+  TEST_CASE("a frame has few primitives at any zoom and any number of stalls") {
     const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildSteps(trace, 3'000);

@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a sweep is put together by clicks, and fills its pictures") {
+  TEST_CASE("a sweep is set up by clicks and fills its pictures") {
     const test::ScratchDir dir;
     std::filesystem::copy_file(Sample("input_decode"), dir / "run.sst");
     Stage stage;
@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("two runs are compared, with linked zoom and without") {
+  TEST_CASE("two runs are compared, with and without linked zoom") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     Do(stage, intent::OpenFile{Sample("input_contention"), true});
@@ -169,7 +169,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("a spec is edited, with its errors as they are typed") {
+  TEST_CASE("a spec is checked as it is typed") {
     Stage stage;
     stage.Show(Panel::kRecord);
     const auto record = [&]() -> const session::RecordState& { return stage.state().record; };
@@ -188,7 +188,7 @@ TEST_SUITE("fast") {
          [&] { return !record().problem.has_value(); }},
         {"knobs are filtered",
          [&] {
-           stage.ClickText("filter knobs");
+           stage.ClickText("Filter knobs");
            stage.Type("batch.size");
          },
          [&] { return stage.look().memory.knob_filter == "batch.size"; }},
@@ -200,7 +200,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("what is written for others is asked for by keys") {
+  TEST_CASE("keys start exports") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     const auto asks = [&](session::SaveWhat what) {
@@ -222,7 +222,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("places are kept, and gone back to") {
+  TEST_CASE("bookmarks are kept and visited") {
     Stage stage;
     stage.Open(Sample("input_decode"));
     stage.Show(Panel::kTimeline);
@@ -263,7 +263,7 @@ TEST_SUITE("fast") {
     });
   }
 
-  TEST_CASE("themes, sizes and the tour") {
+  TEST_CASE("themes, text sizes and the tour") {
     test::StageOptions options;
     options.samples = {Sample("input_decode")};
     Stage stage(options);
@@ -285,7 +285,7 @@ TEST_SUITE("fast") {
          [&] { return settings().scale == 0; }},
         {"the tour is a command", [&] { Do(stage, intent::TourStep{0}); },
          [&] { return stage.state().overlay == Overlay::kTour; }},
-        {"it offers a sample", [&] { stage.ClickText("Open a sample"); },
+        {"it offers a sample", [&] { stage.ClickText("Open sample"); },
          [&] { return stage.state().Active() != nullptr; }},
         {"Next shows the timeline", [&] { stage.ClickWholeText("Next"); },
          [&] { return stage.state().view.panel == Panel::kTimeline; }},

@@ -14,7 +14,7 @@ using stallscope::views::Fitting;
 using stallscope::views::WidthOf;
 
 TEST_SUITE("fast") {
-  TEST_CASE("text that fits is left alone, and what is cut fits") {
+  TEST_CASE("fitting text is unchanged, cut text fits") {
     Context context;
     context.Dress(Theme::kDark, 1);
     ImGui::GetIO().Fonts->Build();
@@ -30,7 +30,7 @@ TEST_SUITE("fast") {
     CHECK(Cut(font, text, 2).empty());
   }
 
-  TEST_CASE("a cut never goes through a character") {
+  TEST_CASE("a cut never splits a character") {
     Context context;
     context.Dress(Theme::kDark, 1);
     ImGui::GetIO().Fonts->Build();
@@ -44,7 +44,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a label is whole, brief or not there") {
+  TEST_CASE("a label is whole, brief or absent") {
     Context context;
     context.Dress(Theme::kDark, 1);
     ImGui::GetIO().Fonts->Build();
@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(Fitting(font, "x", "", 0).empty());
   }
 
-  TEST_CASE("of a very long text its beginning is shown, in whole characters") {
+  TEST_CASE("a very long text shows its start, in whole characters") {
     CHECK(stallscope::views::Beginning("abc", 3) == "abc");
     CHECK(stallscope::views::Beginning("abcd", 3) == "abc\xE2\x80\xA6");
     CHECK(stallscope::views::Beginning("ab\xC3\xA9z", 3) == "ab\xE2\x80\xA6");
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     CHECK(cut.size() < 10'000);
   }
 
-  TEST_CASE("every sign that the window draws is in the font") {
+  TEST_CASE("the font has every sign that the window draws") {
     Context context;
     context.Dress(Theme::kDark, 1);
     ImGui::GetIO().Fonts->Build();

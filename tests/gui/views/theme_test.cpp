@@ -29,7 +29,7 @@ double Contrast(ImU32 a, ImU32 b) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("text can be read on every ground it stands on") {
+  TEST_CASE("text is readable on every background") {
     for (const Theme theme : {Theme::kDark, Theme::kLight}) {
       const Colors& c = ColorsOf(theme);
       for (const ImU32 ground : {c.window, c.card, c.rail, c.lane}) {
@@ -44,7 +44,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("text on a paint is black or white, whichever can be read") {
+  TEST_CASE("text on a paint is black or white, whichever is readable") {
     for (const Theme theme : {Theme::kDark, Theme::kLight}) {
       for (size_t i = 0; i < stallscope::viewmodel::kPaints; ++i) {
         const ImU32 ground = ColorOf(static_cast<Paint>(i), theme);
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("mixing goes from one colour to the other") {
+  TEST_CASE("mixing goes from one color to the other") {
     CHECK(Mixed(IM_COL32(0, 0, 0, 255), IM_COL32(200, 100, 50, 255), 0) == IM_COL32(0, 0, 0, 255));
     CHECK(Mixed(IM_COL32(0, 0, 0, 255), IM_COL32(200, 100, 50, 255), 1) ==
           IM_COL32(200, 100, 50, 255));
