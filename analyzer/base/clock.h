@@ -1,10 +1,10 @@
 // One clock for everything that is recorded.
 //
-// Stamps are ticks: the invariant time-stamp counter where the machine has one (11 ns a read), else
-// CLOCK_MONOTONIC in nanoseconds. Ticks become nanoseconds of CLOCK_MONOTONIC through a ClockMap,
-// which interpolates between anchors (pairs of both clocks read at the same instant), so the map is
-// continuous, never runs backwards, and follows any drift between the two clocks. Any thread may
-// read clocks; a ClockMap belongs to one thread.
+// Timestamps are ticks: the invariant time-stamp counter if the machine has one (11 ns per read),
+// else CLOCK_MONOTONIC in nanoseconds. Ticks become nanoseconds of CLOCK_MONOTONIC through a
+// ClockMap, which interpolates between anchors (pairs of both clocks read at the same instant), so
+// the map is continuous, never runs backwards, and follows any drift between the two clocks. Any
+// thread may read clocks; a ClockMap belongs to one thread.
 #ifndef STALLSCOPE_ANALYZER_BASE_CLOCK_H_
 #define STALLSCOPE_ANALYZER_BASE_CLOCK_H_
 
@@ -26,14 +26,14 @@ namespace internal {
 extern const bool kTicksAreTsc;
 }
 
-// True where ticks come from the time-stamp counter: it must be invariant (CPUID 8000_0007h) and
+// Whether ticks come from the time-stamp counter: it must be invariant (CPUID 8000_0007h) and
 // STALLSCOPE_CLOCK=monotonic must not be set.
 inline bool TicksAreTsc() { return internal::kTicksAreTsc; }
 
 inline Ticks NowTicks() {
 #if defined(__x86_64__)
   if (internal::kTicksAreTsc) [[likely]] {
-    return __builtin_ia32_rdtsc();  // <x86intrin.h> costs every file that is compiled 0.7 s
+    return __builtin_ia32_rdtsc();  // <x86intrin.h> adds 0.7 s to every compilation
   }
 #endif
   timespec now;
@@ -41,7 +41,7 @@ inline Ticks NowTicks() {
   return static_cast<Ticks>(now.tv_sec) * 1'000'000'000u + static_cast<Ticks>(now.tv_nsec);
 }
 
-// Both clocks at one instant. Of several tries the one with the shortest detour is taken.
+// Both clocks at one instant: the closest pair of several tries.
 struct ClockAnchor {
   Ticks ticks = 0;
   int64_t ns = 0;
@@ -50,22 +50,22 @@ ClockAnchor ReadClockAnchor();
 
 class ClockMap {
  public:
-  // Anchors must be added in the order of time; one that does not advance both clocks is ignored.
+  // Anchors must be added in order of time; one that does not advance both clocks is ignored.
   void Add(ClockAnchor anchor);
-  // Before the first and after the last anchor the nearest segment goes on. With fewer than two
-  // anchors a tick is taken for a nanosecond.
+  // Before the first and after the last anchor, the nearest segment continues. With fewer than two
+  // anchors, a tick counts as a nanosecond.
   int64_t ToNs(Ticks ticks) const {
     return ticks >= segment_start_ ? last_ns_ + Scale(ticks - segment_start_, last_multiplier_)
                                    : ToNsSlow(ticks);
   }
-  // Ticks a second in the last segment; 0 before there is one.
+  // Ticks per second in the last segment; 0 before there is one.
   double TicksPerSecond() const;
 
  private:
   struct Segment {
     Ticks ticks;
     int64_t ns;
-    uint64_t multiplier;  // nanoseconds a tick, 32.32 fixed point
+    uint64_t multiplier;  // nanoseconds per tick, 32.32 fixed point
   };
   static int64_t Scale(Ticks delta, uint64_t multiplier) {
     __extension__ using Wide = unsigned __int128;

@@ -1,6 +1,6 @@
-// A vector for millions of plain values: it does not write zeros into what is about to be decoded
-// into it, and asks for huge pages once it is large, because touching a fresh 4 KiB page costs more
-// than decoding what goes into it. Otherwise a std::vector, with its rules.
+// A vector for millions of plain values: it does not zero memory that is about to be decoded into,
+// and requests huge pages once it is large, because touching a fresh 4 KiB page costs more than
+// decoding its contents. Otherwise a std::vector.
 #ifndef STALLSCOPE_ANALYZER_BASE_COLUMN_H_
 #define STALLSCOPE_ANALYZER_BASE_COLUMN_H_
 
@@ -37,7 +37,7 @@ struct ColumnAllocator {
   }
   void deallocate(T* memory, size_t) noexcept { std::free(memory); }
 
-  // resize() leaves new values as they are; whoever resizes writes them.
+  // resize() leaves new values uninitialized; the caller writes them.
   template <class U>
   void construct(U* at) noexcept {
     ::new (static_cast<void*>(at)) U;

@@ -50,7 +50,7 @@ std::string Clean(std::string_view text, std::string_view kept) {
   return clean;
 }
 
-// Of text that is clean already.
+// For text that is already clean.
 std::string Entities(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
@@ -71,7 +71,7 @@ std::string Entities(std::string_view text) {
       case '\'':
         escaped += "&#39;";
         break;
-      case 0xfffe:  // characters of UTF-8, but none of XML
+      case 0xfffe:  // valid UTF-8, but not XML
       case 0xffff:
         escaped += '?';
         break;
@@ -93,8 +93,8 @@ size_t LongestRun(std::string_view text, char of) {
   return longest;
 }
 
-// Where the first character of `text` could begin a block (a list, a rule, a heading's underline),
-// the byte that takes a backslash against it.
+// If the first character of `text` could begin a block (a list, a rule, a heading's underline), the
+// byte that needs a backslash to prevent that.
 size_t BlockMark(std::string_view text) {
   constexpr size_t kNone = std::string_view::npos;
   if (text.size() < 2) return kNone;
@@ -114,15 +114,15 @@ void AppendCode(char32_t code, std::string& to) {
   for (int shift = 12; shift >= 0; shift -= 4) to += kDigits[code >> shift & 0xf];
 }
 
-// As JSON escapes it; past U+FFFF as a pair of surrogates.
+// As JSON escapes it; past U+FFFF, as a pair of surrogates.
 void AppendJsonCode(char32_t code, std::string& to) {
   if (code < 0x10000) return AppendCode(code, to);
   AppendCode(0xd800 + ((code - 0x10000) >> 10), to);
   AppendCode(0xdc00 + ((code - 0x10000) & 0x3ff), to);
 }
 
-// A sign, digits with their points and commas, an exponent, a unit: what a spreadsheet takes for a
-// number, or for text.
+// A sign, digits with points and commas, an exponent, a unit: a spreadsheet reads that as a number,
+// or as text.
 bool IsSignedNumber(std::string_view text) {
   size_t at = 1;
   const auto skip = [&](std::string_view of) {
@@ -140,14 +140,14 @@ bool IsSignedNumber(std::string_view text) {
                      [](char c) { return c == ' ' || c == '%' || c == '/' || IsLetter(c); });
 }
 
-// Whether a spreadsheet would take `text` for more than text, were the quotes in front not there.
+// Whether a spreadsheet would read `text`, without the quotes in front, as more than text.
 bool NeedsQuote(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of('\''), text.size()));
   if (text.empty()) return false;
   if (text[0] == '+' || text[0] == '-') return !IsSignedNumber(text);
   if (std::string_view("=@\t\r\n").find(text[0]) != std::string_view::npos) return true;
   switch (CharacterAt(text, 0).code) {
-    case 0xff1d:  // fullwidth =, +, -, @: some input methods' spreadsheets take them for the plain
+    case 0xff1d:  // fullwidth =, +, -, @: some spreadsheets read them as the plain
     case 0xff0b:
     case 0xff0d:
     case 0xff20:
@@ -190,14 +190,14 @@ std::string EscapeMarkdown(std::string_view text) {
   std::string escaped;
   for (size_t i = 0; i < clean.size(); ++i) {
     const char c = clean[i];
-    // Entities rather than backslashes: they hold also where a reader takes Markdown for HTML, and
-    // where it looks for "$" before it looks for backslashes.
+    // Entities instead of backslashes: they work even if a reader treats Markdown as HTML, or looks
+    // for "$" before backslashes.
     std::string_view entity;
     if (c == '<') entity = "&lt;";
     if (c == '>') entity = "&gt;";
     if (c == '&') entity = "&amp;";
     if (c == '$') entity = "&#36;";
-    // Four of them in front would begin a block of code.
+    // Four in front would begin a block of code.
     if (c == ' ' && i == 0) entity = "&#32;";
     // Readers disagree whether "\\|" ends the cell of a table.
     if (c == '|' && i > 0 && clean[i - 1] == '\\') entity = "&#124;";
@@ -206,13 +206,13 @@ std::string EscapeMarkdown(std::string_view text) {
       continue;
     }
     bool special = i == block_mark || std::string_view("\\`*{}[]#|~").find(c) != std::string::npos;
-    // What would become a link by itself: "://" and "www.". An underscore inside a word is plain.
+    // What would turn into a link: "://" and "www.". An underscore inside a word is harmless.
     if (c == ':') special = at(i + 1) == '/';
     if (c == '.' && i >= 3) special = special || clean.compare(i - 3, 3, "www") == 0;
     if (c == '_') special = i == 0 || !IsAlphanumeric(at(i - 1)) || !IsAlphanumeric(at(i + 1));
     if (special) escaped += '\\';
     escaped += c;
-    // Mentions and references are found after the Markdown is read: no backslash helps.
+    // Mentions and references are resolved after the Markdown: no backslash helps.
     if (c == '@' || (c == '#' && IsDigit(at(i + 1)))) escaped += "\u200b";
   }
   return escaped;
@@ -221,8 +221,7 @@ std::string EscapeMarkdown(std::string_view text) {
 std::string MarkdownCode(std::string_view text) {
   std::string clean = Printable(text);
   if (clean.find_first_not_of(' ') == std::string::npos) return "-";
-  // In a table, a code span can hold a bar only behind a backslash, and no backslash in front of
-  // one.
+  // In a table, a code span can contain a bar only after a backslash, and no backslash before one.
   if (clean.find("\\|") != std::string::npos) return "<code>" + EscapeMarkdown(text) + "</code>";
   const std::string fence(LongestRun(clean, '`') + 1, '`');
   const std::string_view pad = fence.size() > 1 ? " " : "";
@@ -259,7 +258,7 @@ void AppendJsonEscaped(std::string_view text, std::string& to) {
 }
 
 std::string PlainJson(std::string json) {
-  // Nearly all of it is ASCII, in which a serializer leaves DEL alone to be escaped.
+  // Nearly all of it is ASCII, where serializers leave only DEL unescaped.
   const auto is_plain = [](char c) { return IsPlainAscii(c) || c == '\n'; };
   if (std::all_of(json.begin(), json.end(), is_plain)) return json;
   std::string plain;
@@ -280,10 +279,10 @@ std::string PlainJson(std::string json) {
 
 std::string SarifText(std::string_view text) {
   std::string escaped;
-  size_t backslashes = 0;  // right in front of the character
+  size_t backslashes = 0;  // directly before the character
   for (size_t i = 0; i < text.size(); ++i) {
-    // Escaping every bracket would be in the way of readers that show messages as they are; without
-    // "](" there is no link. A backslash in front must not take ours for its own.
+    // Escaping every bracket would spoil messages for readers that show them verbatim; without "]("
+    // there is no link. A preceding backslash must not escape ours.
     if (text[i] == ']' && i + 1 < text.size() && text[i + 1] == '(') {
       escaped += std::string(backslashes + 1, '\\');
     }

@@ -49,7 +49,7 @@ Error SystemError(ErrorKind kind, const std::string& path, const std::string& ac
   return Error{kind, action + ": " + std::strerror(error), path, HintFor(error)};
 }
 
-// Which file it is, under whatever name: a hash of its device, its number and its birth, because
+// Identifies a file whatever its name: a hash of its device, its number and its birth time, because
 // the number of a deleted file is reused. Among ten million files, two share a hash once in 370,000
 // runs.
 using FileId = uint64_t;
@@ -68,8 +68,8 @@ FileId IdOf(int fd, const char* path = "") {
   return hash;
 }
 
-// What this process has read, and what it has written. One for the process: a command reads and
-// writes in many rooms, and an input that a room forgot to hand on would be overwritten.
+// What this process has read and written. Global, because a command reads and writes in many rooms,
+// and an input that a room forgot to pass on would be overwritten.
 class KnownFiles {
  public:
   void Read(FileId file) {
@@ -105,7 +105,7 @@ bool IsLocked(int fd) {
   struct flock lock {};
   lock.l_type = F_RDLCK;
   lock.l_whence = SEEK_SET;
-  // Where the file system has no locks, nobody asks.
+  // Without locks in the file system, there is nothing to check.
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
@@ -115,9 +115,9 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// What has the name that a file is to get.
+// What currently has the name that a file is to get.
 struct Target {
-  std::string path;  // behind links
+  std::string path;  // after following links
   bool exists = false;
   struct stat about {};
 };
@@ -147,12 +147,12 @@ Result<Target> FindTarget(const std::string& path, Over over) {
     return Error{ErrorKind::kRun, "not a regular file; will not replace it", path,
                  "name a file, or an unused name"};
   }
-  // By the name that the user gave, and for writing: so that the kernel refuses a link that another
-  // user planted, and a file that this user must not change.
+  // By the user's name for it, and for writing: so that the kernel refuses a link planted by
+  // another user, and a file that this user may not change.
   const FileId before = IdOf(AT_FDCWD, target.path.c_str());
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return SystemError(ErrorKind::kRun, path, "cannot replace the file", errno);
-  // Overlayfs copies a file that is opened for writing, which then has another birth.
+  // Overlayfs copies a file that is opened for writing; the copy has another birth time.
   KnownFiles& known = KnownFiles::OfThisProcess();
   const bool was_read = known.WasRead(before) || known.WasRead(IdOf(fd));
   const bool locked = IsLocked(fd);
@@ -168,8 +168,8 @@ Result<Target> FindTarget(const std::string& path, Over over) {
   return target;
 }
 
-// Waits for what is in the pipe. poll, unlike read, comes back for a signal whatever its handler
-// asked for; and a pipe that nobody has opened for writing yet does not look like one at its end.
+// Waits for data in the pipe. Unlike read, poll returns on any signal whatever its handler's flags;
+// and a pipe without a writer so far does not look like one at its end.
 Status AwaitPipe(int fd, const std::string& path) {
   struct pollfd wait {};
   wait.fd = fd;
@@ -181,7 +181,7 @@ Status AwaitPipe(int fd, const std::string& path) {
   return SystemError(ErrorKind::kInput, path, "cannot read", errno);
 }
 
-// A pipe cannot be read by offset. Its content goes into a file that has no name.
+// A pipe cannot be read by offset, so its content goes into an unnamed file.
 Result<int> CopyOfPipe(int pipe, const std::string& path) {
   const char* const folder = std::getenv("TMPDIR");
   const std::string where = folder != nullptr && *folder != '\0' ? folder : "/tmp";
@@ -248,8 +248,7 @@ Result<OutputFile> OutputFile::Create(const std::string& path, Over over, FileOp
   return file;
 }
 
-// A file without a name where the file system can have one: a process that is killed leaves
-// nothing.
+// An unnamed file if the file system supports that: a killed process leaves nothing.
 Status OutputFile::Open(const std::string& folder, const struct stat* replaced) {
   const mode_t mode = replaced != nullptr ? S_IRUSR | S_IWUSR : 0666;
   if (access("/proc/self/fd", X_OK) == 0) {
@@ -350,7 +349,7 @@ Status OutputFile::Sync() {
   return {};
 }
 
-// A name of its own first: only a rename replaces a file without a moment in which there is none.
+// First a name of its own: only a rename replaces a file without a gap.
 Status OutputFile::NameIt(const std::string& target) {
   if (temporary_.empty()) {
     const std::string name = FolderOf(target) + "/.stallscope-" + RandomName(8);
@@ -404,7 +403,7 @@ void ForgetInput(const std::string& path) {
 }
 
 Result<InputFile> InputFile::Open(const std::string& path, Use use) {
-  // Not blocking: a pipe without a writer must not swallow Ctrl-C.
+  // Non-blocking: a pipe without a writer must not swallow Ctrl-C.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
   InputFile file(fd, path);

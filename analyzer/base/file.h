@@ -1,12 +1,12 @@
-// The one way into and out of the program: a write is whole or reported, a file is old or new, and
-// nothing is replaced that the user did not mean.
+// All file input and output: a write is complete or reported, a file is old or new, and nothing is
+// replaced that the user did not mean.
 //
-// Out: an OutputFile has no name until it is published, so that a process that dies leaves nothing
-// behind, and nobody can foresee or plant its temporary name. What it takes the place of is a
-// regular file, which keeps its mode and owner, and is none that this process has read, whatever
-// its name: files are told apart by device and inode. In: only regular files and pipes are read.
-// Every write goes through FileOps, so that a test can make the N-th one fail, come back short or
-// be interrupted. Objects belong to one thread at a time; functions may be called from any thread.
+// Output: an OutputFile has no name until it is published, so that a process that dies leaves
+// nothing behind, and nobody can predict or plant its temporary name. It only replaces a regular
+// file, which keeps its mode and owner, and never one that this process has read, whatever its
+// name: files are identified by device and inode. Input: only regular files and pipes are read.
+// Every write goes through FileOps, so that a test can make the N-th one fail, return short or be
+// interrupted. Objects belong to one thread at a time; functions may be called from any thread.
 #ifndef STALLSCOPE_ANALYZER_BASE_FILE_H_
 #define STALLSCOPE_ANALYZER_BASE_FILE_H_
 
@@ -22,8 +22,8 @@ struct stat;
 
 namespace stallscope {
 
-// The seam: what is called instead of the kernel. The defaults call the kernel; each behaves as the
-// system call of its name, errno included.
+// The test seam in front of the kernel. The defaults call the kernel; each behaves like the system
+// call of its name, errno included.
 class FileOps {
  public:
   virtual ~FileOps() = default;
@@ -36,27 +36,26 @@ class FileOps {
 // Which files may be replaced.
 enum class Over : uint8_t {
   kNoInput,   // any that this process has not read
-  kOwnInput,  // also one that it has read in order to change it: settings, a sweep that goes on
+  kOwnInput,  // also one that it read in order to change it: settings, a resumed sweep
 };
 
-// A file that grows at its end, and is seen by others from Publish() on. An Append that fails
-// leaves the earlier content as it was: what it had put behind it is cut off again.
+// A file that grows at its end, and is visible to others once published. A failed Append leaves the
+// earlier content as it was: whatever it had added is cut off again.
 class OutputFile {
  public:
-  // Checks at once what Publish() checks again. A link is followed: what it points to is replaced.
-  // kUsage: an input; kRun: not a regular file, another process is writing it, or the system says
-  // no.
+  // Checks now what Publish() checks again. A link is followed: its target is replaced. kUsage: an
+  // input; kRun: not a regular file, another process is writing it, or the system refuses.
   static Result<OutputFile> Create(const std::string& path, Over over = Over::kNoInput,
                                    FileOps& ops = FileOps::Kernel());
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
-  ~OutputFile();  // closes; what was not published is gone
+  ~OutputFile();  // closes; unpublished content is gone
 
-  // Takes short writes and EINTR in its stride. The error says ENOSPC, EIO, ... in words.
+  // Handles short writes and EINTR. The error spells out ENOSPC, EIO, ...
   Status Append(std::string_view data);
   Status Sync();
-  // Brings it to its name, in place of what is there. It may be appended to afterwards, and until
-  // it is closed no other process can replace it.
+  // Gives it its name, replacing what is there. It may be appended to afterwards, and no other
+  // process can replace it until it is closed.
   Status Publish();
   // Sync and Publish: for a file that is complete.
   Status Commit();
@@ -74,36 +73,36 @@ class OutputFile {
 
   int fd_ = -1;
   uint64_t size_ = 0;
-  bool torn_ = false;  // bytes of a failed Append still lie behind size_
+  bool torn_ = false;  // bytes of a failed Append are still past size_
   bool published_ = false;
   std::string path_;       // as the caller named it
-  std::string temporary_;  // its name so far; empty: it has none
+  std::string temporary_;  // its current name; empty: none
   Over over_;
   FileOps* ops_;
 };
 
-// An OutputFile of one piece.
+// An OutputFile written in one piece.
 Status WriteFileAtomically(const std::string& path, std::string_view content,
                            Over over = Over::kNoInput, FileOps& ops = FileOps::Kernel());
 
 // Whether a process, this one included, has published the file and still appends to it.
 bool HasWriter(const std::string& path);
 
-// Files that this process reads by other means than InputFile (a library's, a data set's) are noted
-// by hand. What it wrote itself is no input. A program that lives long forgets what it is done
-// with.
+// Files that this process reads by other means than InputFile (through a library, a data set) are
+// noted explicitly. What it wrote itself is not an input. A long-running program forgets what it is
+// done with.
 void NoteInput(const std::string& path);
 void ForgetInput(const std::string& path);
 
 enum class Use : uint8_t { kInput, kLook };
 
-// Reads by offset, never through a map: a file that shrinks while it is read is a short read, not a
-// signal.
+// Reads by offset, never through mmap: a file that shrinks while being read causes a short read,
+// not a signal.
 class InputFile {
  public:
   // kInput: missing, or neither a regular file nor a pipe. A pipe is copied to an unnamed file
   // first; a signal that has a handler ends the wait for it (kRun).
-  // `use` kLook: what is read is no input yet, only looked at to see what it is.
+  // `use` kLook: not an input yet, only a look at what it is.
   static Result<InputFile> Open(const std::string& path, Use use = Use::kInput);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
@@ -111,7 +110,7 @@ class InputFile {
 
   // Reads up to `size` bytes; fewer only at the end of the file.
   Result<size_t> ReadAt(uint64_t offset, void* into, size_t size) const;
-  // The size now: a trace that is still written grows.
+  // The current size: a trace that is still being written grows.
   Result<uint64_t> Size() const;
   const std::string& path() const { return path_; }
 
@@ -124,7 +123,7 @@ class InputFile {
 // The whole file; more than `limit` bytes is an error.
 Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit);
 
-// `bytes` random bytes as hexadecimal digits, for names that nobody can foresee.
+// `bytes` random bytes as hexadecimal digits, for names that nobody can predict.
 std::string RandomName(size_t bytes);
 
 }  // namespace stallscope

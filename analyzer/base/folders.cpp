@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "stallscope-";
 constexpr std::string_view kHiddenPrefix = ".stallscope-";
 constexpr const char* kLockFile = "/.scratch";
-// What it is called where the folder holds what must not be lost.
+// The lock file's name where the folder holds what must not be lost.
 constexpr const char* kGuardFile = "/.guarded";
-// What tells a folder of ours from one that is called like it.
+// Distinguishes our folders from others with similar names.
 constexpr std::string_view kPreamble = "stallscope scratch 1\n";
 
 fs::path TemporaryFolder() {
@@ -40,8 +40,8 @@ bool Lock(int fd) {
   return fcntl(fd, F_OFD_SETLK, &whole) == 0;
 }
 
-// Ours, and nobody's any more. Holds its lock for as long as `fd` is open, so that of two that look
-// only one takes it.
+// Ours and abandoned. Holds its lock as long as `fd` is open, so that only one of two processes
+// takes it.
 bool IsLeftOver(const fs::path& folder, const char* lock_file, int& fd) {
   struct stat about {};
   if (lstat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid()) {
@@ -73,8 +73,8 @@ void RemoveLeftOvers(const fs::path& within, std::string_view prefix) {
   }
 }
 
-// The lock file has its name only once it is locked: a folder whose lock is there and free is left
-// over, and not one that is just being made.
+// The lock file gets its name only once it is locked: a folder with a free lock file is left over,
+// not just being created.
 int MakeLock(const std::string& folder) {
   const std::string name = folder + kLockFile;
   const std::string early = name + ".new";
@@ -90,7 +90,7 @@ int MakeLock(const std::string& folder) {
   return -1;
 }
 
-// What stands behind the preamble; "" also where it cannot be read.
+// What follows the preamble; "" if it cannot be read.
 std::string NoteOf(int fd) {
   std::string note(PATH_MAX, '\0');
   const ssize_t got = pread(fd, note.data(), note.size(), kPreamble.size());
@@ -98,7 +98,7 @@ std::string NoteOf(int fd) {
   return note;
 }
 
-// Makes it where it is not there; never one that another user has made.
+// Creates it if missing; never accepts one created by another user.
 bool IsOwnFolder(const std::string& folder) {
   struct stat about {};
   mkdir(folder.c_str(), S_IRWXU);
@@ -192,7 +192,7 @@ ScratchFolder::~ScratchFolder() {
 
 Result<std::string> StateFolder() {
   const char* const state = std::getenv("XDG_STATE_HOME");
-  // The specification: a path that is not absolute counts for nothing.
+  // By the specification, a path that is not absolute is ignored.
   const bool named = state != nullptr && state[0] == '/';
   std::string folder = named ? state : HomeFolder() + "/.local/state";
   std::error_code failed;

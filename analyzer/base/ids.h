@@ -1,5 +1,5 @@
-// The numbers by which a run's things are known. Each kind is a type of its own, so that a stage's
-// number is never taken for a queue's. `kNone` stands for "not known".
+// The numbers that identify a run's things. Each kind is a type of its own, so that a stage's
+// number is never mistaken for a queue's. `kNone` means "unknown".
 #ifndef STALLSCOPE_ANALYZER_BASE_IDS_H_
 #define STALLSCOPE_ANALYZER_BASE_IDS_H_
 
@@ -24,8 +24,8 @@ using QueueId = Id<struct QueueKind, uint32_t>;
 using TrackId = Id<struct TrackKind, uint32_t>;
 using CounterId = Id<struct CounterKind, uint32_t>;
 
-// An element and a batch share one space of numbers: a span is about one or the other, and its
-// stage tells which. Numbers are given by the source (elements) and the batch stage (batches).
+// Elements and batches share one space of numbers: a span is about one or the other, and its stage
+// tells which. The source numbers elements, the batch stage batches.
 using ItemId = Id<struct ItemKind, uint64_t>;
 
 }  // namespace stallscope

@@ -6,8 +6,8 @@
 
 namespace stallscope {
 
-// By degrees of freedom; past the table the normal quantile with its first correction, which is
-// within 0.1% there.
+// By degrees of freedom; past the table, the normal quantile with its first correction, accurate to
+// 0.1% there.
 double StudentT95(size_t freedom) {
   constexpr std::array<double, 30> kTable = {
       12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,

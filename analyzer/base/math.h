@@ -7,12 +7,11 @@
 
 namespace stallscope {
 
-// The q-quantile (0..1) with linear interpolation between the closest ranks, as numpy's default
-// has it. `sorted` must be in ascending order; 0 where it is empty.
+// The q-quantile (0..1) with linear interpolation between the closest ranks, like numpy's default.
+// `sorted` must be in ascending order; 0 if it is empty.
 double Quantile(std::span<const double> sorted, double q);
 
-// What a 95% interval by Student's t reaches to either side, in standard errors; 0 without a degree
-// of freedom.
+// The half-width of a 95% Student's t interval, in standard errors; 0 without a degree of freedom.
 double StudentT95(size_t freedom);
 
 struct Interval {
@@ -21,8 +20,8 @@ struct Interval {
   double high = 0;
 };
 
-// The mean with its 95% interval by Student's t. One value gives an interval of no width; none
-// gives zeros.
+// The mean with its 95% Student's t interval. One value gives an interval of width 0; none gives
+// zeros.
 Interval MeanInterval(std::span<const double> values);
 
 }  // namespace stallscope

@@ -13,7 +13,7 @@ std::string Error::Line() const {
   for (char& c : line) {
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
-  // Names of files and keys come from outside.
+  // File names and keys are untrusted.
   return Printable(line);
 }
 

@@ -1,4 +1,4 @@
-// A value or the reason why there is none.
+// A value, or the reason why there is none.
 //
 // Every call that can fail for a reason outside this program returns Result<T>. The error says what
 // happened, where, and what to do, and which exit code the program ends with. Libraries never print
@@ -17,17 +17,17 @@ namespace stallscope {
 // What a failure means to the caller; the values are the program's exit codes.
 enum class ErrorKind {
   kUsage = 2,  // wrong usage, or a bad spec, budget, patch or option value
-  kInput = 3,  // an input that is missing or could not be read
+  kInput = 3,  // a missing or unreadable input
   kRun = 5,    // the run failed, or cannot run here
 };
 
 struct Error {
   ErrorKind kind = ErrorKind::kInput;
-  std::string what;   // "the header is cut off"
+  std::string what;   // "the header is truncated"
   std::string where;  // "run.sst, offset 12"; may be empty
   std::string hint;   // what to do about it; may be empty
 
-  // "where: what; hint", on one line whatever the parts hold.
+  // "where: what; hint", on one line whatever the parts contain.
   std::string Line() const;
 };
 
@@ -63,7 +63,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// A call that gives nothing back but may fail.
+// The result of a call that returns nothing but may fail.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -91,7 +91,7 @@ using Status = Result<void>;
 #define STALLSCOPE_CONCAT_INNER(a, b) a##b
 #define STALLSCOPE_CONCAT(a, b) STALLSCOPE_CONCAT_INNER(a, b)
 
-// Ends the calling function with the error of `expression`, if it has one.
+// Returns the error of `expression`, if it has one, from the calling function.
 #define STALLSCOPE_RETURN_IF_ERROR(expression)                                \
   do {                                                                        \
     auto stallscope_status = (expression);                                    \

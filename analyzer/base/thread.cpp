@@ -30,8 +30,8 @@ void TryStart() {
 // Short enough to need no memory of its own.
 Error OutOfMemory() noexcept { return Error{ErrorKind::kRun, "out of memory", "", ""}; }
 
-// "", or " (limits: 120 processes and threads of this user, 400 MiB of memory)": a thread's stack
-// may also be what is not to be had, and the error is the same.
+// "", or " (limits: 120 processes and threads of this user, 400 MiB of memory)": the missing
+// resource may also be memory for the stack, and the error is the same.
 std::string Limits() {
   std::string text;
   rlimit limit{};
@@ -93,7 +93,7 @@ Result<std::thread> StartThread(std::function<void()> body, std::function<void(E
 
 Status ThreadGroup::Start(std::function<void()> body, std::function<void(Error)> failed) {
   return Guarded([&]() -> Status {
-    threads_.reserve(threads_.size() + 1);  // a thread that runs must have its place
+    threads_.reserve(threads_.size() + 1);  // a running thread must have its place
     STALLSCOPE_ASSIGN_OR_RETURN(std::thread thread,
                                 StartThread(std::move(body), std::move(failed)));
     threads_.push_back(std::move(thread));
@@ -107,7 +107,7 @@ void ThreadGroup::Join() {
 }
 
 void ForEachParallel(size_t count, unsigned threads, const std::function<void(size_t)>& piece) {
-  // In one place, so that what a thread gets to know is one address and needs no memory.
+  // In one place, so that a thread only needs one address, and no memory.
   struct {
     std::atomic<size_t> next{0};
     std::mutex mutex;

@@ -1,6 +1,6 @@
-// Nanoseconds and bytes as types of their own, so that one is never added to the other.
+// Nanoseconds and bytes as types of their own, so that they are never added to each other.
 //
-// Columns of millions of values store the plain int64_t; these types are for what is handed around.
+// Columns of millions of values store plain int64_t; these types are for interfaces.
 #ifndef STALLSCOPE_ANALYZER_BASE_UNITS_H_
 #define STALLSCOPE_ANALYZER_BASE_UNITS_H_
 

@@ -10,13 +10,13 @@
 namespace stallscope::trace {
 namespace {
 
-// What Grow() takes for a message or a string is no less than this, so that a full chunk has fewer
-// than kMaxMessagesInPayload of them.
+// Grow() takes at least this for a message or a string, so that a full chunk has fewer than
+// kMaxMessagesInPayload of them.
 constexpr size_t kPartBytes = 16;
 static_assert(kFullPayload / kPartBytes + 4 * kMaxArguments + kMaxTalliesInSeal <
               kMaxMessagesInPayload);
 constexpr size_t kTallyBytes = 42;
-// Past a builder that is not full yet, one more call and the spans that were not measured fit in.
+// Even after a builder that is just not full, one more call and the unmeasured spans fit.
 static_assert(kFullPayload + kMaxTalliesInSeal * kTallyBytes + kMaxNameBytes +
                   ChunkBuilder::kSpansBetweenMeasures * 58 <
               kMaxPayload);
@@ -25,7 +25,7 @@ void Cut(std::string& text, size_t limit) {
   if (text.size() > limit) text.resize(limit);
 }
 
-// Leaves as many of `texts` as the limits have room for; returns their bound.
+// Keeps as many of `texts` as the limits permit; returns their bound.
 size_t CutList(std::vector<std::string>& texts) {
   if (texts.size() > kMaxArguments) texts.resize(kMaxArguments);
   size_t bytes = 0;
@@ -162,7 +162,7 @@ void Encode(Names&& from, wire::Chunk& chunk, wire::Names* (wire::Chunk::*names_
 }
 
 Error Bad(const std::string& what) {
-  return Error{ErrorKind::kInput, what, "", "the chunk is passed over"};
+  return Error{ErrorKind::kInput, what, "", "the chunk is skipped"};
 }
 
 Names Decode(wire::Names& from) {
@@ -223,7 +223,7 @@ Definitions Decode(wire::Definitions& from) {
     to.queues.push_back({QueueId{q.id()}, q.name(), q.capacity(), q.lock()});
   }
   for (const wire::TrackInfo& t : from.tracks()) {
-    // A kind that a later version brings has a name at least; a thread is what most tracks are.
+    // A kind of a later version has at least a name; most tracks are threads.
     const TrackKind kind = t.kind() > 4 ? TrackKind::kThread : static_cast<TrackKind>(t.kind());
     to.tracks.push_back(
         {TrackId{t.id()}, t.name(), kind, StageId{t.stage_plus_1() - 1}, t.thread(), t.device()});
@@ -508,11 +508,11 @@ std::string ChunkBuilder::Finish(const Anchor& anchor) {
 Result<Chunk> DecodeChunk(std::string_view payload) {
   if (payload.size() > kMaxPayload) return Bad("a payload of more than 1 MiB");
   const std::optional<size_t> messages = CountMessages(payload);
-  if (!messages) return Bad("a payload that is no chunk");
-  if (*messages > kMaxMessagesInPayload) return Bad("a payload of too many parts");
+  if (!messages) return Bad("a payload that is not a chunk");
+  if (*messages > kMaxMessagesInPayload) return Bad("a payload with too many parts");
   wire::Chunk wire_chunk;
   if (!wire_chunk.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-    return Bad("a payload that is no chunk");
+    return Bad("a payload that is not a chunk");
   }
   Chunk chunk;
   chunk.anchor = {wire_chunk.anchor().ticks(), ClampTime(wire_chunk.anchor().monotonic_ns()),
@@ -534,7 +534,7 @@ Result<Chunk> DecodeChunk(std::string_view payload) {
   bool good = true;
   ForEachTable(chunk.rows,
                [&](int number, auto& table) { good = good && Decode(number, wire_chunk, table); });
-  if (!good) return Bad("a table whose columns do not fit its count");
+  if (!good) return Bad("a table whose columns do not match its row count");
   if (wire_chunk.has_seal()) chunk.seal = Decode(wire_chunk.seal());
   return chunk;
 }

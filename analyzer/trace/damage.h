@@ -1,4 +1,4 @@
-// What of a trace file could not be read. Plain data.
+// What could not be read of a trace file. Plain data.
 #ifndef STALLSCOPE_ANALYZER_TRACE_DAMAGE_H_
 #define STALLSCOPE_ANALYZER_TRACE_DAMAGE_H_
 
@@ -17,7 +17,7 @@ struct DamagedRange {
 };
 
 struct Damage {
-  uint64_t bytes = 0;                // of all ranges
+  uint64_t bytes = 0;                // in all ranges
   std::vector<DamagedRange> ranges;  // the first kMaxRanges of them, by offset
   uint64_t missing_frames = 0;       // gaps in the streams' sequence numbers
   std::optional<uint64_t> cut_at;    // the file ends inside the frame that begins here

@@ -1,6 +1,5 @@
-// Everything that a trace can say, as plain rows. Times are nanoseconds of the recording host's
-// CLOCK_MONOTONIC. The recorder writes these rows, the reader gives them back, the model keeps
-// them.
+// Everything that a trace can express, as plain rows. Times are nanoseconds of the recording host's
+// CLOCK_MONOTONIC. The recorder writes these rows, the reader returns them, the model keeps them.
 #ifndef STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
 #define STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
 
@@ -22,24 +21,24 @@ struct HostInfo {
   std::string kernel;
   std::string cpu;
   uint32_t cores_online = 0;
-  uint32_t cores_allowed = 0;  // by affinity; 0 where unknown
-  double cgroup_cores = 0;     // the quota in cores; 0 where there is none
+  uint32_t cores_allowed = 0;  // by affinity; 0: unknown
+  double cgroup_cores = 0;     // the quota in cores; 0: none
   uint64_t memory_bytes = 0;
-  uint64_t memory_limit_bytes = 0;  // the cgroup's; 0 where there is none
+  uint64_t memory_limit_bytes = 0;  // the cgroup's; 0: none
   bool operator==(const HostInfo&) const = default;
 };
 
 struct DeviceInfo {
-  std::string kind;  // host, emulated, cuda; of a foreign trace whatever it says
+  std::string kind;  // host, emulated, cuda; in an imported trace anything
   std::string name;
   uint64_t memory_bytes = 0;
   std::string driver;
-  uint64_t peak_memory_bytes = 0;  // allocated at the most; of several devices the fullest
-  uint64_t peak_flops_per_s = 0;   // of one device in the run's precision; 0: not known
+  uint64_t peak_memory_bytes = 0;  // peak allocation; of several devices, the fullest
+  uint64_t peak_flops_per_s = 0;   // of one device in the run's precision; 0: unknown
   bool operator==(const DeviceInfo&) const = default;
 };
 
-// Written at the start and again at the end; of two the later field that is not empty counts.
+// Written at the start and again at the end; of two, the later non-empty field counts.
 struct RunInfo {
   std::string name;
   std::string tool;  // what recorded it, with its version
@@ -60,10 +59,10 @@ struct RunInfo {
   uint32_t rank = 0;
   uint32_t world_size = 0;
   std::vector<std::string> warnings;
-  std::string imported_from;        // the foreign format that it was made from; empty: recorded
+  std::string imported_from;        // the foreign format; empty: recorded
   std::vector<std::string> limits;  // what that format cannot show
-  uint64_t flops_per_step = 0;      // of a step with a full batch, all replicas; 0: not known
-  std::string folder;               // absolute: where the relative paths of the spec begin
+  uint64_t flops_per_step = 0;      // of a step with a full batch, all replicas; 0: unknown
+  std::string folder;               // absolute: the base of the spec's relative paths
   std::string origin;               // who recorded it: see collectors/system/origin.h
   bool operator==(const RunInfo&) const = default;
 };
@@ -83,7 +82,7 @@ struct QueueInfo {
   QueueId id;
   std::string name;
   uint64_t capacity = 0;
-  bool lock = false;  // a lock rather than a buffer: waits name it the same way
+  bool lock = false;  // a lock, not a buffer: waits refer to it the same way
   bool operator==(const QueueInfo&) const = default;
 };
 
@@ -92,14 +91,14 @@ enum class TrackKind : uint8_t {
   kStream = 1,
   kCopyEngine = 2,
   kSampler = 3,
-  kDetail = 4  // what a thread did, operation by operation: shown, but no stage's account
+  kDetail = 4  // what a thread did, operation by operation: shown, but not accounted to a stage
 };
 
 struct TrackInfo {
   TrackId id;
   std::string name;
   TrackKind kind = TrackKind::kThread;
-  StageId stage;        // that its thread works for
+  StageId stage;        // for which its thread works
   uint64_t thread = 0;  // the operating system's number
   uint32_t device = 0;
   bool operator==(const TrackInfo&) const = default;
@@ -124,24 +123,24 @@ enum class WaitCause : uint8_t {
   kLock = 5
 };
 
-// What a foreign trace says that a span was.
+// What a span of an imported trace was.
 enum class SpanActivity : uint8_t {
   kNone = 0,
   kOperator = 1,    // a framework's operation
-  kRuntime = 2,     // a call into the device's run-time or driver
+  kRuntime = 2,     // a call into the device's runtime or driver
   kFunction = 3,    // of the program or its interpreter
   kAnnotation = 4,  // a marked range; a step
   kMemset = 5,      // of a device
   kLoader = 6       // the trainer fetches a batch
 };
 
-// What a span is about. Spans repeat few of these, so each stores the number of one.
+// What a span is about. Spans share few of these, so each stores only a number.
 struct SpanClass {
   SpanKind kind = SpanKind::kWork;
   StageId stage;
   WaitCause cause = WaitCause::kUnknown;  // of a wait
   QueueId queue;                          // or lock, of a wait
-  StringId name = {};                     // of its own, where it has one
+  StringId name = {};                     // the span's own, if it has one
   SpanActivity activity = SpanActivity::kNone;
   bool operator==(const SpanClass&) const = default;
 };
@@ -157,7 +156,7 @@ struct QueueEvent {
   bool operator==(const QueueEvent&) const = default;
 };
 
-// An element that order held back: finished at one time, handed on at a later one.
+// An element that order held back: finished at one time, passed on at a later one.
 struct Release {
   int64_t completed_ns = 0;
   int64_t released_ns = 0;
@@ -177,7 +176,7 @@ struct Lineage {
 struct Batch {
   int64_t time_ns = 0;
   ItemId batch;
-  ItemId last_arrival;  // the element that came last
+  ItemId last_arrival;  // the element that arrived last
   StageId stage;
   uint32_t size = 0;
   StringId shape;
@@ -227,7 +226,7 @@ struct Kernel {
   int64_t end_ns = 0;
   ItemId batch;
   uint64_t correlation = 0;
-  uint64_t graph = 0;  // 0: launched by itself
+  uint64_t graph = 0;  // 0: launched on its own
   TrackId track;
   StringId name;
   bool operator==(const Kernel&) const = default;
@@ -262,7 +261,7 @@ struct KnobChange {
   bool operator==(const KnobChange&) const = default;
 };
 
-// Events of one track that are lost, and when.
+// Lost events of one track, and when they were lost.
 struct Gap {
   int64_t from_ns = 0;
   int64_t to_ns = 0;
@@ -271,7 +270,7 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
-// Every table but the spans, which have columns of their own.
+// All tables except the spans, which have columns of their own.
 struct EventRows {
   std::vector<QueueEvent> queue_events;
   std::vector<Release> releases;
@@ -306,7 +305,7 @@ void ForEachTable(Rows& rows, Visit&& visit) {
   visit(27, rows.gaps);
 }
 
-// What became of one track's events. emitted = stored + dropped.
+// The fate of one track's events: emitted = stored + dropped.
 struct Tally {
   TrackId track;
   uint64_t emitted = 0;
@@ -319,7 +318,7 @@ struct Tally {
 struct Seal {
   int64_t end_ns = 0;
   std::vector<Tally> tallies;
-  std::string first_error;  // of writing; empty where all went well
+  std::string first_error;  // of writing; empty: none
   bool operator==(const Seal&) const = default;
 };
 

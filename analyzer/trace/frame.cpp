@@ -28,7 +28,7 @@ T Get(std::string_view from, size_t offset) {
 }  // namespace
 
 uint32_t Crc32c(std::string_view data, uint32_t crc) {
-  // isa-l takes and gives the register as it is; CRC32C inverts it at both ends.
+  // isa-l takes and returns the raw register; CRC32C inverts it at both ends.
   auto* bytes = reinterpret_cast<unsigned char*>(const_cast<char*>(data.data()));
   return ~crc32_iscsi(bytes, static_cast<int>(data.size()), ~crc);
 }

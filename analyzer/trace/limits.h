@@ -1,5 +1,5 @@
-// What a reader believes at most. A length, count or depth past these is refused before memory is
-// spent on it; a writer keeps within them.
+// The most that a reader accepts. A length, count or depth past these is refused before memory is
+// spent on it; writers stay within them.
 #ifndef STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
 #define STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
 
@@ -9,8 +9,8 @@
 namespace stallscope::trace {
 
 constexpr size_t kMaxPayload = size_t{1} << 20;
-// A builder that has passed this is written out; the rest of kMaxPayload is for names and the last
-// events added.
+// A builder past this size is written out; the rest of kMaxPayload is for names and the last events
+// added.
 constexpr size_t kFullPayload = size_t{768} << 10;
 
 // Messages in one payload: protobuf spends up to a hundred bytes on each, however short.
@@ -22,15 +22,16 @@ constexpr size_t kMaxTracks = 65'536;
 constexpr size_t kMaxCounters = 16'384;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxSpanClasses = 65'535;
-constexpr size_t kMaxTalliesInSeal = 4'096;  // more go into further seal frames
+constexpr size_t kMaxTalliesInSeal = 4'096;  // more go into additional seal frames
 
-constexpr size_t kMaxArguments = 1'024;  // of the command line; as many warnings
+constexpr size_t kMaxArguments = 1'024;  // of the command line, and warnings
 constexpr size_t kMaxListBytes = 64 << 10;
 
 constexpr size_t kMaxNameBytes = 4'096;
 constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
 
-// Times lie in -2^62 .. 2^62 - 1 ns (146 years), so that the distance of any two is an int64_t.
+// Times are within -2^62 .. 2^62 - 1 ns (146 years), so that the difference of any two is an
+// int64_t.
 constexpr int64_t kMaxTimeNs = (int64_t{1} << 62) - 1;
 constexpr int64_t kMinTimeNs = -kMaxTimeNs - 1;
 

@@ -9,14 +9,14 @@ namespace stallscope::trace {
 namespace {
 
 constexpr size_t kFirstWindow = size_t{64} << 10;  // doubles up to 2 MiB
-// Behind each marker that opens no whole frame up to 1 MiB is read and checked, and the next marker
-// may stand a few bytes on: a file made of markers would take the square of its size. Past this
-// much we no longer look inside what such a header spans.
+// After each marker without a whole frame, up to 1 MiB is read and checked, and the next marker may
+// be a few bytes on: a file made of markers would take quadratic time. Past this much, we no longer
+// look inside what such a header spans.
 constexpr uint64_t kMaxCheckedInVain = uint64_t{256} << 20;
-// A damaged header is believed to be a trace's if a frame begins this early.
+// A damaged header counts as a trace's if a frame begins this early.
 constexpr size_t kSniffBytes = kHeaderSize + kFrameHeaderSize;
 
-// Whether `bytes`, the last ones that are there, can be the beginning of a frame.
+// Whether `bytes`, the last ones available, can be the beginning of a frame.
 bool BeginsAFrame(std::string_view bytes) {
   return bytes.substr(0, kSync.size()) == kSync.substr(0, bytes.size());
 }
@@ -35,7 +35,7 @@ bool TraceReader::LooksLikeTrace(std::string_view first_bytes) {
   if (first_bytes.size() >= kSniffBytes) {
     return first_bytes.substr(kHeaderSize, kSync.size()) == kSync;
   }
-  // Cut off inside the magic: still ours, so that the error can say what is wrong.
+  // Truncated inside the magic: still ours, so that the error can say what is wrong.
   return first_bytes.size() >= 4 && kMagic.substr(0, first_bytes.size()) == first_bytes;
 }
 
@@ -52,18 +52,18 @@ Result<TraceReader> TraceReader::Open(const std::string& path) {
   const std::string_view start(bytes, got);
   if (got < kHeaderSize) {
     if (got != 0 && !LooksLikeTrace(start)) {
-      return Error{ErrorKind::kInput, "this is no stallscope trace", path, "check the path"};
+      return Error{ErrorKind::kInput, "this is not a stallscope trace", path, "check the path"};
     }
     return Error{ErrorKind::kInput,
-                 "the header is cut off: " + std::to_string(got) + " of " +
-                     std::to_string(kHeaderSize) + " bytes are there",
+                 "the header is truncated: " + std::to_string(got) + " of " +
+                     std::to_string(kHeaderSize) + " bytes",
                  path + ", offset " + std::to_string(got), "record the run again"};
   }
   const std::optional<FileHeader> header = DecodeFileHeader(start);
   Damage damage;
   if (!header) {
     if (!LooksLikeTrace(start)) {
-      return Error{ErrorKind::kInput, "this is no stallscope trace", path, "check the path"};
+      return Error{ErrorKind::kInput, "this is not a stallscope trace", path, "check the path"};
     }
     damage.bytes = kHeaderSize;
     damage.ranges.push_back({0, kHeaderSize, "the file header is damaged"});
@@ -86,7 +86,7 @@ void TraceReader::Rewind() {
   next_sequence_.clear();
 }
 
-// Not a std::string: that would write zeros over what is about to be read into.
+// Not a std::string: that would zero memory that is about to be read into.
 void TraceReader::GrowWindow() {
   const size_t capacity = std::max(capacity_ * 2, kFirstWindow);
   auto window = std::make_unique_for_overwrite<char[]>(capacity);
@@ -179,7 +179,7 @@ Result<std::optional<TraceReader::Frame>> TraceReader::NextFrame() {
       const size_t size = kFrameHeaderSize + header->length;
       STALLSCOPE_ASSIGN_OR_RETURN(bytes, Peek(size));
       if (bytes.size() < size) {
-        // Where nothing that could be a frame follows, the writer died or has not finished yet.
+        // If nothing that could be a frame follows, the writer died or has not finished yet.
         cut = bytes.substr(kSync.size()).find(kSync) == std::string_view::npos;
       } else if (FrameIsWhole(bytes, *header, bytes.substr(kFrameHeaderSize))) {
         return std::optional<Frame>(Accept(*header, bytes));

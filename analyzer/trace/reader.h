@@ -1,9 +1,9 @@
 // Reads a trace, whole or damaged, finished or still growing.
 //
-// Frames that are whole are given; everything else is passed over, counted and placed (salvage).
-// Only a file that is no trace at all, ends inside its header, or needs a feature that this reader
-// does not know cannot be opened. The time is linear in the size of the file, whatever is in it,
-// and the memory is a window of 2 MiB at most. One thread at a time.
+// Whole frames are delivered; everything else is skipped, counted and located (salvage). Opening
+// fails only for a file that is not a trace at all, ends inside its header, or requires an unknown
+// feature. Time is linear in the size of the file, whatever it contains, and memory is a window of
+// at most 2 MiB. One thread at a time.
 #ifndef STALLSCOPE_ANALYZER_TRACE_READER_H_
 #define STALLSCOPE_ANALYZER_TRACE_READER_H_
 
@@ -26,11 +26,11 @@ namespace stallscope::trace {
 class TraceReader {
  public:
   static Result<TraceReader> Open(const std::string& path);
-  // True where the first bytes are a trace's, be they damaged in part.
+  // Whether the first bytes are a trace's, even if partly damaged.
   static bool LooksLikeTrace(std::string_view first_bytes);
 
-  // The next whole frame that holds a chunk; nothing at the end of what is there now. A file that
-  // has grown since may be asked again. The error is the disk's.
+  // The next whole frame with a chunk; nothing at the current end of the file, after which a
+  // growing file may be tried again. Fails if the disk does.
   Result<std::optional<Chunk>> Next();
   // The same frame by frame, without decoding: the payload stays valid until the next call.
   struct Frame {
@@ -41,9 +41,9 @@ class TraceReader {
   Result<std::optional<Frame>> NextFrame();
 
   const FileHeader& header() const { return header_; }
-  // Of what has been read so far.
+  // In what has been read so far.
   const Damage& damage() const { return damage_; }
-  // A frame that passed its checksum but held no chunk that we can read: counts as damage.
+  // A frame that passed its checksum but has no readable chunk: counts as damage.
   void MarkDamaged(const Frame& frame, const std::string& reason);
   uint64_t offset() const { return offset_; }
   uint64_t frames() const { return frames_; }
@@ -72,7 +72,7 @@ class TraceReader {
   size_t filled_ = 0;
   uint64_t window_offset_ = 0;
   uint64_t offset_ = kHeaderSize;
-  uint64_t checked_in_vain_ = 0;  // bytes behind frame headers that were none
+  uint64_t checked_in_vain_ = 0;  // bytes after what were not frame headers
   uint64_t frames_ = 0;
   std::map<uint32_t, uint32_t> next_sequence_;
 };

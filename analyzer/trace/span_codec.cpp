@@ -6,7 +6,7 @@
 namespace stallscope::trace {
 namespace {
 
-// Decodes into the last `count` places of the columns, which have been made already.
+// Decodes into the last `count` places of the columns, which must exist.
 bool DecodeRequired(const EncodedSpans& encoded, const std::vector<uint16_t>& classes, size_t first,
                     SpanColumns& spans) {
   ColumnReader class_reader(encoded.span_class);
@@ -38,7 +38,7 @@ bool DecodeRequired(const EncodedSpans& encoded, const std::vector<uint16_t>& cl
   ColumnReader start_reader(encoded.start);
   int64_t* const start_ns = spans.start_ns.data() + first;
   uint64_t last_end = 0;
-  // Top bits of times moved to 0 .. 2^63 - 1: set where one of them was no time.
+  // Top bits of times moved to 0 .. 2^63 - 1: set if one of them was not a time.
   constexpr auto kBias = static_cast<uint64_t>(-kMinTimeNs);
   uint64_t out_of_range = 0;
   start_reader.ForEach(encoded.count, [&](size_t i, uint64_t distance) {

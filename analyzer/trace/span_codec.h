@@ -1,9 +1,9 @@
-// Spans of one track in columns: the shape in which nearly all of a trace's events travel.
+// Spans of one track in columns: the form of nearly all of a trace's events.
 //
-// A column is a string of varints, one a span (FORMAT.md has the rules). `class` counts into the
-// chunk's table of span classes; `start` is the zigzag distance to the end of the span before;
-// `item` is 0 for none, else 1 + the zigzag distance to the item before (items are below 2^63).
-// bytes, cpu_ns and waker are left out where they are 0 throughout.
+// A column is a sequence of varints, one per span (FORMAT.md has the rules). `class` indexes the
+// chunk's table of span classes; `start` is the zigzag difference from the end of the previous
+// span; `item` is 0 for none, else 1 + the zigzag difference from the previous item (items are
+// below 2^63). bytes, cpu_ns and waker are omitted if they are all 0.
 #ifndef STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
 #define STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
 
@@ -35,8 +35,8 @@ class SpanEncoder {
  public:
   explicit SpanEncoder(TrackId track) : track_(track) {}
 
-  // A span that ends before it starts is given the duration 0, a time out of range (limits.h) the
-  // nearest one, an item of 2^63 and more none.
+  // A span that ends before it starts gets duration 0, a time out of range (limits.h) the nearest
+  // one, an item of 2^63 or more none.
   void Add(uint32_t span_class, int64_t start_ns, int64_t end_ns, ItemId item) {
     start_ns = ClampTime(start_ns);
     end_ns = ClampTime(end_ns);
@@ -44,7 +44,7 @@ class SpanEncoder {
     start_.Put(ZigZag(start_ns - last_end_));
     last_end_ = end_ns > start_ns ? end_ns : start_ns;
     duration_.Put(static_cast<uint64_t>(last_end_ - start_ns));
-    if (item.value >> 63 == 0) {  // also not none
+    if (item.value >> 63 == 0) {  // not none either
       item_.Put(ZigZag(static_cast<int64_t>(item.value - last_item_)) + 1);
       last_item_ = item.value;
     } else {
@@ -53,7 +53,7 @@ class SpanEncoder {
     ++count_;
   }
 
-  // About the span added last; a second cost or waker of the same span goes nowhere.
+  // About the span added last; a second cost or waker of the same span is ignored.
   void AddCost(uint64_t bytes, uint64_t cpu_ns) {
     if (bytes != 0) bytes_.Put(count_, bytes);
     if (cpu_ns != 0) cpu_ns_.Put(count_, cpu_ns);
@@ -63,14 +63,14 @@ class SpanEncoder {
   }
 
   uint32_t count() const { return count_; }
-  // How long the columns can become, whatever costs and wakers are still added to the spans that
-  // are there but the last.
+  // The maximum length of the columns, whatever costs and wakers are still added, except for the
+  // last span.
   size_t Bound() const {
     return class_.size() + start_.size() + duration_.size() + item_.size() + bytes_.Bound(count_) +
            cpu_ns_.Bound(count_) + waker_.Bound(count_);
   }
 
-  // Pads the columns that were begun, hands everything over and starts over.
+  // Pads the columns that were begun, hands everything over and starts afresh.
   EncodedSpans Take() {
     EncodedSpans done{track_,
                       count_,
@@ -88,7 +88,7 @@ class SpanEncoder {
   }
 
  private:
-  // A column that begins with the first value that is not 0; the rows before get theirs then.
+  // A column that begins with the first nonzero value; earlier rows are filled in then.
   class SparseColumn {
    public:
     void Put(uint32_t rows, uint64_t value) {
@@ -122,7 +122,8 @@ class SpanEncoder {
   SparseColumn waker_;
 };
 
-// Spans in memory, 22 bytes each and what is optional. Durations of 4.29 s and more are kept apart.
+// Spans in memory, 22 bytes each plus what is optional. Durations of 4.29 s and more are kept
+// apart.
 struct SpanColumns {
   static constexpr uint32_t kLongDuration = ~uint32_t{0};
 
@@ -131,7 +132,7 @@ struct SpanColumns {
   Column<uint16_t> span_class;
   Column<uint64_t> item;                                   // ItemId's number
   std::vector<std::pair<size_t, int64_t>> long_durations;  // by index, ascending
-  // Empty where no span has one; else as long as start_ns once PadOptional() has been called.
+  // Empty if no span has one; else as long as start_ns once PadOptional() has been called.
   std::vector<uint64_t> bytes;
   std::vector<uint64_t> cpu_ns;
   std::vector<uint32_t> waker;  // TrackId's number + 1; 0 is none
@@ -142,7 +143,7 @@ struct SpanColumns {
   }
   int64_t EndNs(size_t i) const { return start_ns[i] + DurationNs(i); }
   void Reserve(size_t spans);
-  // Brings the optional columns that have been begun to the length of the others.
+  // Extends the optional columns that have been begun to the length of the others.
   void PadOptional();
 
  private:
@@ -150,8 +151,8 @@ struct SpanColumns {
 };
 
 // Appends the spans. `classes` maps the chunk's class numbers to the reader's own. False, with
-// nothing appended, where the columns do not hold exactly `count` values each, a class is not in
-// the table or a start or end is no time (limits.h).
+// nothing appended, if the columns do not hold exactly `count` values each, a class is not in the
+// table, or a start or end is not a time (limits.h).
 bool AppendSpans(const EncodedSpans& encoded, const std::vector<uint16_t>& classes,
                  SpanColumns& spans);
 

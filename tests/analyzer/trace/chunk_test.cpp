@@ -282,17 +282,17 @@ TEST_SUITE("fast") {
       return chunk.error().what;
     };
     CHECK(DecodeChunk("").ok());
-    CHECK(error("\xff\xff\xff") == "a payload that is no chunk");
-    CHECK(error(BytesField(9, "abc").substr(0, 4)) == "a payload that is no chunk");
-    CHECK(error("\x0b\x0c") == "a payload that is no chunk");
+    CHECK(error("\xff\xff\xff") == "a payload that is not a chunk");
+    CHECK(error(BytesField(9, "abc").substr(0, 4)) == "a payload that is not a chunk");
+    CHECK(error("\x0b\x0c") == "a payload that is not a chunk");
     CHECK(error(std::string(kMaxPayload + 1, '\0')) == "a payload of more than 1 MiB");
     CHECK(error(test::Repeat(BytesField(8, ""), kMaxMessagesInPayload + 1)) ==
-          "a payload of too many parts");
+          "a payload with too many parts");
     CHECK(DecodeChunk(test::Repeat(BytesField(8, ""), kMaxMessagesInPayload)).ok());
     // A table whose columns are shorter than its count.
     CHECK(error(BytesField(25, NumberField(1, 0xffffffff) + BytesField(2, "abc") +
                                    BytesField(2, "abc") + BytesField(2, "abc"))) ==
-          "a table whose columns do not fit its count");
+          "a table whose columns do not match its row count");
   }
 
   TEST_CASE("a payload truncated anywhere is an error or a chunk") {

@@ -56,12 +56,12 @@ const std::string kHeader = EncodeFileHeader({});
 
 TEST_SUITE("fast") {
   TEST_CASE("what cannot be opened says why") {
-    CHECK(OpenError("") == "the header is cut off: 0 of 32 bytes are there");
-    CHECK(OpenError(kHeader.substr(0, 31)) == "the header is cut off: 31 of 32 bytes are there");
-    CHECK(OpenError(kHeader.substr(0, 4)) == "the header is cut off: 4 of 32 bytes are there");
-    CHECK(OpenError("hello") == "this is no stallscope trace");
-    CHECK(OpenError(std::string(1'000, '{')) == "this is no stallscope trace");
-    CHECK(OpenError(std::string(1'000, '\0')) == "this is no stallscope trace");
+    CHECK(OpenError("") == "the header is truncated: 0 of 32 bytes");
+    CHECK(OpenError(kHeader.substr(0, 31)) == "the header is truncated: 31 of 32 bytes");
+    CHECK(OpenError(kHeader.substr(0, 4)) == "the header is truncated: 4 of 32 bytes");
+    CHECK(OpenError("hello") == "this is not a stallscope trace");
+    CHECK(OpenError(std::string(1'000, '{')) == "this is not a stallscope trace");
+    CHECK(OpenError(std::string(1'000, '\0')) == "this is not a stallscope trace");
     const auto missing = TraceReader::Open("/nowhere/t.sst");
     REQUIRE_FALSE(missing.ok());
     CHECK(missing.error().where == "/nowhere/t.sst");
@@ -261,7 +261,7 @@ TEST_SUITE("fast") {
     CHECK(reader.damage().bytes == kFrameHeaderSize + 2);
     REQUIRE(reader.damage().ranges.size() == 1);
     CHECK(reader.damage().ranges[0].offset == kHeaderSize);
-    CHECK(reader.damage().ranges[0].reason == "a payload that is no chunk");
+    CHECK(reader.damage().ranges[0].reason == "a payload that is not a chunk");
   }
 
   TEST_CASE("frames of maximum length are read, one after the other") {
