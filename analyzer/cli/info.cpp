@@ -13,16 +13,16 @@
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/terminal.h"
 #include "analyzer/model/run.h"
-#include "analyzer/report/text.h"
 #include "analyzer/report/report.h"
+#include "analyzer/report/text.h"
 #include "analyzer/words/words.h"
 #include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
 namespace {
 
-using report::Paint;
 using report::AlignedTable;
+using report::Paint;
 using report::Tone;
 using Rows = std::vector<std::vector<std::string>>;
 

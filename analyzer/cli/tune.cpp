@@ -53,9 +53,9 @@ void PrintTries(const replay::Tuned& tuned) {
       return rate ? words::Number(rate->samples_per_s) : std::string("-");
     };
     const auto memory = MemoryOf(tried.point);
-    rows.push_back({words::CutTo(Printable(NameOf(tried.point)), 50),
-                    number(tried.point.predicted), number(Measured(tried.point)),
-                    std::to_string(tried.point.runs.size()), memory ? words::Bytes(*memory) : "-",
+    rows.push_back({words::CutTo(Printable(NameOf(tried.point)), 50), number(tried.point.predicted),
+                    number(Measured(tried.point)), std::to_string(tried.point.runs.size()),
+                    memory ? words::Bytes(*memory) : "-",
                     best                         ? "best"
                     : !tried.point.error.empty() ? "failed"
                                                  : ""});

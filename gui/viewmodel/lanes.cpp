@@ -210,8 +210,8 @@ class Planner {
       Add({.kind = LaneKind::kCounter,
            .key = fmt::format("counter:{}", counter.id.value),
            .name = counter.name,
-           .detail = fmt::format("up to {} {}", words::Number(static_cast<double>(series.highest())),
-                                 counter.unit),
+           .detail = fmt::format(
+               "up to {} {}", words::Number(static_cast<double>(series.highest())), counter.unit),
            .indent = 1,
            .index = counter.id.value});
     }

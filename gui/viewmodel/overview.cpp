@@ -104,14 +104,14 @@ std::vector<Advice> AdviceOf(const report::Report& report) {
     one.why = finding.text;
     one.measured = recommendation.measured.has_value();
     if (one.measured) {
-      one.factor = Factor(*recommendation.measured);
+      one.factor = words::Factor(*recommendation.measured);
       one.beside = "measured";
       if (recommendation.gain)
-        one.beside += ", predicted " + Factor(recommendation.gain->predicted);
+        one.beside += ", predicted " + words::Factor(recommendation.gain->predicted);
     } else if (recommendation.gain) {
-      one.factor = Factor(recommendation.gain->predicted);
-      one.beside =
-          "(" + Factor(recommendation.gain->low) + " to " + Factor(recommendation.gain->high) + ")";
+      one.factor = words::Factor(recommendation.gain->predicted);
+      one.beside = "(" + words::Factor(recommendation.gain->low) + " to " +
+                   words::Factor(recommendation.gain->high) + ")";
     } else {
       one.beside = "not priced";
     }
@@ -124,8 +124,9 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
   std::vector<Figure> figures;
   if (report.throughput.has_value()) {
     const auto& rate = *report.throughput;
-    figures.push_back({"throughput", words::Rate(rate.samples_per_s),
-                       fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
+    figures.push_back(
+        {"throughput", words::Rate(rate.samples_per_s),
+         fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
   }
   if (report.step_ms.has_value()) {
     const auto& step = *report.step_ms;

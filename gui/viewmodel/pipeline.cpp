@@ -123,7 +123,8 @@ class Layout {
     const auto& stall = report_.breakdown[attribution::At(attribution::Category::kInputStall)];
     if (compute.has_value()) box.utilization = compute->fraction;
     if (report_.step_ms.has_value()) {
-      box.lines.push_back(words::Duration(static_cast<int64_t>(report_.step_ms->mean * 1e6)) + " per step");
+      box.lines.push_back(words::Duration(static_cast<int64_t>(report_.step_ms->mean * 1e6)) +
+                          " per step");
     }
     if (compute.has_value()) box.lines.push_back(words::Percent(compute->fraction) + " compute");
     if (stall.has_value()) box.lines.push_back(words::Percent(stall->fraction) + " stalled");

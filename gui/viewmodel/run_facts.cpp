@@ -74,7 +74,8 @@ void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
   if (quality.emitted) lost.Add("events", words::Grouped(*quality.emitted));
   lost.Add("dropped", words::Grouped(quality.dropped));
   if (quality.damaged_bytes > 0) lost.AddBytes("damaged", quality.damaged_bytes);
-  if (quality.missing_frames > 0) lost.Add("missing frames", words::Grouped(quality.missing_frames));
+  if (quality.missing_frames > 0)
+    lost.Add("missing frames", words::Grouped(quality.missing_frames));
   if (quality.left_out > 0) lost.Add("left out", words::Grouped(quality.left_out));
   if (quality.cut_at) lost.Add("truncated at", "offset " + words::Grouped(*quality.cut_at));
   lost.Add("error", quality.write_error);

@@ -13,11 +13,14 @@ namespace {
 
 std::vector<std::string> LinesOf(const session::DurationStatistics& statistics, const char* of) {
   if (statistics.count == 0) return {};
-  const auto text = [](double ns) { return words::Duration(static_cast<int64_t>(std::llround(ns))); };
-  return {words::Grouped(statistics.count) + " " + of + ", total " + words::Duration(statistics.sum_ns),
-          "mean " + text(statistics.mean_ns) + ", p50 " + text(statistics.p50_ns) + ", p95 " +
-              text(statistics.p95_ns) + ", p99 " + text(statistics.p99_ns),
-          "min " + words::BothNs(statistics.min_ns) + ", max " + words::BothNs(statistics.max_ns)};
+  const auto text = [](double ns) {
+    return words::Duration(static_cast<int64_t>(std::llround(ns)));
+  };
+  return {
+      words::Grouped(statistics.count) + " " + of + ", total " + words::Duration(statistics.sum_ns),
+      "mean " + text(statistics.mean_ns) + ", p50 " + text(statistics.p50_ns) + ", p95 " +
+          text(statistics.p95_ns) + ", p99 " + text(statistics.p99_ns),
+      "min " + words::BothNs(statistics.min_ns) + ", max " + words::BothNs(statistics.max_ns)};
 }
 
 Histogram HistogramOf(const session::DurationStatistics& statistics) {

@@ -372,7 +372,8 @@ std::string DescribePath(const session::ItemPath& path) {
   if (path.step) text += ", used by step " + words::Grouped(*path.step);
   if (path.stops.size() > 1) {
     const int64_t way = path.stops.back().when.end_ns - path.stops.front().when.start_ns;
-    text += ": " + words::Duration(way) + " end to end, " + std::to_string(path.stops.size()) + " stops";
+    text += ": " + words::Duration(way) + " end to end, " + std::to_string(path.stops.size()) +
+            " stops";
   }
   return text;
 }

@@ -231,7 +231,7 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::SameLine();
   const std::string hits = state.find_text.empty() ? ""
                            : state.find_hits == 0  ? "no matches"
-                                                  : words::Grouped(state.find_at + 1) + " of " +
+                                                   : words::Grouped(state.find_at + 1) + " of " +
                                                         words::Grouped(state.find_hits);
   ImGui::AlignTextToFramePadding();
   const InColor muted(look.colors.muted);

@@ -281,9 +281,8 @@ void DrawStatus(const viewmodel::Snapshot& snapshot, session::Intents& intents) 
       }
       if (state.view.range) {
         ImGui::SameLine(0, look.Px(16));
-        Line(
-            "limited to " + words::Duration(state.view.range->ns()) + " (Esc for the whole run)",
-            look.colors.accent, look.Px(300));
+        Line("limited to " + words::Duration(state.view.range->ns()) + " (Esc for the whole run)",
+             look.colors.accent, look.Px(300));
       }
     } else {
       Line("Press ? for help, Ctrl+Shift+P for all commands", look.colors.muted);

@@ -48,10 +48,10 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     if (readers <= now) continue;
     if (source != nullptr && (source->parallelism.automatic || Throttled(c, *source))) continue;
     const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
-    Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time is spent waiting for {}, which reads with {}",
-                                    Percent(share), stage.name,
-                                    Counted(static_cast<uint64_t>(now), "worker")));
+    Draft draft = About(
+        c, stage.id, share,
+        fmt::format("{} of step time is spent waiting for {}, which reads with {}", Percent(share),
+                    stage.name, Counted(static_cast<uint64_t>(now), "worker")));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: busy {} of the time, {} per element", stage.name,
                      Percent(use->utilization), Duration(use->service_ns.mean)));

@@ -115,12 +115,12 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     StepWaits bursts = StepWaitsOf(c);
     const int64_t deeper = EnoughFor(bursts, now);
     if (deeper <= now) continue;
-    Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time is lost to bursts that {} in {} cannot cover; "
-                                    "on average the input is fast enough",
-                                    Percent(share),
-                                    Counted(static_cast<uint64_t>(now), "batch", "batches"),
-                                    stage.name));
+    Draft draft =
+        About(c, stage.id, share,
+              fmt::format("{} of step time is lost to bursts that {} in {} cannot cover; "
+                          "on average the input is fast enough",
+                          Percent(share), Counted(static_cast<uint64_t>(now), "batch", "batches"),
+                          stage.name));
     Show(draft, Evidence::Kind::kQueue,
          fmt::format("{}: {}", stage.name, Counted(static_cast<uint64_t>(now), "place")));
     draft.args.value = std::to_string(deeper);
