@@ -42,32 +42,36 @@ void KillReports(int kills) {
   const std::array<std::string, 2> traces = {SourceDir() + "/sample_traces/input_decode.sst",
                                              SourceDir() + "/sample_traces/transfer.sst"};
   std::array<std::string, 2> whole;
-  int64_t longest_ns = 0;
+  int64_t usual_ns = 0;  // of the latest run that was left to end: the machine's load changes
   for (size_t i = 0; i < traces.size(); ++i) {
     const int64_t start = MonotonicNs();
     int status = 0;
     REQUIRE(waitpid(StartAnalyze(traces[i], report), &status, 0) > 0);
     REQUIRE(status == 0);
-    longest_ns = std::max(longest_ns, MonotonicNs() - start);
+    usual_ns = MonotonicNs() - start;
     whole[i] = Content(report);
     REQUIRE(whole[i].size() > 1000);
   }
   REQUIRE(whole[0] != whole[1]);
   // The report is written late in the run: later moments are the interesting ones.
   std::mt19937_64 random(7);
-  std::uniform_int_distribution<int64_t> moment(longest_ns / 2, longest_ns * 5 / 4);
+  std::uniform_real_distribution<double> moment(0.5, 1.25);
   size_t there = 1;  // which of them the file holds
   int replaced = 0;
   for (int killed = 0; killed < kills;) {
     const size_t next = 1 - there;
     const pid_t child = StartAnalyze(traces[next], report);
-    const int64_t until = MonotonicNs() + moment(random);
+    const int64_t start = MonotonicNs();
+    const int64_t until =
+        start + static_cast<int64_t>(static_cast<double>(usual_ns) * moment(random));
     bool ended = false;
     while (!ended && MonotonicNs() < until) {
       ended = waitpid(child, nullptr, WNOHANG) == child;
       std::this_thread::yield();
     }
-    if (!ended) {
+    if (ended) {
+      usual_ns = MonotonicNs() - start;
+    } else {
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
       ++killed;
