@@ -144,12 +144,22 @@ void DrawAnswer(const CompareModel& model) {
   }
   Paragraph(model.text, look.colors.text);
   for (const std::string& warning : model.warnings) Paragraph(warning, look.colors.warning);
-  // On one line, with the full text as its tooltip: two specs may differ everywhere.
+  // Whole changes, never half of one; the rest is counted, because two specs may differ everywhere.
+  constexpr size_t kMostChanges = 6;
+  std::string all;
   std::string changes;
-  for (const std::string& change : model.spec_change) {
-    changes += (changes.empty() ? "changed: " : "; ") + change;
+  for (size_t i = 0; i < model.spec_change.size(); ++i) {
+    all += (i == 0 ? "changed: " : "; ") + model.spec_change[i];
+    if (i + 1 == kMostChanges) changes = all;
   }
-  if (!changes.empty()) Line(changes, look.colors.muted);
+  if (model.spec_change.size() > kMostChanges) {
+    changes += "; and " + words::Grouped(model.spec_change.size() - kMostChanges) + " more";
+  } else {
+    changes = all;
+  }
+  if (changes.empty()) return;
+  Paragraph(changes, look.colors.muted);
+  if (changes != all) Tip(all);
 }
 
 }  // namespace
