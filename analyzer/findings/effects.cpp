@@ -117,6 +117,7 @@ CopiesToDevice CopiesOf(const Case& c) {
       sum.bytes += copies.bytes;
       sum.ns += copies.ns;
       if (copies.memory == trace::CopyMemory::kPageable) sum.pageable += copies.count;
+      if (copies.memory == trace::CopyMemory::kPinned) sum.pinned += copies.count;
     }
   }
   return sum;

@@ -89,7 +89,7 @@ double BarFor(Bound bound) {
     case Bound::kCommunication:
       return kModerateShare;
     case Bound::kBalanced:
-      return kHighShare;
+      return kNamesTheBound;
     case Bound::kCompute:
     case Bound::kInconclusive:
       break;

@@ -72,6 +72,10 @@ struct Finding {
   std::optional<Recommendation> recommendation;
   // Worth reporting even if its recommendation turns out to bring nothing.
   bool stands_alone = false;
+  // Its change shortens what the verdict names: such findings come first.
+  bool on_bound = false;
+  // Reported only if no other finding recommends something against what the verdict names.
+  bool last_resort = false;
 };
 
 }  // namespace stallscope::findings

@@ -33,13 +33,23 @@ void Price(const Case& c, const Load* load, Draft& draft) {
   if (!recommendation.gain.has_value()) recommendation.unpriced = WhyUnpriced(c, load);
 }
 
+bool MuchAtStake(const Finding& finding) { return finding.on_bound || finding.share >= kHighShare; }
+
+// A change for memory or for quality leaves the bound as it is.
+bool IsOnBound(Bound bound, const Rule& rule, const Finding& finding) {
+  const std::optional<attribution::Category> category = CategoryOf(bound);
+  const bool speeds_up =
+      !finding.recommendation.has_value() || finding.recommendation->aim == Aim::kSpeed;
+  return category.has_value() && speeds_up && (rule.shortens & Parts(*category)) != 0;
+}
+
 // False if nothing is left to say.
 bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
   auto& recommendation = draft.finding.recommendation;
   if (!recommendation.has_value()) return true;
   if (price) Price(c, load, draft);
   if (!Applies(c, recommendation->patch) ||
-      !WorthShowing(*recommendation, draft.finding.share, c.attribution.window.steps)) {
+      !WorthShowing(*recommendation, MuchAtStake(draft.finding), c.attribution.window.steps)) {
     recommendation.reset();
     return draft.finding.stands_alone;
   }
@@ -54,12 +64,12 @@ double GainFor(const Finding& finding) {
 
 }  // namespace
 
-bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps) {
+bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps) {
   if (recommendation.aim != Aim::kSpeed || !recommendation.gain.has_value()) return true;
   const Gain& gain = *recommendation.gain;
   if (gain.predicted <= 1) return false;
   if (gain.low > 1) return true;
-  if (share < kHighShare || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
+  if (!much_at_stake || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
   // Few steps that differ much make an interval that reaches past standing still.
   recommendation.unpriced = fmt::format(
       "{} steps are too few to tell: anything from {:.2f} to {:.2f} times as fast; record at least "
@@ -69,7 +79,32 @@ bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps) 
   return true;
 }
 
-std::vector<Finding> Find(const Case& c, bool price) {
+std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, const Pricer& pricer) {
+  // False if nothing is left to say.
+  const auto settle = [&](Finding& finding) {
+    auto& recommendation = finding.recommendation;
+    if (!pricer || !recommendation.has_value() || recommendation->patch.changes.empty()) {
+      return true;
+    }
+    pricer(*recommendation);
+    if (WorthShowing(*recommendation, MuchAtStake(finding), steps)) return true;
+    recommendation.reset();
+    return finding.stands_alone;
+  };
+  std::erase_if(findings, [&](Finding& finding) { return !settle(finding); });
+  const bool advised = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.on_bound && finding.recommendation.has_value();
+  });
+  std::erase_if(findings, [&](const Finding& finding) { return finding.last_resort && advised; });
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    if (a.on_bound != b.on_bound) return a.on_bound;
+    if (GainFor(a) != GainFor(b)) return GainFor(a) > GainFor(b);
+    return a.share > b.share;
+  });
+  return findings;
+}
+
+std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
   const std::optional<Load> load = LoadOf(c);
   const Load* known = load.has_value() ? &*load : nullptr;
   const Frameworks frameworks = FrameworksOf(c.run);
@@ -80,6 +115,7 @@ std::vector<Finding> Find(const Case& c, bool price) {
     for (Draft& draft : drafts) {
       Finding& finding = draft.finding;
       finding.id = rule->id;
+      finding.on_bound = IsOnBound(c.verdict.bound, *rule, finding);
       if (!Finish(c, known, price, draft)) continue;
       if (finding.recommendation.has_value()) {
         finding.recommendation->code = Only(CodeOf(rule->advice, draft.args), frameworks);
@@ -87,11 +123,7 @@ std::vector<Finding> Find(const Case& c, bool price) {
       findings.push_back(std::move(finding));
     }
   }
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-    if (GainFor(a) != GainFor(b)) return GainFor(a) > GainFor(b);
-    return a.share > b.share;
-  });
-  return findings;
+  return Settled(std::move(findings), c.attribution.window.steps, price ? pricer : Pricer());
 }
 
 }  // namespace stallscope::findings

@@ -2,6 +2,7 @@
 #ifndef STALLSCOPE_ANALYZER_FINDINGS_FINDINGS_H_
 #define STALLSCOPE_ANALYZER_FINDINGS_FINDINGS_H_
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -22,15 +23,23 @@ struct Case {
   std::optional<Spec> stages = std::nullopt;
 };
 
-// All rules' findings, by gain if they are priced, then by share. With `price` false no gain is
-// computed.
-std::vector<Finding> Find(const Case& c, bool price = true);
+// A better price than the capacity law's: sets the gain of a recommendation that has a patch, or
+// why it has none.
+using Pricer = std::function<void(Recommendation&)>;
 
-// False: drop it, because a change for speed must be certain to bring some. But if much of step
-// time is at stake, and too few steps were recorded to confirm a large gain, it stays without the
-// gain and asks for more steps: a run that is bound by its input must not look as if nothing could
-// be done.
-bool WorthShowing(Recommendation& recommendation, double share, uint64_t steps);
+// All rules' findings, settled. With `price` false no gain is computed.
+std::vector<Finding> Find(const Case& c, bool price = true, const Pricer& pricer = {});
+
+// Prices each recommendation that has a patch, drops those that are not worth showing, and findings
+// that then say nothing. First come the findings about what the verdict names, then those with the
+// largest gain, then with the largest share: one without a price that is about the bound comes
+// before all priced ones that are not.
+std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, const Pricer& pricer);
+
+// False: drop it, because a change for speed must be certain to bring some. But if much is at
+// stake, and too few steps were recorded to confirm a large gain, it stays without the gain and
+// asks for more steps: a run that is bound by its input must not look as if nothing could be done.
+bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps);
 
 }  // namespace stallscope::findings
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analyzer/findings/thresholds.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::findings {
 namespace {
@@ -85,11 +86,11 @@ Bound BoundOf(const Attribution& attribution, const std::array<Candidate, 4>& ca
   const double compute = Fraction(attribution, Category::kCompute);
   if (compute >= kFullDeviceUse) return Bound::kCompute;
   const Candidate& first = candidates[0];
-  if (first.fraction >= kModerateShare &&
+  if (first.fraction >= kNamesTheBound &&
       first.fraction >= kClearlyFirst * candidates[1].fraction) {
     return first.bound;
   }
-  if (compute >= kMostlyCompute && first.fraction < kModerateShare) return Bound::kCompute;
+  if (compute >= kMostlyCompute && first.fraction < kNamesTheBound) return Bound::kCompute;
   return Bound::kBalanced;
 }
 
@@ -106,13 +107,19 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   const Candidate& second = candidates[1];
   switch (verdict.bound) {
     case Bound::kCompute:
-      if (compute < kFullDeviceUse + 0.02 && first.fraction >= kModerateShare) {
+      if (first.fraction < kNamesTheBound - 0.02) return;
+      if (compute < kFullDeviceUse) {
+        Doubt(0.8,
+              fmt::format("{} is nearly large enough to be named",
+                          attribution::WordFor(first.category)),
+              verdict);
+      } else if (compute < kFullDeviceUse + 0.02) {
         Doubt(0.8, fmt::format("compute covers {:.1f}% of step time, just enough", 100 * compute),
               verdict);
       }
       return;
     case Bound::kBalanced:
-      if (first.fraction >= kModerateShare && first.fraction >= 1.15 * second.fraction) {
+      if (first.fraction >= kNamesTheBound && first.fraction >= 1.15 * second.fraction) {
         Doubt(0.8, "one category is nearly large enough to be named", verdict);
       }
       return;
@@ -124,10 +131,10 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
     case Bound::kCommunication:
       break;
   }
-  if (first.low < kModerateShare) {
+  if (first.low < kNamesTheBound) {
     Doubt(0.7,
           fmt::format("{} may be less than {:.0f}% of step time",
-                      attribution::WordFor(first.category), 100 * kModerateShare),
+                      attribution::WordFor(first.category), 100 * kNamesTheBound),
           verdict);
   }
   if (first.fraction < 1.5 * second.fraction) {
@@ -189,6 +196,27 @@ void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict
   if (!attribution.cross_check.agrees) Doubt(0.7, attribution.cross_check.text, verdict);
 }
 
+std::string_view PhraseFor(Category category) {
+  return category == Category::kInputStall ? "waiting for input" : attribution::WordFor(category);
+}
+
+std::string AlsoOf(const std::array<Candidate, 4>& candidates, Bound bound) {
+  std::string also;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.bound == bound || candidate.fraction < kModerateShare) continue;
+    const std::string share = words::Percent(candidate.fraction);
+    const std::string gain = words::Factor(1 / std::max(1e-3, 1 - candidate.fraction));
+    const std::string_view what = PhraseFor(candidate.category);
+    if (also.empty()) {
+      also = fmt::format("{} takes {} of step time: without it the run would be at most {} as fast",
+                         what, share, gain);
+    } else {
+      also += fmt::format("; {} takes {}: at most {}", what, share, gain);
+    }
+  }
+  return also;
+}
+
 std::string TextOf(const model::Run& run, const Verdict& verdict) {
   const std::string bound(WordFor(verdict.bound));
   if (verdict.bound == Bound::kBalanced || verdict.bound == Bound::kInconclusive) return bound;
@@ -206,6 +234,25 @@ std::string_view WordFor(Bound bound) {
   return kWords[static_cast<size_t>(bound)];
 }
 
+std::optional<Category> CategoryOf(Bound bound) {
+  switch (bound) {
+    case Bound::kInput:
+      return Category::kInputStall;
+    case Bound::kTransfer:
+      return Category::kTransfer;
+    case Bound::kCompute:
+      return Category::kCompute;
+    case Bound::kLaunch:
+      return Category::kLaunch;
+    case Bound::kCommunication:
+      return Category::kCommunication;
+    case Bound::kBalanced:
+    case Bound::kInconclusive:
+      break;
+  }
+  return std::nullopt;
+}
+
 Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
   Verdict verdict;
   const size_t steps = attribution.window.steps + attribution.window.warmup_steps;
@@ -221,6 +268,7 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     const auto candidates = Candidates(attribution);
     verdict.confidence = 1;
     verdict.bound = BoundOf(attribution, candidates);
+    verdict.also = AlsoOf(candidates, verdict.bound);
     DoubtTheBound(attribution, candidates, verdict);
     if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
     if (steps < kManySteps) {

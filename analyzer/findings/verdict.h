@@ -22,6 +22,8 @@ enum class Bound : uint8_t {
   kInconclusive
 };
 std::string_view WordFor(Bound bound);
+// What a run of this bound spends too much of its time on; nothing for the last two.
+std::optional<attribution::Category> CategoryOf(Bound bound);
 
 struct Verdict {
   Bound bound = Bound::kInconclusive;
@@ -30,6 +32,9 @@ struct Verdict {
   double confidence = 0;                    // 0 to 1
   std::vector<std::string> doubts;          // why confidence is below 1
   std::string text;  // "input-bound: decode (cpu)", "balanced", "inconclusive"
+  // The second sentence: what else takes a noticeable part of step time, and what removing it would
+  // gain. Empty where nothing does.
+  std::string also;
 };
 
 Verdict VerdictOn(const model::Run& run, const attribution::Attribution& attribution);

@@ -3,17 +3,15 @@
 #define STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/findings/findings.h"
 #include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
 
 namespace stallscope::replay {
 
-// Sets gain and memory of each recommendation with a patch, within 200 ms for ten of them. A speed
-// recommendation that gains nothing is dropped, and so is a finding that then says nothing; the
-// rest is sorted by gain. What the simulation cannot price keeps the rule's own estimate. The
-// report must be of this run.
-void PriceRecommendations(report::Report& report, const model::Run& run,
-                          const attribution::Attribution& attribution);
+// Sets gain and memory of a recommendation by simulating its patch, ten of them within 200 ms; what
+// the simulation cannot price keeps the rule's own estimate. Run and attribution must outlive it.
+findings::Pricer PricerFor(const model::Run& run, const attribution::Attribution& attribution);
 
 // Verdict and findings of the run, or of the part that the attribution covers. Patches apply to the
 // run's spec, or to one that stands for the stages of a run without one. Without `price` no gain is

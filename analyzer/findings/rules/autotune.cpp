@@ -79,6 +79,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "autotune",
     .row = 5,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data =

@@ -7,12 +7,15 @@ namespace stallscope::findings::balanced {
 namespace {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (c.verdict.bound != Bound::kBalanced || Share(c, Category::kSync) >= kSyncShare) return;
+  if (c.verdict.bound != Bound::kBalanced) return;
   const bool several = Worth(c, Category::kInputStall) || Worth(c, Category::kTransfer) ||
                        Worth(c, Category::kLaunch) || Worth(c, Category::kCommunication);
   const double unseen = Share(c, Category::kOther);
+  const double sync = Share(c, Category::kSync);
   std::string what = several ? "no single thing bounds this run" : "nothing is worth changing";
-  if (!several && unseen >= kHighShare) {
+  if (!several && sync >= kSyncShare) {
+    what = fmt::format("host and device wait for each other for {} of step time", Percent(sync));
+  } else if (!several && unseen >= kHighShare) {
     what = fmt::format(
         "for {} of step time this trace shows nothing at work, and nothing else is worth changing",
         Percent(unseen));

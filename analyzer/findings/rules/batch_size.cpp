@@ -50,6 +50,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "batch-size",
     .row = 13,
+    .shortens = Parts(Category::kLaunch, Category::kCommunication),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.batch({value}, drop_remainder=True))py",

@@ -66,6 +66,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "cache",
     .row = 8,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data =

@@ -47,6 +47,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "cache-place",
     .row = 8,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache())py",

@@ -39,6 +39,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "captured-graph",
     .row = 18,
+    .shortens = Parts(Category::kLaunch),
     .check = Check,
     .advice = {
         .tf_data = R"py(@tf.function(jit_compile=True, reduce_retracing=True)

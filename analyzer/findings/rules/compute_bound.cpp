@@ -19,6 +19,13 @@ void ShowKernels(const Case& c, Draft& draft) {
   }
 }
 
+std::string WhatInputCouldGain(const Case& c) {
+  const double waits = Share(c, Category::kInputStall);
+  if (waits < kModerateShare) return "no change to the input makes this run faster";
+  return fmt::format("a faster input would make this run at most {} as fast",
+                     words::Factor(1 / (1 - waits)));
+}
+
 std::string WhatBounds(const Case& c) {
   std::string text;
   if (!c.attribution.kernels.empty()) {
@@ -39,11 +46,9 @@ std::string WhatBounds(const Case& c) {
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   const double share = Share(c, Category::kCompute);
-  Draft draft = About(
-      c, StageId::None(), share,
-      fmt::format(
-          "the device computes for {} of step time: no change to the input makes this run faster{}",
-          Percent(share), WhatBounds(c)));
+  Draft draft = About(c, StageId::None(), share,
+                      fmt::format("the device computes for {} of step time: {}{}", Percent(share),
+                                  WhatInputCouldGain(c), WhatBounds(c)));
   draft.finding.severity = Severity::kInfo;
   ShowKernels(c, draft);
   // A trace that does not show how many samples a step has is measured in steps.
@@ -58,6 +63,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 
 }  // namespace
 
-extern const Rule kRule = {.id = "compute-bound", .row = 0, .check = Check};
+extern const Rule kRule = {
+    .id = "compute-bound", .row = 0, .shortens = Parts(Category::kCompute), .check = Check};
 
 }  // namespace stallscope::findings::compute_bound

@@ -54,6 +54,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "copy-overlap",
     .row = 14,
+    .shortens = Parts(Category::kTransfer),
     .check = Check,
     .advice = {
         .tf_data =

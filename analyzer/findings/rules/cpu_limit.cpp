@@ -25,16 +25,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = BlamedOn(c, Cause::kCpu) + BlamedOn(c, Cause::kCpuContention);
   if (!who.has_value() || share < kModerateShare) return;
   Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{}: more workers would only wait for each other; do less work "
-                                  "per element, or give the run more cores",
-                                  *who));
+                      fmt::format("{}: more workers would only wait for each other", *who));
   ShowCounter(draft, c, "process.run_wait", "threads that were ready but had no core");
   ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
+  RecommendUnpriced(
+      draft, "do less work per element, or give the run more cores", {},
+      "this run does not show how fast the program is on more cores: record it there");
   drafts.push_back(std::move(draft));
 }
 
 }  // namespace
 
-extern const Rule kRule = {.id = "cpu-limit", .row = 0, .check = Check};
+extern const Rule kRule = {
+    .id = "cpu-limit", .row = 0, .shortens = Parts(Category::kInputStall), .check = Check};
 
 }  // namespace stallscope::findings::cpu_limit

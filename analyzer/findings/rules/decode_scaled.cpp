@@ -65,6 +65,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "decode-scaled",
     .row = 22,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value}))py",

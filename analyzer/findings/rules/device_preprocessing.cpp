@@ -57,6 +57,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 extern const Rule kRule = {.id = "device-preprocessing",
                            .row = 16,
+                           .shortens = Parts(Category::kInputStall),
                            .check = Check,
                            .advice = {
                                .tf_data = R"py(model = tf.keras.Sequential([

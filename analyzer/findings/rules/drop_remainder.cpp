@@ -59,6 +59,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "drop-remainder",
     .row = 13,
+    .shortens = Parts(Category::kLaunch),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.batch({value}, drop_remainder=True))py",

@@ -26,6 +26,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 extern const Rule kRule = {.id = "eager-ops",
                            .row = 18,
+                           .shortens = Parts(Category::kLaunch),
                            .check = Check,
                            .advice = {
                                .tf_data = R"py(@tf.function

@@ -54,6 +54,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "idle-device",
     .row = 20,
+    .shortens = Parts(Category::kCompute),
     .check = Check,
     .advice = {
         .tf_data = R"py(strategy = tf.distribute.MirroredStrategy()  # all devices

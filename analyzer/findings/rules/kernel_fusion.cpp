@@ -31,6 +31,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "kernel-fusion",
     .row = 17,
+    .shortens = Parts(Category::kLaunch),
     .check = Check,
     .advice = {
         .tf_data = R"py(@tf.function(jit_compile=True)

@@ -44,6 +44,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "late-cast",
     .row = 17,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(image = tf.image.random_flip_left_right(image)  # while it is uint8

@@ -65,6 +65,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "loader-workers",
     .row = 4,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .pytorch =

@@ -51,6 +51,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 extern const Rule kRule = {.id = "map-and-batch",
                            .row = 7,
+                           .shortens = Parts(Category::kInputStall),
                            .check = Check,
                            .advice = {
                                .tf_data = R"py(options = tf.data.Options()

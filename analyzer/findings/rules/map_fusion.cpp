@@ -63,6 +63,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "map-fusion",
     .row = 7,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data =

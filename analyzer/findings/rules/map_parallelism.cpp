@@ -52,6 +52,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "map-parallelism",
     .row = 4,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls={value})  # or tf.data.AUTOTUNE)py",

@@ -79,6 +79,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "mixed-precision",
     .row = 19,
+    .shortens = Parts(Category::kCompute),
     .check = Check,
     .advice = {
         .tf_data = R"py(tf.keras.mixed_precision.set_global_policy("mixed_bfloat16"))py",

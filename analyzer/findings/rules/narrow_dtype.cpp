@@ -79,6 +79,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "narrow-dtype",
     .row = 15,
+    .shortens = Parts(Category::kTransfer),
     .check = Check,
     .advice = {
         .tf_data =

@@ -68,6 +68,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "parallel-reads",
     .row = 2,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = tf.data.Dataset.list_files("data-*.tfrecord").interleave(

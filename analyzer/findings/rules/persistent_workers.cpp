@@ -38,6 +38,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "persistent-workers",
     .row = 4,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers,

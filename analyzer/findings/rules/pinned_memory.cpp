@@ -32,6 +32,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "pinned-memory",
     .row = 14,
+    .shortens = Parts(Category::kTransfer),
     .check = Check,
     .advice = {
         .pytorch =

@@ -144,6 +144,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "prefetch",
     .row = 12,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.prefetch({value})  # or tf.data.AUTOTUNE; last of all)py",

@@ -27,6 +27,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "retracing",
     .row = 18,
+    .shortens = Parts(Category::kLaunch),
     .check = Check,
     .advice = {
         .tf_data =

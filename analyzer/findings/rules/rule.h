@@ -31,9 +31,16 @@ struct Draft {
   AdviceArgs args;
 };
 
+// A set of parts of step time.
+template <class... Categories>
+constexpr unsigned Parts(Categories... categories) {
+  return (0U | ... | (1U << At(categories)));
+}
+
 struct Rule {
   std::string_view id = {};  // of its findings
   int row = 0;               // of the checklist; 0: of no single technique
+  unsigned shortens = 0;     // the parts of step time that its change is about
   // `load` is null where the run has no steps or no throughput.
   void (*check)(const Case& c, const Load* load, std::vector<Draft>& drafts) = nullptr;
   Advice advice = {};

@@ -44,6 +44,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "serial-source",
     .row = 21,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = tf.data.Dataset.range({value}).interleave(

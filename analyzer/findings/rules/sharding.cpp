@@ -74,6 +74,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "sharding",
     .row = 3,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data =

@@ -36,6 +36,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "shuffle-buffer",
     .row = 11,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.shuffle({value}, reshuffle_each_iteration=True))py",

@@ -46,6 +46,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "shuffle-place",
     .row = 11,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data =

@@ -50,6 +50,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 }  // namespace
 
-extern const Rule kRule = {.id = "slow-rank", .row = 24, .check = Check};
+extern const Rule kRule = {
+    .id = "slow-rank", .row = 24, .shortens = Parts(Category::kCommunication), .check = Check};
 
 }  // namespace stallscope::findings::slow_rank

@@ -45,6 +45,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 }  // namespace
 
-extern const Rule kRule = {.id = "slow-shard", .row = 24, .check = Check};
+extern const Rule kRule = {
+    .id = "slow-shard", .row = 24, .shortens = Parts(Category::kInputStall), .check = Check};
 
 }  // namespace stallscope::findings::slow_shard

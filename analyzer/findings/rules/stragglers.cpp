@@ -65,6 +65,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "stragglers",
     .row = 24,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data = R"py(options = tf.data.Options()

@@ -34,6 +34,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 extern const Rule kRule = {.id = "strategy",
                            .row = 20,
+                           .shortens = Parts(Category::kCommunication),
                            .check = Check,
                            .advice = {
                                .tf_data = R"py(strategy = tf.distribute.MirroredStrategy(

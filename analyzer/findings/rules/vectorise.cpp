@@ -56,6 +56,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "vectorise",
     .row = 6,
+    .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
         .tf_data =

@@ -5,8 +5,10 @@
 #include <string>
 
 using stallscope::findings::Aim;
+using stallscope::findings::Finding;
 using stallscope::findings::Gain;
 using stallscope::findings::Recommendation;
+using stallscope::findings::Settled;
 using stallscope::findings::WorthShowing;
 
 namespace {
@@ -17,37 +19,78 @@ Recommendation Of(double predicted, double low, double high) {
   return recommendation;
 }
 
+// With a gain of 0 it has no price.
+Finding Proposal(const std::string& id, bool on_bound, double gain, double share) {
+  Finding finding;
+  finding.id = id;
+  finding.on_bound = on_bound;
+  finding.share = share;
+  finding.recommendation.emplace();
+  if (gain > 0) finding.recommendation->gain = Gain{gain, gain - 0.01, gain + 0.01};
+  return finding;
+}
+
+std::string OrderOf(const std::vector<Finding>& findings) {
+  std::string ids;
+  for (const Finding& finding : findings) ids += (ids.empty() ? "" : " ") + finding.id;
+  return ids;
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("findings follow the verdict, then the gain, then the share") {
+    CHECK(
+        OrderOf(Settled({Proposal("graph", false, 1.12, 0.12), Proposal("batch", false, 1.08, 0.12),
+                         Proposal("pinned", false, 0, 0.3), Proposal("loader", true, 0, 0.23),
+                         Proposal("prefetch", true, 1.2, 0.1), Proposal("restarts", true, 0, 0.05)},
+                        100, {})) == "prefetch loader restarts graph batch pinned");
+  }
+
+  TEST_CASE("last resort: only where nothing else is recommended against the bound") {
+    Finding last = Proposal("last", true, 0, 0.9);
+    last.recommendation.reset();
+    last.last_resort = true;
+    Finding words = Proposal("words", true, 0, 0.9);
+    words.recommendation.reset();
+    CHECK(OrderOf(Settled({last, Proposal("off", false, 1.2, 0.1)}, 100, {})) == "last off");
+    CHECK(OrderOf(Settled({words, last}, 100, {})) == "words last");
+    CHECK(OrderOf(Settled({last, Proposal("on", true, 0, 0.1)}, 100, {})) == "on");
+    // What is left is what counts, not what was proposed.
+    const auto no_gain = [](Recommendation& r) { r.gain = Gain{1.0, 0.9, 1.1}; };
+    Finding dropped = Proposal("dropped", true, 1.3, 0.9);
+    dropped.recommendation->patch.changes.emplace_back(stallscope::SetTo("a.b", int64_t{1}));
+    CHECK(OrderOf(Settled({last, dropped}, 100, no_gain)) == "last");
+  }
+
   TEST_CASE("speed-up is shown only if its gain is certain") {
     Recommendation sure = Of(1.3, 1.1, 1.5);
-    CHECK(WorthShowing(sure, 0.5, 20));
+    CHECK(WorthShowing(sure, true, 20));
     CHECK(sure.gain.has_value());
     Recommendation none = Of(1.05, 0.95, 1.15);
-    CHECK_FALSE(WorthShowing(none, 0.5, 20));
+    CHECK_FALSE(WorthShowing(none, true, 20));
     Recommendation slower = Of(0.8, 0.7, 0.9);
-    CHECK_FALSE(WorthShowing(slower, 0.5, 20));
+    CHECK_FALSE(WorthShowing(slower, true, 20));
     Recommendation memory = Of(0.99, 0.9, 1.1);
     memory.aim = Aim::kMemory;
-    CHECK(WorthShowing(memory, 0.5, 20));
+    CHECK(WorthShowing(memory, true, 20));
     CHECK(memory.gain.has_value());
   }
 
   TEST_CASE("large but uncertain gain of a short run: shown without a figure") {
     Recommendation open = Of(2.8, 0.9, 4.1);
-    CHECK(WorthShowing(open, 0.65, 19));
+    CHECK(WorthShowing(open, true, 19));
     CHECK_FALSE(open.gain.has_value());
     CHECK(open.unpriced.find("19 steps") != std::string::npos);
     CHECK(open.unpriced.find("record") != std::string::npos);
     Recommendation scattered = Of(2.8, -0.6, 4.1);
-    CHECK(WorthShowing(scattered, 0.65, 3));
+    CHECK(WorthShowing(scattered, true, 3));
     CHECK(scattered.unpriced.find("from 0.00 to 4.10") != std::string::npos);
     // A long run has told; little is at stake; the gain is small anyhow.
     Recommendation told = Of(2.8, 0.9, 4.1);
-    CHECK_FALSE(WorthShowing(told, 0.65, 1'000));
-    CHECK_FALSE(WorthShowing(told, 0.1, 19));
+    CHECK_FALSE(WorthShowing(told, true, 1'000));
+    CHECK_FALSE(WorthShowing(told, false, 19));
     Recommendation small = Of(1.06, 0.9, 4.1);
-    CHECK_FALSE(WorthShowing(small, 0.65, 19));
+    CHECK_FALSE(WorthShowing(small, true, 19));
   }
 }

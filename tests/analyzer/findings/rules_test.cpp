@@ -259,18 +259,52 @@ TEST_SUITE("fast") {
     CHECK(findings[0].text.find("the trace has no steps") != std::string::npos);
   }
 
-  TEST_CASE("findings are ordered by gain, then by share") {
-    CaseBuilder builder;
-    builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
-    const std::vector<Finding> findings = builder.Find();
-    REQUIRE(findings.size() >= 2);
-    const auto gain = [](const Finding& f) {
-      return f.recommendation.has_value() && f.recommendation->gain.has_value()
-                 ? f.recommendation->gain->predicted
-                 : 0.0;
+  TEST_CASE("a verdict comes with what to do about it, or why nothing can be") {
+    using stallscope::attribution::Category;
+    const auto advised = [](const CaseBuilder& builder) {
+      const std::vector<Finding> findings = builder.Find();
+      CAPTURE(Ids(findings));
+      REQUIRE_FALSE(findings.empty());
+      CHECK(findings[0].on_bound);
+      return findings[0].id;
     };
-    CHECK(std::is_sorted(findings.begin(), findings.end(),
-                         [&](const Finding& a, const Finding& b) { return gain(a) > gain(b); }));
+    // The host is busy for 3 ms per launch, and a larger batch cannot be told to help.
+    CaseBuilder launch;
+    launch.with_spec = false;
+    launch.Spend(Category::kLaunch, 0.19, Bound::kLaunch);
+    launch.attribution.idle.launch_ns = 30'000'000;
+    launch.attribution.idle.launches = 10;
+    launch.attribution.throughput.reset();
+    for (auto& step : launch.attribution.steps) step.samples = 0;
+    CHECK(advised(launch) == "what-would-help");
+    CaseBuilder read;
+    read.with_spec = false;
+    read.Stall("shuffle", stallscope::attribution::Cause::kCpu, 0.5);
+    CHECK(advised(read) == "what-would-help");
+    CaseBuilder reduces;
+    reduces.Spend(Category::kCommunication, 0.3, Bound::kCommunication);
+    CHECK(advised(reduces) != "what-would-help");
+    CHECK(advised(CaseBuilder()) == "compute-bound");
+  }
+
+  TEST_CASE("compute-bound: a faster input is not ruled out where it waits") {
+    CaseBuilder builder;
+    builder.Spend(stallscope::attribution::Category::kInputStall, 0.08, Bound::kCompute);
+    const auto finding = builder.FindingOf("compute-bound");
+    REQUIRE(finding.has_value());
+    CHECK(finding->text.find("no change to the input") == std::string::npos);
+    CHECK(finding->text.find("at most 1.09x as fast") != std::string::npos);
+  }
+
+  TEST_CASE("balanced: two that are alike have their findings") {
+    using stallscope::attribution::Category;
+    CaseBuilder builder;
+    builder.spec.trainer.graph = stallscope::GraphMode::kEager;
+    builder.Spend(Category::kLaunch, 0.16, Bound::kBalanced);
+    builder.Spend(Category::kCommunication, 0.18, Bound::kBalanced);
+    CHECK(builder.FindingOf("captured-graph").has_value());
+    CHECK(builder.FindingOf("strategy").has_value());
+    CHECK(builder.FindingOf("balanced")->text.starts_with("no single thing bounds this run"));
   }
 
   TEST_CASE("no prices without pricing") {

@@ -86,6 +86,16 @@ std::vector<Scenario> RunScenarios() {
        [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.2); }},
       {"balanced", "nothing stands out", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; },
        "something does", [](CaseBuilder& b) { b.verdict.bound = Bound::kInput; }},
+      {"what-would-help", "copies that no change shortens",
+       [](CaseBuilder& b) {
+         b.Spend(Category::kTransfer, 0.4, Bound::kTransfer);
+         b.CopyBatches(trace::CopyMemory::kPinned, 19'000'000);
+       },
+       "they are not pinned",
+       [](CaseBuilder& b) {
+         b.spec.transfer.pinned = false;
+         b.attribution.devices[0].copies[0].memory = trace::CopyMemory::kPageable;
+       }},
       {"inconclusive", "two steps", [](CaseBuilder& b) { b.verdict.bound = Bound::kInconclusive; },
        "enough of them", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; }},
   };

@@ -12,19 +12,19 @@ using stallscope::Patch;
 using stallscope::SetTo;
 using stallscope::attribution::Attribute;
 using stallscope::findings::Aim;
+using stallscope::findings::Finding;
 using stallscope::findings::Gain;
 using stallscope::findings::Recommendation;
-using stallscope::replay::PriceRecommendations;
-using stallscope::report::FindingRow;
-using stallscope::report::Report;
+using stallscope::findings::Settled;
+using stallscope::replay::PricerFor;
 using stallscope::test::MadeRunOptions;
 using stallscope::test::MakeRun;
 
 namespace {
 
 template <class Value>
-FindingRow Proposes(const std::string& path, Value value, double guess) {
-  FindingRow row;
+Finding Proposes(const std::string& path, Value value, double guess) {
+  Finding row;
   row.id = path;
   Recommendation recommendation;
   recommendation.patch.changes.emplace_back(SetTo(path, value));
@@ -34,21 +34,19 @@ FindingRow Proposes(const std::string& path, Value value, double guess) {
 }
 
 // 16 ms of sleeping for a batch that the device takes 8 ms for.
-Report Priced(std::vector<FindingRow> findings, const MadeRunOptions& options = {}) {
+std::vector<Finding> Priced(std::vector<Finding> findings, const MadeRunOptions& options = {}) {
   const auto run = MakeRun(options);
-  Report report;
-  report.findings = std::move(findings);
-  PriceRecommendations(report, run, Attribute(run));
-  return report;
+  const auto attribution = Attribute(run);
+  return Settled(std::move(findings), attribution.window.steps, PricerFor(run, attribution));
 }
 
 }  // namespace
 
 TEST_SUITE("fast") {
   TEST_CASE("a change that helps gets the simulation's gain instead of the guess") {
-    const Report report = Priced({Proposes("fetch.parallelism", 2, 9.0)});
-    REQUIRE(report.findings.size() == 1);
-    const Gain& gain = *report.findings[0].recommendation->gain;
+    const auto priced = Priced({Proposes("fetch.parallelism", 2, 9.0)});
+    REQUIRE(priced.size() == 1);
+    const Gain& gain = *priced[0].recommendation->gain;
     CHECK(gain.predicted == doctest::Approx(2).epsilon(0.05));
     CHECK(gain.low > 1.5);
     CHECK(gain.low < gain.predicted);
@@ -56,76 +54,74 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a recommendation without a gain is not shown") {
-    CHECK(Priced({Proposes("prefetch.buffer_size", 8, 9.0)}).findings.empty());
+    CHECK(Priced({Proposes("prefetch.buffer_size", 8, 9.0)}).empty());
   }
 
   TEST_CASE("unless its finding stands alone, or is not about speed") {
-    FindingRow alone = Proposes("prefetch.buffer_size", 8, 9.0);
+    Finding alone = Proposes("prefetch.buffer_size", 8, 9.0);
     alone.stands_alone = true;
-    FindingRow memory = Proposes("prefetch.buffer_size", 1, 9.0);
+    Finding memory = Proposes("prefetch.buffer_size", 1, 9.0);
     memory.recommendation->aim = Aim::kMemory;
-    const Report report = Priced({alone, memory});
-    REQUIRE(report.findings.size() == 2);
-    CHECK(report.findings[0].recommendation.has_value());
-    CHECK_FALSE(report.findings[1].recommendation.has_value());
+    const auto priced = Priced({alone, memory});
+    REQUIRE(priced.size() == 2);
+    CHECK(priced[0].recommendation.has_value());
+    CHECK_FALSE(priced[1].recommendation.has_value());
   }
 
   TEST_CASE("a foreign run's change is priced by its stages, as far as the file shows them") {
-    const auto priced = [](const stallscope::test::KinetoOptions& options) {
+    const auto price = [](const stallscope::test::KinetoOptions& options) {
       const auto run = stallscope::test::KinetoRun(options);
-      Report report;
-      report.findings = {Proposes("DataLoader.parallelism", 4, 9.0)};
-      PriceRecommendations(report, run, Attribute(run));
-      REQUIRE(report.findings.size() == 1);
-      return *report.findings[0].recommendation;
+      const auto attribution = Attribute(run);
+      const auto priced = Settled({Proposes("DataLoader.parallelism", 4, 9.0)},
+                                  attribution.window.steps, PricerFor(run, attribution));
+      REQUIRE(priced.size() == 1);
+      return *priced[0].recommendation;
     };
     // 3 ms of loading, 1 ms of computing: with four workers the latter is what is left.
-    const Recommendation seen = priced({});
+    const Recommendation seen = price({});
     CHECK(seen.gain->predicted == doctest::Approx(4).epsilon(0.1));
     CHECK(seen.gain->low > 1.5);
-    const Recommendation unseen = priced({.in_processes = true});
+    const Recommendation unseen = price({.in_processes = true});
     CHECK(unseen.gain->predicted == 9.0);  // the rule's own: nothing better is known
   }
 
   TEST_CASE("the best comes first") {
-    const Report report =
+    const auto priced =
         Priced({Proposes("trainer.emulated.compute_us_per_batch", 8000.0, 1.2),
                 Proposes("fetch.parallelism", 2, 1.1), Proposes("fetch.parallelism", 4, 1.0)});
-    REQUIRE(report.findings.size() == 2);
-    CHECK(report.findings[0].recommendation->gain->predicted >=
-          report.findings[1].recommendation->gain->predicted);
+    REQUIRE(priced.size() == 2);
+    CHECK(priced[0].recommendation->gain->predicted >= priced[1].recommendation->gain->predicted);
   }
 
   TEST_CASE("an unpriceable change keeps the rule's estimate, or the reason for none") {
-    FindingRow guessed = Proposes("transfer.dtype", "float16", 1.3);
-    FindingRow unknown = Proposes("transfer.dtype", "float16", 1.3);
+    Finding guessed = Proposes("transfer.dtype", "float16", 1.3);
+    Finding unknown = Proposes("transfer.dtype", "float16", 1.3);
     unknown.recommendation->gain.reset();
-    const Report report = Priced({guessed, unknown});
-    REQUIRE(report.findings.size() == 2);
-    CHECK(report.findings[0].recommendation->gain->predicted == 1.3);
-    CHECK_FALSE(report.findings[1].recommendation->gain.has_value());
-    CHECK(report.findings[1].recommendation->unpriced.find("transfer.dtype") == 0);
+    const auto priced = Priced({guessed, unknown});
+    REQUIRE(priced.size() == 2);
+    CHECK(priced[0].recommendation->gain->predicted == 1.3);
+    CHECK_FALSE(priced[1].recommendation->gain.has_value());
+    CHECK(priced[1].recommendation->unpriced.find("transfer.dtype") == 0);
   }
 
   TEST_CASE("a run that cannot be simulated keeps all estimates") {
     auto run = MakeRun();
     const auto attribution = Attribute(run);
     run.tracks[0].spans = {};
-    Report report;
-    report.findings = {Proposes("fetch.parallelism", 2, 9.0)};
-    PriceRecommendations(report, run, attribution);
-    CHECK(report.findings[0].recommendation->gain->predicted == 9.0);
+    const auto priced =
+        Settled({Proposes("fetch.parallelism", 2, 9.0)}, 100, PricerFor(run, attribution));
+    CHECK(priced[0].recommendation->gain->predicted == 9.0);
   }
 
   TEST_CASE("a finding without a patch is left alone") {
-    FindingRow row;
+    Finding row;
     row.id = "balanced";
-    CHECK(Priced({row}).findings.size() == 1);
+    CHECK(Priced({row}).size() == 1);
   }
 
   TEST_CASE("a measured gain stays beside the new prediction") {
-    FindingRow row = Proposes("fetch.parallelism", 2, 9.0);
+    Finding row = Proposes("fetch.parallelism", 2, 9.0);
     row.recommendation->measured = 1.9;
-    CHECK(Priced({row}).findings[0].recommendation->measured == 1.9);
+    CHECK(Priced({row})[0].recommendation->measured == 1.9);
   }
 }
