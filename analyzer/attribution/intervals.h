@@ -34,7 +34,7 @@ Intervals Intersect(const Intervals& a, Interval b);
 
 // Merges [first, middle) and [middle, last); `left` is scratch space for reuse.
 template <class T, class Before>
-void MergeNeighbours(T* first, T* middle, T* last, std::vector<T>& left, Before before) {
+void MergeNeighbors(T* first, T* middle, T* last, std::vector<T>& left, Before before) {
   if (!before(*middle, *(middle - 1))) return;
   // What begins before the right run begins, and what ends after the left one ends, is in place.
   first = std::upper_bound(first, middle, *middle, before);
@@ -67,7 +67,7 @@ void MergeRuns(std::vector<T>& values, Before before) {
         break;
       }
       T* const at = values.data();
-      MergeNeighbours(at + bounds[run], at + bounds[run + 1], at + bounds[run + 2], left, before);
+      MergeNeighbors(at + bounds[run], at + bounds[run + 1], at + bounds[run + 2], left, before);
       next.push_back(bounds[run + 2]);
     }
     bounds = std::move(next);

@@ -12,16 +12,6 @@ bool MayFollowDevice(const StageSpec& stage) {
   return As<BatchSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr;
 }
 
-bool OneSizeBefore(const Spec& spec, size_t stage) {
-  for (size_t i = 0; i < stage; ++i) {
-    const auto* map = As<MapSpec>(spec.stages[i]);
-    if (map == nullptr) continue;
-    const std::vector<OpCall> ops = OpsOf(*map);
-    if (std::any_of(ops.begin(), ops.end(), MakesOneSize)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 const StageSpec* SpecOf(const Case& c, StageId stage) {
@@ -33,19 +23,16 @@ const StageSpec* SpecOf(const Case& c, StageId stage) {
   return at == stages.end() ? nullptr : &*at;
 }
 
-std::vector<OpCall> OpsOf(const MapSpec& map) {
-  std::vector<OpCall> ops;
-  for (const std::string& text : map.ops) {
-    Result<OpCall> call = ParseOp(text);
-    if (call.ok()) ops.push_back(std::move(call).value());
-  }
-  return ops;
-}
-
 std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to) {
   std::vector<std::string> texts;
   for (size_t i = from; i < to; ++i) texts.push_back(ops[i].Text());
   return texts;
+}
+
+std::string Joined(const std::vector<OpCall>& ops, size_t from, size_t to) {
+  std::string joined;
+  for (const std::string& op : Texts(ops, from, to)) joined += (joined.empty() ? "" : ", ") + op;
+  return joined;
 }
 
 SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) {
@@ -55,29 +42,19 @@ SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) 
   return {stage + ".ops", json.empty() ? "[]" : json + "]"};
 }
 
-bool IsRandom(const MapSpec& map) {
-  const std::vector<OpCall> ops = OpsOf(map);
-  return std::any_of(ops.begin(), ops.end(), [](const OpCall& op) { return op.op->random; });
+bool OneSizeBefore(const Spec& spec, size_t stage) {
+  for (size_t i = 0; i < stage; ++i) {
+    const auto* map = As<MapSpec>(spec.stages[i]);
+    if (map == nullptr) continue;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    if (std::any_of(ops.begin(), ops.end(), MakesOneSize)) return true;
+  }
+  return false;
 }
-
-bool IsDecode(const OpCall& op) { return op.name() == "decode_jpeg" || op.name() == "decode_png"; }
 
 bool Decodes(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   return std::any_of(ops.begin(), ops.end(), IsDecode);
-}
-
-bool MakesOneSize(const OpCall& op) {
-  return op.name() == "resize" || op.name() == "crop" || op.name() == "random_resized_crop";
-}
-
-bool Widens(const OpCall& op) {
-  if (op.name() == "normalize") return true;
-  return op.name() == "cast" && op.Word("dtype") != "uint8";
-}
-
-bool IsPerValue(const OpCall& op) {
-  return op.name() == "normalize" || op.name() == "cast" || op.name() == "one_hot";
 }
 
 std::string FreshName(const Spec& spec, const std::string& base) {

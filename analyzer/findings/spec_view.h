@@ -36,21 +36,15 @@ size_t FirstOf(const Spec& spec) {
   return i;
 }
 
-// Calls of a valid spec always parse; one that does not is dropped.
-std::vector<OpCall> OpsOf(const MapSpec& map);
 std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to);
+// "flip, normalize".
+std::string Joined(const std::vector<OpCall>& ops, size_t from, size_t to);
 // Gives the map these ops, each as its canonical text.
 SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops);
 
-bool IsRandom(const MapSpec& map);
 bool Decodes(const MapSpec& map);
-bool IsDecode(const OpCall& op);
-// Makes all elements the same size.
-bool MakesOneSize(const OpCall& op);
-// Widens bytes.
-bool Widens(const OpCall& op);
-// Treats single values, and so could treat a whole batch.
-bool IsPerValue(const OpCall& op);
+// An op before this stage makes all elements the same size.
+bool OneSizeBefore(const Spec& spec, size_t stage);
 
 // `base`, with a number if a stage has that name already.
 std::string FreshName(const Spec& spec, const std::string& base);

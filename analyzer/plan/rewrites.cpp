@@ -26,25 +26,12 @@ bool ShuffleBeforeDecode(Graph& graph) {
   return changed;
 }
 
-bool IsCastTo(const OpInstance& op, std::string_view dtype) {
-  return op.call.name() == "cast" && op.call.Word("dtype") == dtype;
-}
-
-bool FirstIsIdle(const OpInstance& first, const OpInstance& second) {
-  if (IsCastTo(first, "float32") && second.call.name() == "normalize") return true;
-  return first.call.name() == "cast" && IsCastTo(second, first.call.Word("dtype"));
-}
-
-bool SecondIsIdle(const OpInstance& first, const OpInstance& second) {
-  return first.call.name() == "normalize" && IsCastTo(second, "float32");
-}
-
 bool Fold(std::vector<OpInstance>& ops) {
   bool changed = false;
   for (size_t i = 0; i + 1 < ops.size();) {
-    if (FirstIsIdle(ops[i], ops[i + 1])) {
+    if (FirstIsIdle(ops[i].call, ops[i + 1].call)) {
       ops.erase(ops.begin() + static_cast<ptrdiff_t>(i));
-    } else if (SecondIsIdle(ops[i], ops[i + 1])) {
+    } else if (SecondIsIdle(ops[i].call, ops[i + 1].call)) {
       ops.erase(ops.begin() + static_cast<ptrdiff_t>(i) + 1);
     } else {
       ++i;
@@ -66,19 +53,11 @@ bool FoldConstants(Graph& graph) {
   return changed;
 }
 
-bool Widens(const OpInstance& op) {
-  if (op.call.name() == "normalize") return true;
-  return op.call.name() == "cast" && op.call.Word("dtype") != "uint8";
-}
-
-bool MovesOnly(const OpInstance& op) {
-  return op.call.name() == "flip" || op.call.name() == "crop";
-}
-
 bool SinkWithin(std::vector<OpInstance>& ops) {
   bool changed = false;
   for (size_t i = ops.size(); i-- > 0;) {
-    for (size_t at = i; at + 1 < ops.size() && Widens(ops[at]) && MovesOnly(ops[at + 1]); ++at) {
+    for (size_t at = i; at + 1 < ops.size() && Widens(ops[at].call) && MovesOnly(ops[at + 1].call);
+         ++at) {
       std::swap(ops[at], ops[at + 1]);
       changed = true;
     }
@@ -105,9 +84,9 @@ bool SinkIntoNext(Graph& graph, size_t from) {
   std::vector<OpInstance>& ops = graph.nodes[from].pieces.back().ops;
   const size_t next = NextMap(graph, from);
   // A map keeps at least one op: an empty one would still cost a hand-over.
-  if (next == graph.nodes.size() || ops.size() < 2 || !Widens(ops.back())) return false;
+  if (next == graph.nodes.size() || ops.size() < 2 || !Widens(ops.back().call)) return false;
   size_t first = ops.size();
-  while (first > 1 && Widens(ops[first - 1])) --first;
+  while (first > 1 && Widens(ops[first - 1].call)) --first;
   std::vector<OpInstance>& into = graph.nodes[next].pieces.front().ops;
   const auto begin = ops.begin() + static_cast<ptrdiff_t>(first);
   into.insert(into.begin(), std::make_move_iterator(begin), std::make_move_iterator(ops.end()));
@@ -149,14 +128,6 @@ bool FuseMaps(Graph& graph) {
   return changed;
 }
 
-bool IsCropOp(const OpInstance& op) {
-  return op.call.name() == "crop" || op.call.name() == "random_resized_crop";
-}
-
-bool IsWholeDecode(const OpInstance& op) {
-  return op.call.name() == "decode_jpeg" && !op.call.Flag("crop");
-}
-
 void SetCrop(OpInstance& op) {
   for (size_t i = 0; i < op.call.op->parameters.size(); ++i) {
     if (op.call.op->parameters[i].name == "crop") op.call.arguments[i] = true;
@@ -168,7 +139,8 @@ void TakeCropOver(std::vector<MapPiece>& pieces) {
   for (size_t p = 0; p + 1 < pieces.size(); ++p) {
     auto& ops = pieces[p].ops;
     auto& next = pieces[p + 1].ops;
-    if (ops.empty() || next.empty() || !IsWholeDecode(ops.back()) || !IsCropOp(next.front())) {
+    if (ops.empty() || next.empty() || !IsWholeDecode(ops.back().call) ||
+        !IsCrop(next.front().call)) {
       continue;
     }
     ops.push_back(std::move(next.front()));
@@ -184,23 +156,13 @@ bool DecodeOnlyCrop(Graph& graph) {
     TakeCropOver(node.pieces);
     for (MapPiece& piece : node.pieces) {
       for (size_t i = 0; i + 1 < piece.ops.size(); ++i) {
-        if (!IsWholeDecode(piece.ops[i]) || !IsCropOp(piece.ops[i + 1])) continue;
+        if (!IsWholeDecode(piece.ops[i].call) || !IsCrop(piece.ops[i + 1].call)) continue;
         SetCrop(piece.ops[i]);
         changed = true;
       }
     }
   }
   return changed;
-}
-
-bool ForEachValue(const OpInstance& op) {
-  const std::string_view name = op.call.name();
-  return name == "normalize" || name == "cast" || name == "one_hot";
-}
-
-bool MakesOneSize(const OpInstance& op) {
-  const std::string_view name = op.call.name();
-  return name == "resize" || name == "crop" || name == "random_resized_crop";
 }
 
 // Whether all elements have one shape after these ops. Otherwise the batch would fail where the map
@@ -212,7 +174,7 @@ bool OneSizeBefore(const Graph& graph, size_t node, size_t ops_of_last) {
       const bool last = i == node && p + 1 == pieces.size();
       const size_t count = last ? ops_of_last : pieces[p].ops.size();
       if (std::any_of(pieces[p].ops.begin(), pieces[p].ops.begin() + static_cast<ptrdiff_t>(count),
-                      MakesOneSize)) {
+                      [](const OpInstance& op) { return MakesOneSize(op.call); })) {
         return true;
       }
     }
@@ -230,7 +192,7 @@ bool Vectorize(Graph& graph) {
     }
     MapPiece& piece = graph.nodes[i].pieces.back();
     size_t first = piece.ops.size();
-    while (first > 0 && ForEachValue(piece.ops[first - 1])) --first;
+    while (first > 0 && IsPerValue(piece.ops[first - 1].call)) --first;
     if (first == piece.ops.size() || !OneSizeBefore(graph, i, first)) return false;
     Node whole{graph.nodes[i].stage, {{piece.name, {}}}, true};
     std::move(piece.ops.begin() + static_cast<ptrdiff_t>(first), piece.ops.end(),

@@ -1,5 +1,6 @@
 #include "analyzer/spec/ops.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <charconv>
@@ -8,6 +9,7 @@
 
 #include "analyzer/spec/nearest.h"
 #include "analyzer/spec/schema.h"
+#include "analyzer/spec/spec.h"
 
 namespace stallscope {
 namespace {
@@ -332,6 +334,50 @@ Result<OpCall> ParseOp(std::string_view text) {
     }
   }
   return arguments.Finish();
+}
+
+std::vector<OpCall> OpsOf(const MapSpec& map) {
+  std::vector<OpCall> ops;
+  for (const std::string& text : map.ops) {
+    Result<OpCall> call = ParseOp(text);
+    if (call.ok()) ops.push_back(std::move(call).value());
+  }
+  return ops;
+}
+
+bool IsRandom(const MapSpec& map) {
+  const std::vector<OpCall> ops = OpsOf(map);
+  return std::any_of(ops.begin(), ops.end(), [](const OpCall& op) { return op.op->random; });
+}
+
+bool IsDecode(const OpCall& op) { return op.name() == "decode_jpeg" || op.name() == "decode_png"; }
+
+bool IsWholeDecode(const OpCall& op) { return op.name() == "decode_jpeg" && !op.Flag("crop"); }
+
+bool IsCrop(const OpCall& op) { return op.name() == "crop" || op.name() == "random_resized_crop"; }
+
+bool MakesOneSize(const OpCall& op) { return op.name() == "resize" || IsCrop(op); }
+
+bool Widens(const OpCall& op) {
+  if (op.name() == "normalize") return true;
+  return op.name() == "cast" && op.Word("dtype") != "uint8";
+}
+
+bool MovesOnly(const OpCall& op) { return op.name() == "flip" || op.name() == "crop"; }
+
+bool IsPerValue(const OpCall& op) {
+  return op.name() == "normalize" || op.name() == "cast" || op.name() == "one_hot";
+}
+
+bool FirstIsIdle(const OpCall& first, const OpCall& second) {
+  if (first.name() != "cast") return false;
+  if (first.Word("dtype") == "float32" && second.name() == "normalize") return true;
+  return second.name() == "cast" && second.Word("dtype") == first.Word("dtype");
+}
+
+bool SecondIsIdle(const OpCall& first, const OpCall& second) {
+  return first.name() == "normalize" && second.name() == "cast" &&
+         second.Word("dtype") == "float32";
 }
 
 }  // namespace stallscope

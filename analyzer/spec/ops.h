@@ -17,6 +17,8 @@
 
 namespace stallscope {
 
+struct MapSpec;
+
 // kEighths: a fraction such as 1/2, kept as the number of eighths (libjpeg-turbo scales so).
 enum class OpArgumentType { kInteger, kNumber, kFlag, kWord, kEighths };
 
@@ -64,6 +66,30 @@ struct OpCall {
 
 // An error is ErrorKind::kUsage, and `where` is the text.
 Result<OpCall> ParseOp(std::string_view text);
+
+// --- What rewrites and rules ask of ops ---
+
+// Calls of a valid spec always parse; one that does not is dropped.
+std::vector<OpCall> OpsOf(const MapSpec& map);
+// Some op of it gives another result for the same element in another epoch.
+bool IsRandom(const MapSpec& map);
+
+bool IsDecode(const OpCall& op);
+// Decodes pixels that a crop behind it may throw away.
+bool IsWholeDecode(const OpCall& op);
+bool IsCrop(const OpCall& op);
+// Makes all elements the same size.
+bool MakesOneSize(const OpCall& op);
+// Widens bytes.
+bool Widens(const OpCall& op);
+// Moves values and computes nothing.
+bool MovesOnly(const OpCall& op);
+// Treats single values, and so could treat a whole batch.
+bool IsPerValue(const OpCall& op);
+// One of two ops in a row does nothing: normalize computes in float32 whatever it gets, and gives
+// float32, and the same cast twice is one.
+bool FirstIsIdle(const OpCall& first, const OpCall& second);
+bool SecondIsIdle(const OpCall& first, const OpCall& second);
 
 }  // namespace stallscope
 

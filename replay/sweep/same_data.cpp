@@ -10,14 +10,6 @@
 namespace stallscope::replay {
 namespace {
 
-bool DrawsAtRandom(const MapSpec& map) {
-  for (const std::string& text : map.ops) {
-    const auto op = ParseOp(text);
-    if (op.ok() && op.value().op->random) return true;
-  }
-  return false;
-}
-
 // Takes the knobs of speed out of a pipeline, stage by stage.
 class Neutral {
  public:
@@ -28,7 +20,7 @@ class Neutral {
     if (auto* source = std::get_if<SourceSpec>(&stage.kind)) Plain(*source);
     if (auto* map = std::get_if<MapSpec>(&stage.kind)) {
       ordered_ = ordered_ && map->deterministic;
-      frozen_by_store_ = frozen_by_store_ || DrawsAtRandom(*map);
+      frozen_by_store_ = frozen_by_store_ || IsRandom(*map);
       map->parallelism = {};
     }
     if (auto* batch = std::get_if<BatchSpec>(&stage.kind)) batch->parallelism = {};

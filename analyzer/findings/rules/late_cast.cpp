@@ -4,8 +4,6 @@
 namespace stallscope::findings::late_cast {
 namespace {
 
-bool MovesOnly(const OpCall& op) { return op.name() == "flip" || op.name() == "crop"; }
-
 std::optional<std::string> EarlyPair(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {

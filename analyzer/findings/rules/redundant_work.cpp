@@ -4,21 +4,12 @@
 namespace stallscope::findings::redundant_work {
 namespace {
 
-bool IsCastTo(const OpCall& op, std::string_view dtype) {
-  return op.name() == "cast" && op.Word("dtype") == dtype;
-}
-
-// normalize computes in float32 whatever it gets, and gives float32.
-bool OneIsIdle(const OpCall& first, const OpCall& second) {
-  if (IsCastTo(first, "float32") && second.name() == "normalize") return true;
-  if (first.name() == "normalize" && IsCastTo(second, "float32")) return true;
-  return first.name() == "cast" && IsCastTo(second, first.Word("dtype"));
-}
-
 std::optional<std::string> IdlePair(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
-    if (OneIsIdle(ops[i], ops[i + 1])) return ops[i].Text() + " and " + ops[i + 1].Text();
+    if (FirstIsIdle(ops[i], ops[i + 1]) || SecondIsIdle(ops[i], ops[i + 1])) {
+      return ops[i].Text() + " and " + ops[i + 1].Text();
+    }
   }
   return std::nullopt;
 }

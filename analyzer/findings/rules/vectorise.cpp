@@ -15,17 +15,6 @@ bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
 }
 
-// The batch would fail on elements of unequal size.
-bool OneSize(const Spec& spec, size_t map) {
-  for (size_t i = 0; i <= map; ++i) {
-    const auto* stage = As<MapSpec>(spec.stages[i]);
-    if (stage == nullptr) continue;
-    const std::vector<OpCall> ops = OpsOf(*stage);
-    if (std::any_of(ops.begin(), ops.end(), MakesOneSize)) return true;
-  }
-  return false;
-}
-
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->rewrites.vectorise) return;
   if (!Worth(c, Category::kInputStall)) return;
@@ -35,7 +24,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const StageSpec& before = spec.stages[batch - 1];
   const auto* map = As<MapSpec>(before);
   const StageId id = StageNamed(c, before.name);
-  if (map == nullptr || map->on == MapOn::kDevice || !OneSize(spec, batch - 1)) return;
+  if (map == nullptr || map->on == MapOn::kDevice) return;
+  // The batch would fail on elements of unequal size.
+  if (!OneSizeBefore(spec, batch)) return;
   const double share = BlamedForWork(c, id);
   if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
   Draft draft = About(c, id, share,
