@@ -84,6 +84,98 @@ void NumberRanks(std::vector<Run>& runs) {
                    [](const Run& a, const Run& b) { return a.info.rank < b.info.rank; });
 }
 
+// What several ranks warn of in the same words, numbers apart, is said once: with how many they
+// are, and each number's extremes.
+class Warnings {
+ public:
+  void Add(const std::string& path, const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings) {
+      const bool of_file = warning.starts_with(path + ": ");
+      AddOne(of_file ? path : "", of_file ? warning.substr(path.size() + 2) : warning);
+    }
+  }
+
+  std::vector<std::string> Take() const {
+    std::vector<std::string> lines;
+    for (const Kind& kind : kinds_) {
+      std::string line = kind.path;
+      if (kind.count > 1 && !line.empty()) {
+        const size_t others = kind.count - 1;
+        line += " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+      }
+      if (!line.empty()) line += ": ";
+      for (size_t i = 0; i < kind.words.size(); ++i) {
+        line += kind.words[i];
+        if (i < kind.least.size()) {
+          line += kind.least[i].text;
+          if (kind.most[i].value != kind.least[i].value) line += " to " + kind.most[i].text;
+        }
+      }
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+ private:
+  struct Figure {
+    double value = 0;
+    std::string text;
+  };
+  struct Kind {
+    std::string path;  // the first that has it; empty: of no file
+    size_t count = 1;
+    std::vector<std::string> words;  // around the numbers: one more than those
+    std::vector<Figure> least;
+    std::vector<Figure> most;
+  };
+
+  // "-1,234" is one number, and so is each of "0 to 5".
+  static Kind Split(const std::string& path, const std::string& text) {
+    Kind kind{path, 1, {""}, {}, {}};
+    const auto digit = [&](size_t at) {
+      return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
+    for (size_t i = 0; i < text.size();) {
+      const bool sign = text[i] == '-' && digit(i + 1) && (i == 0 || text[i - 1] == ' ');
+      if (!sign && !digit(i)) {
+        kind.words.back() += text[i++];
+        continue;
+      }
+      Figure figure;
+      std::string plain;
+      do {
+        figure.text += text[i];
+        if (text[i] != ',') plain += text[i];
+        ++i;
+      } while (digit(i) || (i < text.size() && (text[i] == ',' || text[i] == '.') && digit(i + 1)));
+      // Not a number where a name has dots and digits: it stays a word of its own.
+      figure.value = std::strtod(plain.c_str(), nullptr);
+      kind.least.push_back(figure);
+      kind.most.push_back(std::move(figure));
+      kind.words.emplace_back();
+    }
+    return kind;
+  }
+
+  void AddOne(const std::string& path, const std::string& text) {
+    Kind kind = Split(path, text);
+    const auto same = std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& known) {
+      return known.words == kind.words && known.path.empty() == path.empty();
+    });
+    if (same == kinds_.end()) {
+      kinds_.push_back(std::move(kind));
+      return;
+    }
+    ++same->count;
+    for (size_t i = 0; i < kind.least.size(); ++i) {
+      if (kind.least[i].value < same->least[i].value) same->least[i] = kind.least[i];
+      if (kind.most[i].value > same->most[i].value) same->most[i] = kind.most[i];
+    }
+  }
+
+  std::vector<Kind> kinds_;
+};
+
 class Merger {
  public:
   Merger() : strings_(to_.strings), classes_(to_.span_classes) {}
@@ -98,7 +190,7 @@ class Merger {
   void MapIds(Run& from);
   Status MapClasses(const Run& from);
   void AddTracks(Run& from);
-  void AddQuality(DataQuality& from);
+  void AddQuality(const Run& from);
   int64_t Move(int64_t time) const { return trace::ClampTime(time + offset_); }
   uint64_t Move(uint64_t item) const {
     return item == ItemId::None().value ? item : item | uint64_t{rank_ & 0x7fff} << kRankShift;
@@ -114,6 +206,7 @@ class Merger {
   Run to_;
   StringInterner strings_;
   SpanClassInterner classes_;
+  Warnings warnings_;
   // About the rank that is being added.
   uint32_t rank_ = 0;
   int64_t offset_ = 0;
@@ -219,7 +312,8 @@ void Merger::MoveField(Field& field) const {
   }
 }
 
-void Merger::AddQuality(DataQuality& from) {
+void Merger::AddQuality(const Run& run) {
+  const DataQuality& from = run.quality;
   DataQuality& to = to_.quality;
   const auto add = [](std::optional<uint64_t>& sum, const std::optional<uint64_t>& part) {
     if (sum && part) *sum = SaturatedSum(*sum, *part);
@@ -231,13 +325,13 @@ void Merger::AddQuality(DataQuality& from) {
   to.dropped = SaturatedSum(to.dropped, from.dropped);
   to.frames += from.frames;
   to.damaged_bytes = SaturatedSum(to.damaged_bytes, from.damaged_bytes);
-  std::move(from.damaged_ranges.begin(), from.damaged_ranges.end(),
-            std::back_inserter(to.damaged_ranges));
+  to.damaged_ranges.insert(to.damaged_ranges.end(), from.damaged_ranges.begin(),
+                           from.damaged_ranges.end());
   to.missing_frames = SaturatedSum(to.missing_frames, from.missing_frames);
   if (!to.cut_at) to.cut_at = from.cut_at;
   to.left_out = SaturatedSum(to.left_out, from.left_out);
   if (to.write_error.empty()) to.write_error = from.write_error;
-  std::move(from.warnings.begin(), from.warnings.end(), std::back_inserter(to.warnings));
+  warnings_.Add(run.path, from.warnings);
 }
 
 Status Merger::Add(Run from, int64_t offset) {
@@ -268,7 +362,7 @@ Status Merger::Add(Run from, int64_t offset) {
   MapIds(from);
   STALLSCOPE_RETURN_IF_ERROR(MapClasses(from));
   AddTracks(from);
-  AddQuality(from.quality);
+  AddQuality(from);
   to_.step_ranks.resize(to_.step_ranks.size() + from.rows.steps.size(), rank_);
   trace::ForEachTable(from.rows, [&](int number, auto& rows) {
     for (auto& row : rows) ForEachField(row, [&](auto& field) { MoveField(field); });
@@ -282,6 +376,7 @@ Status Merger::Add(Run from, int64_t offset) {
 }
 
 Run Merger::Finish() {
+  to_.quality.warnings = warnings_.Take();
   // By index; ranks came in ascending order, and a stable sort keeps it. Gaps came sorted by track.
   const std::vector<trace::Step>& steps = to_.rows.steps;
   std::vector<size_t> order(steps.size());
@@ -317,9 +412,9 @@ std::vector<int64_t> OffsetsOf(std::vector<Run>& runs, IsCommunication is_commun
                           -kMaxDistance, kMaxDistance);
       if (std::abs(correction->ns) >= kWorthSaying) {
         run.quality.warnings.push_back(
-            run.path + ": its wall clock is " + std::to_string(correction->ns / 1'000) +
+            run.path + ": the wall clock is " + std::to_string(correction->ns / 1'000) +
             " us off rank " + std::to_string(first.info.rank) + "'s, by the ends of " +
-            std::to_string(correction->pairs) + " collectives: it was corrected by that");
+            std::to_string(correction->pairs) + " collectives, and was corrected by that");
       }
     }
     offsets.push_back(offset);
