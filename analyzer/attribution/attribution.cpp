@@ -98,13 +98,12 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.blame = std::move(blame.blame);
   result.stragglers = std::move(blame.stragglers);
 
-  result.stages = UseOfStages(run, window, ground.views, ground.totals, ground.split, ground.serial,
-                              samples, result.cpu.cores);
-  const std::vector<QueueUse> queues = UseOfQueues(run, window, threads);
-  for (StageUse& stage : result.stages) {
-    const QueueId queue = run.stages[stage.stage.value].queue;
-    if (queue.known()) stage.queue = queues[queue.value];
-  }
+  result.stages = UseOfStages(
+      run, window, ground.views, ground.totals, ground.split, ground.serial, samples,
+      partition.known[At(Category::kInputStall)] ? partition.ns[At(Category::kInputStall)]
+                                                 : window.ns(),
+      result.cpu.cores);
+  SetQueues(run, UseOfQueues(run, window, threads), result.stages);
   result.memory = UseOfMemory(run, ground.counters, result.stages);
   if (cancel.requested()) return std::nullopt;
   result.devices = UseOfDevices(run);

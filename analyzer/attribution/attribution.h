@@ -94,6 +94,7 @@ struct QueueUse {
   std::optional<double> mean;   // depth over time
   std::optional<double> empty;  // fractions of the window
   std::optional<double> full;
+  uint64_t pushed = 0;  // in the window
 };
 
 // What a stage did in the window. Times of a stage whose work was not recorded are zero.
@@ -101,9 +102,13 @@ struct StageUse {
   StageId stage;
   uint32_t workers = 1;  // at most, if the tuner changed them
   bool ordered = true;
-  bool serial = false;          // cannot be parallelized as it is
-  StageId runs_in;              // the stage whose threads run it; None: the trainer's own
-  uint64_t elements = 0;        // work spans in the window
+  bool serial = false;       // cannot be parallelized as it is
+  StageId runs_in;           // the stage whose threads run it; None: the trainer's own
+  bool own_threads = false;  // the trace shows threads of its own
+  uint64_t elements = 0;     // work spans in the window
+  // What went through a stage that only passes elements on, and so has no work spans: counted at
+  // its queue, or at the stage before it. Nothing if the trace does not show it.
+  std::optional<uint64_t> passed;
   double items_per_sample = 0;  // of these, per sample that was trained on
   Quantiles service_ns;         // wall time of one, without other work inside it
   int64_t busy_ns = 0;          // of all, cut to the window
@@ -116,7 +121,8 @@ struct StageUse {
   double starved = 0;      // of the workers' time: waiting for input
   double blocked = 0;      // of the workers' time: waiting for room
   uint64_t bytes = 0;
-  // By the utilization law, in samples per second at the trainer; nothing if it did no work.
+  // By the utilization law, in samples per second at the trainer; nothing if it did no work. The
+  // trainer's is what it would take if it never waited for a batch.
   std::optional<double> capacity_samples_per_s;
   std::optional<QueueUse> queue;
 };

@@ -78,6 +78,14 @@ std::optional<double> Capacity(const StageUse& use, uint64_t samples, double cor
   return capacity * static_cast<double>(kNsPerSecond);
 }
 
+// The device's time counts, not that of the thread which issues its work.
+std::optional<double> TrainerCapacity(const Window& window, uint64_t samples, int64_t stall_ns) {
+  const int64_t works_ns = window.ns() - stall_ns;
+  if (samples == 0 || works_ns <= 0) return std::nullopt;
+  return static_cast<double>(samples) * static_cast<double>(kNsPerSecond) /
+         static_cast<double>(works_ns);
+}
+
 // Events are flushed a tenth of a second at a time, thread by thread: in the file an event is at
 // most some thousands of others away from its place in time. So a queue's events are sorted as they
 // come, this many at a time, and the later half waits for events that may still come in between.
@@ -163,6 +171,9 @@ void MeasureSome(const model::Run& run, const Window& window, size_t first, size
   for (const trace::QueueEvent& event : run.rows.queue_events) {
     if (!event.queue.known()) continue;
     const size_t q = event.queue.value;
+    if (q % step != first) continue;
+    const bool inside = event.time_ns >= window.start_ns && event.time_ns < window.end_ns;
+    if (inside && event.op == trace::QueueOp::kPush) ++uses[q].pushed;
     if (!depths[q].has_value() || depths[q]->Add({event.time_ns, event.depth})) continue;
     disordered[q] = true;
     depths[q].reset();
@@ -204,7 +215,7 @@ std::vector<bool> SerialStages(const model::Run& run) {
 std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
                                   const std::vector<TrackView>& views, const SpanTotals& totals,
                                   const WorkSplit& split, const std::vector<bool>& serial,
-                                  uint64_t samples, double cores) {
+                                  uint64_t samples, int64_t stall_ns, double cores) {
   const auto threads = ThreadsByStage(views, totals);
   const auto owners = Owners(totals);
   std::map<StageId, StageWork> work;
@@ -240,10 +251,13 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
     use.cpu_ns = parts.cpu_ns;
     use.blocked_ns = parts.blocked_ns;
     use.contention_ns = parts.contention_ns;
-    use.capacity_samples_per_s = Capacity(use, samples, cores);
+    use.capacity_samples_per_s = model::IsTrainer(run, use.stage)
+                                     ? TrainerCapacity(window, samples, stall_ns)
+                                     : Capacity(use, samples, cores);
     const auto time = static_cast<double>(window.ns()) * use.workers;
     if (time > 0) use.utilization = std::min(1.0, static_cast<double>(use.busy_ns) / time);
     const auto own = threads.find(stage.id);
+    use.own_threads = own != threads.end();
     if (own == threads.end() || window.ns() == 0) continue;
     const double whole = static_cast<double>(window.ns()) *
                          static_cast<double>(std::min<size_t>(own->second.count, use.workers));
@@ -303,6 +317,24 @@ std::vector<QueueUse> UseOfQueues(const model::Run& run, const Window& window, u
   ForEachParallel(pieces, threads,
                   [&](size_t piece) { MeasureSome(run, window, piece, pieces, uses); });
   return uses;
+}
+
+void SetQueues(const model::Run& run, const std::vector<QueueUse>& queues,
+               std::vector<StageUse>& stages) {
+  // These hand on each element that they get.
+  constexpr std::array<std::string_view, 3> kPassing = {"shuffle", "repeat", "prefetch"};
+  for (StageUse& use : stages) {
+    const trace::StageInfo& stage = run.stages[use.stage.value];
+    if (stage.queue.known()) use.queue = queues[stage.queue.value];
+    if (use.elements != 0) continue;
+    if (use.queue.has_value() && use.queue->pushed != 0) {
+      use.passed = use.queue->pushed;
+    } else if (std::find(kPassing.begin(), kPassing.end(), stage.kind) != kPassing.end() &&
+               stage.inputs.size() == 1 && stage.inputs.front().value < use.stage.value) {
+      const StageUse& before = stages[stage.inputs.front().value];
+      use.passed = before.elements != 0 ? before.elements : before.passed;
+    }
+  }
 }
 
 }  // namespace stallscope::attribution

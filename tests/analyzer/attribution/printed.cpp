@@ -53,8 +53,8 @@ class Printer {
     for (const double value : {mean, p50, p95, p99, variation}) Put(value);
   }
   void Put(const attribution::QueueUse& use) {
-    const auto& [queue, capacity, mean, empty, full] = use;
-    Put(queue), Put(capacity), Put(mean), Put(empty), Put(full);
+    const auto& [queue, capacity, mean, empty, full, pushed] = use;
+    Put(queue), Put(capacity), Put(mean), Put(empty), Put(full), Put(pushed);
   }
   void Put(const attribution::CategoryTotal& total) {
     const auto& [ns, fraction, low, high] = total;
@@ -89,11 +89,12 @@ void PrintTime(const attribution::Attribution& a, Printer& p) {
 }
 
 void PrintStages(const attribution::Attribution& a, Printer& p) {
-  for (const auto& [stage, workers, ordered, serial, runs_in, elements, items, service, busy, cpu,
-                    io, blocked_ns, contention, lock, utilization, starved, blocked, bytes,
-                    capacity, queue] : a.stages) {
-    p.Line("stage", stage, workers, ordered, serial, runs_in, elements, items, service, busy, cpu,
-           io, blocked_ns, contention, lock, utilization, starved, blocked, bytes, capacity, queue);
+  for (const auto& [stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
+                    service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved,
+                    blocked, bytes, capacity, queue] : a.stages) {
+    p.Line("stage", stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
+           service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved, blocked,
+           bytes, capacity, queue);
   }
 }
 

@@ -351,4 +351,48 @@ TEST_SUITE("fast") {
     CHECK(other.text.find("'decode'") != std::string::npos);
     CHECK(other.text.find("'read'") != std::string::npos);
   }
+
+  TEST_CASE("trainer: its capacity is what it would take if it never waited") {
+    RunBuilder b;
+    const StageId trainer = b.Stage("trainer", "trainer", 1);
+    const TrackId thread = b.Thread("trainer", trainer);
+    const TrackId stream = b.Stream();
+    // 400 ns of each 1,000 are stall, 1 is the thread's own work.
+    for (uint64_t k = 0; k < 4; ++k) {
+      const auto at = static_cast<int64_t>(1000 * k);
+      b.Work(thread, trainer, at + 400, at + 401);
+      b.Kernel(stream, at + 401, at + 1000, {.enqueued = at + 401});
+      b.Step({.index = k,
+              .requested = at,
+              .received = at + 400,
+              .issued = at + 401,
+              .done = at + 1000,
+              .track = thread,
+              .samples = 6});
+    }
+    CHECK(*Attribute(b.Take()).stages.at(0).capacity_samples_per_s == Approx(1e7));
+  }
+
+  TEST_CASE("stages that only pass elements on: counted at their queue, or before it") {
+    RunBuilder b;
+    const StageId read = b.Stage("read", "source", 1);
+    const StageId mix = b.Stage("mix", "shuffle", 1);
+    const StageId ready = b.Stage("ready", "prefetch", 1);
+    b.run.stages[mix.value].inputs = {read};
+    b.run.stages[ready.value].inputs = {mix};
+    const QueueId queue = b.Queue("ready", 2, ready);
+    const TrackId thread = b.Thread("ready/0", ready);
+    for (int64_t k = 0; k < 6; ++k) b.Work(thread, read, 50 * k, 50 * k + 10);
+    for (int64_t k = 0; k < 3; ++k) b.Push(queue, 100 * k + 50, 1);
+    b.Wait(thread, WaitCause::kFull, queue, 250, 260);
+    AddSteps(b, 3);
+    const auto stages = Attribute(b.Take()).stages;
+    CHECK(stages.at(read.value).elements == 6);
+    CHECK_FALSE(stages.at(read.value).passed.has_value());
+    CHECK(stages.at(mix.value).elements == 0);
+    CHECK(stages.at(mix.value).passed == 6);
+    CHECK_FALSE(stages.at(mix.value).own_threads);
+    CHECK(stages.at(ready.value).passed == 3);
+    CHECK(stages.at(ready.value).own_threads);
+  }
 }
