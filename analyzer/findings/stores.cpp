@@ -132,15 +132,27 @@ std::optional<StoreCase> StoreCaseOf(const Case& c) {
   StoreCase store;
   store.prefix = StablePrefixOf(*c.spec);
   for (size_t i = 0; i <= store.prefix.last; ++i) {
-    const StageId id = StageNamed(c, c.spec->stages[i].name);
-    const double share = BlamedForWork(c, id);
-    if (share > 0) store.names += (store.names.empty() ? "" : ", ") + NameOf(c, id);
+    const double share = SharedOut(c, store.prefix, i);
+    if (share <= 0) continue;
+    const StageSpec& stage = c.spec->stages[i];
+    store.names += (store.names.empty() ? "" : ", ") + stage.name;
+    if (i == store.prefix.last && !store.prefix.whole) {
+      store.estimated = true;
+      store.names += " (" + Joined(OpsOf(*As<MapSpec>(stage)), 0, store.prefix.ops) + ")";
+    }
     store.share += share;
   }
   if (store.share < kModerateShare) return std::nullopt;
   store.element_bytes = StoredBytes(c, store.prefix);
   store.elements = ElementsOfEpoch(c);
   return store;
+}
+
+double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage) {
+  const StageSpec& spec = c.spec->stages[stage];
+  const double share = BlamedForWork(c, StageNamed(c, spec.name));
+  if (stage != prefix.last || prefix.whole) return share;
+  return share * (1 - ShareFrom(OpsOf(*As<MapSpec>(spec)), prefix.ops));
 }
 
 Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late) {

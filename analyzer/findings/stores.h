@@ -31,8 +31,9 @@ Patch StoreBehind(const Spec& spec, const StablePrefix& prefix, StageSpec store)
 
 struct StoreCase {
   StablePrefix prefix;
-  double share = 0;          // of step time that is blamed on its stages
-  std::string names;         // "read, decode"
+  double share = 0;          // of step time that is blamed on what would be stored
+  std::string names;         // "read, decode"; of a map that is split "decode (decode_jpeg)"
+  bool estimated = false;    // the share: by what its ops usually cost, a map is split
   double element_bytes = 0;  // of what would be stored; 0: unknown
   uint64_t elements = 0;     // per epoch; 0: unknown
 };
@@ -40,6 +41,9 @@ struct StoreCase {
 // Nothing if the stall has nothing to do with stages that a store could save, or if the spec has a
 // store already.
 std::optional<StoreCase> StoreCaseOf(const Case& c);
+
+// The share of step time that is blamed on this stage's work, as far as a store would keep it.
+double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage);
 
 // The stages before the store no longer do anything. `left` of the source's time per sample
 // remains: reading from the store. `late`: the part of the run that fills it.

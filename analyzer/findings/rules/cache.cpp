@@ -26,6 +26,16 @@ std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
   return epoch / samples;
 }
 
+std::string WhatAnEpochHas(const StoreCase& store, const std::optional<double>& bytes) {
+  if (store.elements == 0) return "the run ended within its first epoch";
+  const std::string elements = Counted(store.elements, "element");
+  if (!bytes.has_value()) {
+    return fmt::format("an epoch has {}; the trace does not show their size at this point",
+                       elements);
+  }
+  return fmt::format("an epoch has {}, {} at this point", elements, Bytes(*bytes));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::optional<StoreCase> store = StoreCaseOf(c);
   if (!store.has_value() || !Repeats(c)) return;
@@ -36,11 +46,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Draft draft = About(c, last, store->share,
                       fmt::format("{} of step time is work that every epoch repeats ({})",
                                   Percent(store->share), store->names));
-  Show(draft, Evidence::Kind::kSpans,
-       bytes.has_value() ? fmt::format("an epoch has {} elements, {} at this point",
-                                       store->elements, Bytes(*bytes))
-                         : std::string("the run was shorter than an epoch, or does not show the "
-                                       "size of an element at this point"));
+  Show(draft, Evidence::Kind::kSpans, WhatAnEpochHas(*store, bytes));
   CacheSpec cache;
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
   if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);
@@ -55,7 +61,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   } else {
     RecommendUnpriced(
         draft, text, std::move(patch),
-        "the run ended within the first epoch, which fills the cache: record several epochs");
+        HasSeveralEpochs(c)
+            ? "the recorded steps took less than an epoch, which fills the cache: record more steps"
+            : "the run ended within the first epoch, which fills the cache: record several epochs");
   }
   if (fits) CostsMemory(draft, bytes.value_or(0));
   drafts.push_back(std::move(draft));

@@ -19,10 +19,17 @@ bool StoreBehindStage(const Spec& spec, size_t stage) {
 void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   const StageId id = StageNamed(c, stage.name);
   if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
-  const double share = BlamedForWork(c, id);
+  const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
+  const auto random =
+      std::find_if(ops.begin(), ops.end(), [](const OpCall& op) { return op.op->random; });
+  const auto first = static_cast<size_t>(random - ops.begin());
+  // What stands before the first random op is the same each time.
+  const double share = BlamedForWork(c, id) * (first == 0 ? 1 : ShareFrom(ops, first));
+  if (share < kModerateShare) return;
   Draft draft = About(
       c, id, share,
-      fmt::format("{} of step time is random augmentation in {}", Percent(share), stage.name));
+      fmt::format("{}{} of step time is random augmentation in {} ({})", first == 0 ? "" : "about ",
+                  Percent(share), stage.name, Joined(ops, first, ops.size())));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} of step time", stage.name, Percent(share)));
   Patch patch;

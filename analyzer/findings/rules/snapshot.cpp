@@ -9,7 +9,7 @@ namespace {
 double ShareOfMaps(const Case& c, const StablePrefix& prefix) {
   double share = 0;
   for (size_t i = 1; i <= prefix.last; ++i) {
-    share += BlamedForWork(c, StageNamed(c, c.spec->stages[i].name));
+    share += SharedOut(c, prefix, i);
   }
   return share;
 }
@@ -21,15 +21,22 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (share < kModerateShare) return;
   const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
   Draft draft = About(c, last, share,
-                      fmt::format("{} of step time is preprocessing whose result is the same in "
-                                  "every run ({})",
-                                  Percent(share), store->names));
-  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: no random op up to here", NameOf(c, last)));
+                      fmt::format("{}{} of step time is preprocessing whose result is the same "
+                                  "in every run ({})",
+                                  store->estimated ? "about " : "", Percent(share), store->names));
+  Show(draft, Evidence::Kind::kSpans,
+       store->prefix.whole
+           ? fmt::format("{}: no random op up to here", NameOf(c, last))
+           : fmt::format("{}: its random ops stay behind the snapshot", NameOf(c, last)));
   Patch patch = StoreBehind(*c.spec, store->prefix,
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
   const std::string text = fmt::format(
+      "write what {} gives before its random ops to disk once, and read it in every "
+      "later run",
+      NameOf(c, last));
+  const std::string whole = fmt::format(
       "write the output of {} to disk once, and read it in every later run", NameOf(c, last));
-  RecommendUnpriced(draft, text, std::move(patch),
+  RecommendUnpriced(draft, store->prefix.whole ? whole : text, std::move(patch),
                     "the first run with it is no faster, and this run does not show how fast the "
                     "results can be read: record two runs with the change");
   drafts.push_back(std::move(draft));
