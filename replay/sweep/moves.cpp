@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/spec/knobs.h"
+#include "analyzer/spec/ops.h"
 #include "analyzer/spec/validate.h"
 #include "replay/sweep/same_data.h"
 
@@ -107,6 +108,52 @@ std::optional<double> NumberIn(const std::string& text) {
   return value;
 }
 
+bool OnHost(const StageSpec& stage) {
+  const auto* map = std::get_if<MapSpec>(&stage.kind);
+  return map != nullptr && map->on == MapOn::kHost;
+}
+
+// Without the stores that give back what they were given: all but those that freeze an order or a
+// random draw, which has its own result in every epoch without them.
+void DropStores(std::vector<StageSpec>& stages) {
+  bool freezes = false;
+  std::erase_if(stages, [&](const StageSpec& stage) {
+    const auto* map = std::get_if<MapSpec>(&stage.kind);
+    freezes = freezes || std::holds_alternative<ShuffleSpec>(stage.kind) ||
+              (map != nullptr && IsRandom(*map));
+    const bool store = std::holds_alternative<CacheSpec>(stage.kind) ||
+                       std::holds_alternative<SnapshotSpec>(stage.kind);
+    return store && !freezes;
+  });
+}
+
+// A map treats each element alike: whether it stands before a shuffle or a repeat or behind it, and
+// in how many pieces, changes neither the samples nor how they are drawn.
+void GatherMaps(std::vector<StageSpec>& stages) {
+  const auto moves = [](const StageSpec& stage) {
+    return std::holds_alternative<ShuffleSpec>(stage.kind) ||
+           std::holds_alternative<RepeatSpec>(stage.kind);
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t i = 0; i + 1 < stages.size(); ++i) {
+      if (!moves(stages[i]) || !OnHost(stages[i + 1])) continue;
+      std::swap(stages[i], stages[i + 1]);
+      moved = true;
+    }
+  }
+  for (size_t i = 0; i + 1 < stages.size();) {
+    if (!OnHost(stages[i]) || !OnHost(stages[i + 1])) {
+      ++i;
+      continue;
+    }
+    auto& ops = std::get<MapSpec>(stages[i].kind).ops;
+    const auto& more = std::get<MapSpec>(stages[i + 1].kind).ops;
+    ops.insert(ops.end(), more.begin(), more.end());
+    stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 }  // namespace
 
 std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores) {
@@ -154,6 +201,11 @@ bool LearnsTheSame(const Spec& a, const Spec& b) {
       }
       if (auto* map = std::get_if<MapSpec>(&stage.kind)) map->deterministic = true;
     }
+    std::erase_if(spec.stages, [](const StageSpec& stage) {
+      return std::holds_alternative<PrefetchSpec>(stage.kind);
+    });
+    DropStores(spec.stages);
+    GatherMaps(spec.stages);
     return DataKey(spec, 1);
   };
   const TrainerSpec& x = a.trainer;

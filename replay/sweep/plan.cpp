@@ -11,6 +11,8 @@ namespace {
 
 // Less than this is no gain that could be told from noise.
 constexpr double kWorthIt = 1.01;
+// Two rates within this factor are alike: the smallest effect worth naming, as `compare` has it.
+constexpr double kNoise = 1.02;
 
 std::optional<double> RateOf(const Point& point) {
   if (const auto measured = Measured(point)) return measured->samples_per_s;
@@ -52,11 +54,23 @@ std::optional<size_t> BaseOfGrid(const Spec& spec, const std::vector<Axis>& axes
   return index;
 }
 
-bool SpeaksAgainst(const Predictor* predictor, const Spec& before, const Spec& after) {
-  if (predictor == nullptr) return false;
-  const Price old = predictor->Predict(before);
-  const Price now = predictor->Predict(after);
-  return old.rate && now.rate && now.rate->samples_per_s < old.rate->samples_per_s;
+size_t Stores(const Spec& spec) {
+  return static_cast<size_t>(
+      std::count_if(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
+        return std::holds_alternative<CacheSpec>(stage.kind) ||
+               std::holds_alternative<SnapshotSpec>(stage.kind);
+      }));
+}
+
+// Whether `after` is worth more than `before`, as far as the simulation knows. Of what it cannot
+// price, a second store is not: it keeps what the first one keeps already.
+bool Adds(const Predictor* predictor, const Spec& before, const Spec& after) {
+  if (predictor != nullptr) {
+    const Price old = predictor->Predict(before);
+    const Price now = predictor->Predict(after);
+    if (old.rate && now.rate) return now.rate->samples_per_s >= kWorthIt * old.rate->samples_per_s;
+  }
+  return Stores(after) < 2 || Stores(after) == Stores(before);
 }
 
 }  // namespace
@@ -115,8 +129,8 @@ void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep)
   size_t taken = 0;
   for (const Winner& winner : Winners(sweep)) {
     auto with = Apply(combined, winner.patch);
-    if (!with.ok() || with.value() == combined) continue;
-    if (taken > 0 && SpeaksAgainst(predictor, combined, with.value())) continue;
+    if (!with.ok() || with.value() == combined || !LearnsTheSame(spec, with.value())) continue;
+    if (taken > 0 && !Adds(predictor, combined, with.value())) continue;
     combined = std::move(with).value();
     ++taken;
   }
@@ -125,6 +139,44 @@ void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep)
   point.name = kBestCombination;
   point.patch = Diff(spec, combined);
   sweep.points.push_back(std::move(point));
+}
+
+std::optional<size_t> BestOf(const Spec& spec, const Sweep& sweep) {
+  const auto base = Measured(BaseOf(sweep));
+  if (!base.has_value()) return std::nullopt;
+  const auto rate_of = [&](size_t i) -> std::optional<Rate> {
+    const Point& point = sweep.points[i];
+    const auto rate = Measured(point);
+    if (!rate || !point.error.empty() || rate->samples_per_s < kWorthIt * base->samples_per_s) {
+      return std::nullopt;
+    }
+    const auto changed = SpecOf(spec, point);
+    return changed.ok() && LearnsTheSame(spec, changed.value()) ? rate : std::nullopt;
+  };
+  std::optional<Rate> fastest;
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const auto rate = rate_of(i);
+    if (rate && (!fastest || rate->samples_per_s > fastest->samples_per_s)) fastest = rate;
+  }
+  if (!fastest.has_value()) return std::nullopt;
+  const auto changes = [&](size_t i) {
+    const Point& point = sweep.points[i];
+    return point.patch.has_value() ? point.patch->changes.size() : point.set.size();
+  };
+  std::optional<size_t> best;
+  double best_rate = 0;
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const auto rate = rate_of(i);
+    const bool close = rate && (rate->high >= fastest->low ||
+                                rate->samples_per_s * kNoise >= fastest->samples_per_s);
+    if (!close) continue;
+    const bool smaller = !best || changes(i) < changes(*best) ||
+                         (changes(i) == changes(*best) && rate->samples_per_s > best_rate);
+    if (!smaller) continue;
+    best = i;
+    best_rate = rate->samples_per_s;
+  }
+  return best;
 }
 
 }  // namespace stallscope::replay

@@ -32,12 +32,17 @@ void PlanGrid(const Spec& spec, const std::vector<Axis>& axes,
 // One point per recommendation with a patch, in the report's order.
 void PlanVerification(const report::Report& report, Sweep& sweep);
 
-// Combines all that helped: starts with the largest measured (or else predicted) gain, and keeps
-// each further recommendation that applies and that the simulation does not advise against. Adds a
-// point named kBestCombination, unless a single one is already the best or the sweep has that
-// point.
+// Combines what helped: starts with the largest measured (or else predicted) gain, and adds each
+// further recommendation that applies, and that is worth something on top of the others as far as
+// the simulation knows. What may change what is learned is never combined: who wants that asks for
+// it by name. Adds a point named kBestCombination, unless a single one is already the best or the
+// sweep has that point.
 inline constexpr const char* kBestCombination = "best combination";
 void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep);
+
+// The point to take: of those that learn the same and are as fast as the fastest, within the noise,
+// the one with the fewest changes. Nothing if none is faster than the base, or nothing was run.
+std::optional<size_t> BestOf(const Spec& spec, const Sweep& sweep);
 
 }  // namespace stallscope::replay
 

@@ -41,6 +41,7 @@ class TuneRun {
   }
   const Try& Best() const { return tuned_.best ? tuned_.tries[*tuned_.best] : tuned_.base; }
   std::vector<Patch> Ideas() const;
+  std::string Untried() const;
   bool Tried(const Spec& spec, int cores) const;
   Try NewTry(const Candidate& candidate, int cores) const;
   void Tell(const std::string& doing) {
@@ -74,6 +75,28 @@ std::vector<Patch> TuneRun::Ideas() const {
     if (spec.ok() && LearnsTheSame(tuned_.base.spec, spec.value())) ideas.push_back(idea);
   }
   return ideas;
+}
+
+// Recommendations that neither the simulation nor, for what is learned, the tuner can try.
+std::string TuneRun::Untried() const {
+  std::string unpriced;
+  std::string learned;
+  for (const Patch& idea : options_.ideas) {
+    const auto spec = Apply(tuned_.base.spec, idea);
+    if (!spec.ok()) continue;
+    Point point;
+    point.patch = idea;
+    const std::string name = NameOf(point);
+    if (!LearnsTheSame(tuned_.base.spec, spec.value())) {
+      learned += (learned.empty() ? "" : ", ") + name;
+    } else if (!predictor_.Predict(spec.value()).rate.has_value()) {
+      unpriced += (unpriced.empty() ? "" : ", ") + name;
+    }
+  }
+  std::string text;
+  if (!unpriced.empty()) text += "; not tried, the simulation cannot price it: " + unpriced;
+  if (!learned.empty()) text += "; not tried, it may change what is learned: " + learned;
+  return text;
 }
 
 bool TuneRun::Tried(const Spec& spec, int cores) const {
@@ -272,6 +295,7 @@ Result<Tuned> TuneRun::Tune() {
       ForFewerCores(Best().point.predicted->samples_per_s);
     }
   }
+  tuned_.ended += Untried();
   const Predictor& last = refined_ ? *refined_ : predictor_;
   tuned_.bound = last.Predict(Best().spec, Best().point.cores).bottleneck;
   return std::move(tuned_);

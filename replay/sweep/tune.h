@@ -50,7 +50,7 @@ struct Tuned {
   // Best against base; nothing where nothing was run, or nothing is better.
   std::optional<compare::Comparison> comparison;
   unsigned runs = 0;
-  std::string ended;  // why it went no further
+  std::string ended;  // why it went no further, and which ideas it could not try
   std::string bound;  // what bounds the best configuration, by the simulation: a stage, "trainer"
 };
 

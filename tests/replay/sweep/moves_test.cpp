@@ -80,4 +80,36 @@ TEST_SUITE("fast") {
     CHECK_FALSE(same("trainer.precision=bf16"));
     CHECK_FALSE(same("trainer.optimizer.momentum=0.9"));
   }
+
+  TEST_CASE("a store of what never changes learns the same, one of random draws does not") {
+    const Spec spec = test::SpecFrom(R"~({"name": "stores", "stages": [
+      {"name": "read", "source": {"format": "tfrecord", "files": ["*.tfrecord"]}},
+      {"name": "mix", "shuffle": {"buffer_size": 100}},
+      {"name": "decode", "map": {"ops": ["decode_jpeg", "random_resized_crop(64)", "flip"]}},
+      {"name": "again", "repeat": {"count": 0}},
+      {"name": "batch", "batch": {"size": 4}}]})~");
+    const auto same = [&](const std::string& patch) {
+      const auto read = ReadPatch(patch, "patch");
+      REQUIRE_MESSAGE(read.ok(), read.error().Line());
+      const auto changed = Apply(spec, read.value());
+      REQUIRE_MESSAGE(changed.ok(), changed.error().Line());
+      return LearnsTheSame(spec, changed.value());
+    };
+    const std::string split = R"~([
+      {"op": "set", "path": "decode.ops", "value": ["decode_jpeg"]},
+      {"op": "insert", "after": "decode", "stage": {"name": "kept", STORE}},
+      {"op": "insert", "after": "kept",
+       "stage": {"name": "draw", "map": {"ops": ["random_resized_crop(64)", "flip"]}}})~";
+    const auto with = [&](const std::string& store) {
+      std::string text = split;
+      return text.replace(text.find("STORE"), 5, store);
+    };
+    const std::string moved = R"~(, {"op": "move", "stage": "mix", "after": "kept"}])~";
+    CHECK(same(with(R"~("cache": {})~") + moved));
+    CHECK(same(with(R"~("snapshot": {"path": "kept"})~") + moved));
+    // The first order would be every epoch's.
+    CHECK_FALSE(same(with(R"~("cache": {})~") + "]"));
+    CHECK_FALSE(same(R"~([{"op": "insert", "after": "decode", "stage": {"name": "kept",
+                          "snapshot": {"path": "kept"}}}])~"));
+  }
 }

@@ -6,6 +6,7 @@
 #include "tests/replay/sweep/sweeps.h"
 
 using namespace stallscope;
+using replay::BestOf;
 using replay::PlanCombination;
 using replay::PlanVerification;
 using replay::Sweep;
@@ -105,5 +106,39 @@ TEST_SUITE("fast") {
     report::Report other = ReportOf();
     replay::SetMeasuredGains(failed, other);
     CHECK_FALSE(other.findings[0].recommendation->measured.has_value());
+  }
+
+  TEST_CASE("combination: nothing that may change what is learned") {
+    Sweep sweep = Verified(180, 120, 90);
+    sweep.points[1].patch = Patch{{SetTo("batch.size", 8)}};
+    PlanCombination(test::SweepSpec(), nullptr, sweep);
+    CHECK(sweep.points.size() == 3);
+  }
+
+  TEST_CASE("combination: one store is enough") {
+    Sweep sweep = Verified(186, 185, 90);
+    for (size_t i = 0; i < 2; ++i) {
+      const std::string name = i == 0 ? "first" : "second";
+      StageSpec store{name, SnapshotSpec{name}};
+      sweep.points[i].patch =
+          Patch{{InsertChange{store, Place::After(i == 0 ? "read" : "decode")}}};
+    }
+    PlanCombination(test::SweepSpec(), nullptr, sweep);
+    CHECK(sweep.points.size() == 3);
+  }
+
+  TEST_CASE("best: the smallest patch among those that are as fast, and that learn the same") {
+    const Spec spec = test::SweepSpec();
+    Sweep sweep = Verified(185, 120, 90);
+    PlanCombination(spec, nullptr, sweep);
+    REQUIRE(sweep.points.size() == 4);
+    Measure(sweep.points[3], 186);
+    CHECK(BestOf(spec, sweep) == size_t{0});
+    Measure(sweep.points[3], 210);
+    CHECK(BestOf(spec, sweep) == size_t{3});
+    sweep.points[0].patch = Patch{{SetTo("batch.size", 8)}};
+    Measure(sweep.points[0], 400);
+    CHECK(BestOf(spec, sweep) == size_t{3});
+    CHECK_FALSE(BestOf(spec, Verified(90, 90, 90)).has_value());
   }
 }

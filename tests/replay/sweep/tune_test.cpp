@@ -151,4 +151,15 @@ TEST_SUITE("fast") {
     CHECK(tuned.runs == 1);
     CHECK_FALSE(tuned.best.has_value());
   }
+
+  TEST_CASE("ideas that cannot be tried are named") {
+    const Spec spec = test::SweepSpec();
+    replay::TuneOptions options = Options();
+    options.ideas = {Patch{{InsertChange{{"kept", SnapshotSpec{"kept"}}, Place::After("decode")}}},
+                     Patch{{SetTo("batch.size", int64_t{8})}}};
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, nullptr, options));
+    CHECK(tuned.ended.find("cannot price it: ") != std::string::npos);
+    CHECK(tuned.ended.find("kept") != std::string::npos);
+    CHECK(tuned.ended.find("may change what is learned: batch.size=8") != std::string::npos);
+  }
 }
