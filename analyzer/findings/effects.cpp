@@ -98,14 +98,26 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
           GrowthWithBatch(c, factor)};
 }
 
-// An emulated link defines both speeds; of a real one the run shows only one.
+// An emulated link defines both speeds; of a real one the run shows only one. Copies from memory of
+// which the trace says nothing gain as much as pageable ones at best, and nothing at worst.
 Assumed LeftWhenPinned(const Case& c) {
   if (c.spec.has_value() && c.spec->transfer.pinned) return {1, 1, 1};
   const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
-  if (!emulated) return kLeftWhenPinned;
-  const EmulatedSpec link = Resolved(c.spec->trainer.emulated);
-  const double left = link.h2d_gbps_pageable / link.h2d_gbps_pinned;
-  return {left, left, left};
+  if (emulated) {
+    const EmulatedSpec link = Resolved(c.spec->trainer.emulated);
+    const double left = link.h2d_gbps_pageable / link.h2d_gbps_pinned;
+    return {left, left, left};
+  }
+  if (c.spec.has_value()) return kLeftWhenPinned;
+  const CopiesToDevice copies = CopiesOf(c);
+  if (copies.count == 0) return {1, 1, 1};
+  const auto share = [&](uint64_t part) {
+    return static_cast<double>(part) / static_cast<double>(copies.count);
+  };
+  const double pageable = share(copies.pageable);
+  const double perhaps = share(copies.count - copies.pinned);
+  return {1 - pageable * (1 - kLeftWhenPinned[0]), 1 - pageable * (1 - kLeftWhenPinned[1]),
+          1 - perhaps * (1 - kLeftWhenPinned[2])};
 }
 
 CopiesToDevice CopiesOf(const Case& c) {

@@ -23,14 +23,17 @@ Effect Hidden(const Assumed& left, int64_t ahead) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;
+  // Without kernels there is nothing to hide a copy behind.
+  if (Share(c, Category::kCompute) < kModerateShare) return;
   if (c.spec.has_value() && c.spec->transfer.overlap) return;
   const CopiesToDevice copies = CopiesOf(c);
   const double share = Share(c, Category::kTransfer);
   Draft draft =
       About(c, StageId::None(), share,
-            fmt::format("for {} of step time the device only receives a copy", Percent(share)));
+            fmt::format("for {} of step time the device does nothing but copy", Percent(share)));
   Show(draft, Evidence::Kind::kCopy,
-       fmt::format("{} copies to the device, none of them hidden behind a kernel", copies.count));
+       fmt::format("{} to the device, {}", Counted(copies.count, "copy", "copies"),
+                   Bytes(copies.bytes)));
   Patch patch;
   int64_t ahead = 0;
   if (c.spec.has_value()) {
@@ -43,7 +46,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     }
   }
   draft.args.value = std::to_string(kFirstPrefetch);
-  Recommend(draft, "copy the next batch from pinned memory while the device computes this one",
+  const bool pinned = copies.count > 0 && copies.pinned == copies.count;
+  Recommend(draft,
+            fmt::format("copy the next batch {}while the device computes this one",
+                        pinned ? "" : "from pinned memory "),
             std::move(patch), Hidden(LeftWhenPinned(c), ahead));
   CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(kFirstPrefetch));
   drafts.push_back(std::move(draft));

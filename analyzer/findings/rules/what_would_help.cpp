@@ -43,7 +43,7 @@ std::string OfCopies(const Case& c, const CopiesToDevice& copies) {
                                  Percent(Share(c, Category::kTransfer)));
   const double computes = Share(c, Category::kCompute);
   if (computes < kModerateShare) {
-    text += computes > 0
+    text += computes >= 0.0005
                 ? fmt::format("; it computes for {} of it, too little to hide copies behind",
                               Percent(computes))
                 : "; no kernel runs that copies could be hidden behind";
