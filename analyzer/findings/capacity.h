@@ -75,6 +75,9 @@ struct Effect {
   std::function<void(Load&, double size)> apply;
   Assumed sizes = {1, 1, 1};
   double late = 0;  // the part of a run like this one that is over before the change shows
+  // More of the host's work goes on at a time: how much that helps depends on the cores, and on
+  // whether the work burns them.
+  bool side_by_side = false;
 };
 
 // Nothing if the law does not fit the run well enough to price anything.

@@ -46,13 +46,15 @@ int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
 }
 
 Effect WithWorkers(StageId stage, int64_t workers) {
-  return {[stage, workers](Load& load, double) {
-    StageDemand* use = load.Find(stage);
-    if (use == nullptr) return;
-    use->own_threads = true;
-    use->workers = std::max(use->workers, static_cast<double>(workers));
-    use->places = std::max(use->places, static_cast<double>(workers));
-  }};
+  return {.apply =
+              [stage, workers](Load& load, double) {
+                StageDemand* use = load.Find(stage);
+                if (use == nullptr) return;
+                use->own_threads = true;
+                use->workers = std::max(use->workers, static_cast<double>(workers));
+                use->places = std::max(use->places, static_cast<double>(workers));
+              },
+          .side_by_side = true};
 }
 
 Effect WithTimeTimes(StageId stage, const Assumed& sizes) {

@@ -1,5 +1,7 @@
 #include "analyzer/findings/facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -210,6 +212,28 @@ bool HasAccelerator(const Case& c) {
 
 bool ComputesReally(const Case& c) {
   return HasAccelerator(c) && c.run.info.device.kind != "emulated";
+}
+
+std::string WhyNotSideBySide(const Case& c) {
+  if (!c.run.imported()) return "";
+  const auto& stages = c.attribution.stages;
+  const bool cpu_known = std::any_of(stages.begin(), stages.end(), [](const auto& use) {
+    return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
+  });
+  std::string missing;
+  if (c.attribution.cpu.cores <= 0) missing = "how many cores the machine has";
+  if (!cpu_known) {
+    missing += missing.empty() ? "" : ", or ";
+    missing += "when the loader's threads were on a core and when they waited";
+  }
+  if (missing.empty()) return "";
+  return "this trace does not say " + missing +
+         ", and the gain depends on it: record a run with the change";
+}
+
+std::string WorkersInCode(const Case& c, int64_t workers) {
+  if (c.attribution.cpu.cores > 0) return std::to_string(workers);
+  return fmt::format("min({}, os.cpu_count())", workers);
 }
 
 double MedianStepNs(const Case& c) {

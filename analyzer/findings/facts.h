@@ -67,6 +67,12 @@ bool HasAccelerator(const Case& c);
 // Its kernels' times depend on what they compute; an emulated device's are given.
 bool ComputesReally(const Case& c);
 
+// Why nothing can be predicted of more of the host's work at a time, and what to record; empty
+// where it can.
+std::string WhyNotSideBySide(const Case& c);
+// So many workers in code: no more than the cores where the trace does not say how many there are.
+std::string WorkersInCode(const Case& c, int64_t workers);
+
 // The median, in nanoseconds; 0 without steps.
 double MedianStepNs(const Case& c);
 // Elements in one epoch; 0 if the run does not show it.

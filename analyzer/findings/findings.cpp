@@ -29,6 +29,10 @@ std::string WhyUnpriced(const Case& c, const Load* load) {
 void Price(const Case& c, const Load* load, Draft& draft) {
   Recommendation& recommendation = *draft.finding.recommendation;
   if (!draft.effect.has_value()) return;
+  if (draft.effect->side_by_side) {
+    recommendation.unpriced = WhyNotSideBySide(c);
+    if (!recommendation.unpriced.empty()) return;
+  }
   if (load != nullptr) recommendation.gain = GainOf(*load, *draft.effect);
   if (!recommendation.gain.has_value()) recommendation.unpriced = WhyUnpriced(c, load);
 }

@@ -240,6 +240,11 @@ void TakeHostBytes(const model::Run& run, const std::vector<std::string>& names,
 void TakeMachine(const model::Run& run, const attribution::Attribution& attribution,
                  Recorded& recorded) {
   recorded.cores_known = attribution.cpu.cores > 0 || !run.imported();
+  const auto& stages = attribution.stages;
+  recorded.cpu_known =
+      !run.imported() || std::any_of(stages.begin(), stages.end(), [](const auto& use) {
+        return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
+      });
   recorded.cores = recorded.cores_known ? std::max(1.0, attribution.cpu.cores) : kManyCores;
   recorded.other_cores = OtherCores(run, attribution);
   recorded.busy_cores = attribution.cpu.process_busy.value_or(0);

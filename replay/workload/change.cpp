@@ -23,7 +23,6 @@ constexpr double kStoreDoubt = 0.08;    // a store that was not there
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
-constexpr double kNoCoresDoubt = 0.1;    // for each doubling of workers on unknown cores
 constexpr double kMostDoubt = 0.7;
 
 // Rounded, so that a logarithm's last bit, which is the processor's, is nobody's.
@@ -92,8 +91,22 @@ class SpecComparison {
     }
   }
 
+  // More or less of the host's work at a time: what that brings depends on the cores, and on
+  // whether the work burns them.
+  void SideBySide(const std::string& path) {
+    std::string missing;
+    if (!recorded_.cores_known) missing = "how many cores the machine has";
+    if (!recorded_.cpu_known) {
+      missing += missing.empty() ? "" : ", or ";
+      missing += "when the loader's threads were on a core and when they waited";
+    }
+    if (!missing.empty()) Cannot(path, "this trace does not say " + missing);
+  }
+
+  // `each`: the doubt of a doubling, where the knob is a number of workers; else 0.
   void CompareKnob(const std::string& path, const Knob& before, const Knob& now, double each) {
     if (before == now) return;
+    if (each > 0) SideBySide(path);
     if (now.automatic) {
       if (recorded_.tuned.count(path) == 0) {
         Doubt(kTunedDoubt, path + ": assumes that the tuner finds what the cores can feed");
@@ -105,9 +118,8 @@ class SpecComparison {
       const bool known = knob.automatic && tuned != recorded_.tuned.end();
       return static_cast<double>(std::max<int64_t>(1, known ? tuned->second : knob.value));
     };
-    const double unknown = each > 0 && !recorded_.cores_known ? kNoCoresDoubt : 0;
-    Doubt((each + unknown) * Doublings(value(now) / value(before)));
-    if (plan::HasThreads(before) != plan::HasThreads(now)) Doubt(kThreadsDoubt);
+    Doubt(each * Doublings(value(now) / value(before)));
+    if (each > 0 && plan::HasThreads(before) != plan::HasThreads(now)) Doubt(kThreadsDoubt);
   }
 
   void CompareBatch() {
@@ -194,7 +206,10 @@ class SpecComparison {
   void Inserted(const std::string& name, const SourceSpec&) {
     Cannot(name, "one run cannot tell what another source costs");
   }
-  void Inserted(const std::string&, const PrefetchSpec&) { Doubt(kThreadsDoubt); }
+  void Inserted(const std::string& name, const PrefetchSpec&) {
+    SideBySide(name);
+    Doubt(kThreadsDoubt);
+  }
   template <class Kind>
   void Inserted(const std::string&, const Kind&) {}
 
@@ -213,7 +228,10 @@ class SpecComparison {
   }
   void Removed(const std::string& name, const CacheSpec&) { RemovedStore(name); }
   void Removed(const std::string& name, const SnapshotSpec&) { RemovedStore(name); }
-  void Removed(const std::string&, const PrefetchSpec&) { Doubt(kThreadsDoubt); }
+  void Removed(const std::string& name, const PrefetchSpec&) {
+    SideBySide(name);
+    Doubt(kThreadsDoubt);
+  }
   template <class Kind>
   void Removed(const std::string&, const Kind&) {}
 

@@ -70,6 +70,7 @@ struct Recorded {
   TrainerCosts trainer;
   double cores = 0;         // that the run could use
   bool cores_known = true;  // else enough of them are taken to be there
+  bool cpu_known = true;    // else all of a stage's time is taken to be CPU time
   double other_cores = 0;   // that something else on the machine used meanwhile
   double busy_cores = 0;    // that the run itself used
   double wake_ns = 0;       // from an event to when a thread that slept for it runs

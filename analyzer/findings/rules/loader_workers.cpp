@@ -34,7 +34,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       Show(draft, Evidence::Kind::kSpans,
            fmt::format("{}: {} per batch, {} batches", stage.name, Duration(use->service_ns.mean),
                        use->elements));
-      draft.args.value = std::to_string(workers);
+      draft.args.value = WorkersInCode(c, workers);
       Recommend(
           draft,
           fmt::format("load in worker processes: num_workers={}, persistent_workers=True", workers),

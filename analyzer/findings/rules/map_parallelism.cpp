@@ -39,7 +39,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
                        Percent(use->utilization), Duration(use->service_ns.mean),
                        role == StageRole::kBatch ? "per batch" : "per element"));
     }
-    draft.args.value = std::to_string(workers);
+    draft.args.value = WorkersInCode(c, workers);
     Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),
               StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
     SetMemory(c, role, workers - now, draft);

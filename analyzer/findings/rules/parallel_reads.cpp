@@ -55,7 +55,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: busy {} of the time, {} per element", stage.name,
                      Percent(use->utilization), Duration(use->service_ns.mean)));
-    draft.args.value = std::to_string(readers);
+    draft.args.value = WorkersInCode(c, readers);
     Recommend(draft, fmt::format("read with {} workers, each from its own file", readers),
               Readers(c, stage.id, readers), WithWorkers(stage.id, readers));
     CostsMemory(draft, 2 * BytesOfElement(c) * static_cast<double>(readers - now));

@@ -7,7 +7,8 @@ namespace stallscope::findings::prefetch {
 namespace {
 
 Effect Ahead(int64_t batches) {
-  return {[batches](Load& load, double) { PrepareAhead(load, batches); }};
+  return {.apply = [batches](Load& load, double) { PrepareAhead(load, batches); },
+          .side_by_side = true};
 }
 
 // How long the trainer waited in each step, and how long a step takes otherwise.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/spec/spec_json.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
 #include "replay/workload/foreign_spec.h"
@@ -59,7 +60,6 @@ TEST_SUITE("fast") {
     CHECK(workload.recorded->trainer.device_cores == 1);
     CHECK(static_cast<double>(workload.recorded->trainer.compute.front().cpu_ns) ==
           doctest::Approx(1e6));
-    CHECK(UnpriceableBecause(workload, "DataLoader.parallelism=2").empty());
   }
 
   TEST_CASE("a loader in other processes is unpriced, and named with what would show it") {
@@ -112,10 +112,21 @@ TEST_SUITE("fast") {
     CHECK(replay::SpecOfStages(run, Attribute(run)).spec.stages[0].name == "Load_Data");
   }
 
-  TEST_CASE("unknown cores make more workers less certain") {
-    const Workload workload = BuiltFromKineto({});
-    const auto changed = replay::WithSettings(workload, {"DataLoader.parallelism=4"});
-    REQUIRE(changed.ok());
-    CHECK(changed.value().workload.doubt > 0.2);
+  TEST_CASE("work side by side is unpriced without cores and CPU time") {
+    model::Run run = KinetoRun({});
+    const auto why = [&](bool prefetch) {
+      auto workload = BuildWorkload(run, Attribute(run));
+      REQUIRE(workload.ok());
+      if (!prefetch) return UnpriceableBecause(workload.value(), "DataLoader.parallelism=7");
+      const auto patch = ReadPatch(R"json([{"op": "insert", "after": "DataLoader", "stage":
+          {"name": "ahead", "prefetch": {"buffer_size": 2}}}])json",
+                                   "patch");
+      return replay::WithPatch(workload.value(), patch.value()).value().unpriceable;
+    };
+    CHECK(why(false).find("DataLoader.parallelism: this trace does not say how many cores") == 0);
+    CHECK(why(false).find("record a few steps with the change") != std::string::npos);
+    CHECK(why(true).find("ahead: ") == 0);
+    run.info.host.cores_online = 2;
+    CHECK(why(false).find("on a core") != std::string::npos);
   }
 }
