@@ -55,6 +55,9 @@ struct Recommendation {
   Aim aim = Aim::kSpeed;
   std::string text;  // "set decode.parallelism to 2"
   Patch patch;       // empty: no knob
+  // The patch changes the stages that a replay emulates for an imported run: not for its author,
+  // who has no spec.
+  bool of_stages = false;
   std::optional<Gain> gain;
   std::optional<double> measured;       // the gain that a replay found, also of an unpriced one
   std::string unpriced;                 // why there is no gain, and what to record to get one

@@ -124,6 +124,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       if (finding.recommendation.has_value()) {
         finding.recommendation->code = Only(CodeOf(rule->advice, draft.args), frameworks);
       }
+        finding.recommendation->of_stages = c.run.imported();
       findings.push_back(std::move(finding));
     }
   }

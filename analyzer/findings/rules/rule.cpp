@@ -24,7 +24,8 @@ Draft About(const Case& c, StageId stage, double share, std::string text) {
   draft.finding.share = share;
   draft.finding.severity = SeverityOf(share);
   draft.finding.text = std::move(text);
-  draft.args.stage = stage.known() ? NameOf(c, stage) : "";
+  // A profiler's name of an iterator is no function of the program.
+  draft.args.stage = !stage.known() ? "" : c.run.imported() ? "fn" : NameOf(c, stage);
   return draft;
 }
 
