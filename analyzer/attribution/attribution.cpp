@@ -32,6 +32,11 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   if (!attribution.memory.device_peak_bytes.has_value()) {
     limits.push_back("memory.device_peak_bytes: the trace does not contain it");
   }
+  if (run.info.device.kind == "emulated") {
+    limits.push_back(
+        "device: emulated: computing and copying take the times that its spec states; ops on the "
+        "device and another precision take none");
+  }
   if (!attribution.arithmetic.has_value()) {
     limits.push_back(run.info.device.kind == "emulated"
                          ? "arithmetic: an emulated device computes nothing"

@@ -59,8 +59,10 @@ struct Recommendation {
   // who has no spec.
   bool of_stages = false;
   std::optional<Gain> gain;
-  std::optional<double> measured;       // the gain that a replay found, also of an unpriced one
-  std::string unpriced;                 // why there is no gain, and what to record to get one
+  std::optional<double> measured;  // the gain that a replay found, also of an unpriced one
+  std::string unpriced;            // why there is no gain, and what to record to get one
+  // What the gain takes for granted, each with the knob that it is about: to be printed beside it.
+  std::vector<std::string> assumptions;
   std::optional<int64_t> memory_bytes;  // that it costs; negative if it frees some
   Code code;
 };

@@ -50,6 +50,7 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
   gain.high = prediction.high / run.now.samples_per_s;
   recommendation.gain = gain;
   recommendation.unpriced.clear();
+  recommendation.assumptions = changed.value().workload.assumptions;
   if (prediction.memory_bytes > 0) {
     recommendation.memory_bytes =
         static_cast<int64_t>(prediction.memory_bytes) - static_cast<int64_t>(run.now.memory_bytes);

@@ -272,6 +272,12 @@ class SpecComparison {
     // An emulated device takes the time that the spec says, whatever it computes; only the number
     // of launches depends on the model.
     const bool by_figures = before.device == TrainerDevice::kEmulated;
+    if (by_figures && before.precision != now.precision) {
+      assumptions.emplace_back(
+          "trainer.precision: assumes nothing of it; an emulated device takes the time that its "
+          "spec "
+          "says, in any precision");
+    }
     const bool launches = Resolved(now.emulated).launch_us > 0 && now.graph == GraphMode::kEager;
     if (by_figures && !launches) return;
     if (before.precision != now.precision) {

@@ -50,6 +50,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                   "take: replay it with the change",
                                   stage.name));
   }
+  if (!ComputesReally(c)) {
+    draft.finding.recommendation->assumptions.push_back(
+        stage.name + ".on: an emulated device runs ops in no time; a real one takes some");
+  }
   drafts.push_back(std::move(draft));
 }
 

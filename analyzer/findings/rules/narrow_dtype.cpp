@@ -71,6 +71,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Recommend(draft, narrowing->text, narrowing->patch,
             WithExposedTimes(Category::kTransfer, narrowing->left));
   CostsMemory(draft, -bytes * (1 - narrowing->left[2]));
+  if (HasAccelerator(c) && !ComputesReally(c)) {
+    draft.finding.recommendation->assumptions.emplace_back(
+        "transfer.dtype: an emulated device widens values in no time; a real one takes some");
+  }
   drafts.push_back(std::move(draft));
 }
 

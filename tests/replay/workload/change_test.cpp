@@ -126,7 +126,10 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("an emulated device takes the same time in any precision, another one does not") {
-    CHECK(Set("trainer.precision=bf16").unpriceable.empty());
+    const Changed emulated = Set("trainer.precision=bf16");
+    CHECK(emulated.unpriceable.empty());
+    REQUIRE(emulated.workload.assumptions.size() == 1);
+    CHECK(emulated.workload.assumptions[0].find("emulated") != std::string::npos);
     Workload host = Base();
     auto recorded = std::make_shared<Recorded>(*host.recorded);
     recorded->spec.trainer.device = stallscope::TrainerDevice::kHost;
