@@ -103,6 +103,7 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     if (a.on_bound != b.on_bound) return a.on_bound;
     if (GainFor(a) != GainFor(b)) return GainFor(a) > GainFor(b);
+    if (a.on_stage != b.on_stage) return a.on_stage;
     return a.share > b.share;
   });
   return findings;
@@ -120,11 +121,12 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       Finding& finding = draft.finding;
       finding.id = rule->id;
       finding.on_bound = IsOnBound(c.verdict.bound, *rule, finding);
+      finding.on_stage = finding.on_bound && finding.stage == c.verdict.stage;
       if (!Finish(c, known, price, draft)) continue;
       if (finding.recommendation.has_value()) {
+        finding.recommendation->of_stages = c.run.imported();
         finding.recommendation->code = Only(CodeOf(rule->advice, draft.args), frameworks);
       }
-        finding.recommendation->of_stages = c.run.imported();
       findings.push_back(std::move(finding));
     }
   }

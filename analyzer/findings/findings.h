@@ -32,8 +32,8 @@ std::vector<Finding> Find(const Case& c, bool price = true, const Pricer& pricer
 
 // Prices each recommendation that has a patch, drops those that are not worth showing, and findings
 // that then say nothing. First come the findings about what the verdict names, then those with the
-// largest gain, then with the largest share: one without a price that is about the bound comes
-// before all priced ones that are not.
+// largest gain, then those about the stage that it names, then those with the largest share. So one
+// without a price that is about the bound comes before all priced ones that are not.
 std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, const Pricer& pricer);
 
 // False: drop it, because a change for speed must be certain to bring some. But if much is at

@@ -47,6 +47,15 @@ TEST_SUITE("fast") {
                         100, {})) == "prefetch loader restarts graph batch pinned");
   }
 
+  TEST_CASE("without a price, the stage that the verdict names comes first") {
+    Finding named = Proposal("map", true, 0, 0.75);
+    named.on_stage = true;
+    CHECK(OrderOf(Settled({Proposal("prefetch", true, 0, 0.78), named}, 100, {})) ==
+          "map prefetch");
+    CHECK(OrderOf(Settled({Proposal("prefetch", true, 1.2, 0.78), named}, 100, {})) ==
+          "prefetch map");
+  }
+
   TEST_CASE("last resort: only where nothing else is recommended against the bound") {
     Finding last = Proposal("last", true, 0, 0.9);
     last.recommendation.reset();
