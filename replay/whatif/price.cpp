@@ -68,18 +68,23 @@ findings::Pricer PricerFor(const model::Run& run, const attribution::Attribution
   };
 }
 
-report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
-                        bool price) {
-  const findings::Verdict verdict = findings::VerdictOn(run, attribution);
-  findings::Case c{run, attribution, verdict, std::nullopt};
+Answer AnswerOn(const model::Run& run, const attribution::Attribution& attribution, bool price) {
+  Answer answer{findings::VerdictOn(run, attribution), {}};
+  findings::Case c{run, attribution, answer.verdict, std::nullopt};
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {
     c.spec = std::move(spec).value();
   } else if (run.imported()) {
     c.stages = SpecOfStages(run, attribution).spec;
   }
-  return report::MakeReport(run, attribution, verdict,
-                            findings::Find(c, price, PricerFor(run, attribution)));
+  answer.findings = findings::Find(c, price, PricerFor(run, attribution));
+  return answer;
+}
+
+report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
+                        bool price) {
+  Answer answer = AnswerOn(run, attribution, price);
+  return report::MakeReport(run, attribution, answer.verdict, std::move(answer.findings));
 }
 
 }  // namespace stallscope::replay

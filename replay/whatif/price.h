@@ -2,6 +2,8 @@
 #ifndef STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 #define STALLSCOPE_REPLAY_WHATIF_PRICE_H_
 
+#include <vector>
+
 #include "analyzer/attribution/attribution.h"
 #include "analyzer/findings/findings.h"
 #include "analyzer/model/run.h"
@@ -13,9 +15,16 @@ namespace stallscope::replay {
 // the simulation cannot price keeps the rule's own estimate. Run and attribution must outlive it.
 findings::Pricer PricerFor(const model::Run& run, const attribution::Attribution& attribution);
 
-// Verdict and findings of the run, or of the part that the attribution covers. Patches apply to the
-// run's spec, or to one that stands for the stages of a run without one. Without `price` no gain is
-// computed.
+// What bounds a run and what to change, settled.
+struct Answer {
+  findings::Verdict verdict;
+  std::vector<findings::Finding> findings;
+};
+
+// Of the run, or of the part that the attribution covers. Patches apply to the run's spec, or to
+// one that stands for the stages of a run without one. Without `price` no gain is computed.
+Answer AnswerOn(const model::Run& run, const attribution::Attribution& attribution, bool price);
+
 report::Report ReportOn(const model::Run& run, const attribution::Attribution& attribution,
                         bool price);
 

@@ -204,6 +204,10 @@ TEST_SUITE("fast") {
       return stallscope::Patch();
     };
     CHECK(patch_of("map-parallelism").changes.size() == 1);
+    for (const Finding& finding : stallscope::findings::Find(c)) {
+      if (finding.id != "map-parallelism") continue;
+      CHECK(finding.recommendation->of_stages);  // the user has no spec to apply it to
+    }
     // One whose name no spec has, has no knob.
     for (auto& stage : c.stages->stages) {
       if (stage.name == "decode") stage.name = "decode_2";
@@ -305,6 +309,163 @@ TEST_SUITE("fast") {
     CHECK(builder.FindingOf("captured-graph").has_value());
     CHECK(builder.FindingOf("strategy").has_value());
     CHECK(builder.FindingOf("balanced")->text.starts_with("no single thing bounds this run"));
+  }
+
+  TEST_CASE("copies: nothing is promised that no kernel could hide") {
+    using stallscope::attribution::Category;
+    CaseBuilder builder;
+    builder.with_spec = false;
+    builder.run.info.imported_from = "kineto";
+    builder.Spend(Category::kTransfer, 0.99, Bound::kTransfer);
+    builder.Spend(Category::kOther, 0.01, Bound::kTransfer);
+    builder.CopyBatches(stallscope::trace::CopyMemory::kPinned, 19'000'000);
+    CHECK_FALSE(builder.FindingOf("copy-overlap").has_value());
+    const auto last = builder.FindingOf("what-would-help");
+    REQUIRE(last.has_value());
+    CHECK(last->text.find("no kernel runs that copies could be hidden behind") !=
+          std::string::npos);
+    CHECK(last->text.find("from pinned memory already") != std::string::npos);
+  }
+
+  TEST_CASE("copies: memory that is pinned already is neither advised nor priced") {
+    using stallscope::attribution::Category;
+    const auto gain = [](stallscope::trace::CopyMemory memory) {
+      CaseBuilder builder;
+      builder.with_spec = false;
+      builder.run.info.imported_from = "kineto";
+      builder.Spend(Category::kTransfer, 0.4, Bound::kTransfer);
+      builder.CopyBatches(memory, 19'000'000);
+      const auto finding = builder.FindingOf("copy-overlap");
+      REQUIRE(finding.has_value());
+      const bool says = finding->recommendation->text.find("pinned") != std::string::npos;
+      CHECK(says == (memory != stallscope::trace::CopyMemory::kPinned));
+      REQUIRE(finding->recommendation->gain.has_value());
+      return *finding->recommendation->gain;
+    };
+    const auto pinned = gain(stallscope::trace::CopyMemory::kPinned);
+    const auto pageable = gain(stallscope::trace::CopyMemory::kPageable);
+    const auto unknown = gain(stallscope::trace::CopyMemory::kUnknown);
+    CHECK(pinned.high < pageable.high + 1e-9);
+    CHECK(unknown.low == doctest::Approx(pinned.low));
+    CHECK(unknown.high == doctest::Approx(pageable.high));
+  }
+
+  TEST_CASE("imported run: no gain of work side by side without cores and CPU time") {
+    const auto advice = [](double cores, bool cpu_time) {
+      CaseBuilder builder;
+      builder.with_spec = false;
+      builder.run.info.imported_from = "kineto";
+      builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
+      builder.attribution.cpu.cores = cores;
+      if (!cpu_time) {
+        for (auto& use : builder.attribution.stages) use.cpu_ns = 0;
+      }
+      const auto finding = builder.FindingOf("map-parallelism");
+      REQUIRE(finding.has_value());
+      REQUIRE(finding->recommendation.has_value());
+      return *finding->recommendation;
+    };
+    CHECK(advice(8, true).gain.has_value());
+    const auto cores = advice(0, true);
+    CHECK_FALSE(cores.gain.has_value());
+    CHECK(cores.unpriced.find("how many cores") != std::string::npos);
+    CHECK(cores.unpriced.find("record") != std::string::npos);
+    CHECK(cores.code.pytorch.find("os.cpu_count()") != std::string::npos);
+    const auto cpu = advice(8, false);
+    CHECK_FALSE(cpu.gain.has_value());
+    CHECK(cpu.unpriced.find("on a core") != std::string::npos);
+  }
+
+  TEST_CASE("imported run: code names no function after a profiler's event") {
+    CaseBuilder builder;
+    builder.with_spec = false;
+    builder.run.info.imported_from = "tensorflow";
+    builder.run.stages[2].name = "Map";
+    builder.run.stages[2].kind = "ParallelMapV2";
+    builder.Stall("Map", stallscope::attribution::Cause::kUnknown, 0.5);
+    const auto finding = builder.FindingOf("map-parallelism");
+    REQUIRE(finding.has_value());
+    CHECK(finding->recommendation->code.tf_data.starts_with("ds = ds.map(fn, "));
+  }
+
+  TEST_CASE("decode-crop: code for the crop that the spec has") {
+    for (const Scenario& scenario : AllScenarios()) {
+      if (scenario.id != "decode-crop") continue;
+      CaseBuilder builder = Fired(scenario);
+      for (auto& stage : builder.spec.stages) {
+        auto* map = std::get_if<stallscope::MapSpec>(&stage.kind);
+        if (map == nullptr) continue;
+        for (std::string& op : map->ops) {
+          if (op.find("crop") == 0 || op.find("random_resized_crop") == 0) {
+            op = "random_resized_crop(128)";
+          }
+        }
+      }
+      const auto finding = builder.FindingOf("decode-crop");
+      REQUIRE(finding.has_value());
+      CHECK(finding->recommendation->code.dali.find("size=128") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("a map that is half random: what is random and what is not share its time") {
+    CaseBuilder b;
+    b.SpecOf<stallscope::MapSpec>("decode").ops = {"decode_jpeg", "random_resized_crop(224)",
+                                                   "color_jitter"};
+    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.6);
+    const auto same = b.FindingOf("snapshot");
+    const auto random = b.FindingOf("precomputed-augmentation");
+    REQUIRE(same.has_value());
+    REQUIRE(random.has_value());
+    CHECK(same->share + random->share == doctest::Approx(0.6));
+    CHECK(same->share > random->share);
+    CHECK(same->text.starts_with("about "));
+    CHECK(same->text.find("decode (decode_jpeg)") != std::string::npos);
+    CHECK(random->text.starts_with("about "));
+    CHECK(random->text.find("(random_resized_crop(224), color_jitter)") != std::string::npos);
+    // What is random altogether is all of it.
+    CaseBuilder whole;
+    whole.Stall("augment", stallscope::attribution::Cause::kCpu, 0.5);
+    CHECK(whole.FindingOf("precomputed-augmentation")->share == doctest::Approx(0.5));
+    CHECK(whole.FindingOf("precomputed-augmentation")->text.starts_with("50.0%"));
+  }
+
+  TEST_CASE("cache: evidence says what the run lacks, and nothing else") {
+    CaseBuilder b;
+    b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});
+    b.TakeStagesFromSpec();
+    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    const auto evidence = [&] {
+      const auto finding = b.FindingOf("cache");
+      REQUIRE(finding.has_value());
+      REQUIRE_FALSE(finding->evidence.empty());
+      return finding->evidence[0].text;
+    };
+    const auto trained = static_cast<size_t>(CaseBuilder::kSteps * CaseBuilder::kBatch);
+    b.ReadElements(trained, 1, 100'000);
+    CHECK(evidence() == "the run ended within its first epoch");
+    // 3.2 epochs of pictures, which have any size once they are decoded.
+    b.run.rows.elements.clear();
+    b.ReadElements(1'000, 1, 100'000, 3);
+    CHECK(evidence() ==
+          "an epoch has 1,000 elements; the trace does not show their size at this point");
+  }
+
+  TEST_CASE("emulated device: what it runs in no time is said beside the gain") {
+    size_t seen = 0;
+    for (const Scenario& scenario : AllScenarios()) {
+      if (scenario.id != "device-preprocessing" && scenario.id != "narrow-dtype") continue;
+      CaseBuilder builder = Fired(scenario);
+      const auto real = builder.FindingOf(scenario.id);
+      REQUIRE(real.has_value());
+      CHECK(real->recommendation->assumptions.empty());
+      builder.run.info.device.kind = "emulated";
+      const auto emulated = builder.FindingOf(scenario.id);
+      REQUIRE(emulated.has_value());
+      REQUIRE(emulated->recommendation->assumptions.size() == 1);
+      CHECK(emulated->recommendation->assumptions[0].find("in no time") != std::string::npos);
+      ++seen;
+    }
+    CHECK(seen == 4);
   }
 
   TEST_CASE("no prices without pricing") {
