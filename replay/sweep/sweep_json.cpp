@@ -5,6 +5,8 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/spec/patch.h"
+#include "analyzer/spec/spec_json.h"
+#include "replay/sweep/plan.h"
 #include "replay/sweep/sweep.h"
 
 namespace stallscope::replay {
@@ -238,6 +240,9 @@ std::string WriteSweep(const Sweep& sweep) {
   add("complete", IsComplete(sweep));
   add("warnings", sweep.warnings);
   add("errors", ErrorsJson(ErrorsOf(sweep)));
+  const auto spec = ReadSpec(sweep.spec_json, sweep.trace);
+  const bool verified = sweep.kind == SweepKind::kVerify && spec.ok();
+  add("best", ValueOrNull(verified ? BestOf(spec.value(), sweep) : std::nullopt));
   add("base", sweep.base_point.has_value() ? Json(*sweep.base_point) : PointJson(sweep.base));
   text += kPointsBegin;
   for (size_t i = 0; i < sweep.points.size(); ++i) {

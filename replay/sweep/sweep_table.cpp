@@ -1,5 +1,11 @@
 #include "replay/sweep/sweep_table.h"
 
+#include <string>
+#include <utility>
+
+#include "analyzer/spec/spec_json.h"
+#include "replay/sweep/moves.h"
+#include "replay/sweep/plan.h"
 #include "replay/sweep/sweep.h"
 
 namespace stallscope::replay {
@@ -28,6 +34,26 @@ report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
   return row;
 }
 
+void Note(std::string text, report::SweepRow& row) {
+  row.note += (row.note.empty() ? "" : "; ") + std::move(text);
+}
+
+// Which recommendation to take, and which may cost more than time.
+void NoteTheBest(const Sweep& sweep, size_t first_row, report::SweepTable& table) {
+  const auto spec = ReadSpec(sweep.spec_json, sweep.trace);
+  if (sweep.kind != SweepKind::kVerify || !spec.ok()) return;
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const auto changed = SpecOf(spec.value(), sweep.points[i]);
+    if (changed.ok() && !LearnsTheSame(spec.value(), changed.value())) {
+      Note("may change what is learned", table.rows[first_row + i]);
+    }
+  }
+  const auto best = BestOf(spec.value(), sweep);
+  if (best.has_value()) {
+    Note("the smallest change that is as fast as the fastest", table.rows[first_row + *best]);
+  }
+}
+
 }  // namespace
 
 report::SweepTable TableOf(const Sweep& sweep) {
@@ -43,6 +69,7 @@ report::SweepTable TableOf(const Sweep& sweep) {
   table.base = sweep.base_point.value_or(0);
   if (!sweep.base_point.has_value()) table.rows.push_back(RowOf(sweep, sweep.base));
   for (const Point& point : sweep.points) table.rows.push_back(RowOf(sweep, point));
+  NoteTheBest(sweep, table.rows.size() - sweep.points.size(), table);
   const PredictionErrors errors = ErrorsOf(sweep);
   table.accuracy = {
       errors.points,     errors.median, errors.p95, errors.covered, errors.median_half_width,

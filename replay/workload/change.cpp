@@ -274,9 +274,7 @@ class SpecComparison {
     const bool by_figures = before.device == TrainerDevice::kEmulated;
     if (by_figures && before.precision != now.precision) {
       assumptions.emplace_back(
-          "trainer.precision: assumes nothing of it; an emulated device takes the time that its "
-          "spec "
-          "says, in any precision");
+          "trainer.precision: an emulated device takes the time that its spec states, in any one");
     }
     const bool launches = Resolved(now.emulated).launch_us > 0 && now.graph == GraphMode::kEager;
     if (by_figures && !launches) return;

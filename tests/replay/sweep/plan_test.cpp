@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "replay/sweep/measured_gains.h"
+#include "replay/sweep/sweep_json.h"
+#include "replay/sweep/sweep_table.h"
 #include "tests/replay/sweep/sweeps.h"
 
 using namespace stallscope;
@@ -140,5 +142,10 @@ TEST_SUITE("fast") {
     Measure(sweep.points[0], 400);
     CHECK(BestOf(spec, sweep) == size_t{3});
     CHECK_FALSE(BestOf(spec, Verified(90, 90, 90)).has_value());
+    const report::SweepTable table = replay::TableOf(sweep);
+    REQUIRE(table.rows.size() == 5);
+    CHECK(table.rows[1].note.find("may change what is learned") != std::string::npos);
+    CHECK(table.rows[4].note.find("as fast as the fastest") != std::string::npos);
+    CHECK(replay::WriteSweep(sweep).find("\"best\": 3") != std::string::npos);
   }
 }
