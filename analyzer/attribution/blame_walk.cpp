@@ -272,6 +272,7 @@ void BlameWalk::ExplainWait(const TrackView& view, size_t span, Interval part, i
     }
     case trace::WaitCause::kDevice:
       return Give(view, stage, Cause::kBlocked, part, depth, shares);
+    case trace::WaitCause::kStartup:
     case trace::WaitCause::kUnknown:
       break;
   }

@@ -143,6 +143,7 @@ class Pass {
       }
       case trace::WaitCause::kUnknown:
       case trace::WaitCause::kDevice:
+      case trace::WaitCause::kStartup:
         return;
     }
   }

@@ -23,6 +23,8 @@ using StageId = Id<struct StageKind, uint32_t>;
 using QueueId = Id<struct QueueKind, uint32_t>;
 using TrackId = Id<struct TrackKind, uint32_t>;
 using CounterId = Id<struct CounterKind, uint32_t>;
+using ProcessId = Id<struct ProcessKind, uint32_t>;
+using LoaderId = Id<struct LoaderKind, uint32_t>;
 
 // Elements and batches share one space of numbers: a span is about one or the other, and its stage
 // tells which. The source numbers elements, the batch stage batches.

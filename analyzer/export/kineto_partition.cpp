@@ -42,6 +42,8 @@ std::optional<KinetoRole> RoleOf(const model::Run& run, const trace::SpanClass& 
       return KinetoRole::kCpu;
     case trace::SpanActivity::kNone:
     case trace::SpanActivity::kFunction:
+    case trace::SpanActivity::kOp:
+    case trace::SpanActivity::kEvaluation:
       break;
   }
   return std::nullopt;

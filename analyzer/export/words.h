@@ -18,6 +18,8 @@ constexpr const char* WordFor(trace::WaitCause cause) {
       return "device";
     case trace::WaitCause::kLock:
       return "lock";
+    case trace::WaitCause::kStartup:
+      return "startup";
     case trace::WaitCause::kUnknown:
       break;
   }
@@ -38,6 +40,10 @@ constexpr const char* WordFor(trace::SpanActivity activity) {
       return "memset";
     case trace::SpanActivity::kLoader:
       return "loader";
+    case trace::SpanActivity::kOp:
+      return "op";
+    case trace::SpanActivity::kEvaluation:
+      return "evaluation";
     case trace::SpanActivity::kNone:
       break;
   }

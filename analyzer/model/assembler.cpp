@@ -14,11 +14,14 @@ void SetId(trace::StageInfo& stage, uint32_t id) { stage.id = StageId{id}; }
 void SetId(Queue& queue, uint32_t id) { queue.info.id = QueueId{id}; }
 void SetId(Track& track, uint32_t id) { track.info.id = TrackId{id}; }
 void SetId(trace::CounterInfo& counter, uint32_t id) { counter.id = CounterId{id}; }
+void SetId(trace::ProcessInfo& process, uint32_t id) { process.id = ProcessId{id}; }
+void SetId(Loader& loader, uint32_t id) { loader.info.id = LoaderId{id}; }
 
 std::string& NameIn(trace::StageInfo& stage) { return stage.name; }
 std::string& NameIn(Queue& queue) { return queue.info.name; }
 std::string& NameIn(Track& track) { return track.info.name; }
 std::string& NameIn(trace::CounterInfo& counter) { return counter.name; }
+std::string& NameIn(trace::ProcessInfo& process) { return process.name; }
 
 template <class Number>
 void ReserveOptional(const std::string& encoded, uint64_t expected, std::vector<Number>& column) {
@@ -69,6 +72,7 @@ void Update(trace::RunInfo& run, trace::RunInfo later) {
   Take(later.flops_per_step, run.flops_per_step);
   Take(later.folder, run.folder);
   Take(later.origin, run.origin);
+  Take(later.job, run.job);
 }
 
 void Expected::Add(const trace::ChunkCounts& counts) {
@@ -122,8 +126,13 @@ constexpr const char* kStagesWord = "4,096 stages";
 constexpr const char* kQueuesWord = "8,191 queues";
 constexpr const char* kTracksWord = "65,536 tracks";
 constexpr const char* kCountersWord = "16,384 counters";
+constexpr const char* kProcessesWord = "16,384 processes";
+constexpr const char* kLoadersWord = "1,024 loaders";
+constexpr const char* kOpsWord = "65,536 ops";
 static_assert(trace::kMaxStages == 4'096 && trace::kMaxQueues == 8'191);
 static_assert(trace::kMaxTracks == 65'536 && trace::kMaxCounters == 16'384);
+static_assert(trace::kMaxProcesses == 16'384 && trace::kMaxLoaders == 1'024);
+static_assert(trace::kMaxOps == 65'536);
 
 StageId Assembler::Known(StageId id) {
   return Known(run_.stages, id, trace::kMaxStages, kStagesWord);
@@ -136,6 +145,12 @@ TrackId Assembler::Known(TrackId id) {
 }
 CounterId Assembler::Known(CounterId id) {
   return Known(run_.counters, id, trace::kMaxCounters, kCountersWord);
+}
+ProcessId Assembler::Known(ProcessId id) {
+  return Known(run_.processes, id, trace::kMaxProcesses, kProcessesWord);
+}
+LoaderId Assembler::Known(LoaderId id) {
+  return Known(run_.loaders, id, trace::kMaxLoaders, kLoadersWord);
 }
 
 void Assembler::Reserve(const Expected& expected) {
@@ -206,6 +221,7 @@ void Assembler::AddDefinitions(trace::Definitions definitions) {
     to.queue = Known(from.queue);
     to.workers = from.workers;
     to.ordered = from.ordered;
+    to.loader = Known(from.loader);
   }
   for (trace::QueueInfo& from : definitions.queues) {
     if (!Admit(run_.queues, from.id.value, trace::kMaxQueues, kQueuesWord)) continue;
@@ -222,12 +238,46 @@ void Assembler::AddDefinitions(trace::Definitions definitions) {
     to.stage = Known(from.stage);
     to.thread = from.thread;
     to.device = from.device;
+    to.process = Known(from.process);
   }
   for (trace::CounterInfo& from : definitions.counters) {
     if (!Admit(run_.counters, from.id.value, trace::kMaxCounters, kCountersWord)) continue;
     trace::CounterInfo& to = run_.counters[from.id.value];
     take(to.name, from.name);
     take(to.unit, from.unit);
+    to.process = Known(from.process);
+  }
+  AddJobDefinitions(std::move(definitions));
+}
+
+void Assembler::AddJobDefinitions(trace::Definitions definitions) {
+  for (trace::ProcessInfo& from : definitions.processes) {
+    if (!Admit(run_.processes, from.id.value, trace::kMaxProcesses, kProcessesWord)) continue;
+    trace::ProcessInfo& to = run_.processes[from.id.value];
+    Take(from.name, to.name);
+    Take(from.pid, to.pid);
+    Take(from.parent, to.parent);
+    Take(from.arguments, to.arguments);
+    Take(from.start_ns, to.start_ns);
+    Take(from.end_ns, to.end_ns);
+  }
+  for (trace::LoaderInfo& from : definitions.loaders) {
+    if (!Admit(run_.loaders, from.id.value, trace::kMaxLoaders, kLoadersWord)) continue;
+    trace::LoaderInfo& to = run_.loaders[from.id.value].info;
+    from.process = Known(from.process);
+    Take(from.process, to.process);
+    Take(from.kind, to.kind);
+    Take(from.dataset, to.dataset);
+    Take(from.file, to.file);
+    Take(from.line, to.line);
+    Take(from.settings_json, to.settings_json);
+  }
+  for (trace::OpInfo& op : definitions.ops) {
+    if (run_.ops.size() >= trace::kMaxOps) {
+      LeaveOut(kOpsWord);
+    } else if (op_names_.insert(op.name).second) {
+      run_.ops.push_back(std::move(op));
+    }
   }
 }
 
@@ -327,10 +377,34 @@ void NameTheNameless(Run& run) {
   name(run.queues, "queue ");
   name(run.tracks, "track ");
   name(run.counters, "counter ");
+  name(run.processes, "process ");
+}
+
+// The loader that fed most steps is the one that is meant where only one is.
+void NameLoaders(Run& run) {
+  constexpr int kLoaderShift = 48;  // in an item's number
+  for (const trace::Step& step : run.rows.steps) {
+    const uint64_t loader = step.batch.value >> kLoaderShift;
+    if (loader < run.loaders.size()) ++run.loaders[loader].steps;
+  }
+  std::vector<Loader*> order;
+  for (Loader& loader : run.loaders) order.push_back(&loader);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Loader* a, const Loader* b) { return a->steps > b->steps; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i]->name = i == 0 ? "loader" : "loader" + std::to_string(i + 1);
+  }
+  for (trace::StageInfo& stage : run.stages) {
+    if (!stage.loader.known()) continue;
+    const std::string& name = run.loaders[stage.loader.value].name;
+    const std::string prefix = name + ".";
+    if (name != "loader" && !stage.name.starts_with(prefix)) stage.name.insert(0, prefix);
+  }
 }
 
 Run Finished(Run run) {
   NameTheNameless(run);
+  NameLoaders(run);
   for (Track& track : run.tracks) {
     track.rank = run.info.rank;
     track.spans.PadOptional();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +45,7 @@ class Assembler {
   void AddNames(const trace::Chunk& chunk);
   void AddStrings(const trace::Names& names);
   void AddDefinitions(trace::Definitions definitions);
+  void AddJobDefinitions(trace::Definitions definitions);
   void AddSeal(trace::Seal seal);
   bool AddSpans(const trace::Chunk& chunk);
   template <class Row>
@@ -56,6 +58,8 @@ class Assembler {
   QueueId Known(QueueId id);
   TrackId Known(TrackId id);
   CounterId Known(CounterId id);
+  ProcessId Known(ProcessId id);
+  LoaderId Known(LoaderId id);
   template <class Field>
   void Check(Field& field);
   void LeaveOut(const char* what);
@@ -65,6 +69,7 @@ class Assembler {
   SpanClassInterner classes_;
   std::unordered_map<uint32_t, trace::StringId> chunk_strings_;  // the current chunk's numbers
   std::map<TrackId, uint64_t> expected_spans_;
+  std::set<std::string> op_names_;
   std::map<std::string, uint64_t> left_out_;
 };
 

@@ -216,12 +216,16 @@ class Merger {
   size_t queue_base_ = 0;
   size_t track_base_ = 0;
   size_t counter_base_ = 0;
+  size_t process_base_ = 0;
+  size_t loader_base_ = 0;
 };
 
 void Merger::MapIds(Run& from) {
   queue_base_ = to_.queues.size();
   track_base_ = to_.tracks.size();
   counter_base_ = to_.counters.size();
+  process_base_ = to_.processes.size();
+  loader_base_ = to_.loaders.size();
   stage_map_.clear();
   const size_t stages_before = to_.stages.size();
   for (const trace::StageInfo& stage : from.stages) {
@@ -242,6 +246,7 @@ void Merger::MapIds(Run& from) {
   for (size_t i = stages_before; i < to_.stages.size(); ++i) {
     for (StageId& input : to_.stages[i].inputs) input = Move(input);
     to_.stages[i].queue = Past(to_.stages[i].queue, queue_base_);
+    to_.stages[i].loader = Past(to_.stages[i].loader, loader_base_);
   }
   string_map_.clear();
   for (const std::string& text : from.strings) string_map_.push_back(strings_.Intern(text));
@@ -255,7 +260,25 @@ void Merger::MapIds(Run& from) {
   for (trace::CounterInfo& counter : from.counters) {
     counter.id = Past(counter.id, counter_base_);
     counter.name = NameOnRank(rank_, counter.name);
+    counter.process = Past(counter.process, process_base_);
     to_.counters.push_back(std::move(counter));
+  }
+  for (trace::ProcessInfo& process : from.processes) {
+    process.id = Past(process.id, process_base_);
+    process.name = NameOnRank(rank_, process.name);
+    if (process.start_ns != 0) process.start_ns = Move(process.start_ns);
+    if (process.end_ns != 0) process.end_ns = Move(process.end_ns);
+    to_.processes.push_back(std::move(process));
+  }
+  for (Loader& loader : from.loaders) {
+    loader.info.id = Past(loader.info.id, loader_base_);
+    loader.info.process = Past(loader.info.process, process_base_);
+    loader.name = NameOnRank(rank_, loader.name);
+    to_.loaders.push_back(std::move(loader));
+  }
+  for (trace::OpInfo& op : from.ops) {
+    const auto same = [&](const trace::OpInfo& known) { return known.name == op.name; };
+    if (std::none_of(to_.ops.begin(), to_.ops.end(), same)) to_.ops.push_back(std::move(op));
   }
 }
 
@@ -280,6 +303,7 @@ void Merger::AddTracks(Run& from) {
     track.info.id = Past(track.info.id, track_base_);
     track.info.name = NameOnRank(rank_, track.info.name);
     track.info.stage = Move(track.info.stage);
+    track.info.process = Past(track.info.process, process_base_);
     track.rank = rank_;
     if (track.tally) track.tally->track = track.info.id;
     trace::SpanColumns& spans = track.spans;

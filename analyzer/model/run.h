@@ -1,7 +1,8 @@
 // One recorded execution in memory: what every analysis reads.
 //
 // Plain data, whoever made it: the loader, an importer, a merge of ranks. All of them promise:
-//  - Stages, queues, tracks and counters are at the index that is their id; each has a name.
+//  - Stages, queues, tracks, counters, processes and loaders are at the index that is their id;
+//    each has a name.
 //  - Every id in spans, rows and definitions is either unknown (None) or within its table.
 //  - Every time is valid (trace/limits.h), so the difference of two never overflows.
 //  - Spans of a track are in the order in which it emitted them, which is the order of their
@@ -67,6 +68,13 @@ struct Track {
   std::optional<trace::Tally> tally;  // from the seal
 };
 
+struct Loader {
+  trace::LoaderInfo info;
+  // loader, loader2, ...: by how many steps it fed. Stages of all but the first begin with it.
+  std::string name;
+  uint64_t steps = 0;
+};
+
 struct Run {
   std::string path;    // as it was given
   std::string format;  // "sst", or the foreign format's name
@@ -77,6 +85,9 @@ struct Run {
   std::vector<Queue> queues;
   std::vector<Track> tracks;
   std::vector<trace::CounterInfo> counters;
+  std::vector<trace::ProcessInfo> processes;  // of a job
+  std::vector<Loader> loaders;
+  std::vector<trace::OpInfo> ops;  // in the order of the file; one per name
   std::vector<std::string> strings;
   std::vector<trace::SpanClass> span_classes;
   trace::EventRows rows;

@@ -59,6 +59,9 @@ class Saver {
     for (const auto& queue : run_.queues) STALLSCOPE_RETURN_IF_ERROR(define(queue.info));
     for (const auto& track : run_.tracks) STALLSCOPE_RETURN_IF_ERROR(define(track.info));
     for (const auto& counter : run_.counters) STALLSCOPE_RETURN_IF_ERROR(define(counter));
+    for (const auto& process : run_.processes) STALLSCOPE_RETURN_IF_ERROR(define(process));
+    for (const auto& loader : run_.loaders) STALLSCOPE_RETURN_IF_ERROR(define(loader.info));
+    for (const auto& op : run_.ops) STALLSCOPE_RETURN_IF_ERROR(define(op));
     return {};
   }
 

@@ -26,13 +26,13 @@ void Cut(std::string& text, size_t limit) {
 }
 
 // Keeps as many of `texts` as the limits permit; returns their bound.
-size_t CutList(std::vector<std::string>& texts) {
+size_t CutList(std::vector<std::string>& texts, size_t limit = kMaxListBytes) {
   if (texts.size() > kMaxArguments) texts.resize(kMaxArguments);
   size_t bytes = 0;
   for (size_t i = 0; i < texts.size(); ++i) {
     Cut(texts[i], kMaxNameBytes);
-    bytes += texts[i].size() + 4;
-    if (bytes > kMaxListBytes) texts.resize(i + 1);
+    bytes += texts[i].size() + kPartBytes;
+    if (bytes > limit) texts.resize(i + 1);
   }
   return bytes;
 }
@@ -79,6 +79,35 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
   to.set_flops_per_step(run.flops_per_step);
   to.set_folder(run.folder);
   to.set_origin(run.origin);
+  if (run.job == JobInfo()) return;
+  wire::JobInfo& job = *to.mutable_job();
+  for (const std::string& argument : run.job.command) job.add_command(argument);
+  job.set_python(run.job.python);
+  for (const JobInfo::Framework& framework : run.job.frameworks) {
+    job.add_framework(framework.name);
+    job.add_framework_version(framework.version);
+  }
+  if (run.job.exit_code) job.set_exit_code_plus_1(*run.job.exit_code + 1);
+}
+
+void Encode(const ProcessInfo& from, wire::ProcessInfo& to) {
+  to.set_id(from.id.value);
+  to.set_name(from.name);
+  to.set_pid(from.pid);
+  to.set_parent(from.parent);
+  for (const std::string& argument : from.arguments) to.add_arguments(argument);
+  to.set_start_ns(from.start_ns);
+  to.set_end_ns(from.end_ns);
+}
+
+void Encode(const LoaderInfo& from, wire::LoaderInfo& to) {
+  to.set_id(from.id.value);
+  to.set_process_plus_1(from.process.value + 1);
+  to.set_kind(from.kind);
+  to.set_dataset(from.dataset);
+  to.set_file(from.file);
+  to.set_line(from.line);
+  to.set_settings_json(from.settings_json);
 }
 
 void Encode(const Definitions& from, wire::Definitions& to) {
@@ -92,6 +121,7 @@ void Encode(const Definitions& from, wire::Definitions& to) {
     s.set_queue_plus_1(stage.queue.value + 1);
     s.set_workers(stage.workers);
     s.set_ordered(stage.ordered);
+    s.set_loader_plus_1(stage.loader.value + 1);
   }
   for (const QueueInfo& queue : from.queues) {
     wire::QueueInfo& q = *to.add_queues();
@@ -108,12 +138,22 @@ void Encode(const Definitions& from, wire::Definitions& to) {
     t.set_stage_plus_1(track.stage.value + 1);
     t.set_thread(track.thread);
     t.set_device(track.device);
+    t.set_process_plus_1(track.process.value + 1);
   }
   for (const CounterInfo& counter : from.counters) {
     wire::CounterInfo& c = *to.add_counters();
     c.set_id(counter.id.value);
     c.set_name(counter.name);
     c.set_unit(counter.unit);
+    c.set_process_plus_1(counter.process.value + 1);
+  }
+  for (const ProcessInfo& process : from.processes) Encode(process, *to.add_processes());
+  for (const LoaderInfo& loader : from.loaders) Encode(loader, *to.add_loaders());
+  for (const OpInfo& op : from.ops) {
+    wire::OpInfo& o = *to.add_ops();
+    o.set_name(op.name);
+    o.set_file(op.file);
+    o.set_line(op.line);
   }
 }
 
@@ -173,6 +213,18 @@ Names Decode(wire::Names& from) {
   return names;
 }
 
+JobInfo Decode(const wire::JobInfo& from) {
+  JobInfo job;
+  job.command.assign(from.command().begin(), from.command().end());
+  job.python = from.python();
+  const int frameworks = std::min(from.framework_size(), from.framework_version_size());
+  for (int i = 0; i < frameworks; ++i) {
+    job.frameworks.push_back({from.framework(i), from.framework_version(i)});
+  }
+  if (from.exit_code_plus_1() != 0) job.exit_code = from.exit_code_plus_1() - 1;
+  return job;
+}
+
 RunInfo Decode(wire::RunInfo& from) {
   RunInfo run;
   run.name = from.name();
@@ -207,6 +259,7 @@ RunInfo Decode(wire::RunInfo& from) {
   run.flops_per_step = from.flops_per_step();
   run.folder = from.folder();
   run.origin = from.origin();
+  run.job = Decode(from.job());
   return run;
 }
 
@@ -214,8 +267,14 @@ Definitions Decode(wire::Definitions& from) {
   Definitions to;
   if (from.has_run()) to.run = Decode(*from.mutable_run());
   for (const wire::StageInfo& s : from.stages()) {
-    StageInfo stage{StageId{s.id()}, s.name(),   s.kind(), {}, QueueId{s.queue_plus_1() - 1},
-                    s.workers(),     s.ordered()};
+    StageInfo stage{StageId{s.id()},
+                    s.name(),
+                    s.kind(),
+                    {},
+                    QueueId{s.queue_plus_1() - 1},
+                    s.workers(),
+                    s.ordered(),
+                    LoaderId{s.loader_plus_1() - 1}};
     for (uint32_t input : s.inputs()) stage.inputs.push_back(StageId{input});
     to.stages.push_back(std::move(stage));
   }
@@ -225,12 +284,27 @@ Definitions Decode(wire::Definitions& from) {
   for (const wire::TrackInfo& t : from.tracks()) {
     // A kind of a later version has at least a name; most tracks are threads.
     const TrackKind kind = t.kind() > 4 ? TrackKind::kThread : static_cast<TrackKind>(t.kind());
-    to.tracks.push_back(
-        {TrackId{t.id()}, t.name(), kind, StageId{t.stage_plus_1() - 1}, t.thread(), t.device()});
+    to.tracks.push_back({TrackId{t.id()}, t.name(), kind, StageId{t.stage_plus_1() - 1}, t.thread(),
+                         t.device(), ProcessId{t.process_plus_1() - 1}});
   }
   for (const wire::CounterInfo& c : from.counters()) {
-    to.counters.push_back({CounterId{c.id()}, c.name(), c.unit()});
+    to.counters.push_back(
+        {CounterId{c.id()}, c.name(), c.unit(), ProcessId{c.process_plus_1() - 1}});
   }
+  for (const wire::ProcessInfo& p : from.processes()) {
+    to.processes.push_back({ProcessId{p.id()},
+                            p.name(),
+                            p.pid(),
+                            p.parent(),
+                            {p.arguments().begin(), p.arguments().end()},
+                            ClampTime(p.start_ns()),
+                            ClampTime(p.end_ns())});
+  }
+  for (const wire::LoaderInfo& l : from.loaders()) {
+    to.loaders.push_back({LoaderId{l.id()}, ProcessId{l.process_plus_1() - 1}, l.kind(),
+                          l.dataset(), l.file(), l.line(), l.settings_json()});
+  }
+  for (const wire::OpInfo& o : from.ops()) to.ops.push_back({o.name(), o.file(), o.line()});
   return to;
 }
 
@@ -412,13 +486,20 @@ void ChunkBuilder::Define(const RunInfo& run) {
   for (std::string* name :
        {&cut.name, &cut.tool, &cut.data_fingerprint, &cut.digest, &cut.host.name, &cut.host.kernel,
         &cut.host.cpu, &cut.device.kind, &cut.device.name, &cut.device.driver, &cut.tick_source,
-        &cut.imported_from}) {
+        &cut.imported_from, &cut.job.python}) {
     Cut(*name, kMaxNameBytes);
   }
   Cut(cut.spec_json, kMaxTextBytes);
   Cut(cut.graph_json, kMaxTextBytes);
+  constexpr size_t kMaxFrameworks = 16;
+  if (cut.job.frameworks.size() > kMaxFrameworks) cut.job.frameworks.resize(kMaxFrameworks);
+  for (JobInfo::Framework& framework : cut.job.frameworks) {
+    Cut(framework.name, 256);
+    Cut(framework.version, 256);
+  }
   Grow(CutList(cut.command_line) + CutList(cut.warnings) + CutList(cut.limits) +
-       cut.spec_json.size() + cut.graph_json.size() + 12 * kMaxNameBytes + 256);
+       CutList(cut.job.command) + cut.spec_json.size() + cut.graph_json.size() +
+       13 * kMaxNameBytes + kMaxFrameworks * (2 * 256 + 2 * kPartBytes) + 256);
 }
 void ChunkBuilder::Define(const StageInfo& stage) {
   StageInfo& cut = definitions_.stages.emplace_back(stage);
@@ -442,6 +523,26 @@ void ChunkBuilder::Define(const CounterInfo& counter) {
   Cut(cut.name, kMaxNameBytes);
   Cut(cut.unit, kMaxNameBytes);
   Grow(cut.name.size() + cut.unit.size() + 3 * kPartBytes);
+}
+
+void ChunkBuilder::Define(const ProcessInfo& process) {
+  ProcessInfo& cut = definitions_.processes.emplace_back(process);
+  Cut(cut.name, kMaxNameBytes);
+  Grow(cut.name.size() + CutList(cut.arguments, kMaxNameBytes) + 4 * kPartBytes);
+}
+void ChunkBuilder::Define(const LoaderInfo& loader) {
+  LoaderInfo& cut = definitions_.loaders.emplace_back(loader);
+  for (std::string* text : {&cut.kind, &cut.dataset, &cut.file, &cut.settings_json}) {
+    Cut(*text, kMaxNameBytes);
+  }
+  Grow(cut.kind.size() + cut.dataset.size() + cut.file.size() + cut.settings_json.size() +
+       6 * kPartBytes);
+}
+void ChunkBuilder::Define(const OpInfo& op) {
+  OpInfo& cut = definitions_.ops.emplace_back(op);
+  Cut(cut.name, kMaxNameBytes);
+  Cut(cut.file, kMaxNameBytes);
+  Grow(cut.name.size() + cut.file.size() + 3 * kPartBytes);
 }
 
 void ChunkBuilder::SetSeal(const Seal& seal) {
@@ -526,9 +627,9 @@ Result<Chunk> DecodeChunk(std::string_view payload) {
   for (const wire::SpanClass& c : wire_chunk.span_classes()) {
     chunk.span_classes.push_back(
         {c.kind() == 2 ? SpanKind::kWait : SpanKind::kWork, StageId{c.stage_plus_1() - 1},
-         c.cause() > 5 ? WaitCause::kUnknown : static_cast<WaitCause>(c.cause()),
+         c.cause() > 6 ? WaitCause::kUnknown : static_cast<WaitCause>(c.cause()),
          QueueId{c.queue_plus_1() - 1}, StringId{c.name_plus_1() - 1},
-         c.activity() > 6 ? SpanActivity::kNone : static_cast<SpanActivity>(c.activity())});
+         c.activity() > 8 ? SpanActivity::kNone : static_cast<SpanActivity>(c.activity())});
   }
   for (wire::Spans& spans : *wire_chunk.mutable_spans()) chunk.spans.push_back(Decode(spans));
   bool good = true;

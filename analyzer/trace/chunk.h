@@ -30,6 +30,9 @@ struct Definitions {
   std::vector<QueueInfo> queues;
   std::vector<TrackInfo> tracks;
   std::vector<CounterInfo> counters;
+  std::vector<ProcessInfo> processes;
+  std::vector<LoaderInfo> loaders;
+  std::vector<OpInfo> ops;
 };
 
 using Names = std::vector<std::pair<uint32_t, std::string>>;
@@ -119,6 +122,9 @@ class ChunkBuilder {
   void Define(const QueueInfo& queue);
   void Define(const TrackInfo& track);
   void Define(const CounterInfo& counter);
+  void Define(const ProcessInfo& process);
+  void Define(const LoaderInfo& loader);
+  void Define(const OpInfo& op);
   // Tallies past kMaxTalliesInSeal are summed up in one without a track, so that the totals stay
   // right.
   void SetSeal(const Seal& seal);

@@ -4,6 +4,7 @@
 #define STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,21 @@ struct DeviceInfo {
   bool operator==(const DeviceInfo&) const = default;
 };
 
+// A program of the user's own that was recorded with all of its processes.
+struct JobInfo {
+  std::vector<std::string> command;  // empty: the run is no job. Secrets are masked
+  std::string python;                // the version; empty: no Python was seen
+  struct Framework {
+    std::string name;
+    std::string version;
+    bool operator==(const Framework&) const = default;
+  };
+  std::vector<Framework> frameworks;
+  // What the command returned; 128 + N after signal N. Unknown until it has ended.
+  std::optional<uint32_t> exit_code;
+  bool operator==(const JobInfo&) const = default;
+};
+
 // Written at the start and again at the end; of two, the later non-empty field counts.
 struct RunInfo {
   std::string name;
@@ -64,7 +80,40 @@ struct RunInfo {
   uint64_t flops_per_step = 0;      // of a step with a full batch, all replicas; 0: unknown
   std::string folder;               // absolute: the base of the spec's relative paths
   std::string origin;               // who recorded it: see collectors/system/origin.h
+  JobInfo job;
   bool operator==(const RunInfo&) const = default;
+};
+
+// A process of a job.
+struct ProcessInfo {
+  ProcessId id;
+  std::string name;  // what a user would call it: train.py, worker 0
+  uint64_t pid = 0;
+  uint64_t parent = 0;                 // its pid
+  std::vector<std::string> arguments;  // secrets are masked
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;  // 0: it outlived the recording, or nobody saw its end
+  bool operator==(const ProcessInfo&) const = default;
+};
+
+// What hands a job its batches: a DataLoader, a tf.data iterator.
+struct LoaderInfo {
+  LoaderId id;
+  ProcessId process;    // that iterates over it
+  std::string kind;     // torch.utils.data.DataLoader
+  std::string dataset;  // its class
+  std::string file;     // where it is constructed
+  uint32_t line = 0;
+  std::string settings_json;
+  bool operator==(const LoaderInfo&) const = default;
+};
+
+// Where the op is whose spans have this name.
+struct OpInfo {
+  std::string name;
+  std::string file;
+  uint32_t line = 0;
+  bool operator==(const OpInfo&) const = default;
 };
 
 struct StageInfo {
@@ -75,6 +124,7 @@ struct StageInfo {
   QueueId queue;  // that it fills
   uint32_t workers = 0;
   bool ordered = false;
+  LoaderId loader = {};  // whose stage it is
   bool operator==(const StageInfo&) const = default;
 };
 
@@ -101,6 +151,7 @@ struct TrackInfo {
   StageId stage;        // for which its thread works
   uint64_t thread = 0;  // the operating system's number
   uint32_t device = 0;
+  ProcessId process = {};
   bool operator==(const TrackInfo&) const = default;
 };
 
@@ -108,6 +159,7 @@ struct CounterInfo {
   CounterId id;
   std::string name;
   std::string unit;
+  ProcessId process = {};  // of a job, that it is about
   bool operator==(const CounterInfo&) const = default;
 };
 
@@ -120,10 +172,11 @@ enum class WaitCause : uint8_t {
   kFull = 2,
   kIo = 3,
   kDevice = 4,
-  kLock = 5
+  kLock = 5,
+  kStartup = 6  // for workers to start, or to end
 };
 
-// What a span of an imported trace was.
+// What a span with a name of its own is.
 enum class SpanActivity : uint8_t {
   kNone = 0,
   kOperator = 1,    // a framework's operation
@@ -131,7 +184,9 @@ enum class SpanActivity : uint8_t {
   kFunction = 3,    // of the program or its interpreter
   kAnnotation = 4,  // a marked range; a step
   kMemset = 5,      // of a device
-  kLoader = 6       // the trainer fetches a batch
+  kLoader = 6,      // the trainer fetches a batch
+  kOp = 7,          // a part of the stage's work, within its span
+  kEvaluation = 8   // a step of the trainer that trains nothing
 };
 
 // What a span is about. Spans share few of these, so each stores only a number.

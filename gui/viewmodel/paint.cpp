@@ -64,6 +64,7 @@ Paint PaintOf(trace::WaitCause cause) {
       return Paint::kWaitDevice;
     case trace::WaitCause::kLock:
       return Paint::kWaitLock;
+    case trace::WaitCause::kStartup:
     case trace::WaitCause::kUnknown:
       break;
   }

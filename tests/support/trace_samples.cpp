@@ -48,23 +48,36 @@ trace::RunInfo FullRunInfo() {
   run.device.peak_memory_bytes = 7 << 20;
   run.device.peak_flops_per_s = 989'400'000'000'000;
   run.warnings = {"no perf events", ""};
+  run.job = {{"python", "train.py"}, "3.11.2", {{"torch", "2.9.0"}, {"", ""}}, 0};
   return run;
 }
 
 trace::Definitions FullDefinitions() {
   trace::Definitions definitions;
   definitions.run = FullRunInfo();
-  definitions.stages = {
-      {StageId{0}, "read", "source", {}, QueueId{0}, 2, false},
-      {StageId{1}, "decode", "map", {StageId{0}, StageId{7}}, QueueId::None(), 4, true}};
+  definitions.stages = {{StageId{0}, "read", "source", {}, QueueId{0}, 2, false},
+                        {StageId{1},
+                         "decode",
+                         "map",
+                         {StageId{0}, StageId{7}},
+                         QueueId::None(),
+                         4,
+                         true,
+                         LoaderId{2}}};
   definitions.queues = {{QueueId{0}, "read.out", 64, false},
                         {QueueId{1}, "cache lock", ~uint64_t{0}, true}};
   definitions.tracks = {
       {TrackId{0}, "reader 0", trace::TrackKind::kThread, StageId{0}, 991, 0},
       {TrackId{900}, "stream 7", trace::TrackKind::kStream, StageId::None(), 0, 3},
       {TrackId{901}, "h2d", trace::TrackKind::kCopyEngine, StageId::None(), 0, 3},
-      {TrackId{902}, "cpu", trace::TrackKind::kSampler, StageId::None(), 992, 0}};
-  definitions.counters = {{CounterId{0}, "rss", "bytes"}, {CounterId{5}, "runq", ""}};
+      {TrackId{902}, "cpu", trace::TrackKind::kSampler, StageId::None(), 992, 0, ProcessId{3}}};
+  definitions.counters = {{CounterId{0}, "rss", "bytes"}, {CounterId{5}, "runq", "", ProcessId{0}}};
+  definitions.processes = {{ProcessId{0}, "train.py", 7, 6, {"python", "train.py", ""}, 5, 9},
+                           {ProcessId{3}, "worker 0", 8, 7, {}, 6, 0}};
+  definitions.loaders = {
+      {LoaderId{2}, ProcessId{0}, "DataLoader", "Images", "/train.py", 12, "{\"num_workers\":2}"},
+      {LoaderId{0}, ProcessId::None(), "", "", "", 0, ""}};
+  definitions.ops = {{"Resize", "/train.py", 30}, {"", "", 0}};
   return definitions;
 }
 

@@ -154,6 +154,16 @@ TEST_SUITE("fast") {
       CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {
         builder.Define(CounterInfo{CounterId{i}, text, text});
       });
+      CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {
+        builder.Define(ProcessInfo{ProcessId{i}, text, ~uint64_t{0}, ~uint64_t{0},
+                                   std::vector<std::string>(2'000, text), kMinTimeNs, -1});
+      });
+      CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {
+        builder.Define(LoaderInfo{LoaderId{i}, ProcessId{0xfffffffe}, text, text, text, ~0u, text});
+      });
+      CheckFilled(names, [&](ChunkBuilder& builder, uint32_t) {
+        builder.Define(OpInfo{text, text, ~0u});
+      });
     }
     const OneName names("");
     CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {

@@ -100,12 +100,18 @@ TEST_SUITE("fast") {
     for (const auto& queue : definitions.queues) builder.Define(queue);
     for (const auto& track : definitions.tracks) builder.Define(track);
     for (const auto& counter : definitions.counters) builder.Define(counter);
+    for (const auto& process : definitions.processes) builder.Define(process);
+    for (const auto& loader : definitions.loaders) builder.Define(loader);
+    for (const auto& op : definitions.ops) builder.Define(op);
     const Chunk chunk = Decoded(builder.Finish({}));
     CHECK(chunk.definitions.run == definitions.run);
     CHECK(chunk.definitions.stages == definitions.stages);
     CHECK(chunk.definitions.queues == definitions.queues);
     CHECK(chunk.definitions.tracks == definitions.tracks);
     CHECK(chunk.definitions.counters == definitions.counters);
+    CHECK(chunk.definitions.processes == definitions.processes);
+    CHECK(chunk.definitions.loaders == definitions.loaders);
+    CHECK(chunk.definitions.ops == definitions.ops);
   }
 
   TEST_CASE("a seal comes back") {
