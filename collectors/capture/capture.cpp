@@ -234,6 +234,7 @@ Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options) {
   if (!options.output.empty()) {
     recorder::Options recording;
     recording.publish = false;
+    recording.join_session = false;  // its own trace is what it is for
     STALLSCOPE_ASSIGN_OR_RETURN(
         recorder, recorder::Recorder::Start(options.output, RunInfoOf(spec, options), recording));
   }

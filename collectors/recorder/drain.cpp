@@ -121,20 +121,25 @@ class Drainer {
     builder_.AddSpan(track_, ClassOf(slot), start_ns, end_ns,
                      work ? ItemId{slot.c} : ItemId::None());
     if (!work) builder_.AddWaker(TrackId{static_cast<uint32_t>(slot.c)});
-    if (NextIs(Tag::kCost, until)) {
-      const Slot& cost = Next();
-      builder_.AddCost(cost.a, cost.c);
-    }
+    TakeCost(until);
     Count(start_ns, end_ns);
+  }
+
+  void TakeCost(uint64_t until) {
+    if (!NextIs(Tag::kCost, until)) return;
+    const Slot& cost = Next();
+    builder_.AddCost(cost.a, cost.c);
   }
 
   void TakeNamed(const Slot& slot, uint64_t until) {
     trace::SpanClass named;
     named.name = trace::StringId{static_cast<uint32_t>(slot.c)};
+    named.stage = StageId{static_cast<uint32_t>(slot.c >> 32) - 1};
     named.activity = static_cast<trace::SpanActivity>(slot.b >> 8 & kLowMask);
     const int64_t start_ns = Ns(slot.a);
     const int64_t end_ns = Ns(EndOf(slot, until));
     builder_.AddSpan(track_, named, start_ns, end_ns, ItemId::None());
+    TakeCost(until);
     Count(start_ns, end_ns);
   }
 

@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "collectors/recorder/joined.h"
 #include "collectors/recorder/recording.h"
 
 namespace stallscope::recorder {
@@ -15,6 +16,11 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const std::string& path, trace
     return Error{ErrorKind::kUsage, "ring_slots must be a power of two of at least 16",
                  "recorder options", ""};
   }
+  if (options.join_session) {
+    if (auto joined = JoinedRecording::FromEnvironment(run, options)) {
+      return std::unique_ptr<Recorder>(new Recorder(std::move(joined)));
+    }
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file,
                               OutputFile::Create(path, Over::kNoInput, *options.ops));
   STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Over(std::move(file)));
@@ -23,26 +29,35 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const std::string& path, trace
   run.start_realtime_ns = RealtimeNs();
   run.tick_source = TicksAreTsc() ? "tsc" : "monotonic";
   run.process = static_cast<uint64_t>(getpid());
-  auto recording = std::make_shared<Recording>(std::move(writer), std::move(run), options);
+  auto recording = std::make_shared<FileRecording>(std::move(writer), std::move(run), options);
   STALLSCOPE_RETURN_IF_ERROR(recording->Begin());
   return std::unique_ptr<Recorder>(new Recorder(std::move(recording)));
+}
+
+template <class Info>
+auto Recorder::Named(Info info) {
+  const auto id = names().Define(std::move(info));
+  recording_->NamesChanged();
+  return id;
 }
 
 Recorder::Recorder(std::shared_ptr<Recording> recording) : recording_(std::move(recording)) {}
 Recorder::~Recorder() { recording_->Stop(); }
 
-StageId Recorder::DefineStage(trace::StageInfo stage) {
-  return recording_->names().Define(std::move(stage));
+StageId Recorder::DefineStage(trace::StageInfo stage) { return Named(std::move(stage)); }
+void Recorder::RedefineStage(const trace::StageInfo& stage) {
+  names().Redefine(stage);
+  recording_->NamesChanged();
 }
-void Recorder::RedefineStage(const trace::StageInfo& stage) { recording_->names().Redefine(stage); }
-QueueId Recorder::DefineQueue(trace::QueueInfo queue) {
-  return recording_->names().Define(std::move(queue));
-}
+QueueId Recorder::DefineQueue(trace::QueueInfo queue) { return Named(std::move(queue)); }
 CounterId Recorder::DefineCounter(const std::string& name, const std::string& unit) {
-  return recording_->names().Define(trace::CounterInfo{CounterId{}, name, unit});
+  return Named(trace::CounterInfo{CounterId{}, name, unit});
 }
-trace::StringId Recorder::DefineString(std::string_view text) {
-  return recording_->names().Define(text);
+trace::StringId Recorder::DefineString(std::string_view text) { return Named(text); }
+DefinitionTable& Recorder::names() { return recording_->names(); }
+std::shared_ptr<void> Recorder::Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
+                                      std::shared_ptr<ForeignProcess> process) {
+  return recording_->Adopt(std::move(ring), track, std::move(process));
 }
 std::shared_ptr<Track> Recorder::NewTrack(trace::TrackInfo info) {
   return recording_->NewTrack(std::move(info));

@@ -36,6 +36,9 @@ struct Options {
   int64_t look_interval_ns = 10'000'000;
   // False: the file gets its name, and replaces an earlier one, only with Publish().
   bool publish = true;
+  // In a program that `stallscope run` has started, the recording becomes part of that trace, and
+  // no file of its own is written. False: it is one of its own all the same.
+  bool join_session = true;
   FileOps* ops = &FileOps::Kernel();
 };
 
@@ -49,6 +52,9 @@ struct Summary {
 };
 
 class Recording;  // what the recorder, the flusher and the tracks share
+class DefinitionTable;
+class AdoptedRing;
+class ForeignProcess;
 
 class Recorder {
  public:
@@ -74,6 +80,13 @@ class Recorder {
   std::shared_ptr<Track> NewTrack(trace::TrackInfo info);
 
   void Knob(std::string_view path, std::string_view old_value, std::string_view new_value);
+  // For whoever records other processes too (collectors/job): drains `ring` as a part of `track`,
+  // until its writer has closed it or the caller releases what this returns. A joined recording
+  // adopts nothing.
+  std::shared_ptr<void> Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
+                              std::shared_ptr<ForeignProcess> process);
+  DefinitionTable& names();
+
   // Changes the trace's information about the run; written at once and again at the end.
   void UpdateRun(const std::function<void(trace::RunInfo&)>& change);
 
@@ -91,6 +104,8 @@ class Recorder {
 
  private:
   explicit Recorder(std::shared_ptr<Recording> recording);
+  template <class Info>
+  auto Named(Info info);
   std::shared_ptr<Recording> recording_;
 };
 

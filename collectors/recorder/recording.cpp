@@ -9,15 +9,21 @@
 #include "collectors/recorder/drain.h"
 
 namespace stallscope::recorder {
+namespace {
 
-Recording::Recording(trace::TraceWriter writer, trace::RunInfo run, const Options& options)
-    : options_(options), names_(std::move(run)), writer_(std::move(writer)) {
+// A clock that another core reads may be a little ahead.
+constexpr int64_t kClockSlackNs = 1'000'000;
+
+}  // namespace
+
+FileRecording::FileRecording(trace::TraceWriter writer, trace::RunInfo run, const Options& options)
+    : Recording(std::move(run)), options_(options), writer_(std::move(writer)) {
   builder_.emplace(names_);
 }
 
-Recording::~Recording() { Stop(); }
+FileRecording::~FileRecording() { Stop(); }
 
-Status Recording::Begin() {
+Status FileRecording::Begin() {
   TopUpSpareRings();
   {
     const std::lock_guard lock(flush_mutex_);
@@ -34,7 +40,7 @@ Status Recording::Begin() {
 
 // --- Tracks and rings ----------------------------------------------------------------------------
 
-void Recording::TopUpSpareRings() {
+void FileRecording::TopUpSpareRings() {
   for (;;) {
     {
       const std::lock_guard lock(tracks_mutex_);
@@ -53,7 +59,7 @@ void Recording::TopUpSpareRings() {
 }
 
 // With tracks_mutex_ held. Returns a ring that accepts nothing if there is no other.
-std::unique_ptr<Ring> Recording::TakeRing() {
+std::unique_ptr<Ring> FileRecording::TakeRing() {
   if (stopped_) return std::make_unique<Ring>(0);
   if (!spare_rings_.empty()) {
     std::unique_ptr<Ring> ring = std::move(spare_rings_.back());
@@ -70,37 +76,54 @@ std::unique_ptr<Ring> Recording::TakeRing() {
   return std::make_unique<Ring>(0);
 }
 
-std::shared_ptr<Track> Recording::NewTrack(trace::TrackInfo info) {
+std::shared_ptr<Track> FileRecording::NewTrack(trace::TrackInfo info) {
   auto channel = std::make_shared<Channel>();
   channel->id = names_.Define(std::move(info));
   {
     const std::lock_guard lock(tracks_mutex_);
-    channel->ring = TakeRing();
+    channel->own = TakeRing();
     if (!stopped_) channels_.push_back(channel);
   }
-  auto* track = new Track(channel->id, shared_from_this(), channel->ring.get());
+  auto* track = new Track(channel->id, shared_from_this(), channel->own.get());
   return std::shared_ptr<Track>(track, [channel](Track* done) {
     channel->retired.store(true, std::memory_order_release);
     delete done;
   });
 }
 
-void Recording::Knob(trace::KnobChange change) {
+std::shared_ptr<void> FileRecording::Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
+                                           std::shared_ptr<ForeignProcess> process) {
+  auto channel = std::make_shared<Channel>();
+  channel->id = track;
+  channel->adopted = std::move(ring);
+  channel->process = std::move(process);
+  {
+    const std::lock_guard lock(tracks_mutex_);
+    if (!stopped_) channels_.push_back(channel);
+  }
+  return std::shared_ptr<void>(
+      channel.get(), [channel](void*) { channel->retired.store(true, std::memory_order_release); });
+}
+
+void FileRecording::Knob(trace::KnobChange change) {
   const std::lock_guard lock(tracks_mutex_);
   if (!stopped_) knobs_.push_back(change);
 }
 
 // --- The flusher ---------------------------------------------------------------------------------
 
-bool Recording::AnyRingFilling() {
+bool FileRecording::AnyRingFilling() {
   const std::lock_guard lock(tracks_mutex_);
-  return std::any_of(channels_.begin(), channels_.end(), [](const auto& channel) {
-    const Ring& ring = *channel->ring;
-    return (ring.Published() - ring.Tail()) * 8 > ring.capacity();
-  });
+  return std::any_of(channels_.begin(), channels_.end(),
+                     [](const auto& channel) { return channel->Filling(); });
 }
 
-void Recording::FlusherLoop() {
+bool FileRecording::Channel::Filling() const {
+  if (adopted != nullptr) return adopted->Filling();
+  return (own->Published() - own->Tail()) * 8 > own->capacity();
+}
+
+void FileRecording::FlusherLoop() {
   pthread_setname_np(pthread_self(), "sst-flusher");
   int64_t last_flush = MonotonicNs();
   std::unique_lock lock(wake_mutex_);
@@ -123,25 +146,25 @@ void Recording::FlusherLoop() {
   }
 }
 
-Status Recording::Publish() {
+Status FileRecording::Publish() {
   const std::lock_guard lock(flush_mutex_);
   return writer_.Publish();
 }
 
-Status Recording::Flush() {
+Status FileRecording::Flush() {
   const std::lock_guard lock(flush_mutex_);
   if (!sealed_) FlushLocked();
   if (!first_error_.empty()) return Error{ErrorKind::kRun, first_error_, "", ""};
   return {};
 }
 
-void Recording::FlushLocked() noexcept {
+void FileRecording::FlushLocked() noexcept {
   LoseWhatThrows([this] { DrainAll(); });
 }
 
 // Out of memory, events on their way to the file are lost as if the file were full: counted, with a
 // gap, and the recording says why. Events still in their rings stay there.
-void Recording::LoseWhatThrows(const std::function<void()>& write) noexcept {
+void FileRecording::LoseWhatThrows(const std::function<void()>& write) noexcept {
   try {
     write();
   } catch (...) {
@@ -151,7 +174,7 @@ void Recording::LoseWhatThrows(const std::function<void()>& write) noexcept {
   }
 }
 
-void Recording::Keep(const Error& error) noexcept {
+void FileRecording::Keep(const Error& error) noexcept {
   if (!first_error_.empty()) return;
   try {
     first_error_ = error.Line();
@@ -160,12 +183,12 @@ void Recording::Keep(const Error& error) noexcept {
   }
 }
 
-void Recording::Fail(const Error& error) {
+void FileRecording::Fail(const Error& error) {
   const std::lock_guard lock(flush_mutex_);
   Keep(error);
 }
 
-void Recording::DrainAll() {
+void FileRecording::DrainAll() {
   std::vector<std::shared_ptr<Channel>> channels;
   {
     const std::lock_guard lock(tracks_mutex_);
@@ -176,8 +199,12 @@ void Recording::DrainAll() {
   std::vector<uint64_t> ends;
   ends.reserve(channels.size());
   for (const auto& channel : channels) {
-    if (channel->retired.load(std::memory_order_acquire)) done.push_back(channel);
-    ends.push_back(channel->ring->Published());
+    const bool retired = channel->retired.load(std::memory_order_acquire);
+    if (channel->adopted != nullptr) Pull(*channel, retired);
+    if (retired || (channel->adopted != nullptr && channel->adopted->closed())) {
+      done.push_back(channel);
+    }
+    ends.push_back(channel->ring().Published());
   }
   // The anchor is taken after the ends: everything drained is before it, so that no later anchor
   // can shift the times written now.
@@ -191,18 +218,43 @@ void Recording::DrainAll() {
   WriteChunk();
 }
 
-void Recording::DrainChannel(Channel& channel, uint64_t until) {
-  while (channel.ring->Tail() < until) {
+// Brings in what another process has published, checked and with our ids.
+void FileRecording::Pull(Channel& channel, bool last) {
+  AdoptedRing& adopted = *channel.adopted;
+  const uint64_t before = channel.ring().Published();
+  adopted.Pull(last);
+  const uint64_t end = channel.ring().Published();
+  if (end == channel.ring().Tail()) return;
+  const bool monotonic = adopted.owner().ticks == TickSource::kMonotonic;
+  const TickRange range{
+      monotonic ? static_cast<Ticks>(begin_ns_) : begin_ticks_,
+      (monotonic ? static_cast<Ticks>(MonotonicNs()) : NowTicks()) + kClockSlackNs};
+  // Names are read after the events: each was written before the first event that uses it.
+  channel.refused += Translate([&](uint64_t index) -> Slot& { return adopted.SlotAt(index); },
+                               before, end, channel.process->CatchUp(), range);
+}
+
+const ClockMap& FileRecording::ClockOf(const Channel& channel) const {
+  const bool monotonic =
+      channel.adopted != nullptr && channel.adopted->owner().ticks == TickSource::kMonotonic;
+  return monotonic ? monotonic_ : clock_;
+}
+
+void FileRecording::DrainChannel(Channel& channel, uint64_t until) {
+  Ring& ring = channel.ring();
+  const bool any = ring.Tail() < until;
+  while (ring.Tail() < until) {
     if (builder_->Full()) WriteChunk();
-    const Drained drained = Drain(*channel.ring, until, channel.id, clock_, *builder_);
+    const Drained drained = Drain(ring, until, channel.id, ClockOf(channel), *builder_);
     channel.drained += drained.events;
     if (drained.events != 0) {
       in_chunk_.push_back({&channel, drained.events, drained.first_ns, drained.last_ns});
     }
   }
+  if (any && channel.adopted != nullptr) channel.adopted->Push();
 }
 
-void Recording::WriteNewDefinitions() {
+void FileRecording::WriteNewDefinitions() {
   const trace::Definitions fresh = names_.TakeNew();
   if (fresh.run) {
     if (!builder_->Empty()) WriteChunk();
@@ -218,9 +270,12 @@ void Recording::WriteNewDefinitions() {
   define(fresh.queues);
   define(fresh.tracks);
   define(fresh.counters);
+  define(fresh.processes);
+  define(fresh.loaders);
+  define(fresh.ops);
 }
 
-void Recording::WriteKnobs() {
+void FileRecording::WriteKnobs() {
   std::vector<trace::KnobChange> knobs;
   {
     const std::lock_guard lock(tracks_mutex_);
@@ -232,14 +287,22 @@ void Recording::WriteKnobs() {
   }
 }
 
-void Recording::AddOpenGap(Channel& channel) {
-  const Ring::OpenGap gap = channel.ring->Open();
+void FileRecording::AddOpenGap(Channel& channel) {
+  const Ring::OpenGap gap = channel.ring().Open();
   if (gap.dropped == 0) return;
   if (builder_->Full()) WriteChunk();
-  builder_->Add(trace::Gap{clock_.ToNs(gap.from), clock_.ToNs(gap.to), gap.dropped, channel.id});
+  const ClockMap& clock = ClockOf(channel);
+  const int64_t from_ns = clock.ToNs(gap.from);
+  const int64_t to_ns = clock.ToNs(gap.to);
+  // Of another process: the tally has the number, whatever it says of the time.
+  if (channel.adopted != nullptr &&
+      (from_ns < begin_ns_ || to_ns < from_ns || to_ns > MonotonicNs() + kClockSlackNs)) {
+    return;
+  }
+  builder_->Add(trace::Gap{from_ns, to_ns, gap.dropped, channel.id});
 }
 
-void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& channels) {
+void FileRecording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& channels) {
   if (channels.empty()) return;
   for (const auto& channel : channels) AddOpenGap(*channel);
   WriteChunk();  // what is not stored after this never will be
@@ -249,9 +312,11 @@ void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& chan
   spare_rings_.reserve(spare_rings_.size() + channels.size());
   for (const auto& channel : channels) {
     retired_tallies_.push_back(TallyOf(*channel));
-    if (channel->ring->capacity() != 0) {
-      channel->ring->Reset();
-      spare_rings_.push_back(std::move(channel->ring));
+    if (channel->adopted != nullptr) {
+      channel->adopted->Remove();
+    } else if (channel->own->capacity() != 0) {
+      channel->own->Reset();
+      spare_rings_.push_back(std::move(channel->own));
     }
   }
   std::erase_if(channels_, [&](const auto& channel) {
@@ -259,7 +324,7 @@ void Recording::RetireChannels(const std::vector<std::shared_ptr<Channel>>& chan
   });
 }
 
-void Recording::WriteChunk(trace::FrameType type) {
+void FileRecording::WriteChunk(trace::FrameType type) {
   if (builder_->Empty()) return;
   const trace::Anchor anchor{last_anchor_.ticks, last_anchor_.ns,
                              RealtimeNs() - MonotonicNs() + last_anchor_.ns};
@@ -271,7 +336,7 @@ void Recording::WriteChunk(trace::FrameType type) {
   in_chunk_.clear();
 }
 
-void Recording::LoseChunk() noexcept {
+void FileRecording::LoseChunk() noexcept {
   for (const InChunk& lost : in_chunk_) lost.channel->lost_in_writing += lost.events;
   try {
     names_.MarkAllNew();
@@ -286,13 +351,14 @@ void Recording::LoseChunk() noexcept {
 
 // --- The end -------------------------------------------------------------------------------------
 
-trace::Tally Recording::TallyOf(const Channel& channel) const {
-  const uint64_t dropped = channel.ring->Dropped();
+trace::Tally FileRecording::TallyOf(const Channel& channel) const {
+  const uint64_t dropped = channel.ring().Dropped() + channel.refused +
+                           (channel.adopted != nullptr ? channel.adopted->skipped() : 0);
   return {channel.id, channel.drained + dropped, channel.drained - channel.lost_in_writing,
           dropped + channel.lost_in_writing};
 }
 
-void Recording::WriteSeals(Summary& summary) {
+void FileRecording::WriteSeals(Summary& summary) {
   std::vector<trace::Tally> tallies = std::move(retired_tallies_);
   for (const auto& channel : channels_) tallies.push_back(TallyOf(*channel));
   for (const trace::Tally& tally : tallies) {
@@ -313,7 +379,7 @@ void Recording::WriteSeals(Summary& summary) {
   }
 }
 
-void Recording::WriteEnd(Summary& summary) {
+void FileRecording::WriteEnd(Summary& summary) {
   for (const auto& channel : channels_) AddOpenGap(*channel);
   WriteChunk();
   for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_->Add(gap);
@@ -328,7 +394,7 @@ void Recording::WriteEnd(Summary& summary) {
   WriteSeals(summary);
 }
 
-Summary Recording::Stop() {
+Summary FileRecording::Stop() {
   const std::lock_guard stop_lock(stop_mutex_);
   if (summary_) return *summary_;
   {

@@ -54,7 +54,7 @@ enum class Tag : uint8_t {
   kSample,
   // a: from; b: tag; c: dropped | a: to
   kGap,
-  // a: start; b: tag, activity (16), duration (40); c: name
+  // a: start; b: tag, activity (16), duration (40); c: name, stage + 1 in the upper 32 bits
   kNamed,
 };
 
@@ -111,9 +111,11 @@ class Track {
              Ticks time) noexcept;
   void Sample(CounterId counter, double value, Ticks time) noexcept;
 
-  // A span that belongs to no stage and has a name of its own.
-  void Named(trace::SpanActivity activity, trace::StringId name, Ticks start, Ticks end) noexcept {
-    PutSpan(internal::Tag::kNamed, static_cast<uint64_t>(activity), start, end, name.value);
+  // A span that has a name of its own: of no stage, or of an op of one.
+  void Named(trace::SpanActivity activity, trace::StringId name, Ticks start, Ticks end,
+             StageId stage = StageId::None()) noexcept {
+    PutSpan(internal::Tag::kNamed, static_cast<uint64_t>(activity), start, end,
+            name.value | uint64_t{stage.value + 1} << 32);
   }
   // `count` events between the two times that never reached this thread.
   void Lost(uint64_t count, Ticks from, Ticks to) noexcept { ring_->Lose(count, from, to); }
