@@ -1,0 +1,251 @@
+"""A thread's ring: where it writes its events. RING.md has the layout.
+
+`mine()` is the calling thread's ring, made at its first event; a thread that cannot have one gets a
+ring that discards. Nothing here waits or raises. A put is one store into a mapping and one of the
+seal: about 0.5 us warm.
+"""
+import mmap
+import os
+import struct
+import time
+from _thread import _local, get_native_id
+
+from . import session
+
+now = time.monotonic_ns  # bound now: a job may replace what is in `time`
+cpu = getattr(time, "thread_time_ns")
+
+SLOTS = 8192
+NONE = (1 << 64) - 1
+WORK, WAIT, COST, DURATION, RELEASE, BATCH, STEP, GAP, NAMED = 1, 2, 3, 4, 7, 9, 14, 16, 17
+EMPTY, LOCK, STARTUP = 1, 5, 6  # causes of a wait
+OP, EVALUATION = 7, 8  # activities of a named span
+
+_HEADER = 4096
+_MAGIC = b"\x89SSTRING"
+_PUBLISHED, _DROPPED, _GAP_FROM, _GAP_TO, _GAP_DROPPED, _CLOSED, _TAIL = 8, 9, 10, 11, 12, 13, 16
+_SHORT = 1 << 40
+_PACK = {n: struct.Struct("=%dQ" % n).pack_into for n in (3, 6, 9)}
+_MAX_RINGS = 1000  # of a process, at a time
+
+_here = _local()
+_rings = 0
+_kept = []  # mappings that cannot be closed safely
+
+
+def mine():
+    try:
+        return _here.ring
+    except AttributeError:
+        _here.ring = ring = _make()
+        return ring
+
+
+def name_thread(name, stage=None):
+    """What the calling thread is called in the trace."""
+    _here.name = name
+    ring = getattr(_here, "ring", None)
+    if ring is not None and isinstance(ring, _Ring) and ring.track is not None:
+        session.redefine("track", ring.track, tid=get_native_id(), name=name)
+
+
+def _forked():
+    global _here, _rings
+    _here = _local()
+    _rings = 0
+
+
+session.fork_hooks.append(_forked)
+
+
+def _make():
+    global _rings
+    if session.broken() or _rings >= _MAX_RINGS:
+        return _Nowhere()
+    tid = get_native_id()
+    try:
+        ring = _Ring(tid)
+    except (OSError, ValueError) as error:
+        session.say("a thread cannot write its events: %s" % error)
+        return _Nowhere()
+    _rings += 1
+    name = getattr(_here, "name", None)
+    if name is None:
+        name = "main" if tid == os.getpid() else _thread_name()
+    ring.track = session.define("track", tid=tid, name=name)
+    return ring
+
+
+def _thread_name():
+    import threading
+
+    # Not current_thread(): for a thread that is not Python's it registers a dummy.
+    thread = threading._active.get(threading.get_ident())
+    return "thread" if thread is None else thread.name[:60]
+
+
+class _Events:
+    """What can be written. `put` takes three words per slot of one event."""
+
+    track = None
+
+    def put(self, time, *words):
+        raise NotImplementedError
+
+    def work(self, stage, item, start, end, cpu=0, size=0):
+        self._span(end, start, WORK | stage << 8, end - start, item, cpu, size)
+
+    def wait(self, cause, queue, start, end):
+        self._span(end, start, WAIT | (cause | queue << 3) << 8, end - start, 0xFFFFFFFF)
+
+    def named(self, activity, name, start, end, stage=None, cpu=0):
+        c = name if stage is None else name | stage + 1 << 32
+        self._span(end, start, NAMED | activity << 8, end - start, c, cpu)
+
+    def release(self, stage, item, completed, released):
+        self._span(released, completed, RELEASE | stage << 8, released - completed, item)
+
+    def batch(self, stage, item, size, time):
+        self.put(time, time, BATCH | stage << 8 | (size & 0xFFFFFFFF) << 24, item,
+                 NONE, 0xFFFFFFFF, 0)
+
+    def step(self, item, requested, received, done, samples, index):
+        self.put(done, requested, STEP | (samples & 0xFFFFFFFF) << 24, item,
+                 received, received, done, index, 0, 0)
+
+    def _span(self, at, start, b, duration, c, cpu=0, size=0):
+        if 0 < duration < _SHORT:
+            words = (start, b | duration << 24, c)
+        elif duration <= 0:
+            words = (start, b, c)
+        else:
+            words = (start, b, c, duration, DURATION, 0)
+        if cpu > 0 or size:
+            words += (size, COST, max(cpu, 0))
+        self.put(at, *words)
+
+
+class _Nowhere(_Events):
+    def put(self, time, *words):
+        pass
+
+
+class _Ring(_Events):
+    def __init__(self, tid):
+        self.slots = SLOTS
+        self.mask = SLOTS - 1
+        self.head = 0
+        self.limit = SLOTS
+        self.busy = False
+        self.pid = os.getpid()
+        self.map, self.fd = _create(tid, SLOTS)
+        self.words = memoryview(self.map)[:_HEADER].cast("Q")
+
+    def put(self, time, *words):
+        if self.busy:  # a finalizer or a signal handler in the middle of a put
+            self.words[_DROPPED] += 1
+            return
+        self.busy = True
+        try:
+            size = len(words)
+            count = size // 3
+            if self.head + count > self.limit and not self._make_room(time, count):
+                return
+            head = self.head
+            at = head & self.mask
+            if at + count <= self.slots:
+                _PACK[size](self.map, _HEADER + 24 * at, *words)
+            else:
+                for i in range(count):
+                    _PACK[3](self.map, _HEADER + 24 * ((at + i) & self.mask),
+                             *words[3 * i:3 * i + 3])
+            self.head = head = head + count
+            self.words[_PUBLISHED] = head
+        finally:
+            self.busy = False
+
+    def _make_room(self, time, count):
+        words = self.words
+        self.limit = min(words[_TAIL], self.head) + self.slots
+        gap = words[_GAP_DROPPED]
+        if gap and self.head + 2 + count <= self.limit:
+            for slot in ((words[_GAP_FROM], GAP, gap), (words[_GAP_TO], 0, 0)):
+                _PACK[3](self.map, _HEADER + 24 * (self.head & self.mask), *slot)
+                self.head += 1
+            words[_PUBLISHED] = self.head
+            words[_GAP_DROPPED] = 0
+            return True
+        if not gap and self.head + count <= self.limit:
+            return True
+        if not gap:
+            words[_GAP_FROM] = time
+        words[_GAP_TO] = time
+        words[_GAP_DROPPED] = gap + 1
+        words[_DROPPED] += 1
+        self.limit = self.head  # look at the tail again with the next event
+        return False
+
+    def __del__(self, getpid=os.getpid, fstat=os.fstat, closed=_CLOSED):
+        """The thread has ended, or this is a forked child, which leaves the file alone."""
+        global _rings
+        try:
+            if getpid() == self.pid:
+                self.words[closed] = 1
+                _rings -= 1
+            if self.fd is None:
+                self.words.release()
+                self.map.close()
+                return
+            # Python closes a descriptor of its own with the mapping: not if the job has closed that
+            # already, and has another file under its number.
+            number, inode = self.fd
+            if fstat(number).st_ino == inode:
+                self.words.release()
+                self.map.close()
+                return
+        except Exception:
+            pass
+        try:
+            _kept.append(self.map)
+        except Exception:
+            pass
+
+
+def _create(tid, slots):
+    """The mapping, and its descriptor's number and inode if Python keeps one."""
+    start = session.key()
+    pid, _, ticks = start.partition(".")
+    n = 0
+    while os.path.exists(os.path.join(session.folder, "%s.%d.%d.ring" % (start, tid, n))):
+        n += 1
+    name = "%s.%d.%d.ring" % (start, tid, n)
+    hidden = os.path.join(session.folder, "." + name)
+    length = _HEADER + 24 * slots
+    fd = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(fd, 0, length)
+        shared = getattr(mmap, "MAP_SHARED", 1) | 0x8000  # MAP_POPULATE
+        try:
+            mapping = mmap.mmap(fd, length, shared, trackfd=False)
+            kept = None
+        except TypeError:  # before Python 3.13
+            mapping = mmap.mmap(fd, length, shared)
+            kept = _twin(fd)
+    finally:
+        os.close(fd)
+    struct.pack_into("=8s7Q", mapping, 0, _MAGIC, 1, slots, int(pid), tid, int(ticks), 0, 0)
+    os.rename(hidden, os.path.join(session.folder, name))
+    return mapping, kept
+
+
+def _twin(fd):
+    """The descriptor that `mmap` has made of `fd`."""
+    inode = os.fstat(fd).st_ino
+    for other in range(fd + 1024):
+        if other != fd:
+            try:
+                if os.fstat(other).st_ino == inode:
+                    return other, inode
+            except OSError:
+                pass
+    return -1, inode

@@ -1,0 +1,124 @@
+"""Sees a method being called, or a field being used, without standing in the call chain.
+
+A wrapper around a method leaves its frame in tracebacks, in `inspect.stack()`, in what
+`warnings.warn(stacklevel=2)` points at, and in every sampling profiler. So the shim replaces the
+attribute of the class by a descriptor: looking a method up on an instance is the instant before its
+call, and reading or writing a field right behind a call is the instant after it. Which fields those
+are is checked in the code of the methods (`uses`), never assumed.
+"""
+import functools
+
+from . import session
+
+
+class Method:
+    """Calls `seen(obj)` whenever the method is looked up on an instance."""
+
+    def __init__(self, cls, name, seen):
+        self.original = cls.__dict__[name]
+        self.label = "%s.%s" % (cls.__name__, name)
+        self.seen = seen
+        setattr(cls, name, self)
+
+    def __get__(self, obj, owner=None):
+        if obj is None:
+            return self._wrapper
+        try:
+            self.seen(obj)
+        except Exception as error:
+            self.seen = _stand_back(self.label, error)
+        return self.original.__get__(obj, owner)
+
+    @property
+    def _wrapper(self):
+        """For those who take the method from the class, to patch it or to put it back: they get one
+        that still reports."""
+        def before(obj, args, kwargs):
+            try:
+                self.seen(obj)
+            except Exception as error:
+                self.seen = _stand_back(self.label, error)
+            return args, kwargs
+
+        return wrapped(self.original, before)
+
+
+class Field:
+    """Calls `read(obj, value)` and `wrote(obj, value)` whenever a field of an instance is used. What
+    `replace(obj, value)` returns is stored instead of the value."""
+
+    def __init__(self, cls, name, read=None, wrote=None, replace=None):
+        self.name = name
+        self.label = "%s.%s" % (cls.__name__, name)
+        self.read = read or _nothing
+        self.wrote = wrote or _nothing
+        self.replace = replace
+        setattr(cls, name, self)
+
+    def __get__(self, obj, owner=None):
+        if obj is None:
+            raise AttributeError(self.name)
+        try:
+            value = obj.__dict__[self.name]
+        except KeyError:
+            raise AttributeError("%r object has no attribute %r" %
+                                 (type(obj).__name__, self.name)) from None
+        try:
+            self.read(obj, value)
+        except Exception as error:
+            self.read = _stand_back(self.label, error)
+        return value
+
+    def __set__(self, obj, value):
+        try:
+            if self.replace is not None:
+                value = self.replace(obj, value)
+        except Exception as error:
+            self.replace = None
+            _stand_back(self.label, error)
+        obj.__dict__[self.name] = value
+        try:
+            self.wrote(obj, value)
+        except Exception as error:
+            self.wrote = _stand_back(self.label, error)
+
+    def __delete__(self, obj):
+        try:
+            del obj.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(self.name) from None
+
+
+def uses(cls, method, *names):
+    """True if the class defines a plain method whose code uses these names."""
+    code = getattr(cls.__dict__.get(method), "__code__", None)
+    return code is not None and all(name in code.co_names for name in names)
+
+
+def wrapped(function, before, after=None):
+    """For the few places where arguments have to be changed: `before(obj, args, kwargs)` returns
+    what the function is called with, `after(obj)` comes behind it. From Python 3.11 on the traceback
+    of what it raises stays as it would be; before, a re-raise restores our frame."""
+
+    @functools.wraps(function)
+    def wrapper(obj, *args, **kwargs):
+        args, kwargs = before(obj, args, kwargs)
+        try:
+            result = function(obj, *args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+        if after is not None:
+            after(obj)
+        return result
+
+    return wrapper
+
+
+def _nothing(*_):
+    return None
+
+
+def _stand_back(label, error):
+    session.say("%s is no longer watched: %s: %s" % (label, type(error).__name__, error))
+    return _nothing
