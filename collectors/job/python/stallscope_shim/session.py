@@ -109,7 +109,7 @@ def describe(name=None):
         _names().write("process", line)
 
 
-def define(kind, **fields):
+def define(kind, /, **fields):
     """Writes a line with a new id of `kind`, and returns the id."""
     with _lock:
         names = _names()
@@ -118,7 +118,7 @@ def define(kind, **fields):
         return number
 
 
-def redefine(kind, number, **fields):
+def redefine(kind, number, /, **fields):
     with _lock:
         _names().write(kind, dict(id=number, **fields))
 
@@ -214,8 +214,10 @@ def _start_time():
 
 
 def _process_name(arguments):
-    for argument in arguments[1:]:
-        if not argument.startswith("-"):
+    for before, argument in zip(arguments, arguments[1:]):
+        if before == "-c":
+            break
+        if before == "-m" or not argument.startswith("-"):
             return os.path.basename(argument)[:60]
     return os.path.basename(sys.executable or "python")
 

@@ -1,0 +1,638 @@
+"""PyTorch's DataLoader, in the process that iterates over it and in its workers.
+
+What happens between two attribute accesses, in the order of the code (torch 1.13 to 2.15):
+
+    main      _next_data → [_next_index → _index_queues | _dataset_fetcher]: sampler
+              → _try_get_data → [poll] → _recv_bytes → _tasks_outstanding: waiting, transport
+              → _task_info[k]: which batch that was → _num_yielded: handed to the trainer
+    worker    queue.put of the batch before → fetch: waiting → collate_fn: fetch → put: collate
+    its feeder thread    dumps → _wlock.acquire → _send_bytes: transport
+    pin thread    get → pin_memory → the next get
+
+Every one of these names is looked for in the code before it is used. If one is missing, batches are
+timed at `__next__` and the trace says so.
+"""
+import functools
+import sys
+
+from . import loaders, ops, ring, session, steps
+from .watch import Field, Method, uses, wrapped
+
+_KEY = "_stallscope"  # in the __dict__ of iterators and fetchers
+_starting = None  # the pass whose workers are being started
+_active = None  # the pass that the trainer waits for
+_worker = None  # in a worker: what it is
+
+
+def _forked():
+    global _starting, _active, _worker
+    _starting = _active = _worker = None
+
+
+session.fork_hooks.append(_forked)
+
+
+class _Pass:
+    """One iterator over a loader, in the process that iterates."""
+
+    def __init__(self, loader):
+        self.loader = loader
+        self.began = ring.now()
+        self.fresh = True  # no index was asked for yet
+        self.nested = False
+        self.started = 0  # workers
+        self._reset()
+
+    def _reset(self):
+        self.base = self.loader.id << 48 | (self.loader.passes & 0xFFFF) << 32
+        self.generation = self.loader.passes
+        self.loader.passes += 1
+        self.feed = steps.Feed(self.loader)
+        self.index_at = self.index_cpu = None
+        self.poll_at = None
+        self.recv_at = self.recv_cpu = None
+        self.recv_size = 0
+        self.arrived_at = None
+        self.arrived = {}
+        self.handed = 0
+        self.count = 0
+
+    def again(self):
+        """Persistent workers: another pass with the same iterator."""
+        self._reset()
+        self.began = ring.now()
+        self.fresh = True
+
+
+class _Fetch:
+    """What is known of a fetcher's current batch."""
+
+    __slots__ = ("owner", "at", "cpu", "collate_at", "collate_cpu", "size", "ops")
+
+    def __init__(self, owner):
+        self.owner = owner  # a _Pass, or the _Worker
+        self.at = self.collate_at = None
+        self.size = 0
+        self.ops = ops.Watcher()
+
+
+# The process that iterates.
+
+
+def _began(iterator):
+    """_BaseDataLoaderIter.__init__ of an iterator whose loader _get_iterator has named."""
+    if _starting is not None and _KEY not in iterator.__dict__:
+        iterator.__dict__[_KEY] = _starting
+
+
+def _get_iterator(dataloader):
+    global _starting
+    steps.prepare()
+    _starting = _Pass(loaders.of(dataloader))
+
+
+def _reset(iterator):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is not None and not owner.fresh:
+        owner.again()
+
+
+def _next_index(iterator):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None:
+        return
+    owner.index_at, owner.index_cpu = ring.now(), ring.cpu()
+    if owner.fresh:
+        global _starting
+        owner.fresh = False
+        _starting = None
+        if owner.loader.workers:
+            ring.mine().wait(ring.STARTUP, owner.loader.queue, owner.began, owner.index_at)
+
+
+def _index_known(iterator, _):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is not None and owner.index_at is not None:
+        cpu = ring.cpu() - owner.index_cpu
+        item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
+        ring.mine().work(owner.loader.sampler, item, owner.index_at, ring.now(), cpu)
+        owner.index_at = None
+
+
+def _next_data(iterator):
+    global _active
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None:
+        return
+    owner.index_at = owner.arrived_at = None
+    if _worker is not None or (_active not in (None, owner) and _inside()):
+        owner.nested = True  # a loader inside of another one's data set feeds no trainer
+        return
+    owner.nested = False
+    _active = owner
+    steps.trainer.request()
+
+
+def _inside():
+    """True if another iterator's `_next_data` is on the stack: else it was left by an exception."""
+    frame = sys._getframe(3)
+    mine = True
+    while frame is not None:
+        if frame.f_code.co_name == "_next_data":
+            return True
+        if frame.f_code.co_name == "__next__" and not mine:
+            return True
+        mine = mine and frame.f_code.co_name != "__next__"
+        frame = frame.f_back
+    return False
+
+
+def _try_get_data(iterator):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None or owner.fresh:
+        return
+    owner.index_at = None
+    time = ring.now()
+    if owner.poll_at is not None:  # it came back without data
+        ring.mine().wait(ring.EMPTY, owner.loader.queue, owner.poll_at, time)
+    owner.poll_at = time
+    owner.recv_at = None
+
+
+def _got_data(iterator, _):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None or owner.poll_at is None:
+        return
+    time = owner.arrived_at = ring.now()
+    ring.mine().wait(ring.EMPTY, owner.loader.queue, owner.poll_at, owner.recv_at or time)
+    owner.poll_at = None
+
+
+def _arrived(owner, index):
+    """The batch that came last is number `index`."""
+    time, owner.arrived_at = owner.arrived_at, None
+    if time is not None:
+        owner.arrived[index] = time
+        if owner.recv_at is not None:
+            ring.mine().work(owner.loader.transport, owner.base | index, owner.recv_at, time,
+                             ring.cpu() - owner.recv_cpu, owner.recv_size)
+            owner.recv_at = None
+
+
+class _Tasks(dict):
+    """`_task_info`: batch → (worker,) while it is on its way, (worker, data) once it is here."""
+
+    __slots__ = ("owner",)
+
+    def __setitem__(self, index, info):
+        dict.__setitem__(self, index, info)
+        if len(info) == 2:
+            _guarded(_arrived, self.owner, index)
+
+    def __delitem__(self, index):
+        dict.__delitem__(self, index)
+        _guarded(self._handed, index)
+
+    def pop(self, index, *default):
+        info = dict.pop(self, index, *default)
+        _guarded(self._handed, index)
+        return info
+
+    def _handed(self, index):
+        _arrived(self.owner, index)
+        self.owner.handed = index
+
+
+def _guarded(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        session.say("_task_info is not followed: %s: %s" % (type(error).__name__, error))
+
+
+def _watch_tasks(iterator, value):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None or type(value) is not dict:
+        return value
+    tasks = _Tasks(value)
+    tasks.owner = owner
+    return tasks
+
+
+def _yielded(iterator, value):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None or not value:
+        return
+    owner.index_at = None
+    loader = owner.loader
+    time = ring.now()
+    if not loader.workers:
+        fetcher = iterator.__dict__.get("_dataset_fetcher")
+        state = None if fetcher is None else fetcher.__dict__.get(_KEY)
+        if state is not None:
+            item = owner.base | owner.count
+            _write_batch(state, loader, item, time)
+            pinned = iterator.__dict__.pop("_stallscope_pin", None)
+            if pinned is not None and loader.pinned:
+                ring.mine().work(loader.pin, item, pinned, time)
+        owner.handed = owner.count
+    owner.count += 1
+    completed = owner.arrived.pop(owner.handed, time)
+    item = owner.base | owner.handed
+    if not owner.nested:
+        ring.mine().release(loader.loader, item, completed, time)
+        # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
+        frame = sys._getframe(2)
+        samples = _samples(frame.f_locals.get("data"), iterator.__dict__.get("_auto_collation"))
+        global _active
+        _active = None
+        steps.trainer.receive(owner.feed, item, samples)
+
+
+def _samples(data, collated, depth=0):
+    """How many samples a batch has: the first dimension of its first tensor."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    if depth < 4 and isinstance(data, dict) and data:
+        return _samples(next(iter(data.values())), collated, depth + 1)
+    if depth < 4 and isinstance(data, (list, tuple)) and data:
+        first = _samples(data[0], collated, depth + 1)
+        return len(data) if first == 1 and not hasattr(data[0], "shape") and collated else first
+    return 1
+
+
+def _shut_down(iterator):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is not None and not iterator.__dict__.get("_shutdown", True):
+        owner.index_at = None
+        owner.ending = ring.now()
+
+
+def _pids_set(iterator, value):
+    """False at first, with the queues made and no worker started; false again behind the last."""
+    owner = iterator.__dict__.get(_KEY)
+    if owner is None or value:
+        return
+    ending = owner.__dict__.pop("ending", None)
+    if ending is not None:
+        ring.mine().wait(ring.STARTUP, owner.loader.queue, ending, ring.now())
+    elif owner.fresh and not owner.started:
+        _watch_results(iterator, owner)
+
+
+def _watch_results(iterator, owner):
+    """The queue of the results, on its instance. `get` is called by the pinning thread alone where
+    there is one: it has its own clock then."""
+    results = iterator.__dict__.get("_worker_result_queue")
+    receive = getattr(results, "_recv_bytes", None)
+    if receive is None:
+        session.say("the queue of the workers' results is not recognized: transport is not seen")
+        return
+    local = _Receiver(owner)
+    results._recv_bytes = functools.partial(_receive, local, receive)
+    if iterator.__dict__.get("_pin_memory"):
+        results.get = functools.partial(_pinning_get, local, results.get)
+
+
+class _Receiver:
+    def __init__(self, owner):
+        self.owner = owner
+        self.pin = None  # item, since, CPU
+        self.at = self.cpu = None
+        self.size = 0
+
+
+def _receive(local, receive, *args):
+    owner = local.owner
+    local.at = owner.recv_at = ring.now()
+    local.cpu = owner.recv_cpu = ring.cpu()
+    data = receive(*args)
+    local.size = owner.recv_size = len(data)
+    return data
+
+
+def _pinning_get(local, get, *args, **kwargs):
+    loader = local.owner.loader
+    out = ring.mine()
+    time = ring.now()
+    if local.pin is None:
+        ring.name_thread("pin")
+    else:
+        item, since, cpu = local.pin
+        if item is not None:
+            out.work(loader.pin, item, since, time, ring.cpu() - cpu)
+    local.pin = (None, time, 0)
+    local.at = None
+    result = get(*args, **kwargs)
+    if local.at is not None and isinstance(result, tuple) and isinstance(result[0], int):
+        item = local.owner.base | result[0]
+        arrived, cpu = ring.now(), ring.cpu()
+        out.wait(ring.EMPTY, loader.queue, time, local.at)
+        out.work(loader.transport, item, local.at, arrived, cpu - local.cpu, local.size)
+        local.pin = (item, arrived, cpu)
+    local.owner.recv_at = None  # the main thread takes it from an ordinary queue
+    return result
+
+
+def _fetcher_made(iterator, fetcher):
+    owner = iterator.__dict__.get(_KEY)
+    if owner is not None:
+        fetcher.__dict__[_KEY] = _Fetch(owner)
+
+
+def _pin_read(iterator, value):
+    if value:
+        iterator.__dict__["_stallscope_pin"] = ring.now()
+
+
+# Fetching, in either process.
+
+
+def _fetch(fetcher):
+    state = fetcher.__dict__.get(_KEY)
+    if state is None:
+        if _worker is None:
+            return
+        state = fetcher.__dict__[_KEY] = _worker.fetcher_made()
+    time = ring.now()
+    if _worker is not None and state.owner is _worker:
+        _worker.idle(time)
+    state.collate_at = None
+    state.size = 0
+    state.at, state.cpu = time, ring.cpu()
+    state.ops.begin(fetcher, state.owner.loader.fetch)
+
+
+def _collate(fetcher, _):
+    state = fetcher.__dict__.get(_KEY)
+    if state is None or state.at is None:
+        return
+    state.ops.end()
+    data = sys._getframe(2).f_locals.get("data")
+    state.size = len(data) if isinstance(data, list) else 1
+    state.collate_at, state.collate_cpu = ring.now(), ring.cpu()
+
+
+def _write_batch(state, loader, item, time):
+    """Its fetch and its collate end, at the latest now."""
+    if state.at is None:
+        return
+    out = ring.mine()
+    cpu = ring.cpu()
+    middle = state.collate_at
+    if middle is None:  # an exception, or the end of the data
+        state.ops.end()
+        out.work(loader.fetch, item, state.at, time, cpu - state.cpu)
+    else:
+        out.work(loader.fetch, item, state.at, middle, state.collate_cpu - state.cpu)
+        out.work(loader.collate, item, middle, time, cpu - state.collate_cpu)
+        out.batch(loader.collate, item, state.size, time)
+    state.at = None
+
+
+# A worker.
+
+
+class _Worker:
+    """This process, if it is a loader's worker. Two threads use it: the loop and the feeder."""
+
+    def __init__(self, identity, process):
+        (owner, number, self.generation, self.number, self.started), shape = identity
+        self.loader = loaders.Loader(*shape, owner=owner, number=number)
+        self.base = 0
+        self.state = None
+        self.idle_since = None
+        self.first = True
+        self.sent = []  # items on their way to the feeder
+        self.lock_at = self.dumps_at = None
+        queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
+        session.describe("worker %d" % self.number)
+        ring.name_thread("worker %d" % self.number)
+        self.generation -= 1
+        if len(queues) > 1:
+            self._watch_queue(queues[1])
+        else:
+            session.say("the workers' queues are not recognized: only their fetches are seen")
+
+    def _watch_queue(self, results):
+        import multiprocessing.queues as queues
+
+        self.results = results
+        self.put = results.put
+        results.put = self._put
+        lock = getattr(results, "_wlock", None)
+        if lock is not None:
+            results._wlock = _SendLock(lock, self)
+        self.send = results._send_bytes
+        results._send_bytes = self._send
+        queues._ForkingPickler = _Pickler(queues._ForkingPickler, self)
+
+    def fetcher_made(self):
+        """The loop makes one per pass."""
+        self.generation += 1
+        self.base = self.loader.id << 48 | (self.generation & 0xFFFF) << 32
+        self.state = _Fetch(self)
+        return self.state
+
+    def idle(self, time):
+        """The loop has got an index."""
+        out = ring.mine()
+        if self.first:
+            self.first = False
+            out.wait(ring.STARTUP, self.loader.queue, self.started, time)
+        elif self.idle_since is not None:
+            out.wait(ring.EMPTY, self.loader.index_queue, self.idle_since, time)
+        self.idle_since = None
+
+    def _put(self, obj, *args, **kwargs):
+        try:
+            item = None
+            if self.state is not None and self.state.at is not None and isinstance(obj[0], int):
+                item = self.base | obj[0]
+                _write_batch(self.state, self.loader, item, ring.now())
+            self.sent.append(item)
+        except Exception as error:
+            session.say("a worker's batches are not seen: %s" % error)
+        result = self.put(obj, *args, **kwargs)
+        self.idle_since = ring.now()
+        return result
+
+    # In the feeder's thread.
+
+    def dumps(self):
+        thread = getattr(self.results, "_thread", None)
+        if thread is None or thread.ident != _get_ident():
+            return
+        if self.dumps_at is None:
+            ring.name_thread("worker %d feeder" % self.number)
+        self.item = self.sent.pop(0) if self.sent else None
+        self.dumps_at, self.dumps_cpu = ring.now(), ring.cpu()
+        self.lock_at = None
+
+    def locked(self, since, until):
+        self.lock_at = until
+        if self.dumps_at is not None and self.item is not None:
+            out = ring.mine()
+            out.work(self.loader.transport, self.item, self.dumps_at, since,
+                     ring.cpu() - self.dumps_cpu)
+            out.wait(ring.LOCK, self.loader.send_lock, since, until)
+            self.dumps_cpu = ring.cpu()
+
+    def _send(self, data, *args):
+        begin = self.lock_at or self.dumps_at
+        size = len(data)
+        self.send(data, *args)
+        if begin is not None and self.item is not None:
+            ring.mine().work(self.loader.transport, self.item, begin, ring.now(),
+                             ring.cpu() - self.dumps_cpu, size)
+            self.item = None
+
+
+class _SendLock:
+    def __init__(self, lock, worker):
+        self._lock, self._worker = lock, worker
+        self.release = lock.release
+
+    def acquire(self, *args, **kwargs):
+        since = ring.now()
+        result = self._lock.acquire(*args, **kwargs)
+        _guarded(self._worker.locked, since, ring.now())
+        return result
+
+    def __getattr__(self, name):
+        return getattr(self._lock, name)
+
+
+class _Pickler:
+    """Stands in for the ForkingPickler that queues use."""
+
+    def __init__(self, pickler, worker):
+        self._pickler, self._worker = pickler, worker
+
+    @property
+    def dumps(self):
+        _guarded(self._worker.dumps)
+        return self._pickler.dumps
+
+    def __getattr__(self, name):
+        return getattr(self._pickler, name)
+
+
+def _process_starts(process):
+    """Process.start of a worker: its identity travels with the process object, through pickle too.
+    It means nothing to a Python without the shim."""
+    owner = _starting
+    if owner is None or getattr(process._target, "__name__", "") != "_worker_loop":
+        return
+    process.__dict__[_KEY] = ((session.key(), owner.loader.id, owner.generation, owner.started,
+                               ring.now()), owner.loader.describe())
+    owner.started += 1
+
+
+def _process_runs(process):
+    global _worker
+    identity = process.__dict__.get(_KEY)
+    if identity is not None:
+        _worker = _Worker(identity, process)
+
+
+# Attaching.
+
+
+def attach(module):
+    """`module` is torch.utils.data.dataloader."""
+    global _get_ident
+    from threading import get_ident as _get_ident
+
+    torch = sys.modules.get("torch")
+    version = getattr(torch, "__version__", None)
+    session.note("framework", {"name": "torch", "version": str(version)})
+    loader, base = module.DataLoader, module._BaseDataLoaderIter
+    loaders.attach(module, loader)
+    Method(loader, "__init__", loaders.constructed)
+    unknown = _unknown(module)
+    if unknown:
+        session.say("%s is not as known in torch %s: batches are timed, not what is in them" %
+                    (unknown, version))
+        _attach_coarse(loader, base)
+        return
+    Method(loader, "_get_iterator", _get_iterator)
+    Method(base, "__init__", _began)
+    Method(base, "_next_index", _next_index)
+    Field(base, "_num_yielded", wrote=_yielded)
+    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
+    Method(single, "_next_data", _next_data)
+    Field(single, "_dataset_fetcher", read=_index_known, wrote=_fetcher_made)
+    Field(single, "_pin_memory", read=_pin_read)
+    Method(multi, "_next_data", _next_data)
+    Method(multi, "_reset", _reset)
+    Method(multi, "_try_get_data", _try_get_data)
+    Method(multi, "_shutdown_workers", _shut_down)
+    Field(multi, "_index_queues", read=_index_known)
+    Field(multi, "_tasks_outstanding", read=_got_data)
+    Field(multi, "_task_info", replace=_watch_tasks)
+    Field(multi, "_worker_pids_set", wrote=_pids_set)
+    fetch = module._utils.fetch
+    Field(fetch._BaseDatasetFetcher, "collate_fn", read=_collate)
+    Method(fetch._MapDatasetFetcher, "fetch", _fetch)
+    Method(fetch._IterableDatasetFetcher, "fetch", _fetch)
+    from multiprocessing.process import BaseProcess
+
+    Method(BaseProcess, "start", _process_starts)
+    Method(BaseProcess, "run", _process_runs)
+
+
+def _unknown(module):
+    """What of this version's code is not as the hooks need it; None if all of it is."""
+    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
+    fetch = module._utils.fetch
+    needed = (
+        (module.DataLoader, "__iter__", "_get_iterator"),
+        (module.DataLoader, "_get_iterator"),
+        (module._BaseDataLoaderIter, "__init__"),
+        (module._BaseDataLoaderIter, "__next__", "_next_data", "_num_yielded"),
+        (module._BaseDataLoaderIter, "_next_index"),
+        (single, "__init__", "_dataset_fetcher"),
+        (single, "_next_data", "_next_index", "_dataset_fetcher", "fetch", "_pin_memory"),
+        (multi, "__init__", "_worker_result_queue", "_worker_pids_set", "_reset", "start"),
+        (multi, "_reset", "_task_info", "_try_put_index", "_get_data"),
+        (multi, "_next_data", "_task_info", "_get_data", "_tasks_outstanding", "_process_data"),
+        (multi, "_get_data", "_try_get_data"),
+        (multi, "_try_get_data", "_data_queue", "get"),
+        (multi, "_try_put_index", "_next_index", "_index_queues", "_task_info", "_send_idx"),
+        (multi, "_shutdown_workers", "_shutdown", "_worker_pids_set"),
+        (fetch._BaseDatasetFetcher, "__init__", "collate_fn"),
+        (fetch._MapDatasetFetcher, "fetch", "collate_fn", "dataset"),
+        (fetch._IterableDatasetFetcher, "fetch", "collate_fn", "dataset_iter"),
+    )
+    for cls, method, *names in needed:
+        if not uses(cls, method, *names):
+            return "%s.%s" % (cls.__name__, method)
+    return None
+
+
+def _attach_coarse(loader, base):
+    """Batches alone: `__next__` itself is wrapped."""
+    passes = {}
+
+    def before(iterator, args, kwargs):
+        _guarded(_coarse_request, iterator, passes)
+        return args, kwargs
+
+    Method(loader, "__iter__", lambda dataloader: passes.__setitem__(
+        None, _Pass(loaders.of(dataloader))) or steps.prepare())
+    base.__next__ = wrapped(base.__next__, before,
+                            lambda iterator: _guarded(_coarse_received, iterator))
+
+
+def _coarse_request(iterator, passes):
+    if _KEY not in iterator.__dict__:
+        iterator.__dict__[_KEY] = passes.get(None)
+    steps.trainer.request()
+
+
+def _coarse_received(iterator):
+    owner = iterator.__dict__[_KEY]
+    steps.trainer.receive(owner.feed, owner.base | owner.count, 1)
+    owner.count += 1

@@ -1,0 +1,3 @@
+class Watcher:
+    def begin(self, fetcher, stage): pass
+    def end(self): pass

@@ -1,0 +1,172 @@
+"""The trainer's steps: from one request for a batch to the next.
+
+A pass over a loader that feeds an optimizer is training, another one evaluation; in a job without
+an optimizer every batch is a step. As this is known at the optimizer's step only, what a pass has
+handed out until then is held back, up to `_HELD` batches.
+"""
+import os
+import sys
+
+from . import loaders, ring, session
+from .watch import Method, uses
+
+_HELD = 16
+
+
+class Feed:
+    """One pass over a loader, as far as it is training."""
+
+    __slots__ = ("loader", "feeds")
+
+    def __init__(self, loader):
+        self.loader = loader
+        self.feeds = False
+
+
+class _Step:
+    __slots__ = ("feed", "item", "samples", "requested", "received", "stepped", "cpu", "done")
+
+
+class Trainer:
+    def __init__(self):
+        self.limit = 0  # of steps, 0: none
+        self.count = 0
+        self.optimizer = False  # some optimizer has made a step
+        self.current = None  # the step under way
+        self.requested = None
+        self.since = {}  # Feed → batches since the last optimizer step
+        self.held = []  # steps that are neither yet
+        self.deepest = 0  # most batches that one optimizer step took
+
+    def request(self):
+        """The trainer wants a batch: the step before ends."""
+        time = ring.now()
+        if self.current is not None:
+            self._close(time)
+        self.requested = time
+
+    def receive(self, feed, item, samples):
+        if self.requested is None:
+            return
+        step = self.current = _Step()
+        step.feed, step.item, step.samples = feed, item, samples
+        step.requested, step.received, step.stepped = self.requested, ring.now(), None
+        step.cpu = ring.cpu()
+        self.requested = None
+        self.since[feed] = self.since.get(feed, 0) + 1
+
+    def optimizer_step(self):
+        step = self.current
+        self.optimizer = True
+        if step is None:
+            return
+        step.stepped = ring.now()
+        # Passes that take turns feed the same step, as with zip(a, b).
+        share = self.since.get(step.feed)
+        for feed, count in self.since.items():
+            if feed is step.feed or count == share:
+                feed.feeds = True
+        self.deepest = max(self.deepest, share or 0)
+        self.since.clear()
+        if self.held:
+            held, self.held = self.held, []
+            for step in held:
+                if step.feed.feeds:
+                    self._write(step)
+                else:
+                    self.held.append(step)
+
+    def finish(self):
+        """The process ends."""
+        if self.current is not None:
+            self._close(ring.now(), last=True)
+        for step in self.held:
+            self._judge(step)
+        self.held = []
+
+    def _close(self, time, last=False):
+        step, self.current = self.current, None
+        step.done = time
+        step.cpu = ring.cpu() - step.cpu
+        if step.feed.feeds:
+            self._write(step)
+        else:
+            self.held.append(step)
+            while len(self.held) > max(_HELD, 2 * self.deepest):
+                self._judge(self.held.pop(0))
+        if self.limit and self.count >= self.limit and not last:
+            self._end()
+
+    def _judge(self, step):
+        if self.optimizer:
+            name = session.string("evaluation")
+            ring.mine().named(ring.EVALUATION, name, step.requested, step.done)
+        else:
+            self._write(step)
+
+    def _write(self, step):
+        out = ring.mine()
+        end = step.stepped or step.done
+        out.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu)
+        out.step(step.item, step.requested, step.received, step.done, step.samples, self.count)
+        self.count += 1
+
+    def _end(self):
+        """The user's --steps: the job ends as if its loop had."""
+        import threading
+
+        session.note("ended", {"steps": self.count})
+        self.limit = 0
+        if threading.current_thread() is threading.main_thread():
+            raise SystemExit(0)
+        import multiprocessing
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for child in multiprocessing.active_children():
+            child.terminate()
+        os._exit(0)
+
+
+trainer = Trainer()
+_registered = False
+
+
+def _forked():
+    global trainer
+    trainer = Trainer()
+
+
+session.fork_hooks.append(_forked)
+
+
+def prepare():
+    """Before the first step of the process that trains."""
+    global _registered
+    if not _registered:
+        import atexit
+
+        _registered = True
+        steps = session.settings().get("steps", 0)
+        trainer.limit = steps if isinstance(steps, int) and steps > 0 else 0
+        pid = os.getpid()
+        atexit.register(lambda: os.getpid() == pid and _finish())
+
+
+def _finish():
+    try:
+        trainer.finish()
+    except Exception:
+        pass
+
+
+def attach(module):
+    """`module` is torch.optim.optimizer. Every optimizer's step ends with a call of
+    `_optimizer_step_code`, from torch 1.12 on; where it does not, there is a hook."""
+    optimizer = module.Optimizer
+    if "_optimizer_step_code" in optimizer.__dict__ and uses(optimizer, "_optimizer_step_code"):
+        Method(optimizer, "_optimizer_step_code", lambda _: trainer.optimizer_step())
+    elif hasattr(module, "register_optimizer_step_post_hook"):
+        module.register_optimizer_step_post_hook(lambda *_: trainer.optimizer_step())
+    else:
+        session.say("this version's optimizers are not recognized: every batch counts as a step")
