@@ -97,6 +97,14 @@ struct QueueUse {
   uint64_t pushed = 0;  // in the window
 };
 
+// A named piece of a stage's work in the window.
+struct OpUse {
+  trace::StringId name;
+  uint64_t count = 0;
+  int64_t ns = 0;      // without the ops inside it
+  int64_t cpu_ns = 0;  // of this; if it was not measured, by the stage's share
+};
+
 // What a stage did in the window. Times of a stage whose work was not recorded are zero.
 struct StageUse {
   StageId stage;
@@ -125,6 +133,7 @@ struct StageUse {
   // trainer's is what it would take if it never waited for a batch.
   std::optional<double> capacity_samples_per_s;
   std::optional<QueueUse> queue;
+  std::vector<OpUse> ops;  // largest first, if the trace shows any
 };
 
 struct CopyUse {

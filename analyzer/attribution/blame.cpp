@@ -169,14 +169,13 @@ class Blamer {
   // The cause as it is reported.
   Cause Relabelled(const Shares::Share& share, bool only_bursts) const {
     const Cause cause = share.cause;
+    if (cause == Cause::kStartup || cause == Cause::kUnknown) return cause;
     // A larger buffer gives way neither to order nor to a lock.
-    if (only_bursts && cause != Cause::kOrder && cause != Cause::kLock &&
-        cause != Cause::kUnknown) {
+    if (only_bursts && cause != Cause::kOrder && cause != Cause::kLock) {
       return Cause::kBuffer;
     }
     const bool serial = share.stage.known() && input_.serial[share.stage.value];
-    if (serial && cause != Cause::kIo && cause != Cause::kCpuContention &&
-        cause != Cause::kUnknown) {
+    if (serial && cause != Cause::kIo && cause != Cause::kCpuContention) {
       return Cause::kSerial;
     }
     return cause;

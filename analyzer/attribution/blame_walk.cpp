@@ -187,10 +187,28 @@ const std::vector<TrackId>& BlameWalk::TracksOf(StageId stage, const TrackView& 
   return tracks == tracks_.end() || !stage.known() ? kNone : tracks->second;
 }
 
-// Backwards along the path: the work on the element itself, and between two pieces of it whatever
-// kept the thread that took it next.
+// While workers start, no batch has a way yet that could explain the wait.
 void BlameWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting,
                              Interval stall, Shares& shares) const {
+  if (!waiting.known()) return ExplainWay(path, waiting, stall, shares);
+  const TrackView& view = views_[waiting.value];
+  Intervals rest = {stall};
+  view.Walk(
+      stall,
+      [&](size_t span, Interval part) {
+        const trace::SpanClass& what = view.ClassOf(span);
+        if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kStartup) return;
+        ExplainWait(view, span, part, 0, shares);
+        rest = Subtract(rest, part);
+      },
+      [](size_t, Interval) {});
+  for (const Interval& piece : rest) ExplainWay(path, waiting, piece, shares);
+}
+
+// Backwards along the path: the work on the element itself, and between two pieces of it whatever
+// kept the thread that took it next.
+void BlameWalk::ExplainWay(const std::vector<ItemPaths::Node>& path, TrackId waiting,
+                           Interval stall, Shares& shares) const {
   TrackId next = waiting;
   int64_t until = stall.end_ns;
   for (size_t i = path.size(); i-- > 0 && until > stall.start_ns;) {
@@ -272,7 +290,10 @@ void BlameWalk::ExplainWait(const TrackView& view, size_t span, Interval part, i
     }
     case trace::WaitCause::kDevice:
       return Give(view, stage, Cause::kBlocked, part, depth, shares);
-    case trace::WaitCause::kStartup:
+    case trace::WaitCause::kStartup: {
+      const StageId loader = wait.queue.known() ? run_.queues[wait.queue.value].producer : stage;
+      return Give(view, loader.known() ? loader : stage, Cause::kStartup, part, depth, shares);
+    }
     case trace::WaitCause::kUnknown:
       break;
   }

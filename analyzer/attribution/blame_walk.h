@@ -89,6 +89,9 @@ class BlameWalk {
                     Shares& shares) const;
 
  private:
+  // The same without the time in which the workers start or end.
+  void ExplainWay(const std::vector<ItemPaths::Node>& path, TrackId waiting, Interval stall,
+                  Shares& shares) const;
   void Explain(TrackId track, Interval range, int depth, Shares& shares) const;
   void ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
                    Shares& shares) const;

@@ -10,7 +10,8 @@ std::string_view WordFor(Category category) {
 
 std::string_view WordFor(Cause cause) {
   constexpr std::array<std::string_view, kCauses> kWords = {
-      "io", "lock", "blocked", "cpu_contention", "order", "cpu", "serial", "buffer", "unknown"};
+      "io",  "lock",   "blocked", "cpu_contention", "order",
+      "cpu", "serial", "buffer",  "startup",        "unknown"};
   return kWords[At(cause)];
 }
 

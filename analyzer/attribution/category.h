@@ -36,9 +36,10 @@ enum class Cause : uint8_t {
   kCpu,
   kSerial,
   kBuffer,
+  kStartup,
   kUnknown
 };
-constexpr size_t kCauses = 9;
+constexpr size_t kCauses = 10;
 
 // "input_stall", "cpu_contention": as in reports and budgets.
 std::string_view WordFor(Category category);

@@ -212,6 +212,25 @@ std::vector<bool> SerialStages(const model::Run& run) {
   return serial;
 }
 
+namespace {
+
+// `cpu`: of the stage's own time, the fraction on the CPU.
+std::vector<OpUse> UseOfOps(const std::map<trace::StringId, OpWork>& ops, double cpu) {
+  std::vector<OpUse> uses;
+  for (const auto& [name, op] : ops) {
+    const double part = op.measured_ns > 0 ? static_cast<double>(op.measured_cpu_ns) /
+                                                 static_cast<double>(op.measured_ns)
+                                           : cpu;
+    uses.push_back(
+        {name, op.count, op.own_ns, static_cast<int64_t>(static_cast<double>(op.own_ns) * part)});
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const OpUse& a, const OpUse& b) { return a.ns > b.ns; });
+  return uses;
+}
+
+}  // namespace
+
 std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
                                   const std::vector<TrackView>& views, const SpanTotals& totals,
                                   const WorkSplit& split, const std::vector<bool>& serial,
@@ -251,6 +270,11 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
     use.cpu_ns = parts.cpu_ns;
     use.blocked_ns = parts.blocked_ns;
     use.contention_ns = parts.contention_ns;
+    if (mine != work.end() && !mine->second.ops.empty()) {
+      const int64_t own = use.busy_ns - use.io_ns;
+      use.ops = UseOfOps(mine->second.ops,
+                         own > 0 ? static_cast<double>(use.cpu_ns) / static_cast<double>(own) : 0);
+    }
     use.capacity_samples_per_s = model::IsTrainer(run, use.stage)
                                      ? TrainerCapacity(window, samples, stall_ns)
                                      : Capacity(use, samples, cores);

@@ -33,7 +33,7 @@ class Pass {
       const trace::SpanClass& what = view_.ClassOf(i);
       if (at.end_ns > window_.start_ns && at.start_ns < window_.end_ns) {
         if (what.kind == trace::SpanKind::kWork) {
-          AddWork(i, what.stage, at, inside);
+          AddWork(i, what, at, inside);
         } else {
           AddWait(i, what, at);
         }
@@ -42,7 +42,9 @@ class Pass {
         open_.clear();
       } else {
         const bool waits = what.kind == trace::SpanKind::kWait;
-        const bool others = !waits || what.cause == trace::WaitCause::kEmpty;
+        // An op is a part of the work around it.
+        const bool others = waits ? what.cause == trace::WaitCause::kEmpty
+                                  : what.activity != trace::SpanActivity::kOp;
         open_.push_back({at.start_ns, Cut(at), waits ? Cut(at) : inside.waits_ns,
                          others ? at.ns() : inside.others_ns});
       }
@@ -108,11 +110,23 @@ class Pass {
     stage.work->busy_by_bucket[std::min(bucket_, buckets_.size() - 1)] += ns;
   }
 
-  void AddWork(size_t i, StageId id, Interval at, const Inside& inside) {
-    const Stage& stage = Of(id);
+  void AddOp(size_t i, OpWork& op, Interval at, const Inside& inside) {
+    ++op.count;
+    op.own_ns += std::max<int64_t>(0, Cut(at) - inside.ns);
+    if (spans_.cpu_ns.empty() || spans_.cpu_ns[i] == 0) return;
+    op.measured_ns += at.ns();
+    op.measured_cpu_ns +=
+        static_cast<int64_t>(std::min(spans_.cpu_ns[i], static_cast<uint64_t>(at.ns())));
+  }
+
+  void AddWork(size_t i, const trace::SpanClass& what, Interval at, const Inside& inside) {
+    const Stage& stage = Of(what.stage);
     const int64_t own = std::max<int64_t>(0, Cut(at) - inside.ns);
     stage.use->own_ns += own;
     AddBusy(stage, at.end_ns, own);
+    if (what.activity == trace::SpanActivity::kOp) {
+      return AddOp(i, stage.work->ops[what.name], at, inside);
+    }
     if (at.end_ns > window_.end_ns) return;
     stage.work->service.Add(std::max<int64_t>(0, at.ns() - inside.others_ns));
     if (!spans_.bytes.empty()) stage.work->bytes += spans_.bytes[i];
@@ -184,6 +198,13 @@ size_t StepBuckets::Find(int64_t time_ns, size_t hint) const {
 void StageWork::Merge(const StageWork& other) {
   bytes += other.bytes;
   service.Merge(other.service);
+  for (const auto& [name, op] : other.ops) {
+    OpWork& mine = ops[name];
+    mine.count += op.count;
+    mine.own_ns += op.own_ns;
+    mine.measured_ns += op.measured_ns;
+    mine.measured_cpu_ns += op.measured_cpu_ns;
+  }
   busy_by_bucket.resize(std::max(busy_by_bucket.size(), other.busy_by_bucket.size()));
   for (size_t i = 0; i < other.busy_by_bucket.size(); ++i) {
     busy_by_bucket[i] += other.busy_by_bucket[i];

@@ -48,11 +48,20 @@ struct TrackUse {
   int64_t gap_ns = 0;  // between its first and last span without any
 };
 
+// The spans of one op.
+struct OpWork {
+  uint64_t count = 0;
+  int64_t own_ns = 0;
+  int64_t measured_ns = 0;  // of the spans whose CPU time was taken
+  int64_t measured_cpu_ns = 0;
+};
+
 // What a stage did in the threads of one stage.
 struct StageWork {
   uint64_t bytes = 0;
-  DurationHistogram service;            // of the spans that end in the window
-  std::vector<int64_t> busy_by_bucket;  // own time and reads
+  DurationHistogram service;              // of the spans that end in the window
+  std::vector<int64_t> busy_by_bucket;    // own time and reads
+  std::map<trace::StringId, OpWork> ops;  // of this, in the ops that have a name
   void Merge(const StageWork& other);
 };
 

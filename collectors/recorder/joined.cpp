@@ -174,8 +174,7 @@ void JoinedRecording::WriteNewNames() {
 void JoinedRecording::Append(const std::string& lines) {
   if (silent_) return;
   const std::string path = folder_ + "/" + NamesFileOf(process_);
-  const int fd =
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   // Half a line would be damage: better none any more.
   if (fd < 0 || write(fd, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) {
     silent_ = true;

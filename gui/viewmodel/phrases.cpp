@@ -43,6 +43,7 @@ std::string_view PhraseFor(attribution::Cause cause) {
       "it is CPU-bound",
       "it cannot run in parallel as configured",
       "it is fast enough on average, but its bursts drain the queue",
+      "its workers are starting or stopping",
       "the trace does not show why"};
   return kPhrases[attribution::At(cause)];
 }

@@ -24,6 +24,9 @@ std::string_view HelpWith(std::optional<Cause> cause) {
       return "it works on one element at a time: split it into parts that can run side by side";
     case Cause::kBuffer:
       return "it is fast enough on average: a deeper buffer in front of the trainer would help";
+    case Cause::kStartup:
+      return "its workers start too often: keep them from one epoch to the next "
+             "(persistent_workers=True), or make the epochs longer";
     case Cause::kUnknown:
       break;
   }

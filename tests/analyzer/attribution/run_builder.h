@@ -119,6 +119,14 @@ class RunBuilder {
     Add(track, {trace::SpanKind::kWork, stage, trace::WaitCause::kUnknown, {}}, start_ns, end_ns,
         extras);
   }
+  // A named piece of the work in which it lies.
+  void Op(TrackId track, StageId stage, trace::StringId name, int64_t start_ns, int64_t end_ns,
+          SpanExtras extras = {}) {
+    trace::SpanClass what{trace::SpanKind::kWork, stage, trace::WaitCause::kUnknown, {}};
+    what.name = name;
+    what.activity = trace::SpanActivity::kOp;
+    Add(track, what, start_ns, end_ns, extras);
+  }
   void Wait(TrackId track, trace::WaitCause cause, QueueId queue, int64_t start_ns, int64_t end_ns,
             SpanExtras extras = {}) {
     Add(track, {trace::SpanKind::kWait, {}, cause, queue}, start_ns, end_ns, extras);

@@ -162,12 +162,12 @@ TEST_SUITE("fast") {
       std::ofstream(folder.dir / folder.Name(), std::ios::binary) << bytes;
       return refused(folder.Name());
     };
-    CHECK(with(0, 1));                  // magic
-    CHECK(with(8, 2));                  // version
-    CHECK(with(16, 32));                // longer than the file
-    CHECK(with(16, 17));                // no power of two
-    CHECK(with(16, 0));                 // none
-    CHECK(with(16, uint64_t{1} << 60)); // its length would wrap
+    CHECK(with(0, 1));                   // magic
+    CHECK(with(8, 2));                   // version
+    CHECK(with(16, 32));                 // longer than the file
+    CHECK(with(16, 17));                 // no power of two
+    CHECK(with(16, 0));                  // none
+    CHECK(with(16, uint64_t{1} << 60));  // its length would wrap
     CHECK(with(24, kSelf.pid + 1));
     CHECK(with(32, 8));
     CHECK(with(40, kSelf.start + 1));
@@ -231,8 +231,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a disk without room gives no ring, and leaves no file") {
-    const auto made =
-        CreateRingFile("/nowhere", {kSelf, 9, 0, TickSource::kMonotonic}, 0, 16);
+    const auto made = CreateRingFile("/nowhere", {kSelf, 9, 0, TickSource::kMonotonic}, 0, 16);
     CHECK_FALSE(made.ok());
     RingFolder folder;
     // More than any disk has.
@@ -290,15 +289,15 @@ TEST_SUITE("fast") {
 
   TEST_CASE("events that make no sense are refused, their neighbors are not") {
     const std::vector<std::vector<Slot>> bad{
-        {{1'100, 0, 0}},                                    // no tag
-        {{1'100, 18, 0}},                                   // an unknown one
+        {{1'100, 0, 0}},   // no tag
+        {{1'100, 18, 0}},  // an unknown one
         {{1'100, 255, 0}},
-        {{1'100, Word(Tag::kWork, 2, 1), 0}},               // no such stage
-        {{999, Word(Tag::kWork, 0, 1), 0}},                 // before the recording
-        {{1'999, Word(Tag::kWork, 0, 2), 0}},               // ends after now
+        {{1'100, Word(Tag::kWork, 2, 1), 0}},  // no such stage
+        {{999, Word(Tag::kWork, 0, 1), 0}},    // before the recording
+        {{1'999, Word(Tag::kWork, 0, 2), 0}},  // ends after now
         {{1'100, Word(Tag::kWork, 0, 0), 0}, {~uint64_t{0}, Word(Tag::kDuration), 0}},
-        {{1'100, Word(Tag::kWork, 0, 1), uint64_t{1} << 48}},  // no such loader
-        {{1'100, Word(Tag::kWork, 0, 1), uint64_t{1} << 63}},  // no item
+        {{1'100, Word(Tag::kWork, 0, 1), uint64_t{1} << 48}},         // no such loader
+        {{1'100, Word(Tag::kWork, 0, 1), uint64_t{1} << 63}},         // no item
         {{1'100, Word(Tag::kWait, 7 | 0x1fff << 3, 1), 0xffffffff}},  // no such cause
         {{1'100, Word(Tag::kWait, 1 | 1 << 3, 1), 0xffffffff}},       // no such queue
         {{1'100, Word(Tag::kWait, 1 | 0x1fff << 3, 1), 1}},           // no such waker
@@ -351,8 +350,7 @@ TEST_SUITE("fast") {
       const TrackId track = recorder.names().Define(trace::TrackInfo{.name = "worker"});
       const auto ring = folder.Create(64, ticks);
       const int64_t before_ns = MonotonicNs();
-      const Ticks now =
-          ticks == TickSource::kTsc ? NowTicks() : static_cast<Ticks>(MonotonicNs());
+      const Ticks now = ticks == TickSource::kTsc ? NowTicks() : static_cast<Ticks>(MonotonicNs());
       for (uint64_t i = 0; i < 30; ++i) ring->Put(now, FileWork(now, i));
       ring->Put(now, Slot{now, 99, 0});
       const auto adoption = recorder.Adopt(folder.Adopt(), track, names);

@@ -1,0 +1,133 @@
+// Stalls of a job: explained through its worker processes, down to the op.
+#include <doctest/doctest.h>
+
+#include "tests/analyzer/attribution/run_builder.h"
+
+using namespace stallscope;
+using namespace stallscope::attribution;
+using test::RunBuilder;
+using trace::WaitCause;
+
+namespace {
+
+constexpr uint64_t kAwaited = 1000;
+
+// A loader with two workers.
+struct JobScene : RunBuilder {
+  StageId sampler = Stage("sampler", "source");
+  StageId fetch = Stage("fetch", "map", 2, true, {sampler});
+  StageId transport = Stage("transport", "transport", 2, true, {fetch});
+  StageId loader = Stage("loader", "prefetch", 2, true, {transport});
+  StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
+  QueueId queue = Queue("loader", 4, loader);
+  TrackId main = Thread("train.py", trainer);
+  TrackId worker = Thread("worker 0", fetch);
+  TrackId other = Thread("worker 1", fetch);
+
+  JobScene() { run.stages[fetch.value].queue = queue; }
+
+  // One step that is a stall from 0 to 100: nothing is relabeled `buffer`.
+  void Stall() {
+    Step({.index = 0,
+          .requested = 0,
+          .received = 100,
+          .issued = 100,
+          .done = 100,
+          .batch = kAwaited,
+          .track = main});
+  }
+  Attribution Explain() {
+    Stall();
+    taken = Take();
+    return Attribute(taken);
+  }
+  int64_t Blamed(const Attribution& attribution, StageId stage, Cause cause) const {
+    for (const Blame& blame : attribution.blame) {
+      if (blame.stage == stage && blame.cause == cause) return blame.ns;
+    }
+    return 0;
+  }
+  model::Run taken;
+};
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("job: sampling, fetching and both ends of the transport explain a stall") {
+    JobScene s;
+    s.Work(s.main, s.sampler, 0, 10, {.item = kAwaited, .cpu = 10});
+    s.Work(s.worker, s.fetch, 10, 70, {.item = kAwaited, .cpu = 60});
+    s.Work(s.worker, s.transport, 70, 90, {.item = kAwaited, .cpu = 20});
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 10, 90);
+    s.Work(s.main, s.transport, 90, 100, {.item = kAwaited, .cpu = 10});
+    const Attribution attribution = s.Explain();
+    CHECK(s.Blamed(attribution, s.sampler, Cause::kCpu) == 10);
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 60);
+    CHECK(s.Blamed(attribution, s.transport, Cause::kCpu) == 30);
+  }
+
+  TEST_CASE("job: a worker that was busy with an earlier batch") {
+    JobScene s;
+    s.Work(s.main, s.sampler, -20, -10, {.item = kAwaited, .cpu = 10});
+    s.run.info.start_ns = -30;
+    s.Work(s.worker, s.fetch, -10, 50, {.item = 999, .cpu = 6});
+    s.Work(s.worker, s.fetch, 50, 100, {.item = kAwaited, .cpu = 5});
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 100);
+    const Attribution attribution = s.Explain();
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kBlocked) == 90);
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 10);
+  }
+
+  TEST_CASE("job: workers that start explain the wait, whatever the batch did then") {
+    JobScene s;
+    s.Work(s.worker, s.fetch, 30, 100, {.item = kAwaited, .cpu = 70});
+    s.Wait(s.main, WaitCause::kStartup, s.queue, 0, 60);
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 60, 100);
+    const Attribution attribution = s.Explain();
+    CHECK(s.Blamed(attribution, s.loader, Cause::kStartup) == 60);
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 40);
+    CHECK(WordFor(Cause::kStartup) == "startup");
+  }
+
+  TEST_CASE("job: order, where the other worker has no room to go on") {
+    JobScene s;
+    s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 100});
+    s.Wait(s.other, WaitCause::kFull, s.queue, 20, 100);
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 100);
+    const Attribution attribution = s.Explain();
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kOrder) == 80);
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 20);
+  }
+
+  TEST_CASE("job: no order, where batches are handed out as they come") {
+    JobScene s;
+    s.run.stages[s.fetch.value].ordered = false;
+    s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 100});
+    s.Wait(s.other, WaitCause::kFull, s.queue, 20, 100);
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 100);
+    const Attribution attribution = s.Explain();
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 100);
+  }
+
+  TEST_CASE("job: ops are parts of their stage, largest first, without those inside them") {
+    JobScene s;
+    const trace::StringId item = s.Text("__getitem__");
+    const trace::StringId resize = s.Text("Resize");
+    s.Op(s.worker, s.fetch, resize, 20, 60, {.cpu = 40});
+    s.Op(s.worker, s.fetch, item, 10, 80, {.cpu = 35});
+    s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 50});
+    const Attribution attribution = s.Explain();
+    const StageUse& fetch = attribution.stages[s.fetch.value];
+    REQUIRE(fetch.ops.size() == 2);
+    CHECK(fetch.ops[0].name == resize);
+    CHECK(fetch.ops[0].count == 1);
+    CHECK(fetch.ops[0].ns == 40);
+    CHECK(fetch.ops[0].cpu_ns == 40);
+    CHECK(fetch.ops[1].name == item);
+    CHECK(fetch.ops[1].ns == 30);
+    CHECK(fetch.ops[1].cpu_ns == 15);
+    CHECK(fetch.elements == 1);
+    CHECK(fetch.service_ns.mean == doctest::Approx(100));
+    CHECK(fetch.busy_ns == 100);
+  }
+}
