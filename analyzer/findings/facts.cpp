@@ -201,6 +201,22 @@ bool IsDataLoader(const Case& c, StageId stage) {
   return stage.value < c.run.stages.size() && c.run.stages[stage.value].kind == "dataloader";
 }
 
+const model::Loader* JobLoaderOf(const Case& c, StageId stage) {
+  if (stage.value >= c.run.stages.size()) return nullptr;
+  const LoaderId loader = c.run.stages[stage.value].loader;
+  return loader.value < c.run.loaders.size() ? &c.run.loaders[loader.value] : nullptr;
+}
+
+std::string OpWithPlace(const Case& c, trace::StringId op) {
+  if (op.value >= c.run.strings.size()) return "an op without a name";
+  const std::string& name = c.run.strings[op.value];
+  const auto known = std::find_if(c.run.ops.begin(), c.run.ops.end(),
+                                  [&](const trace::OpInfo& info) { return info.name == name; });
+  if (known == c.run.ops.end() || known->file.empty()) return name;
+  return fmt::format("{} ({}:{})", name, known->file.substr(known->file.rfind('/') + 1),
+                     known->line);
+}
+
 std::string NameOf(const Case& c, StageId stage) {
   const std::string_view name = c.run.NameOf(stage);
   return name.empty() ? "the input" : std::string(name);

@@ -59,6 +59,10 @@ enum class StageRole {
 StageRole RoleOf(const Case& c, StageId stage);
 // PyTorch's, as its profiler sees it: workers of its own are other processes.
 bool IsDataLoader(const Case& c, StageId stage);
+// Of a recorded job, the loader that this stage belongs to; null for other stages.
+const model::Loader* JobLoaderOf(const Case& c, StageId stage);
+// "Resize (train.py:12)", without the place where that is unknown.
+std::string OpWithPlace(const Case& c, trace::StringId op);
 // The stage's name, or "the input".
 std::string NameOf(const Case& c, StageId stage);
 

@@ -97,6 +97,10 @@ constexpr double kBetweenEpochs = 0.25;
 // they are forked. A slow loader's fetches take as long as its workers' end, and have more to gain
 // elsewhere.
 constexpr double kRestartFetches = 5;
+// An op that takes at least this much of its stage is what to look at first: with less, no change
+// of it alone makes the stage a third faster.
+constexpr double kSlowOpShare = 0.25;
+constexpr size_t kOpsShown = 3;
 // Readers of one disk or bucket: past this the device's own queue is full.
 constexpr int64_t kMostReaders = 16;
 // tf.data's and PyTorch's guides start with two batches ahead, and so does a first prefetch.

@@ -1,6 +1,5 @@
-// Row 4: PyTorch's DataLoader as its profiler sees it. Without workers the trainer's own thread
-// loads each batch; with workers, other processes do, and a trace shows the loader only from
-// outside.
+// Row 4: the workers of PyTorch's DataLoader. Without any, the trainer's own thread loads each
+// batch. A profiler's file shows workers only from outside; a recorded job shows what they do.
 #include <algorithm>
 #include <cmath>
 
@@ -19,8 +18,51 @@ int64_t WorkersToHide(double share) {
   return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
 }
 
+// What workers cost (their start, sending batches) is in no recording without them, and how far
+// the work spreads over more of them is not yet simulated.
+constexpr std::string_view kTryIt =
+    "what more workers cost and bring is not predicted for jobs: run it with "
+    "`--set loader.num_workers={}` and compare";
+
+// A stage of a recorded job that workers do, or would.
+void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
+  const attribution::StageUse* use = UseOf(c, stage);
+  const double share = Blamed(c, stage, kAnyWork);
+  const int64_t cores = std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1);
+  const bool has_workers = HasOwnThreads(c, stage);
+  const auto now = static_cast<int64_t>(has_workers ? use->workers : 0);
+  // Work on the CPU needs cores; waiting does not.
+  const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
+  const int64_t wanted = has_workers ? 2 * now : WorkersToHide(share);
+  const int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  if (workers <= now) return;
+  const std::string name = NameOf(c, stage);
+  Draft draft = About(
+      c, stage, share,
+      has_workers
+          ? fmt::format("{} of step time is spent waiting for {}, whose {} are busy {} of the time",
+                        Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
+                        Percent(use->utilization))
+          : fmt::format("the trainer's own thread spends {} of step time in {}: num_workers is 0",
+                        Percent(share), name));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} per batch, {} of it on the CPU", name, Duration(use->service_ns.mean),
+                   Percent(use->busy_ns > 0 ? static_cast<double>(use->cpu_ns) /
+                                                  static_cast<double>(use->busy_ns)
+                                            : 0)));
+  draft.args.value = std::to_string(workers);
+  RecommendUnpriced(draft,
+                    fmt::format("load in {} worker processes: num_workers={}", workers, workers),
+                    Patch(), fmt::format(fmt::runtime(kTryIt), workers));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
+    if (JobLoaderOf(c, stage.id) != nullptr && UseOf(c, stage.id) != nullptr &&
+        (stage.kind == "map" || stage.kind == "batch") && WorthAt(c, stage.id, kAnyWork)) {
+      CheckJob(c, stage.id, drafts);
+    }
     if (!IsDataLoader(c, stage.id) || !WorthAt(c, stage.id, kAnyWork)) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);
     const double share = Blamed(c, stage.id, kAnyWork);

@@ -1,5 +1,5 @@
 // Row 4: PyTorch's DataLoader shuts its workers down after each epoch and starts new ones for the
-// next.
+// next. A profiler's file shows long fetches; a recorded job shows the start and the end.
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 
@@ -9,6 +9,17 @@ namespace {
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
+    const double startup = Blamed(c, stage.id, {Cause::kStartup});
+    if (startup >= kModerateShare) {
+      Draft draft =
+          About(c, stage.id, startup,
+                fmt::format("{} of step time is spent while the workers of {} start or end",
+                            Percent(startup), stage.name));
+      RecommendUnpriced(draft, "keep the workers between epochs: persistent_workers=True", Patch(),
+                        "how much of it is between epochs is not predicted for jobs: run it with "
+                        "`--set loader.persistent_workers=true` and compare");
+      drafts.push_back(std::move(draft));
+    }
     if (!IsDataLoader(c, stage.id)) continue;
     const Restarts restarts = RestartsOf(c, stage.id);
     if (restarts.share < kModerateShare) continue;

@@ -103,8 +103,8 @@ std::vector<Scenario> RunScenarios() {
 
 std::vector<Scenario> AllScenarios() {
   std::vector<Scenario> all;
-  for (auto& some :
-       {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(), RunScenarios()}) {
+  for (auto& some : {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(),
+                     RunScenarios(), JobScenarios()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -1,0 +1,45 @@
+// Row 17: one op of a job's own code takes most of what its loader does.
+#include "analyzer/findings/rules/rule.h"
+
+namespace stallscope::findings::slow_op {
+namespace {
+
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const attribution::StageUse* const use = UseOf(c, stage.id);
+    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || use->ops.empty()) continue;
+    const double blamed = BlamedForWork(c, stage.id);
+    const attribution::OpUse& op = use->ops.front();
+    const double of_stage =
+        use->busy_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->busy_ns) : 0;
+    if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
+    const std::string name = OpWithPlace(c, op.name);
+    const double on_cpu = op.ns > 0 ? static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns) : 0;
+    Draft draft = About(c, stage.id, blamed * of_stage,
+                        fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name,
+                                    name));
+    for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
+      const attribution::OpUse& shown = use->ops[i];
+      Show(draft, Evidence::Kind::kSpans,
+           fmt::format("{}: {} per call, {}", OpWithPlace(c, shown.name),
+                       Duration(static_cast<double>(shown.ns) / static_cast<double>(shown.count)),
+                       Counted(shown.count, "call")));
+    }
+    RecommendUnpriced(
+        draft,
+        on_cpu >= 0.5
+            ? fmt::format("make {} cheaper, or do its work once, before training", name)
+            : fmt::format("{} is off the CPU for {} of its time: let it wait less, or let more "
+                          "workers wait side by side",
+                          name, Percent(1 - on_cpu)),
+        Patch(), "stallscope cannot tell how much cheaper the op could be");
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "slow-op", .row = 17, .shortens = Parts(Category::kInputStall), .check = Check};
+
+}  // namespace stallscope::findings::slow_op

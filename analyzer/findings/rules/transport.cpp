@@ -1,0 +1,40 @@
+// Row 15: batches that are large, or made of many objects, cost time between the processes of a job.
+#include "analyzer/findings/rules/rule.h"
+
+namespace stallscope::findings::transport {
+namespace {
+
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const attribution::StageUse* const use = UseOf(c, stage.id);
+    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || stage.kind != "transport") continue;
+    const double share = BlamedForWork(c, stage.id);
+    if (share < kModerateShare) continue;
+    Draft draft = About(c, stage.id, share,
+                        fmt::format("{} of step time is spent sending batches from the workers to "
+                                    "the trainer",
+                                    Percent(share)));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per batch and side", stage.name, Duration(use->service_ns.mean)));
+    RecommendUnpriced(draft,
+                      "send less: tensors instead of lists or NumPy arrays, uint8 instead of "
+                      "float32, collated in the worker",
+                      Patch(), "stallscope cannot tell how much smaller the batches could be");
+    drafts.push_back(std::move(draft));
+  }
+}
+
+}  // namespace
+
+extern const Rule kRule = {
+    .id = "transport",
+    .row = 15,
+    .shortens = Parts(Category::kInputStall),
+    .check = Check,
+    .advice = {
+        .pytorch = R"py(def collate(samples):  # in the worker: one tensor per field, not a list
+    return torch.stack([image for image, _ in samples]), torch.tensor([y for _, y in samples])
+loader = DataLoader(dataset, batch_size, num_workers=num_workers, collate_fn=collate))py",
+    }};
+
+}  // namespace stallscope::findings::transport

@@ -1,0 +1,59 @@
+#include "tests/analyzer/findings/scenarios.h"
+
+namespace stallscope::test {
+
+using attribution::Cause;
+
+namespace {
+
+// The case's decode is what the worker processes of a recorded job do.
+void MakeJob(CaseBuilder& b, Cause cause) {
+  b.run.info.job.command = {"python", "train.py"};
+  b.run.loaders.resize(1);
+  b.run.loaders[0].name = "loader";
+  trace::StageInfo& stage = b.run.stages[b.IdOf("decode").value];
+  stage.loader = LoaderId{0};
+  stage.kind = "map";
+  b.with_spec = false;
+  b.Stall("decode", cause, 0.5);
+}
+
+void AddOps(CaseBuilder& b, double share) {
+  attribution::StageUse& use = b.UseOf("decode");
+  const auto ns = static_cast<int64_t>(share * static_cast<double>(use.busy_ns));
+  use.ops = {{b.Intern("Resize"), 100, ns, ns}};
+  b.run.ops.push_back({"Resize", "/home/u/train.py", 12});
+}
+
+}  // namespace
+
+std::vector<Scenario> JobScenarios() {
+  return {
+      {"loader-workers", "a job whose two workers are busy, on eight cores",
+       [](CaseBuilder& b) { MakeJob(b, Cause::kCpu); }, "they are as many as there are cores",
+       [](CaseBuilder& b) { b.attribution.cpu.cores = 2; }},
+      {"persistent-workers", "a job whose workers start again and again",
+       [](CaseBuilder& b) { MakeJob(b, Cause::kStartup); }, "they start once",
+       [](CaseBuilder& b) {
+         for (auto& blame : b.attribution.blame) blame.cause = Cause::kCpu;
+       }},
+      {"slow-op", "a job's fetch is mostly one op",
+       [](CaseBuilder& b) {
+         MakeJob(b, Cause::kCpu);
+         AddOps(b, 0.8);
+       },
+       "its time goes to many",
+       [](CaseBuilder& b) { b.UseOf("decode").ops[0].ns /= 4; }},
+      {"transport", "a job's batches take long on their way",
+       [](CaseBuilder& b) {
+         MakeJob(b, Cause::kCpu);
+         b.run.stages[b.IdOf("decode").value].kind = "transport";
+       },
+       "they are held in order",
+       [](CaseBuilder& b) {
+         for (auto& blame : b.attribution.blame) blame.cause = Cause::kOrder;
+       }},
+  };
+}
+
+}  // namespace stallscope::test
