@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "analyzer/base/file.h"
 #include "analyzer/spec/nearest.h"
 
 namespace stallscope::cli {
@@ -59,6 +60,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   app->get_formatter()->column_width(34);
   AddGenerate(*app, exit_code);
   AddRecord(*app, exit_code);
+  AddRun(*app, exit_code);
   AddAnalyze(*app, exit_code);
   AddCompare(*app, exit_code);
   AddReplay(*app, exit_code);
@@ -114,6 +116,17 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
     return {ErrorKind::kUsage, what.substr(0, what.find(':')) + " needs a value", where, see};
   }
   return {ErrorKind::kUsage, error.what(), where, see};
+}
+
+std::vector<std::string> CommandLine() {
+  std::vector<std::string> arguments;
+  const auto text = ReadWholeFile("/proc/self/cmdline", size_t{4} << 20);
+  if (!text.ok()) return arguments;
+  for (size_t at = 0; at < text.value().size();) {
+    arguments.emplace_back(text.value().c_str() + at);
+    at += arguments.back().size() + 1;
+  }
+  return arguments;
 }
 
 Result<std::string> ProgramPath() {

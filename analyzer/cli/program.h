@@ -30,6 +30,9 @@ std::string HelpText(const CLI::App& app);
 Error UsageError(const CLI::App& app, const CLI::ParseError& error,
                  const std::vector<std::string>& arguments);
 
+// The arguments of this process, from the kernel: the parser does not keep what it parsed.
+std::vector<std::string> CommandLine();
+
 // This program's own file, for runs in their own processes.
 Result<std::string> ProgramPath();
 
@@ -41,6 +44,7 @@ void AddImport(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);
 void AddRecord(CLI::App& app, int& exit_code);
+void AddRun(CLI::App& app, int& exit_code);
 void AddReplay(CLI::App& app, int& exit_code);
 void AddTune(CLI::App& app, int& exit_code);
 void AddView(CLI::App& app, int& exit_code);

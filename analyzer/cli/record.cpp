@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/base/file.h"
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
@@ -31,18 +30,6 @@ struct RecordArguments {
   bool digest = false;
   bool quiet = false;
 };
-
-// From the kernel: the argument parser does not keep what it parsed.
-std::vector<std::string> CommandLine() {
-  std::vector<std::string> arguments;
-  const auto text = ReadWholeFile("/proc/self/cmdline", size_t{1} << 20);
-  if (!text.ok()) return arguments;
-  for (size_t at = 0; at < text.value().size();) {
-    arguments.emplace_back(text.value().c_str() + at);
-    at += arguments.back().size() + 1;
-  }
-  return arguments;
-}
 
 // --device and --steps are shorthands for settings, and are applied last.
 Result<Spec> SpecOf(const RecordArguments& arguments) {

@@ -212,6 +212,10 @@ class Drainer {
         Ns(times.b), Ns(times.c),  ItemId{slot.c},
         track_,      HighOf(slot), static_cast<uint32_t>(slot.b >> 8 & kLowMask)};
     builder_.Add(step);
+    StepCount& steps = drained_.steps;
+    if (steps.steps++ == 0) steps.first_ns = step.requested_ns;
+    steps.last_ns = step.device_done_ns;
+    steps.waited_ns += step.received_ns - step.requested_ns;
     Count(step.requested_ns, step.device_done_ns);
   }
 

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/clock.h"
 #include "analyzer/trace/chunk.h"
+#include "collectors/recorder/recorder.h"
 #include "collectors/recorder/ring.h"
 
 namespace stallscope::recorder {
@@ -15,6 +16,7 @@ struct Drained {
   // Their time range; meaningless without events.
   int64_t first_ns = 0;
   int64_t last_ns = 0;
+  StepCount steps;
 };
 
 // Moves events from `ring` into `builder` until `until` is reached or the builder is full, and

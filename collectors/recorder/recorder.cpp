@@ -72,6 +72,7 @@ void Recorder::UpdateRun(const std::function<void(trace::RunInfo&)>& change) {
   recording_->names().UpdateRun(change);
 }
 
+StepCount Recorder::steps() const { return recording_->steps(); }
 Status Recorder::Publish() { return recording_->Publish(); }
 Status Recorder::Flush() { return recording_->Flush(); }
 void Recorder::Fail(const Error& error) { recording_->Fail(error); }

@@ -51,6 +51,14 @@ struct Summary {
   std::string first_error;
 };
 
+// The trainer's steps that the trace has so far.
+struct StepCount {
+  uint64_t steps = 0;
+  int64_t first_ns = 0;   // the first request; meaningless without steps
+  int64_t last_ns = 0;    // when the last one was done
+  int64_t waited_ns = 0;  // from requests to batches
+};
+
 class Recording;  // what the recorder, the flusher and the tracks share
 class DefinitionTable;
 class AdoptedRing;
@@ -90,6 +98,7 @@ class Recorder {
   // Changes the trace's information about the run; written at once and again at the end.
   void UpdateRun(const std::function<void(trace::RunInfo&)>& change);
 
+  StepCount steps() const;
   // For a recorder that was started unpublished: others see the trace from now on. One that ends
   // unpublished leaves no file.
   Status Publish();

@@ -146,6 +146,11 @@ void FileRecording::FlusherLoop() {
   }
 }
 
+StepCount FileRecording::steps() {
+  const std::lock_guard lock(flush_mutex_);
+  return steps_;
+}
+
 Status FileRecording::Publish() {
   const std::lock_guard lock(flush_mutex_);
   return writer_.Publish();
@@ -247,6 +252,12 @@ void FileRecording::DrainChannel(Channel& channel, uint64_t until) {
     if (builder_->Full()) WriteChunk();
     const Drained drained = Drain(ring, until, channel.id, ClockOf(channel), *builder_);
     channel.drained += drained.events;
+    if (drained.steps.steps != 0) {
+      if (steps_.steps == 0) steps_.first_ns = drained.steps.first_ns;
+      steps_.steps += drained.steps.steps;
+      steps_.last_ns = drained.steps.last_ns;
+      steps_.waited_ns += drained.steps.waited_ns;
+    }
     if (drained.events != 0) {
       in_chunk_.push_back({&channel, drained.events, drained.first_ns, drained.last_ns});
     }

@@ -37,6 +37,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   virtual std::shared_ptr<void> Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
                                       std::shared_ptr<ForeignProcess> process) = 0;
   virtual void Knob(trace::KnobChange change) = 0;
+  virtual StepCount steps() { return {}; }
   virtual Status Publish() = 0;
   virtual Status Flush() = 0;
   virtual void Fail(const Error& error) = 0;
@@ -57,6 +58,7 @@ class FileRecording final : public Recording {
   std::shared_ptr<void> Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
                               std::shared_ptr<ForeignProcess> process) override;
   void Knob(trace::KnobChange change) override;
+  StepCount steps() override;
   Status Publish() override;
   Status Flush() override;
   void Fail(const Error& error) override;
@@ -128,6 +130,7 @@ class FileRecording final : public Recording {
   std::vector<InChunk> in_chunk_;
   std::vector<trace::Gap> gaps_to_write_;
   std::vector<trace::Tally> retired_tallies_;
+  StepCount steps_;
   std::string first_error_;
   bool sealed_ = false;
 

@@ -40,7 +40,7 @@ uint64_t SlotsOf(Tag tag) {
 // The number in `known` at `local`; false where it has no name.
 template <class Id>
 bool Map(uint64_t local, const std::vector<Id>& known, uint64_t& to) {
-  if (local >= known.size()) return false;
+  if (local >= known.size() || !known[local].known()) return false;
   to = known[local].value;
   return true;
 }

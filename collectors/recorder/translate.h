@@ -18,7 +18,7 @@
 namespace stallscope::recorder {
 
 // What a process's numbers are in this recording: at the index that is its number; None for one
-// that has no name. Ids are None where this recording has no room for more names.
+// that has no name, or for which this recording has no room.
 struct IdMap {
   std::vector<StageId> stages;
   std::vector<QueueId> queues;

@@ -2,8 +2,8 @@
 //
 // The names are part of the trace: rules and reports look counters up by them, so a name is never
 // given another meaning. `<n>` in a name stands for a number, `<disk>` for a block device, `<tid>`
-// for the operating system's id of a thread. A source makes its counters by Row(), so that one that
-// is not here does not compile. Constants: any thread.
+// and `<pid>` for the operating system's id of a thread and a process. A source makes its counters
+// by Row(), so that one that is not here does not compile. Constants: any thread.
 #ifndef STALLSCOPE_COLLECTORS_SYSTEM_COUNTERS_H_
 #define STALLSCOPE_COLLECTORS_SYSTEM_COUNTERS_H_
 
@@ -39,6 +39,13 @@ inline constexpr CounterRow kCounterTable[] = {
      "time its threads were runnable but had no core; a lower bound"},
     {"process.threads", "count", CounterKind::kGauge, "threads seen in the last full pass"},
     {"process.cores_allowed", "cores", CounterKind::kGauge, "cores allowed by its affinity"},
+    {"process<pid>.cpu", "ns", CounterKind::kCumulative, "a job's process: its CPU time"},
+    {"process<pid>.rss", "bytes", CounterKind::kGauge, "a job's process: its resident memory"},
+    {"process<pid>.io_requested", "bytes", CounterKind::kCumulative,
+     "a job's process: bytes returned by read calls"},
+    {"process<pid>.io_from_disk", "bytes", CounterKind::kCumulative,
+     "a job's process: bytes fetched from a block device"},
+    {"process<pid>.threads", "count", CounterKind::kGauge, "a job's process: its threads"},
     {"thread<tid>.on_cpu", "ns", CounterKind::kCumulative, "one thread's time on a core"},
     {"thread<tid>.run_wait", "ns", CounterKind::kCumulative,
      "one thread's time runnable but without a core"},

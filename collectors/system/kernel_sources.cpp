@@ -77,15 +77,22 @@ class Memory : public Source {
   Counter file_backed_{Row("memory.file_backed")};
 };
 
-class MemoryState : public NumberSource {
+class MachineMemory : public NumberSource {
+ public:
+  explicit MachineMemory(const std::string& root, std::string name = "machine memory")
+      : NumberSource(std::move(name), kNsPerSecond) {
+    Add(Below(root, "/proc/meminfo"), Row("memory.available"), "MemAvailable", 1024);
+  }
+};
+
+class MemoryState : public MachineMemory {
  public:
   // The kernel keeps the peak, so nothing is lost between two readings. It is not getrusage()'s,
   // which remembers the peak of the program that started this one.
-  explicit MemoryState(const std::string& root) : NumberSource("memory state", kNsPerSecond) {
+  explicit MemoryState(const std::string& root) : MachineMemory(root, "memory state") {
     const std::string status = Below(root, "/proc/self/status");
     Add(status, Row("memory.peak"), "VmHWM", 1024);
     Add(status, Row("memory.swapped"), "VmSwap", 1024);
-    Add(Below(root, "/proc/meminfo"), Row("memory.available"), "MemAvailable", 1024);
   }
 };
 
@@ -383,17 +390,33 @@ std::unique_ptr<Source> MakePressure(const std::string& root) {
 
 std::unique_ptr<Source> MakeDisks(const std::string& root) { return std::make_unique<Disks>(root); }
 
+namespace {
+
+void AddMachineSources(const std::string& root, std::vector<std::unique_ptr<Source>>& sources) {
+  sources.push_back(MakeCgroup(root));
+  sources.push_back(MakeCores(root));
+  sources.push_back(MakePressure(root));
+  sources.push_back(MakeDisks(root));
+}
+
+}  // namespace
+
 std::vector<std::unique_ptr<Source>> MakeKernelSources(const std::string& root) {
   std::vector<std::unique_ptr<Source>> sources;
   sources.push_back(MakeProcess());
   sources.push_back(MakeMemory(root));
   sources.push_back(MakeIo(root));
   sources.push_back(MakeThreads(root));
-  sources.push_back(MakeCgroup(root));
-  sources.push_back(MakeCores(root));
-  sources.push_back(MakePressure(root));
-  sources.push_back(MakeDisks(root));
+  AddMachineSources(root, sources);
   sources.push_back(MakeMemoryState(root));
+  sources.push_back(MakeLimits(root));
+  return sources;
+}
+
+std::vector<std::unique_ptr<Source>> MakeMachineSources(const std::string& root) {
+  std::vector<std::unique_ptr<Source>> sources;
+  AddMachineSources(root, sources);
+  sources.push_back(std::make_unique<MachineMemory>(root));
   sources.push_back(MakeLimits(root));
   return sources;
 }

@@ -35,6 +35,8 @@ std::unique_ptr<Source> MakePressure(const std::string& root);
 
 // All of these, with the threads and the control groups.
 std::vector<std::unique_ptr<Source>> MakeKernelSources(const std::string& root);
+// Those of the machine and the control groups, which are other processes' too.
+std::vector<std::unique_ptr<Source>> MakeMachineSources(const std::string& root);
 
 }  // namespace stallscope::system
 

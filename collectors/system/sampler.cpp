@@ -91,7 +91,8 @@ Result<std::unique_ptr<SystemSampler>> SystemSampler::Start(recorder::Recorder& 
                  "use at least 1 ms"};
   }
   std::unique_ptr<SystemSampler> sampler(new SystemSampler());
-  auto kernel = MakeKernelSources(options.root);
+  auto kernel =
+      options.own_process ? MakeKernelSources(options.root) : MakeMachineSources(options.root);
   kernel.push_back(std::make_unique<OwnCpu>());
   STALLSCOPE_RETURN_IF_ERROR(sampler->Add(recorder, "sst-sampler", std::move(kernel), options));
   if (options.nvml_library.empty()) return sampler;

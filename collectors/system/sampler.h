@@ -23,6 +23,7 @@ struct SamplerOptions {
   int64_t interval_ns = 50'000'000;
   double cpu_share = 0.001;  // of a core, for each thread; 0: unbounded
   std::string root = "/";
+  bool own_process = true;  // also what this process uses; false: the machine alone
   std::string nvml_library = "libnvidia-ml.so.1";  // empty: no devices
 };
 

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/escape.h"
+#include "analyzer/cli/program.h"
+#include "analyzer/words/words.h"
+#include "collectors/job/run_job.h"
+#include "replay/workbench/workbench.h"
+
+namespace stallscope::cli {
+namespace {
+
+struct RunArguments {
+  std::string output = "run.sst";
+  std::vector<std::string> settings;
+  uint64_t steps = 0;
+  std::string profile = "auto";
+  bool digest = false;
+  bool quiet = false;
+  std::vector<std::string> command;  // only to be required: the parser takes brackets apart
+};
+
+// The line between the job's own output.
+void Tell(const std::string& line) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "stallscope: %s\n", Printable(line).c_str());
+}
+
+// One line of a terminal that the job does not print its results on.
+class StepsLine {
+ public:
+  explicit StepsLine(bool wanted)
+      : shown_(wanted && isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0) {}
+  ~StepsLine() { Clear(); }
+  StepsLine(const StepsLine&) = delete;
+  StepsLine& operator=(const StepsLine&) = delete;
+
+  void Show(const recorder::StepCount& steps) {
+    if (!shown_ || steps.steps == 0) return;
+    const auto total_ns = static_cast<double>(std::max<int64_t>(steps.last_ns - steps.first_ns, 1));
+    std::fprintf(stderr, "\rstallscope: %llu steps, %.1f steps/s, %.0f%% of the time waiting\x1b[K",
+                 static_cast<unsigned long long>(steps.steps),
+                 static_cast<double>(steps.steps) * 1e9 / total_ns,
+                 std::clamp(100 * static_cast<double>(steps.waited_ns) / total_ns, 0.0, 100.0));
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+  void Clear() {
+    if (std::exchange(drawn_, false)) std::fputs("\r\x1b[K", stderr);
+  }
+
+ private:
+  const bool shown_;
+  bool drawn_ = false;
+};
+
+// Everything behind the first "--", as it was given.
+Result<std::vector<std::string>> CommandOf(const std::vector<std::string>& command_line) {
+  const auto dashes = std::find(command_line.begin(), command_line.end(), "--");
+  if (dashes != command_line.end() && dashes + 1 != command_line.end()) {
+    return std::vector<std::string>(dashes + 1, command_line.end());
+  }
+  return Error{ErrorKind::kUsage, "no command given", "run",
+               "put it behind --: stallscope run -- python train.py"};
+}
+
+// "120 steps; input-bound: fetch (cpu); run.sst"
+std::string LastLine(const RunArguments& arguments, const job::JobResult& result) {
+  const std::string steps =
+      fmt::format("{} step{}", result.steps.steps, result.steps.steps == 1 ? "" : "s");
+  const auto opened = workbench::Open({arguments.output});
+  if (!opened.ok()) return steps + "; " + opened.error().Line();
+  const report::Report report = workbench::Analyze(opened.value(), {.price = false});
+  return fmt::format("{}; {}; {}", steps, report.verdict.text, arguments.output);
+}
+
+void TellTheEnd(const RunArguments& arguments, const job::JobResult& result) {
+  if (!result.trace.first_error.empty()) {
+    Tell("the trace is incomplete: " + result.trace.first_error);
+  }
+  if (arguments.quiet) return;
+  if (result.exit_code != 0) Tell(fmt::format("the job exited {}", result.exit_code));
+  if (result.trace.dropped != 0) {
+    Tell(fmt::format("{} of {} events were dropped", result.trace.dropped, result.trace.emitted));
+  }
+  Tell(LastLine(arguments, result));
+}
+
+int RunRun(const RunArguments& arguments) {
+  const std::vector<std::string> command_line = CommandLine();
+  auto command = CommandOf(command_line);
+  if (!command.ok()) return Fail(command.error());
+  job::JobOptions options;
+  options.command = std::move(command).value();
+  options.output = arguments.output;
+  options.settings = {arguments.settings, arguments.steps, arguments.profile == "auto",
+                      arguments.digest};
+  options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
+  options.command_line = command_line;
+  StepsLine line(!arguments.quiet);
+  options.on_progress = [&](const recorder::StepCount& steps) { line.Show(steps); };
+  const auto result = job::RunJob(options);
+  line.Clear();
+  if (!result.ok()) return Fail(result.error());
+  TellTheEnd(arguments, result.value());
+  if (result.value().interrupted) {
+    // Whoever waits for this program must see that it was Ctrl-C: a shell then ends its loop.
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
+  return result.value().exit_code;
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand(
+      "run", "Run a training program of your own, unchanged, and record all of its processes");
+  command->add_option("-o,--output", arguments->output, "Trace to write")->capture_default_str();
+  command
+      ->add_option("--set", arguments->settings,
+                   "Change a setting: loader.num_workers=4, job.threads=1, env.NAME=VALUE "
+                   "(repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--steps", arguments->steps,
+                      "End the program after this many training steps; 0: never");
+  command
+      ->add_option("--profile", arguments->profile, "Look for the ops inside the loader's stages")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->capture_default_str();
+  command->add_flag("--digest", arguments->digest,
+                    "Hash every batch, to compare the data of two runs");
+  command->add_flag("--quiet", arguments->quiet, "Print errors only");
+  command->add_option("COMMAND", arguments->command, "Program and its arguments, behind --")
+      ->required();
+  command->callback([arguments, &exit_code] { exit_code = RunRun(*arguments); });
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,381 @@
+#include "collectors/job/job_names.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/trace/limits.h"
+#include "collectors/job/mask.h"
+
+namespace stallscope::job {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kLongestLine = size_t{64} << 10;
+constexpr uint64_t kLongestFile = uint64_t{256} << 20;
+constexpr size_t kReadAtOnce = size_t{64} << 10;
+constexpr size_t kMostSaid = 64;
+constexpr size_t kMostFrameworks = 16;
+constexpr size_t kLongestSentence = 500;
+
+// Makes room for number `id` of a process.
+template <class Id>
+bool SetId(std::vector<Id>& map, uint64_t id, size_t limit, Id ours) {
+  if (id >= limit) return false;
+  if (id >= map.size()) map.resize(id + 1);
+  map[id] = ours;
+  return true;
+}
+
+template <class Id>
+Id IdIn(const std::vector<Id>& map, std::optional<uint64_t> id) {
+  return id && *id < map.size() ? map[*id] : Id::None();
+}
+
+}  // namespace
+
+// A value of a line, whose members are looked at with care.
+struct JobNames::Line {
+  const Json& json;
+
+  const Json* Member(const char* key) const {
+    const auto found = json.is_object() ? json.find(key) : json.end();
+    return !json.is_object() || found == json.end() ? nullptr : &*found;
+  }
+  std::optional<uint64_t> Number(const char* key) const {
+    const Json* const member = Member(key);
+    if (member == nullptr || !member->is_number_unsigned()) return std::nullopt;
+    return member->get<uint64_t>();
+  }
+  uint32_t Number32(const char* key) const {
+    return static_cast<uint32_t>(std::min<uint64_t>(Number(key).value_or(0), 0xffffffff));
+  }
+  bool Flag(const char* key) const {
+    const Json* const member = Member(key);
+    return member != nullptr && member->is_boolean() && member->get<bool>();
+  }
+  std::string Text(const char* key) const {
+    const Json* const member = Member(key);
+    if (member == nullptr || !member->is_string()) return "";
+    return member->get_ref<const std::string&>().substr(0, trace::kMaxNameBytes);
+  }
+};
+
+// --- A process -----------------------------------------------------------------------------------
+
+JobProcess::JobProcess(JobNames& names, recorder::ProcessKey key, trace::ProcessInfo info)
+    : names_(names), key_(key), info_(std::move(info)) {}
+
+const recorder::IdMap& JobProcess::CatchUp() {
+  const std::lock_guard lock(names_.mutex_);
+  ReadMore();
+  return ids_;
+}
+
+void JobProcess::ReadMore() {
+  const std::string name = recorder::NamesFileOf(key_);
+  const int fd =
+      openat(names_.folder_, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  std::string bytes(kReadAtOnce, '\0');
+  while (offset_ < kLongestFile) {
+    const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset_));
+    if (got <= 0) break;
+    offset_ += static_cast<uint64_t>(got);
+    std::string_view fresh(bytes.data(), static_cast<size_t>(got));
+    for (size_t end = fresh.find('\n'); end != std::string_view::npos; end = fresh.find('\n')) {
+      rest_ += fresh.substr(0, end);
+      if (skipping_ || rest_.size() > kLongestLine || !names_.Take(*this, rest_)) {
+        ++names_.bad_lines_;
+      }
+      skipping_ = false;
+      rest_.clear();
+      fresh.remove_prefix(end + 1);
+    }
+    skipping_ = skipping_ || rest_.size() + fresh.size() > kLongestLine;
+    if (skipping_) {
+      rest_.clear();
+    } else {
+      rest_ += fresh;
+    }
+  }
+  close(fd);
+}
+
+void JobProcess::NameTrack(uint64_t id, trace::TrackInfo info) {
+  if (id >= tracks_.size()) tracks_.resize(id + 1);
+  info.process = id_;
+  info.id = tracks_[id].id;
+  const auto nameless = nameless_.find(info.thread);
+  if (!info.id.known() && nameless != nameless_.end()) {
+    info.id = nameless->second.id;
+    nameless_.erase(nameless);
+  }
+  if (info.id.known()) {
+    names_.table_.Redefine(info);
+  } else {
+    info.id = names_.table_.Define(info);
+  }
+  SetId(ids_.tracks, id, trace::kMaxTracks, info.id);
+  tracks_[id] = std::move(info);
+}
+
+TrackId JobProcess::TrackOf(const recorder::RingOwner& ring) {
+  const std::lock_guard lock(names_.mutex_);
+  ReadMore();
+  if (ring.track_plus_1 != 0) {
+    return ring.track_plus_1 > tracks_.size() ? TrackId::None()
+                                              : tracks_[ring.track_plus_1 - 1].id;
+  }
+  // The last one: a thread's number comes again.
+  const auto named = std::find_if(tracks_.rbegin(), tracks_.rend(),
+                                  [&](const auto& track) { return track.thread == ring.tid; });
+  if (named != tracks_.rend()) return named->id;
+  trace::TrackInfo& info = nameless_[ring.tid];
+  if (!info.id.known()) {
+    info.thread = ring.tid;
+    info.process = id_;
+    info.name =
+        ring.tid == key_.pid ? info_.name : info_.name + ", thread " + std::to_string(ring.tid);
+    info.id = names_.table_.Define(info);
+  }
+  return info.id;
+}
+
+void JobProcess::End(int64_t at_ns) {
+  const std::lock_guard lock(names_.mutex_);
+  info_.end_ns = at_ns;
+  names_.table_.Redefine(info_);
+}
+
+// --- All processes -------------------------------------------------------------------------------
+
+JobNames::JobNames(recorder::DefinitionTable& table, int folder)
+    : table_(table), folder_(folder) {}
+
+std::shared_ptr<JobProcess> JobNames::ProcessOf(const recorder::ProcessKey& key,
+                                                const trace::ProcessInfo& info) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<JobProcess>& process = processes_[key];
+  if (process == nullptr) {
+    process.reset(new JobProcess(*this, key, info));
+    process->info_.pid = key.pid;
+    process->info_.arguments = Masked(std::move(process->info_.arguments));
+    if (process->info_.start_ns == 0) process->info_.start_ns = MonotonicNs();
+    process->id_ = process->info_.id = table_.Define(process->info_);
+    process->ReadMore();
+  }
+  return process;
+}
+
+std::vector<std::shared_ptr<JobProcess>> JobNames::processes() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<JobProcess>> all;
+  for (const auto& [key, process] : processes_) all.push_back(process);
+  return all;
+}
+
+uint64_t JobNames::bad_lines() const {
+  const std::lock_guard lock(mutex_);
+  return bad_lines_;
+}
+bool JobNames::ended_by_steps() const {
+  const std::lock_guard lock(mutex_);
+  return ended_by_steps_;
+}
+
+bool JobNames::Take(JobProcess& process, std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || json.size() != 1) return false;
+  const std::string& kind = json.begin().key();
+  const Line line{json.begin().value()};
+  if (kind == "process") return TakeProcess(process, line);
+  if (kind == "loader") return TakeLoader(process, line);
+  if (kind == "queue") return TakeQueue(process, line);
+  if (kind == "stage") return TakeStage(process, line);
+  if (kind == "string") return TakeString(process, line);
+  if (kind == "op") return TakeOp(process, line);
+  if (kind == "counter") return TakeCounter(process, line);
+  if (kind == "track") return TakeTrack(process, line);
+  if (kind == "framework") return TakeFramework(line);
+  if (kind == "said") return line.json.is_string() && TakeSaid(line.json.get<std::string>());
+  if (kind == "ended") {
+    ended_by_steps_ = line.json.is_object();
+    return ended_by_steps_;
+  }
+  return true;  // of a later version
+}
+
+bool JobNames::TakeProcess(JobProcess& process, const Line& line) {
+  if (line.Number("pid") != process.key_.pid) return false;
+  trace::ProcessInfo& info = process.info_;
+  info.parent = line.Number("parent").value_or(info.parent);
+  if (const std::string name = line.Text("name"); !name.empty()) info.name = name;
+  if (const Json* const arguments = line.Member("argv"); arguments && arguments->is_array()) {
+    std::vector<std::string> texts;
+    for (const Json& argument : *arguments) {
+      if (argument.is_string()) texts.push_back(argument.get<std::string>());
+    }
+    info.arguments = Masked(std::move(texts));
+  }
+  table_.Redefine(info);
+  const std::string python = line.Text("python");
+  if (python.empty()) return true;
+  table_.UpdateRun([&](trace::RunInfo& run) {
+    if (run.job.python.empty()) run.job.python = python;
+  });
+  return true;
+}
+
+bool JobNames::TakeLoader(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  if (!id || *id >= trace::kMaxLoaders) return false;
+  recorder::ProcessKey owner = process.key_;
+  uint64_t number = *id;
+  if (line.Member("owner") != nullptr) {
+    const std::string key = line.Text("owner") + ".";
+    std::string_view rest = key;
+    const auto named = recorder::TakeProcessKey(rest);
+    if (!named || !rest.empty()) return false;
+    owner = *named;
+    number = line.Number("number").value_or(0);
+  }
+  const auto known = loaders_.find({owner, number});
+  if (known == loaders_.end() && loaders_.size() >= trace::kMaxLoaders) return false;
+  trace::LoaderInfo& loader = loaders_[{owner, number}];
+  const auto take = [](std::string from, std::string& to) {
+    if (!from.empty()) to = std::move(from);
+  };
+  take(line.Text("kind"), loader.kind);
+  take(line.Text("dataset"), loader.dataset);
+  if (const Json* const where = line.Member("where")) {
+    const Line place{*where};
+    take(place.Text("file"), loader.file);
+    if (const uint32_t at = place.Number32("line"); at != 0) loader.line = at;
+  }
+  if (const Json* const settings = line.Member("settings"); settings && settings->is_object()) {
+    std::string text = settings->dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() <= trace::kMaxNameBytes) loader.settings_json = std::move(text);
+  }
+  if (owner == process.key_) loader.process = process.id_;
+  if (loader.id.known()) {
+    table_.Redefine(loader);
+  } else {
+    loader.id = table_.Define(loader);
+  }
+  return SetId(process.ids_.loaders, *id, trace::kMaxLoaders, loader.id);
+}
+
+bool JobNames::TakeQueue(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  const std::string name = line.Text("name");
+  if (!id || name.empty()) return false;
+  const LoaderId loader = IdIn(process.ids_.loaders, line.Number("loader"));
+  if (!queues_.contains({loader, name}) && queues_.size() >= trace::kMaxQueues) return false;
+  trace::QueueInfo& queue = queues_[{loader, name}];
+  queue.name = name;
+  queue.capacity = std::max(queue.capacity, line.Number("capacity").value_or(0));
+  queue.lock = queue.lock || line.Flag("lock");
+  if (queue.id.known()) {
+    table_.Redefine(queue);
+  } else {
+    queue.id = table_.Define(queue);
+  }
+  return SetId(process.ids_.queues, *id, trace::kMaxQueues, queue.id);
+}
+
+bool JobNames::TakeStage(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  const std::string name = line.Text("name");
+  if (!id || name.empty()) return false;
+  const LoaderId loader = IdIn(process.ids_.loaders, line.Number("loader"));
+  if (!stages_.contains({loader, name}) && stages_.size() >= trace::kMaxStages) return false;
+  trace::StageInfo& stage = stages_[{loader, name}];
+  stage.name = name;
+  stage.loader = loader;
+  if (const std::string kind = line.Text("kind"); !kind.empty()) stage.kind = kind;
+  stage.workers = std::max(stage.workers, line.Number32("workers"));
+  stage.ordered = stage.ordered || line.Flag("ordered");
+  if (const QueueId queue = IdIn(process.ids_.queues, line.Number("queue")); queue.known()) {
+    stage.queue = queue;
+  }
+  if (const Json* const inputs = line.Member("inputs"); inputs != nullptr && inputs->is_array()) {
+    std::vector<StageId> known;
+    for (const Json& input : *inputs) {
+      if (!input.is_number_unsigned()) continue;
+      const StageId from = IdIn(process.ids_.stages, input.get<uint64_t>());
+      if (from.known() && from != stage.id) known.push_back(from);
+    }
+    if (!known.empty()) stage.inputs = std::move(known);
+  }
+  if (stage.id.known()) {
+    table_.Redefine(stage);
+  } else {
+    stage.id = table_.Define(stage);
+  }
+  return SetId(process.ids_.stages, *id, trace::kMaxStages, stage.id);
+}
+
+bool JobNames::TakeString(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  const Json* const text = line.Member("text");
+  if (!id || *id >= trace::kMaxStrings || text == nullptr || !text->is_string()) return false;
+  return SetId(process.ids_.strings, *id, trace::kMaxStrings, table_.Define(line.Text("text")));
+}
+
+bool JobNames::TakeOp(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  const trace::OpInfo op{line.Text("name"), line.Text("file"), line.Number32("line")};
+  if (!id || *id >= trace::kMaxStrings || op.name.empty()) return false;
+  return SetId(process.ids_.strings, *id, trace::kMaxStrings, table_.Define(op));
+}
+
+bool JobNames::TakeCounter(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  const std::string name = line.Text("name");
+  if (!id || *id >= trace::kMaxCounters || name.empty()) return false;
+  const CounterId known = IdIn(process.ids_.counters, id);
+  if (known.known()) return true;
+  return SetId(process.ids_.counters, *id, trace::kMaxCounters,
+               table_.Define(trace::CounterInfo{{}, name, line.Text("unit"), process.id_}));
+}
+
+bool JobNames::TakeTrack(JobProcess& process, const Line& line) {
+  const auto id = line.Number("id");
+  if (!id || *id >= trace::kMaxTracks) return false;
+  trace::TrackInfo info;
+  info.name = line.Text("name");
+  if (info.name.empty()) info.name = process.info_.name;
+  info.thread = line.Number("tid").value_or(0);
+  info.stage = IdIn(process.ids_.stages, line.Number("stage"));
+  info.device = line.Number32("device");
+  const uint32_t kind = line.Number32("kind");
+  if (kind > static_cast<uint32_t>(trace::TrackKind::kDetail)) return false;
+  info.kind = static_cast<trace::TrackKind>(kind);
+  process.NameTrack(*id, std::move(info));
+  return true;
+}
+
+bool JobNames::TakeFramework(const Line& line) {
+  const std::string name = line.Text("name");
+  if (name.empty()) return false;
+  if (frameworks_.size() >= kMostFrameworks || !frameworks_.insert(name).second) return true;
+  table_.UpdateRun([&](trace::RunInfo& run) {
+    run.job.frameworks.push_back({name, line.Text("version")});
+  });
+  return true;
+}
+
+bool JobNames::TakeSaid(const std::string& text) {
+  std::string sentence = text.substr(0, kLongestSentence);
+  if (said_.size() >= kMostSaid || !said_.insert(sentence).second) return true;
+  table_.UpdateRun([&](trace::RunInfo& run) { run.warnings.push_back(std::move(sentence)); });
+  return true;
+}
+
+}  // namespace stallscope::job

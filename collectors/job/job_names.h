@@ -1,0 +1,105 @@
+// What the processes of a job call their things, and what that is in the trace.
+//
+// Each process appends JSON lines to a names file of its own (RING.md). Nothing in it is believed: a
+// line that is malformed, too long or out of limits is ignored and counted. Processes of one loader
+// define the same stages; they become one. Locks inside: the recorder's flusher reads names on
+// behalf of rings while another thread adopts rings.
+#ifndef STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
+#define STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collectors/recorder/definitions.h"
+#include "collectors/recorder/ring_file.h"
+#include "collectors/recorder/translate.h"
+
+namespace stallscope::job {
+
+class JobNames;
+
+class JobProcess final : public recorder::ForeignProcess {
+ public:
+  // Reads what has been appended to the names file.
+  const recorder::IdMap& CatchUp() override;
+  // The track of a ring, with the name that the process has given it, if any.
+  TrackId TrackOf(const recorder::RingOwner& ring);
+  // It has ended.
+  void End(int64_t at_ns);
+
+  const recorder::ProcessKey& key() const { return key_; }
+  ProcessId id() const { return id_; }
+
+ private:
+  friend class JobNames;
+  JobProcess(JobNames& names, recorder::ProcessKey key, trace::ProcessInfo info);
+  void ReadMore();
+  void NameTrack(uint64_t id, trace::TrackInfo info);
+
+  JobNames& names_;
+  const recorder::ProcessKey key_;
+  ProcessId id_;
+  trace::ProcessInfo info_;
+  recorder::IdMap ids_;
+  std::vector<trace::TrackInfo> tracks_;             // by the process's own numbers
+  std::map<uint64_t, trace::TrackInfo> nameless_;  // by thread: it has a ring, but no name yet
+  uint64_t offset_ = 0;  // of the file, up to which it was read
+  std::string rest_;     // a line that has no end yet
+  bool skipping_ = false;
+};
+
+class JobNames {
+ public:
+  // `folder` is a descriptor of the session's folder. Both must outlive the object.
+  JobNames(recorder::DefinitionTable& table, int folder);
+
+  // Known from now on, whether it has a names file or not. `info` without an id.
+  std::shared_ptr<JobProcess> ProcessOf(const recorder::ProcessKey& key,
+                                        const trace::ProcessInfo& info = {});
+  std::vector<std::shared_ptr<JobProcess>> processes() const;
+  // Lines that made no sense so far.
+  uint64_t bad_lines() const;
+  // The shim ends the job because it has done the steps that were asked for.
+  bool ended_by_steps() const;
+
+  // For one line of `process`; false if it makes no sense. For JobProcess, with the lock held.
+  bool Take(JobProcess& process, std::string_view line);
+
+ private:
+  friend class JobProcess;
+  struct Line;
+  bool TakeProcess(JobProcess& process, const Line& line);
+  bool TakeLoader(JobProcess& process, const Line& line);
+  bool TakeQueue(JobProcess& process, const Line& line);
+  bool TakeStage(JobProcess& process, const Line& line);
+  bool TakeString(JobProcess& process, const Line& line);
+  bool TakeOp(JobProcess& process, const Line& line);
+  bool TakeCounter(JobProcess& process, const Line& line);
+  bool TakeTrack(JobProcess& process, const Line& line);
+  bool TakeFramework(const Line& line);
+  bool TakeSaid(const std::string& text);
+
+  recorder::DefinitionTable& table_;
+  const int folder_;
+  mutable std::mutex mutex_;
+  std::map<recorder::ProcessKey, std::shared_ptr<JobProcess>> processes_;
+  std::map<std::pair<recorder::ProcessKey, uint64_t>, trace::LoaderInfo> loaders_;
+  // By loader and name; of none where the process has none.
+  std::map<std::pair<LoaderId, std::string>, trace::StageInfo> stages_;
+  std::map<std::pair<LoaderId, std::string>, trace::QueueInfo> queues_;
+  std::set<std::string> frameworks_;
+  std::set<std::string> said_;
+  uint64_t bad_lines_ = 0;
+  bool ended_by_steps_ = false;
+};
+
+}  // namespace stallscope::job
+
+#endif  // STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_

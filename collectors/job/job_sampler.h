@@ -1,0 +1,99 @@
+// Which processes a job has, what they use, and how long their threads wait for a core.
+//
+// From the kernel's files, so that the job pays nothing for it: threads that record are read at
+// every beat (20 ms), processes ten times a second, less often where there are many. Processes are
+// found as descendants of the first one and by what they put into the session; one that is neither
+// (a daemon without rings) is not seen. The counters `process.*`, `memory.*` and `io.*` are the
+// job's sums, ended processes included. One thread.
+#ifndef STALLSCOPE_COLLECTORS_JOB_JOB_SAMPLER_H_
+#define STALLSCOPE_COLLECTORS_JOB_JOB_SAMPLER_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectors/job/job_names.h"
+#include "collectors/recorder/recorder.h"
+#include "collectors/system/source.h"
+
+namespace stallscope::job {
+
+// /proc/<pid>/stat.
+struct ProcessState {
+  recorder::ProcessKey key;
+  char state = '?';
+  uint64_t parent = 0;
+  uint64_t faults_minor = 0;
+  uint64_t faults_major = 0;
+  uint64_t user_ns = 0;
+  uint64_t system_ns = 0;
+  uint64_t threads = 0;
+  uint64_t rss_bytes = 0;
+  std::string command;  // at most 15 bytes of its name
+  bool alive() const { return state != 'Z' && state != 'X'; }
+};
+std::optional<ProcessState> ReadProcess(uint64_t pid);
+
+class JobSampler {
+ public:
+  static constexpr int64_t kBeatNs = 20'000'000;
+
+  // Both must outlive the object.
+  JobSampler(recorder::Recorder& recorder, JobNames& names);
+  ~JobSampler();
+  JobSampler(const JobSampler&) = delete;
+  JobSampler& operator=(const JobSampler&) = delete;
+
+  // The job's first process.
+  void Begin(pid_t root);
+  // A thread that has a ring.
+  void Follow(const JobProcess& process, uint64_t tid);
+  // Once a beat. `last`: everything.
+  void Sample(bool last = false);
+
+  // Processes that are known to have ended since the last call.
+  std::vector<recorder::ProcessKey> TakeEnded();
+  // Whether a process with rings is still there.
+  bool AnyAlive() const;
+
+ private:
+  struct Usage {
+    uint64_t user_ns = 0, system_ns = 0, faults_minor = 0, faults_major = 0;
+    uint64_t requested = 0, from_disk = 0, written = 0, to_disk = 0, read_calls = 0,
+             write_calls = 0;
+    void Add(const Usage& other);
+  };
+  struct Process;
+  struct Thread;
+  class Sink;
+
+  void SampleThreads(bool all);
+  void SampleProcesses();
+  void Discover();
+  void LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at);
+  bool ReadOne(Process& process);
+  void PutSums(uint64_t rss, uint64_t threads);
+
+  JobNames& names_;
+  std::unique_ptr<Sink> sink_;
+  recorder::ProcessKey root_;
+  std::map<recorder::ProcessKey, std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<recorder::ProcessKey> ended_;
+  size_t next_thread_ = 0;
+  size_t threads_named_ = 0;
+  int64_t next_processes_ns_ = 0;
+  Usage of_ended_;
+  uint64_t peak_rss_ = 0;
+  std::unique_ptr<struct SumCounters> sums_;
+};
+
+}  // namespace stallscope::job
+
+#endif  // STALLSCOPE_COLLECTORS_JOB_JOB_SAMPLER_H_

@@ -1,0 +1,36 @@
+// What `stallscope run --set` changes in a job, and what the shim gets told. Pure.
+#ifndef STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_
+#define STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/result.h"
+
+namespace stallscope::job {
+
+struct AskedSettings {
+  std::vector<std::string> set;  // KNOB=VALUE
+  uint64_t steps = 0;            // ends the job after that many; 0: never
+  bool profile = true;           // look for the ops inside stages
+  bool digest = false;
+};
+
+struct JobSettings {
+  std::string json;  // settings.json of the session (RING.md)
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+// kUsage for a knob that does not exist or a value that it cannot have.
+Result<JobSettings> ReadSettings(const AskedSettings& asked);
+
+// The job's environment: `inherited` ("NAME=VALUE") with the session's folder, the shim in front of
+// PYTHONPATH, and what the settings change.
+std::vector<std::string> EnvironmentOf(char* const* inherited, const std::string& session,
+                                       const std::string& shim, const JobSettings& settings);
+
+}  // namespace stallscope::job
+
+#endif  // STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_

@@ -1,0 +1,104 @@
+#include "collectors/job/mask.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace stallscope::job {
+namespace {
+
+constexpr std::string_view kMask = "***";
+constexpr std::string_view kBlanks = " \t\n;&|()\"'";
+
+// "--Api-Key" is "api_key"
+std::string Plain(std::string_view name) {
+  std::string plain;
+  for (const char c : name.substr(std::min(name.find_first_not_of('-'), name.size()))) {
+    plain += c == '-' || c == '.'
+                 ? '_'
+                 : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
+
+bool NamesSecret(std::string_view name) {
+  const std::string plain = Plain(name);
+  for (const char* word : {"token", "secret", "passw", "passphrase", "credential", "apikey"}) {
+    if (plain.find(word) != std::string::npos) {
+      // Of language models: how many, not which.
+      return !plain.ends_with("tokens") && plain.find("tokenize") == std::string::npos;
+    }
+  }
+  return plain == "key" || plain == "auth" || plain == "authorization" || plain.ends_with("_key") ||
+         plain.ends_with("_auth") || plain.ends_with("_pwd");
+}
+
+bool LooksSecret(std::string_view word) {
+  constexpr size_t kShortest = 16;
+  if (word.size() < kShortest) return false;
+  for (const char* start : {"hf_", "ghp_", "gho_", "ghs_", "github_pat_", "sk-", "AKIA", "xoxb-",
+                            "xoxp-", "glpat-", "eyJhbGci"}) {
+    if (word.starts_with(start)) return true;
+  }
+  return false;
+}
+
+// https://user:password@host
+void MaskUrl(std::string& word) {
+  const size_t scheme = word.find("://");
+  if (scheme == std::string::npos) return;
+  const size_t from = scheme + 3;
+  const size_t end = std::min(word.find('/', from), word.size());
+  const size_t at = word.rfind('@', end);
+  const size_t colon = word.find(':', from);
+  if (at == std::string::npos || at < from || colon == std::string::npos || colon > at) return;
+  word.replace(colon + 1, at - colon - 1, kMask);
+}
+
+// One word behind another. `expects`: the word before was an option that takes a secret.
+std::string MaskWord(std::string word, bool& expects) {
+  const bool option = word.starts_with('-');
+  if (expects && !option && !word.empty()) {
+    expects = false;
+    return std::string(kMask);
+  }
+  const size_t equals = word.find('=');
+  expects = option && equals == std::string::npos && NamesSecret(word);
+  if (equals != std::string::npos && NamesSecret(word.substr(0, equals))) {
+    return word.substr(0, equals + 1) + std::string(kMask);
+  }
+  const size_t value = equals == std::string::npos ? 0 : equals + 1;
+  if (LooksSecret(std::string_view(word).substr(value))) {
+    return word.substr(0, value) + std::string(kMask);
+  }
+  MaskUrl(word);
+  return word;
+}
+
+std::string MaskText(const std::string& text) {
+  std::string masked;
+  bool expects = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t word = std::min(text.find_first_not_of(kBlanks, at), text.size());
+    masked += text.substr(at, word - at);
+    at = std::min(text.find_first_of(kBlanks, word), text.size());
+    if (word < at) masked += MaskWord(text.substr(word, at - word), expects);
+  }
+  return masked;
+}
+
+}  // namespace
+
+std::vector<std::string> Masked(std::vector<std::string> arguments) {
+  bool expects = false;
+  for (std::string& argument : arguments) {
+    const bool words = argument.find_first_of(kBlanks) != std::string::npos;
+    const size_t equals = argument.find('=');
+    const bool named = equals != std::string::npos && NamesSecret(argument.substr(0, equals)) &&
+                       argument.find_first_of(kBlanks) > equals;
+    argument = words && !expects && !named ? MaskText(argument) : MaskWord(argument, expects);
+  }
+  return arguments;
+}
+
+}  // namespace stallscope::job

@@ -1,0 +1,178 @@
+#include "collectors/job/run_job.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "analyzer/base/clock.h"
+#include "analyzer/base/units.h"
+#include "collectors/job/adopter.h"
+#include "collectors/job/job_names.h"
+#include "collectors/job/job_sampler.h"
+#include "collectors/job/launch.h"
+#include "collectors/job/mask.h"
+#include "collectors/system/host.h"
+#include "collectors/system/origin.h"
+#include "collectors/system/pacer.h"
+#include "collectors/system/sampler.h"
+
+namespace stallscope::job {
+namespace {
+
+// How long rings of processes that the first one leaves behind are still drained.
+constexpr int64_t kGraceNs = 200 * kNsPerMs;
+constexpr int64_t kProgressNs = 200 * kNsPerMs;
+
+trace::RunInfo RunInfoOf(const JobOptions& options) {
+  trace::RunInfo run;
+  run.job.command = Masked(options.command);
+  run.name = std::filesystem::path(options.command.front()).filename().string();
+  for (const std::string& argument : options.command) {
+    if (argument.ends_with(".py")) {
+      run.name = std::filesystem::path(argument).filename().string();
+      break;
+    }
+  }
+  run.tool = options.tool;
+  run.command_line = Masked(options.command_line);
+  run.host = system::ReadHost();
+  std::error_code unknown;
+  run.folder = std::filesystem::current_path(unknown).string();
+  run.origin = system::OriginOf(run);
+  return run;
+}
+
+// What goes on beside the job, every 20 ms.
+class Watch {
+ public:
+  Watch(recorder::Recorder& recorder, const Session& session)
+      : recorder_(recorder),
+        names_(recorder.names(), session.fd()),
+        sampler_(recorder, names_),
+        adopter_(recorder, names_, sampler_, session.fd()) {}
+
+  Status Start(pid_t job) {
+    sampler_.Begin(job);
+    Beat(false);
+    return pacer_.Start(
+        "sst-job", JobSampler::kBeatNs,
+        [this](int64_t now_ns) {
+          Beat(false);
+          return now_ns;
+        },
+        [] {}, [this](const Error& error) { recorder_.Fail(error); });
+  }
+
+  // The job has ended: what its processes still do is seen for a moment, then no more.
+  void Finish() {
+    pacer_.Stop();
+    Beat(true);
+    for (const int64_t end_ns = MonotonicNs() + kGraceNs;
+         sampler_.AnyAlive() && MonotonicNs() < end_ns;) {
+      usleep(JobSampler::kBeatNs / kNsPerUs);
+      Beat(true);
+    }
+    for (const auto& process : names_.processes()) process->CatchUp();
+    adopter_.ReleaseAll();
+    recorder_.UpdateRun([this](trace::RunInfo& run) { SayWhatWasNotSeen(run); });
+  }
+
+ private:
+  void Beat(bool last) {
+    adopter_.Look();
+    sampler_.Sample(last);
+    for (const recorder::ProcessKey& process : sampler_.TakeEnded()) adopter_.Release(process);
+  }
+
+  void SayWhatWasNotSeen(trace::RunInfo& run) const {
+    const auto files = [](uint64_t count, const char* what) {
+      return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+    };
+    if (adopter_.strangers() != 0) {
+      run.warnings.push_back(files(adopter_.strangers(), "file") +
+                             " in the session's folder could not be read as a ring");
+    }
+    if (names_.bad_lines() != 0) {
+      run.warnings.push_back(files(names_.bad_lines(), "line") +
+                             " of the job's names could not be read");
+    }
+    if (adopter_.rings() != 0) return;
+    run.limits.push_back(
+        run.job.python.empty()
+            ? "stages: no Python process was seen, and no program with stallscope's recorder; a "
+              "Python job shows its DataLoaders' stages, batches and steps (not with python -I, -E "
+              "or -S)"
+            : "stages: no data loader was seen; a PyTorch DataLoader shows its stages, batches and "
+              "steps");
+  }
+
+  recorder::Recorder& recorder_;
+  JobNames names_;
+  JobSampler sampler_;
+  Adopter adopter_;
+  system::Pacer pacer_;  // last: its thread uses the others
+};
+
+Status WaitForJob(Launcher& launcher, recorder::Recorder& recorder, const JobOptions& options,
+                  int& status) {
+  int64_t told_ns = MonotonicNs();
+  for (;;) {
+    if (const auto ended = launcher.Wait(kProgressNs)) {
+      status = *ended;
+      return {};
+    }
+    if (!options.on_progress || MonotonicNs() - told_ns < kProgressNs) continue;
+    told_ns = MonotonicNs();
+    options.on_progress(recorder.steps());
+  }
+}
+
+}  // namespace
+
+Result<JobResult> RunJob(const JobOptions& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const JobSettings settings, ReadSettings(options.settings));
+  Launcher launcher;
+  SessionOptions session_options = options.session;
+  session_options.settings_json = settings.json;
+  STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));
+  recorder::Options recording;
+  recording.publish = false;
+  recording.join_session = false;
+  recording.ops = options.ops;
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      const auto recorder,
+      recorder::Recorder::Start(options.output, RunInfoOf(options), recording));
+  system::SamplerOptions machine;
+  machine.own_process = false;
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto sampler,
+                              system::SystemSampler::Start(*recorder, machine));
+  Watch watch(*recorder, session);
+  STALLSCOPE_RETURN_IF_ERROR(launcher.Start(
+      options.command, EnvironmentOf(environ, session.path(), session.shim(), settings)));
+  // From here on the job goes on whatever happens to its trace.
+  const auto note = [&](const Status& done) {
+    if (!done.ok()) recorder->Fail(done.error());
+  };
+  note(recorder->Publish());
+  note(watch.Start(launcher.pid()));
+  int status = 0;
+  note(WaitForJob(launcher, *recorder, options, status));
+
+  JobResult result;
+  result.exit_code = ExitCodeOf(status);
+  result.interrupted = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && launcher.interrupted();
+  watch.Finish();
+  sampler->Stop();
+  recorder->UpdateRun([&](trace::RunInfo& run) {
+    run.job.exit_code = static_cast<uint32_t>(result.exit_code);
+  });
+  result.trace = recorder->Stop();
+  result.steps = recorder->steps();
+  return result;
+}
+
+}  // namespace stallscope::job

@@ -1,0 +1,47 @@
+// Records a program of the user's own, with whatever processes it starts, into one trace.
+//
+// The program runs as it would without us (launch.h); its processes write rings and names into the
+// session's folder (session.h), and what they do not write is seen from outside (job_sampler.h).
+// Whatever ends the program, its trace is sealed with everything that was published. Processes that
+// outlive it are not waited for.
+#ifndef STALLSCOPE_COLLECTORS_JOB_RUN_JOB_H_
+#define STALLSCOPE_COLLECTORS_JOB_RUN_JOB_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyzer/base/file.h"
+#include "analyzer/base/result.h"
+#include "collectors/job/job_settings.h"
+#include "collectors/job/session.h"
+#include "collectors/recorder/recorder.h"
+
+namespace stallscope::job {
+
+struct JobOptions {
+  std::vector<std::string> command;
+  std::string output;
+  AskedSettings settings;
+  std::string tool;                                             // "stallscope 0.1.0"
+  std::vector<std::string> command_line;                        // for the trace
+  std::function<void(const recorder::StepCount&)> on_progress;  // some times a second; may be empty
+  SessionOptions session;
+  FileOps* ops = &FileOps::Kernel();
+};
+
+struct JobResult {
+  int exit_code = 0;         // as a shell would say
+  bool interrupted = false;  // it died of the SIGINT that this process has had, too
+  recorder::StepCount steps;
+  recorder::Summary trace;
+};
+
+// kUsage: bad settings. kRun: the program could not be started, or the trace not be written; an
+// earlier trace of that name is then untouched. One thread, before which no other may run.
+Result<JobResult> RunJob(const JobOptions& options);
+
+}  // namespace stallscope::job
+
+#endif  // STALLSCOPE_COLLECTORS_JOB_RUN_JOB_H_
