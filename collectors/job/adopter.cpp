@@ -78,8 +78,7 @@ void Adopter::Adopt(const std::string& name) {
   const std::shared_ptr<JobProcess> process = names_.ProcessOf(owner.process);
   const TrackId track = process->TrackOf(owner);
   sampler_.Follow(*process, owner.tid);
-  adopted_[name] = {owner.process,
-                    recorder_.Adopt(std::move(opened).value(), track, process)};
+  adopted_[name] = {owner.process, recorder_.Adopt(std::move(opened).value(), track, process)};
   ++rings_;
 }
 

@@ -1,9 +1,9 @@
 // Finds the files that a job's processes put into the session's folder, and has them drained.
 //
-// By looking at the folder, every 20 ms: nothing goes from it but through us, so looking late misses
-// nothing, and a ring holds more than that. Rejected: inotify, whose instances are few per user and
-// whose events get lost; then one has to look all the same. A folder that has not changed costs one
-// fstat(). One thread.
+// By looking at the folder, every 20 ms: nothing goes from it but through us, so looking late
+// misses nothing, and a ring holds more than that. Rejected: inotify, whose instances are few per
+// user and whose events get lost; then one has to look all the same. A folder that has not changed
+// costs one fstat(). One thread.
 #ifndef STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_
 #define STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_
 

@@ -129,8 +129,7 @@ TrackId JobProcess::TrackOf(const recorder::RingOwner& ring) {
   const std::lock_guard lock(names_.mutex_);
   ReadMore();
   if (ring.track_plus_1 != 0) {
-    return ring.track_plus_1 > tracks_.size() ? TrackId::None()
-                                              : tracks_[ring.track_plus_1 - 1].id;
+    return ring.track_plus_1 > tracks_.size() ? TrackId::None() : tracks_[ring.track_plus_1 - 1].id;
   }
   // The last one: a thread's number comes again.
   const auto named = std::find_if(tracks_.rbegin(), tracks_.rend(),
@@ -155,8 +154,7 @@ void JobProcess::End(int64_t at_ns) {
 
 // --- All processes -------------------------------------------------------------------------------
 
-JobNames::JobNames(recorder::DefinitionTable& table, int folder)
-    : table_(table), folder_(folder) {}
+JobNames::JobNames(recorder::DefinitionTable& table, int folder) : table_(table), folder_(folder) {}
 
 std::shared_ptr<JobProcess> JobNames::ProcessOf(const recorder::ProcessKey& key,
                                                 const trace::ProcessInfo& info) {

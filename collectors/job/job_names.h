@@ -1,9 +1,9 @@
 // What the processes of a job call their things, and what that is in the trace.
 //
-// Each process appends JSON lines to a names file of its own (RING.md). Nothing in it is believed: a
-// line that is malformed, too long or out of limits is ignored and counted. Processes of one loader
-// define the same stages; they become one. Locks inside: the recorder's flusher reads names on
-// behalf of rings while another thread adopts rings.
+// Each process appends JSON lines to a names file of its own (RING.md). Nothing in it is believed:
+// a line that is malformed, too long or out of limits is ignored and counted. Processes of one
+// loader define the same stages; they become one. Locks inside: the recorder's flusher reads names
+// on behalf of rings while another thread adopts rings.
 #ifndef STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
 #define STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
 
@@ -48,10 +48,10 @@ class JobProcess final : public recorder::ForeignProcess {
   ProcessId id_;
   trace::ProcessInfo info_;
   recorder::IdMap ids_;
-  std::vector<trace::TrackInfo> tracks_;             // by the process's own numbers
+  std::vector<trace::TrackInfo> tracks_;           // by the process's own numbers
   std::map<uint64_t, trace::TrackInfo> nameless_;  // by thread: it has a ring, but no name yet
-  uint64_t offset_ = 0;  // of the file, up to which it was read
-  std::string rest_;     // a line that has no end yet
+  uint64_t offset_ = 0;                            // of the file, up to which it was read
+  std::string rest_;                               // a line that has no end yet
   bool skipping_ = false;
 };
 

@@ -227,7 +227,8 @@ void JobSampler::Follow(const JobProcess& process, uint64_t tid) {
   const auto known = processes_.find(process.key());
   if (known != processes_.end()) known->second->has_rings = true;
   if (tid == 0 || threads_.size() >= kMostThreads || threads_named_ >= kMostThreadsNamed) return;
-  const std::string path = ProcPath(process.key().pid, "task/" + std::to_string(tid) + "/schedstat");
+  const std::string path =
+      ProcPath(process.key().pid, "task/" + std::to_string(tid) + "/schedstat");
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   ++threads_named_;
@@ -239,9 +240,8 @@ void JobSampler::Sample(bool last) {
   if (!last && MonotonicNs() < next_processes_ns_) return;
   Discover();
   SampleProcesses();
-  const auto alive =
-      std::count_if(processes_.begin(), processes_.end(),
-                    [](const auto& process) { return !process.second->ended; });
+  const auto alive = std::count_if(processes_.begin(), processes_.end(),
+                                   [](const auto& process) { return !process.second->ended; });
   next_processes_ns_ = MonotonicNs() + std::max(kProcessPeriodNs, alive * kPeriodPerProcessNs);
 }
 
@@ -316,7 +316,8 @@ void JobSampler::LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at) {
       const auto child = TakeNumber(digits);
       if (!child) continue;
       const auto known = processes_.lower_bound({*child, 0});
-      if (known != processes_.end() && known->first.pid == *child && !known->second->ended) continue;
+      if (known != processes_.end() && known->first.pid == *child && !known->second->ended)
+        continue;
       to_look_at.push_back(*child);
     }
   }

@@ -100,7 +100,8 @@ Result<OrderedJson> TakeSetting(const std::string& setting, JobSettings& setting
   if (path == "job.threads") {
     const auto threads = WholeNumber(value, 1);
     if (!threads) return BadSetting(Quoted(value) + " is not a number of threads", setting);
-    for (const char* variable : kThreadVariables) settings.environment.emplace_back(variable, value);
+    for (const char* variable : kThreadVariables)
+      settings.environment.emplace_back(variable, value);
     return OrderedJson{{"knob", path}, {"value", *threads}};
   }
   if (IsLoaderName(group)) {
@@ -124,10 +125,10 @@ Result<JobSettings> ReadSettings(const AskedSettings& asked) {
     set.push_back(std::move(one));
   }
   const OrderedJson json{{"version", 1},
-                  {"steps", asked.steps},
-                  {"profile", asked.profile ? "auto" : "off"},
-                  {"digest", asked.digest},
-                  {"set", std::move(set)}};
+                         {"steps", asked.steps},
+                         {"profile", asked.profile ? "auto" : "off"},
+                         {"digest", asked.digest},
+                         {"set", std::move(set)}};
   settings.json = JsonText(json) + "\n";
   return settings;
 }

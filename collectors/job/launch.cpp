@@ -93,13 +93,12 @@ Status Launcher::Start(const std::vector<std::string>& command,
   close(failed[0]);
   if (pid_ > 0) return {};
   return Error{ErrorKind::kRun, std::string("cannot be started: ") + std::strerror(error),
-               Printable(command[0]),
-               error == ENOENT ? "check the command behind --" : ""};
+               Printable(command[0]), error == ENOENT ? "check the command behind --" : ""};
 }
 
 void Launcher::PassOn(const siginfo_t& signal) const {
-  const bool sent = signal.si_code == SI_USER || signal.si_code == SI_QUEUE ||
-                    signal.si_code == SI_TKILL;
+  const bool sent =
+      signal.si_code == SI_USER || signal.si_code == SI_QUEUE || signal.si_code == SI_TKILL;
   if (!sent || IsDescendant(static_cast<uint64_t>(signal.si_pid), pid_)) return;
   kill(pid_, signal.si_signo);
 }

@@ -14,9 +14,8 @@ constexpr std::string_view kBlanks = " \t\n;&|()\"'";
 std::string Plain(std::string_view name) {
   std::string plain;
   for (const char c : name.substr(std::min(name.find_first_not_of('-'), name.size()))) {
-    plain += c == '-' || c == '.'
-                 ? '_'
-                 : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    plain +=
+        c == '-' || c == '.' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return plain;
 }
@@ -91,11 +90,14 @@ std::string MaskText(const std::string& text) {
 
 std::vector<std::string> Masked(std::vector<std::string> arguments) {
   bool expects = false;
+  bool shell = false;  // the argument is one that a shell takes apart
   for (std::string& argument : arguments) {
     const bool words = argument.find_first_of(kBlanks) != std::string::npos;
     const size_t equals = argument.find('=');
-    const bool named = equals != std::string::npos && NamesSecret(argument.substr(0, equals)) &&
+    const bool named = !shell && equals != std::string::npos &&
+                       NamesSecret(argument.substr(0, equals)) &&
                        argument.find_first_of(kBlanks) > equals;
+    shell = argument == "-c";
     argument = words && !expects && !named ? MaskText(argument) : MaskWord(argument, expects);
   }
   return arguments;

@@ -1,9 +1,9 @@
-// Takes secrets out of a command line before it is stored: what a trace keeps, anybody may read whom
-// it is sent to.
+// Takes secrets out of a command line before it is stored: what a trace keeps, anybody may read
+// whom it is sent to.
 //
 // By their names (`--api-token X`, `--password=X`, `WANDB_API_KEY=X`, also inside an argument of
-// several words, as `sh -c` takes it), by their form (`hf_...`, `ghp_...`, `sk-...`, `AKIA...`), and
-// in URLs (`https://user:X@host`). Pure.
+// several words, as `sh -c` takes it), by their form (`hf_...`, `ghp_...`, `sk-...`, `AKIA...`),
+// and in URLs (`https://user:X@host`). Pure.
 #ifndef STALLSCOPE_COLLECTORS_JOB_MASK_H_
 #define STALLSCOPE_COLLECTORS_JOB_MASK_H_
 

@@ -148,8 +148,7 @@ Result<JobResult> RunJob(const JobOptions& options) {
       recorder::Recorder::Start(options.output, RunInfoOf(options), recording));
   system::SamplerOptions machine;
   machine.own_process = false;
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto sampler,
-                              system::SystemSampler::Start(*recorder, machine));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto sampler, system::SystemSampler::Start(*recorder, machine));
   Watch watch(*recorder, session);
   STALLSCOPE_RETURN_IF_ERROR(launcher.Start(
       options.command, EnvironmentOf(environ, session.path(), session.shim(), settings)));
@@ -167,9 +166,8 @@ Result<JobResult> RunJob(const JobOptions& options) {
   result.interrupted = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && launcher.interrupted();
   watch.Finish();
   sampler->Stop();
-  recorder->UpdateRun([&](trace::RunInfo& run) {
-    run.job.exit_code = static_cast<uint32_t>(result.exit_code);
-  });
+  recorder->UpdateRun(
+      [&](trace::RunInfo& run) { run.job.exit_code = static_cast<uint32_t>(result.exit_code); });
   result.trace = recorder->Stop();
   result.steps = recorder->steps();
   return result;

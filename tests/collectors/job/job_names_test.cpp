@@ -1,0 +1,159 @@
+#include "collectors/job/job_names.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/support/paths.h"
+
+using namespace stallscope;
+using namespace stallscope::job;
+
+namespace {
+
+struct NamesFolder {
+  test::ScratchDir dir;
+  int fd = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  recorder::DefinitionTable table{trace::RunInfo{}};
+  JobNames names{table, fd};
+  ~NamesFolder() { close(fd); }
+
+  void Append(const recorder::ProcessKey& key, const std::string& lines) {
+    std::ofstream(dir / recorder::NamesFileOf(key), std::ios::app | std::ios::binary) << lines;
+  }
+};
+
+constexpr recorder::ProcessKey kMain{10, 1};
+constexpr recorder::ProcessKey kWorker{11, 2};
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("stages of one loader's processes are one stage") {
+    NamesFolder f;
+    f.Append(kMain,
+             R"({"process": {"pid": 10, "parent": 1, "name": "train.py", "python": "3.11.2"}}
+{"loader": {"id": 1, "kind": "DataLoader", "where": {"file": "/a.py", "line": 3}}}
+{"queue": {"id": 0, "name": "loader", "capacity": 4, "loader": 1}}
+{"stage": {"id": 5, "name": "fetch", "kind": "map", "loader": 1, "workers": 2, "queue": 0}}
+)");
+    f.Append(kWorker,
+             R"({"process": {"pid": 11, "parent": 10, "name": "worker 0"}}
+{"loader": {"id": 0, "owner": "10.1", "number": 1}}
+{"stage": {"id": 0, "name": "fetch", "loader": 0}}
+{"stage": {"id": 1, "name": "collate", "loader": 0, "inputs": [0]}}
+)");
+    const auto worker = f.names.ProcessOf(kWorker);
+    const auto main = f.names.ProcessOf(kMain);
+    const recorder::IdMap& in_main = main->CatchUp();
+    const recorder::IdMap& in_worker = worker->CatchUp();
+    CHECK(in_main.loaders.at(1) == in_worker.loaders.at(0));
+    CHECK(in_main.stages.at(5) == in_worker.stages.at(0));
+    CHECK_FALSE(in_main.stages.at(0).known());
+    const trace::Definitions all = f.table.TakeNew();
+    REQUIRE(all.stages.size() == 2);
+    CHECK(all.stages[0].kind == "map");
+    CHECK(all.stages[0].workers == 2);
+    CHECK(all.stages[0].queue == in_main.queues.at(0));
+    CHECK(all.stages[1].inputs == std::vector<StageId>{all.stages[0].id});
+    REQUIRE(all.loaders.size() == 1);
+    CHECK(all.loaders[0].process == main->id());
+    CHECK(all.loaders[0].file == "/a.py");
+    CHECK(all.run->job.python == "3.11.2");
+    CHECK(f.names.bad_lines() == 0);
+  }
+
+  TEST_CASE("loaders of two processes are two, and so are their stages") {
+    NamesFolder f;
+    for (const recorder::ProcessKey& key : {kMain, kWorker}) {
+      f.Append(key, R"({"loader": {"id": 0}})"
+                    "\n"
+                    R"({"stage": {"id": 0, "name": "fetch", "loader": 0}})"
+                    "\n");
+    }
+    const StageId one = f.names.ProcessOf(kMain)->CatchUp().stages.at(0);
+    const StageId other = f.names.ProcessOf(kWorker)->CatchUp().stages.at(0);
+    CHECK(one != other);
+  }
+
+  TEST_CASE("names are read as they are appended, whole lines only") {
+    NamesFolder f;
+    const auto process = f.names.ProcessOf(kMain);
+    CHECK(process->CatchUp().strings.empty());
+    f.Append(kMain, R"({"string": {"id": 0, "te)");
+    CHECK(process->CatchUp().strings.empty());
+    f.Append(kMain, R"(xt": "a"}})"
+                    "\n"
+                    R"({"op": {"id": 1, "name": "Resize", "file": "/a.py", "line": 3}})"
+                    "\n"
+                    R"({"op": {"id": 2, "name": "Resize", "file": "/b.py", "line": 4}})"
+                    "\n");
+    const recorder::IdMap& ids = process->CatchUp();
+    REQUIRE(ids.strings.size() == 3);
+    CHECK(f.table.String(ids.strings[0]) == "a");
+    CHECK(f.table.String(ids.strings[1]) == "Resize");
+    CHECK(f.table.String(ids.strings[2]) == "Resize (b.py:4)");
+    CHECK(f.names.bad_lines() == 0);
+  }
+
+  TEST_CASE("a track gets the name that its process gives it, before and after its ring") {
+    NamesFolder f;
+    const auto process = f.names.ProcessOf(kMain, {.name = "train.py"});
+    const TrackId early = process->TrackOf({kMain, 10, 0, recorder::TickSource::kMonotonic});
+    CHECK(f.table.TrackName(early) == "train.py");
+    const TrackId other = process->TrackOf({kMain, 12, 0, recorder::TickSource::kMonotonic});
+    CHECK(f.table.TrackName(other) == "train.py, thread 12");
+    f.Append(kMain, R"({"track": {"id": 0, "tid": 12, "name": "pin"}})"
+                    "\n"
+                    R"({"track": {"id": 1, "tid": 13, "name": "x"}})"
+                    "\n");
+    process->CatchUp();
+    CHECK(f.table.TrackName(other) == "pin");
+    CHECK(process->TrackOf({kMain, 12, 0, recorder::TickSource::kMonotonic}) == other);
+    const TrackId named = process->TrackOf({kMain, 0, 2, recorder::TickSource::kMonotonic});
+    CHECK(f.table.TrackName(named) == "x");
+    CHECK_FALSE(process->TrackOf({kMain, 0, 9, recorder::TickSource::kMonotonic}).known());
+  }
+
+  TEST_CASE("lines that make no sense are ignored and counted") {
+    const std::vector<std::string> bad{
+        "", "x", "[]", "5", "{}", R"({"stage": 5})", R"({"stage": {}, "queue": {}})",
+        R"({"stage": {"id": 0}})", R"({"stage": {"id": -1, "name": "a"}})",
+        R"({"stage": {"id": 1.5, "name": "a"}})", R"({"stage": {"id": 5000, "name": "a"}})",
+        R"({"stage": {"id": 0, "name": 7}})", R"({"queue": {"id": 9000, "name": "a"}})",
+        R"({"string": {"id": 0}})", R"({"string": {"id": 1048576, "text": "a"}})",
+        R"({"op": {"id": 0, "name": ""}})", R"({"counter": {"id": 99999, "name": "a"}})",
+        R"({"track": {"id": 65536, "name": "a"}})", R"({"track": {"id": 0, "kind": 9}})",
+        R"({"loader": {"id": 1024}})", R"({"loader": {"id": 0, "owner": "x", "number": 0}})",
+        R"({"loader": {"id": 0, "owner": "1.2.3", "number": 0}})",
+        R"({"process": {"pid": 99}})", R"({"framework": {"name": 5}})", R"({"said": {}})",
+        R"({"ended": 1})", std::string(70'000, ' ') + R"({"string": {"id": 0, "text": "a"}})",
+        std::string(60'000, '['), std::string(200'000, '\0')};
+    for (const std::string& line : bad) {
+      NamesFolder f;
+      CAPTURE(line.substr(0, 60));
+      f.Append(kMain, line + "\n" + R"({"string": {"id": 0, "text": "after"}})" + "\n");
+      const auto process = f.names.ProcessOf(kMain);
+      const recorder::IdMap& ids = process->CatchUp();
+      CHECK(f.names.bad_lines() == 1);
+      REQUIRE(ids.strings.size() >= 1);
+      CHECK(f.table.String(ids.strings[0]) == "after");
+    }
+    NamesFolder f;
+    f.Append(kMain, R"({"later": {"version": 2}})"
+                    "\n");
+    f.names.ProcessOf(kMain)->CatchUp();
+    CHECK(f.names.bad_lines() == 0);
+  }
+
+  TEST_CASE("sentences of many processes are said once") {
+    NamesFolder f;
+    for (const recorder::ProcessKey& key : {kMain, kWorker}) {
+      f.Append(key, "{\"said\": \"python -I is not seen\"}\n");
+      f.names.ProcessOf(key)->CatchUp();
+    }
+    CHECK(f.table.TakeNew().run->warnings == std::vector<std::string>{"python -I is not seen"});
+  }
+}

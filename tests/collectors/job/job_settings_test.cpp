@@ -1,0 +1,68 @@
+#include "collectors/job/job_settings.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace stallscope::job;
+
+namespace {
+
+std::string ErrorOf(const std::string& setting) {
+  const auto settings = ReadSettings({.set = {setting}});
+  return settings.ok() ? "" : settings.error().Line();
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("knobs of a job are checked before it starts") {
+    for (const char* good :
+         {"loader.num_workers=0", "loader2.prefetch_factor=1", "loader.persistent_workers=true",
+          "loader10.multiprocessing_context=spawn", "job.threads=1", "env.A_1=", "env.B=c=d"}) {
+      CAPTURE(good);
+      CHECK(ErrorOf(good) == "");
+    }
+    for (const char* bad :
+         {"", "loader", "loader.num_workers", "loader.num_workers=-1", "loader.num_workers=2x",
+          "loader.prefetch_factor=0", "loader.in_order=yes", "loader1.num_workers=2",
+          "loader02.num_workers=2", "loaderx.num_workers=2", "loader.workers=2",
+          "loader.multiprocessing_context=thread", "job.threads=0", "env.=1", "env.1A=1",
+          "env.A-B=1", "env.PYTHONPATH=/", "env.STALLSCOPE_SESSION=/", "job.cores=1"}) {
+      CAPTURE(bad);
+      CHECK(ErrorOf(bad).find("--set") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("settings.json says what was asked for") {
+    const auto settings = ReadSettings(
+        {.set = {"loader.num_workers=4", "job.threads=2"}, .steps = 7, .profile = false});
+    REQUIRE(settings.ok());
+    const auto json = nlohmann::json::parse(settings.value().json);
+    CHECK(json["version"] == 1);
+    CHECK(json["steps"] == 7);
+    CHECK(json["profile"] == "off");
+    CHECK(json["digest"] == false);
+    CHECK(json["set"][0]["knob"] == "loader.num_workers");
+    CHECK(json["set"][0]["value"] == 4);
+  }
+
+  TEST_CASE("the environment is the user's but for what is ours") {
+    const auto settings = ReadSettings({.set = {"env.A=2", "env.A=3", "job.threads=2"}});
+    REQUIRE(settings.ok());
+    char a[] = "A=1", b[] = "B=1", path[] = "PYTHONPATH=/x:/y", odd[] = "odd", old[] =
+        "STALLSCOPE_SESSION=/outer";
+    char* const inherited[] = {a, b, path, odd, old, nullptr};
+    const auto environment = EnvironmentOf(inherited, "/s", "/s/shim", settings.value());
+    const auto has = [&](const char* variable) {
+      return std::count(environment.begin(), environment.end(), variable) == 1;
+    };
+    CHECK(has("A=3"));
+    CHECK(has("B=1"));
+    CHECK(has("odd"));
+    CHECK(has("PYTHONPATH=/s/shim:/x:/y"));
+    CHECK(has("STALLSCOPE_SESSION=/s"));
+    CHECK(has("OMP_NUM_THREADS=2"));
+    CHECK(environment.size() == 10);
+  }
+}

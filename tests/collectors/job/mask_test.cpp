@@ -1,0 +1,38 @@
+#include "collectors/job/mask.h"
+
+#include <doctest/doctest.h>
+
+using stallscope::job::Masked;
+using Words = std::vector<std::string>;
+
+TEST_SUITE("fast") {
+  TEST_CASE("secrets are masked by their names") {
+    CHECK(Masked({"--token", "abc"}) == Words{"--token", "***"});
+    CHECK(Masked({"--hub-token=abc"}) == Words{"--hub-token=***"});
+    CHECK(Masked({"--HF_TOKEN", "abc", "--lr", "1"}) == Words{"--HF_TOKEN", "***", "--lr", "1"});
+    CHECK(Masked({"WANDB_API_KEY=abc"}) == Words{"WANDB_API_KEY=***"});
+    CHECK(Masked({"wandb.key=abc"}) == Words{"wandb.key=***"});
+    CHECK(Masked({"-password", "x y"}) == Words{"-password", "***"});
+    CHECK(Masked({"PASSWORD=x y"}) == Words{"PASSWORD=***"});
+    CHECK(Masked({"--secret", "--lr", "1"}) == Words{"--secret", "--lr", "1"});
+  }
+
+  TEST_CASE("secrets are masked inside a shell's command") {
+    CHECK(Masked({"sh", "-c", "A_KEY=abc train --token abc -v; echo 'x'"}) ==
+          Words{"sh", "-c", "A_KEY=*** train --token *** -v; echo 'x'"});
+  }
+
+  TEST_CASE("secrets are masked by their form") {
+    CHECK(Masked({"ghp_0123456789abcdef"}) == Words{"***"});
+    CHECK(Masked({"--with=hf_0123456789abcdef"}) == Words{"--with=***"});
+    CHECK(Masked({"https://me:pass@host/a"}) == Words{"https://me:***@host/a"});
+    CHECK(Masked({"s3://bucket/a:b@c"}) == Words{"s3://bucket/a:b@c"});
+  }
+
+  TEST_CASE("what only sounds like a secret stays") {
+    const Words plain{"--max-tokens", "512",    "--tokenizer", "bert", "--keyboard=us", "--keys",
+                      "2",            "a=b",    "",            "--",   "-",             "=",
+                      "hf_short",     "key.py", "--monkey=1"};
+    CHECK(Masked(plain) == plain);
+  }
+}
