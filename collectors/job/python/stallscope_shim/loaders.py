@@ -117,13 +117,13 @@ def _place(dataloader):
         if not own and not file.startswith((shim, _torch_folder, "<")):
             place = {"file": session.absolute(file), "line": frame.f_lineno}
             first = first or place
-            if not _installed(file):
+            if not installed(file):
                 return place
         frame = frame.f_back
     return first
 
 
-def _installed(file):
+def installed(file):
     return ("site-packages" in file or "dist-packages" in file or
             file.startswith(os.path.dirname(os.__file__)))
 

@@ -1,3 +1,475 @@
+"""Names for what a data set does inside of a fetch.
+
+The calls that `__getitem__` or `__iter__` makes are ops, and those of a Compose. In the data set's
+own methods, and in functions of its module, calls of one another and of libraries that decode or
+read are; everything else is part of the function that calls it. An op's span leaves out the ops
+inside of it, so that the spans of a fetch add up.
+
+Whole batches are sampled, so that watching costs about 0.5% of the time: with `sys.monitoring`
+where there is one (Python 3.12), on these functions alone; else with `sys.setprofile`, which makes
+calls dearer, on fewer batches.
+"""
+import sys
+import types
+from _thread import get_ident
+
+from . import ring, session
+from .loaders import installed
+
+_BUDGET = 200  # of the watching's own cost, from one sample to the next: 0.5%
+_SHORT = 20_000  # ns: shorter pieces are only kept where there are no longer ones
+_MOST = 600  # pieces of one batch
+_ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
+_LIBRARIES = frozenset(
+    "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
+    "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
+    "requests urllib3 urllib boto3 botocore s3fs gcsfs fsspec aiohttp transformers tokenizers "
+    "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
+_TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
+_FUNCTION = types.FunctionType
+
+
 class Watcher:
-    def begin(self, fetcher, stage): pass
-    def end(self): pass
+    """Of one fetcher: decides which of its batches are looked into."""
+
+    def __init__(self):
+        self.sight = None  # what is known of the data set
+        self.due = 0
+        self.running = None
+
+    def begin(self, fetcher, stage):
+        if self.running is not None:
+            self.end()
+        time = ring.now()
+        if time < self.due:
+            return
+        if self.sight is None:
+            self.sight = _Sight(fetcher)
+            if not _monitored:
+                return  # the first batch is cold, and profiling would exaggerate that
+        self.stage = stage
+        self.running = _begin(self.sight)
+
+    def end(self):
+        sample, self.running = self.running, None
+        if sample is not None:
+            cost = _end(sample, self.stage)
+            self.due = ring.now() + _BUDGET * cost
+
+
+class _Sight:
+    """Which code is looked into: `roots`, where every call counts, and `own`."""
+
+    def __init__(self, fetcher):
+        self.roots = set()
+        self.own = set()
+        self.fetch = type(fetcher).fetch.__code__
+        self._data_set(fetcher.dataset, 0)
+        self.own -= self.roots
+
+    def _data_set(self, data_set, depth):
+        for cls in type(data_set).__mro__:
+            module = cls.__module__
+            if module.startswith("torch.utils.data") or module in ("builtins", "typing", "abc"):
+                continue
+            for name, value in list(vars(cls).items()):
+                if isinstance(value, (staticmethod, classmethod)):
+                    value = value.__func__
+                if isinstance(value, _FUNCTION):
+                    (self.roots if name in _ENTRIES else self.own).add(value.__code__)
+            source = sys.modules.get(module)
+            if not installed(getattr(source, "__file__", None) or ""):
+                for value in list(vars(source).values()) if source is not None else ():
+                    if isinstance(value, _FUNCTION) and value.__module__ == module:
+                        self.own.add(value.__code__)
+        if depth < 4:
+            inner = getattr(data_set, "__dict__", {})
+            below = [inner.get("dataset"), inner.get("source_datapipe")]
+            if isinstance(inner.get("datasets"), (list, tuple)):
+                below += inner["datasets"][:8]
+            for each in below:
+                if each is not None:
+                    self._data_set(each, depth + 1)
+
+    def composed(self, obj):
+        """True of a Compose: then its calls are ops, instead of it."""
+        if not isinstance(getattr(obj, "__dict__", {}).get("transforms"), (list, tuple)):
+            return False
+        for name in ("__call__", "forward"):
+            code = getattr(getattr(type(obj), name, None), "__code__", None)
+            if code is not None and code.co_name == name:
+                self.roots.add(code)
+        return True
+
+
+class _Sample:
+    """One batch: the ops under way, innermost last, and the pieces of those before."""
+
+    def __init__(self, sight):
+        self.sight = sight
+        self.thread = get_ident()
+        self.stack = []  # [op, begin of the piece, CPU at its begin, what its end is known by, depth]
+        self.pieces = []
+        self.events = 0
+
+    def enter(self, op, mark):
+        time, cpu = ring.now(), ring.cpu()
+        if self.stack:
+            self._piece(self.stack[-1], time, cpu)
+        self.stack.append([op, time, cpu, mark, 1])
+
+    def leave(self):
+        time, cpu = ring.now(), ring.cpu()
+        self._piece(self.stack.pop(), time, cpu)
+        if self.stack:
+            self.stack[-1][1:3] = time, cpu
+
+    def _piece(self, entry, time, cpu):
+        if len(self.pieces) < _MOST:
+            self.pieces.append((entry[0], entry[1], time, cpu - entry[2]))
+
+    def write(self, stage):
+        while self.stack:
+            self.leave()
+        out = ring.mine()
+        long = [p for p in self.pieces if p[2] - p[1] >= _SHORT]
+        if long:
+            for op, start, end, cpu in long:
+                out.named(ring.OP, op, start, end, stage, cpu)
+        elif self.pieces:
+            # All short: one span per op with their sum, one behind the other.
+            sums = {}
+            for op, start, end, cpu in self.pieces:
+                wall, used = sums.get(op, (0, 0))
+                sums[op] = wall + end - start, used + cpu
+            time = self.pieces[0][1]
+            for op, (wall, cpu) in sums.items():
+                out.named(ring.OP, op, time, time + wall, stage, cpu)
+                time += wall
+        return self.events * 400 + len(self.pieces) * 2500 + 20_000
+
+
+_current = None  # the sample that is being taken in this process
+_names = {}
+
+
+def _name(callee, caller, line):
+    """The id of the op, by what is called and where."""
+    kind = type(callee)
+    code = None
+    if kind is types.MethodType:
+        code = getattr(callee.__func__, "__code__", None)
+        name = getattr(callee.__func__, "__qualname__", str(kind))
+    elif kind is _FUNCTION:
+        code, name = callee.__code__, callee.__qualname__
+        if "." not in name and installed(code.co_filename):
+            name = callee.__module__.rpartition(".")[2] + "." + name
+    elif isinstance(callee, type):
+        name = callee.__qualname__
+        code = getattr(callee.__dict__.get("__init__"), "__code__", None)
+    elif kind in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType):
+        name = callee.__qualname__
+        holder = getattr(callee, "__module__", None) or getattr(
+            getattr(callee, "__self__", None), "__name__", None)
+        if isinstance(holder, str) and "." not in name and holder != "builtins":
+            name = holder + "." + name
+    else:  # an instance: a transform
+        name = kind.__qualname__
+        for method in ("forward", "__call__"):
+            function = kind.__dict__.get(method)
+            code = code or getattr(function, "__code__", None)
+    return _op(name, code, caller, line)
+
+
+def _op(name, code, caller, line):
+    name = name.replace("<locals>.", "")
+    if code is not None and (not installed(code.co_filename) or installed(caller.co_filename)):
+        file, line = code.co_filename, code.co_firstlineno
+    else:
+        file = caller.co_filename
+    return session.string(name, session.absolute(file), line)
+
+
+def _counts(callee, code, sight):
+    """Inside of the data set's own functions: is this call an op?"""
+    if code is not None and (code in sight.own or code in sight.roots):
+        return True
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
+
+
+def _trivial(callee):
+    try:
+        return callee in _TRIVIAL
+    except TypeError:  # not hashable
+        return False
+
+
+def _code_of(callee):
+    """Of a plain function or method: its end is not reported with the call."""
+    if type(callee) is types.MethodType:
+        callee = callee.__func__
+    return callee.__code__ if type(callee) is _FUNCTION else None
+
+
+# Python 3.12 and later.
+
+_monitored = hasattr(sys, "monitoring")
+_TOOL = 4
+_tool_taken = None
+
+
+def _on_call(code, offset, callee, _):
+    sample = _current
+    if sample is None or sample.thread != get_ident():
+        return
+    sample.events += 1
+    sight = sample.sight
+    stack = sample.stack
+    if stack and stack[-1][3][1] is code:
+        sample.leave()  # it was called from here, and has returned without a word
+    inner = _code_of(callee)
+    if _trivial(callee) or (code not in sight.roots and not _counts(callee, inner, sight)):
+        return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop
+    if inner is None and sight.composed(callee):
+        for each in sight.roots:
+            _watch(each, sight)
+        return
+    key = (code, offset, inner or _key(callee))
+    op = _names.get(key)
+    if op is None:
+        line = next((n for a, b, n in code.co_lines() if a <= offset < b), 0) or 0
+        op = _names[key] = _name(callee, code, line)
+    if inner is not None and inner not in sight.own and inner not in sight.roots:
+        events = sys.monitoring.events
+        _extra.add(inner)
+        sys.monitoring.set_local_events(_TOOL, inner, events.PY_START | events.PY_RETURN)
+    sample.enter(op, (inner, code, False))
+
+
+def _key(callee):
+    kind = type(callee)
+    if kind in (types.BuiltinFunctionType, types.MethodDescriptorType) or isinstance(callee, type):
+        return callee.__qualname__
+    return kind
+
+
+def _on_return_of_other(code, offset, callee, _):
+    sample = _current
+    if sample is not None and sample.thread == get_ident():
+        stack = sample.stack
+        if stack and stack[-1][3][0] is None and stack[-1][3][1] is code:
+            sample.leave()
+
+
+def _on_start(code, offset):
+    sample = _current
+    if sample is None or sample.thread != get_ident():
+        return
+    sample.events += 1
+    stack = sample.stack
+    if stack and stack[-1][3][0] is code:
+        entry = stack[-1]
+        if entry[3][2]:
+            entry[4] += 1  # it calls itself
+        else:
+            entry[3] = (code, entry[3][1], True)
+    elif code in sample.sight.roots and code.co_name in _ENTRIES:
+        key = (code, None, None)
+        op = _names.get(key)
+        if op is None:
+            op = _names[key] = _op(getattr(code, "co_qualname", code.co_name), code, code, 0)
+        sample.enter(op, (code, None, True))
+
+
+def _on_end(code, offset, _):
+    sample = _current
+    if sample is None or sample.thread != get_ident():
+        return
+    stack = sample.stack
+    while stack and stack[-1][3][1] is code and stack[-1][3][0] is not code:
+        sample.leave()  # what this function has called
+    if stack and stack[-1][3][0] is code:
+        stack[-1][4] -= 1
+        if stack[-1][4] <= 0:
+            sample.leave()
+
+
+_extra = set()
+
+
+def _watch(code, sight):
+    events = sys.monitoring.events
+    sys.monitoring.set_local_events(
+        _TOOL, code, events.CALL | events.PY_START | events.PY_RETURN | events.PY_YIELD |
+        events.PY_RESUME)
+
+
+def _take_tool():
+    monitoring = sys.monitoring
+    if monitoring.get_tool(_TOOL) is not None:
+        session.say("another tool uses sys.monitoring: ops inside of a fetch are not seen")
+        return False
+    monitoring.use_tool_id(_TOOL, "stallscope")
+    events = monitoring.events
+    for event, callback in (
+            (events.CALL, _on_call), (events.C_RETURN, _on_return_of_other),
+            (events.C_RAISE, _on_return_of_other), (events.PY_START, _on_start),
+            (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_end),
+            (events.PY_YIELD, _on_end)):
+        monitoring.register_callback(_TOOL, event, _guard(callback))
+    return True
+
+
+# Before 3.12.
+
+
+def _profile(frame, event, arg):
+    sample = _current
+    if sample is None:
+        return
+    sample.events += 1
+    stack = sample.stack
+    sight = sample.sight
+    code = frame.f_code
+    if event == "call":
+        caller = frame.f_back
+        outer = caller.f_code if caller is not None else None
+        if code in sight.roots and code.co_name in _ENTRIES:
+            key = (code, None, None)
+            op = _names.get(key)
+            if op is None:
+                first = frame.f_locals.get("self")
+                name = "%s.%s" % (type(first).__qualname__, code.co_name)
+                op = _names[key] = _op(name, code, code, 0)
+            sample.enter(op, frame)
+        elif outer in sight.roots:
+            _enter_frame(sample, frame, code, caller)
+        elif outer in sight.own and (
+                code in sight.own or
+                frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES):
+            _enter_frame(sample, frame, code, caller)
+    elif event == "return":
+        if stack and stack[-1][3] is frame:
+            sample.leave()
+        elif code is sight.fetch:
+            _stop_profile()
+    elif event == "c_call":
+        if code in sight.roots:
+            if _trivial(arg):
+                return
+        elif code not in sight.own or not _counts(arg, None, sight):
+            return
+        key = (code, frame.f_lineno, arg.__qualname__)
+        op = _names.get(key)
+        if op is None:
+            op = _names[key] = _name(arg, code, frame.f_lineno)
+        sample.enter(op, (frame, arg))
+    elif stack and type(stack[-1][3]) is tuple and stack[-1][3][0] is frame:
+        sample.leave()  # c_return, c_exception
+
+
+def _enter_frame(sample, frame, code, caller):
+    """A Python function that counts as an op. Of a callable object, its class has the name."""
+    obj = None
+    if code.co_name in ("__call__", "forward", "_call_impl", "_wrapped_call_impl", "__init__"):
+        obj = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):
+            return
+    key = (caller.f_code, caller.f_lineno, code if obj is None else type(obj))
+    op = _names.get(key)
+    if op is None:
+        if obj is not None and code.co_name == "__init__":
+            op = _name(type(obj), caller.f_code, caller.f_lineno)
+        elif obj is not None:
+            op = _name(obj, caller.f_code, caller.f_lineno)
+        else:
+            op = _op(_qualified(frame, code), code, caller.f_code, caller.f_lineno)
+        _names[key] = op
+    sample.enter(op, frame)
+
+
+def _qualified(frame, code):
+    if code.co_name in frame.f_globals and installed(code.co_filename):
+        return "%s.%s" % (frame.f_globals.get("__name__", "").rpartition(".")[2], code.co_name)
+    name = getattr(code, "co_qualname", None)  # Python 3.11
+    if name is None:
+        name = code.co_name
+        if code.co_varnames[:1] == ("self",):
+            name = "%s.%s" % (type(frame.f_locals.get("self")).__qualname__, name)
+    return name
+
+
+def _stop_profile():
+    if sys.getprofile() is _profiler:
+        sys.setprofile(None)
+
+
+# Both.
+
+
+def _guard(callback):
+    def guarded(*args):
+        try:
+            return callback(*args)
+        except Exception as error:
+            global _current
+            _current = None
+            if not _monitored:
+                _stop_profile()
+            session.say("ops inside of a fetch are no longer seen: %s: %s" %
+                        (type(error).__name__, error))
+
+    return guarded
+
+
+_profiler = _guard(_profile)
+
+
+def _begin(sight):
+    """A sample of the batch that this thread is about to fetch; None if there is one elsewhere."""
+    global _current, _tool_taken
+    if _current is not None:
+        return None
+    if _monitored:
+        if _tool_taken is None:
+            _tool_taken = _take_tool()
+        if not _tool_taken:
+            return None
+        for code in sight.roots | sight.own:
+            _watch(code, sight)
+        _current = sample = _Sample(sight)
+    else:
+        if sys.getprofile() is not None:
+            session.say("the job has a profiler of its own: ops inside of a fetch are not seen")
+            return None
+        _current = sample = _Sample(sight)
+        sys.setprofile(_profiler)
+    return sample
+
+
+def _end(sample, stage):
+    """Returns what the sample has cost, in ns."""
+    global _current
+    if _current is sample:
+        _current = None
+    if _monitored:
+        for code in sample.sight.roots | sample.sight.own | _extra:
+            sys.monitoring.set_local_events(_TOOL, code, 0)
+        _extra.clear()
+    else:
+        _stop_profile()
+    return sample.write(stage)
+
+
+def _forked():
+    global _current, _tool_taken
+    if _monitored and _current is not None:
+        _end(_current, 0)
+    elif _current is not None:
+        _stop_profile()
+    _current = None
+    _names.clear()
+
+
+session.fork_hooks.append(_forked)

@@ -216,7 +216,8 @@ def _start_time():
 def _process_name(arguments):
     for before, argument in zip(arguments, arguments[1:]):
         if before == "-c":
-            break
+            module = argument.split()[1:2] if argument.startswith("from multiprocessing") else []
+            return module[0] if module else "python -c"
         if before == "-m" or not argument.startswith("-"):
             return os.path.basename(argument)[:60]
     return os.path.basename(sys.executable or "python")
