@@ -314,11 +314,11 @@ def _receive(local, receive, *args):
 
 def _pinning_get(local, get, *args, **kwargs):
     loader = local.owner.loader
-    out = ring.mine()
-    time = ring.now()
     if local.pin is None:
         ring.name_thread("pin")
-    else:
+    out = ring.mine()
+    time = ring.now()
+    if local.pin is not None:
         item, since, cpu = local.pin
         if item is not None:
             out.work(loader.pin, item, since, time, ring.cpu() - cpu)

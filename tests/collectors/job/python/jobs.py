@@ -1,0 +1,404 @@
+"""Small jobs for tests, one per name. Each prints what the trainer gets, so that two runs can be
+compared byte by byte. They run with torch and with the stand-in.
+
+    python jobs.py NAME [START_METHOD]
+"""
+import hashlib
+import os
+import random
+import sys
+import threading
+import time
+import warnings
+
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, get_worker_info
+
+METHOD = sys.argv[2] if len(sys.argv) > 2 else "fork"
+
+
+class Squares(Dataset):
+    def __init__(self, count=32):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return self.load(index)
+
+    def load(self, index):
+        return square(index)
+
+
+def square(index):
+    return index * index
+
+
+class Many(Squares):
+    def __getitems__(self, indices):
+        return [square(i) for i in indices]
+
+
+class Stream(IterableDataset):
+    def __init__(self, count=32):
+        self.count = count
+
+    def __iter__(self):
+        info = get_worker_info()
+        first, step = (0, 1) if info is None else (info.id, info.num_workers)
+        for i in range(first, self.count, step):
+            yield i
+
+
+class Transform:
+    def __call__(self, x):
+        return x + 1
+
+
+class Compose:
+    def __init__(self, transforms):
+        self.transforms = transforms
+
+    def __call__(self, x):
+        for t in self.transforms:
+            x = t(x)
+        return x
+
+
+class Composed(Squares):
+    def __init__(self):
+        super().__init__()
+        self.transform = Compose([Transform(), Slow()])
+
+    def __getitem__(self, index):
+        return self.transform(index)
+
+
+class Slow:
+    def __call__(self, x):
+        time.sleep(0.002)
+        return x
+
+
+class Failing(Squares):
+    def __getitem__(self, index):
+        if index == 13:
+            raise KeyError("no element 13")
+        return index
+
+
+class Nested(Squares):
+    def __getitem__(self, index):
+        return sum(int(b[0]) for b in DataLoader(Squares(4), batch_size=1))
+
+
+class Killed(Squares):
+    def __getitem__(self, index):
+        if index == 13:
+            os.kill(os.getpid(), 9)
+        return index
+
+
+class Straggling(Squares):
+    def __getitem__(self, index):
+        if index == 8:
+            time.sleep(0.3)
+        return index
+
+
+def mean(batch):
+    return sum(int(x) for x in batch) / len(batch)
+
+
+def listed(batch):
+    return batch.tolist() if hasattr(batch, "tolist") else batch
+
+
+def digest(batch):
+    return hashlib.sha1(repr(listed(batch)).encode()).hexdigest()[:12]
+
+
+class Model:
+    """An optimizer that steps without tensors."""
+
+    def __init__(self):
+        if "standin" in torch.__version__:
+            self.optimizer = torch.optim.SGD()
+        else:
+            weight = torch.nn.Parameter(torch.zeros(1))
+            weight.grad = torch.ones(1)
+            self.optimizer = torch.optim.SGD([weight], lr=0.1)
+
+    def step(self, batch):
+        print(digest(batch))
+        self.optimizer.step()
+
+
+def train(loader, epochs=2, optimize=True):
+    model = Model()
+    for epoch in range(epochs):
+        print("epoch", epoch)
+        for batch in loader:
+            model.step(batch) if optimize else print(digest(batch))
+
+
+def workers(count=2, **more):
+    return dict(num_workers=count, multiprocessing_context=METHOD, **more)
+
+
+def zero():
+    train(DataLoader(Squares(), batch_size=4, shuffle=False))
+
+
+def zero_getitems():
+    train(DataLoader(Many(), batch_size=4))
+
+
+def zero_stream():
+    train(DataLoader(Stream(), batch_size=5))
+
+
+def zero_unbatched():
+    train(DataLoader(Squares(8), batch_size=None))
+
+
+def zero_pinned():
+    train(DataLoader(Squares(), batch_size=4, pin_memory=True))
+
+
+def zero_compose():
+    train(DataLoader(Composed(), batch_size=8), epochs=4)
+
+
+def two():
+    train(DataLoader(Squares(), batch_size=4, **workers()))
+
+
+def two_compose():
+    train(DataLoader(Composed(), batch_size=4, **workers()), epochs=3)
+
+
+def persistent():
+    train(DataLoader(Squares(), batch_size=4, **workers(persistent_workers=True)), epochs=3)
+
+
+def getitems():
+    train(DataLoader(Many(), batch_size=4, **workers()))
+
+
+def stream():
+    train(DataLoader(Stream(), batch_size=5, **workers()))
+
+
+def stream_persistent():
+    train(DataLoader(Stream(), batch_size=5, **workers(3, persistent_workers=True)))
+
+
+def unbatched():
+    train(DataLoader(Squares(12), batch_size=None, **workers()))
+
+
+def batch_sampler():
+    train(DataLoader(Squares(), batch_sampler=[[1, 2], [5], [7, 8, 9]], **workers()))
+
+
+def collate():
+    train(DataLoader(Squares(), batch_size=4, collate_fn=mean, drop_last=True, **workers()))
+
+
+def subset():
+    train(DataLoader(Subset(Squares(), list(range(20, 3, -1))), batch_size=4, **workers()))
+
+
+def pinned():
+    train(DataLoader(Squares(), batch_size=4, pin_memory=True, **workers()))
+
+
+def unordered():
+    loader = DataLoader(Straggling(), batch_size=4, in_order=False, **workers())
+    print(sorted(str(listed(b)) for b in loader))
+
+
+def straggler():
+    train(DataLoader(Straggling(), batch_size=4, **workers()), epochs=1)
+
+
+def nested():
+    train(DataLoader(Nested(6), batch_size=2), epochs=1)
+
+
+def nested_workers():
+    train(DataLoader(Nested(6), batch_size=2, **workers()), epochs=1)
+
+
+def evaluated():
+    model = Model()
+    feed, check = (DataLoader(Squares(n), batch_size=4, **workers()) for n in (32, 8))
+    for batch in check:  # a sanity check first, as Lightning does
+        print("check", digest(batch))
+    for _ in range(2):
+        for batch in feed:
+            model.step(batch)
+        for batch in check:
+            print("check", digest(batch))
+
+
+def zipped():
+    model = Model()
+    for a, b in zip(DataLoader(Squares(), batch_size=4), DataLoader(Squares(), batch_size=2)):
+        print(digest(b))
+        model.step(a)
+
+
+def accumulated():
+    model = Model()
+    for i, batch in enumerate(DataLoader(Squares(), batch_size=2)):
+        print(digest(batch))
+        if i % 4 == 3:
+            model.optimizer.step()
+
+
+def inference():
+    train(DataLoader(Squares(), batch_size=4), optimize=False)
+
+
+def early_break():
+    model = Model()
+    for _ in range(3):
+        for i, batch in enumerate(DataLoader(Squares(), batch_size=4, **workers())):
+            model.step(batch)
+            if i == 2:
+                break
+
+
+def threads():
+    def one():
+        for batch in DataLoader(Squares(), batch_size=8):
+            got.append(digest(batch))
+
+    got = []
+    running = [threading.Thread(target=one) for _ in range(4)]
+    [t.start() for t in running]
+    [t.join() for t in running]
+    print(sorted(got))
+
+
+def many_threads():
+    for _ in range(60):
+        t = threading.Thread(target=lambda: list(DataLoader(Squares(4), batch_size=2)))
+        t.start()
+        t.join()
+    print(len(os.listdir("/proc/self/fd")) < 40)
+
+
+def failing():
+    train(DataLoader(Failing(), batch_size=4, **workers()))
+
+
+def failing_zero():
+    train(DataLoader(Failing(), batch_size=4))
+
+
+def killed():
+    try:
+        for _ in DataLoader(Killed(), batch_size=4, **workers()):
+            pass
+    except RuntimeError as error:
+        print("died", "exited unexpectedly" in str(error) or "killed by signal" in str(error))
+
+
+def closes_all():
+    loader = DataLoader(Squares(), batch_size=4)
+    model = Model()
+    for i, batch in enumerate(loader):
+        model.step(batch)
+        if i == 1:
+            os.closerange(3, 200)
+            mine = [open(os.devnull, "w") for _ in range(20)]
+    print("still open", sum(not f.closed for f in mine))
+    for f in mine:
+        f.write("x")
+        f.flush()
+
+
+def changes_folder():
+    os.chdir("/")
+    train(DataLoader(Squares(), batch_size=4, **workers()))
+
+
+def execs():
+    if "again" not in sys.argv:
+        for batch in DataLoader(Squares(), batch_size=4):
+            print(digest(batch))
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, os.path.abspath(__file__), "execs", METHOD, "again"])
+    train(DataLoader(Squares(8), batch_size=4))
+
+
+def forks():
+    train(DataLoader(Squares(8), batch_size=4))
+    sys.stdout.flush()
+    if os.fork() == 0:
+        train(DataLoader(Squares(8), batch_size=4))
+        sys.stdout.flush()
+        os._exit(0)
+    os.wait()
+
+
+def patched():
+    """Another tool's patches, put on and taken off again."""
+    plain = DataLoader.__init__, DataLoader.__iter__
+
+    def init(self, *args, **kwargs):
+        plain[0](self, *args, **kwargs)
+
+    DataLoader.__init__ = init
+    train(DataLoader(Squares(8), batch_size=4), epochs=1)
+    DataLoader.__init__, DataLoader.__iter__ = plain
+    train(DataLoader(Squares(8), batch_size=4), epochs=1)
+
+
+def profiled():
+    calls = []
+    sys.setprofile(lambda *a: calls.append(1))
+    train(DataLoader(Squares(), batch_size=4))
+    sys.setprofile(None)
+    print(bool(calls))
+
+
+def warned():
+    class Short(Squares):
+        too_short = True
+
+    for batch in DataLoader(Short(), batch_size=4):
+        warnings.warn("from the job")
+
+
+def looks_around():
+    import inspect
+
+    print(sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))],
+          [p for p in sys.path if "shim" in p])
+    print(inspect.signature(DataLoader.__init__), inspect.signature(DataLoader))
+    loader = DataLoader(Squares(), batch_size=4)
+    print(sorted(vars(loader)))
+    print(random.random() < 2, sys.getprofile(), sys.gettrace(), sys.dont_write_bytecode)
+    try:
+        import sitecustomize
+        print(getattr(sitecustomize, "MARK", None))
+    except ImportError as error:
+        print(error)
+
+
+def interrupted():
+    model = Model()
+    for i, batch in enumerate(DataLoader(Straggling(), batch_size=4, **workers())):
+        model.step(batch)
+        if i == 1:
+            threading.Timer(0.1, lambda: os.kill(os.getpid(), 2)).start()
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,17 @@
+class Optimizer:
+    def step(self):
+        self._update()
+        self._optimizer_step_code()
+
+    def _optimizer_step_code(self):
+        pass
+
+    def _update(self):
+        pass
+
+    def zero_grad(self):
+        pass
+
+
+class SGD(Optimizer):
+    pass

@@ -1,0 +1,1 @@
+from . import fetch, pin_memory, worker

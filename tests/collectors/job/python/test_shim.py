@@ -1,0 +1,424 @@
+"""The shim, on the Python that runs this: with the stand-in for torch, and with torch if there is
+one. Needs no stallscope."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHIM = os.path.join(HERE, *[".."] * 4, "collectors", "job", "python")
+sys.path.insert(0, HERE)
+import ring_reader  # noqa: E402
+
+STAND_IN = os.path.join(HERE, "standin")
+
+
+class Case(unittest.TestCase):
+    path = STAND_IN
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="shim-test-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        shutil.copytree(SHIM, os.path.join(self.folder, "shim"),
+                        ignore=shutil.ignore_patterns("__pycache__"))
+        self.session = os.path.join(self.folder, "session")
+
+    def python(self, *args, shim=True, path=None, flags=(), env=(), timeout=120):
+        """Runs the Python that runs this: (exit code, stdout, stderr)."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        places = [p for p in (self.path, path) if p]
+        if shim:
+            os.makedirs(self.session, exist_ok=True)
+            environment["STALLSCOPE_SESSION"] = self.session
+            places.insert(0, os.path.join(self.folder, "shim"))
+        environment["PYTHONPATH"] = os.pathsep.join(places)
+        environment.update(env)
+        done = subprocess.run([sys.executable, *flags, *args], env=environment, timeout=timeout,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def job(self, name, *args, **more):
+        return self.python(os.path.join(HERE, "jobs.py"), name, *args, **more)
+
+    def record(self, name, *args, settings=None, same=True, errors=True, **more):
+        """Runs a job without and with the shim, compares, and returns the session."""
+        if settings is not None:
+            os.makedirs(self.session, exist_ok=True)
+            with open(os.path.join(self.session, "settings.json"), "w") as f:
+                json.dump(dict({"version": 1, "steps": 0}, **settings), f)
+        mine = self.job(name, *args, **more)
+        if same:
+            plain = self.job(name, *args, shim=False, **more)
+            self.assertEqual(plain[:2], mine[:2], mine[2])
+            if errors:
+                self.assertEqual(without_numbers(plain[2]), without_numbers(mine[2]))
+        self.code, self.out, self.err = mine
+        return ring_reader.read(self.session)
+
+
+def without_numbers(text):
+    return re.sub(r"pid\(s\) [\d, ]+|pid \d+|0x[0-9a-f]+", "N", text)
+
+
+def items(events):
+    return sorted({e.item & 0xFFFFFFFF for _, e in events})
+
+
+class Batches(Case):
+    """Each job's batches and output are the same, and each batch is seen on its way."""
+
+    def check_batches(self, session, count, workers):
+        self.assertEqual([], session.said)
+        for stage in ("fetch", "sampler", "collate") + (("transport",) if workers else ()):
+            self.assertEqual(items(session.events("work", stage)), list(range(count)), stage)
+        for _, step in session.events("step"):
+            self.assertLessEqual(step.start, step.extra["received"])
+        for process in session.processes:
+            self.assertEqual(0, process.dropped)
+
+    def test_no_workers(self):
+        for name, count in (("zero", 8), ("zero_getitems", 8), ("zero_unbatched", 8),
+                            ("zero_pinned", 8)):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.check_batches(session, count, False)
+                self.assertEqual(2 * count, len(session.steps))
+
+    def test_an_iterable_without_workers(self):
+        session = self.record("zero_stream")
+        self.assertEqual(14, len(session.steps))
+        self.assertEqual([5] * 6 + [2], [e.extra for _, e in session.events("batch")][:7])
+
+    def test_workers(self):
+        methods = ["fork", "spawn", "forkserver"]
+        for name, count, epochs in (
+                ("two", 8, 2), ("persistent", 8, 3), ("getitems", 8, 2), ("unbatched", 12, 2),
+                ("batch_sampler", 3, 2), ("collate", 8, 2), ("subset", 5, 2), ("pinned", 8, 2)):
+            for method in methods if name in ("two", "persistent", "pinned") else methods[:1]:
+                with self.subTest(name + " " + method):
+                    shutil.rmtree(self.session, True)
+                    session = self.record(name, method)
+                    if name == "pinned" and not session.events("work", "pin"):
+                        self.check_batches(session, count, True)  # nothing to pin for: torch
+                    self.check_batches(session, count, True)
+                    self.assertEqual(count * epochs, len(session.steps))
+                    named = {p.name for p in session.processes}
+                    self.assertTrue({"worker 0", "worker 1"} <= named, named)
+                    passes = {e.item >> 32 & 0xFFFF for _, e in session.events("work", "fetch")}
+                    self.assertEqual(set(range(epochs)), passes)
+
+    def test_iterables(self):
+        for name, count in (("stream", 8), ("stream_persistent", 8)):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual([], session.said)
+                self.assertEqual(2 * count, len(session.steps))
+
+    def test_pinning_has_a_track(self):
+        session = self.record("pinned")
+        if self.path is None:
+            self.skipTest("torch pins with a device only")
+        pinned = session.events("work", "pin")
+        self.assertEqual(list(range(8)), items(pinned))
+        self.assertEqual({"pin"}, {t["name"] for p, e in pinned for t in p.names["track"]
+                                   if t["tid"] == e.tid})
+
+    def test_out_of_order(self):
+        if self.path is None and self.python("-c", "import torch; from torch.utils.data import "
+                                             "DataLoader as D; D([1], in_order=False)")[0]:
+            self.skipTest("this torch has no in_order")
+        session = self.record("unordered")
+        self.assertEqual(list(range(8)), items(session.events("release")))
+
+    def test_a_straggler_is_order(self):
+        session = self.record("straggler")
+        held = max((e for _, e in session.events("release")), key=lambda e: e.end - e.start)
+        self.assertGreater(held.end - held.start, 100e6)
+        self.assertIn(held.item & 0xFFFFFFFF, (3, 5))  # of the other worker
+
+    def test_a_loader_inside_of_a_data_set(self):
+        for name, steps in (("nested", 3), ("nested_workers", 3)):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual([], session.said)
+                self.assertEqual(steps, len(session.steps))
+
+    def test_threads(self):
+        session = self.record("threads")
+        self.assertEqual(0, sum(p.dropped for p in session.processes))
+
+    def test_a_thread_per_request(self):
+        self.record("many_threads")
+        self.assertEqual("True\n", self.out)
+
+
+class Steps(Case):
+    def test_evaluation_is_told_from_training(self):
+        session = self.record("evaluated")
+        self.assertEqual(16, len(session.steps))
+        spans = [e for _, e in session.events("named") if e.extra[0] == 8]
+        self.assertEqual(6, len(spans))
+
+    def test_loaders_that_take_turns(self):
+        session = self.record("zipped")
+        self.assertEqual(8, len({e.item for e in session.steps if e.item >> 48 == 0}))
+        self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
+
+    def test_accumulated_gradients(self):
+        self.assertEqual(16, len(self.record("accumulated").steps))
+
+    def test_without_an_optimizer_each_batch_is_a_step(self):
+        self.assertEqual(16, len(self.record("inference").steps))
+
+    def test_a_pass_that_is_broken_off(self):
+        self.assertEqual(9, len(self.record("early_break").steps))
+
+    def test_samples(self):
+        self.assertEqual([5] * 6 + [2], [e.extra["samples"]
+                                         for e in self.record("zero_stream").steps][:7])
+
+    def test_the_limit_ends_the_job_cleanly(self):
+        for name in ("zero", "two"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name, settings={"steps": 5}, same=False)
+                self.assertEqual((0, ""), (self.code, self.err))
+                self.assertEqual(5, len(session.steps))
+                self.assertEqual([{"steps": 5}], session.main.names["ended"])
+                self.assertEqual(6, len(self.out.splitlines()))
+
+
+class Settings(Case):
+    def knobs(self, **values):
+        return {"set": [{"knob": "loader." + k, "value": v} for k, v in values.items()]}
+
+    def test_workers_are_added(self):
+        session = self.record("zero", settings=self.knobs(num_workers=2))
+        self.assertEqual(2, session.main.names["loader"][0]["settings"]["num_workers"])
+        self.assertEqual(16, len(session.steps))
+
+    def test_workers_are_removed_with_what_needs_them(self):
+        session = self.record("persistent", settings=self.knobs(num_workers=0))
+        self.assertEqual(0, session.main.names["loader"][0]["settings"]["num_workers"])
+        self.assertEqual(24, len(session.steps))
+
+    def test_several_at_once(self):
+        session = self.record("two", settings=self.knobs(
+            prefetch_factor=4, persistent_workers=True, multiprocessing_context="spawn"))
+        settings = session.main.names["loader"][0]["settings"]
+        self.assertEqual((4, True, "spawn"), (settings["prefetch_factor"], settings[
+            "persistent_workers"], settings["multiprocessing_context"]))
+
+    def test_by_place_and_by_order(self):
+        first = self.record("evaluated")
+        places = [loader["where"] for loader in first.main.names["loader"]]
+        self.assertTrue(all(p["file"] == os.path.join(HERE, "jobs.py") for p in places))
+        shutil.rmtree(self.session)
+        session = self.record("evaluated", settings={"set": [
+            {"knob": "loader2.num_workers", "value": 1}]})
+        self.assertEqual([1, 2], sorted(l["settings"]["num_workers"]
+                                        for l in session.main.names["loader"]))
+        shutil.rmtree(self.session)
+        session = self.record("zero", settings={"set": [
+            {"knob": "loader.num_workers", "value": 1, "where": {"file": "/other.py", "line": 1}}]})
+        self.assertEqual(0, session.main.names["loader"][0]["settings"]["num_workers"])
+
+    def test_what_cannot_be_set_is_said(self):
+        session = self.record("batch_sampler", settings=self.knobs(batch_size=9))
+        self.assertEqual(["batch_size is not changed: the job's batch sampler decides"],
+                         session.said)
+
+
+class Ops(Case):
+    def ops(self, session):
+        found = {}
+        for _, e in session.events("named"):
+            if e.extra[0] == 7:
+                found[e.extra[1]] = found.get(e.extra[1], 0) + e.end - e.start
+        return sorted(found, key=found.get, reverse=True)
+
+    def test_a_transform_of_a_compose_has_its_name(self):
+        for name in ("zero_compose", "two_compose"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual("Slow", self.ops(session)[0])
+                place = next(o for p in session.processes for o in p.names["op"]
+                             if o["name"] == "Slow")
+                self.assertEqual(os.path.join(HERE, "jobs.py"), place["file"])
+
+    def test_a_sleep_in_the_data_set_itself(self):
+        session = self.record("straggler")
+        self.assertIn("time.sleep", self.ops(session) or ["time.sleep"])
+
+    def test_the_jobs_own_profiler_stays(self):
+        session = self.record("profiled")
+        if sys.version_info < (3, 12):
+            self.assertTrue(any("profiler of its own" in s for s in session.said))
+
+
+class Faults(Case):
+    def test_an_exception_has_the_same_traceback(self):
+        for name, method in (("failing", "fork"), ("failing", "spawn"), ("failing_zero", "fork")):
+            with self.subTest(name + " " + method):
+                shutil.rmtree(self.session, True)
+                self.record(name, method)
+                self.assertEqual(1, self.code)
+                self.assertIn("no element 13", self.err)
+                self.assertNotIn("stallscope", self.err)
+
+    def test_a_warning_points_at_the_same_line(self):
+        self.record("warned")
+        self.assertIn("longer than it said" if self.path else "from the job", self.err)
+
+    def test_a_killed_worker(self):
+        session = self.record("killed")
+        self.assertTrue(session.events("work", "fetch"))
+
+    def test_all_descriptors_closed(self):
+        session = self.record("closes_all")
+        self.assertEqual(8, len(session.steps))
+        self.assertEqual("still open 20\n", self.out.splitlines(True)[-1])
+
+    def test_another_folder(self):
+        self.assertEqual(16, len(self.record("changes_folder").steps))
+
+    def test_exec(self):
+        session = self.record("execs")
+        self.assertEqual(1, len(session.processes))
+        self.assertEqual(2, len(session.processes[0].names["loader"]))
+
+    def test_fork(self):
+        session = self.record("forks")
+        self.assertEqual(2, len([p for p in session.processes if p.events]))
+        self.assertEqual(8, len(session.steps))
+
+    def test_patches_of_another_tool(self):
+        session = self.record("patched")
+        self.assertEqual(4, len(session.steps))
+        self.assertEqual(2, len(session.main.names["loader"]))
+
+    def test_the_job_sees_no_difference(self):
+        self.record("looks_around")
+
+    def test_a_sitecustomize_of_its_own(self):
+        own = os.path.join(self.folder, "own")
+        os.makedirs(own)
+        with open(os.path.join(own, "sitecustomize.py"), "w") as f:
+            f.write("MARK = 'mine'\nprint('started')\n")
+        self.record("looks_around", path=own)
+        self.assertTrue(self.out.startswith("started\n"))
+        self.assertTrue(self.out.endswith("mine\n"))
+        with open(os.path.join(own, "sitecustomize.py"), "w") as f:
+            f.write("raise ValueError('broken')\n")
+        self.record("zero", path=own)
+        self.assertIn("ValueError: broken", self.err)
+
+    def test_isolated(self):
+        code, out, _ = self.python("-c", "print(1)", flags=("-I",))
+        self.assertEqual((0, "1\n"), (code, out))
+        self.assertEqual([], os.listdir(self.session))
+
+    def test_the_session_is_gone(self):
+        code, out, err = self.job("zero")
+        shutil.rmtree(self.session)
+        environment = {"STALLSCOPE_SESSION": self.session}
+        again = self.job("zero", shim=False, path=os.path.join(self.folder, "shim"),
+                         env=environment)
+        self.assertEqual((code, out, err), again)
+
+    def test_internals_with_other_names(self):
+        """Batches alone are seen, and the trace says so."""
+        changed = os.path.join(self.folder, "changed")
+        shutil.copytree(STAND_IN, changed)
+        loader = os.path.join(changed, "torch", "utils", "data", "dataloader.py")
+        with open(loader) as f:
+            text = f.read()
+        self.path = changed
+        for old, new in (("_num_yielded", "_yield_count"), ("_task_info", "_tasks"),
+                         ("_next_data", "_one_more"), ("_get_iterator", "_new_iterator")):
+            with self.subTest(old):
+                shutil.rmtree(self.session, True)
+                with open(loader, "w") as f:
+                    f.write(text.replace(old, new))
+                session = self.record("two")
+                self.assertEqual(1, len(session.said))
+                self.assertIn("batches are timed, not what is in them", session.said[0])
+                self.assertEqual(16, len(session.steps))
+        with open(loader, "w") as f:
+            f.write(text.replace("_BaseDataLoaderIter", "_Another"))
+        shutil.rmtree(self.session, True)
+        session = self.record("two")
+        self.assertIn("is not recognized", session.said[0])
+
+    def test_a_hook_that_fails_stands_back(self):
+        broken = os.path.join(self.folder, "shim", "stallscope_shim", "ring.py")
+        with open(broken, "a") as f:
+            f.write("\n\ndef _fails(*a, **k):\n    raise ZeroDivisionError('planted')\n\n"
+                    "_Events.release = _fails\n")
+        session = self.record("two")
+        self.assertTrue(any("planted" in s for s in session.said))
+
+    def test_interrupt(self):
+        """In a hook or not: it is the job's, and the exit code stays."""
+        for seconds in (0, 1, 2):
+            shutil.rmtree(self.session, True)
+            plain = self.job("interrupted", shim=False)
+            mine = self.job("interrupted")
+            self.assertEqual(plain[0], mine[0])
+            self.assertTrue(mine[2].rstrip().endswith("KeyboardInterrupt"), mine[2])
+
+    def test_a_full_ring_counts_what_it_drops(self):
+        program = ("import sys; sys.path.insert(0, %r)\n"
+                   "from stallscope_shim import ring, session\n"
+                   "r = ring.mine()\n"
+                   "s = session.define('stage', name='fetch', kind='map')\n"
+                   "for i in range(10000): r.work(s, i, ring.now(), ring.now())\n"
+                   "r.words[16] = 8000\n"
+                   "r.work(s, 1, ring.now(), ring.now())\n" % os.path.join(self.folder, "shim"))
+        code, _, err = self.python("-c", program)
+        self.assertEqual((0, ""), (code, err))
+        process = next(p for p in ring_reader.read(self.session).processes)
+        self.assertEqual(10000 - 8192, process.dropped)
+        gap = next(e for e in process.events if e.kind == "gap")
+        self.assertEqual(10000 - 8192, gap.item)
+
+    def test_secrets_are_masked(self):
+        self.python("-c", "pass", "--token", "hunter2", "--api-key=hunter2", "WANDB_KEY=hunter2")
+        text = json.dumps(ring_reader.read(self.session).processes[0].names["process"])
+        self.assertNotIn("hunter2", text)
+
+
+def with_torch(case):
+    """The same tests with the torch of this Python."""
+    def set_up(self):
+        try:
+            import importlib.util
+            if importlib.util.find_spec("torch") is None:
+                raise ImportError
+        except ImportError:
+            self.skipTest("this Python has no torch")
+        case.setUp(self)
+
+    return type(case.__name__ + "WithTorch", (case,), {"path": None, "setUp": set_up})
+
+
+BatchesWithTorch = with_torch(Batches)
+StepsWithTorch = with_torch(Steps)
+SettingsWithTorch = with_torch(Settings)
+OpsWithTorch = with_torch(Ops)
+
+
+class FaultsWithTorch(with_torch(Faults)):
+    test_internals_with_other_names = None
+
+
+if __name__ == "__main__":
+    unittest.main()
