@@ -16,7 +16,8 @@ from _thread import get_ident
 from . import ring, session
 from .loaders import installed
 
-_BUDGET = 200  # of the watching's own cost, from one sample to the next: 0.5%
+_BUDGET = 200  # watching may cost one part in so many of the time
+_BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _SHORT = 20_000  # ns: shorter pieces are only kept where there are no longer ones
 _MOST = 600  # pieces of one batch
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
@@ -34,14 +35,17 @@ class Watcher:
 
     def __init__(self):
         self.sight = None  # what is known of the data set
-        self.due = 0
+        self.credit = _BURST
+        self.time = ring.now()
         self.running = None
 
     def begin(self, fetcher, stage):
         if self.running is not None:
             self.end()
         time = ring.now()
-        if time < self.due:
+        self.credit = min(_BURST, self.credit + (time - self.time) // _BUDGET)
+        self.time = time
+        if self.credit <= 0:
             return
         if self.sight is None:
             self.sight = _Sight(fetcher)
@@ -53,8 +57,7 @@ class Watcher:
     def end(self):
         sample, self.running = self.running, None
         if sample is not None:
-            cost = _end(sample, self.stage)
-            self.due = ring.now() + _BUDGET * cost
+            self.credit -= _end(sample, self.stage)
 
 
 class _Sight:
@@ -171,7 +174,9 @@ def _name(callee, caller, line):
         name = callee.__qualname__
         holder = getattr(callee, "__module__", None) or getattr(
             getattr(callee, "__self__", None), "__name__", None)
-        if isinstance(holder, str) and "." not in name and holder != "builtins":
+        if name.startswith("_VariableFunctions"):
+            name = "torch." + callee.__name__
+        elif isinstance(holder, str) and "." not in name and holder != "builtins":
             name = holder + "." + name
     else:  # an instance: a transform
         name = kind.__qualname__

@@ -293,7 +293,7 @@ def many_threads():
 
 
 def failing():
-    train(DataLoader(Failing(), batch_size=4, **workers()))
+    train(DataLoader(Failing(), batch_size=4, **workers(1)))
 
 
 def failing_zero():

@@ -1,5 +1,6 @@
 """The shim, on the Python that runs this: with the stand-in for torch, and with torch if there is
 one. Needs no stallscope."""
+import importlib.util
 import json
 import os
 import re
@@ -103,8 +104,6 @@ class Batches(Case):
                 with self.subTest(name + " " + method):
                     shutil.rmtree(self.session, True)
                     session = self.record(name, method)
-                    if name == "pinned" and not session.events("work", "pin"):
-                        self.check_batches(session, count, True)  # nothing to pin for: torch
                     self.check_batches(session, count, True)
                     self.assertEqual(count * epochs, len(session.steps))
                     named = {p.name for p in session.processes}
@@ -122,8 +121,6 @@ class Batches(Case):
 
     def test_pinning_has_a_track(self):
         session = self.record("pinned")
-        if self.path is None:
-            self.skipTest("torch pins with a device only")
         pinned = session.events("work", "pin")
         self.assertEqual(list(range(8)), items(pinned))
         self.assertEqual({"pin"}, {t["name"] for p, e in pinned for t in p.names["track"]
@@ -396,28 +393,37 @@ class Faults(Case):
         self.assertNotIn("hunter2", text)
 
 
-def with_torch(case):
-    """The same tests with the torch of this Python."""
-    def set_up(self):
-        try:
-            import importlib.util
-            if importlib.util.find_spec("torch") is None:
-                raise ImportError
-        except ImportError:
+class Torch(Batches):
+    """The same with the torch of this Python."""
+
+    path = None
+
+    def setUp(self):
+        if importlib.util.find_spec("torch") is None:
             self.skipTest("this Python has no torch")
-        case.setUp(self)
+        super().setUp()
 
-    return type(case.__name__ + "WithTorch", (case,), {"path": None, "setUp": set_up})
+    def test_workers(self):
+        for name, method, count, epochs in (
+                ("two", "fork", 8, 2), ("two", "spawn", 8, 2), ("persistent", "forkserver", 8, 3),
+                ("batch_sampler", "fork", 3, 2), ("collate", "fork", 8, 2)):
+            with self.subTest(name + " " + method):
+                shutil.rmtree(self.session, True)
+                session = self.record(name, method)
+                self.check_batches(session, count, True)
+                self.assertEqual(count * epochs, len(session.steps))
 
+    def test_output_is_the_same(self):
+        for name in ("evaluated", "zipped", "early_break", "subset", "two_compose", "pinned",
+                     "failing", "failing_zero", "patched", "looks_around", "warned"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                self.assertEqual([], self.record(name).said)
 
-BatchesWithTorch = with_torch(Batches)
-StepsWithTorch = with_torch(Steps)
-SettingsWithTorch = with_torch(Settings)
-OpsWithTorch = with_torch(Ops)
+    def test_a_thread_per_request(self):
+        """With the stand-in alone."""
 
-
-class FaultsWithTorch(with_torch(Faults)):
-    test_internals_with_other_names = None
+    test_threads = test_pinning_has_a_track = test_a_thread_per_request
 
 
 if __name__ == "__main__":
