@@ -247,6 +247,10 @@ std::string WhyNotSideBySide(const Case& c) {
          ", and the gain depends on it: record a run with the change";
 }
 
+std::string UpToTheCores(const Case& c) {
+  return c.attribution.cpu.cores > 0 ? "" : ", no more than the machine has cores";
+}
+
 std::string WorkersInCode(const Case& c, int64_t workers) {
   if (c.attribution.cpu.cores > 0) return std::to_string(workers);
   return fmt::format("min({}, os.cpu_count())", workers);

@@ -74,6 +74,8 @@ bool ComputesReally(const Case& c);
 // Why nothing can be predicted of more of the host's work at a time, and what to record; empty
 // where it can.
 std::string WhyNotSideBySide(const Case& c);
+// ", no more than the machine has cores" where the trace does not say how many there are.
+std::string UpToTheCores(const Case& c);
 // So many workers in code: no more than the cores where the trace does not say how many there are.
 std::string WorkersInCode(const Case& c, int64_t workers);
 

@@ -72,7 +72,7 @@ bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t s
   if (recommendation.aim != Aim::kSpeed || !recommendation.gain.has_value()) return true;
   const Gain& gain = *recommendation.gain;
   if (gain.predicted <= 1) return false;
-  if (gain.low > 1) return true;
+  if (gain.low >= kLeastShownGain) return true;
   if (!much_at_stake || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
   // Few steps that differ much make an interval that reaches past standing still.
   recommendation.unpriced = fmt::format(

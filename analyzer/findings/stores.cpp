@@ -1,5 +1,7 @@
 #include "analyzer/findings/stores.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -153,6 +155,10 @@ double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage) {
   const double share = BlamedForWork(c, StageNamed(c, spec.name));
   if (stage != prefix.last || prefix.whole) return share;
   return share * (1 - ShareFrom(OpsOf(*As<MapSpec>(spec)), prefix.ops));
+}
+
+std::string ShareText(double share, bool estimated) {
+  return estimated ? fmt::format("about {:.0f}%", 100 * share) : Percent(share);
 }
 
 Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late) {

@@ -45,6 +45,9 @@ std::optional<StoreCase> StoreCaseOf(const Case& c);
 // The share of step time that is blamed on this stage's work, as far as a store would keep it.
 double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage);
 
+// "about 63%" of an estimated share, "63.4%" of a measured one.
+std::string ShareText(double share, bool estimated);
+
 // The stages before the store no longer do anything. `left` of the source's time per sample
 // remains: reading from the store. `late`: the part of the run that fills it.
 Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late);

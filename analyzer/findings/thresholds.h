@@ -53,6 +53,8 @@ constexpr double kBearableLoss = 0.10;
 
 // --- Gains ---------------------------------------------------------------------------------------
 
+// A gain is shown if the low end of its interval is more than nothing as it is printed: 1.01x.
+constexpr double kLeastShownGain = 1.005;
 // A gain whose interval includes 1.0 is not shown, but a tenth or more from a short recording may
 // well be real: the change is named without the figure.
 constexpr double kPromisingGain = 1.1;

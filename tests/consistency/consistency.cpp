@@ -196,7 +196,7 @@ void GainsArePossible(const Told& told, Lines& lines) {
     if (!(gain.low <= gain.predicted && gain.predicted <= gain.high)) {
       lines.push_back(finding.id + ": its gain is outside of its interval");
     }
-    if (recommendation.aim == findings::Aim::kSpeed && gain.low <= 1) {
+    if (recommendation.aim == findings::Aim::kSpeed && gain.low < 1.005) {
       lines.push_back(finding.id + " may gain nothing");
     }
     if (others.count(finding.id) == 0 && gain.predicted * kept > 1.1) {

@@ -45,7 +45,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
   Draft draft = About(c, last, store->share,
                       fmt::format("{} of step time is work that every epoch repeats ({})",
-                                  Percent(store->share), store->names));
+                                  ShareText(store->share, store->estimated), store->names));
   Show(draft, Evidence::Kind::kSpans, WhatAnEpochHas(*store, bytes));
   CacheSpec cache;
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;

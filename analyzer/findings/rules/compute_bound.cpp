@@ -33,7 +33,7 @@ std::string WhatBounds(const Case& c) {
     text += fmt::format("; the kernel {} alone takes {} of kernel time", c.run.Text(first.name),
                         Percent(first.fraction));
   }
-  if (c.attribution.idle.launch_queue_mean > 0) {
+  if (c.attribution.idle.launch_queue_mean > 0 && Share(c, Category::kLaunch) < kModerateShare) {
     text += fmt::format("; {:.0f} kernels are queued on average, so launching keeps up",
                         c.attribution.idle.launch_queue_mean);
   }

@@ -77,10 +77,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
            fmt::format("{}: {} per batch, {} batches", stage.name, Duration(use->service_ns.mean),
                        use->elements));
       draft.args.value = WorkersInCode(c, workers);
-      Recommend(
-          draft,
-          fmt::format("load in worker processes: num_workers={}, persistent_workers=True", workers),
-          StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
+      Recommend(draft,
+                fmt::format("load in worker processes: num_workers={}{}, persistent_workers=True",
+                            workers, UpToTheCores(c)),
+                StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
       drafts.push_back(std::move(draft));
       continue;
     }

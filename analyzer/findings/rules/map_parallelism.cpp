@@ -40,7 +40,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
                        role == StageRole::kBatch ? "per batch" : "per element"));
     }
     draft.args.value = WorkersInCode(c, workers);
-    Recommend(draft, fmt::format("give {} {} workers", stage.name, workers),
+    Recommend(draft, fmt::format("give {} {} workers{}", stage.name, workers, UpToTheCores(c)),
               StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
     SetMemory(c, role, workers - now, draft);
     drafts.push_back(std::move(draft));

@@ -1,6 +1,7 @@
 // Row 10: random work that costs step time could be done in advance, in several variants per
 // element; and random work before a store is done only once, which is rarely intended.
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/findings/stores.h"
 
 namespace stallscope::findings::precomputed_augmentation {
 namespace {
@@ -26,12 +27,12 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   // What stands before the first random op is the same each time.
   const double share = BlamedForWork(c, id) * (first == 0 ? 1 : ShareFrom(ops, first));
   if (share < kModerateShare) return;
-  Draft draft = About(
-      c, id, share,
-      fmt::format("{}{} of step time is random augmentation in {} ({})", first == 0 ? "" : "about ",
-                  Percent(share), stage.name, Joined(ops, first, ops.size())));
+  Draft draft =
+      About(c, id, share,
+            fmt::format("{} of step time is random augmentation in {} ({})",
+                        ShareText(share, first != 0), stage.name, Joined(ops, first, ops.size())));
   Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} of step time", stage.name, Percent(share)));
+       fmt::format("{}: {} of step time", stage.name, ShareText(share, first != 0)));
   Patch patch;
   patch.changes.emplace_back(InsertChange{
       {FreshName(*c.spec, "augmented"), SnapshotSpec{"augmented"}}, Place::After(stage.name)});

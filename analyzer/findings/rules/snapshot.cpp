@@ -21,9 +21,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (share < kModerateShare) return;
   const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
   Draft draft = About(c, last, share,
-                      fmt::format("{}{} of step time is preprocessing whose result is the same "
+                      fmt::format("{} of step time is preprocessing whose result is the same "
                                   "in every run ({})",
-                                  store->estimated ? "about " : "", Percent(share), store->names));
+                                  ShareText(share, store->estimated), store->names));
   Show(draft, Evidence::Kind::kSpans,
        store->prefix.whole
            ? fmt::format("{}: no random op up to here", NameOf(c, last))

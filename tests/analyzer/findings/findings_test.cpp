@@ -76,6 +76,8 @@ TEST_SUITE("fast") {
     Recommendation sure = Of(1.3, 1.1, 1.5);
     CHECK(WorthShowing(sure, true, 20));
     CHECK(sure.gain.has_value());
+    Recommendation printed_as_none = Of(1.08, 1.003, 1.2);
+    CHECK_FALSE(WorthShowing(printed_as_none, true, 20));
     Recommendation none = Of(1.05, 0.95, 1.15);
     CHECK_FALSE(WorthShowing(none, true, 20));
     Recommendation slower = Of(0.8, 0.7, 0.9);

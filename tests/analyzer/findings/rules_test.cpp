@@ -300,6 +300,15 @@ TEST_SUITE("fast") {
     CHECK(finding->text.find("at most 1.09x as fast") != std::string::npos);
   }
 
+  TEST_CASE("compute-bound: launching does not keep up where it takes a noticeable part") {
+    using stallscope::attribution::Category;
+    CaseBuilder builder;
+    builder.attribution.idle.launch_queue_mean = 11;
+    CHECK(builder.FindingOf("compute-bound")->text.find("launching keeps up") != std::string::npos);
+    builder.Spend(Category::kLaunch, 0.099, Bound::kCompute);
+    CHECK(builder.FindingOf("compute-bound")->text.find("launching keeps up") == std::string::npos);
+  }
+
   TEST_CASE("balanced: two that are alike have their findings") {
     using stallscope::attribution::Category;
     CaseBuilder builder;
