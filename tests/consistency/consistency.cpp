@@ -90,6 +90,17 @@ void VerdictFollowsTheBreakdown(const Told& told, Lines& lines) {
     lines.push_back(fmt::format("the verdict is {}, the breakdown's is {}", verdict.text,
                                 findings::WordFor(expected)));
   }
+  size_t told_of = 0;
+  for (size_t at = 0; (at = verdict.also.find(" takes ", at)) != std::string::npos; ++at) ++told_of;
+  const auto others = std::count_if(kNamed.begin(), kNamed.end(), [&](Category category) {
+    return findings::CategoryOf(verdict.bound) != category && ShareOf(told, category) >= 0.05;
+  });
+  if (told_of != static_cast<size_t>(others)) {
+    lines.push_back(
+        fmt::format("{} others take 5% or more, and the verdict's second sentence is "
+                    "'{}'",
+                    others, verdict.also));
+  }
   for (const Category category : kNamed) {
     const double share = ShareOf(told, category);
     const bool other = findings::CategoryOf(verdict.bound) != category;

@@ -41,14 +41,14 @@ TEST_SUITE("fast") {
     const auto sweep = nlohmann::json::parse(std::ifstream(dir / "s.json"));
     CHECK(sweep["counted"] == "steps");
     REQUIRE(sweep["points"].size() == 3);
-    const auto rate = [&](size_t point) {
-      return sweep["points"][point]["predicted"]["samples_per_s"].get<double>();
-    };
     // 24 steps took 1.43 s.
-    CHECK(rate(0) == doctest::Approx(16.8).epsilon(0.1));
-    // The twin with two workers took 0.68 s.
-    CHECK(rate(1) > 1.5 * rate(0));
-    CHECK(rate(2) >= rate(1));
+    CHECK(sweep["points"][0]["predicted"]["samples_per_s"].get<double>() ==
+          doctest::Approx(16.8).epsilon(0.1));
+    // What more workers bring depends on cores that the trace does not name.
+    for (size_t i = 1; i < 3; ++i) {
+      CHECK(sweep["points"][i]["predicted"].is_null());
+      CHECK(Has(sweep["points"][i]["unpriced"].get<std::string>(), "how many cores"));
+    }
   }
 
   TEST_CASE("a loader without visible stages is named and left unpriced") {
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("analyze prices a foreign run's recommendation in its framework's terms") {
+  TEST_CASE("analyze advises a foreign run in its framework's terms, without unfounded gains") {
     const ProgramResult run =
         RunStallscope({"analyze", SamplePath("pytorch_workers_0.json.gz"), "--format", "json"});
     REQUIRE_MESSAGE(run.exit_code == 0, run.err);
@@ -128,7 +128,8 @@ TEST_SUITE("fast") {
     CHECK(finding["id"] == "loader-workers");
     const auto& recommendation = finding["recommendation"];
     CHECK(recommendation["patch"][0]["path"] == "DataLoader.parallelism");
-    CHECK(recommendation["gain"]["predicted"] > 1.5);
+    CHECK(recommendation["gain"].is_null());
+    CHECK(Has(recommendation["unpriced"].get<std::string>(), "how many cores"));
     CHECK(Has(recommendation["code"]["pytorch"].get<std::string>(), "persistent_workers"));
     for (const char* const other : {"tf.data", "dali", "grain"}) {
       CHECK(recommendation["code"][other].is_null());
