@@ -50,6 +50,7 @@ class TuneRun {
 
   void BySimulation(const std::vector<Candidate>& found);
   Status ByRuns();
+  void TryIdeas(unsigned most_runs);
   void Explore(unsigned most_runs);
   bool Propose(const Predictor& predictor, unsigned most_runs);
   void RunOn(Try& tried);
@@ -89,7 +90,7 @@ std::string TuneRun::Untried() const {
     const std::string name = NameOf(point);
     if (!LearnsTheSame(tuned_.base.spec, spec.value())) {
       learned += (learned.empty() ? "" : ", ") + name;
-    } else if (!predictor_.Predict(spec.value()).rate.has_value()) {
+    } else if (!Tried(spec.value(), 0) && !predictor_.Predict(spec.value()).rate.has_value()) {
       unpriced += (unpriced.empty() ? "" : ", ") + name;
     }
   }
@@ -191,9 +192,43 @@ bool TuneRun::Propose(const Predictor& predictor, unsigned most_runs) {
   return false;
 }
 
+bool HasSnapshot(const Spec& spec) {
+  return std::any_of(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
+    return std::holds_alternative<SnapshotSpec>(stage.kind);
+  });
+}
+
+// What the simulation cannot price, a run can: a cache behind half of a map, a rewrite. Not a
+// snapshot, which the first run with it only writes.
+void TuneRun::TryIdeas(unsigned most_runs) {
+  unsigned failures = 0;
+  for (const Patch& idea : Ideas()) {
+    const auto spec = Apply(tuned_.base.spec, idea);
+    if (!spec.ok() || HasSnapshot(spec.value()) || Tried(spec.value(), 0)) continue;
+    const Price price = predictor_.Predict(spec.value());
+    if (price.rate.has_value()) continue;
+    if (tuned_.runs >= most_runs || failures >= kMostFailures || stopped_ || Stopped()) return;
+    Try tried = NewTry({spec.value(), price}, 0);
+    RunOn(tried);
+    if (tried.point.runs.empty() && tried.point.error.empty()) return;
+    const bool better = tried.point.error.empty() && RateOf(tried) > RateOf(Best());
+    tuned_.tries.push_back(std::move(tried));
+    if (!better) {
+      ++failures;
+      continue;
+    }
+    tuned_.best = tuned_.tries.size() - 1;
+    if (!last_run_.has_value()) continue;
+    auto refined = Predictor::Make(last_run_->run, last_run_->attribution);
+    if (!refined.ok()) continue;
+    refined_ = std::move(refined).value();
+    refined_->SetOptions(ShortSimulation());
+  }
+}
+
 void TuneRun::Explore(unsigned most_runs) {
   tuned_.ended = "run limit reached";
-  const Predictor* predictor = &predictor_;
+  const Predictor* predictor = refined_ ? &*refined_ : &predictor_;
   while (tuned_.runs < most_runs && !stopped_ && !Stopped()) {
     if (!Propose(*predictor, most_runs)) return;
     if (!last_run_.has_value()) return;
@@ -267,6 +302,8 @@ Status TuneRun::ByRuns() {
   // Too much memory is no reason not to look for something that needs less.
   tuned_.base.point.error.clear();
   const bool confirm = options_.max_runs >= kFewestRunsToConfirm;
+  // Half of the runs at most: the search must have its own.
+  TryIdeas(1 + options_.max_runs / 2);
   Explore(confirm ? options_.max_runs - kRunsToConfirm : options_.max_runs);
   if (options_.goal == TuneGoal::kCost) ForFewerCores(RateOf(Best()));
   Confirm();

@@ -162,4 +162,24 @@ TEST_SUITE("fast") {
     CHECK(tuned.ended.find("kept") != std::string::npos);
     CHECK(tuned.ended.find("may change what is learned: batch.size=8") != std::string::npos);
   }
+
+  TEST_CASE("an idea that cannot be simulated is run") {
+    const Spec spec = test::SweepSpec();
+    CacheSpec cache;
+    cache.where = CacheWhere::kDisk;
+    FakeBench bench([](const Spec& s, int) {
+      const bool keeps = std::any_of(s.stages.begin(), s.stages.end(),
+                                     [](const StageSpec& stage) { return stage.name == "kept"; });
+      return keeps ? 900.0 : 500.0;
+    });
+    replay::TuneOptions options = Options();
+    options.ideas = {Patch{{InsertChange{{"kept", cache}, Place::After("decode")}}}};
+    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, options));
+    REQUIRE(tuned.best.has_value());
+    const auto& stages = tuned.tries[*tuned.best].spec.stages;
+    CHECK(std::any_of(stages.begin(), stages.end(),
+                      [](const StageSpec& stage) { return stage.name == "kept"; }));
+    CHECK(tuned.ended.find("not tried") == std::string::npos);
+    CHECK(tuned.runs <= 10);
+  }
 }

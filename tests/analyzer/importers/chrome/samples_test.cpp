@@ -33,10 +33,10 @@ TEST_SUITE("fast") {
     REQUIRE(workers != nullptr);
     REQUIRE(workers->recommendation.has_value());
     CHECK(workers->recommendation->code.pytorch.find("num_workers") != std::string::npos);
-    REQUIRE(workers->recommendation->gain.has_value());
-    // The twin with two workers took 0.476 of the time.
-    CHECK(workers->recommendation->gain->low <= 1 / 0.476);
-    CHECK(workers->recommendation->gain->high > 1.5);
+    // Neither the cores nor the loader's CPU time are in the trace: the twin with two workers took
+    // 0.476 of the time, and on one core it might have taken as long.
+    CHECK_FALSE(workers->recommendation->gain.has_value());
+    CHECK(workers->recommendation->unpriced.find("how many cores") != std::string::npos);
     const Judged two = Judge(ReadTraceFile(SamplePath("pytorch_workers_2.json.gz")));
     CHECK(two.FindingOf("loader-workers") == nullptr);
   }
