@@ -199,7 +199,10 @@ bool LearnsTheSame(const Spec& a, const Spec& b) {
         source->cycle_length = {};
         source->block_length = 1;
       }
-      if (auto* map = std::get_if<MapSpec>(&stage.kind)) map->deterministic = true;
+      if (auto* map = std::get_if<MapSpec>(&stage.kind)) {
+        map->deterministic = true;
+        map->on = MapOn::kHost;  // the same ops, elsewhere
+      }
     }
     std::erase_if(spec.stages, [](const StageSpec& stage) {
       return std::holds_alternative<PrefetchSpec>(stage.kind);

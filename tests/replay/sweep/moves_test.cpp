@@ -107,6 +107,12 @@ TEST_SUITE("fast") {
     const std::string moved = R"~(, {"op": "move", "stage": "mix", "after": "kept"}])~";
     CHECK(same(with(R"~("cache": {})~") + moved));
     CHECK(same(with(R"~("snapshot": {"path": "kept"})~") + moved));
+    // The same ops on the device.
+    CHECK(same(R"~([{"op": "set", "path": "decode.ops",
+                     "value": ["decode_jpeg", "random_resized_crop(64)"]},
+                    {"op": "insert", "after": "decode", "stage": {"name": "late",
+                     "map": {"ops": ["flip"], "on": "device"}}},
+                    {"op": "move", "stage": "again", "before": "decode"}])~"));
     // The first order would be every epoch's.
     CHECK_FALSE(same(with(R"~("cache": {})~") + "]"));
     CHECK_FALSE(same(R"~([{"op": "insert", "after": "decode", "stage": {"name": "kept",
