@@ -51,6 +51,16 @@ std::string CommandLine(const std::vector<std::string>& arguments) {
   return text;
 }
 
+void AddJobFacts(const trace::RunInfo& info, Rows& rows) {
+  const trace::JobInfo& job = info.job;
+  if (job.command.empty()) return;
+  AddFact(rows, "job", CommandLine(job.command));
+  AddFact(rows, "folder", info.folder);
+  if (job.exit_code) AddFact(rows, "exit code", std::to_string(*job.exit_code));
+  AddFact(rows, "python", job.python);
+  for (const auto& framework : job.frameworks) AddFact(rows, framework.name, framework.version);
+}
+
 std::string RunFacts(const model::Run& run) {
   Rows rows;
   const model::TimeRange window = model::WindowOf(run);
@@ -65,6 +75,7 @@ std::string RunFacts(const model::Run& run) {
           run.info.device.name.empty() ? run.info.device.kind
                                        : run.info.device.name + " (" + run.info.device.kind + ")");
   AddFact(rows, "digest", run.info.digest);
+  AddJobFacts(run.info, rows);
   return AlignedTable(rows, {});
 }
 
@@ -76,6 +87,40 @@ std::string Stages(const model::Run& run, bool colors) {
                     stage.ordered ? "kept" : "free", std::string(run.NameOf(stage.queue))});
   }
   return Heading("Stages", colors) + AlignedTable(rows, {2});
+}
+
+std::string Loaders(const model::Run& run, bool colors) {
+  if (run.loaders.empty()) return "";
+  Rows rows{{"loader", "kind", "data set", "constructed at", "steps"}};
+  for (const model::Loader& loader : run.loaders) {
+    const trace::LoaderInfo& info = loader.info;
+    rows.push_back({loader.name, info.kind, info.dataset,
+                    info.file.empty() ? "" : info.file + ":" + std::to_string(info.line),
+                    words::Grouped(loader.steps)});
+  }
+  return Heading("Loaders", colors) + AlignedTable(rows, {4});
+}
+
+std::string Processes(const model::Run& run, bool colors) {
+  constexpr size_t kShown = 40;
+  if (run.processes.empty()) return "";
+  std::vector<uint64_t> tracks(run.processes.size());
+  for (const model::Track& track : run.tracks) {
+    if (track.info.process.known()) ++tracks[track.info.process.value];
+  }
+  Rows rows{{"process", "pid", "parent", "tracks", "lived"}};
+  for (size_t i = 0; i < std::min(run.processes.size(), kShown); ++i) {
+    const trace::ProcessInfo& process = run.processes[i];
+    rows.push_back(
+        {process.name, std::to_string(process.pid), std::to_string(process.parent),
+         words::Grouped(tracks[i]),
+         process.end_ns == 0 ? "to the end" : words::Duration(process.end_ns - process.start_ns)});
+  }
+  std::string text = Heading("Processes", colors) + AlignedTable(rows, {1, 2, 3, 4});
+  if (run.processes.size() > kShown) {
+    text += fmt::format("  and {} more\n", run.processes.size() - kShown);
+  }
+  return text;
 }
 
 std::string Queues(const model::Run& run, bool colors) {
@@ -130,8 +175,8 @@ std::string Counters(const model::Run& run, bool colors) {
 std::string InfoText(const model::Run& run, bool colors) {
   const bool complete = run.quality.Complete();
   return Paint(report::TrustLine(run), complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" +
-         RunFacts(run) + Stages(run, colors) + Queues(run, colors) + Tracks(run, colors) +
-         Counters(run, colors);
+         RunFacts(run) + Loaders(run, colors) + Processes(run, colors) + Stages(run, colors) +
+         Queues(run, colors) + Tracks(run, colors) + Counters(run, colors);
 }
 
 using Json = nlohmann::ordered_json;
@@ -172,9 +217,12 @@ Json StagesJson(const model::Run& run) {
 Json TracksJson(const model::Run& run) {
   Json tracks = Json::array();
   for (const model::Track& track : run.tracks) {
-    Json row{{"name", track.info.name},
-             {"stage", TextOrNull(std::string(run.NameOf(track.info.stage)))},
-             {"spans", track.spans.size()}};
+    Json row{
+        {"name", track.info.name},
+        {"stage", TextOrNull(std::string(run.NameOf(track.info.stage)))},
+        {"process", track.info.process.known() ? Json(run.processes[track.info.process.value].name)
+                                               : Json(nullptr)},
+        {"spans", track.spans.size()}};
     if (track.tally) {
       row["emitted"] = track.tally->emitted;
       row["stored"] = track.tally->stored;
@@ -211,6 +259,43 @@ Json DamageJson(const model::DataQuality& quality) {
   return ranges;
 }
 
+Json LoadersJson(const model::Run& run) {
+  Json loaders = Json::array();
+  for (const model::Loader& loader : run.loaders) {
+    loaders.push_back({{"name", loader.name},
+                       {"kind", TextOrNull(loader.info.kind)},
+                       {"dataset", TextOrNull(loader.info.dataset)},
+                       {"file", TextOrNull(loader.info.file)},
+                       {"line", loader.info.line},
+                       {"steps", loader.steps}});
+  }
+  return loaders;
+}
+
+Json ProcessesJson(const model::Run& run) {
+  Json processes = Json::array();
+  for (const trace::ProcessInfo& process : run.processes) {
+    processes.push_back({{"name", process.name},
+                         {"pid", process.pid},
+                         {"parent", process.parent},
+                         {"arguments", process.arguments},
+                         {"start_ns", process.start_ns},
+                         {"end_ns", process.end_ns == 0 ? Json(nullptr) : Json(process.end_ns)}});
+  }
+  return processes;
+}
+
+Json JobJson(const trace::RunInfo& info) {
+  if (info.job.command.empty()) return nullptr;
+  Json frameworks = Json::object();
+  for (const auto& framework : info.job.frameworks) frameworks[framework.name] = framework.version;
+  return {{"command", info.job.command},
+          {"cwd", info.folder},
+          {"exit_code", OrNull(info.job.exit_code)},
+          {"python", TextOrNull(info.job.python)},
+          {"frameworks", frameworks}};
+}
+
 std::string InfoJson(const model::Run& run) {
   const model::DataQuality& quality = run.quality;
   const model::TimeRange window = model::WindowOf(run);
@@ -242,6 +327,9 @@ std::string InfoJson(const model::Run& run) {
       {"host", HostJson(run.info.host)},
       {"device",
        {{"kind", TextOrNull(run.info.device.kind)}, {"name", TextOrNull(run.info.device.name)}}},
+      {"job", JobJson(run.info)},
+      {"loaders", LoadersJson(run)},
+      {"processes", ProcessesJson(run)},
       {"stages", StagesJson(run)},
       {"queues", QueuesJson(run)},
       {"track_list", TracksJson(run)},

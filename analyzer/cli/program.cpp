@@ -118,7 +118,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
   return {ErrorKind::kUsage, error.what(), where, see};
 }
 
-std::vector<std::string> CommandLine() {
+std::vector<std::string> ProgramArguments() {
   std::vector<std::string> arguments;
   const auto text = ReadWholeFile("/proc/self/cmdline", size_t{4} << 20);
   if (!text.ok()) return arguments;

@@ -31,7 +31,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
                  const std::vector<std::string>& arguments);
 
 // The arguments of this process, from the kernel: the parser does not keep what it parsed.
-std::vector<std::string> CommandLine();
+std::vector<std::string> ProgramArguments();
 
 // This program's own file, for runs in their own processes.
 Result<std::string> ProgramPath();

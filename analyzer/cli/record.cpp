@@ -95,7 +95,7 @@ int RunRecord(const RecordArguments& arguments) {
   options.digest = arguments.digest;
   options.stores = arguments.stores;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
-  options.command_line = CommandLine();
+  options.command_line = ProgramArguments();
   options.stop_requested = Interruption();
   auto result = [&] {
     std::optional<ProgressBar> progress;

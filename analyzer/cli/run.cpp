@@ -96,7 +96,7 @@ void TellTheEnd(const RunArguments& arguments, const job::JobResult& result) {
 }
 
 int RunRun(const RunArguments& arguments) {
-  const std::vector<std::string> command_line = CommandLine();
+  const std::vector<std::string> command_line = ProgramArguments();
   auto command = CommandOf(command_line);
   if (!command.ok()) return Fail(command.error());
   job::JobOptions options;

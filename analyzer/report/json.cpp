@@ -39,6 +39,32 @@ Json SpecTree(const std::string& text) {
   return spec.is_object() ? spec : Json(nullptr);
 }
 
+Json LoaderTree(const model::Loader& loader) {
+  const trace::LoaderInfo& info = loader.info;
+  const Json where =
+      info.file.empty() ? Json(nullptr) : Json{{"file", info.file}, {"line", info.line}};
+  return {{"name", loader.name},
+          {"kind", TextOrNull(info.kind)},
+          {"dataset", TextOrNull(info.dataset)},
+          {"where", where},
+          {"settings", SpecTree(info.settings_json)}};
+}
+
+Json JobTree(const Report& report) {
+  if (report.job.command.empty()) return nullptr;
+  Json frameworks = Json::object();
+  for (const auto& framework : report.job.frameworks) {
+    frameworks[framework.name] = framework.version;
+  }
+  Json loaders = Json::array();
+  for (const model::Loader& loader : report.loaders) loaders.push_back(LoaderTree(loader));
+  return {{"command", report.job.command},
+          {"cwd", report.folder},
+          {"python", TextOrNull(report.job.python)},
+          {"frameworks", frameworks},
+          {"loaders", loaders}};
+}
+
 Json RunTree(const Report& report) {
   const trace::HostInfo& host = report.host;
   return {{"name", report.name},
@@ -56,7 +82,8 @@ Json RunTree(const Report& report) {
             {"memory_limit_bytes", host.memory_limit_bytes}}},
           {"device",
            {{"kind", TextOrNull(report.device.kind)}, {"name", TextOrNull(report.device.name)}}},
-          {"spec", SpecTree(report.spec_json)}};
+          {"spec", SpecTree(report.spec_json)},
+          {"job", JobTree(report)}};
 }
 
 Json TrustTree(const Trust& trust) {

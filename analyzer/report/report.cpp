@@ -231,6 +231,9 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.host = run.info.host;
   report.device = run.info.device;
   report.spec_json = run.info.spec_json;
+  report.job = run.info.job;
+  report.folder = run.info.folder;
+  report.loaders = run.loaders;
   report.trust = TrustOf(run, attribution);
   report.window_start_ns = attribution.window.start_ns;
   report.window_end_ns = attribution.window.end_ns;

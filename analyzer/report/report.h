@@ -136,6 +136,9 @@ struct Report {
   trace::HostInfo host;
   trace::DeviceInfo device;
   std::string spec_json;  // empty: none
+  trace::JobInfo job;     // no command: none
+  std::string folder;
+  std::vector<model::Loader> loaders;  // of the job
   Trust trust;
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;

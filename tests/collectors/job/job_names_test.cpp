@@ -119,18 +119,35 @@ TEST_SUITE("fast") {
 
   TEST_CASE("lines that make no sense are ignored and counted") {
     const std::vector<std::string> bad{
-        "", "x", "[]", "5", "{}", R"({"stage": 5})", R"({"stage": {}, "queue": {}})",
-        R"({"stage": {"id": 0}})", R"({"stage": {"id": -1, "name": "a"}})",
-        R"({"stage": {"id": 1.5, "name": "a"}})", R"({"stage": {"id": 5000, "name": "a"}})",
-        R"({"stage": {"id": 0, "name": 7}})", R"({"queue": {"id": 9000, "name": "a"}})",
-        R"({"string": {"id": 0}})", R"({"string": {"id": 1048576, "text": "a"}})",
-        R"({"op": {"id": 0, "name": ""}})", R"({"counter": {"id": 99999, "name": "a"}})",
-        R"({"track": {"id": 65536, "name": "a"}})", R"({"track": {"id": 0, "kind": 9}})",
-        R"({"loader": {"id": 1024}})", R"({"loader": {"id": 0, "owner": "x", "number": 0}})",
+        "",
+        "x",
+        "[]",
+        "5",
+        "{}",
+        R"({"stage": 5})",
+        R"({"stage": {}, "queue": {}})",
+        R"({"stage": {"id": 0}})",
+        R"({"stage": {"id": -1, "name": "a"}})",
+        R"({"stage": {"id": 1.5, "name": "a"}})",
+        R"({"stage": {"id": 5000, "name": "a"}})",
+        R"({"stage": {"id": 0, "name": 7}})",
+        R"({"queue": {"id": 9000, "name": "a"}})",
+        R"({"string": {"id": 0}})",
+        R"({"string": {"id": 1048576, "text": "a"}})",
+        R"({"op": {"id": 0, "name": ""}})",
+        R"({"counter": {"id": 99999, "name": "a"}})",
+        R"({"track": {"id": 65536, "name": "a"}})",
+        R"({"track": {"id": 0, "kind": 9}})",
+        R"({"loader": {"id": 1024}})",
+        R"({"loader": {"id": 0, "owner": "x", "number": 0}})",
         R"({"loader": {"id": 0, "owner": "1.2.3", "number": 0}})",
-        R"({"process": {"pid": 99}})", R"({"framework": {"name": 5}})", R"({"said": {}})",
-        R"({"ended": 1})", std::string(70'000, ' ') + R"({"string": {"id": 0, "text": "a"}})",
-        std::string(60'000, '['), std::string(200'000, '\0')};
+        R"({"process": {"pid": 99}})",
+        R"({"framework": {"name": 5}})",
+        R"({"said": {}})",
+        R"({"ended": 1})",
+        std::string(70'000, ' ') + R"({"string": {"id": 0, "text": "a"}})",
+        std::string(60'000, '['),
+        std::string(200'000, '\0')};
     for (const std::string& line : bad) {
       NamesFolder f;
       CAPTURE(line.substr(0, 60));

@@ -1,4 +1,5 @@
-// Runs a job as `stallscope run` does, without the rest of the program: job_runner TRACE [OPTION]...
+// Runs a job as `stallscope run` does, without the rest of the program: job_runner TRACE
+// [OPTION]...
 // -- COMMAND... with the options memory=FOLDER, full=N (the N-th write and all later ones find the
 // disk full), KNOB=VALUE.
 #include <unistd.h>

@@ -50,8 +50,8 @@ TEST_SUITE("fast") {
   TEST_CASE("the environment is the user's but for what is ours") {
     const auto settings = ReadSettings({.set = {"env.A=2", "env.A=3", "job.threads=2"}});
     REQUIRE(settings.ok());
-    char a[] = "A=1", b[] = "B=1", path[] = "PYTHONPATH=/x:/y", odd[] = "odd", old[] =
-        "STALLSCOPE_SESSION=/outer";
+    char a[] = "A=1", b[] = "B=1", path[] = "PYTHONPATH=/x:/y", odd[] = "odd",
+         old[] = "STALLSCOPE_SESSION=/outer";
     char* const inherited[] = {a, b, path, odd, old, nullptr};
     const auto environment = EnvironmentOf(inherited, "/s", "/s/shim", settings.value());
     const auto has = [&](const char* variable) {

@@ -117,8 +117,7 @@ uint64_t DoneIn(const std::string& path) {
 // The processes whose parent is `pid`.
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
-  std::ifstream list("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) +
-                     "/children");
+  std::ifstream list("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
   for (pid_t child; list >> child;) children.push_back(child);
   return children;
 }
@@ -173,8 +172,8 @@ TEST_SUITE("fast") {
     CHECK(run.quality.Complete());
     CHECK(run.rows.steps.size() == 50);
     CHECK(SpansOf(run, "fetch") == 50);
-    CHECK(run.info.job.command == std::vector<std::string>{kProgram, "steps", "50", "print",
-                                                           "hello"});
+    CHECK(run.info.job.command ==
+          std::vector<std::string>{kProgram, "steps", "50", "print", "hello"});
     CHECK(run.info.job.exit_code == 0);
     REQUIRE(run.processes.size() == 1);
     CHECK(run.processes[0].name == "job_program");
@@ -189,8 +188,8 @@ TEST_SUITE("fast") {
       const trace::SpanClass& what = run.ClassOf(*track, i);
       op = op || (what.activity == trace::SpanActivity::kOp && run.Text(what.name) == "Resize" &&
                   run.NameOf(what.stage) == "fetch");
-      startup = startup || (what.cause == trace::WaitCause::kStartup &&
-                            run.NameOf(what.queue) == "loader");
+      startup = startup ||
+                (what.cause == trace::WaitCause::kStartup && run.NameOf(what.queue) == "loader");
       CHECK(track->spans.start_ns[i] >= run.info.start_ns);
       CHECK(track->spans.EndNs(i) <= run.info.end_ns);
     }
@@ -202,8 +201,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: a writer in Python after RING.md alone") {
     const Place place;
-    const ProgramResult done = place.Run(
-        {"python3", test::SourceDir() + "/tests/collectors/job/writer.py", "1200"});
+    const ProgramResult done =
+        place.Run({"python3", test::SourceDir() + "/tests/collectors/job/writer.py", "1200"});
     CHECK(done.err == "");
     CHECK(done.exit_code == 0);
     const model::Run run = place.Load();
@@ -435,9 +434,8 @@ TEST_SUITE("fast") {
   TEST_CASE("job: a full disk costs the trace, not the job") {
     const Place place;
     for (const int first : {2, 3}) {
-      const ProgramResult done =
-          place.RunOurs({"spans", "5000", "print", "done", "exit", "6"},
-                        {"full=" + std::to_string(first)});
+      const ProgramResult done = place.RunOurs({"spans", "5000", "print", "done", "exit", "6"},
+                                               {"full=" + std::to_string(first)});
       CHECK(done.exit_code == 6);
       CHECK(done.out == "done\n");
       CHECK(done.err.find("No space left") != std::string::npos);
@@ -474,8 +472,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: a session folder that its job removes ends the recording, not the job") {
     const Place place;
-    const ProgramResult done = place.Run(
-        {"sh", "-c", "rm -rf $STALLSCOPE_SESSION; " + kProgram + " spans 100; echo $?"});
+    const ProgramResult done =
+        place.Run({"sh", "-c", "rm -rf $STALLSCOPE_SESSION; " + kProgram + " spans 100; echo $?"});
     CHECK(done.out == "0\n");
     CHECK(done.exit_code == 0);
     CHECK(place.Load().quality.sealed);

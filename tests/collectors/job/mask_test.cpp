@@ -30,9 +30,21 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("what only sounds like a secret stays") {
-    const Words plain{"--max-tokens", "512",    "--tokenizer", "bert", "--keyboard=us", "--keys",
-                      "2",            "a=b",    "",            "--",   "-",             "=",
-                      "hf_short",     "key.py", "--monkey=1"};
+    const Words plain{"--max-tokens",
+                      "512",
+                      "--tokenizer",
+                      "bert",
+                      "--keyboard=us",
+                      "--keys",
+                      "2",
+                      "a=b",
+                      "",
+                      "--",
+                      "-",
+                      "=",
+                      "hf_short",
+                      "key.py",
+                      "--monkey=1"};
     CHECK(Masked(plain) == plain);
   }
 }
