@@ -472,10 +472,13 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: a session folder that its job removes ends the recording, not the job") {
     const Place place;
-    const ProgramResult done =
-        place.Run({"sh", "-c", "rm -rf $STALLSCOPE_SESSION; " + kProgram + " spans 100; echo $?"});
+    const ProgramResult done = place.Run(
+        {"sh", "-c", "rm -rf $STALLSCOPE_SESSION; cd $0; " + kProgram + " spans 100; echo $?",
+         place.dir.path()});
     CHECK(done.out == "0\n");
     CHECK(done.exit_code == 0);
+    // Without a session it records itself, as it would without us.
+    CHECK(std::filesystem::exists(place.dir / "never-written.sst"));
     CHECK(place.Load().quality.sealed);
     CHECK(place.NothingLeft());
   }

@@ -1,0 +1,100 @@
+// `stallscope run`, as a user meets it.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/paths.h"
+#include "tests/support/program.h"
+
+using stallscope::test::Has;
+using stallscope::test::OneLine;
+using stallscope::test::ProgramResult;
+using stallscope::test::RunStallscope;
+using stallscope::test::ScratchDir;
+
+namespace {
+
+const std::string kWriter = stallscope::test::SourceDir() + "/tests/collectors/job/writer.py";
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("run: the last line has steps, verdict and file; the output is the job's") {
+    const ScratchDir dir;
+    const ProgramResult done =
+        RunStallscope({"run", "-o", dir / "r.sst", "--", "python3", kWriter, "300"});
+    CHECK(done.exit_code == 0);
+    CHECK(done.out.empty());
+    CHECK(OneLine(done.err));
+    CHECK(done.err.find("stallscope: 300 steps; ") == 0);
+    CHECK(Has(done.err, "; " + (dir / "r.sst") + "\n"));
+
+    const auto info =
+        nlohmann::json::parse(RunStallscope({"info", dir / "r.sst", "--format", "json"}).out);
+    CHECK(info["job"]["command"] == nlohmann::json{"python3", kWriter, "300"});
+    CHECK(info["job"]["exit_code"] == 0);
+    CHECK(info["job"]["frameworks"]["torch"] == "2.9.0");
+    CHECK(info["loaders"][0]["name"] == "loader");
+    CHECK(info["processes"].size() >= 1);
+    const ProgramResult text = RunStallscope({"info", dir / "r.sst"});
+    CHECK(Has(text.out, "writer.py"));
+    CHECK(Has(text.out, "/train.py:12"));
+
+    const auto report = nlohmann::json::parse(
+        RunStallscope({"analyze", dir / "r.sst", "--format", "json", "--no-price"}).out);
+    const auto& job = report["run"]["job"];
+    CHECK(job["command"][0] == "python3");
+    CHECK(job["cwd"] == std::filesystem::current_path().string());
+    CHECK(job["loaders"][0]["where"]["line"] == 12);
+    CHECK(job["loaders"][0]["settings"]["num_workers"] == 0);
+  }
+
+  TEST_CASE("run: a program without a loader still has a report") {
+    const ScratchDir dir;
+    const ProgramResult done = RunStallscope(
+        {"run", "-o", dir / "r.sst", "--", "sh", "-c", "sleep 0.2; echo out; exit 7"});
+    CHECK(done.exit_code == 7);
+    CHECK(done.out == "out\n");
+    CHECK(Has(done.err, "stallscope: the job exited 7\n"));
+    CHECK(Has(done.err, "stallscope: 0 steps; inconclusive"));
+    const ProgramResult report = RunStallscope({"analyze", dir / "r.sst", "--format", "json"});
+    CHECK(report.exit_code == 0);
+    CHECK(Has(report.out, "no Python process was seen"));
+    CHECK(Has(RunStallscope({"info", dir / "r.sst"}).out, "sleep"));
+  }
+
+  TEST_CASE("run: arguments reach the program as they are") {
+    const ScratchDir dir;
+    const ProgramResult done = RunStallscope({"run", "--quiet", "-o", dir / "r.sst", "--", "printf",
+                                              "%s|", "[1,2]", "", "--", "-o", "a b", "{}"});
+    CHECK(done.exit_code == 0);
+    CHECK(done.out == "[1,2]||--|-o|a b|{}|");
+    CHECK(done.err.empty());
+  }
+
+  TEST_CASE("run: what cannot be run is said in one line") {
+    const ScratchDir dir;
+    const auto refused = [&](std::vector<std::string> arguments, int exit_code,
+                             const std::string& why) {
+      arguments.insert(arguments.begin(), {"run", "-o", dir / "r.sst"});
+      const ProgramResult done = RunStallscope(arguments);
+      CAPTURE(done.err);
+      CHECK(done.exit_code == exit_code);
+      CHECK(OneLine(done.err));
+      CHECK(Has(done.err, why));
+      CHECK_FALSE(std::filesystem::exists(dir / "r.sst"));
+    };
+    refused({}, 2, "COMMAND");
+    refused({"true"}, 2, "--");
+    refused({"--"}, 2, "COMMAND");
+    refused({"--set", "loader.workers=2", "--", "true"}, 2, "unknown knob 'loader.workers'");
+    refused({"--profile", "on", "--", "true"}, 2, "profile");
+    refused({"--", "/no/such/program"}, 5, "/no/such/program: cannot be started");
+    const ProgramResult nowhere = RunStallscope({"run", "-o", "/no/folder/r.sst", "--", "true"});
+    CHECK(nowhere.exit_code == 5);
+    CHECK(OneLine(nowhere.err));
+  }
+}
