@@ -49,7 +49,9 @@ class _Pass:
         self.loader.passes += 1
         self.feed = steps.Feed(self.loader)
         self.index_at = self.index_cpu = None
+        self.stamp = None  # wall and CPU time of the boundary that was just passed
         self.poll_at = None
+        self.waited = ()
         self.recv_at = self.recv_cpu = None
         self.recv_size = 0
         self.arrived_at = None
@@ -101,22 +103,26 @@ def _next_index(iterator):
     owner = iterator.__dict__.get(_KEY)
     if owner is None:
         return
-    owner.index_at, owner.index_cpu = ring.now(), ring.cpu()
+    stamp, owner.stamp = owner.stamp, None
+    owner.index_at, owner.index_cpu = stamp or (ring.now(), ring.cpu())
     if owner.fresh:
         global _starting
         owner.fresh = False
         _starting = None
         if owner.loader.workers:
-            ring.mine().wait(ring.STARTUP, owner.loader.queue, owner.began, owner.index_at)
+            ring.mine().put(owner.index_at, ring.wait(
+                ring.STARTUP, owner.loader.queue, owner.began, owner.index_at))
 
 
 def _index_known(iterator, _):
     owner = iterator.__dict__.get(_KEY)
     if owner is not None and owner.index_at is not None:
-        cpu = ring.cpu() - owner.index_cpu
+        time, cpu = ring.now(), ring.cpu()
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
-        ring.mine().work(owner.loader.sampler, item, owner.index_at, ring.now(), cpu)
+        ring.mine().put(time, ring.work(owner.loader.sampler, item, owner.index_at, time,
+                                        cpu - owner.index_cpu))
         owner.index_at = None
+        owner.stamp = (time, cpu)
 
 
 def _next_data(iterator):
@@ -130,7 +136,8 @@ def _next_data(iterator):
         return
     owner.nested = False
     _active = owner
-    steps.trainer.request()
+    stamp = steps.trainer.request()
+    owner.stamp = None if owner.loader.workers else stamp
 
 
 def _inside():
@@ -154,7 +161,9 @@ def _try_get_data(iterator):
     owner.index_at = None
     time = ring.now()
     if owner.poll_at is not None:  # it came back without data
-        ring.mine().wait(ring.EMPTY, owner.loader.queue, owner.poll_at, time)
+        owner.waited += ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, time)
+    if owner.waited:
+        _put_waited(owner, time)
     owner.poll_at = time
     owner.recv_at = None
 
@@ -164,8 +173,13 @@ def _got_data(iterator, _):
     if owner is None or owner.poll_at is None:
         return
     time = owner.arrived_at = ring.now()
-    ring.mine().wait(ring.EMPTY, owner.loader.queue, owner.poll_at, owner.recv_at or time)
+    owner.waited += ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, owner.recv_at or time)
     owner.poll_at = None
+
+
+def _put_waited(owner, time, words=()):
+    waited, owner.waited = owner.waited, ()
+    ring.mine().put(time, waited + words)
 
 
 def _arrived(owner, index):
@@ -174,8 +188,9 @@ def _arrived(owner, index):
     if time is not None:
         owner.arrived[index] = time
         if owner.recv_at is not None:
-            ring.mine().work(owner.loader.transport, owner.base | index, owner.recv_at, time,
-                             ring.cpu() - owner.recv_cpu, owner.recv_size)
+            _put_waited(owner, time, ring.work(
+                owner.loader.transport, owner.base | index, owner.recv_at, time,
+                ring.cpu() - owner.recv_cpu, owner.recv_size))
             owner.recv_at = None
 
 
@@ -225,28 +240,30 @@ def _yielded(iterator, value):
         return
     owner.index_at = None
     loader = owner.loader
-    time = ring.now()
+    time, cpu = ring.now(), ring.cpu()
+    words, owner.waited = owner.waited, ()
     if not loader.workers:
         fetcher = iterator.__dict__.get("_dataset_fetcher")
         state = None if fetcher is None else fetcher.__dict__.get(_KEY)
-        if state is not None:
-            item = owner.base | owner.count
-            _write_batch(state, loader, item, time)
-            pinned = iterator.__dict__.pop("_stallscope_pin", None)
-            if pinned is not None and loader.pinned:
-                ring.mine().work(loader.pin, item, pinned, time)
         owner.handed = owner.count
+        if state is not None:
+            pinned = iterator.__dict__.pop("_stallscope_pin", None) if loader.pinned else None
+            item = owner.base | owner.handed
+            words += _batch_words(state, loader, item, pinned or time, cpu)
+            if pinned is not None:
+                words += ring.work(loader.pin, item, pinned, time)
     owner.count += 1
-    completed = owner.arrived.pop(owner.handed, time)
-    item = owner.base | owner.handed
     if not owner.nested:
-        ring.mine().release(loader.loader, item, completed, time)
+        completed = owner.arrived.pop(owner.handed, time)
+        item = owner.base | owner.handed
+        words += ring.release(loader.loader, item, completed, time)
         # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
-        frame = sys._getframe(2)
-        samples = _samples(frame.f_locals.get("data"), iterator.__dict__.get("_auto_collation"))
+        data = sys._getframe(2).f_locals.get("data")
+        samples = _samples(data, iterator.__dict__.get("_auto_collation"))
         global _active
         _active = None
-        steps.trainer.receive(owner.feed, item, samples)
+        steps.trainer.receive(owner.feed, item, samples, time, cpu)
+    ring.mine().put(time, words)
 
 
 def _samples(data, collated, depth=0):
@@ -276,7 +293,8 @@ def _pids_set(iterator, value):
         return
     ending = owner.__dict__.pop("ending", None)
     if ending is not None:
-        ring.mine().wait(ring.STARTUP, owner.loader.queue, ending, ring.now())
+        time = ring.now()
+        ring.mine().put(time, ring.wait(ring.STARTUP, owner.loader.queue, ending, time))
     elif owner.fresh and not owner.started:
         _watch_results(iterator, owner)
 
@@ -321,15 +339,15 @@ def _pinning_get(local, get, *args, **kwargs):
     if local.pin is not None:
         item, since, cpu = local.pin
         if item is not None:
-            out.work(loader.pin, item, since, time, ring.cpu() - cpu)
+            out.put(time, ring.work(loader.pin, item, since, time, ring.cpu() - cpu))
     local.pin = (None, time, 0)
     local.at = None
     result = get(*args, **kwargs)
     if local.at is not None and isinstance(result, tuple) and isinstance(result[0], int):
         item = local.owner.base | result[0]
         arrived, cpu = ring.now(), ring.cpu()
-        out.wait(ring.EMPTY, loader.queue, time, local.at)
-        out.work(loader.transport, item, local.at, arrived, cpu - local.cpu, local.size)
+        out.put(arrived, ring.wait(ring.EMPTY, loader.queue, time, local.at) + ring.work(
+            loader.transport, item, local.at, arrived, cpu - local.cpu, local.size))
         local.pin = (item, arrived, cpu)
     local.owner.recv_at = None  # the main thread takes it from an ordinary queue
     return result
@@ -355,12 +373,14 @@ def _fetch(fetcher):
         if _worker is None:
             return
         state = fetcher.__dict__[_KEY] = _worker.fetcher_made()
-    time = ring.now()
-    if _worker is not None and state.owner is _worker:
-        _worker.idle(time)
+    owner = state.owner
+    stamp, owner.stamp = owner.stamp, None
+    time, cpu = stamp or (ring.now(), ring.cpu())
+    if owner is _worker:
+        owner.idle(time)
     state.collate_at = None
     state.size = 0
-    state.at, state.cpu = time, ring.cpu()
+    state.at, state.cpu = time, cpu
     state.ops.begin(fetcher, state.owner.loader.fetch)
 
 
@@ -374,21 +394,18 @@ def _collate(fetcher, _):
     state.collate_at, state.collate_cpu = ring.now(), ring.cpu()
 
 
-def _write_batch(state, loader, item, time):
+def _batch_words(state, loader, item, time, cpu):
     """Its fetch and its collate end, at the latest now."""
-    if state.at is None:
-        return
-    out = ring.mine()
-    cpu = ring.cpu()
+    begin, state.at = state.at, None
+    if begin is None:
+        return ()
     middle = state.collate_at
     if middle is None:  # an exception, or the end of the data
         state.ops.end()
-        out.work(loader.fetch, item, state.at, time, cpu - state.cpu)
-    else:
-        out.work(loader.fetch, item, state.at, middle, state.collate_cpu - state.cpu)
-        out.work(loader.collate, item, middle, time, cpu - state.collate_cpu)
-        out.batch(loader.collate, item, state.size, time)
-    state.at = None
+        return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
+    return (ring.work(loader.fetch, item, begin, middle, state.collate_cpu - state.cpu) +
+            ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +
+            ring.batch(loader.collate, item, state.size, time))
 
 
 # A worker.
@@ -401,11 +418,12 @@ class _Worker:
         (owner, number, self.generation, self.number, self.started), shape = identity
         self.loader = loaders.Loader(*shape, owner=owner, number=number)
         self.base = 0
+        self.stamp = None
         self.state = None
         self.idle_since = None
         self.first = True
         self.sent = []  # items on their way to the feeder
-        self.lock_at = self.dumps_at = None
+        self.lock_at = self.dumps_at = self.item = None
         queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
         session.describe("worker %d" % self.number)
         ring.name_thread("worker %d" % self.number)
@@ -437,12 +455,13 @@ class _Worker:
 
     def idle(self, time):
         """The loop has got an index."""
-        out = ring.mine()
         if self.first:
             self.first = False
-            out.wait(ring.STARTUP, self.loader.queue, self.started, time)
+            ring.mine().put(time, ring.wait(
+                ring.STARTUP, self.loader.queue, self.started, time))
         elif self.idle_since is not None:
-            out.wait(ring.EMPTY, self.loader.index_queue, self.idle_since, time)
+            ring.mine().put(time, ring.wait(
+                ring.EMPTY, self.loader.index_queue, self.idle_since, time))
         self.idle_since = None
 
     def _put(self, obj, *args, **kwargs):
@@ -450,7 +469,8 @@ class _Worker:
             item = None
             if self.state is not None and self.state.at is not None and isinstance(obj[0], int):
                 item = self.base | obj[0]
-                _write_batch(self.state, self.loader, item, ring.now())
+                time = ring.now()
+                ring.mine().put(time, _batch_words(self.state, self.loader, item, time, ring.cpu()))
             self.sent.append(item)
         except Exception as error:
             session.say("a worker's batches are not seen: %s" % error)
@@ -471,22 +491,24 @@ class _Worker:
         self.lock_at = None
 
     def locked(self, since, until):
-        self.lock_at = until
-        if self.dumps_at is not None and self.item is not None:
-            out = ring.mine()
-            out.work(self.loader.transport, self.item, self.dumps_at, since,
-                     ring.cpu() - self.dumps_cpu)
-            out.wait(ring.LOCK, self.loader.send_lock, since, until)
-            self.dumps_cpu = ring.cpu()
+        if self.dumps_at is not None:
+            self.lock_at, self.locked_at, self.lock_cpu = since, until, ring.cpu()
 
     def _send(self, data, *args):
-        begin = self.lock_at or self.dumps_at
         size = len(data)
         self.send(data, *args)
-        if begin is not None and self.item is not None:
-            ring.mine().work(self.loader.transport, self.item, begin, ring.now(),
-                             ring.cpu() - self.dumps_cpu, size)
-            self.item = None
+        item, self.item = self.item, None
+        if item is None or self.dumps_at is None:
+            return
+        time, cpu, stage = ring.now(), ring.cpu(), self.loader.transport
+        if self.lock_at is None:
+            words = ring.work(stage, item, self.dumps_at, time, cpu - self.dumps_cpu, size)
+        else:
+            words = (ring.work(stage, item, self.dumps_at, self.lock_at,
+                               self.lock_cpu - self.dumps_cpu) +
+                     ring.wait(ring.LOCK, self.loader.send_lock, self.lock_at, self.locked_at) +
+                     ring.work(stage, item, self.locked_at, time, cpu - self.lock_cpu, size))
+        ring.mine().put(time, words)
 
 
 class _SendLock:
@@ -634,5 +656,5 @@ def _coarse_request(iterator, passes):
 
 def _coarse_received(iterator):
     owner = iterator.__dict__[_KEY]
-    steps.trainer.receive(owner.feed, owner.base | owner.count, 1)
+    steps.trainer.receive(owner.feed, owner.base | owner.count, 1, ring.now(), ring.cpu())
     owner.count += 1

@@ -138,7 +138,7 @@ class _Sample:
         long = [p for p in self.pieces if p[2] - p[1] >= _SHORT]
         if long:
             for op, start, end, cpu in long:
-                out.named(ring.OP, op, start, end, stage, cpu)
+                out.put(end, ring.named(ring.OP, op, start, end, stage, cpu))
         elif self.pieces:
             # All short: one span per op with their sum, one behind the other.
             sums = {}
@@ -147,7 +147,7 @@ class _Sample:
                 sums[op] = wall + end - start, used + cpu
             time = self.pieces[0][1]
             for op, (wall, cpu) in sums.items():
-                out.named(ring.OP, op, time, time + wall, stage, cpu)
+                out.put(time, ring.named(ring.OP, op, time, time + wall, stage, cpu))
                 time += wall
         return self.events * 400 + len(self.pieces) * 2500 + 20_000
 

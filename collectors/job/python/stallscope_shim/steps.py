@@ -40,18 +40,19 @@ class Trainer:
 
     def request(self):
         """The trainer wants a batch: the step before ends."""
-        time = ring.now()
+        time, cpu = ring.now(), ring.cpu()
         if self.current is not None:
-            self._close(time)
+            self._close(time, cpu)
         self.requested = time
+        return time, cpu
 
-    def receive(self, feed, item, samples):
+    def receive(self, feed, item, samples, time, cpu):
         if self.requested is None:
             return
         step = self.current = _Step()
         step.feed, step.item, step.samples = feed, item, samples
-        step.requested, step.received, step.stepped = self.requested, ring.now(), None
-        step.cpu = ring.cpu()
+        step.requested, step.received, step.stepped = self.requested, time, None
+        step.cpu = cpu
         self.requested = None
         self.since[feed] = self.since.get(feed, 0) + 1
 
@@ -79,15 +80,15 @@ class Trainer:
     def finish(self):
         """The process ends."""
         if self.current is not None:
-            self._close(ring.now(), last=True)
+            self._close(ring.now(), ring.cpu(), last=True)
         for step in self.held:
             self._judge(step)
         self.held = []
 
-    def _close(self, time, last=False):
+    def _close(self, time, cpu, last=False):
         step, self.current = self.current, None
         step.done = time
-        step.cpu = ring.cpu() - step.cpu
+        step.cpu = cpu - step.cpu
         if step.feed.feeds:
             self._write(step)
         else:
@@ -100,15 +101,17 @@ class Trainer:
     def _judge(self, step):
         if self.optimizer:
             name = session.string("evaluation")
-            ring.mine().named(ring.EVALUATION, name, step.requested, step.done)
+            ring.mine().put(step.done, ring.named(ring.EVALUATION, name, step.requested, step.done))
         else:
             self._write(step)
 
     def _write(self, step):
-        out = ring.mine()
         end = step.stepped or step.done
-        out.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu)
-        out.step(step.item, step.requested, step.received, step.done, step.samples, self.count)
+        ring.mine().put(
+            step.done,
+            ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu) +
+            ring.step(step.item, step.requested, step.received, step.done, step.samples,
+                      self.count))
         self.count += 1
 
     def _end(self):
