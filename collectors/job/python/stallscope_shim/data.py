@@ -14,19 +14,28 @@ timed at `__next__` and the trace says so.
 """
 import functools
 import sys
+from _thread import _local
 
 from . import loaders, ops, ring, session, steps
 from .watch import Field, Method, uses, wrapped
 
 _KEY = "_stallscope"  # in the __dict__ of iterators and fetchers
-_starting = None  # the pass whose workers are being started
-_active = None  # the pass that the trainer waits for
 _worker = None  # in a worker: what it is
 
 
+class _Here(_local):
+    """Of the calling thread."""
+
+    starting = None  # the pass whose workers are being started
+    active = None  # the pass that the trainer waits for
+
+
+_here = _Here()
+
+
 def _forked():
-    global _starting, _active, _worker
-    _starting = _active = _worker = None
+    global _worker
+    _here.starting = _here.active = _worker = None
 
 
 session.fork_hooks.append(_forked)
@@ -83,14 +92,13 @@ class _Fetch:
 
 def _began(iterator):
     """_BaseDataLoaderIter.__init__ of an iterator whose loader _get_iterator has named."""
-    if _starting is not None and _KEY not in iterator.__dict__:
-        iterator.__dict__[_KEY] = _starting
+    if _here.starting is not None and _KEY not in iterator.__dict__:
+        iterator.__dict__[_KEY] = _here.starting
 
 
 def _get_iterator(dataloader):
-    global _starting
     steps.prepare()
-    _starting = _Pass(loaders.of(dataloader))
+    _here.starting = _Pass(loaders.of(dataloader))
 
 
 def _reset(iterator):
@@ -106,9 +114,8 @@ def _next_index(iterator):
     stamp, owner.stamp = owner.stamp, None
     owner.index_at, owner.index_cpu = stamp or (ring.now(), ring.cpu())
     if owner.fresh:
-        global _starting
         owner.fresh = False
-        _starting = None
+        _here.starting = None
         if owner.loader.workers:
             ring.mine().put(owner.index_at, ring.wait(
                 ring.STARTUP, owner.loader.queue, owner.began, owner.index_at))
@@ -126,16 +133,15 @@ def _index_known(iterator, _):
 
 
 def _next_data(iterator):
-    global _active
     owner = iterator.__dict__.get(_KEY)
     if owner is None:
         return
     owner.index_at = owner.arrived_at = None
-    if _worker is not None or (_active not in (None, owner) and _inside()):
+    if _worker is not None or (_here.active not in (None, owner) and _inside()):
         owner.nested = True  # a loader inside of another one's data set feeds no trainer
         return
     owner.nested = False
-    _active = owner
+    _here.active = owner
     stamp = steps.trainer.request()
     owner.stamp = None if owner.loader.workers else stamp
 
@@ -260,8 +266,7 @@ def _yielded(iterator, value):
         # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
         data = sys._getframe(2).f_locals.get("data")
         samples = _samples(data, iterator.__dict__.get("_auto_collation"))
-        global _active
-        _active = None
+        _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
     ring.mine().put(time, words)
 
@@ -544,7 +549,7 @@ class _Pickler:
 def _process_starts(process):
     """Process.start of a worker: its identity travels with the process object, through pickle too.
     It means nothing to a Python without the shim."""
-    owner = _starting
+    owner = _here.starting
     if owner is None or getattr(process._target, "__name__", "") != "_worker_loop":
         return
     process.__dict__[_KEY] = ((session.key(), owner.loader.id, owner.generation, owner.started,
