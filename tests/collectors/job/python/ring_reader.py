@@ -67,7 +67,8 @@ class Session:
 def read(folder):
     session = Session()
     keys = {}
-    files = sorted(os.listdir(folder))
+    # A ring whose maker was killed in the middle of it has a name that begins with a dot.
+    files = sorted(f for f in os.listdir(folder) if not f.startswith("."))
     for file in files:
         if file.endswith(".names"):
             process = keys[file[:-6]] = Process(file[:-6])
