@@ -84,7 +84,7 @@ struct Loss {
   double loss = 0;
   std::optional<double> low;
   std::optional<double> high;
-  bool real = false;  // the interval of the change holds no 1
+  bool real = false;  // the comparison does not call it inconclusive
 };
 // Nothing where a side has no such figure. `metric` is one that can regress.
 std::optional<Loss> LossOf(const compare::Comparison& comparison, const std::string& metric) {
@@ -104,11 +104,9 @@ std::optional<Loss> LossOf(const compare::Comparison& comparison, const std::str
   const double high = sign * (change->high - 1);
   loss.low = std::min(low, high);
   loss.high = std::max(low, high);
-  loss.real = change->low > 1 || change->high < 1;
-  // Of the throughput a test on whole runs has its say, too.
-  constexpr double kSignificant = 0.05;
-  const bool tested = metric == "throughput.samples_per_s" && comparison.p_value.has_value();
-  if (tested && *comparison.p_value > kSignificant) loss.real = false;
+  // Of the throughput the comparison has its own answer, which stands in the same report.
+  loss.real = loss.low > 0 && (metric != "throughput.samples_per_s" ||
+                               comparison.answer != compare::Answer::kInconclusive);
   return loss;
 }
 
@@ -262,6 +260,17 @@ void CheckBounds(const BudgetCheck& check, const Figure& figure, CheckRow& row) 
   }
 }
 
+// As for `max`, an interval on both sides of the limit decides nothing. One that also holds no loss
+// at all is noise, unless the estimate is beyond the limit.
+Outcome OutcomeOf(const Loss& loss, double limit) {
+  if (!loss.low || !loss.high) {
+    return loss.loss > limit ? Outcome::kInconclusive : Outcome::kPass;
+  }
+  if (*loss.high <= limit) return Outcome::kPass;
+  if (loss.loss <= limit && *loss.low <= 0) return Outcome::kPass;
+  return *loss.low > limit && loss.real ? Outcome::kFail : Outcome::kInconclusive;
+}
+
 void CheckRegression(const BudgetCheck& check, const compare::Comparison& base, CheckRow& row) {
   const std::optional<Loss> loss = LossOf(base, check.metric);
   std::string text = check.metric;
@@ -269,16 +278,17 @@ void CheckRegression(const BudgetCheck& check, const compare::Comparison& base, 
     row.outcome = Outcome::kFail;
     text += " is null in the comparison: one side lacks it";
   } else {
-    if (loss->loss > *check.max_regression) {
-      row.outcome = Worse(row.outcome, loss->real ? Outcome::kFail : Outcome::kInconclusive);
-    }
+    const Outcome outcome = OutcomeOf(*loss, *check.max_regression);
+    row.outcome = Worse(row.outcome, outcome);
     text += " is " + LossText(std::fabs(loss->loss)) + (loss->loss < 0 ? " better" : " worse") +
             " than base";
     if (loss->low && loss->high) {
       text += fmt::format(" ({} to {} worse)", words::SignedPercent(*loss->low),
                           words::SignedPercent(*loss->high));
     }
-    if (loss->loss > *check.max_regression && !loss->real) text += ", which may be chance";
+    if (outcome == Outcome::kInconclusive) {
+      text += loss->real ? ", and the limit is within that interval" : ", which may be chance";
+    }
     if (!check.min && !check.max) {
       row.value = loss->loss;
       row.low = loss->low;

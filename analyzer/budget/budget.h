@@ -41,9 +41,10 @@ Result<Budget> ReadBudget(std::string_view text, const std::string& name);
 Result<Budget> ReadBudgetFile(const std::string& path);
 
 // One row per check. `min` and `max` fail where the metric's whole interval lies beyond the limit,
-// and are inconclusive where it straddles it. `max_regression` fails where the loss is larger than
-// the limit and the interval of the change excludes 1; a larger loss that is not certain is
-// inconclusive. A figure that the run lacks fails. `base` compares the base with this run; null
+// and are inconclusive where it straddles it. So is `max_regression`, of the interval of the loss,
+// with two differences: of the throughput nothing fails that the comparison calls inconclusive, and
+// an interval that holds no loss passes where the estimate does, as noise. A figure that the run
+// lacks fails. `base` compares the base with this run; null
 // where it is needed is an error.
 Result<std::vector<report::CheckRow>> CheckBudget(const Budget& budget,
                                                   const report::Report& report,

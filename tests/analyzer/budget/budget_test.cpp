@@ -188,7 +188,12 @@ TEST_SUITE("fast") {
     };
     CHECK(with(0.88, 0.86, 0.90, "0.05") == Outcome::kFail);
     CHECK(with(0.88, 0.86, 0.90, "0.2") == Outcome::kPass);
-    CHECK(with(0.94, 0.90, 0.98, "0.05") == Outcome::kFail);
+    CHECK(with(0.94, 0.93, 0.949, "0.05") == Outcome::kFail);
+    // Slower for certain, but perhaps by less than the limit, or by more.
+    CHECK(with(0.94, 0.90, 0.98, "0.05") == Outcome::kInconclusive);
+    CHECK(with(0.814, 0.684, 0.984, "0.05") == Outcome::kInconclusive);
+    CHECK(with(0.96, 0.93, 0.99, "0.05") == Outcome::kInconclusive);
+    CHECK(with(0.96, 0.951, 0.99, "0.05") == Outcome::kPass);
     CHECK(with(0.94, 0.85, 1.02, "0.05") == Outcome::kInconclusive);
     CHECK(with(0.97, 0.80, 1.15, "0.05") == Outcome::kPass);  // noise is no loss
     CHECK(with(1.2, 1.1, 1.3, "0") == Outcome::kPass);
@@ -196,6 +201,38 @@ TEST_SUITE("fast") {
     base.throughput->ratio = 0.5;
     CHECK(OutcomeOf(R"({"metric": "throughput.samples_per_s", "max_regression": 0.05})", report,
                     &base) == Outcome::kInconclusive);
+  }
+
+  TEST_CASE("a throughput check and the comparison below it never disagree") {
+    const report::Report report = test::InputBoundReport();
+    for (const auto answer : {compare::Answer::kFaster, compare::Answer::kSlower,
+                              compare::Answer::kNoRealChange, compare::Answer::kInconclusive}) {
+      for (const double low : {0.70, 0.90, 0.94, 0.97, 0.99, 1.01}) {
+        for (const double high : {0.93, 0.96, 0.985, 1.0, 1.1}) {
+          if (low > high) continue;
+          compare::Comparison base = test::SlowerComparison();
+          base.answer = answer;
+          const double ratio = (low + high) / 2;
+          base.throughput = compare::Change{100, 100 * ratio, ratio, low, high, true};
+          const CheckRow row =
+              Checked(R"({"metric": "throughput.samples_per_s", "max_regression": 0.05})", report,
+                      &base)
+                  .at(0);
+          CAPTURE(row.text);
+          const bool inside = 1 - low <= 0.05;
+          const bool beyond = 1 - high > 0.05;
+          if (inside) CHECK(row.outcome == Outcome::kPass);
+          if (row.outcome == Outcome::kFail) {
+            CHECK(beyond);
+            CHECK(answer != compare::Answer::kInconclusive);
+          }
+          const bool chance = answer == compare::Answer::kInconclusive || 1 - high <= 0;
+          if (row.outcome == Outcome::kInconclusive) {
+            CHECK(Has(row.text, chance ? "may be chance" : "the limit is within that interval"));
+          }
+        }
+      }
+    }
   }
 
   TEST_CASE("of times more is worse, what the comparison lacks fails") {
