@@ -121,7 +121,7 @@ MaybeFault UnknownKey(const json& object, const JsonPath& path,
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     return Fault{path / std::string_view(key), "the key " + Quoted(key) + " is not known",
-                 "the nearest is " + Quoted(Nearest(key, known)), true};
+                 NearestHint(key, known, "the nearest"), true};
   }
   return std::nullopt;
 }

@@ -65,7 +65,7 @@ std::vector<std::string> NamesIn(const Json& list, std::string_view key) {
 std::string NoRow(const std::string& list, const std::string& row,
                   const std::vector<std::string>& names) {
   std::string text = "the run has no " + list + "[" + row + "]";
-  const std::string nearest = Nearest(row, names);
+  const std::string nearest = Near(row, names);
   if (!nearest.empty()) text += ", the nearest is " + Quoted(nearest);
   return text;
 }

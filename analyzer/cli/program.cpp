@@ -41,12 +41,9 @@ std::string Unexpected(const CLI::App& app) {
   return "";
 }
 
-// Empty where even the nearest word has too little in common.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
-  const std::string nearest = Nearest(word, known);
-  const std::string start = word.substr(0, 64);
-  const bool near = EditDistance(start, nearest) <= std::max<size_t>(2, start.size() / 2);
-  return nearest.empty() || !near ? "" : "did you mean " + Quoted(nearest) + "?";
+  const std::string near = Near(word, known);
+  return near.empty() ? "" : "did you mean " + Quoted(near) + "?";
 }
 
 }  // namespace

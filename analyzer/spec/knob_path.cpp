@@ -52,7 +52,9 @@ Result<KnobField> FindKnob(spec_pb::Spec& spec, std::string_view path) {
     known.push_back(candidate);
   });
   if (found.field != nullptr) return found;
-  const std::string nearest = "the nearest path is " + Quoted(Nearest(path, known));
+  const std::string near = Near(path, known);
+  const std::string nearest = near.empty() ? "give STAGE.FIELD, transfer.FIELD or trainer.FIELD"
+                                           : "the nearest path is " + Quoted(near);
   if (names_group) {
     return Error{ErrorKind::kUsage, Quoted(path) + " has fields of its own", "", nearest};
   }

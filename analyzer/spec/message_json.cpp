@@ -62,8 +62,7 @@ MaybeFault ReadWord(const json& value, const JsonPath& at, const FieldDescriptor
   const auto* found = field.enum_type()->FindValueByName(word);
   if (found == nullptr) {
     return Fault{at, "unknown " + field.name() + ' ' + Quoted(word),
-                 "the nearest is " + Quoted(Nearest(word, WordsOf(field))) + " of " +
-                     QuotedList(WordsOf(field))};
+                 NearestOf(word, WordsOf(field))};
   }
   into.GetReflection()->SetEnum(&into, &field, found);
   return std::nullopt;
@@ -134,8 +133,11 @@ MaybeFault CheckOneof(const json& value, const JsonPath& at, const OneofDescript
 MaybeFault CheckKeys(const json& value, const JsonPath& at, const Descriptor& descriptor) {
   for (const auto& [key, member] : value.items()) {
     if (descriptor.FindFieldByName(key) != nullptr) continue;
+    const std::vector<std::string> known = FieldNames(descriptor);
     return Fault{at / key, "unknown key " + Quoted(key),
-                 "the nearest known key is " + Quoted(Nearest(key, FieldNames(descriptor))), true};
+                 at.steps.empty() ? "the top level has " + QuotedList(known)
+                                  : NearestHint(key, known, "the nearest known key"),
+                 true};
   }
   for (int i = 0; i < descriptor.oneof_decl_count(); ++i) {
     MaybeFault fault = CheckOneof(value, at, *descriptor.oneof_decl(i));

@@ -50,6 +50,27 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& known
   return best;
 }
 
+std::string Near(std::string_view word, const std::vector<std::string>& known) {
+  const std::string_view start = CutTo(word, kLongestWord);
+  std::string nearest = Nearest(word, known);
+  const bool near = EditDistance(start, nearest) <= std::max<size_t>(2, start.size() / 2);
+  return near ? nearest : std::string();
+}
+
+std::string NearestHint(std::string_view word, const std::vector<std::string>& known,
+                        std::string_view what) {
+  const std::string near = Near(word, known);
+  if (near.empty())
+    return "give " + std::string(known.size() > 1 ? "one of " : "") + QuotedList(known);
+  return std::string(what) + " is " + Quoted(near);
+}
+
+std::string NearestOf(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = Near(word, known);
+  return near.empty() ? "give one of " + QuotedList(known)
+                      : "the nearest is " + Quoted(near) + " of " + QuotedList(known);
+}
+
 std::string Quoted(std::string_view word) {
   const std::string_view start = CutTo(word, kLongestWord);
   return "'" + std::string(start) + (start.size() < word.size() ? "...'" : "'");

@@ -259,7 +259,7 @@ class Arguments {
       known.emplace_back(op_.parameters[i].name);
     }
     return Bad(std::string(op_.name) + " has no argument " + Quoted(name),
-               known.empty() ? "it takes none" : "the nearest is " + Quoted(Nearest(name, known)));
+               known.empty() ? "it takes none" : NearestHint(name, known, "the nearest"));
   }
 
   static std::string Example(const OpParameter& parameter) {
@@ -318,7 +318,7 @@ Result<OpCall> ParseOp(std::string_view text) {
     std::vector<std::string> known;
     for (const OpInfo& candidate : KnownOps()) known.emplace_back(candidate.name);
     return Error{ErrorKind::kUsage, "unknown op " + Quoted(name), std::string(text),
-                 "the nearest known op is " + Quoted(Nearest(name, known))};
+                 NearestHint(name, known, "the nearest known op")};
   }
   Arguments arguments(*op, text);
   if (bracket != std::string_view::npos) {

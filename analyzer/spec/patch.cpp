@@ -57,7 +57,7 @@ MaybeFault CheckKeys(const json& object, const JsonPath& at, const std::string& 
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     return Fault{at / key, "unknown key " + Quoted(key) + " of " + op,
-                 "the nearest known key is " + Quoted(Nearest(key, known)), true};
+                 NearestHint(key, known, "the nearest known key"), true};
   }
   for (const std::string& key : known) {
     if (IsPlaceKey(key) || object.contains(key)) continue;
@@ -77,8 +77,7 @@ MaybeFault ReadOp(const json& object, const JsonPath& at, std::string& op) {
   }
   MaybeFault fault = ReadName(object, at, "op", op);
   if (fault.has_value() || KeysOfOps().contains(op)) return fault;
-  return Fault{at / "op", "unknown op " + Quoted(op),
-               "the nearest is " + Quoted(Nearest(op, known)) + " of " + QuotedList(known)};
+  return Fault{at / "op", "unknown op " + Quoted(op), NearestOf(op, known)};
 }
 
 MaybeFault ReadChange(const json& object, const JsonPath& at, Patch& patch) {
@@ -169,7 +168,9 @@ Result<Patch> ReadPatch(std::string_view text, const std::string& name) {
   STALLSCOPE_ASSIGN_OR_RETURN(const json tree, ParseJson(text, name, "patch"));
   Patch patch;
   MaybeFault fault;
-  if (!tree.is_array()) {
+  if (tree.is_object()) {
+    fault = ReadChange(tree, {}, patch);
+  } else if (!tree.is_array()) {
     fault = Fault{{}, "a patch is " + TypeInWords(tree), "give a list of changes"};
   }
   for (size_t i = 0; tree.is_array() && i < tree.size() && !fault.has_value(); ++i) {
@@ -205,9 +206,8 @@ Result<size_t> FindStage(const Spec& spec, const std::string& name) {
     if (spec.stages[i].name == name) return i;
     known.push_back(spec.stages[i].name);
   }
-  return Bad(
-      "no stage is called " + Quoted(name),
-      known.empty() ? "the spec has no stages" : "the nearest is " + Quoted(Nearest(name, known)));
+  return Bad("no stage is called " + Quoted(name),
+             known.empty() ? "the spec has no stages" : NearestHint(name, known, "the nearest"));
 }
 
 Status PutAt(Spec& spec, StageSpec stage, const Place& place) {

@@ -5,8 +5,9 @@
 //     {"op": "remove", "stage": "shuffle"},
 //     {"op": "move", "stage": "shuffle", "before": "decode"} ]
 //
-// Changes are made in their order; only the outcome must be a valid spec. A place is "after" or
-// "before" a stage; "after": null is the start. Errors are ErrorKind::kUsage. Any thread.
+// A patch of one change may stand without the brackets. Changes are made in their order; only the
+// outcome must be a valid spec. A place is "after" or "before" a stage; "after": null is the start.
+// Errors are ErrorKind::kUsage. Any thread.
 #ifndef STALLSCOPE_ANALYZER_SPEC_PATCH_H_
 #define STALLSCOPE_ANALYZER_SPEC_PATCH_H_
 

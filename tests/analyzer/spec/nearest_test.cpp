@@ -26,6 +26,18 @@ TEST_SUITE("fast") {
     CHECK(Nearest(std::string(1 << 20, 'm'), {"map", "shard"}) == "map");
   }
 
+  TEST_CASE("only what is near is named, else all that is known") {
+    using stallscope::Near;
+    using stallscope::NearestHint;
+    CHECK(Near("paralelism", {"pad", "parallelism"}) == "parallelism");
+    CHECK(Near("pipeline", {"stages", "trainer"}).empty());
+    CHECK(Near("zzzzzzzz", {}).empty());
+    CHECK(NearestHint("mpa", {"map", "batch"}, "the nearest") == "the nearest is 'map'");
+    CHECK(NearestHint("pipeline", {"map", "batch"}, "the nearest") ==
+          "give one of 'map' or 'batch'");
+    CHECK(NearestHint("pipeline", {"map"}, "the nearest") == "give 'map'");
+  }
+
   TEST_CASE("quotes cut a long word in front of a whole character") {
     CHECK(Quoted("map") == "'map'");
     CHECK(Quoted(std::string(64, 'a')) == "'" + std::string(64, 'a') + "'");

@@ -117,7 +117,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a patch is read strictly") {
-    CHECK(WhyNotPatch("{}").find("p.json:1:1: a patch is an object") == 0);
+    CHECK(WhyNotPatch("{}").find("p.json:1:1: the change has no op") == 0);
+    CHECK(WhyNotPatch("3").find("p.json:1:1: a patch is a number") == 0);
     CHECK(WhyNotPatch("[3]").find("p.json:1:2, [0]: a change is a number") == 0);
     CHECK(WhyNotPatch("[{}]").find("the change has no op; give one of 'insert'") !=
           std::string::npos);

@@ -7,6 +7,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/ops.h"
+#include "analyzer/spec/spec_json.h"
 #include "tests/analyzer/spec/specs.h"
 #include "tests/support/paths.h"
 
@@ -79,6 +80,22 @@ std::string OpTable() {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("the README's whole spec is read, and has every part of a spec") {
+    const auto readme = stallscope::ReadWholeFile(
+        stallscope::test::SourceDir() + "/analyzer/spec/README.md", 1 << 20);
+    REQUIRE(readme.ok());
+    const size_t begin = readme.value().find("```json\n") + 8;
+    const std::string text =
+        readme.value().substr(begin, readme.value().find("```", begin) - begin);
+    const auto spec = stallscope::ReadSpec(text, "README.md");
+    if (!spec.ok()) FAIL(spec.error().Line());
+    CHECK(spec.value().stages.size() == 6);
+    for (const char* part :
+         {"name", "seed", "stages", "transfer", "trainer", "rewrites", "budget"}) {
+      CHECK_MESSAGE(text.find("\"" + std::string(part) + "\":") != std::string::npos, part);
+    }
+  }
+
   TEST_CASE("the tables of the README are those of the code") {
     const auto readme = stallscope::ReadWholeFile(
         stallscope::test::SourceDir() + "/analyzer/spec/README.md", 1 << 20);

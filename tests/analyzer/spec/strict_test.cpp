@@ -31,6 +31,17 @@ TEST_SUITE("fast") {
                     "'width'") == 0);
   }
 
+  TEST_CASE("an unknown key at the top says what the top has") {
+    const std::string why = WhyNot(R"({"name": "x", "pipeline": []})");
+    CHECK(why.find(
+              "s.json:1:15: unknown key 'pipeline'; the top level has 'name', 'seed', 'stages'") ==
+          0);
+    CHECK(why.find("nearest") == std::string::npos);
+    CHECK(why.find("'trainer'") != std::string::npos);
+    // Below the top the nearest is named where it is near, and all where none is.
+    CHECK(WhyNot(Map(R"(, "gpu_memory": 1)")).find("give one of 'ops', ") != std::string::npos);
+  }
+
   TEST_CASE("keys are case-sensitive") {
     CHECK(WhyNot(Map(R"(, "Parallelism": 2)")).find("'parallelism'") != std::string::npos);
   }
