@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <map>
 
 #include "analyzer/cli/outputs.h"
@@ -34,9 +35,21 @@ const std::map<std::string, exporting::What>& Kinds() {
   return kinds;
 }
 
+// By --format, else by the file's name.
+Result<exporting::Format> FormatOf(const ExportArguments& arguments) {
+  if (!arguments.format.empty()) return Formats().at(arguments.format);
+  const std::string ending = std::filesystem::path(arguments.out).extension();
+  if (ending == ".csv") return exporting::Format::kCsv;
+  if (ending == ".jsonl") return exporting::Format::kJsonl;
+  if (ending == ".json") return exporting::Format::kChrome;
+  return Error{ErrorKind::kUsage, "no format given", arguments.out,
+               "give --format chrome, csv or jsonl, or an -o that ends in .json, .csv or .jsonl"};
+}
+
 Status RunExport(const ExportArguments& arguments) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const exporting::Format format, FormatOf(arguments));
   const bool as_kineto = arguments.partition == "kineto";
-  if (as_kineto && (arguments.what != "steps" || arguments.format == "chrome")) {
+  if (as_kineto && (arguments.what != "steps" || format == exporting::Format::kChrome)) {
     return Error{ErrorKind::kUsage, "Kineto's partition applies to steps only", "--partition",
                  "use --what steps with --format csv or jsonl"};
   }
@@ -45,7 +58,7 @@ Status RunExport(const ExportArguments& arguments) {
   const exporting::What what =
       arguments.what.empty() ? exporting::What::kDefault : Kinds().at(arguments.what);
   Status done = exporting::Export(
-      *run, Formats().at(arguments.format), what,
+      *run, format, what,
       as_kineto ? exporting::Partition::kKineto : exporting::Partition::kStallscope,
       [&](std::string_view text) { return output.Write(text); });
   if (done.ok()) done = output.Finish();
@@ -69,8 +82,7 @@ void AddExport(CLI::App& app, int& exit_code) {
   command->add_option("TRACE", arguments->trace, "Trace to read")->required();
   command
       ->add_option("--format", arguments->format,
-                   "chrome (trace events, for Perfetto), csv or jsonl")
-      ->required()
+                   "chrome (trace events, for Perfetto), csv or jsonl (default: by the name of -o)")
       ->check(CLI::IsMember(Keys(Formats())));
   command
       ->add_option(

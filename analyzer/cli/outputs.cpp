@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "analyzer/cli/terminal.h"
 
@@ -20,15 +22,83 @@ bool IsStdout(const struct stat& about) {
          out.st_ino == about.st_ino;
 }
 
-std::string FormOf(const std::string& file) { return std::filesystem::path(file).extension(); }
+// A file that is asked for, with the form of the --format that goes with it.
+struct Reading {
+  std::vector<ReportOutput> outputs;
+  size_t paired = 0;         // files with a --format of their own
+  size_t contradicted = 0;   // of these, the ones whose names tell another form
+  std::optional<Error> why;  // why it is none
+};
 
-std::string TextFor(const report::SweepTable& table, const std::string& file) {
-  const std::string form = FormOf(file);
-  if (form == ".html") return report::Write(table, report::Form::kHtml);
-  if (form == ".md") return report::Write(table, report::Form::kMarkdown);
-  report::FormOptions options;
-  options.text.colors = file.empty() && UseColors();
-  return report::Write(table, report::Form::kText, options);
+Error NoForm(const std::string& path) {
+  return {ErrorKind::kUsage, "the name tells no format", path,
+          "put --format text, json, markdown, html, junit or sarif before its -o"};
+}
+
+// A file without a --format. What has no ending, a device say, is text as stdout is.
+Result<ReportOutput> ByName(const std::string& path) {
+  if (const auto form = report::FormOfName(path)) return ReportOutput{*form, path};
+  if (std::filesystem::path(path).has_extension()) return NoForm(path);
+  return ReportOutput{report::Form::kText, path};
+}
+
+void AddPair(report::Form form, const std::string& path, Reading& reading) {
+  reading.outputs.push_back({form, path});
+  ++reading.paired;
+  if (report::FormOfName(path).value_or(form) != form) ++reading.contradicted;
+}
+
+// What cannot be: a form that the name does not tell, two forms for stdout or for one file.
+std::optional<Error> FaultOf(const std::vector<ReportOutput>& outputs) {
+  size_t to_stdout = 0;
+  std::set<std::string> files;
+  for (const ReportOutput& output : outputs) {
+    if (output.path.empty()) {
+      ++to_stdout;
+    } else if (!files.insert(output.path).second) {
+      return Error{ErrorKind::kUsage, "two formats for one file", output.path,
+                   "give each its own -o"};
+    }
+  }
+  if (to_stdout < 2) return std::nullopt;
+  return Error{ErrorKind::kUsage, "several formats for stdout", "--format",
+               "give all but one of them an -o FILE"};
+}
+
+// Each -o with the --format on one side of it.
+template <class GivenList>
+Reading Read(const GivenList& given, bool format_first) {
+  Reading reading;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const bool pair = i + 1 < given.size() && given[i].is_file != given[i + 1].is_file &&
+                      given[i].is_file != format_first;
+    const auto form_at = [&](size_t at) {
+      return report::FormOf(given[at].value).value_or(report::Form::kText);
+    };
+    if (pair) {
+      const size_t file = format_first ? i + 1 : i;
+      AddPair(form_at(format_first ? i : i + 1), given[file].value, reading);
+      ++i;
+    } else if (!given[i].is_file) {
+      reading.outputs.push_back({form_at(i), ""});
+    } else if (auto output = ByName(given[i].value); output.ok()) {
+      reading.outputs.push_back(std::move(output).value());
+    } else if (!reading.why) {
+      reading.why = output.error();
+    }
+  }
+  if (!reading.why) reading.why = FaultOf(reading.outputs);
+  return reading;
+}
+
+bool SameOutputs(Reading a, Reading b) {
+  const auto less = [](const ReportOutput& x, const ReportOutput& y) { return x.path < y.path; };
+  std::sort(a.outputs.begin(), a.outputs.end(), less);
+  std::sort(b.outputs.begin(), b.outputs.end(), less);
+  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(),
+                    [](const ReportOutput& x, const ReportOutput& y) {
+                      return x.path == y.path && x.form == y.form;
+                    });
 }
 
 }  // namespace
@@ -69,6 +139,13 @@ Status Output::Finish() {
   return WriteError();
 }
 
+std::optional<report::Form> SweepFormOf(const std::string& file) {
+  const auto form = report::FormOfName(file);
+  const bool drawn =
+      form == report::Form::kHtml || form == report::Form::kMarkdown || form == report::Form::kText;
+  return drawn ? form : std::nullopt;
+}
+
 Status WriteOutput(const std::string& path, std::string_view text) {
   STALLSCOPE_ASSIGN_OR_RETURN(Output output, Output::Open(path));
   Status done = output.Write(text);
@@ -78,42 +155,50 @@ Status WriteOutput(const std::string& path, std::string_view text) {
 }
 
 ReportOutputs::ReportOutputs(CLI::App& command) : command_(command) {
-  format_ = command.add_option("--format", formats_, "Output format (repeatable)")
+  format_ = command
+                .add_option("--format", formats_,
+                            "Output format, each with its own -o but one (repeatable)")
                 ->check(CLI::IsMember(
                     std::vector<std::string>(report::kFormWords.begin(), report::kFormWords.end())))
                 ->allow_extra_args(false)
                 ->take_all();
-  output_ = command
-                .add_option("-o,--output", paths_,
-                            "Output file for the preceding --format (default: stdout)")
-                ->allow_extra_args(false)
-                ->take_all();
+  output_ =
+      command
+          .add_option("-o,--output", paths_,
+                      "Output file, in the --format beside it, else by its name (default: stdout)")
+          ->allow_extra_args(false)
+          ->take_all();
 }
 
-Result<std::vector<ReportOutput>> ReportOutputs::Asked() const {
-  std::vector<ReportOutput> asked;
+std::vector<ReportOutputs::Given> ReportOutputs::InOrder() const {
+  std::vector<Given> given;
   size_t format = 0;
   size_t path = 0;
   for (const CLI::Option* option : command_.parse_order()) {
-    if (option == format_ && format < formats_.size()) {
-      asked.push_back({report::FormOf(formats_[format++]).value_or(report::Form::kText), ""});
-    }
-    if (option != output_ || path == paths_.size()) continue;
-    if (asked.empty()) asked.emplace_back();
-    if (!asked.back().path.empty()) {
-      return Error{ErrorKind::kUsage, "two output files for one format", paths_[path],
-                   "give each -o its own --format"};
-    }
-    asked.back().path = paths_[path++];
+    if (option == format_ && format < formats_.size()) given.push_back({false, formats_[format++]});
+    if (option == output_ && path < paths_.size()) given.push_back({true, paths_[path++]});
   }
-  if (asked.empty()) asked.emplace_back();
-  size_t to_stdout = 0;
-  for (const ReportOutput& output : asked) to_stdout += output.path.empty() ? size_t{1} : 0;
-  if (to_stdout > 1) {
-    return Error{ErrorKind::kUsage, "several formats for stdout", "--format",
-                 "give all but one of them an -o FILE"};
+  return given;
+}
+
+// A --format between two -o goes with either. The reading counts that gives more files their own
+// format, then the one that contradicts fewer names.
+Result<std::vector<ReportOutput>> ReportOutputs::Asked() const {
+  const std::vector<Given> given = InOrder();
+  if (given.empty()) return std::vector<ReportOutput>(1);
+  const Reading before = Read(given, true);
+  const Reading after = Read(given, false);
+  if (before.why && after.why) return *before.why;
+  if (before.why || after.why) return before.why ? after.outputs : before.outputs;
+  if (before.paired != after.paired) {
+    return before.paired > after.paired ? before.outputs : after.outputs;
   }
-  return asked;
+  if (SameOutputs(before, after)) return before.outputs;
+  if (before.contradicted != after.contradicted) {
+    return before.contradicted < after.contradicted ? before.outputs : after.outputs;
+  }
+  return Error{ErrorKind::kUsage, "which file a --format belongs to is ambiguous", "--format",
+               "put each --format directly before its -o FILE"};
 }
 
 Status WriteReports(
@@ -133,8 +218,7 @@ Status WriteReports(
 
 Status CheckSweepReports(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
-    const std::string form = FormOf(file);
-    if (form == ".html" || form == ".md" || form == ".txt") continue;
+    if (SweepFormOf(file)) continue;
     return Error{ErrorKind::kUsage, "unknown report format", file,
                  "use a name that ends in .html, .md or .txt"};
   }
@@ -142,9 +226,12 @@ Status CheckSweepReports(const std::vector<std::string>& files) {
 }
 
 Status WriteSweepReports(const report::SweepTable& table, const std::vector<std::string>& files) {
-  Status first = WriteOutput("", TextFor(table, ""));
+  report::FormOptions options;
+  options.text.colors = UseColors();
+  Status first = WriteOutput("", report::Write(table, report::Form::kText, options));
   for (const std::string& file : files) {
-    Status done = WriteOutput(file, TextFor(table, file));
+    Status done =
+        WriteOutput(file, report::Write(table, SweepFormOf(file).value_or(report::Form::kText)));
     if (!done.ok() && first.ok()) first = done;
   }
   return first;

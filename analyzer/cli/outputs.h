@@ -55,17 +55,25 @@ struct ReportOutput {
   std::string path;  // empty: stdout
 };
 
-// Adds --format and -o to a command; their values are known after parsing. An -o belongs to the
-// --format before it. At most one form goes to stdout; the default is text.
+// Adds --format and -o to a command; their values are known after parsing. A file's form is that of
+// the --format beside its -o, before it or after it, else that of its name. At most one form goes
+// to stdout; the default is text.
 class ReportOutputs {
  public:
   explicit ReportOutputs(CLI::App& command);
 
-  // Wrong usage: too many -o, or two forms for stdout.
+  // Wrong usage: a file whose form nothing says, or two readings that differ; two forms for stdout.
   Result<std::vector<ReportOutput>> Asked() const;
 
  private:
   CLI::App& command_;
+  // The options in the order of the command line.
+  struct Given {
+    bool is_file = false;
+    std::string value;
+  };
+  std::vector<Given> InOrder() const;
+
   CLI::Option* format_;
   CLI::Option* output_;
   std::vector<std::string> formats_;
@@ -77,7 +85,9 @@ Status WriteReports(
     const std::vector<ReportOutput>& outputs, bool inconclusive_fails,
     const std::function<std::string(report::Form form, const report::FormOptions& options)>& make);
 
-// A file's name gives its form: .html, .md or .txt; another one is wrong usage, reported before
+// The form of a sweep's report by its name: .html, .md or .txt; nothing for another one.
+std::optional<report::Form> SweepFormOf(const std::string& file);
+// A name that gives no form is wrong usage, reported before
 // anything runs.
 Status CheckSweepReports(const std::vector<std::string>& files);
 // Text to stdout, and each file. Tries all of them and returns the first error.

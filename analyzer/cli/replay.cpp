@@ -121,6 +121,10 @@ Status CheckUsage(const ReplayArguments& arguments) {
                  grid ? "--verify cannot be combined with --vary or --patch" : "nothing to try", "",
                  "give --vary PATH=V1,V2,... or --patch FILE, or --verify"};
   }
+  if (SweepFormOf(arguments.output)) {
+    return Error{ErrorKind::kUsage, "the sweep file is JSON", arguments.output,
+                 "end -o in .json, and name the page or table with --report"};
+  }
   return CheckSweepReports(arguments.reports);
 }
 
@@ -170,7 +174,9 @@ void AddReplay(CLI::App& app, int& exit_code) {
       ->add_option("--vary", arguments->vary,
                    "Values to try for a setting: PATH=V1,V2,... (repeatable: all combinations)")
       ->allow_extra_args(false);
-  command->add_option("--patch", arguments->patches, "Spec change to try (JSON file, repeatable)")
+  command
+      ->add_option("--patch", arguments->patches,
+                   "File with a patch of the spec to try, as a report prints one (repeatable)")
       ->allow_extra_args(false);
   command->add_flag("--verify", arguments->verify,
                     "Try each recommendation of the run's report, then those that help together");

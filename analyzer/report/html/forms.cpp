@@ -15,6 +15,25 @@ std::optional<Form> FormOf(std::string_view word) {
   return std::nullopt;
 }
 
+std::optional<Form> FormOfName(std::string_view path) {
+  constexpr std::array<std::pair<std::string_view, Form>, 10> kEndings = {
+      {{".txt", Form::kText},
+       {".log", Form::kText},
+       {".json", Form::kJson},
+       {".md", Form::kMarkdown},
+       {".markdown", Form::kMarkdown},
+       {".html", Form::kHtml},
+       {".htm", Form::kHtml},
+       {".xml", Form::kJunit},
+       {".sarif", Form::kSarif},
+       {".sarif.json", Form::kSarif}}};
+  std::optional<Form> form;
+  for (const auto& [ending, of_ending] : kEndings) {
+    if (path.ends_with(ending)) form = of_ending;  // the last one is the longest
+  }
+  return form;
+}
+
 namespace {
 
 template <class What>

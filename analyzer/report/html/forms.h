@@ -21,6 +21,9 @@ enum class Form : uint8_t { kText, kJson, kMarkdown, kHtml, kJunit, kSarif };
 constexpr std::array<std::string_view, 6> kFormWords = {"text", "json",  "markdown",
                                                         "html", "junit", "sarif"};
 std::optional<Form> FormOf(std::string_view word);
+// What a file's name says of its content: "report.html", "junit.xml". Nothing where its ending is
+// no form's.
+std::optional<Form> FormOfName(std::string_view path);
 
 struct FormOptions {
   TextOptions text;
