@@ -29,7 +29,7 @@ OptionRow RowOf(const CLI::Option& option) {
     row.positional = true;
     row.names.push_back(option.get_name());
   }
-  row.takes_value = option.get_type_size() != 0;
+  row.takes_value = option.get_items_expected_max() != 0;
   row.words = WordsOf(option);
   row.about = option.get_description();
   return row;
