@@ -28,7 +28,9 @@ Result<int> RunCompare(const CompareArguments& arguments) {
   const bool inconclusive_fails = arguments.inconclusive == "fail";
   STALLSCOPE_RETURN_IF_ERROR(WriteReports(
       outputs, inconclusive_fails, [&](report::Form form, const report::FormOptions& options) {
-        return report::Write(comparison, form, options);
+        report::FormOptions placed = options;
+        placed.sarif.trace = arguments.now.front();
+        return report::Write(comparison, form, placed);
       }));
   switch (comparison.answer) {
     case compare::Answer::kSlower:

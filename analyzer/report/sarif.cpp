@@ -1,5 +1,6 @@
 #include "analyzer/report/sarif.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -12,9 +13,16 @@
 namespace stallscope::report {
 namespace {
 
-std::string LevelOf(findings::Severity severity) {
-  if (severity == findings::Severity::kHigh) return "error";
+// Where a budget decides what fails, a finding is no more than a warning.
+std::string LevelOf(findings::Severity severity, bool budget) {
+  if (severity == findings::Severity::kHigh) return budget ? "warning" : "error";
   return severity == findings::Severity::kMedium ? "warning" : "note";
+}
+
+std::string LevelOf(const CheckRow& check) {
+  const bool error = check.level == CheckLevel::kError;
+  if (check.outcome == Outcome::kFail) return error ? "error" : "warning";
+  return error ? "warning" : "note";
 }
 
 // "map-parallelism" becomes "MapParallelism".
@@ -29,33 +37,56 @@ std::string NameOf(std::string_view id) {
   return name.empty() ? "Finding" : name;
 }
 
+// What a code scanning page shows beside each result of a rule.
+struct Rule {
+  std::string id;
+  std::string title;
+  std::string about;
+  std::string help;
+  std::string help_markdown;  // empty: as `help`
+};
+
+Json RuleTree(const Rule& rule, const std::string& level) {
+  const std::string help = SarifText(rule.help);
+  return {
+      {"id", rule.id},
+      {"name", NameOf(rule.id)},
+      {"shortDescription", {{"text", SarifText(rule.title)}}},
+      {"fullDescription", {{"text", SarifText(rule.about)}}},
+      {"help",
+       {{"text", help},
+        {"markdown", rule.help_markdown.empty() ? EscapeMarkdown(rule.help) : rule.help_markdown}}},
+      {"defaultConfiguration", {{"level", level}}}};
+}
+
 class Run {
  public:
   explicit Run(std::string_view path) : uri_(SarifUri(path)) {}
 
-  void Add(const std::string& rule, const std::string& about, const std::string& level,
-           const std::string& text, const std::string& stage, Json properties) {
-    const auto [known, is_new] = indices_.try_emplace(rule, rules_.size());
-    if (is_new) {
-      rules_.push_back({{"id", rule},
-                        {"name", NameOf(rule)},
-                        {"shortDescription", {{"text", SarifText(about)}}},
-                        {"defaultConfiguration", {{"level", level}}}});
-    }
-    Json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri_}}}}}};
-    location["physicalLocation"]["region"] = {{"startLine", 1}};
+  void Add(const Rule& rule, const std::string& level, const std::string& text,
+           const std::string& stage, const std::string& identity, Json properties) {
+    const auto [known, is_new] = indices_.try_emplace(rule.id, rules_.size());
+    if (is_new) rules_.push_back(RuleTree(rule, level));
+    Json location{
+        {"physicalLocation",
+         {{"artifactLocation", {{"uri", uri_}, {"index", 0}}}, {"region", {{"startLine", 1}}}}}};
     if (!stage.empty()) {
-      location["logicalLocations"] = Json::array({{{"name", stage}, {"kind", "stage"}}});
+      location["logicalLocations"] =
+          Json::array({{{"name", stage}, {"fullyQualifiedName", stage}, {"kind", "stage"}}});
     }
-    results_.push_back({{"ruleId", rule},
+    results_.push_back({{"ruleId", rule.id},
                         {"ruleIndex", known->second},
                         {"level", level},
                         {"message", {{"text", SarifText(text)}}},
                         {"locations", Json::array({location})},
-                        {"partialFingerprints", {{"stallscope/v1", rule + "/" + stage}}},
+                        {"partialFingerprints", {{"stallscope/v1", rule.id + "/" + identity}}},
                         {"properties", std::move(properties)}});
   }
 
+  Json artifacts() const {
+    return Json::array(
+        {{{"location", {{"uri", uri_}}}, {"roles", Json::array({"analysisTarget"})}}});
+  }
   Json rules() const { return rules_; }
   Json results() const { return results_; }
 
@@ -66,7 +97,41 @@ class Run {
   Json results_ = Json::array();
 };
 
-void AddFinding(Run& run, const FindingRow& finding) {
+// "map-parallelism" becomes "Map parallelism".
+std::string Title(std::string id) {
+  std::replace(id.begin(), id.end(), '-', ' ');
+  if (!id.empty() && id[0] >= 'a' && id[0] <= 'z') id[0] = static_cast<char>(id[0] - 'a' + 'A');
+  return id;
+}
+
+Rule RuleOf(const FindingRow& finding) {
+  Rule rule{finding.id.empty() ? "finding" : finding.id, "", finding.text, "", ""};
+  rule.title = Title(rule.id);
+  if (rule.about.empty()) rule.about = rule.title;
+  if (!finding.recommendation.has_value()) {
+    rule.help = rule.about;
+    return rule;
+  }
+  const findings::Recommendation& recommendation = *finding.recommendation;
+  rule.help = "To change: " + recommendation.text;
+  rule.help_markdown = EscapeMarkdown(rule.help) + "\n";
+  const auto add = [&](const std::string& title, const char* language, const std::string& code) {
+    if (code.empty()) return;
+    rule.help += "\n" + title + ":\n" + code;
+    rule.help_markdown += "\n" + EscapeMarkdown(title) + ":\n\n" + MarkdownBlock(language, code);
+  };
+  if (!recommendation.patch.changes.empty()) {
+    add("Patch of the spec (stallscope patch)", "json",
+        WritePatch(recommendation.patch, JsonLayout::kOneLine));
+  }
+  add("tf.data", "python", recommendation.code.tf_data);
+  add("PyTorch", "python", recommendation.code.pytorch);
+  add("DALI", "python", recommendation.code.dali);
+  add("grain", "python", recommendation.code.grain);
+  return rule;
+}
+
+void AddFinding(Run& run, const FindingRow& finding, bool budget) {
   Json properties{{"severity", findings::WordFor(finding.severity)}, {"share", finding.share}};
   std::string text = finding.text;
   if (finding.recommendation.has_value()) {
@@ -76,16 +141,32 @@ void AddFinding(Run& run, const FindingRow& finding) {
     if (!gain.empty()) text += (recommendation.gain ? ": gain " : ": ") + gain;
     properties["patch"] = PatchTree(recommendation.patch);
   }
-  run.Add(finding.id.empty() ? "finding" : finding.id,
-          "stallscope finding " + (finding.id.empty() ? "finding" : finding.id),
-          LevelOf(finding.severity), text.empty() ? finding.id + "." : text, finding.stage,
+  run.Add(RuleOf(finding), LevelOf(finding.severity, budget),
+          text.empty() ? finding.id + "." : text, finding.stage, finding.stage,
           std::move(properties));
 }
 
+// "stages[decode].utilization" is about decode.
+std::string StageOf(const std::string& metric) {
+  for (const std::string_view list : {"stages[", "stall_blame["}) {
+    if (!metric.starts_with(list)) continue;
+    const size_t close = metric.rfind(']');
+    const std::string row = metric.substr(list.size(), close - list.size());
+    return row.substr(0, row.rfind(" ("));
+  }
+  return "";
+}
+
 void AddCheck(Run& run, const CheckRow& check) {
-  const bool error = check.level == CheckLevel::kError && check.outcome == Outcome::kFail;
-  run.Add("budget", "A check of the budget did not hold", error ? "error" : "warning",
-          std::string(WordFor(check.outcome)) + ": " + check.text, check.metric,
+  static const Rule kRule{
+      "budget", "A check of the budget did not hold",
+      "A figure of the run's report is beyond its limit, or may be: the interval straddles it.",
+      "A budget lists limits for figures of the report. Make the change that a finding proposes, "
+      "or "
+      "set a limit that the run can hold. An inconclusive check needs more steps or more runs.",
+      ""};
+  run.Add(kRule, LevelOf(check), std::string(WordFor(check.outcome)) + ": " + check.text,
+          StageOf(check.metric), check.metric,
           {{"metric", check.metric},
            {"limit", check.limit},
            {"outcome", WordFor(check.outcome)},
@@ -96,7 +177,9 @@ std::string Log(const Run& run, const SarifOptions& options, Json properties) {
   Json driver{{"name", "stallscope"}, {"rules", run.rules()}};
   if (!options.tool_version.empty()) driver["version"] = options.tool_version;
   Json tree{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}};
-  Json log{{"tool", {{"driver", driver}}}, {"columnKind", "utf16CodeUnits"}};
+  Json log{{"tool", {{"driver", driver}}},
+           {"artifacts", run.artifacts()},
+           {"columnKind", "utf16CodeUnits"}};
   log["results"] = run.results();
   log["properties"] = std::move(properties);
   tree["runs"] = Json::array();
@@ -109,7 +192,8 @@ std::string Log(const Run& run, const SarifOptions& options, Json properties) {
 std::string WriteSarif(const Report& report, const SarifOptions& options) {
   Run run(options.spec_path.empty() ? report.trace : options.spec_path);
   for (const FindingRow& finding : report.findings) {
-    if (finding.severity >= findings::Severity::kLow) AddFinding(run, finding);
+    if (finding.severity >= findings::Severity::kLow)
+      AddFinding(run, finding, report.budget.has_value());
   }
   if (report.budget.has_value()) {
     for (const CheckRow& check : *report.budget) {
@@ -120,10 +204,22 @@ std::string WriteSarif(const Report& report, const SarifOptions& options) {
 }
 
 std::string WriteSarif(const compare::Comparison& comparison, const SarifOptions& options) {
-  Run run(options.spec_path);
+  Run run(options.spec_path.empty() ? options.trace : options.spec_path);
+  const std::string text =
+      comparison.text.empty() ? std::string(compare::WordFor(comparison.answer)) : comparison.text;
   if (comparison.answer == compare::Answer::kSlower) {
-    run.Add("regression", "The new side is slower than the base", "error",
-            comparison.text.empty() ? "slower" : comparison.text, "", ComparisonTree(comparison));
+    run.Add(
+        {"regression", "The new side is slower than the base",
+         "The new runs are slower than the base, by more than chance explains.",
+         "The tables of the report show which category and which stage got slower, and what the "
+         "new spec changes.",
+         ""},
+        "error", text, "", "", ComparisonTree(comparison));
+  } else if (comparison.answer == compare::Answer::kInconclusive) {
+    run.Add({"inconclusive-comparison", "Whether the new side is slower cannot be told",
+             "The interval of the change is too wide for an answer, or a side has too few steps.",
+             "Record more steps, or five runs per side.", ""},
+            "warning", text, "", "", ComparisonTree(comparison));
   }
   return Log(run, options, {{"answer", compare::WordFor(comparison.answer)}});
 }

@@ -189,7 +189,10 @@ TEST_SUITE("fast") {
     std::set<std::string> ids;
     for (const json& rule : rules) {
       CHECK(ids.insert(rule["id"]).second);
-      CHECK(rule["shortDescription"]["text"].is_string());
+      for (const char* part : {"shortDescription", "fullDescription", "help"}) {
+        CHECK_FALSE(rule[part]["text"].get<std::string>().empty());
+      }
+      CHECK_FALSE(rule["help"]["markdown"].get<std::string>().empty());
     }
     CHECK(ids == std::set<std::string>{"map-parallelism", "cache", "budget"});
     REQUIRE(run["results"].size() == 5);  // the finding of severity info is none
@@ -200,8 +203,17 @@ TEST_SUITE("fast") {
       const json& place = result["locations"][0]["physicalLocation"];
       CHECK(place["artifactLocation"]["uri"] == "runs/a%20b.sst");
       CHECK(place["region"]["startLine"] == 1);
+      const size_t artifact = place["artifactLocation"]["index"];
+      CHECK(run["artifacts"].at(artifact)["location"]["uri"] == "runs/a%20b.sst");
     }
-    CHECK(run["results"][0]["level"] == "error");
+    // With a budget, only what fails it is an error.
+    CHECK(run["results"][0]["level"] == "warning");
+    report::Report without = report;
+    without.budget.reset();
+    CHECK(json::parse(report::WriteSarif(without))["runs"][0]["results"][0]["level"] == "error");
+    const std::string help = rules[0]["help"]["text"];
+    CHECK(Contains(help, R"("path":"decode.parallelism")"));
+    CHECK(Contains(help, "DataLoader"));
     CHECK(run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == "decode");
     CHECK(run["results"][2]["level"] == "error");    // a failed check
     CHECK(run["results"][3]["level"] == "warning");  // of level warn
@@ -220,8 +232,38 @@ TEST_SUITE("fast") {
     const json slower = json::parse(report::WriteSarif(test::SlowerComparison()));
     CHECK(slower["runs"][0]["results"].size() == 1);
     CHECK(slower["runs"][0]["results"][0]["ruleId"] == "regression");
-    const json none = json::parse(report::WriteSarif(compare::Comparison{}));
-    CHECK(none["runs"][0]["results"].empty());
+    const json unsure = json::parse(
+        report::WriteSarif(compare::Comparison{}, {.spec_path = "", .trace = "new run.sst"}));
+    REQUIRE(unsure["runs"][0]["results"].size() == 1);
+    const json& result = unsure["runs"][0]["results"][0];
+    CHECK(result["ruleId"] == "inconclusive-comparison");
+    CHECK(result["level"] == "warning");
+    CHECK(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "new%20run.sst");
+    for (const auto answer : {compare::Answer::kFaster, compare::Answer::kNoRealChange}) {
+      compare::Comparison well;
+      well.answer = answer;
+      CHECK(json::parse(report::WriteSarif(well))["runs"][0]["results"].empty());
+    }
+  }
+
+  TEST_CASE("sarif: levels follow the budget") {
+    using report::CheckLevel;
+    using report::Outcome;
+    const auto level = [](CheckLevel of_check, Outcome outcome) {
+      report::Report report = test::BalancedReport();
+      report.findings.clear();
+      report.budget = std::vector{Check(of_check, outcome)};
+      report.budget->front().metric = "stages[decode].utilization";
+      const json results = json::parse(report::WriteSarif(report))["runs"][0]["results"];
+      if (results.empty()) return std::string();
+      CHECK(results[0]["locations"][0]["logicalLocations"][0]["name"] == "decode");
+      return results[0]["level"].get<std::string>();
+    };
+    CHECK(level(CheckLevel::kError, Outcome::kFail) == "error");
+    CHECK(level(CheckLevel::kError, Outcome::kInconclusive) == "warning");
+    CHECK(level(CheckLevel::kWarn, Outcome::kFail) == "warning");
+    CHECK(level(CheckLevel::kWarn, Outcome::kInconclusive) == "note");
+    CHECK(level(CheckLevel::kError, Outcome::kPass).empty());
   }
 
   TEST_CASE("every form has a word, and writes something of everything") {
