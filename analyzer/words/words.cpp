@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "analyzer/base/escape.h"
 #include "analyzer/base/utf8.h"
@@ -255,10 +259,17 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
     const size_t room = lines.empty() ? width : width - std::min(width - 1, indent);
     const std::string_view fits = Beginning(rest, room);
     size_t take = fits.size();
-    // Break at the last space, unless that leaves the line half empty.
+    // Break at the last space, unless that leaves the line half empty for a word that is cut
+    // anyway.
     if (take < rest.size()) {
       const size_t space = rest[take] == ' ' ? take : fits.rfind(' ');
-      if (space != std::string::npos && space * 2 >= take) take = space;
+      const size_t word_end = std::min(rest.find(' ', take), rest.size());
+      if (space != std::string::npos && space > 0 &&
+          (space * 2 >= take ||
+           TextWidth(std::string_view(rest).substr(space + 1, word_end - space - 1)) + indent <=
+               width)) {
+        take = space;
+      }
     }
     lines.push_back((lines.empty() ? "" : std::string(indent, ' ')) + rest.substr(0, take));
     rest.erase(0, take);
@@ -266,6 +277,83 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
     if (lines.back().find_first_not_of(' ') != std::string::npos) rest.erase(0, next);
   } while (!rest.empty());
   return lines;
+}
+
+namespace {
+
+// A line without its file and its numbers, and the numbers.
+struct Kind {
+  std::string form;
+  std::vector<std::pair<double, std::string>> numbers;  // with the text of each
+};
+
+Kind KindOf(std::string_view line) {
+  const size_t colon = line.find(": ");
+  if (colon != std::string_view::npos &&
+      line.substr(0, colon).find(' ') == std::string_view::npos) {
+    line.remove_prefix(colon);
+  }
+  const auto digit = [&](size_t at) {
+    return at < line.size() && line[at] >= '0' && line[at] <= '9';
+  };
+  Kind kind;
+  for (size_t at = 0; at < line.size();) {
+    if (!digit(at)) {
+      kind.form += line[at++];
+      continue;
+    }
+    const size_t begin = at;
+    std::string plain;
+    for (; digit(at) || ((line[at] == ',' || line[at] == '.') && digit(at + 1)); ++at) {
+      if (line[at] != ',') plain += line[at];
+      if (at + 1 == line.size()) {
+        ++at;
+        break;
+      }
+    }
+    kind.form += '\0';
+    kind.numbers.emplace_back(std::strtod(plain.c_str(), nullptr), line.substr(begin, at - begin));
+  }
+  return kind;
+}
+
+// "3 to 90, 0.1 to 4.5": of each number that is not always the same.
+std::string Extremes(const std::vector<Kind>& kinds) {
+  std::string text;
+  for (size_t i = 0; i < kinds[0].numbers.size(); ++i) {
+    const auto [least, most] = std::minmax_element(
+        kinds.begin(), kinds.end(),
+        [&](const Kind& a, const Kind& b) { return a.numbers[i].first < b.numbers[i].first; });
+    if (!(least->numbers[i].first < most->numbers[i].first)) continue;
+    text +=
+        (text.empty() ? ": " : ", ") + least->numbers[i].second + " to " + most->numbers[i].second;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> Condensed(const std::vector<std::string>& lines) {
+  constexpr size_t kFewest = 3;
+  std::map<std::string, std::vector<Kind>> kinds;
+  for (const std::string& line : lines) {
+    Kind kind = KindOf(line);
+    std::string form = kind.form;
+    kinds[std::move(form)].push_back(std::move(kind));
+  }
+  std::vector<std::string> condensed;
+  std::set<std::string> told;
+  for (const std::string& line : lines) {
+    const std::string form = KindOf(line).form;
+    const std::vector<Kind>& alike = kinds.at(form);
+    if (alike.size() < kFewest) {
+      condensed.push_back(line);
+    } else if (told.insert(form).second) {
+      condensed.push_back(line + " (and " + Grouped(alike.size() - 1) + " more of this kind" +
+                          Extremes(alike) + ")");
+    }
+  }
+  return condensed;
 }
 
 }  // namespace stallscope::words

@@ -73,6 +73,13 @@ std::string EndOf(std::string_view text, size_t width);
 // `indent` spaces, which count.
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent = 0);
 
+// --- Many lines of one kind ---
+
+// Lines that differ in their numbers alone, or in the file that they begin with ("a.sst: ..."), as
+// the first of them with how many more there are and between what the numbers are: "a.sst: 12
+// events were dropped (and 45 more of this kind: 3 to 90)". Up to two of a kind stay as they are.
+std::vector<std::string> Condensed(const std::vector<std::string>& lines);
+
 }  // namespace stallscope::words
 
 #endif  // STALLSCOPE_ANALYZER_WORDS_WORDS_H_

@@ -5,6 +5,7 @@
 #include "analyzer/attribution/partition.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/ranks.h"
+#include "analyzer/words/words.h"
 #include "replay/sweep/measured_gains.h"
 #include "replay/whatif/price.h"
 
@@ -26,6 +27,7 @@ std::optional<Examined> With(std::shared_ptr<const model::Run> run,
 Result<std::shared_ptr<const model::Run>> Read(const std::vector<std::string>& paths,
                                                const ReadWatch& watch) {
   std::vector<model::Run> ranks;
+  std::vector<std::string> warnings;
   for (const std::string& path : paths) {
     model::OnProgress of_all;
     if (watch.on_progress) {
@@ -35,10 +37,11 @@ Result<std::shared_ptr<const model::Run>> Read(const std::vector<std::string>& p
       };
     }
     STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, importers::OpenRun(path, of_all));
-    if (watch.on_warning) {
-      for (const std::string& warning : run.quality.warnings) watch.on_warning(warning);
-    }
+    warnings.insert(warnings.end(), run.quality.warnings.begin(), run.quality.warnings.end());
     ranks.push_back(std::move(run));
+  }
+  if (watch.on_warning) {
+    for (const std::string& warning : words::Condensed(warnings)) watch.on_warning(warning);
   }
   STALLSCOPE_ASSIGN_OR_RETURN(model::Run run,
                               model::MergeRanks(std::move(ranks), &attribution::IsCommunication));

@@ -113,9 +113,31 @@ TEST_SUITE("fast") {
     CHECK(Wrapped("one two three", 8) == std::vector<std::string>{"one two", "three"});
     CHECK(Wrapped("one two three", 8, 2) == std::vector<std::string>{"one two", "  three"});
     CHECK(Wrapped("abcdefghij", 4) == std::vector<std::string>{"abcd", "efgh", "ij"});
+    // A word that fits a line is never cut, only one that fits none.
+    CHECK(Wrapped("a bcdefg", 6) == std::vector<std::string>{"a", "bcdefg"});
+    CHECK(Wrapped("a bcdefgh", 6) == std::vector<std::string>{"a bcde", "fgh"});
     // A line feed is no place to break: what follows would look like a line of ours.
     CHECK(Wrapped("a\nb \x1b[2J", 20) == std::vector<std::string>{"a?b ?[2J"});
     CHECK(Wrapped("", 8) == std::vector<std::string>{""});
+  }
+
+  TEST_CASE("words: lines of one kind are one, with their count and extremes") {
+    using stallscope::words::Condensed;
+    std::vector<std::string> lines{"other"};
+    for (int rank = 0; rank < 46; ++rank) {
+      lines.push_back("run/rank_" + std::to_string(rank) +
+                      ".sst: " + std::to_string(3 + rank * 40) + " events were dropped in 1,0" +
+                      std::to_string(10 + rank % 5) + " frames");
+    }
+    lines.push_back("last: 2 left");
+    CHECK(Condensed(lines) ==
+          std::vector<std::string>{"other",
+                                   "run/rank_0.sst: 3 events were dropped in 1,010 frames (and 45 "
+                                   "more of this kind: 3 to 1803, 1,010 to 1,014)",
+                                   "last: 2 left"});
+    CHECK(Condensed({"a: 1", "a: 2"}) == std::vector<std::string>{"a: 1", "a: 2"});
+    CHECK(Condensed({"x", "x", "x"}) == std::vector<std::string>{"x (and 2 more of this kind)"});
+    CHECK(Condensed({}).empty());
   }
 
   TEST_CASE("words: no wrapped line is too wide, and no letter is lost") {
