@@ -45,7 +45,26 @@ std::string RateText(const std::optional<replay::Rate>& rate, const std::string&
                      words::Number(rate->low), words::Number(rate->high));
 }
 
+// A name that does not fit is a number in the table, and in full below it.
+class TryNames {
+ public:
+  std::string CellOf(const replay::Point& point) {
+    const std::string name = Printable(NameOf(point));
+    if (words::TextWidth(name) <= kWidth) return name;
+    long_.push_back(name);
+    return "#" + std::to_string(long_.size());
+  }
+  void Print() const {
+    for (size_t i = 0; i < long_.size(); ++i) Line(("#" + std::to_string(i + 1)).c_str(), long_[i]);
+  }
+
+ private:
+  static constexpr size_t kWidth = 50;
+  std::vector<std::string> long_;
+};
+
 void PrintTries(const replay::Tuned& tuned) {
+  TryNames names;
   std::vector<std::vector<std::string>> rows{
       {"tried", "predicted", "measured", "runs", "memory", ""}};
   const auto add = [&](const replay::Try& tried, bool best) {
@@ -53,7 +72,7 @@ void PrintTries(const replay::Tuned& tuned) {
       return rate ? words::Number(rate->samples_per_s) : std::string("-");
     };
     const auto memory = MemoryOf(tried.point);
-    rows.push_back({words::CutTo(Printable(NameOf(tried.point)), 50), number(tried.point.predicted),
+    rows.push_back({names.CellOf(tried.point), number(tried.point.predicted),
                     number(Measured(tried.point)), std::to_string(tried.point.runs.size()),
                     memory ? words::Bytes(*memory) : "-",
                     best                         ? "best"
@@ -63,6 +82,7 @@ void PrintTries(const replay::Tuned& tuned) {
   add(tuned.base, !tuned.best.has_value());
   for (size_t i = 0; i < tuned.tries.size(); ++i) add(tuned.tries[i], tuned.best == i);
   std::fputs(report::AlignedTable(rows, {1, 2, 3, 4}).c_str(), stdout);
+  names.Print();
   for (const replay::Try& tried : tuned.tries) {
     if (!tried.point.error.empty()) Line("failed", NameOf(tried.point) + ": " + tried.point.error);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analyzer/base/escape.h"
 #include "analyzer/words/words.h"
@@ -71,6 +72,26 @@ std::string ShortName(const SweepTable& table, const SweepRow& row) {
   return name;
 }
 
+// What a terminal calls the rows of a table: their short names where all fit and differ, else a
+// number each, for a list of the names in full.
+struct Labels {
+  std::vector<std::string> names;
+  bool numbered = false;
+};
+
+Labels LabelsOf(const SweepTable& table, const std::vector<size_t>& rows) {
+  Labels labels;
+  std::set<std::string> seen;
+  for (const size_t i : rows) {
+    labels.names.push_back(Printable(ShortName(table, table.rows[i])));
+    const std::string& name = labels.names.back();
+    labels.numbered |= words::TextWidth(name) > kNameWidth || !seen.insert(name).second;
+  }
+  if (!labels.numbered) return labels;
+  for (size_t k = 0; k < rows.size(); ++k) labels.names[k] = "#" + std::to_string(rows[k] + 1);
+  return labels;
+}
+
 // All in their order, or the `most` fastest, with the base.
 std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
   std::vector<size_t> rows(table.rows.size());
@@ -87,8 +108,8 @@ std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
 }
 
 // The figures of each row. Intervals side by side are too wide for a terminal: there they have a
-// table of their own, and long names are cut so that no figure is.
-Table RowTable(const SweepTable& table, const std::vector<size_t>& rows) {
+// table of their own.
+Table RowTable(const SweepTable& table, const std::vector<size_t>& rows, const Labels& labels) {
   constexpr Forms kWide = kInMarkdown | kInHtml;
   const std::string unit = " " + table.counted + "/s";
   Table drawn{{{"configuration", false, false, kInText},
@@ -104,17 +125,13 @@ Table RowTable(const SweepTable& table, const std::vector<size_t>& rows) {
                {"bound", false, false, kWide}},
               {},
               ""};
-  std::vector<std::string> names;
   size_t longest = 0;
-  for (const size_t i : rows) {
-    names.push_back(words::CutTo(Printable(ShortName(table, table.rows[i])), kNameWidth));
-    longest = std::max(longest, words::TextWidth(names.back()));
-  }
+  for (const std::string& name : labels.names) longest = std::max(longest, words::TextWidth(name));
   for (size_t k = 0; k < rows.size(); ++k) {
     const SweepRow& row = table.rows[rows[k]];
     const std::string bound = row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
     drawn.rows.push_back(
-        {names[k], row.name, RateText(row.predicted), RateWithInterval(row.predicted),
+        {labels.names[k], row.name, RateText(row.predicted), RateWithInterval(row.predicted),
          RateText(row.measured), RateWithInterval(row.measured), ErrorCell(row),
          GainCell(table, rows[k]), words::BytesOrDash(row.memory_bytes),
          words::CutTo(Printable(bound), kBoundWidth + kNameWidth - longest), bound});
@@ -122,11 +139,12 @@ Table RowTable(const SweepTable& table, const std::vector<size_t>& rows) {
   return drawn;
 }
 
-Table IntervalTable(const SweepTable& table, const std::vector<size_t>& rows) {
+Table IntervalTable(const SweepTable& table, const std::vector<size_t>& rows,
+                    const Labels& labels) {
   Table drawn{{{"configuration"}, {"predicted, 90%", true}, {"measured, 95%", true}}, {}, ""};
-  for (const size_t i : rows) {
-    const SweepRow& row = table.rows[i];
-    drawn.rows.push_back({row.name, IntervalOf(row.predicted), IntervalOf(row.measured)});
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const SweepRow& row = table.rows[rows[k]];
+    drawn.rows.push_back({labels.names[k], IntervalOf(row.predicted), IntervalOf(row.measured)});
   }
   return drawn;
 }
@@ -256,13 +274,21 @@ Document DocumentOf(const SweepTable& table, size_t most_rows) {
   add(SweepFigure{Kind::kParetoFront, copy}, kInHtml);
   const std::vector<size_t> rows = RowsToShow(table, most_rows);
   add(Heading{table.counted == "steps" ? "Steps per second" : "Samples per second"});
-  add(RowTable(table, rows));
+  const Labels labels = LabelsOf(table, rows);
+  if (labels.numbered) {
+    List names;
+    for (size_t k = 0; k < rows.size(); ++k) {
+      names.items.push_back({labels.names[k], table.rows[rows[k]].name});
+    }
+    add(std::move(names), kInText);
+  }
+  add(RowTable(table, rows, labels));
   if (rows.size() < table.rows.size()) {
     add(Paragraph{fmt::format("the {} fastest of {}; the sweep file has all",
                               words::Grouped(rows.size()), words::Grouped(table.rows.size()))});
   }
   add(Heading{"Intervals"}, kInText);
-  add(IntervalTable(table, rows), kInText);
+  add(IntervalTable(table, rows, labels), kInText);
   add(Heading{"Predicted against measured"}, kInHtml);
   const std::string accuracy = AccuracyPhrase(table);
   if (!accuracy.empty()) {

@@ -48,13 +48,13 @@ std::string CodeLines(const Code& code, size_t begin) {
   return std::string(begin, ' ') + title + "\n" + Verbatim(code.text, begin + kMargin);
 }
 
-// The first line, and whether there are more: JSON, Markdown and HTML have all of them.
-std::string CodePreview(const Code& code, size_t begin) {
-  const std::string_view text = code.text;
-  const size_t end = text.find_first_of("\r\n");
-  std::string line = Printable(text.substr(0, end));
-  if (end != text.npos && text.find_first_not_of("\r\n", end) != text.npos) line += " …";
-  return std::string(begin, ' ') + fmt::format("{:<8} {}\n", code.title, line);
+// All lines, the title beside the first: half a call helps nobody.
+std::string SnippetLines(const Code& code, size_t begin) {
+  constexpr size_t kTitle = 8;
+  std::string lines = Verbatim(code.text, begin + kTitle + 1);
+  if (lines.empty()) return lines;
+  return std::string(begin, ' ') + fmt::format("{:<{}} ", code.title, kTitle) +
+         lines.substr(begin + kTitle + 1);
 }
 
 // Whole lines in one tone.
@@ -176,7 +176,7 @@ class TextWriter {
     }
     if (!advice.memory.empty()) text_ += Lines("memory: " + advice.memory, 8, 10);
     if (advice.patch.has_value()) text_ += CodeLines(*advice.patch, 8);
-    for (const Code& code : advice.code) text_ += CodePreview(code, 5);
+    for (const Code& code : advice.code) text_ += SnippetLines(code, 5);
   }
 
   // The bar in glyphs, and one row per category.

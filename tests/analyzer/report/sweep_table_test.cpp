@@ -39,8 +39,9 @@ SweepTable Grid() {
   for (const char* workers : {"1", "2"}) {
     for (const char* buffer : {"1", "8"}) {
       const double rate = (workers[0] == '2' ? 200 : 100) + (buffer[0] == '8' ? 5 : 0);
-      SweepRow row = Row(std::string("decode.parallelism=") + workers, rate, rate,
-                         buffer[0] == '8' ? 9'000'000 : 5'000'000);
+      SweepRow row =
+          Row(std::string("decode.parallelism=") + workers + " ready.buffer_size=" + buffer, rate,
+              rate, buffer[0] == '8' ? 9'000'000 : 5'000'000);
       row.values = {workers, buffer};
       row.verdict = "balanced";
       table.rows.push_back(row);
@@ -113,15 +114,47 @@ TEST_SUITE("fast") {
     table.rows[0].values = {"true", "true"};
     table.rows[1].values = {"true", "false"};
     const std::string text = report::WriteText(DocumentOf(table));
-    CHECK(CountWord(text, "  pinned=true overlap=true ") == 1);
-    CHECK(CountWord(text, "  pinned=true overlap=false ") == 1);
+    // In the table of the figures, and in that of the intervals.
+    CHECK(CountWord(text, "  pinned=true overlap=true ") == 2);
+    CHECK(CountWord(text, "  pinned=true overlap=false ") == 2);
     // Without its stage a field would not say whose it is here.
     table.axes = {{"decode.parallelism", {"1"}}, {"fetch_and_augment.parallelism", {"2"}}};
     table.rows[0].name = "decode.parallelism=1 fetch_and_augment.parallelism=2";
     CHECK(report::WriteText(DocumentOf(table)).find(" parallelism=") == std::string::npos);
     // Short ones stay whole.
-    CHECK(report::WriteText(DocumentOf(Grid())).find("  decode.parallelism=1 ") !=
+    table.axes.resize(1);
+    table.rows = {Row("decode.parallelism=1", 100, 0, 0)};
+    table.rows[0].values = {"1"};
+    CHECK(report::WriteText(DocumentOf(table)).find("  decode.parallelism=1 ") !=
           std::string::npos);
+  }
+
+  TEST_CASE("text: every row can be told from every other, whatever its name") {
+    SweepTable table;
+    const std::string common = "fetch_and_augment.parallelism=8 +cache_after_decode ";
+    for (const char* end :
+         {"transfer.pinned=true", "transfer.pinned=false", "batch.size=12345678"}) {
+      table.rows.push_back(Row(common + end, 100, 100, 0));
+    }
+    const std::string text = report::WriteText(DocumentOf(table));
+    CHECK(text.find("…") == std::string::npos);
+    for (const char* label : {"  #1 ", "  #2 ", "  #3 "}) CHECK(CountWord(text, label) == 2);
+    CHECK(text.find("#1: " + common + "transfer.pinned=true\n") != std::string::npos);
+    CHECK(text.find("#2: " + common + "transfer.pinned=false\n") != std::string::npos);
+    // Two that are called the same are still two.
+    table.rows = {Row("twice", 100, 0, 0), Row("twice", 200, 0, 0)};
+    CHECK(CountWord(report::WriteText(DocumentOf(table)), "  #2 ") == 2);
+  }
+
+  TEST_CASE("text: no figure is broken by the end of a line") {
+    for (size_t width = 0; width < 110; ++width) {
+      SweepTable table;
+      table.rows = {Row(std::string(width, 'x') + " decode.parallelism=123456789012345 and more",
+                        100, 100, 0)};
+      const std::string text = report::WriteText(DocumentOf(table));
+      CHECK(text.find("parallelism=123456789012345") != std::string::npos);
+      CHECK(LongestLine(text) <= report::kTextWidth);
+    }
   }
 
   TEST_CASE("of very many rows the fastest are shown, the base always") {

@@ -104,10 +104,17 @@ TEST_SUITE("fast") {
     CHECK(WriteText(DocumentOf(report)).find(name + ", run.sst: ") != std::string::npos);
   }
 
-  TEST_CASE("text: code shows its first line") {
-    const std::string text = WriteText(DocumentOf(test::InputBoundReport()));
-    CHECK(text.find("tf.data  dataset = dataset.map( …\n") != std::string::npos);
-    CHECK(text.find("pytorch  loader = DataLoader(") != std::string::npos);
+  TEST_CASE("text: every line of a snippet is there") {
+    report::Report report = test::InputBoundReport();
+    const auto& code = report.findings[0].recommendation->code;
+    const std::string text = WriteText(DocumentOf(report));
+    for (const std::string* snippet : {&code.tf_data, &code.pytorch, &code.dali, &code.grain}) {
+      for (const std::string& line : LinesOf(*snippet)) {
+        CHECK_MESSAGE(text.find(line + "\n") != std::string::npos, line);
+      }
+    }
+    CHECK(text.find("tf.data  dataset = dataset.map(\n") != std::string::npos);
+    CHECK(text.find("…") == std::string::npos);
   }
 
   TEST_CASE("text: a patch, code and a path can be copied, however long they are") {
