@@ -24,7 +24,7 @@ void AddSection(Document& document, std::string title, Block content) {
 // --- The head ---
 
 std::string DevicePhrase(const trace::DeviceInfo& device) {
-  if (device.name.empty()) return device.kind;
+  if (device.name.empty() || device.name == device.kind) return device.kind;
   return device.kind.empty() ? device.name : device.name + " (" + device.kind + ")";
 }
 
@@ -73,6 +73,7 @@ Head HeadOf(const Report& report) {
     head.notes.push_back(fmt::format("confidence {:.0f}%", report.verdict.confidence * 100));
   }
   head.notes.insert(head.notes.end(), report.verdict.doubts.begin(), report.verdict.doubts.end());
+  head.notes.insert(head.notes.end(), report.trust.assumed.begin(), report.trust.assumed.end());
   head.name = report.name;
   head.path = report.trace;
   head.what = WindowPhrase(report);
@@ -191,7 +192,10 @@ std::string IdlePhrase(const attribution::DeviceIdle& idle) {
 void AddDevices(const Report& report, Document& document) {
   if (report.devices.empty()) return;
   constexpr Forms kIn = kInText | kInHtml;
-  AddSection(document, "Devices, over the whole trace", {DeviceTable(report), kIn});
+  const bool emulated = report.device.kind == "emulated";
+  AddSection(document,
+             std::string("Devices, over the whole trace") + (emulated ? ", emulated" : ""),
+             {DeviceTable(report), kIn});
   const auto add = [&](std::string text) {
     document.blocks.push_back({Paragraph{std::move(text)}, kIn});
   };
@@ -421,9 +425,11 @@ Document DocumentOf(const Report& report) {
         "Against the base: " + std::string(compare::WordFor(report.against_base->answer))}});
     AddComparison(*report.against_base, document);
   }
+  const bool emulated = report.device.kind == "emulated";
   const bool any = std::any_of(report.breakdown.begin(), report.breakdown.end(),
                                [](const auto& total) { return total.has_value(); });
-  add("Where the step time goes", {BreakdownFigure{report.breakdown}, any ? kInAll : kInHtml});
+  add("Where the step time goes",
+      {BreakdownFigure{report.breakdown, emulated}, any ? kInAll : kInHtml});
   const Pictures& pictures = report.pictures;
   add("Over time", {LanesFigure{pictures.lanes, pictures.end_ns - pictures.start_ns}, kInHtml});
   if (!report.blame.empty()) add("What the stall waited for", {BlameTable(report)});

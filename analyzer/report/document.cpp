@@ -17,4 +17,12 @@ const Look& LookOf(attribution::Category category) {
   return kLooks[attribution::At(category)];
 }
 
+std::string CategoryWord(attribution::Category category, bool emulated) {
+  using attribution::Category;
+  std::string word(LookOf(category).word);
+  const bool of_device = category == Category::kCompute || category == Category::kTransfer ||
+                         category == Category::kCommunication || category == Category::kLaunch;
+  return emulated && of_device ? word + " (emulated)" : word;
+}
+
 }  // namespace stallscope::report

@@ -83,7 +83,7 @@ struct FindingCard {
     bool priced = false;  // `gain` has a figure; otherwise it is the reason why there is none
     std::string memory;
     std::optional<Code> patch;
-    std::vector<Code> code;  // one per framework: a terminal shows the first line
+    std::vector<Code> code;  // one per framework
   };
   std::optional<Advice> advice;
 };
@@ -94,7 +94,12 @@ struct FindingCards {
 // How each step's time is shared out: a bar, with its figures.
 struct BreakdownFigure {
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> totals;
+  bool emulated = false;  // what the device did was set, not measured
 };
+
+// "compute", "compute (emulated)".
+std::string CategoryWord(attribution::Category category, bool emulated);
+
 struct LanesFigure {
   std::vector<timeline::Lane> lanes;
   int64_t ns = 0;  // how long they are

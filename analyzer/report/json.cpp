@@ -90,7 +90,7 @@ Json TrustTree(const Trust& trust) {
   return {{"complete", trust.complete}, {"spans", trust.spans},
           {"dropped", trust.dropped},   {"damaged_bytes", trust.damaged_bytes},
           {"warnings", trust.warnings}, {"limits", trust.limits},
-          {"line", trust.line}};
+          {"assumed", trust.assumed},   {"line", trust.line}};
 }
 
 Json QuantilesTree(const std::optional<attribution::Quantiles>& quantiles) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyzer/base/units.h"
+#include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::report {
@@ -20,6 +21,29 @@ std::optional<attribution::Quantiles> InMs(std::optional<attribution::Quantiles>
   return ns;
 }
 
+// What the report shows of an emulated device was set, not measured.
+std::vector<std::string> AssumedOf(const trace::RunInfo& info) {
+  std::vector<std::string> assumed;
+  if (info.device.kind != "emulated") return assumed;
+  assumed.emplace_back(
+      "the device is emulated: compute, transfer, launch and the figures of devices and kernels "
+      "are "
+      "the times that the spec sets, whatever the model");
+  const auto spec = ReadSpec(info.spec_json, "spec");
+  if (!spec.ok()) return assumed;
+  for (const StageSpec& stage : spec.value().stages) {
+    const auto* map = std::get_if<MapSpec>(&stage.kind);
+    if (map == nullptr || map->on != MapOn::kDevice) continue;
+    assumed.push_back(stage.name + ": the emulated device takes no time for its ops");
+  }
+  if (spec.value().trainer.precision != Precision::kFp32) {
+    assumed.push_back("trainer.precision is " +
+                      std::string(ToWord(spec.value().trainer.precision)) +
+                      ", which changes nothing on an emulated device");
+  }
+  return assumed;
+}
+
 Trust TrustOf(const model::Run& run, const attribution::Attribution& attribution) {
   Trust trust;
   trust.line = TrustLine(run);
@@ -27,7 +51,8 @@ Trust TrustOf(const model::Run& run, const attribution::Attribution& attribution
   trust.spans = model::CountSpans(run);
   trust.dropped = run.quality.dropped;
   trust.damaged_bytes = run.quality.damaged_bytes;
-  trust.warnings = run.quality.warnings;
+  trust.warnings = words::Condensed(run.quality.warnings);
+  trust.assumed = AssumedOf(run.info);
   trust.limits = attribution.limits;
   return trust;
 }

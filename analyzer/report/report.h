@@ -28,6 +28,7 @@ struct Trust {
   uint64_t damaged_bytes = 0;
   std::vector<std::string> warnings;
   std::vector<std::string> limits;
+  std::vector<std::string> assumed;  // figures that were set and not measured
 };
 
 struct BlameRow {

@@ -200,7 +200,7 @@ class TextWriter {
       } else {
         bar += piece;
       }
-      rows.push_back({std::string(1, look.glyph), std::string(look.word),
+      rows.push_back({std::string(1, look.glyph), CategoryWord(category, figure.emulated),
                       words::Duration(total->ns), words::Percent(total->fraction),
                       fmt::format("{:.1f} to {:.1f}", total->low * 100, total->high * 100)});
     }

@@ -198,7 +198,7 @@ std::string Picture(const BreakdownFigure& figure) {
   for (const attribution::Category category : attribution::kReportOrder) {
     const auto& total = figure.totals[attribution::At(category)];
     const Look& look = LookOf(category);
-    const std::string word(look.word);
+    const std::string word = CategoryWord(category, figure.emulated);
     if (!total.has_value()) {
       keys += Key("transparent", word + ": not known");
       continue;
