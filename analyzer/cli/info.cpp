@@ -72,8 +72,9 @@ std::string RunFacts(const model::Run& run) {
   AddFact(rows, "steps", words::Grouped(run.rows.steps.size()));
   AddFact(rows, "host", HostFact(run.info.host));
   AddFact(rows, "device",
-          run.info.device.name.empty() ? run.info.device.kind
-                                       : run.info.device.name + " (" + run.info.device.kind + ")");
+          run.info.device.name.empty() || run.info.device.name == run.info.device.kind
+              ? run.info.device.kind
+              : run.info.device.name + " (" + run.info.device.kind + ")");
   AddFact(rows, "digest", run.info.digest);
   AddJobFacts(run.info, rows);
   return AlignedTable(rows, {});
@@ -133,10 +134,8 @@ std::string Queues(const model::Run& run, bool colors) {
   return Heading("Queues", colors) + AlignedTable(rows, {1});
 }
 
-std::string Tracks(const model::Run& run, bool colors) {
-  constexpr size_t kShown = 40;
-  if (run.tracks.empty()) return "";
-  // A device's track has copies and kernels, which count as spans too.
+// Of each track. A device's track has copies and kernels, which count as spans too.
+std::vector<uint64_t> SpansOf(const model::Run& run) {
   std::vector<uint64_t> spans;
   for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
   for (const trace::Copy& copy : run.rows.copies) {
@@ -145,6 +144,13 @@ std::string Tracks(const model::Run& run, bool colors) {
   for (const trace::Kernel& kernel : run.rows.kernels) {
     if (kernel.track.known()) ++spans[kernel.track.value];
   }
+  return spans;
+}
+
+std::string Tracks(const model::Run& run, bool colors) {
+  constexpr size_t kShown = 40;
+  if (run.tracks.empty()) return "";
+  const std::vector<uint64_t> spans = SpansOf(run);
   Rows rows{{"track", "stage", "spans", "dropped"}};
   for (size_t i = 0; i < std::min(run.tracks.size(), kShown); ++i) {
     const model::Track& track = run.tracks[i];
@@ -216,13 +222,15 @@ Json StagesJson(const model::Run& run) {
 
 Json TracksJson(const model::Run& run) {
   Json tracks = Json::array();
-  for (const model::Track& track : run.tracks) {
+  const std::vector<uint64_t> spans = SpansOf(run);
+  for (size_t i = 0; i < run.tracks.size(); ++i) {
+    const model::Track& track = run.tracks[i];
     Json row{
         {"name", track.info.name},
         {"stage", TextOrNull(std::string(run.NameOf(track.info.stage)))},
         {"process", track.info.process.known() ? Json(run.processes[track.info.process.value].name)
                                                : Json(nullptr)},
-        {"spans", track.spans.size()}};
+        {"spans", spans[i]}};
     if (track.tally) {
       row["emitted"] = track.tally->emitted;
       row["stored"] = track.tally->stored;
@@ -334,7 +342,7 @@ std::string InfoJson(const model::Run& run) {
       {"queues", QueuesJson(run)},
       {"track_list", TracksJson(run)},
       {"counters", CountersJson(run)},
-      {"warnings", quality.warnings}};
+      {"warnings", words::Condensed(quality.warnings)}};
   return JsonText(info) + "\n";
 }
 
