@@ -184,7 +184,7 @@ report::Report Everything() {
   report::FindingRow finding;
   finding.recommendation = findings::Recommendation{};
   finding.recommendation->gain = findings::Gain{};
-  finding.recommendation->measured = 1;
+  finding.recommendation->measured = findings::Measurement{};
   finding.recommendation->memory_bytes = 0;
   report.findings = {finding};
   return report;

@@ -38,6 +38,15 @@ struct Gain {
   double high = 1;
 };
 
+// The gain that replays of a change found: all that were made of it, taken together.
+struct Measurement {
+  double factor = 1;
+  double low = 1;  // by the intervals of both sides, and never narrower than what replays found
+  double high = 1;
+  unsigned runs = 0;      // with the change
+  std::string disturbed;  // why it may be off: "its runs differ by 31.0%"; empty: nothing was seen
+};
+
 // The same change in the user's own framework; empty if it has none.
 struct Code {
   std::string tf_data;
@@ -59,8 +68,8 @@ struct Recommendation {
   // who has no spec.
   bool of_stages = false;
   std::optional<Gain> gain;
-  std::optional<double> measured;  // the gain that a replay found, also of an unpriced one
-  std::string unpriced;            // why there is no gain, and what to record to get one
+  std::optional<Measurement> measured;  // also of an unpriced one
+  std::string unpriced;                 // why there is no gain, and what to record to get one
   // What the gain takes for granted, each with the knob that it is about: to be printed beside it.
   std::vector<std::string> assumptions;
   std::optional<int64_t> memory_bytes;  // that it costs; negative if it frees some

@@ -54,11 +54,12 @@ std::vector<Fact> FactsOf(const Report& report) {
   if (const auto& stall = report.breakdown[attribution::At(Category::kInputStall)]) {
     facts.push_back({words::Percent(stall->fraction), "of step time stalled", ""});
   }
-  if (!report.findings.empty() && report.findings[0].recommendation &&
-      report.findings[0].recommendation->gain) {
-    const findings::Recommendation& best = *report.findings[0].recommendation;
-    facts.push_back({words::Factor(best.measured.value_or(best.gain->predicted)),
-                     best.measured ? "best change, measured" : "best change, predicted", ""});
+  if (!report.findings.empty() && report.findings[0].recommendation) {
+    const GainText best = GainOf(*report.findings[0].recommendation);
+    if (!best.factor.empty()) {
+      facts.push_back(
+          {best.factor, best.measured ? "best change, measured" : "best change, predicted", ""});
+    }
   }
   return facts;
 }
@@ -248,7 +249,7 @@ FindingCard::Advice AdviceOf(const findings::Recommendation& recommendation) {
   FindingCard::Advice advice;
   advice.text = recommendation.text;
   advice.gain = GainPhrase(recommendation);
-  advice.priced = recommendation.gain.has_value();
+  advice.priced = recommendation.gain.has_value() || recommendation.measured.has_value();
   advice.memory = MemoryPhrase(recommendation);
   if (!recommendation.patch.changes.empty()) {
     advice.patch = Code{"patch", "json", PatchText(recommendation.patch)};
@@ -379,14 +380,47 @@ std::string FooterOf(const Report& report) {
 
 }  // namespace
 
-std::string GainPhrase(const findings::Recommendation& recommendation) {
-  const std::optional<double>& measured = recommendation.measured;
-  if (!recommendation.gain.has_value()) {
-    return measured ? "measured " + words::Factor(*measured) : recommendation.unpriced;
+GainText GainOf(const findings::Recommendation& recommendation) {
+  const auto& gain = recommendation.gain;
+  GainText text;
+  if (const auto& measured = recommendation.measured) {
+    text.measured = true;
+    text.factor = words::Factor(measured->factor);
+    text.beside = fmt::format("measured, {} to {} in {}", words::Factor(measured->low),
+                              words::Factor(measured->high), words::Counted(measured->runs, "run"));
+    text.disturbed = measured->disturbed;
+    if (gain.has_value()) {
+      text.predicted = fmt::format("predicted {} ({} to {})", words::Factor(gain->predicted),
+                                   words::Factor(gain->low), words::Factor(gain->high));
+    }
+  } else if (gain.has_value()) {
+    text.factor = words::Factor(gain->predicted);
+    text.beside =
+        fmt::format("predicted, {} to {}", words::Factor(gain->low), words::Factor(gain->high));
+  } else {
+    text.beside = recommendation.unpriced;
   }
-  const findings::Gain& gain = *recommendation.gain;
-  std::string text = fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain.predicted, gain.low, gain.high);
-  if (measured.has_value()) text += ", measured " + words::Factor(*measured);
+  return text;
+}
+
+std::string MeasuredPhrase(const findings::Measurement& measured) {
+  return fmt::format("{:.2f}x ({:.2f} to {:.2f}, {})", measured.factor, measured.low, measured.high,
+                     words::Counted(measured.runs, "run"));
+}
+
+std::string GainPhrase(const findings::Recommendation& recommendation) {
+  const auto& gain = recommendation.gain;
+  const auto& measured = recommendation.measured;
+  if (!gain.has_value() && !measured.has_value()) return recommendation.unpriced;
+  const auto predicted = [&] {
+    return fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain->predicted, gain->low, gain->high);
+  };
+  if (!measured.has_value()) return predicted();
+  std::string text = "measured " + MeasuredPhrase(*measured);
+  if (!measured->disturbed.empty()) text += ", disturbed: " + measured->disturbed;
+  if (gain.has_value()) {
+    text += (measured->disturbed.empty() ? ", predicted " : "; predicted ") + predicted();
+  }
   return text;
 }
 

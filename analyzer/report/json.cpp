@@ -230,16 +230,20 @@ Json VerdictTree(const VerdictRow& verdict) {
 
 Json RecommendationTree(const findings::Recommendation& recommendation) {
   Json gain;
-  if (recommendation.gain.has_value()) {
-    gain = {{"predicted", Number(recommendation.gain->predicted)},
-            {"low", Number(recommendation.gain->low)},
-            {"high", Number(recommendation.gain->high)},
-            {"measured", OrNull(recommendation.measured)}};
-  } else if (recommendation.measured.has_value()) {
-    gain = {{"predicted", nullptr},
-            {"low", nullptr},
-            {"high", nullptr},
-            {"measured", Number(*recommendation.measured)}};
+  const auto& predicted = recommendation.gain;
+  const auto& measured = recommendation.measured;
+  if (predicted.has_value() || measured.has_value()) {
+    const auto figure = [](const auto& of, auto member) {
+      return of.has_value() ? Json(Number((*of).*member)) : Json(nullptr);
+    };
+    gain = {{"predicted", figure(predicted, &findings::Gain::predicted)},
+            {"low", figure(predicted, &findings::Gain::low)},
+            {"high", figure(predicted, &findings::Gain::high)},
+            {"measured", figure(measured, &findings::Measurement::factor)},
+            {"measured_low", figure(measured, &findings::Measurement::low)},
+            {"measured_high", figure(measured, &findings::Measurement::high)},
+            {"measured_runs", measured ? Json(measured->runs) : Json(nullptr)},
+            {"disturbed", measured ? TextOrNull(measured->disturbed) : Json(nullptr)}};
   }
   const findings::Code& code = recommendation.code;
   return {{"aim", findings::WordFor(recommendation.aim)},

@@ -138,7 +138,8 @@ void AddFinding(Run& run, const FindingRow& finding, bool budget) {
     const findings::Recommendation& recommendation = *finding.recommendation;
     text += "\n" + recommendation.text;
     const std::string gain = GainPhrase(recommendation);
-    if (!gain.empty()) text += (recommendation.gain ? ": gain " : ": ") + gain;
+    if (!gain.empty())
+      text += (recommendation.gain && !recommendation.measured ? ": gain " : ": ") + gain;
     properties["patch"] = PatchTree(recommendation.patch);
   }
   run.Add(RuleOf(finding), LevelOf(finding.severity, budget),

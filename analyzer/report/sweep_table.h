@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/findings/finding.h"
 #include "analyzer/report/document.h"
 
 namespace stallscope::report {
@@ -25,6 +26,7 @@ struct SweepRow {
   std::vector<std::string> values;  // one per axis; empty for a row outside the grid
   std::optional<SweepRate> predicted;
   std::optional<SweepRate> measured;
+  std::optional<findings::Measurement> gain;  // over the base; nothing for the base itself
   std::optional<uint64_t> memory_bytes;
   std::string verdict;
   std::string note;  // why a figure is missing or doubtful

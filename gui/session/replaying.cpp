@@ -90,7 +90,10 @@ ReplayEnd EndOf(const ReplayCall& call, const replay::Sweep& sweep, std::string 
   // What an emulation gains is no gain of the run.
   if (call.report != nullptr && sweep.kind == replay::SweepKind::kVerify && !sweep.emulated) {
     report::Report report = *call.report;
-    replay::SetMeasuredGains(sweep, report);
+    // A file in the fallback folder is not found beside the trace.
+    std::vector<replay::Sweep> all = replay::FindVerifications(*call.opened.run);
+    if (std::filesystem::path(end.path).parent_path() == call.fallback) all.push_back(sweep);
+    replay::SetMeasuredGains(all, report);
     end.report = std::make_shared<const report::Report>(std::move(report));
   }
   return end;

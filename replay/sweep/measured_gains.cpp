@@ -1,10 +1,14 @@
 #include "replay/sweep/measured_gains.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/base/file.h"
+#include "analyzer/words/words.h"
 #include "replay/sweep/sweep_file.h"
 
 namespace stallscope::replay {
@@ -23,12 +27,93 @@ bool LooksLikeSweep(const std::string& path) {
   return got.ok() && std::string_view(begin.data(), got.value()) == kBegin;
 }
 
+// Replays of one configuration that differ by more than this were disturbed: repeats of a steady
+// run on an idle machine stay within a few percent.
+constexpr double kSteady = 0.10;
+
+struct Extent {
+  double least = 0;
+  double most = 0;
+  double spread() const { return least > 0 ? most / least - 1 : 0; }
+};
+
+Extent ExtentOf(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {*least, *most};
+}
+
+std::string DisturbedBy(const Point& base, const Point& point) {
+  for (const auto& [one, whose] : {std::pair(&point, "its"), std::pair(&base, "the base's")}) {
+    std::vector<double> rates;
+    for (const RunFigure& run : one->runs) rates.push_back(run.rate.samples_per_s);
+    const double spread = ExtentOf(rates).spread();
+    if (spread > kSteady) {
+      return std::string(whose) + " runs differ by " + words::Percent(spread);
+    }
+  }
+  constexpr std::string_view kContention = "contention";
+  if (point.verdict.find(kContention) != std::string::npos &&
+      base.verdict.find(kContention) == std::string::npos) {
+    return "its threads lacked cores";
+  }
+  return {};
+}
+
+// What one sweep found of a patch.
+std::optional<findings::Measurement> MeasuredIn(const Sweep& sweep, const Patch& patch) {
+  for (const Point& point : sweep.points) {
+    if (point.patch != patch || !point.error.empty()) continue;
+    if (auto found = MeasuredGain(sweep, point)) return found;
+  }
+  return std::nullopt;
+}
+
+findings::Measurement Together(const std::vector<findings::Measurement>& found) {
+  findings::Measurement all = found.front();
+  std::vector<double> factors;
+  std::string listed;
+  double sum = 0;
+  all.runs = 0;
+  for (const findings::Measurement& one : found) {
+    factors.push_back(one.factor);
+    listed += (listed.empty() ? "" : ", ") + words::Factor(one.factor);
+    sum += one.factor * one.runs;
+    all.runs += one.runs;
+    all.low = std::min(all.low, one.low);
+    all.high = std::max(all.high, one.high);
+    if (all.disturbed.empty()) all.disturbed = one.disturbed;
+  }
+  all.factor = sum / std::max(all.runs, 1U);
+  if (ExtentOf(factors).spread() > kSteady) all.disturbed = "separate replays found " + listed;
+  return all;
+}
+
 }  // namespace
 
-std::optional<Sweep> FindVerification(const model::Run& run) {
+std::optional<findings::Measurement> MeasuredGain(const Sweep& sweep, const Point& point) {
+  const auto base = Measured(BaseOf(sweep));
+  const auto with = Measured(point);
+  if (!with.has_value() || !base.has_value() || !(base->samples_per_s > 0)) return std::nullopt;
+  // Both sides are uncertain, independently of each other.
+  const auto both = [](double a, const Rate& of_a, double b, const Rate& of_b) {
+    return std::hypot(a / of_a.samples_per_s, b / of_b.samples_per_s);
+  };
+  const double below =
+      both(with->samples_per_s - with->low, *with, base->high - base->samples_per_s, *base);
+  const double above =
+      both(with->high - with->samples_per_s, *with, base->samples_per_s - base->low, *base);
+  findings::Measurement found;
+  found.factor = with->samples_per_s / base->samples_per_s;
+  found.low = found.factor * std::max(1 - below, 0.0);
+  found.high = found.factor * (1 + above);
+  found.runs = static_cast<unsigned>(point.runs.size());
+  found.disturbed = DisturbedBy(BaseOf(sweep), point);
+  return found;
+}
+
+std::vector<Sweep> FindVerifications(const model::Run& run) {
   const std::filesystem::path folder = std::filesystem::path(run.path).parent_path();
-  std::optional<Sweep> newest;
-  std::filesystem::file_time_type newest_time;
+  std::vector<std::pair<std::filesystem::file_time_type, Sweep>> found;
   size_t entries = 0;
   std::error_code failed;
   std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, failed);
@@ -41,32 +126,30 @@ std::optional<Sweep> FindVerification(const model::Run& run) {
       continue;
     }
     const auto time = std::filesystem::last_write_time(path, unknown);
-    if (unknown || (newest.has_value() && time <= newest_time)) continue;
+    if (unknown) continue;
     auto sweep = ReadSweepFile(path);
     if (!sweep.ok() || sweep.value().kind != SweepKind::kVerify || sweep.value().emulated ||
         sweep.value().recorded_ns != run.info.start_realtime_ns ||
         run.info.start_realtime_ns == 0) {
       continue;
     }
-    newest = std::move(sweep).value();
-    newest_time = time;
+    found.emplace_back(time, std::move(sweep).value());
   }
-  return newest;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Sweep> sweeps;
+  for (auto& [time, sweep] : found) sweeps.push_back(std::move(sweep));
+  return sweeps;
 }
 
-void SetMeasuredGains(const Sweep& sweep, report::Report& report) {
-  const auto base = Measured(BaseOf(sweep));
-  if (!base.has_value() || !(base->samples_per_s > 0)) return;
+void SetMeasuredGains(const std::vector<Sweep>& sweeps, report::Report& report) {
   for (report::FindingRow& finding : report.findings) {
     if (!finding.recommendation.has_value()) continue;
-    findings::Recommendation& recommendation = *finding.recommendation;
-    for (const Point& point : sweep.points) {
-      if (point.patch != recommendation.patch || !point.error.empty()) continue;
-      const auto measured = Measured(point);
-      if (!measured.has_value()) continue;
-      recommendation.measured = measured->samples_per_s / base->samples_per_s;
-      break;
+    std::vector<findings::Measurement> found;
+    for (const Sweep& sweep : sweeps) {
+      if (auto one = MeasuredIn(sweep, finding.recommendation->patch)) found.push_back(*one);
     }
+    if (!found.empty()) finding.recommendation->measured = Together(found);
   }
 }
 

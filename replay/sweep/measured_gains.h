@@ -3,7 +3,7 @@
 #define STALLSCOPE_REPLAY_SWEEP_MEASURED_GAINS_H_
 
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
@@ -11,13 +11,17 @@
 
 namespace stallscope::replay {
 
-// The newest sweep among the JSON files in the trace's folder that verifies this recording, under
-// any name; RUN.sweep.json beside RUN.sst is the convention. Empty where there is none or the
+// The sweeps among the JSON files in the trace's folder that verify this recording, under any name,
+// oldest first; RUN.sweep.json beside RUN.sst is the convention. Empty where there are none or the
 // folder cannot be read.
-std::optional<Sweep> FindVerification(const model::Run& run);
+std::vector<Sweep> FindVerifications(const model::Run& run);
 
-// Sets `measured` of each recommendation whose patch the sweep has measured.
-void SetMeasuredGains(const Sweep& sweep, report::Report& report);
+// What a point of a sweep gains over its base; nothing where one of both was not measured.
+std::optional<findings::Measurement> MeasuredGain(const Sweep& sweep, const Point& point);
+
+// Sets `measured` of each recommendation whose patch the sweeps have measured. What several of them
+// found of one change counts together: the last one alone would hide that they differ.
+void SetMeasuredGains(const std::vector<Sweep>& sweeps, report::Report& report);
 
 }  // namespace stallscope::replay
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/spec/spec_json.h"
+#include "replay/sweep/measured_gains.h"
 #include "replay/sweep/moves.h"
 #include "replay/sweep/plan.h"
 #include "replay/sweep/sweep.h"
@@ -24,6 +25,7 @@ report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
   }
   row.predicted = RateRow(point.predicted);
   row.measured = RateRow(Measured(point));
+  if (row.measured.has_value() && &point != &BaseOf(sweep)) row.gain = MeasuredGain(sweep, point);
   row.memory_bytes = MemoryOf(point);
   row.verdict = point.verdict;
   row.failed = !point.error.empty();

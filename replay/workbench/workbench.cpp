@@ -68,9 +68,7 @@ Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watc
 report::Report Analyze(const Opened& opened, const AnalyzeOptions& options) {
   report::Report report = replay::ReportOn(*opened.run, *opened.attribution, options.price);
   if (options.measured) {
-    if (const auto sweep = replay::FindVerification(*opened.run)) {
-      replay::SetMeasuredGains(*sweep, report);
-    }
+    replay::SetMeasuredGains(replay::FindVerifications(*opened.run), report);
   }
   return report;
 }

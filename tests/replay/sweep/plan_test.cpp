@@ -97,16 +97,17 @@ TEST_SUITE("fast") {
   TEST_CASE("measured gains go to the recommendations of the same patch") {
     report::Report report = ReportOf();
     report.findings[4].recommendation->gain.reset();
-    replay::SetMeasuredGains(Verified(180, 120, 90), report);
-    CHECK(*report.findings[0].recommendation->measured == doctest::Approx(1.8));
+    replay::SetMeasuredGains({Verified(180, 120, 90)}, report);
+    CHECK(report.findings[0].recommendation->measured->factor == doctest::Approx(1.8));
+    CHECK(report.findings[0].recommendation->measured->runs == 1);
     CHECK(report.findings[0].recommendation->gain->predicted == 1.5);
-    CHECK(*report.findings[4].recommendation->measured == doctest::Approx(1.2));
+    CHECK(report.findings[4].recommendation->measured->factor == doctest::Approx(1.2));
     CHECK_FALSE(report.findings[4].recommendation->gain.has_value());
-    CHECK(*report.findings[5].recommendation->measured == doctest::Approx(0.9));
+    CHECK(report.findings[5].recommendation->measured->factor == doctest::Approx(0.9));
     Sweep failed = Verified(180, 120, 90);
     failed.points[0].error = "its batches are not those of the base";
     report::Report other = ReportOf();
-    replay::SetMeasuredGains(failed, other);
+    replay::SetMeasuredGains({failed}, other);
     CHECK_FALSE(other.findings[0].recommendation->measured.has_value());
   }
 
@@ -147,5 +148,47 @@ TEST_SUITE("fast") {
     CHECK(table.rows[1].note.find("may change what is learned") != std::string::npos);
     CHECK(table.rows[4].note.find("as fast as the fastest") != std::string::npos);
     CHECK(replay::WriteSweep(sweep).find("\"best\": 3") != std::string::npos);
+  }
+
+  TEST_CASE("a measured gain has the interval of both sides") {
+    Sweep sweep = Verified(180, 120, 90);
+    sweep.base.runs = {{{100, 97, 103}, 40, 0, "here"}};
+    sweep.points[0].runs = {{{180, 172.8, 187.2}, 40, 0, "here"}};
+    report::Report report = ReportOf();
+    replay::SetMeasuredGains({sweep}, report);
+    const auto& measured = *report.findings[0].recommendation->measured;
+    // 3% and 4%, independent of each other: 5%.
+    CHECK(measured.low == doctest::Approx(1.8 * 0.95));
+    CHECK(measured.high == doctest::Approx(1.8 * 1.05));
+    CHECK(measured.disturbed.empty());
+  }
+
+  TEST_CASE("a change measured twice keeps both measurements") {
+    report::Report report = ReportOf();
+    replay::SetMeasuredGains({Verified(108, 120, 90), Verified(164, 121, 90)}, report);
+    const auto& measured = *report.findings[0].recommendation->measured;
+    CHECK(measured.factor == doctest::Approx(1.36));
+    CHECK(measured.runs == 2);
+    CHECK(measured.low <= 1.08);
+    CHECK(measured.high >= 1.64);
+    CHECK(measured.disturbed == "separate replays found 1.08x, 1.64x");
+    // Two that agree are one, measured more often.
+    CHECK(report.findings[4].recommendation->measured->runs == 2);
+    CHECK(report.findings[4].recommendation->measured->disturbed.empty());
+  }
+
+  TEST_CASE("a disturbed measurement is marked") {
+    Sweep sweep = Verified(180, 120, 90);
+    sweep.points[0].runs.push_back({{140, 138, 142}, 40, 0, "here"});
+    sweep.points[1].verdict = "input-bound: decode (cpu contention)";
+    report::Report report = ReportOf();
+    replay::SetMeasuredGains({sweep}, report);
+    CHECK(report.findings[0].recommendation->measured->disturbed == "its runs differ by 28.6%");
+    CHECK(report.findings[4].recommendation->measured->disturbed == "its threads lacked cores");
+    CHECK(report.findings[5].recommendation->measured->disturbed.empty());
+    sweep.base.runs.push_back({{125, 124, 126}, 40, 0, "here"});
+    replay::SetMeasuredGains({sweep}, report);
+    CHECK(report.findings[5].recommendation->measured->disturbed ==
+          "the base's runs differ by 25.0%");
   }
 }
