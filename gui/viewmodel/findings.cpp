@@ -9,28 +9,33 @@
 namespace stallscope::viewmodel {
 namespace {
 
-// Why its recommendation cannot be measured; empty if it can.
-std::string WhyNotVerify(const session::State& state, const model::Run& run,
-                         const findings::Recommendation& recommendation) {
-  if (recommendation.patch.changes.empty()) return "no knob controls this";
-  if (run.info.spec_json.empty()) return "the trace has no runnable spec";
-  if (state.shown.range.has_value()) return "only the whole run can be replayed, not a range";
-  return {};
+// A part of a run is not priced: it has the gain of the whole run, and says so.
+report::GainText GainShown(const session::State& state, const session::OpenRun& open,
+                           const report::FindingRow& finding) {
+  if (!state.shown.range.has_value() || open.whole.report == nullptr) {
+    return report::GainOf(*finding.recommendation);
+  }
+  const auto same = SameFinding(*open.whole.report, finding);
+  report::GainText gain;
+  if (!same || !open.whole.report->findings[*same].recommendation.has_value()) {
+    gain.beside = "only changes that help the whole run are priced";
+    return gain;
+  }
+  gain = report::GainOf(*open.whole.report->findings[*same].recommendation);
+  gain.beside += gain.factor.empty() ? "" : ", for the whole run";
+  return gain;
 }
 
-void AddRecommendation(const session::State& state, const model::Run& run,
-                       const findings::Recommendation& recommendation, FindingCard& card) {
+void AddRecommendation(const session::State& state, const session::OpenRun& open,
+                       const report::FindingRow& finding, FindingCard& card) {
+  const findings::Recommendation& recommendation = *finding.recommendation;
   card.advice = recommendation.text;
   card.patch = LinesOf(recommendation.patch);
-  card.unpriced = recommendation.unpriced;
-  if (recommendation.gain.has_value()) {
-    const findings::Gain& gain = *recommendation.gain;
-    card.predicted = words::Factor(gain.predicted) + " (" + words::Factor(gain.low) + " to " +
-                     words::Factor(gain.high) + ")";
-  }
-  if (recommendation.measured.has_value()) card.measured = words::Factor(*recommendation.measured);
+  card.gain = GainShown(state, open, finding);
   card.memory = CostText(recommendation);
-  card.cannot_verify = WhyNotVerify(state, run, recommendation);
+  card.cannot_verify = state.shown.range.has_value()
+                           ? "only the whole run can be replayed, not a range"
+                           : WhyNotVerify(*open.run, recommendation);
   card.can_verify = card.cannot_verify.empty() && !state.verify.running;
   card.verifying = state.verify.running &&
                    (!state.verify.finding.has_value() || state.verify.finding == card.finding);
@@ -42,7 +47,7 @@ void AddRecommendation(const session::State& state, const model::Run& run,
   }
 }
 
-FindingCard CardOf(const session::State& state, const model::Run& run, size_t index) {
+FindingCard CardOf(const session::State& state, const session::OpenRun& open, size_t index) {
   const report::FindingRow& finding = state.shown.report->findings[index];
   FindingCard card;
   card.finding = index;
@@ -58,12 +63,25 @@ FindingCard CardOf(const session::State& state, const model::Run& run, size_t in
                                  !evidence.name.empty()});
   }
   if (finding.recommendation.has_value()) {
-    AddRecommendation(state, run, *finding.recommendation, card);
+    AddRecommendation(state, open, finding, card);
   }
   return card;
 }
 
 }  // namespace
+
+std::string WhyNotVerify(const model::Run& run, const findings::Recommendation& recommendation) {
+  if (recommendation.patch.changes.empty()) return "no knob controls this";
+  if (run.info.spec_json.empty()) return "the trace has no runnable spec";
+  return {};
+}
+
+std::optional<size_t> SameFinding(const report::Report& report, const report::FindingRow& finding) {
+  for (size_t i = 0; i < report.findings.size(); ++i) {
+    if (report.findings[i].id == finding.id && report.findings[i].stage == finding.stage) return i;
+  }
+  return std::nullopt;
+}
 
 FindingsModel BuildFindings(const session::State& state) {
   FindingsModel model;
@@ -72,8 +90,9 @@ FindingsModel BuildFindings(const session::State& state) {
     model.nothing = "No run has been analyzed yet.";
     return model;
   }
+  model.assumed = AssumedOn(state.shown.report->device);
   for (size_t i = 0; i < state.shown.report->findings.size(); ++i) {
-    model.cards.push_back(CardOf(state, *open->run, i));
+    model.cards.push_back(CardOf(state, *open, i));
   }
   if (model.cards.empty()) model.nothing = "No rule found anything in this run.";
   const session::VerifyState& verify = state.verify;

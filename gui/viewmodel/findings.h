@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/findings/finding.h"
+#include "analyzer/report/describe.h"
 #include "gui/session/state.h"
 
 namespace stallscope::viewmodel {
@@ -30,9 +31,7 @@ struct FindingCard {
   // The recommendation; empty texts without one.
   std::string advice;
   std::vector<std::string> patch;  // one change per line
-  std::string predicted;           // "1.80x (1.60 to 1.90)"
-  std::string measured;            // "1.76x"; empty: not yet
-  std::string unpriced;
+  report::GainText gain;
   std::string memory;
   bool can_verify = false;
   std::string cannot_verify;  // why
@@ -42,6 +41,7 @@ struct FindingCard {
 
 struct FindingsModel {
   std::string nothing;  // why there are none; empty
+  std::string assumed;  // AssumedOn; empty
   std::vector<FindingCard> cards;
   bool verifying = false;
   std::string verify_text;  // "runs: 2 of 6"
@@ -49,6 +49,11 @@ struct FindingsModel {
 };
 
 FindingsModel BuildFindings(const session::State& state);
+
+// Why a recommendation for this run cannot be measured; empty if it can.
+std::string WhyNotVerify(const model::Run& run, const findings::Recommendation& recommendation);
+// The row of the same rule's finding about the same stage: in another part of the run, or in all.
+std::optional<size_t> SameFinding(const report::Report& report, const report::FindingRow& finding);
 
 }  // namespace stallscope::viewmodel
 

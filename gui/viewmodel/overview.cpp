@@ -6,6 +6,7 @@
 
 #include "analyzer/report/report.h"
 #include "analyzer/words/words.h"
+#include "gui/viewmodel/findings.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
@@ -91,30 +92,23 @@ std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
   return parts;
 }
 
-std::vector<Advice> AdviceOf(const report::Report& report) {
+// Of the whole run, whatever range is shown: a part of a run is not priced, and what gains most
+// over all of it must not vanish because somebody looks at a part.
+std::vector<Advice> AdviceOf(const session::OpenRun& open, const report::Report& shown) {
   std::vector<Advice> advice;
-  for (size_t i = 0; i < report.findings.size() && advice.size() < kMostAdvice; ++i) {
-    const report::FindingRow& finding = report.findings[i];
+  const report::Report& whole = open.whole.report != nullptr ? *open.whole.report : shown;
+  for (size_t i = 0; i < whole.findings.size() && advice.size() < kMostAdvice; ++i) {
+    const report::FindingRow& finding = whole.findings[i];
     if (!finding.recommendation.has_value()) continue;
     const findings::Recommendation& recommendation = *finding.recommendation;
     Advice one;
     one.finding = i;
+    one.shown = SameFinding(shown, finding);
     one.text = recommendation.text;
+    one.cannot_verify = WhyNotVerify(*open.run, recommendation);
     one.cost = CostText(recommendation);
     one.why = finding.text;
-    one.measured = recommendation.measured.has_value();
-    if (one.measured) {
-      one.factor = words::Factor(*recommendation.measured);
-      one.beside = "measured";
-      if (recommendation.gain)
-        one.beside += ", predicted " + words::Factor(recommendation.gain->predicted);
-    } else if (recommendation.gain) {
-      one.factor = words::Factor(recommendation.gain->predicted);
-      one.beside = "(" + words::Factor(recommendation.gain->low) + " to " +
-                   words::Factor(recommendation.gain->high) + ")";
-    } else {
-      one.beside = "not priced";
-    }
+    one.gain = report::GainOf(recommendation);
     advice.push_back(std::move(one));
   }
   return advice;
@@ -125,7 +119,7 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
   if (report.throughput.has_value()) {
     const auto& rate = *report.throughput;
     figures.push_back(
-        {"throughput", words::Rate(rate.samples_per_s),
+        {"throughput", words::Number(rate.samples_per_s) + " samples/s",
          fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
   }
   if (report.step_ms.has_value()) {
@@ -172,6 +166,8 @@ TrustLine TrustOf(const session::OpenRun& run) {
   trust.text = report::TrustLine(*run.run);
   trust.complete = run.run->quality.Complete();
   trust.warnings = run.run->quality.warnings;
+  // On every panel: the line is always visible.
+  const bool assumed = !AssumedOn(run.run->info.device).empty();
   if (run.following) {
     // A recording that has not ended is not a damaged one.
     trust.complete = run.run->quality.damaged_bytes == 0 && run.run->quality.dropped == 0;
@@ -182,6 +178,7 @@ TrustLine TrustOf(const session::OpenRun& run) {
     trust.text = run.lost;
     trust.complete = false;
   }
+  if (assumed) trust.text += "; emulated device";
   return trust;
 }
 
@@ -201,13 +198,14 @@ OverviewModel BuildOverview(const session::State& state) {
     model.range = fmt::format("{} steps in the range, {}", words::Grouped(report.steps),
                               words::Duration(report.window_end_ns - report.window_start_ns));
   }
+  model.assumed = AssumedOn(report.device);
   model.verdict = report.verdict.text;
   model.sentence = Sentence(report);
   model.verdict_paint = PaintOfBound(report.verdict.bound);
   model.confidence = report.verdict.confidence;
   model.doubts = report.verdict.doubts;
   model.breakdown = BreakdownOf(report);
-  model.advice = AdviceOf(report);
+  model.advice = AdviceOf(*run, report);
   if (model.advice.empty()) {
     model.no_advice = run->stage == session::OpenStage::kReady
                           ? "No single pipeline change would make this run faster."

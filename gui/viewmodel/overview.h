@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report/describe.h"
 #include "gui/session/state.h"
 #include "gui/viewmodel/paint.h"
 
@@ -29,13 +30,13 @@ struct BreakdownPart {
 };
 
 struct Advice {
-  size_t finding = 0;  // row of Report::findings
-  std::string text;    // "set decode.parallelism to 4"
-  std::string factor;  // "1.80x": measured, else predicted; empty: neither
-  std::string beside;  // what the factor is, or why there is none
-  std::string cost;    // "costs 12.0 MiB"; empty
-  std::string why;     // the finding's text
-  bool measured = false;
+  size_t finding = 0;           // row of the whole run's findings
+  std::optional<size_t> shown;  // row of the findings that are shown; nothing: not in the range
+  std::string text;             // "set decode.parallelism to 4"
+  std::string cannot_verify;    // why it cannot be measured; empty: it can
+  report::GainText gain;
+  std::string cost;  // "costs 12.0 MiB"; empty
+  std::string why;   // the finding's text
 };
 
 struct Figure {
@@ -48,13 +49,14 @@ struct OverviewModel {
   std::string title;  // the run's name
   std::string range;  // "steps 20 to 40, 1.2 s" where a range limits it; else empty
   TrustLine trust;
+  std::string assumed;   // AssumedOn; empty
   std::string verdict;   // "input-bound: decode (cpu)"
   std::string sentence;  // the verdict in a sentence
   Paint verdict_paint = Paint::kOther;
   double confidence = 0;
   std::vector<std::string> doubts;
   std::vector<BreakdownPart> breakdown;
-  std::vector<Advice> advice;   // at most three
+  std::vector<Advice> advice;   // at most three; with a range still of the whole run
   std::string no_advice;        // why there is none; else empty
   std::vector<Figure> figures;  // throughput, step time, steps, window, memory
 };

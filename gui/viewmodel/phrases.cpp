@@ -61,6 +61,12 @@ std::string CostText(const findings::Recommendation& recommendation) {
                    : "frees " + words::Bytes(-static_cast<uint64_t>(bytes));
 }
 
+std::string AssumedOn(const trace::DeviceInfo& device) {
+  if (device.kind != "emulated") return {};
+  return "Emulated device: its compute, copy and launch times are assumed (from the spec, whatever "
+         "the precision; ops on it take 0 ns).";
+}
+
 std::vector<std::string> LinesOf(const Patch& patch) {
   std::vector<std::string> lines;
   for (const auto& change : patch.changes) {

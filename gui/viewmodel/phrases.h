@@ -9,6 +9,7 @@
 #include "analyzer/attribution/category.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/spec/patch.h"
+#include "analyzer/trace/events.h"
 
 namespace stallscope::viewmodel {
 
@@ -18,6 +19,9 @@ std::string_view PhraseFor(attribution::Cause cause);
 std::string NameOf(attribution::Cause cause);
 // "costs 12.0 MiB", "frees 3.0 MiB"; empty if unknown or zero.
 std::string CostText(const findings::Recommendation& recommendation);
+// What is assumed rather than measured on this device, for every panel whose figures depend on it;
+// empty on a real one.
+std::string AssumedOn(const trace::DeviceInfo& device);
 // "set decode.parallelism to 4"; a change a line.
 std::vector<std::string> LinesOf(const Patch& patch);
 

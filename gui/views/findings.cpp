@@ -71,22 +71,6 @@ void DrawEvidence(const FindingCard& card, Intents& intents) {
   }
 }
 
-void DrawGains(const FindingCard& card) {
-  const Look& look = TheLook();
-  if (!card.measured.empty()) {
-    const InFont bold(look.fonts.bold);
-    Line("measured " + card.measured +
-             (card.predicted.empty() ? "" : ", predicted " + card.predicted),
-         look.colors.good);
-  } else if (!card.predicted.empty()) {
-    const InFont bold(look.fonts.bold);
-    Line("predicted " + card.predicted, look.colors.accent);
-  } else if (!card.unpriced.empty()) {
-    Paragraph("not priced: " + card.unpriced, look.colors.muted);
-  }
-  if (!card.memory.empty()) Line(card.memory, look.colors.muted);
-}
-
 void DrawActions(const FindingCard& card, bool busy, Intents& intents) {
   const Look& look = TheLook();
   if (ButtonIf(card.can_verify && !busy, card.verifying ? "Verifying" : "Verify")) {
@@ -168,7 +152,10 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
     const InFont bold(look.fonts.bold);
     Wrapped(card.advice);
   }
-  DrawGains(card);
+  if (!card.advice.empty()) {
+    DrawGain(card.gain);
+    if (!card.memory.empty()) Line(card.memory, TheLook().colors.muted);
+  }
   if (card.selected) DrawEvidence(card, intents);
   if (!card.advice.empty()) DrawActions(card, busy, intents);
   DrawCode(card, width - 2 * pad);
@@ -223,6 +210,7 @@ void DrawFindings(const Snapshot& snapshot, Intents& intents) {
   const FindingsModel& model = *snapshot.findings;
   if (!model.nothing.empty()) return DrawNothing("No findings", model.nothing);
   DrawVerifyAll(model, intents);
+  DrawAssumed(model.assumed);
   ImGui::BeginChild("cards", {0, 0});
   for (const FindingCard& card : model.cards) {
     DrawFinding(card, *snapshot.state, model.verifying, intents);

@@ -148,7 +148,7 @@ void DrawTimes(const OverviewModel& model) {
 float AdviceHeight(const Advice& advice, float width) {
   const Look& look = TheLook();
   const float gap = ImGui::GetStyle().ItemSpacing.y;
-  float high = look.fonts.title->FontSize + gap;
+  float high = GainHeight(advice.gain, width) + gap;
   {
     const InFont bold(look.fonts.bold);
     high += ParagraphHeight(advice.text, width) + gap;
@@ -158,33 +158,13 @@ float AdviceHeight(const Advice& advice, float width) {
   return high + ImGui::GetFrameHeight();
 }
 
-// "1.80x (1.60 to 1.90)": the factor is large, its interval is small beside it.
-void DrawGain(const Advice& advice) {
-  const Look& look = TheLook();
-  if (advice.factor.empty()) {
-    const InFont title(look.fonts.title);
-    Line(advice.beside, look.colors.muted);
-    return;
-  }
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x;
-  ImDrawList& list = *ImGui::GetWindowDrawList();
-  const ImFont& title = *look.fonts.title;
-  const std::string shown = Cut(title, advice.factor, room);
-  Put(list, title, at, advice.measured ? look.colors.good : look.colors.accent, shown);
-  const float beside = WidthOf(title, shown) + look.Px(8);
-  PutCut(list, *look.fonts.body, {at.x + beside, at.y + title.Ascent - look.fonts.body->Ascent},
-         room - beside, look.colors.muted, advice.beside);
-  ImGui::Dummy({room, title.FontSize});
-}
-
 void DrawAdvice(const Advice& advice, ImVec2 size, bool last, const session::State& state,
                 Intents& intents) {
   const Look& look = TheLook();
   ImGui::PushID(static_cast<int>(advice.finding));
   {
     const Card card("advice", {last ? 0 : size.x, size.y});
-    DrawGain(advice);
+    DrawGain(advice.gain);
     {
       const InFont bold(look.fonts.bold);
       Paragraph(advice.text, look.colors.text);
@@ -193,23 +173,28 @@ void DrawAdvice(const Advice& advice, ImVec2 size, bool last, const session::Sta
     Paragraph(advice.why, look.colors.muted);
     // The buttons of neighboring cards line up, whatever is above them.
     ImGui::SetCursorPosY(size.y - ImGui::GetStyle().WindowPadding.y - ImGui::GetFrameHeight());
-    if (ImGui::Button("Why")) {
+    if (ButtonIf(advice.shown.has_value(), "Why")) {
       session::Selection selected = state.view.selected;
-      selected.finding = advice.finding;
+      selected.finding = advice.shown;
       intents.Add(intent::Select{selected, false});
       intents.Add(intent::ShowPanel{session::Panel::kFindings});
     }
-    Tip("Show the evidence and the code for your framework");
+    Tip(advice.shown ? "Show the evidence and the code for your framework"
+                     : "This was found in the whole run, not in the range");
     ImGui::SameLine();
-    if (ImGui::Button("Verify")) intents.Add(intent::Verify{advice.finding});
-    Tip("Run with this change and measure the gain");
+    if (ButtonIf(advice.cannot_verify.empty(), "Verify")) {
+      intents.Add(intent::Verify{advice.finding});
+    }
+    Tip(advice.cannot_verify.empty() ? "Run with this change and measure the gain"
+                                     : advice.cannot_verify);
   }
   ImGui::PopID();
 }
 
 void DrawAdviceRow(const OverviewModel& model, const session::State& state, Intents& intents) {
   const Look& look = TheLook();
-  Heading("What to change");
+  Heading(model.range.empty() || model.advice.empty() ? "What to change"
+                                                      : "What to change in the whole run");
   if (model.advice.empty()) {
     const float inner = ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().WindowPadding.x;
     const Card card("no advice", {0, CardHeight(ParagraphHeight(model.no_advice, inner), false)});
@@ -274,6 +259,7 @@ void DrawOverview(const Snapshot& snapshot, Intents& intents) {
     Line("Showing only " + model.range + "; Esc for the whole run", look.colors.accent);
   }
   DrawVerdict(model);
+  DrawAssumed(model.assumed);
   ImGui::Dummy({0, look.Px(2)});
   DrawTimes(model);
   ImGui::Dummy({0, look.Px(2)});

@@ -149,6 +149,59 @@ bool ButtonIf(bool can, const char* label, float width) {
   return pressed;
 }
 
+namespace {
+
+// Beside the factor, if there is room.
+bool FitsBeside(const report::GainText& gain, float width) {
+  const Look& look = TheLook();
+  return WidthOf(*look.fonts.title, gain.factor) + look.Px(8) +
+             WidthOf(*look.fonts.body, gain.beside) <=
+         width;
+}
+
+std::string WhyNoGain(const report::GainText& gain) {
+  return gain.beside.empty() ? "not priced" : "not priced: " + gain.beside;
+}
+
+std::string Disturbed(const report::GainText& gain) { return "disturbed: " + gain.disturbed; }
+
+}  // namespace
+
+void DrawGain(const report::GainText& gain) {
+  const Look& look = TheLook();
+  if (gain.factor.empty()) return Paragraph(WhyNoGain(gain), look.colors.muted);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x;
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const ImFont& title = *look.fonts.title;
+  const ImU32 measured = gain.disturbed.empty() ? look.colors.good : look.colors.warning;
+  Put(list, title, at, gain.measured ? measured : look.colors.accent, gain.factor);
+  const bool fits = FitsBeside(gain, room);
+  if (fits) {
+    const float beside = WidthOf(title, gain.factor) + look.Px(8);
+    Put(list, *look.fonts.body, {at.x + beside, at.y + title.Ascent - look.fonts.body->Ascent},
+        look.colors.muted, gain.beside);
+  }
+  ImGui::Dummy({room, title.FontSize});
+  if (!fits) Paragraph(gain.beside, look.colors.muted);
+  if (!gain.disturbed.empty()) Paragraph(Disturbed(gain), look.colors.warning);
+  if (!gain.predicted.empty()) Paragraph(gain.predicted, look.colors.muted);
+}
+
+float GainHeight(const report::GainText& gain, float width) {
+  if (gain.factor.empty()) return ParagraphHeight(WhyNoGain(gain), width);
+  const float gap = ImGui::GetStyle().ItemSpacing.y;
+  float high = TheLook().fonts.title->FontSize;
+  if (!FitsBeside(gain, width)) high += gap + ParagraphHeight(gain.beside, width);
+  if (!gain.disturbed.empty()) high += gap + ParagraphHeight(Disturbed(gain), width);
+  if (!gain.predicted.empty()) high += gap + ParagraphHeight(gain.predicted, width);
+  return high;
+}
+
+void DrawAssumed(const std::string& assumed) {
+  if (!assumed.empty()) Paragraph(assumed, TheLook().colors.warning);
+}
+
 void DrawTrustLine(const viewmodel::TrustLine& trust, float width) {
   const Look& look = TheLook();
   const ImU32 color = trust.complete ? look.colors.good : look.colors.bad;

@@ -5,6 +5,7 @@
 
 #include <imgui.h>
 
+#include <string>
 #include <string_view>
 
 #include "gui/viewmodel/overview.h"
@@ -43,6 +44,14 @@ void Gauge(double fill, ImU32 color, ImVec2 size, std::string_view text = {});
 
 // A button that is grayed out unless it `can` be pressed; as wide as its label if `width` is 0.
 bool ButtonIf(bool can, const char* label, float width = 0);
+
+// What a change gains, wherever it is shown: the factor is large, and a prediction beside a
+// measurement is small. As wide as what is available.
+void DrawGain(const report::GainText& gain);
+float GainHeight(const report::GainText& gain, float width);
+
+// That figures of the panel are assumed, if they are.
+void DrawAssumed(const std::string& assumed);
 
 // Green with a check mark if nothing is lost, else red with a warning sign; warnings are in its
 // tooltip.
