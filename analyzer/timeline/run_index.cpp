@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/base/thread.h"
+#include "analyzer/timeline/counter_kind.h"
 
 namespace stallscope::timeline {
 namespace {
@@ -90,14 +91,40 @@ std::vector<SeriesIndex> DepthsOf(const model::Run& run) {
   return series;
 }
 
+// Per second, from each sample to the next; the last rate holds on. Times in ns become a fraction.
+std::vector<SeriesPoint> RatesOf(std::vector<trace::Sample> samples, bool of_time) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  std::vector<SeriesPoint> rates;
+  const double scale = of_time ? 1 : 1e9;
+  for (size_t i = 0; i + 1 < samples.size(); ++i) {
+    const auto ns = static_cast<double>(samples[i + 1].time_ns - samples[i].time_ns);
+    if (!(ns > 0)) continue;
+    // Some of the kernel's counters go back a little at times.
+    const double grown = std::max(samples[i + 1].value - samples[i].value, 0.0);
+    rates.push_back({samples[i].time_ns, static_cast<float>(grown / ns * scale)});
+  }
+  return rates;
+}
+
 std::vector<SeriesIndex> CountersOf(const model::Run& run) {
-  std::vector<std::vector<SeriesPoint>> points(run.counters.size());
+  std::vector<std::vector<trace::Sample>> samples(run.counters.size());
   for (const trace::Sample& sample : run.rows.samples) {
-    if (!sample.counter.known()) continue;
-    points[sample.counter.value].push_back({sample.time_ns, static_cast<float>(sample.value)});
+    if (sample.counter.known()) samples[sample.counter.value].push_back(sample);
   }
   std::vector<SeriesIndex> series;
-  for (auto& one : points) series.emplace_back(std::move(one));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const trace::CounterInfo& counter = run.counters[i];
+    if (IsCumulative(counter)) {
+      series.emplace_back(RatesOf(std::move(samples[i]), counter.unit == "ns"));
+      continue;
+    }
+    std::vector<SeriesPoint> points;
+    for (const trace::Sample& sample : samples[i]) {
+      points.push_back({sample.time_ns, static_cast<float>(sample.value)});
+    }
+    series.emplace_back(std::move(points));
+  }
   return series;
 }
 

@@ -25,11 +25,11 @@ constexpr uint16_t kCopyKind = 65'533;  // + CopyDirection
 
 struct RunIndex {
   std::shared_ptr<const model::Run> run;
-  model::TimeRange window;                      // of the whole trace
-  std::vector<LaneIndex> tracks;                // as long as Run::tracks; some are empty
-  std::vector<Nesting> nested;                  // likewise; of tracks with nothing but spans
-  std::vector<SeriesIndex> queues;              // depths; as long as Run::queues
-  std::vector<SeriesIndex> counters;            // as long as Run::counters
+  model::TimeRange window;            // of the whole trace
+  std::vector<LaneIndex> tracks;      // as long as Run::tracks; some are empty
+  std::vector<Nesting> nested;        // likewise; of tracks with nothing but spans
+  std::vector<SeriesIndex> queues;    // depths; as long as Run::queues
+  std::vector<SeriesIndex> counters;  // as long as Run::counters; rates of cumulative ones
   std::vector<model::StepInterval> step_times;  // as long as Run::rows.steps
   LaneIndex steps;  // of the lowest rank, by turns of kind 0 and 1; `index` is the row
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/timeline/counter_kind.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
@@ -210,8 +211,7 @@ class Planner {
       Add({.kind = LaneKind::kCounter,
            .key = fmt::format("counter:{}", counter.id.value),
            .name = counter.name,
-           .detail = fmt::format(
-               "up to {} {}", words::Number(static_cast<double>(series.highest())), counter.unit),
+           .detail = "up to " + CounterText(counter, static_cast<double>(series.highest())),
            .indent = 1,
            .index = counter.id.value});
     }
@@ -230,6 +230,17 @@ class Planner {
 };
 
 }  // namespace
+
+std::string CounterText(const trace::CounterInfo& counter, double value) {
+  const bool rate = timeline::IsCumulative(counter);
+  if (counter.unit == "ns" && rate) return words::Percent(value) + " of the time";
+  if (counter.unit == "bytes") return rate ? words::BytesPerSecond(value) : words::Bytes(value);
+  if (counter.unit == "bytes/s") return words::BytesPerSecond(value);
+  if (counter.unit == "percent") return words::Number(value) + "%";
+  if (rate) return words::Rate(value);
+  return words::Number(value) + (counter.unit.empty() || counter.unit == "count" ? "" : " ") +
+         (counter.unit == "count" ? "" : counter.unit);
+}
 
 LanePlan PlanLanes(const session::OpenRun& run, const std::set<std::string>& collapsed) {
   if (run.run == nullptr || run.index == nullptr) return {};

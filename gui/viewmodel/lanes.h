@@ -96,6 +96,9 @@ struct LanePlan {
   };
   std::vector<Entry> entries;
 };
+// A counter's value with its unit: "1.20 GB/s", "72.4% of the time", "312 MiB". A cumulative one
+// has its rate.
+std::string CounterText(const trace::CounterInfo& counter, double value);
 LanePlan PlanLanes(const session::OpenRun& run, const std::set<std::string>& collapsed);
 
 struct DrawnLane {

@@ -92,13 +92,56 @@ class Marks {
     auto at = std::partition_point(stalls.begin(), stalls.end(), [&](const auto& stall) {
       return stall.end_ns <= model_.visible.start_ns;
     });
+    const attribution::StallDetail* last = nullptr;
     for (; at != stalls.end() && at->start_ns < model_.visible.end_ns; ++at) {
-      if (!model_.stalls.empty() && model_.stalls.back().step_row == at->step_row) continue;
-      const StallBand band{X(at->start_ns), X(at->end_ns), at->step_row,
-                           state_.view.selected.step_row == at->step_row};
-      if (band.x1 - band.x0 < kThinnestBand && !band.selected) continue;
-      if (model_.stalls.size() < kMostBands) model_.stalls.push_back(band);
+      const bool same = last != nullptr && last->step_row == at->step_row &&
+                        last->rank == at->rank && last->device == at->device;
+      last = &*at;
+      if (!same) AddPieces(*at);
     }
+  }
+
+  // A step's stall as its device's row shows it: in the gaps the device was at work.
+  void AddPieces(const attribution::StallDetail& stall) {
+    const auto& timelines = open_.whole.attribution->timelines;
+    const auto device = std::find_if(timelines.begin(), timelines.end(), [&](const auto& timeline) {
+      return timeline.rank == stall.rank && timeline.device == stall.device;
+    });
+    const auto number = static_cast<size_t>(device - timelines.begin());
+    if (open_.devices == nullptr || number >= open_.devices->size()) return;
+    const timeline::LaneIndex& lane = (*open_.devices)[number];
+    const int64_t start = std::max(stall.start_ns, model_.visible.start_ns);
+    const int64_t end = std::min(stall.end_ns, model_.visible.end_ns);
+    std::optional<StallBand> band;
+    float covered = 0;
+    const auto close = [&] {
+      if (!band.has_value()) return;
+      const bool thin = band->x1 - band->x0 < kThinnestBand && !band->selected;
+      if (!thin && model_.stalls.size() < kMostBands) model_.stalls.push_back(*band);
+      band.reset();
+    };
+    for (size_t i = lane.FirstEndingAfter(start); i < lane.size(); ++i) {
+      const timeline::Segment piece = lane.At(i);
+      if (piece.start_ns >= end) break;
+      if (static_cast<attribution::Category>(piece.kind) != attribution::Category::kInputStall) {
+        continue;
+      }
+      const float x0 = X(std::max(piece.start_ns, start));
+      const float x1 = X(std::min(piece.end_ns, end));
+      // What a pixel cannot tell apart is one band where most of it is a stall: many short waits
+      // between kernels are none, as in the device's row.
+      constexpr float kGap = 0.5F;
+      if (band.has_value() && (x0 - band->x1 >= kGap || covered + x1 - x0 < (x1 - band->x0) / 2)) {
+        close();
+      }
+      if (!band.has_value()) {
+        band = StallBand{x0, x1, stall.step_row, state_.view.selected.step_row == stall.step_row};
+        covered = 0;
+      }
+      band->x1 = x1;
+      covered += x1 - x0;
+    }
+    close();
   }
 
   void AddChain() {
@@ -440,6 +483,7 @@ TimelineHit HitTest(const TimelineModel& model, const session::State& state, dou
   } else if (row->kind == LaneKind::kCategories) {
     const auto step = SegmentAt(open->index->steps, hit.time_ns, column_ns);
     if (step.has_value()) hit.step_row = open->index->steps.At(*step).index;
+    if (segment.has_value()) hit.slice = lane->At(*segment);
   } else if (segment.has_value()) {
     hit.interval = RefOf(lane->At(*segment), row->track);
   }
@@ -455,17 +499,25 @@ std::vector<std::string> TooltipOf(const TimelineModel& model, const session::St
   if (hit.interval.has_value()) {
     AddInterval(*open, *hit.interval, lines);
   } else if (hit.value.has_value()) {
-    lines.push_back(row.name + ": " + words::Number(static_cast<double>(*hit.value)));
+    const auto value = static_cast<double>(*hit.value);
+    lines.push_back(row.name + ": " +
+                    (row.kind == LaneKind::kCounter
+                         ? CounterText(open->run->counters[row.index], value)
+                         : words::Number(value)));
     lines.push_back("at " + words::ExactNs(hit.time_ns - model.origin_ns));
   } else if (hit.step_row.has_value() && *hit.step_row < open->index->step_times.size()) {
     const model::StepInterval& step = open->index->step_times[*hit.step_row];
-    lines.push_back(fmt::format("step {}", step.index));
-    lines.push_back(words::BothNs(step.end_ns - step.start_ns));
-    lines.push_back("starts at " + words::ExactNs(step.start_ns - model.origin_ns));
-    if (row.kind == LaneKind::kCategories) {
-      const auto x = static_cast<size_t>(std::max(XAtTime(model, hit.time_ns), 0.0));
-      if (x < row.texels.size())
-        lines.insert(lines.begin(), std::string(WordFor(row.texels[x].paint)));
+    const std::string length = words::BothNs(step.end_ns - step.start_ns);
+    if (!hit.slice.has_value()) {
+      lines = {fmt::format("step {}", step.index), length,
+               "starts at " + words::ExactNs(step.start_ns - model.origin_ns)};
+    } else {
+      // The part's own length: the step's would read as that of a stall.
+      const auto category = static_cast<attribution::Category>(hit.slice->kind);
+      lines = {std::string(WordFor(PaintOf(category))),
+               words::BothNs(hit.slice->end_ns - hit.slice->start_ns),
+               "starts at " + words::ExactNs(hit.slice->start_ns - model.origin_ns),
+               fmt::format("in step {} of {}", step.index, length)};
     }
   }
   return lines;

@@ -92,7 +92,8 @@ struct TimelineHit {
   int64_t time_ns = 0;
   std::optional<session::IntervalRef> interval;
   std::optional<uint64_t> step_row;
-  std::optional<float> value;  // of a queue or counter
+  std::optional<timeline::Segment> slice;  // of a device's time; its kind is a Category
+  std::optional<float> value;              // of a queue or counter
 };
 TimelineHit HitTest(const TimelineModel& model, const session::State& state, double x, double y);
 

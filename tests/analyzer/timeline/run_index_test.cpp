@@ -6,6 +6,9 @@
 #include <string_view>
 
 #include "analyzer/model/loader.h"
+#include "analyzer/model/ranks.h"
+#include "analyzer/timeline/counter_kind.h"
+#include "collectors/system/counters.h"
 #include "tests/support/memory_file.h"
 #include "tests/support/paths.h"
 #include "tests/support/trace_builder.h"
@@ -75,6 +78,37 @@ TEST_SUITE("fast") {
                                                              {300, 0},
                                                              {400, timeline::kCopyKind + 1},
                                                              {450, 0}});
+  }
+
+  TEST_CASE("a cumulative counter is a rate, a level is itself") {
+    test::TraceBuilder trace;
+    const CounterId io = trace.Counter("io.requested", "bytes");
+    const CounterId busy = trace.Counter("cpu.busy", "ns");
+    const CounterId rss = trace.Counter("memory.rss", "bytes");
+    const CounterId foreign = trace.Counter("requests", "count");
+    for (const int64_t second : {1, 2, 4}) {
+      const int64_t at = second * 1'000'000'000;
+      const auto value = static_cast<double>(second);
+      trace.rows().Add(trace::Sample{at, 1e12 + value * 500, io});
+      trace.rows().Add(trace::Sample{at, value * 1.5e9, busy});
+      trace.rows().Add(trace::Sample{at, value * 100, rss});
+      trace.rows().Add(trace::Sample{at, value * 7, foreign});
+    }
+    const RunIndex index = IndexOf(trace);
+    CHECK(index.counters[io.value].ValueAt(1'500'000'000) == 500.F);
+    CHECK(index.counters[io.value].ValueAt(9'000'000'000) == 500.F);
+    CHECK(index.counters[busy.value].ValueAt(3'000'000'000) == 1.5F);
+    CHECK(index.counters[rss.value].ValueAt(2'500'000'000) == 200.F);
+    CHECK(index.counters[foreign.value].ValueAt(4'000'000'000) == 28.F);
+  }
+
+  TEST_CASE("every counter that is sampled is known to be a rate or a level") {
+    for (const system::CounterRow& row : system::kCounterTable) {
+      CAPTURE(row.name);
+      const bool cumulative = row.kind == system::CounterKind::kCumulative;
+      CHECK(timeline::IsCumulative({{}, row.name, row.unit}) == cumulative);
+      CHECK(timeline::IsCumulative({{}, model::NameOnRank(1, row.name), row.unit}) == cumulative);
+    }
   }
 
   TEST_CASE("a run with nothing in it has an index all the same") {
