@@ -1,5 +1,7 @@
 #include "gui/viewmodel/axis.h"
 
+#include <cmath>
+
 #include "analyzer/base/units.h"
 #include "analyzer/words/words.h"
 
@@ -35,6 +37,15 @@ std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, floa
     ticks.push_back({static_cast<float>(x), words::TimeAt(origin_ns + at, origin_ns, step)});
   }
   return ticks;
+}
+
+double NiceEnd(double value) {
+  if (!(value > 0)) return 1;
+  const double power = std::pow(10, std::floor(std::log10(value)));
+  for (const double factor : {1.0, 2.0, 4.0, 6.0, 8.0}) {
+    if (power * factor >= value) return power * factor;
+  }
+  return power * 10;
 }
 
 }  // namespace stallscope::viewmodel

@@ -20,6 +20,9 @@ struct Tick {
 std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, float width,
                             float least);
 
+// Rounded up to 1, 2, 4, 6 or 8 times a power of ten: a fourth of it is round, too.
+double NiceEnd(double value);
+
 // Five equally spaced values from end to end.
 template <class Text>
 std::vector<std::string> TickTexts(double low, double high, Text&& text) {

@@ -77,6 +77,7 @@ StepOverlay OverlayOf(const std::vector<double>& base, const std::vector<double>
   overlay.low = ends.low;
   overlay.high = ends.high;
   overlay.tick_texts = ends.tick_texts;
+  overlay.beyond = ends.beyond;
   overlay.base = BinsOf(base, overlay);
   overlay.now = BinsOf(now, overlay);
   const auto largest = [](const std::vector<uint64_t>& bins, size_t of) {
@@ -160,6 +161,9 @@ CompareModel BuildCompare(const session::State& state, int columns) {
   model.answer = compare::WordFor(comparison.answer);
   model.text = comparison.text;
   model.warnings = comparison.warnings;
+  for (const session::OpenRun* side : {now, base}) {
+    if (model.assumed.empty()) model.assumed = AssumedOn(side->run->info.device);
+  }
   if (comparison.spec_change.has_value()) model.spec_change = LinesOf(*comparison.spec_change);
   AddTables(comparison, model);
   model.steps = OverlayOf(state.compare.base_summary->step_ms, state.compare.now_summary->step_ms);

@@ -29,6 +29,7 @@ struct StepOverlay {
   std::vector<uint64_t> now;
   double most = 0;  // the largest fraction of either side
   std::vector<std::string> tick_texts;
+  std::string beyond;  // "3 more, up to 42.7 ms": far outliers of either side, in no bin
 };
 
 struct CompareModel {
@@ -36,7 +37,8 @@ struct CompareModel {
   std::vector<std::pair<session::RunNumber, std::string>> choices;  // for the base
   std::string answer;                                               // "faster"
   compare::Answer verdict = compare::Answer::kInconclusive;
-  std::string text;  // the sentence of the statistics
+  std::string text;     // the sentence of the statistics
+  std::string assumed;  // AssumedOn; empty
   std::vector<std::string> warnings;
   std::vector<std::string> spec_change;  // one change per line
   Table totals;                          // throughput, step times, categories: base, now, change

@@ -40,16 +40,6 @@ Paint LargestOf(const attribution::StepShare& step) {
   return PaintOf(static_cast<attribution::Category>(most - step.ns.begin()));
 }
 
-// Rounded up to 1, 2, 2.5 or 5 times a power of ten, so that axes have round ends.
-double NiceEnd(double value) {
-  if (!(value > 0)) return 1;
-  const double power = std::pow(10, std::floor(std::log10(value)));
-  for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
-    if (power * factor >= value) return power * factor;
-  }
-  return power * 10;
-}
-
 class StepsBuilder {
  public:
   StepsBuilder(const session::State& state, const session::OpenRun& open)
@@ -62,15 +52,23 @@ class StepsBuilder {
                                                      : "The trace has no steps.";
       return std::move(model_);
     }
-    std::vector<double> sorted = ms_;
-    std::sort(sorted.begin(), sorted.end());
-    fence_ms_ = QuartilesOf(sorted).Fence();
-    model_.summary = {words::Grouped(rows_.size()) + (rows_.size() == 1 ? " step" : " steps"),
-                      "p50 " + Text(Quantile(sorted, 0.5)) + ", p95 " +
-                          Text(Quantile(sorted, 0.95)) + ", p99 " + Text(Quantile(sorted, 0.99)),
-                      "min " + Text(sorted.front()) + ", max " + Text(sorted.back())};
-    model_.histogram = MakeHistogram(ms_, BinsFor(ms_.size()), "ms");
-    model_.y_max_ms = NiceEnd(sorted.back());
+    // Warm-up steps are drawn, but count in no figure, as in the report.
+    std::vector<double> counted = Counted();
+    const size_t warm_up = ms_.size() - counted.size();
+    if (counted.empty()) counted = ms_;
+    std::sort(counted.begin(), counted.end());
+    fence_ms_ = QuartilesOf(counted).Fence();
+    model_.summary = {words::Counted(counted.size(), "step")};
+    if (warm_up > 0 && counted.size() < ms_.size()) {
+      model_.summary[0] += ", " + words::Counted(warm_up, "warm-up step") + " excluded";
+    }
+    if (const auto& step = state_.shown.report->step_ms) {
+      model_.summary.push_back("p50 " + Text(step->p50) + ", p95 " + Text(step->p95) + ", p99 " +
+                               Text(step->p99));
+    }
+    model_.summary.push_back("min " + Text(counted.front()) + ", max " + Text(counted.back()));
+    model_.histogram = MakeHistogram(counted, BinsFor(counted.size()), "ms");
+    model_.y_max_ms = NiceEnd(*std::max_element(ms_.begin(), ms_.end()));
     model_.y_ticks = TickTexts(0, model_.y_max_ms, &Text);
     AddDots();
     AddOutliers();
@@ -97,6 +95,17 @@ class StepsBuilder {
       model_.times.start_ns = std::min(model_.times.start_ns, times[row].start_ns);
       model_.times.end_ns = std::max(model_.times.end_ns, times[row].end_ns);
     }
+  }
+
+  std::vector<double> Counted() const {
+    const auto first = attribution_.window.first_row;
+    std::vector<double> counted;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i] >= first && rows_[i] - first < attribution_.steps.size()) {
+        counted.push_back(ms_[i]);
+      }
+    }
+    return counted;
   }
 
   // Every n-th step, and all that stand out.
@@ -179,6 +188,10 @@ Histogram MakeHistogram(std::vector<double> values, size_t bins, const std::stri
     const double at = (value - histogram.low) / (histogram.high - histogram.low);
     ++histogram.bins[std::min(static_cast<size_t>(at * static_cast<double>(bins)), bins - 1)];
   }
+  if (histogram.above > 0) {
+    histogram.beyond = fmt::format("{} more, up to {:.3g} {}", words::Grouped(histogram.above),
+                                   values.back(), unit);
+  }
   histogram.most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
   histogram.tick_texts = TickTexts(histogram.low, histogram.high,
                                    [&](double at) { return fmt::format("{:.3g} {}", at, unit); });
@@ -187,7 +200,8 @@ Histogram MakeHistogram(std::vector<double> values, size_t bins, const std::stri
 
 StepsModel BuildSteps(const session::State& state) {
   const session::OpenRun* const open = state.Active();
-  if (open == nullptr || open->index == nullptr || state.shown.attribution == nullptr) {
+  if (open == nullptr || open->index == nullptr || state.shown.attribution == nullptr ||
+      state.shown.report == nullptr) {
     StepsModel model;
     model.nothing = "No run has been analyzed yet.";
     return model;

@@ -21,6 +21,7 @@ struct Histogram {
   uint64_t most = 0;
   uint64_t below = 0;  // beyond either end
   uint64_t above = 0;
+  std::string beyond;  // "3 more, up to 42.7 ms"; empty: all values are in the bins
   std::vector<std::string> tick_texts;  // at equal distances from low to high
 };
 // Covers all values but far outliers.

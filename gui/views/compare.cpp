@@ -93,8 +93,8 @@ void DrawSide(const char* id, const CompareSide& side, uint64_t drawn, Strip& st
   for (size_t i = 0; i < side.rows.size(); ++i) {
     const viewmodel::LaneRow& row = side.rows[i];
     const float top = at.y + head + row.y * line;
-    PutCut(list, *look.fonts.body, {at.x, top + (line - look.fonts.body->FontSize) / 2},
-           names - look.Px(8), look.colors.text, row.name);
+    Put(list, *look.fonts.body, {at.x, top + (line - look.fonts.body->FontSize) / 2},
+        look.colors.text, CutName(*look.fonts.body, row.name, names - look.Px(8)));
     PutLane(list, side.rows, i, strip, line, {at.x + names, top},
             {at.x + room.x, top + row.height * line - 1});
   }
@@ -134,6 +134,8 @@ void DrawStepOverlay(const viewmodel::StepOverlay& overlay, ImVec2 size) {
   };
   draw(overlay.base, look.Of(viewmodel::Paint::kStage0));
   draw(overlay.now, look.Of(viewmodel::Paint::kInputStall));
+  PutRight(list, *look.fonts.small, {area.to.x - look.Px(6), area.from.y + look.Px(4)},
+           look.colors.muted, overlay.beyond);
 }
 
 void DrawAnswer(const CompareModel& model) {
@@ -143,6 +145,7 @@ void DrawAnswer(const CompareModel& model) {
     Line(model.answer, AnswerColor(model.verdict));
   }
   Paragraph(model.text, look.colors.text);
+  DrawAssumed(model.assumed);
   for (const std::string& warning : model.warnings) Paragraph(warning, look.colors.warning);
   // Whole changes, never half of one; the rest is counted, because two specs may differ everywhere.
   constexpr size_t kMostChanges = 6;

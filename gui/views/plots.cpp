@@ -86,6 +86,10 @@ void DrawHistogram(const char* id, const viewmodel::Histogram& histogram, ImVec2
     list.AddRectFilled({left, std::min(up.y, low.y - look.Px(2))}, {right, low.y},
                        look.colors.accent);
   }
+  if (!histogram.beyond.empty()) {
+    PutRight(list, *look.fonts.small, {area.to.x - look.Px(6), area.from.y + look.Px(4)},
+             look.colors.muted, histogram.beyond);
+  }
   if (!area.Hovered()) return;
   const auto bin = static_cast<size_t>(std::clamp(area.Pointer().x * bins, 0.0f, bins - 1));
   ShowTooltip({words::Grouped(histogram.bins[bin]) + " in this bar"});
