@@ -6,18 +6,20 @@
 #include <charconv>
 #include <cmath>
 
+#include "analyzer/report/describe.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"
+#include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
 namespace {
 
-// From 0, so that heights are comparable, to slightly above the largest value.
+// From 0, so that heights are comparable, to a round value above the largest one.
 struct Axis {
   double end = 1;
-  explicit Axis(double largest) : end(largest > 0 ? largest * 1.08 : 1) {}
+  explicit Axis(double largest) : end(NiceEnd(largest)) {}
   float Of(double value) const { return static_cast<float>(std::clamp(value / end, 0.0, 1.0)); }
 };
 
@@ -37,8 +39,10 @@ std::string TooltipOf(const report::SweepRow& row) {
     text += std::string("\n") + what + " " + words::Rate(rate->samples_per_s) + " (" +
             words::Rate(rate->low) + " to " + words::Rate(rate->high) + ")";
   };
-  add("predicted", row.predicted);
+  if (row.gain) text += "\nmeasured gain " + report::MeasuredPhrase(*row.gain);
+  if (row.gain && !row.gain->disturbed.empty()) text += "\ndisturbed: " + row.gain->disturbed;
   add("measured", row.measured);
+  add("predicted", row.predicted);
   if (row.memory_bytes) text += "\n" + words::Bytes(*row.memory_bytes);
   if (!row.note.empty()) text += "\n" + row.note;
   return text;
@@ -287,16 +291,48 @@ void AddTable(const report::SweepTable& sweep, SweepModel& model) {
     if (row.predicted) most = std::max(most, row.predicted->samples_per_s);
     if (row.measured) most = std::max(most, row.measured->samples_per_s);
   }
-  model.table.columns = {{"configuration", false}, {"predicted", true}, {"measured", true},
-                         {"memory", true},         {"verdict", false},  {"note", false}};
+  // A measurement comes first. Columns without a figure in any row are left out.
+  const auto any = [&](auto member) {
+    return std::any_of(sweep.rows.begin(), sweep.rows.end(),
+                       [&](const report::SweepRow& row) { return static_cast<bool>(row.*member); });
+  };
+  const bool gains = any(&report::SweepRow::gain);
+  const bool measured = any(&report::SweepRow::measured);
+  const bool predicted = any(&report::SweepRow::predicted);
+  // Of a grid each knob has its column: names made of all of them would be cut until they are
+  // alike.
+  const bool grid = !sweep.axes.empty() &&
+                    std::all_of(sweep.rows.begin(), sweep.rows.end(), [&](const auto& row) {
+                      return row.values.size() == sweep.axes.size();
+                    });
+  if (grid) {
+    for (const report::SweepAxis& axis : sweep.axes) model.table.columns.push_back({axis.path});
+  } else {
+    model.table.columns = {{"configuration"}};
+  }
+  if (gains) model.table.columns.push_back({"measured gain", true});
+  if (measured) model.table.columns.push_back({"measured", true});
+  if (predicted) model.table.columns.push_back({"predicted", true});
+  model.table.columns.push_back({"memory", true});
+  model.table.columns.push_back({"verdict", false});
+  model.table.columns.push_back({"note", false});
   for (size_t r = 0; r < sweep.rows.size(); ++r) {
     const report::SweepRow& row = sweep.rows[r];
-    model.table.rows.push_back({{row.name + (r == sweep.base ? " (base)" : "")},
-                                RateCell(row.predicted, most),
-                                RateCell(row.measured, most),
-                                {row.memory_bytes ? words::Bytes(*row.memory_bytes) : "-"},
-                                {row.verdict},
-                                {row.note}});
+    std::vector<TableCell> cells;
+    for (const std::string& name : grid ? row.values : std::vector<std::string>{row.name}) {
+      cells.push_back({name});
+    }
+    if (r == sweep.base) cells[0].text += " (base)";
+    if (gains) cells.push_back({row.gain ? report::MeasuredPhrase(*row.gain) : "-"});
+    if (measured) cells.push_back(RateCell(row.measured, most));
+    if (predicted) cells.push_back(RateCell(row.predicted, most));
+    cells.push_back({words::BytesOrDash(row.memory_bytes)});
+    cells.push_back({row.verdict});
+    const std::string disturbed = row.gain ? row.gain->disturbed : "";
+    cells.push_back({disturbed.empty()
+                         ? row.note
+                         : "disturbed: " + disturbed + (row.note.empty() ? "" : "; " + row.note)});
+    model.table.rows.push_back(std::move(cells));
   }
 }
 
@@ -340,7 +376,13 @@ SweepModel BuildSweep(const session::State& state) {
   if (sweep.error.has_value()) model.error = sweep.error->Line();
   if (sweep.table == nullptr) return model;
   const report::SweepTable& table = *sweep.table;
-  model.emulated = table.emulated;
+  if (table.emulated) {
+    model.assumed =
+        "Emulated: stages of the recorded cost ran without the data. These are no "
+        "measurements of the run itself.";
+  } else if (open != nullptr && open->run != nullptr) {
+    model.assumed = AssumedOn(open->run->info.device);
+  }
   model.heat = HeatOf(table);
   model.lines = LinesOf(table);
   model.pareto = ParetoOf(table);

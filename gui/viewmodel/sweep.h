@@ -77,7 +77,7 @@ struct SweepModel {
   double done = 0;
   std::string progress;  // "runs: 3 of 24"
   std::string error;
-  bool emulated = false;
+  std::string assumed;            // why figures are not those of the real run; empty
   std::optional<SweepHeat> heat;  // with two knobs or more
   std::vector<Plot> lines;        // one per knob
   std::optional<Plot> pareto;     // memory against throughput

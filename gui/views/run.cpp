@@ -26,8 +26,10 @@ void DrawFacts(const FactGroup& group) {
     Line(fact.name, look.colors.muted, names - look.Px(8));
     ImGui::SameLine();
     ImGui::SetCursorPosX(x + names);
-    Line(fact.text, look.colors.text);
-    Tip(fact.tooltip);
+    const std::string shown =
+        CutName(*look.fonts.body, fact.text, ImGui::GetContentRegionAvail().x);
+    Line(shown, look.colors.text);
+    Tip(shown == fact.text ? fact.tooltip : fact.text);
   }
   ImGui::Dummy({0, look.Px(6)});
 }
@@ -58,6 +60,7 @@ void DrawRun(const Snapshot& snapshot, Intents& intents) {
   const RunFacts& facts = *snapshot.run;
   const Look& look = TheLook();
   DrawTrustLine(facts.trust);
+  DrawAssumed(facts.assumed);
   for (const std::string& warning : facts.trust.warnings) Paragraph(warning, look.colors.warning);
   const float left = std::floor(ImGui::GetContentRegionAvail().x * 0.38f);
   {

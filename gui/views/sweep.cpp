@@ -76,6 +76,7 @@ void DrawHeat(const SweepHeat& heat, ImVec2 size) {
 
 void DrawSweepPictures(const SweepModel& model, session::Intents& intents) {
   const Look& look = TheLook();
+  DrawAssumed(model.assumed);
   for (const std::string& warning : model.warnings) Paragraph(warning, look.colors.warning);
   struct Picture {
     std::string title;
@@ -165,7 +166,8 @@ void DrawKnobs(const SweepModel& model, const SweepState& sweep, Intents& intent
     if (ImGui::IsItemHovered()) ShowTooltip({knob.doc, "Click to vary " + knob.suggestion});
     const float value = std::min(width * 0.4f, WidthOf(*look.fonts.body, knob.value));
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    PutCut(list, *look.fonts.body, at, width - value - look.Px(12), look.colors.text, knob.path);
+    Put(list, *look.fonts.body, at, look.colors.text,
+        CutName(*look.fonts.body, knob.path, width - value - look.Px(12)));
     PutCut(list, *look.fonts.body, {at.x + width - value, at.y}, value + 1, look.colors.muted,
            knob.value);
     ImGui::PopID();

@@ -42,7 +42,7 @@ void DrawCell(const TableCell& cell, bool number, float width) {
         {at.x - look.Px(3) + (width + look.Px(6)) * part, at.y + ImGui::GetFontSize() + look.Px(1)},
         WithAlpha(look.colors.accent, 0.22f), look.Px(2));
   }
-  const std::string shown = Cut(*ImGui::GetFont(), cell.text, width);
+  const std::string shown = CutName(*ImGui::GetFont(), cell.text, width);
   if (number) {
     const float left = std::max(0.0f, width - WidthOf(*ImGui::GetFont(), shown));
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
@@ -62,7 +62,7 @@ void DrawHead(const Table& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));
     const float width = ImGui::GetContentRegionAvail().x;
-    const std::string shown = Cut(*look.fonts.small, table.columns[i].name, width);
+    const std::string shown = CutName(*look.fonts.small, table.columns[i].name, width);
     if (table.columns[i].number) {
       ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
                            std::max(0.0f, width - WidthOf(*look.fonts.small, shown)));

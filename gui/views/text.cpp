@@ -53,6 +53,26 @@ std::string Cut(const ImFont& font, std::string_view text, float width) {
   return std::string(text.data(), end) + std::string(kEllipsis);
 }
 
+std::string CutName(const ImFont& font, std::string_view name, float width) {
+  if (name.size() > kLongestLine || WidthOf(font, name) <= width) return Cut(font, name, width);
+  const float room = width - WidthOf(font, kEllipsis);
+  // The end gets a little more: numbers and values are there.
+  const char* front = nullptr;
+  font.CalcTextSizeA(font.FontSize, std::max(room * 0.45f, 0.0f), 0, name.data(), End(name),
+                     &front);
+  const float left = room - WidthOf(font, {name.data(), front});
+  const char* back = End(name);
+  while (back > front) {
+    const char* next = back - 1;
+    while (next > front && (static_cast<unsigned char>(*next) & 0xC0) == 0x80) --next;
+    if (WidthOf(font, {next, End(name)}) > left) break;
+    back = next;
+  }
+  const auto kept = static_cast<size_t>(front - name.data() + (End(name) - back));
+  if (room <= 0 || kept < 2) return Cut(font, name, width);
+  return std::string(name.data(), front) + std::string(kEllipsis) + std::string(back, End(name));
+}
+
 std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief,
                     float width) {
   if (width <= 0) return "";
@@ -80,7 +100,7 @@ void PutCut(ImDrawList& list, const ImFont& font, ImVec2 at, float width, ImU32 
 
 void PutCentered(ImDrawList& list, const ImFont& font, ImVec2 middle_top, float width, ImU32 color,
                  std::string_view text) {
-  const std::string shown = Cut(font, text, width);
+  const std::string shown = CutName(font, text, width);
   Put(list, font, {middle_top.x - WidthOf(font, shown) / 2, middle_top.y}, color, shown);
 }
 

@@ -38,6 +38,9 @@ float WidthOf(const ImFont& font, std::string_view text);
 // fits.
 std::string Cut(const ImFont& font, std::string_view text, float width);
 
+// A name: cut in the middle, because names of a kind begin alike and often differ at the end.
+std::string CutName(const ImFont& font, std::string_view name, float width);
+
 // `text` if it fits, else `brief` if that fits; without a brief form as much of `text` as still
 // means something; else nothing.
 std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief, float width);
@@ -58,9 +61,9 @@ void PutRight(ImDrawList& list, const ImFont& font, ImVec2 right_top, ImU32 colo
 void PutCut(ImDrawList& list, const ImFont& font, ImVec2 at, float width, ImU32 color,
             std::string_view text);
 
-// Cut to `width`, with `middle_top` at the middle of its upper edge.
+// A name cut to `width`, with `middle_top` at the middle of its upper edge.
 void PutCentered(ImDrawList& list, const ImFont& font, ImVec2 middle_top, float width, ImU32 color,
-                 std::string_view text);
+                 std::string_view name);
 
 // A line as an item: cut to the available width, or to `width` if above 0.
 void Line(std::string_view text, ImU32 color, float width = 0);

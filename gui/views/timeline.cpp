@@ -205,7 +205,7 @@ void DrawName(ImDrawList& list, const TimelinePlace& place, const LaneRow& row) 
   x += look.Px(13);
   const float room = place.from.x - look.Px(8) - x;
   const ImFont& font = row.group || row.indent == 0 ? *look.fonts.bold : *look.fonts.body;
-  PutCut(list, font, {x, text_top}, room, look.colors.text, row.name);
+  Put(list, font, {x, text_top}, look.colors.text, CutName(font, row.name, room));
   // Beside the name if it fits, else below it if the lane is high enough.
   const ImFont& small = *look.fonts.small;
   const float beside = WidthOf(font, row.name) + look.Px(10);

@@ -76,4 +76,27 @@ TEST_SUITE("fast") {
     for (auto& row : unmeasured.rows) row.measured.reset();
     CHECK_FALSE(AccuracyOf(unmeasured).has_value());
   }
+
+  TEST_CASE("a grid's points have a column per knob, and a measurement comes first") {
+    session::State state;
+    auto table = std::make_shared<report::SweepTable>(Table4());
+    table->rows[3].gain = findings::Measurement{2.1, 1.9, 2.3, 3, "its runs differ by 31.0%"};
+    state.sweep.table = table;
+    const Table points = BuildSweep(state).table;
+    REQUIRE(points.columns.size() == 8);
+    CHECK(points.columns[0].name == "decode.parallelism");
+    CHECK(points.columns[1].name == "prefetch.buffer_size");
+    CHECK(points.columns[2].name == "measured gain");
+    CHECK(points.columns[3].name == "measured");
+    CHECK(points.columns[4].name == "predicted");
+    CHECK(points.rows[0][0].text == "1 (base)");
+    CHECK(points.rows[3][1].text == "8");
+    CHECK(points.rows[3][2].text == "2.10x (1.90 to 2.30, 3 runs)");
+    CHECK(points.rows[3][7].text == "disturbed: its runs differ by 31.0%");
+    // Points that are no grid keep their names.
+    table = std::make_shared<report::SweepTable>(Table4());
+    table->rows[1].values.clear();
+    state.sweep.table = table;
+    CHECK(BuildSweep(state).table.columns[0].name == "configuration");
+  }
 }

@@ -10,6 +10,7 @@
 using stallscope::session::Theme;
 using stallscope::views::Context;
 using stallscope::views::Cut;
+using stallscope::views::CutName;
 using stallscope::views::Fitting;
 using stallscope::views::WidthOf;
 
@@ -28,6 +29,22 @@ TEST_SUITE("fast") {
       CHECK(cut != text);
     }
     CHECK(Cut(font, text, 2).empty());
+  }
+
+  TEST_CASE("names that begin alike differ where they are cut") {
+    Context context;
+    context.Dress(Theme::kDark, 1);
+    ImGui::GetIO().Fonts->Build();
+    const ImFont& font = *context.look().fonts.body;
+    const std::string one = "thread 25738 (python), in detail";
+    const std::string other = "thread 25738 (python)";
+    const float width = WidthOf(font, other) * 0.9f;
+    CHECK(CutName(font, one, width) != CutName(font, other, width));
+    CHECK(CutName(font, one, width).ends_with("detail"));
+    CHECK(CutName(font, one, 1000) == one);
+    for (float room = 0; room < WidthOf(font, one); room += 3) {
+      CHECK(WidthOf(font, CutName(font, one, room)) <= room);
+    }
   }
 
   TEST_CASE("a cut never splits a character") {
