@@ -89,9 +89,15 @@ class Layout {
     model_.boxes.push_back(std::move(box));
   }
 
+  // It runs in another stage's thread, or the trace does not show it: it has no workers to count,
+  // and no elements that were seen.
+  static bool Unseen(const report::StageRow& row) {
+    return row.elements == 0 && !row.service_ms.has_value();
+  }
+
   static void Describe(const report::StageRow& row, StageBox& box) {
     box.utilization = row.utilization;
-    if (row.parallelism.has_value()) {
+    if (row.parallelism.has_value() && !Unseen(row)) {
       box.lines.push_back(
           fmt::format("{} worker{}", *row.parallelism, *row.parallelism == 1 ? "" : "s"));
     }
@@ -101,7 +107,8 @@ class Layout {
     }
     if (row.utilization.has_value())
       box.lines.push_back(words::Percent(*row.utilization) + " busy");
-    box.tooltip = {row.name + " (" + row.kind + ")", words::Grouped(row.elements) + " elements"};
+    box.tooltip = {row.name + " (" + row.kind + ")"};
+    if (!Unseen(row)) box.tooltip.push_back(words::Counted(row.elements, "element"));
     if (row.service_ms.has_value()) {
       const auto ns = [](double ms) { return words::ExactNs(static_cast<int64_t>(ms * 1e6)); };
       box.tooltip.push_back("mean " + ns(row.service_ms->mean) + ", p50 " +
@@ -149,6 +156,7 @@ class Layout {
     for (const trace::StageInfo& stage : run_.stages) {
       if (!IsTrainer(stage)) deepest = std::max(deepest, depths_[stage.id.value]);
     }
+    const size_t of_trainer = model_.boxes.size() > 1 ? deepest + 1 : 0;
     const auto fits =
         static_cast<size_t>(std::max((width_ - 2 * kMargin + kGap) / (kBoxWidth + kGap), 1.F));
     std::map<size_t, size_t> beside;  // boxes at a depth so far
@@ -160,7 +168,7 @@ class Layout {
     const float row_height = static_cast<float>(tallest) * (kBoxHeight + kRowGap);
     for (size_t i = 0; i < model_.boxes.size(); ++i) {
       StageBox& box = model_.boxes[i];
-      const size_t depth = box.stage.known() ? depths_[box.stage.value] : deepest + 1;
+      const size_t depth = box.stage.known() ? depths_[box.stage.value] : of_trainer;
       const size_t row = depth / fits;
       const size_t place = beside[depth]++;
       box.x = kMargin + static_cast<float>(depth % fits) * (kBoxWidth + kGap);
@@ -283,8 +291,8 @@ class Layout {
       table.rows.push_back(
           {{row.name},
            {row.kind},
-           {row.parallelism ? words::Grouped(*row.parallelism) : "-"},
-           {words::Grouped(row.elements)},
+           {row.parallelism && !Unseen(row) ? words::Grouped(*row.parallelism) : "-"},
+           {Unseen(row) ? "-" : words::Grouped(row.elements)},
            service,
            {words::PercentOrDash(row.utilization), row.utilization},
            {words::PercentOrDash(row.starved), row.starved},

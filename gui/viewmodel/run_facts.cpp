@@ -5,6 +5,7 @@
 #include "analyzer/export/words.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
+#include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -84,9 +85,18 @@ void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
 
 void AddTables(const session::State& state, const model::Run& run, RunFacts& facts) {
   facts.tracks.columns = {{"track", false}, {"spans", true}, {"dropped", true}};
+  // A device's track has copies and kernels, which count as spans too.
+  std::vector<uint64_t> spans;
+  for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (copy.track.known()) ++spans[copy.track.value];
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.track.known()) ++spans[kernel.track.value];
+  }
   for (const model::Track& track : run.tracks) {
     facts.tracks.rows.push_back({{track.info.name},
-                                 {words::Grouped(track.spans.size())},
+                                 {words::Grouped(spans[track.info.id.value])},
                                  {track.tally ? words::Grouped(track.tally->dropped) : "-"}});
   }
   if (state.shown.report == nullptr) return;
@@ -102,12 +112,14 @@ void AddTables(const session::State& state, const model::Run& run, RunFacts& fac
                           {"count", true},   {"bytes", true},      {"time", true}};
   for (const attribution::DeviceUse& device : report.devices) {
     for (const attribution::CopyUse& copy : device.copies) {
-      facts.copies.rows.push_back({{device.name},
-                                   {exporting::WordFor(copy.direction)},
-                                   {exporting::WordFor(copy.memory)},
-                                   {words::Grouped(copy.count)},
-                                   {words::Bytes(copy.bytes), {}, words::Grouped(copy.bytes)},
-                                   {words::Duration(copy.ns), {}, words::ExactNs(copy.ns)}});
+      // Of several devices without a name each must still be told apart.
+      facts.copies.rows.push_back(
+          {{device.name.empty() ? fmt::format("device {}", device.device) : device.name},
+           {exporting::WordFor(copy.direction)},
+           {exporting::WordFor(copy.memory)},
+           {words::Grouped(copy.count)},
+           {words::Bytes(copy.bytes), {}, words::Grouped(copy.bytes)},
+           {words::Duration(copy.ns), {}, words::ExactNs(copy.ns)}});
     }
   }
 }
@@ -131,6 +143,7 @@ RunFacts BuildRunFacts(const session::State& state) {
     facts.command_line += (facts.command_line.empty() ? "" : " ") + argument;
   }
   if (state.shown.report != nullptr) facts.limits = state.shown.report->trust.limits;
+  facts.assumed = AssumedOn(run.info.device);
   AddTables(state, run, facts);
   return facts;
 }

@@ -18,6 +18,7 @@ struct FactGroup {
 
 struct RunFacts {
   TrustLine trust;
+  std::string assumed;  // AssumedOn; empty
   std::vector<FactGroup> groups;
   std::vector<std::string> limits;  // what this trace cannot show
   std::string spec;                 // indented; empty: none
