@@ -187,6 +187,8 @@ std::vector<StageId> InOrder(const Case& c) {
 
 StageRole RoleOf(const Case& c, StageId stage) {
   if (stage.value >= c.run.stages.size()) return StageRole::kOther;
+  // What a loader of a job is made of has no knobs of a spec.
+  if (JobLoaderOf(c, stage) != nullptr) return StageRole::kOther;
   std::string kind = c.run.stages[stage.value].kind;
   std::transform(kind.begin(), kind.end(), kind.begin(), [](char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;

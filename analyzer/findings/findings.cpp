@@ -29,6 +29,11 @@ std::string WhyUnpriced(const Case& c, const Load* load) {
 void Price(const Case& c, const Load* load, Draft& draft) {
   Recommendation& recommendation = *draft.finding.recommendation;
   if (!draft.effect.has_value()) return;
+  if (!c.run.info.job.command.empty()) {
+    recommendation.unpriced =
+        "gains of a job's changes are not predicted: run it with the change and compare";
+    return;
+  }
   if (draft.effect->side_by_side) {
     recommendation.unpriced = WhyNotSideBySide(c);
     if (!recommendation.unpriced.empty()) return;

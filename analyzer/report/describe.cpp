@@ -70,6 +70,7 @@ Head HeadOf(const Report& report) {
   head.complete = report.trust.complete;
   head.warnings = report.trust.warnings;
   head.title = report.verdict.text;
+  if (!report.verdict.also.empty()) head.notes.push_back(report.verdict.also);
   if (report.verdict.bound != findings::Bound::kInconclusive) {
     head.notes.push_back(fmt::format("confidence {:.0f}%", report.verdict.confidence * 100));
   }
@@ -118,11 +119,37 @@ Table StageTable(const Report& report) {
     std::optional<double> service;
     if (stage.service_ms) service = stage.service_ms->mean;
     table.rows.push_back({stage.name, stage.kind, words::CountOrDash(stage.parallelism),
-                          words::Grouped(stage.elements), words::NumberOrDash(service),
+                          words::CountOrDash(stage.elements), words::NumberOrDash(service),
                           words::PercentOrDash(stage.utilization),
                           words::NumberOrDash(stage.capacity_samples_per_s),
                           words::PercentOrDash(stage.starved), words::PercentOrDash(stage.blocked),
                           words::NumberOrDash(stage.cpu_s), QueuePhrase(stage.queue)});
+  }
+  return table;
+}
+
+// "train.py:12"; empty where it is unknown.
+std::string PlaceOf(const OpRow& op) {
+  return op.file.empty() ? ""
+                         : fmt::format("{}:{}", op.file.substr(op.file.rfind('/') + 1), op.line);
+}
+
+Table OpTable(const Report& report) {
+  constexpr size_t kMostOps = 8;  // of a stage
+  Table table{{{"stage", false, true},
+               {"op", false, true},
+               {"where", false, true},
+               {"calls", true},
+               {"time", true},
+               {"on CPU", true}},
+              {},
+              "ops"};
+  for (const StageRow& stage : report.stages) {
+    for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
+      const OpRow& op = stage.ops[i];
+      table.rows.push_back({stage.name, op.name, PlaceOf(op), words::Grouped(op.count),
+                            words::Duration(op.ns), words::Duration(op.cpu_ns)});
+    }
   }
   return table;
 }
@@ -251,7 +278,10 @@ FindingCard::Advice AdviceOf(const findings::Recommendation& recommendation) {
   advice.gain = GainPhrase(recommendation);
   advice.priced = recommendation.gain.has_value() || recommendation.measured.has_value();
   advice.memory = MemoryPhrase(recommendation);
-  if (!recommendation.patch.changes.empty()) {
+  for (const std::string& assumption : recommendation.assumptions) {
+    advice.gain += (advice.gain.empty() ? "" : "; ") + assumption;
+  }
+  if (!recommendation.patch.changes.empty() && !recommendation.of_stages) {
     advice.patch = Code{"patch", "json", PatchText(recommendation.patch)};
   }
   const findings::Code& code = recommendation.code;
@@ -471,6 +501,8 @@ Document DocumentOf(const Report& report) {
   if (!report.stages.empty()) {
     add("Stages", {StageGraphFigure{report.stages}, kIn});
     document.blocks.push_back({StageTable(report), kIn});
+    Table ops = OpTable(report);
+    if (!ops.rows.empty()) add("Ops", {std::move(ops), kIn});
   }
   add("Step times", {StepTimesFigure{pictures.step_ms}, kInHtml});
   if (!report.stragglers.empty()) {

@@ -127,6 +127,15 @@ Json BlameTree(const std::vector<BlameRow>& blame) {
 }
 
 Json StageTree(const StageRow& stage) {
+  Json ops = Json::array();
+  for (const OpRow& op : stage.ops) {
+    ops.push_back({{"name", op.name},
+                   {"file", TextOrNull(op.file)},
+                   {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},
+                   {"count", op.count},
+                   {"ns", op.ns},
+                   {"cpu_ns", op.cpu_ns}});
+  }
   Json queue;
   if (stage.queue.has_value()) {
     queue = {{"capacity", OrNull(stage.queue->capacity)},
@@ -138,7 +147,7 @@ Json StageTree(const StageRow& stage) {
           {"kind", stage.kind},
           {"inputs", stage.inputs},
           {"parallelism", OrNull(stage.parallelism)},
-          {"elements", stage.elements},
+          {"elements", OrNull(stage.elements)},
           {"service_ms", QuantilesTree(stage.service_ms)},
           {"utilization", OrNull(stage.utilization)},
           {"capacity_samples_per_s", OrNull(stage.capacity_samples_per_s)},
@@ -146,7 +155,8 @@ Json StageTree(const StageRow& stage) {
           {"blocked", OrNull(stage.blocked)},
           {"cpu_s", OrNull(stage.cpu_s)},
           {"bytes", stage.bytes},
-          {"queue", queue}};
+          {"queue", queue},
+          {"ops", std::move(ops)}};
 }
 
 Json DeviceTree(const attribution::DeviceUse& device) {
@@ -225,6 +235,7 @@ Json VerdictTree(const VerdictRow& verdict) {
           {"cause", cause},
           {"confidence", Number(verdict.confidence)},
           {"text", verdict.text},
+          {"also", TextOrNull(verdict.also)},
           {"doubts", verdict.doubts}};
 }
 
@@ -248,9 +259,10 @@ Json RecommendationTree(const findings::Recommendation& recommendation) {
   const findings::Code& code = recommendation.code;
   return {{"aim", findings::WordFor(recommendation.aim)},
           {"text", recommendation.text},
-          {"patch", PatchTree(recommendation.patch)},
+          {"patch", PatchTree(recommendation.of_stages ? Patch() : recommendation.patch)},
           {"gain", gain},
           {"unpriced", TextOrNull(recommendation.unpriced)},
+          {"assumptions", recommendation.assumptions},
           {"memory_bytes", OrNull(recommendation.memory_bytes)},
           {"code",
            {{"tf.data", TextOrNull(code.tf_data)},

@@ -65,13 +65,33 @@ std::vector<BlameRow> BlameOf(const model::Run& run, const attribution::Attribut
   return rows;
 }
 
+std::vector<OpRow> OpsOf(const model::Run& run, const std::vector<attribution::OpUse>& uses) {
+  std::vector<OpRow> rows;
+  for (const attribution::OpUse& use : uses) {
+    OpRow row{std::string(run.Text(use.name)), "", 0, use.count, use.ns, use.cpu_ns};
+    const auto known = std::find_if(run.ops.begin(), run.ops.end(), [&](const trace::OpInfo& info) {
+      return info.name == row.name;
+    });
+    if (known != run.ops.end()) {
+      row.file = known->file;
+      row.line = known->line;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   const trace::StageInfo& info = run.stages[use.stage.value];
   StageRow row;
   row.name = info.name;
   row.kind = info.kind;
   for (const StageId input : info.inputs) row.inputs.emplace_back(run.NameOf(input));
-  row.elements = use.elements;
+  if (use.elements != 0) {
+    row.elements = use.elements;
+  } else {
+    row.elements = use.passed;
+  }
   row.capacity_samples_per_s = use.capacity_samples_per_s;
   row.bytes = use.bytes;
   // Without one piece of work nothing is known of what its work costs.
@@ -80,8 +100,10 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
     row.cpu_s = static_cast<double>(use.cpu_ns) / kNsPerSecond;
   }
   const bool seen = use.elements != 0 || use.busy_ns != 0 || use.starved != 0 || use.blocked != 0;
-  // Workers of other processes: an imported trace shows neither them nor what they did.
-  if (seen || info.workers != 0 || !run.imported()) row.parallelism = use.workers;
+  // One that only passes elements on in another stage's thread has no workers; and those of other
+  // processes an imported trace does not show.
+  const bool has_workers = use.own_threads || use.elements != 0 || model::IsTrainer(run, use.stage);
+  if (has_workers && (seen || info.workers != 0 || !run.imported())) row.parallelism = use.workers;
   if (seen) {
     row.utilization = use.utilization;
     row.starved = use.starved;
@@ -92,6 +114,7 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
     // No queue has no room: that of a foreign trace may have any.
     if (use.queue->capacity != 0) row.queue->capacity = use.queue->capacity;
   }
+  row.ops = OpsOf(run, use.ops);
   return row;
 }
 
@@ -282,7 +305,8 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   }
   report.verdict = {verdict.bound,  std::string(run.NameOf(verdict.stage)),
                     verdict.cause,  verdict.confidence,
-                    verdict.doubts, verdict.text};
+                    verdict.doubts, verdict.text,
+                    verdict.also};
   for (auto& finding : findings) report.findings.push_back(FindingOf(run, std::move(finding)));
   NameMissingFigures(report);
   return report;

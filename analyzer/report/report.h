@@ -45,12 +45,22 @@ struct QueueRow {
   std::optional<double> full;
 };
 
+// A named piece of a stage's work.
+struct OpRow {
+  std::string name;
+  std::string file;  // empty: unknown
+  uint32_t line = 0;
+  uint64_t count = 0;
+  int64_t ns = 0;  // without the ops inside it
+  int64_t cpu_ns = 0;
+};
+
 struct StageRow {
   std::string name;
   std::string kind;
   std::vector<std::string> inputs;
   std::optional<uint32_t> parallelism;  // nothing: its workers are not in the trace
-  uint64_t elements = 0;
+  std::optional<uint64_t> elements;     // nothing: the trace does not tell
   std::optional<attribution::Quantiles> service_ms;
   std::optional<double> utilization;
   std::optional<double> capacity_samples_per_s;
@@ -59,6 +69,7 @@ struct StageRow {
   std::optional<double> cpu_s;
   uint64_t bytes = 0;
   std::optional<QueueRow> queue;
+  std::vector<OpRow> ops;  // largest first
 };
 
 struct KernelRow {
@@ -95,6 +106,7 @@ struct VerdictRow {
   double confidence = 0;
   std::vector<std::string> doubts;
   std::string text;
+  std::string also;  // the second sentence: what else takes a part of step time; or empty
 };
 
 struct MemoryRow {

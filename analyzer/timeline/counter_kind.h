@@ -1,4 +1,5 @@
-// Which counters only grow, so that their slope tells something and their value does not. Any thread.
+// Which counters only grow, so that their slope tells something and their value does not. Any
+// thread.
 #ifndef STALLSCOPE_ANALYZER_TIMELINE_COUNTER_KIND_H_
 #define STALLSCOPE_ANALYZER_TIMELINE_COUNTER_KIND_H_
 

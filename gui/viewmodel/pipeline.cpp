@@ -89,15 +89,9 @@ class Layout {
     model_.boxes.push_back(std::move(box));
   }
 
-  // It runs in another stage's thread, or the trace does not show it: it has no workers to count,
-  // and no elements that were seen.
-  static bool Unseen(const report::StageRow& row) {
-    return row.elements == 0 && !row.service_ms.has_value();
-  }
-
   static void Describe(const report::StageRow& row, StageBox& box) {
     box.utilization = row.utilization;
-    if (row.parallelism.has_value() && !Unseen(row)) {
+    if (row.parallelism.has_value()) {
       box.lines.push_back(
           fmt::format("{} worker{}", *row.parallelism, *row.parallelism == 1 ? "" : "s"));
     }
@@ -108,7 +102,7 @@ class Layout {
     if (row.utilization.has_value())
       box.lines.push_back(words::Percent(*row.utilization) + " busy");
     box.tooltip = {row.name + " (" + row.kind + ")"};
-    if (!Unseen(row)) box.tooltip.push_back(words::Counted(row.elements, "element"));
+    if (row.elements) box.tooltip.push_back(words::Counted(*row.elements, "element"));
     if (row.service_ms.has_value()) {
       const auto ns = [](double ms) { return words::ExactNs(static_cast<int64_t>(ms * 1e6)); };
       box.tooltip.push_back("mean " + ns(row.service_ms->mean) + ", p50 " +
@@ -291,8 +285,8 @@ class Layout {
       table.rows.push_back(
           {{row.name},
            {row.kind},
-           {row.parallelism && !Unseen(row) ? words::Grouped(*row.parallelism) : "-"},
-           {Unseen(row) ? "-" : words::Grouped(row.elements)},
+           {words::CountOrDash(row.parallelism)},
+           {words::CountOrDash(row.elements)},
            service,
            {words::PercentOrDash(row.utilization), row.utilization},
            {words::PercentOrDash(row.starved), row.starved},

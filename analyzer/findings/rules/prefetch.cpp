@@ -90,7 +90,7 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
   // A DataLoader works ahead if it has workers, which is for loader-workers to say.
-  if (IsDataLoader(c, last)) return;
+  if (IsDataLoader(c, last) || JobLoaderOf(c, last) != nullptr) return;
   const double share = Share(c, Category::kInputStall);
   Draft draft = About(c, last, share,
                       fmt::format("no batch is prepared ahead: the trainer asks for each one and "

@@ -14,10 +14,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
         use->busy_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->busy_ns) : 0;
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(c, op.name);
-    const double on_cpu = op.ns > 0 ? static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns) : 0;
-    Draft draft = About(c, stage.id, blamed * of_stage,
-                        fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name,
-                                    name));
+    const double on_cpu =
+        op.ns > 0 ? static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns) : 0;
+    Draft draft =
+        About(c, stage.id, blamed * of_stage,
+              fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));
     for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
       const attribution::OpUse& shown = use->ops[i];
       Show(draft, Evidence::Kind::kSpans,

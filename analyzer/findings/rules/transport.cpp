@@ -1,4 +1,5 @@
-// Row 15: batches that are large, or made of many objects, cost time between the processes of a job.
+// Row 15: batches that are large, or made of many objects, cost time between the processes of a
+// job.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::transport {
@@ -7,7 +8,8 @@ namespace {
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
-    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || stage.kind != "transport") continue;
+    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || stage.kind != "transport")
+      continue;
     const double share = BlamedForWork(c, stage.id);
     if (share < kModerateShare) continue;
     Draft draft = About(c, stage.id, share,

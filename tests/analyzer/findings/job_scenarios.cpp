@@ -1,3 +1,5 @@
+#include <doctest/doctest.h>
+
 #include "tests/analyzer/findings/scenarios.h"
 
 namespace stallscope::test {
@@ -27,6 +29,21 @@ void AddOps(CaseBuilder& b, double share) {
 
 }  // namespace
 
+TEST_SUITE("fast") {
+  TEST_CASE("job: no advice for a spec, and no gain without a simulation of its workers") {
+    for (const Scenario& scenario : JobScenarios()) {
+      CaseBuilder builder;
+      scenario.fires(builder);
+      for (const findings::Finding& finding : builder.Find()) {
+        CAPTURE(finding.id);
+        CHECK(finding.id != "map-parallelism");
+        CHECK(finding.id != "prefetch");
+        if (finding.recommendation) CHECK_FALSE(finding.recommendation->gain.has_value());
+      }
+    }
+  }
+}
+
 std::vector<Scenario> JobScenarios() {
   return {
       {"loader-workers", "a job whose two workers are busy, on eight cores",
@@ -42,8 +59,7 @@ std::vector<Scenario> JobScenarios() {
          MakeJob(b, Cause::kCpu);
          AddOps(b, 0.8);
        },
-       "its time goes to many",
-       [](CaseBuilder& b) { b.UseOf("decode").ops[0].ns /= 4; }},
+       "its time goes to many", [](CaseBuilder& b) { b.UseOf("decode").ops[0].ns /= 4; }},
       {"transport", "a job's batches take long on their way",
        [](CaseBuilder& b) {
          MakeJob(b, Cause::kCpu);

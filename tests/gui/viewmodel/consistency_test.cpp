@@ -1,5 +1,5 @@
-// The window says what the report says: verdict, breakdown, order of findings, gains, percentiles and
-// counts of every panel equal those of the report's JSON, for every sample and, where
+// The window says what the report says: verdict, breakdown, order of findings, gains, percentiles
+// and counts of every panel equal those of the report's JSON, for every sample and, where
 // STALLSCOPE_CORPUS names it, every trace of the corpus.
 #include <doctest/doctest.h>
 
@@ -101,9 +101,11 @@ void CheckFigures(const session::State& state, const Json& report) {
   const StepsModel steps = BuildSteps(state);
   const Json& times = report["step_time_ms"];
   if (steps.nothing.empty() && !times.is_null()) {
-    const auto text = [&](const char* of) { return words::Duration(times[of].get<double>() * 1e6); };
-    CHECK(Has(steps.summary,
-              "p50 " + text("p50") + ", p95 " + text("p95") + ", p99 " + text("p99")));
+    const auto text = [&](const char* of) {
+      return words::Duration(times[of].get<double>() * 1e6);
+    };
+    CHECK(
+        Has(steps.summary, "p50 " + text("p50") + ", p95 " + text("p95") + ", p99 " + text("p99")));
     const auto counted = report["window"]["steps"].get<uint64_t>();
     CHECK(steps.summary[0].find(words::Counted(counted, "step")) == 0);
     uint64_t drawn = steps.histogram.above;
@@ -144,7 +146,8 @@ void CheckFigures(const session::State& state, const Json& report) {
   }
 }
 
-// A hatched stall covers what the device's own row shows as a stall, and the tooltip has its length.
+// A hatched stall covers what the device's own row shows as a stall, and the tooltip has its
+// length.
 void CheckStallBands(session::Session& session) {
   Do(session, intent::SetPanelSize{session::Panel::kTimeline, {1'000, 600, 8, 16}},
      intent::ShowPanel{session::Panel::kTimeline});
@@ -152,9 +155,9 @@ void CheckStallBands(session::Session& session) {
   if (open.whole.attribution->timelines.size() != 1) return;
   TimelineBuilder builder;
   const auto model = builder.Build(*session.state());
-  const auto device =
-      std::find_if(model->rows.begin(), model->rows.end(),
-                   [](const LaneRow& row) { return row.kind == LaneKind::kCategories; });
+  const auto device = std::find_if(model->rows.begin(), model->rows.end(), [](const LaneRow& row) {
+    return row.kind == LaneKind::kCategories;
+  });
   if (device == model->rows.end()) return;
   for (const StallBand& band : model->stalls) {
     const auto x = static_cast<size_t>((band.x0 + band.x1) / 2);
@@ -167,9 +170,8 @@ void CheckStallBands(session::Session& session) {
       stalled += device->texels[k].paint == Paint::kInputStall ? 1U : 0U;
     }
     CHECK(stalled * 10 >= inside * 9);
-    const TimelineHit hit =
-        HitTest(*model, *session.state(), static_cast<double>(x) + 0.5,
-                static_cast<double>(device->y + device->height / 2));
+    const TimelineHit hit = HitTest(*model, *session.state(), static_cast<double>(x) + 0.5,
+                                    static_cast<double>(device->y + device->height / 2));
     if (!hit.slice.has_value() || !hit.step_row.has_value()) continue;
     const auto lines = TooltipOf(*model, *session.state(), hit);
     REQUIRE(lines.size() == 4);
@@ -180,8 +182,8 @@ void CheckStallBands(session::Session& session) {
 void CheckRange(session::Session& session) {
   const OverviewModel whole = BuildOverview(*session.state());
   const session::Range all = session.state()->view.visible;
-  Do(session,
-     intent::LimitRange{session::Range{all.start_ns + all.ns() / 3, all.start_ns + all.ns() * 2 / 3}});
+  Do(session, intent::LimitRange{
+                  session::Range{all.start_ns + all.ns() / 3, all.start_ns + all.ns() * 2 / 3}});
   session.Settle();
   const OverviewModel part = BuildOverview(*session.state());
   REQUIRE(part.advice.size() == whole.advice.size());
