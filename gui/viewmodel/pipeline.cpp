@@ -205,7 +205,7 @@ class Layout {
     const report::StageRow* const row = RowOf(stage.name);
     const int64_t window = report_.window_end_ns - report_.window_start_ns;
     if (row == nullptr || window <= 0) return 0;
-    return static_cast<double>(row->elements) * 1e9 / static_cast<double>(window);
+    return static_cast<double>(row->elements.value_or(0)) * 1e9 / static_cast<double>(window);
   }
 
   void AddPipe(size_t from, size_t to) {

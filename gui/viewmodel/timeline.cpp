@@ -112,36 +112,39 @@ class Marks {
     const timeline::LaneIndex& lane = (*open_.devices)[number];
     const int64_t start = std::max(stall.start_ns, model_.visible.start_ns);
     const int64_t end = std::min(stall.end_ns, model_.visible.end_ns);
-    std::optional<StallBand> band;
-    float covered = 0;
-    const auto close = [&] {
-      if (!band.has_value()) return;
-      const bool thin = band->x1 - band->x0 < kThinnestBand && !band->selected;
-      if (!thin && model_.stalls.size() < kMostBands) model_.stalls.push_back(*band);
-      band.reset();
-    };
+    // By columns, like the row: one is hatched if most of it is a stall. Many short waits between
+    // kernels would otherwise hatch what the row shows as compute.
+    const auto from = static_cast<size_t>(X(start));
+    std::vector<float> covered(static_cast<size_t>(std::ceil(X(end))) - from + 1);
     for (size_t i = lane.FirstEndingAfter(start); i < lane.size(); ++i) {
       const timeline::Segment piece = lane.At(i);
       if (piece.start_ns >= end) break;
       if (static_cast<attribution::Category>(piece.kind) != attribution::Category::kInputStall) {
         continue;
       }
-      const float x0 = X(std::max(piece.start_ns, start));
-      const float x1 = X(std::min(piece.end_ns, end));
-      // What a pixel cannot tell apart is one band where most of it is a stall: many short waits
-      // between kernels are none, as in the device's row.
-      constexpr float kGap = 0.5F;
-      if (band.has_value() && (x0 - band->x1 >= kGap || covered + x1 - x0 < (x1 - band->x0) / 2)) {
-        close();
+      const float x0 = X(std::max(piece.start_ns, start)) - static_cast<float>(from);
+      const float x1 = X(std::min(piece.end_ns, end)) - static_cast<float>(from);
+      for (auto k = static_cast<size_t>(x0); k < covered.size() && static_cast<float>(k) < x1;
+           ++k) {
+        const auto column = static_cast<float>(k);
+        covered[k] += std::min(x1, column + 1) - std::max(x0, column);
       }
-      if (!band.has_value()) {
-        band = StallBand{x0, x1, stall.step_row, state_.view.selected.step_row == stall.step_row};
-        covered = 0;
-      }
-      band->x1 = x1;
-      covered += x1 - x0;
     }
-    close();
+    AddColumns(stall.step_row, from, covered);
+  }
+
+  void AddColumns(uint64_t step_row, size_t from, const std::vector<float>& covered) {
+    constexpr float kMost = 0.5F;
+    const bool selected = state_.view.selected.step_row == step_row;
+    for (size_t k = 0; k < covered.size(); ++k) {
+      const size_t first = k;
+      while (k < covered.size() && covered[k] > kMost) ++k;
+      const auto width = static_cast<float>(k - first);
+      if (width == 0 || (width < kThinnestBand && !selected)) continue;
+      if (model_.stalls.size() == kMostBands) return;
+      model_.stalls.push_back(
+          {static_cast<float>(from + first), static_cast<float>(from + k), step_row, selected});
+    }
   }
 
   void AddChain() {

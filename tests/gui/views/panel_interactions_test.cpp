@@ -134,7 +134,7 @@ TEST_SUITE("fast") {
     };
     const session::Range whole = stage.state().view.visible;
     const auto on_lanes = [&] {
-      const ImVec2 at = stage.Find("device").value_or(ImVec2());
+      const ImVec2 at = stage.Find("device 0 compute").value_or(ImVec2());
       return ImVec2(at.x + 300, at.y);
     };
     session::Range base;
