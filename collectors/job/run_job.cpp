@@ -117,14 +117,11 @@ class Watch {
   system::Pacer pacer_;  // last: its thread uses the others
 };
 
-Status WaitForJob(Launcher& launcher, recorder::Recorder& recorder, const JobOptions& options,
-                  int& status) {
+// Its wait status.
+int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const JobOptions& options) {
   int64_t told_ns = MonotonicNs();
   for (;;) {
-    if (const auto ended = launcher.Wait(kProgressNs)) {
-      status = *ended;
-      return {};
-    }
+    if (const auto ended = launcher.Wait(kProgressNs)) return *ended;
     if (!options.on_progress || MonotonicNs() - told_ns < kProgressNs) continue;
     told_ns = MonotonicNs();
     options.on_progress(recorder.steps());
@@ -158,8 +155,7 @@ Result<JobResult> RunJob(const JobOptions& options) {
   };
   note(recorder->Publish());
   note(watch.Start(launcher.pid()));
-  int status = 0;
-  note(WaitForJob(launcher, *recorder, options, status));
+  const int status = WaitForJob(launcher, *recorder, options);
 
   JobResult result;
   result.exit_code = ExitCodeOf(status);

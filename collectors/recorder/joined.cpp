@@ -198,7 +198,12 @@ std::shared_ptr<Track> JoinedRecording::NewTrack(trace::TrackInfo info) {
     const RingOwner owner{process_, info.thread, uint64_t{id.value} + 1,
                           TicksAreTsc() ? TickSource::kTsc : TickSource::kMonotonic};
     auto made = CreateRingFile(folder_, owner, rings_made_++, options_.ring_slots);
-    if (made.ok()) ring = std::move(made).value();
+    if (made.ok()) {
+      ring = std::move(made).value();
+    } else if (!std::exchange(said_no_room_, true)) {
+      const std::string why = "threads are not seen where no ring could be made: ";
+      Append("{\"said\":" + NameLine::Quoted(why + made.error().what) + "}\n");
+    }
   }
   if (ring == nullptr) ring = std::make_shared<Ring>(0);
   std::erase_if(rings_, [](const auto& known) { return known.expired(); });

@@ -50,6 +50,7 @@ class JoinedRecording final : public Recording {
   ProcessKey process_;
   size_t known_strings_ = 0;
   uint64_t rings_made_ = 0;
+  bool said_no_room_ = false;
   bool silent_ = false;  // the session is over, or the disk is full
   std::vector<std::weak_ptr<Ring>> rings_;
 };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,9 +108,14 @@ Result<std::unique_ptr<Ring>> CreateRingFile(const std::string& folder, const Ri
   const std::string name = owner.process.Text() + "." + std::to_string(owner.tid) + "." +
                            std::to_string(number) + ".ring";
   const std::string hidden = folder + "/." + name;
+  const size_t bytes = Ring::kHeaderBytes + slots * sizeof(Slot);
+  // Past the limit the kernel does not only say no: it kills.
+  rlimit longest{};
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur < bytes) {
+    return RingError(ErrorKind::kRun, hidden, EFBIG);
+  }
   const int fd = open(hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return RingError(ErrorKind::kRun, hidden, errno);
-  const size_t bytes = Ring::kHeaderBytes + slots * sizeof(Slot);
   // Reserved, not just made long: a store into a page that the disk has no room for is SIGBUS.
   const int full = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
   void* const memory =

@@ -445,6 +445,21 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: where no ring can be made, the job runs and the trace says so") {
+    const Place place;
+    // As on a full file system, or past RLIMIT_FSIZE, which would kill it.
+    const ProgramResult done =
+        place.Run({"sh", "-c", "ulimit -f 64; exec " + kProgram + " spans 100 print ok"});
+    CHECK(done.exit_code == 0);
+    CHECK(done.out == "ok\n");
+    const model::Run run = place.Load();
+    CHECK(run.quality.sealed);
+    CHECK(SpansOf(run, "fetch") == 0);
+    CHECK(run.info.warnings ==
+          std::vector<std::string>{
+              "threads are not seen where no ring could be made: File too large"});
+  }
+
   TEST_CASE("job: garbage in the session's folder is counted, and harms nobody") {
     const Place place;
     const ProgramResult done = place.Run(
@@ -497,6 +512,6 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE("job: two hundred kills at random moments leave the beginning of every track") {
-    for (uint64_t i = 0; i < 200; ++i) KillJobAt(i * i % 9'973, SIGKILL);
+    for (uint64_t i = 0; i < 200; ++i) KillJobAt(1 + i * i % 9'973, SIGKILL);
   }
 }
