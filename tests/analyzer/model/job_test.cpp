@@ -1,0 +1,62 @@
+// Processes and loaders of a job, as the chunks of its trace define them.
+#include <doctest/doctest.h>
+
+#include "analyzer/model/assembler.h"
+
+using namespace stallscope;
+
+namespace {
+
+trace::Step StepOf(uint64_t index, uint64_t loader) {
+  trace::Step step;
+  step.index = index;
+  step.batch = ItemId{loader << 48 | index};
+  return step;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("the loader that fed most steps is called loader; others' stages have its name") {
+    trace::Chunk chunk;
+    chunk.definitions.loaders = {{.id = LoaderId{0}, .kind = "validation"},
+                                 {.id = LoaderId{1}, .kind = "training"}};
+    chunk.definitions.stages = {{.id = StageId{0}, .name = "fetch", .loader = LoaderId{0}},
+                                {.id = StageId{1}, .name = "fetch", .loader = LoaderId{1}},
+                                {.id = StageId{2}, .name = "trainer"}};
+    chunk.rows.steps = {StepOf(0, 1), StepOf(1, 1), StepOf(2, 0)};
+    model::Assembler assembler;
+    REQUIRE(assembler.Add(std::move(chunk)));
+    const model::Run run = assembler.Finish();
+    CHECK(run.loaders[0].name == "loader2");
+    CHECK(run.loaders[1].name == "loader");
+    CHECK(run.loaders[1].steps == 2);
+    CHECK(run.stages[0].name == "loader2.fetch");
+    CHECK(run.stages[1].name == "fetch");
+    CHECK(run.stages[2].name == "trainer");
+  }
+
+  TEST_CASE("later definitions of a process and a loader add to the earlier ones") {
+    model::Assembler assembler;
+    trace::Chunk first;
+    first.definitions.processes = {{.id = ProcessId{1}, .name = "worker 0", .pid = 7}};
+    first.definitions.tracks = {{.id = TrackId{0}, .name = "main", .process = ProcessId{1}},
+                                {.id = TrackId{1}, .name = "x", .process = ProcessId{99'999}}};
+    first.definitions.ops = {{"Resize", "/a.py", 3}};
+    REQUIRE(assembler.Add(std::move(first)));
+    trace::Chunk second;
+    second.definitions.processes = {{.id = ProcessId{1}, .end_ns = 90}};
+    second.definitions.ops = {{"Resize", "/b.py", 4}};
+    REQUIRE(assembler.Add(std::move(second)));
+    const model::Run run = assembler.Finish();
+    REQUIRE(run.processes.size() == 2);
+    CHECK(run.processes[0].name == "process 0");
+    CHECK(run.processes[1].name == "worker 0");
+    CHECK(run.processes[1].pid == 7);
+    CHECK(run.processes[1].end_ns == 90);
+    CHECK(run.tracks[0].info.process == ProcessId{1});
+    CHECK_FALSE(run.tracks[1].info.process.known());  // past the limit
+    CHECK(run.quality.left_out == 1);
+    CHECK(run.ops == std::vector<trace::OpInfo>{{"Resize", "/a.py", 3}});
+  }
+}
