@@ -24,7 +24,7 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   }
   if (run.rows.batches.empty() && !attribution.blame.empty()) {
     limits.push_back(
-        "batch lineage is not recorded: stalls are blamed by what the threads did meanwhile");
+        "batch lineage is not recorded: stalls are attributed by what the threads did at the time");
   }
   if (!attribution.memory.peak_rss_bytes.has_value()) {
     limits.push_back("memory.peak_rss_bytes: memory counters are not recorded");
@@ -34,8 +34,8 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   }
   if (run.info.device.kind == "emulated") {
     limits.push_back(
-        "device: emulated: computing and copying take the times that its spec states; ops on the "
-        "device and another precision take none");
+        "device: emulated: compute and copies take the times that its spec states; ops on the "
+        "device and a different precision take no time");
   }
   if (!attribution.arithmetic.has_value()) {
     limits.push_back(run.info.device.kind == "emulated"

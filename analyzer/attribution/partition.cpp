@@ -190,12 +190,12 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
   if (run.rows.steps.empty()) {
     partition.limits.push_back(
         "no steps are recorded: the whole recording is analyzed as one stretch of time");
-    limit(Category::kInputStall, "without steps nothing says when the trainer waited for a batch");
+    limit(Category::kInputStall, "without steps it is unknown when the trainer waited for a batch");
   }
   if (run.imported() && !run.rows.steps.empty() && BatchWaits(run).empty()) {
     limit(Category::kInputStall,
-          "this file shows no fetch of a batch, so that nothing says when the trainer waited for "
-          "one; name the data loader's calls while profiling");
+          "this file shows no batch fetches, so it is unknown when the trainer waited for one; "
+          "name the data loader's calls while profiling");
   }
   if (!device_tracks) {
     limit(Category::kTransfer, "no device track is recorded");
@@ -210,7 +210,7 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
   }
   const bool copies = !run.rows.copies.empty();
   if (device_tracks && !copies && run.imported()) {
-    limit(Category::kTransfer, "this file holds no copies");
+    limit(Category::kTransfer, "this file contains no copies");
   }
 }
 

@@ -135,7 +135,7 @@ Result<Target> FindTarget(const std::string& path, Over over) {
     const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
                                                            &std::free);
     if (real == nullptr || stat(real.get(), &target.about) != 0) {
-      return Error{ErrorKind::kUsage, "the link leads nowhere", path,
+      return Error{ErrorKind::kUsage, "the link is broken", path,
                    "remove the link, or name another file"};
     }
     target.path = real.get();
@@ -145,7 +145,7 @@ Result<Target> FindTarget(const std::string& path, Over over) {
   }
   if (!S_ISREG(target.about.st_mode)) {
     return Error{ErrorKind::kRun, "not a regular file; will not replace it", path,
-                 "name a file, or an unused name"};
+                 "name a regular file, or an unused name"};
   }
   // By the user's name for it, and for writing: so that the kernel refuses a link planted by
   // another user, and a file that this user may not change.
@@ -194,7 +194,7 @@ Result<int> CopyOfPipe(int pipe, const std::string& path) {
   }
   if (copy < 0) {
     Error error = SystemError(ErrorKind::kRun, where, "cannot copy the pipe " + path, errno);
-    error.hint = "set TMPDIR to a folder with room, or give a file";
+    error.hint = "set TMPDIR to a folder with free space, or pass a file";
     return error;
   }
   char block[65536];

@@ -321,7 +321,7 @@ Result<std::vector<CheckRow>> CheckBudget(const Budget& budget, const report::Re
                                           const compare::Comparison* base) {
   if (base == nullptr && budget.NeedsBase()) {
     return Error{ErrorKind::kUsage, "the budget has a max_regression but there is no base run", "",
-                 "give --base TRACE"};
+                 "pass --base TRACE"};
   }
   std::vector<Metric> metrics(budget.checks.size());
   for (size_t i = 0; i < metrics.size(); ++i) {

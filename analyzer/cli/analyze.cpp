@@ -42,7 +42,7 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
     STALLSCOPE_ASSIGN_OR_RETURN(budget, budget::ReadBudgetFile(arguments.budget));
     if (budget->NeedsBase() && arguments.base.empty()) {
       return Error{ErrorKind::kUsage, "max_regression needs a run to compare against",
-                   arguments.budget, "give --base TRACE"};
+                   arguments.budget, "pass --base TRACE"};
     }
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,

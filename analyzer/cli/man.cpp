@@ -60,9 +60,11 @@ std::string Page(const std::string& about, const std::vector<CommandRow>& comman
     }
   }
   page +=
-      ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n2\nWrong usage, or a bad option value.\n.TP\n3\nAn "
+      ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nA budget failed, or a run is slower.\n.TP\n2\nWrong "
+      "usage, or a bad option value.\n.TP\n3\nAn "
       "input is missing or unreadable. A partly readable trace is a warning and exits "
-      "0.\n.TP\n5\nThe run failed, or cannot run here.\n"
+      "0.\n.TP\n4\nInconclusive (budgets and compare only).\n.TP\n5\nThe run failed, or cannot run "
+      "here.\n"
       ".SH ENVIRONMENT\n.TP\nNO_COLOR\nWhen set, disables color.\n.TP\n"
       "STALLSCOPE_CLOCK\nWhen set to \\fImonotonic\\fR, recordings use the kernel's clock instead "
       "of the "

@@ -119,7 +119,7 @@ Status CheckUsage(const ReplayArguments& arguments) {
   if (grid == arguments.verify) {
     return Error{ErrorKind::kUsage,
                  grid ? "--verify cannot be combined with --vary or --patch" : "nothing to try", "",
-                 "give --vary PATH=V1,V2,... or --patch FILE, or --verify"};
+                 "pass --vary PATH=V1,V2,..., --patch FILE or --verify"};
   }
   if (SweepFormOf(arguments.output)) {
     return Error{ErrorKind::kUsage, "the sweep file is JSON", arguments.output,

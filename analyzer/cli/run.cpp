@@ -63,14 +63,14 @@ class StepsLine {
   bool drawn_ = false;
 };
 
-// Everything behind the first "--", as it was given.
+// Everything after the first "--", as given.
 Result<std::vector<std::string>> CommandOf(const std::vector<std::string>& command_line) {
   const auto dashes = std::find(command_line.begin(), command_line.end(), "--");
   if (dashes != command_line.end() && dashes + 1 != command_line.end()) {
     return std::vector<std::string>(dashes + 1, command_line.end());
   }
   return Error{ErrorKind::kUsage, "no command given", "run",
-               "put it behind --: stallscope run -- python train.py"};
+               "put it after --: stallscope run -- python train.py"};
 }
 
 // "120 steps; input-bound: fetch (cpu); run.sst"
@@ -125,7 +125,7 @@ int RunRun(const RunArguments& arguments) {
 void AddRun(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand(
-      "run", "Run a training program of your own, unchanged, and record all of its processes");
+      "run", "Run your own training program, unchanged, and record all of its processes");
   command->add_option("-o,--output", arguments->output, "Trace to write")->capture_default_str();
   command
       ->add_option("--set", arguments->settings,
@@ -141,7 +141,7 @@ void AddRun(CLI::App& app, int& exit_code) {
   command->add_flag("--digest", arguments->digest,
                     "Hash every batch, to compare the data of two runs");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
-  command->add_option("COMMAND", arguments->command, "Program and its arguments, behind --")
+  command->add_option("COMMAND", arguments->command, "Program and its arguments, after --")
       ->required();
   command->callback([arguments, &exit_code] { exit_code = RunRun(*arguments); });
 }

@@ -107,7 +107,7 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     Line("patch", WritePatch(patch, JsonLayout::kOneLine));
   } else {
     const auto& last = tuned.base.point.verdict;
-    Line("answer", "nothing that was tried helps");
+    Line("answer", "nothing that was tried helped");
     Line("bound", last.empty() ? report.verdict.text : last);
   }
   if (!tuned.bound.empty())

@@ -89,13 +89,13 @@ std::string CountOf(const Evidence& evidence) {
 std::string How(const Evidence& evidence) {
   if (evidence.basis == Basis::kRuns) {
     const double p = evidence.p_value.value_or(1);
-    return "by " + CountOf(evidence) +
+    return "from " + CountOf(evidence) +
            (p < 0.001 ? ", Mann-Whitney p < 0.001" : fmt::format(", Mann-Whitney p = {:.3f}", p));
   }
   const bool several = evidence.base_runs > 1 || evidence.now_runs > 1;
-  return "by the steps of " + CountOf(evidence) +
-         (several ? ", widened by how runs on a side differ"
-                  : ", widened by how the parts of a run differ");
+  return "from the steps of " + CountOf(evidence) +
+         (several ? ", widened by the variation between runs on a side"
+                  : ", widened by the variation within a run");
 }
 
 std::string Advice(const Evidence& evidence) {

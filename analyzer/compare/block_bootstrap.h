@@ -1,5 +1,5 @@
-// Resampling of a run's steps in blocks, so that what neighbours share (a drained buffer, a busy
-// host) stays together.
+// Resampling of a run's steps in blocks, so that what neighboring steps share (a drained buffer, a
+// busy host) stays together.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_BLOCK_BOOTSTRAP_H_
 #define STALLSCOPE_ANALYZER_COMPARE_BLOCK_BOOTSTRAP_H_
 
@@ -16,7 +16,7 @@ namespace stallscope::compare {
 // and at most a fifth of it.
 size_t BlockLength(std::span<const double> series);
 
-// Sums over any stretch of a series that is closed to a ring.
+// Sums over any stretch of a series treated as a ring.
 class RingSums {
  public:
   explicit RingSums(std::span<const double> series);

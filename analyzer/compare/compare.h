@@ -68,7 +68,7 @@ struct Comparison {
   size_t base_runs = 0;
   size_t new_runs = 0;
   Answer answer = Answer::kInconclusive;
-  std::string text;    // "7.9% faster (6.1 to 9.8%), by 5 runs per side, Mann-Whitney p = 0.008"
+  std::string text;    // "7.9% faster (6.1 to 9.8%), from 5 runs per side, Mann-Whitney p = 0.008"
   std::string method;  // "mann-whitney", "block bootstrap", "same runs" or "none"
   std::optional<double> p_value;     // of the test on runs
   std::optional<Change> throughput;  // samples per second

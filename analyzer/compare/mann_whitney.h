@@ -15,12 +15,12 @@ struct RankTest {
   bool exact = false;
 };
 
-// Exact without ties and up to 20 values a side; else the normal approximation, corrected for ties
-// and continuity. Neither side may be empty or hold a NaN.
+// Exact without ties and up to 20 values per side; else the normal approximation, corrected for
+// ties and continuity. Neither side may be empty or hold a NaN.
 RankTest MannWhitney(std::span<const double> base, std::span<const double> now);
 
-// In how many of all orders of m + n different values U is 0, 1, ... m * n. m and n up to 20: the
-// sum, C(40, 20), is far below 2^64.
+// How many of the orderings of m + n distinct values give U = 0, 1, ... m * n. m and n up to 20:
+// the sum, C(40, 20), is far below 2^64.
 std::vector<uint64_t> RankCounts(size_t m, size_t n);
 
 }  // namespace stallscope::compare

@@ -1,4 +1,4 @@
-// The runs as the statistics take them: a rate each, and the steps that it comes from.
+// The runs as the statistics take them: one rate per run, and the steps that it comes from.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_RATES_H_
 #define STALLSCOPE_ANALYZER_COMPARE_RATES_H_
 
@@ -10,7 +10,7 @@
 namespace stallscope::compare {
 
 struct RatedRun {
-  double log_rate = 0;  // of samples, or steps, a second
+  double log_rate = 0;  // of samples, or steps, per second
   StepSeries steps;     // may be empty
 };
 
@@ -19,7 +19,7 @@ struct RatedSides {
   bool by_steps = false;
   std::vector<RatedRun> base;
   std::vector<RatedRun> now;
-  // Traces without a rate in the unit of the others; they are in neither side.
+  // Traces without a rate in the unit of the others; they are on neither side.
   std::vector<std::string> left_out;
 };
 RatedSides RateSides(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now);

@@ -1,5 +1,5 @@
 // The change from one set of runs to another, as the natural logarithm of new / base: a change up
-// and the same change down are then as far from none.
+// and the same change down are then equally far from no change.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_RUN_INTERVAL_H_
 #define STALLSCOPE_ANALYZER_COMPARE_RUN_INTERVAL_H_
 
@@ -10,7 +10,7 @@ namespace stallscope::compare {
 
 struct LogChange {
   double at = 0;
-  double low = 0;  // 95 %
+  double low = 0;  // 95%
   double high = 0;
 };
 
@@ -18,8 +18,9 @@ double Mean(std::span<const double> values);
 // Sum of squared distances from the mean.
 double SquaresAround(std::span<const double> values);
 
-// By Student's t on the logarithms of the runs' values. As many runs a side: one variance for both,
-// which is robust then; else one for each side (Welch). Both sides need two runs.
+// By Student's t on the logarithms of the runs' values. With equally many runs per side, one
+// variance for both, which is robust then; otherwise one per side (Welch). Both sides need two
+// runs.
 LogChange CompareRuns(std::span<const double> base_logs, std::span<const double> now_logs);
 
 }  // namespace stallscope::compare

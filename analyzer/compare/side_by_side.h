@@ -9,7 +9,8 @@
 
 namespace stallscope::compare {
 
-// Of one value a run; bounded with two runs a side and no zeros. Neither side may be empty.
+// From one value per run; bounded if each side has two runs and no value is 0. Neither side may be
+// empty.
 Change ChangeOf(const std::vector<double>& base, const std::vector<double>& now);
 
 // Fills throughput, step times, breakdown and stages.

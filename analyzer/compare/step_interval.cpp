@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kResamples = 1000;
 constexpr double kNormal95 = 1.959964;
-// No host repeats a run better than this; what steps cannot show, like where memory came to lie,
-// differs between runs.
+// No host repeats a run better than this; what steps cannot show, such as where memory was
+// allocated, differs between runs.
 constexpr double kLeastDeviation = 0.004;
 // What the parts of a run say about the next run weighs as much as eight more runs would.
 constexpr size_t kPartsFreedom = 8;

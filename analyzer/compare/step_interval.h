@@ -1,4 +1,4 @@
-// The change from one side to the other as the steps of its runs tell it: for fewer runs than a
+// The change from one side to the other estimated from the steps of its runs: for fewer runs than a
 // test on runs needs.
 #ifndef STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_
 #define STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_
@@ -27,7 +27,7 @@ double ValueOf(const StepSeries& run, Statistic statistic);
 // With fewer, a run's steps say nothing about how steps vary.
 constexpr size_t kFewestSteps = 3;
 
-// How far the mean of one more run lies from the truth, apart from what its steps sample: a
+// How far the mean of one more run is from the truth, beyond the sampling error of its steps: a
 // standard deviation of logarithms, with its degrees of freedom.
 struct RunSpread {
   double deviation = 0;
@@ -36,13 +36,13 @@ struct RunSpread {
 // From how runs of a side differ, where sides have several, and from how the quarters of a run do.
 RunSpread SpreadOf(const std::vector<StepSeries>& base, const std::vector<StepSeries>& now);
 
-// Block-bootstrap intervals, widened by `spread`. The changes of the statistics themselves are the
-// caller's: only how far the interval reaches below (<= 0) and above (>= 0) is said here.
+// Block-bootstrap intervals, widened by `spread`. The caller has the changes themselves; this is
+// only how far the interval reaches below (<= 0) and above (>= 0).
 struct Reach {
   double below = 0;
   double above = 0;
 };
-// Every run needs kFewestSteps steps and some time, each side a run.
+// Every run needs kFewestSteps steps and a nonzero duration, and each side needs a run.
 std::array<Reach, kStatistics> StepReach(const std::vector<StepSeries>& base,
                                          const std::vector<StepSeries>& now,
                                          const RunSpread& spread);

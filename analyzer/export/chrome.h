@@ -1,7 +1,7 @@
-// Trace events as Chrome's tracing and Perfetto read them: one process for the host and one a
-// device (of each rank), one thread a track. Work, waits, copies, kernels and steps are complete
-// events ("X"); what overlaps on one track goes to a further thread, because events of one thread
-// must nest. Times are the trace's own, not moved to 0.
+// Trace events as Chrome's tracing and Perfetto read them: one process for the host and one per
+// device (of each rank), one thread per track. Work, waits, copies, kernels and steps are complete
+// events ("X"); events that overlap on one track go to an additional thread, because the events of
+// one thread must nest. Times are the trace's own, not shifted to 0.
 #ifndef STALLSCOPE_ANALYZER_EXPORT_CHROME_H_
 #define STALLSCOPE_ANALYZER_EXPORT_CHROME_H_
 

@@ -1,13 +1,13 @@
 // A run as a file that other tools read.
 //
-// Text is made piece by piece and handed to the sink as it comes (64 KiB at a time): memory does
-// not grow with the text. Times are nanoseconds as the trace has them; where a format wants
-// microseconds they are decimals with three digits, made from the integer and exact.
+// Text is generated and passed to the sink in pieces of 64 KiB, so memory does not grow with the
+// output. Times are the trace's nanoseconds; where a format wants microseconds, they are exact
+// decimals with three digits.
 //  chrome  one JSON object of trace events, for Perfetto and chrome://tracing
 //  csv     RFC 4180 with a header line; a name that a spreadsheet would take for a formula has a
 //  "'"
 //          in front ("=1+1" becomes "'=1+1"), control characters become '?', numbers are untouched
-//  jsonl   one object a line; what is not known is null
+//  jsonl   one object per line; unknown values are null
 // Any thread; the run must not change meanwhile.
 #ifndef STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_
 #define STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_
@@ -26,11 +26,11 @@ enum class Format { kChrome, kCsv, kJsonl };
 // are spans, copies and kernels; counters are the sampled ones and the depths of the queues.
 enum class What { kDefault, kSpans, kSteps, kCounters };
 
-// How the time of steps is shared out: as reports do, or as Kineto's overview did
-// (kineto_partition.h). The second is for the steps of csv and jsonl alone.
+// How each step's time is partitioned: as in reports, or as in Kineto's overview
+// (kineto_partition.h). The latter is for steps as csv or jsonl only.
 enum class Partition { kStallscope, kKineto };
 
-// Takes the next piece of the text. Its first error ends the export and is given back.
+// Takes the next piece of the text. Its first error ends the export and is returned.
 using Sink = std::function<Status(std::string_view)>;
 
 Status Export(const model::Run& run, Format format, What what, Partition partition,

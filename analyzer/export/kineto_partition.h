@@ -1,7 +1,7 @@
-// A step's time shared out as Kineto's own overview page did: Kernel > Memcpy > Memset >
-// Communication > Runtime > DataLoader > CPU > Other, each instant to the first that is active on
-// any thread or stream. For comparing a trace with what its authors published; the breakdown of
-// reports is attribution's. Any thread.
+// A step's time, partitioned as on Kineto's own overview page: Kernel > Memcpy > Memset >
+// Communication > Runtime > DataLoader > CPU > Other; each instant goes to the first one active on
+// any thread or stream. For comparing a trace with its authors' published figures; reports use
+// attribution's breakdown. Any thread.
 #ifndef STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_
 #define STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_
 

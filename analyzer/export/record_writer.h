@@ -26,7 +26,7 @@ class RecordWriter {
   virtual void Unknown() = 0;
   virtual Status EndRecord() = 0;
 
-  // An id's number, or that it is not known.
+  // An id's number, or that it is unknown.
   template <class IdType>
   void Id(IdType id) {
     if (id.known()) Uint(id.value);
@@ -37,8 +37,8 @@ class RecordWriter {
   TextSink& sink_;
 };
 
-// RFC 4180: CRLF, and texts in quotes where they need them. A text that a spreadsheet would run has
-// a "'" in front (AppendCsvField says which); numbers never have. What is not known is empty.
+// RFC 4180: CRLF, and texts in quotes where they need them. Text that a spreadsheet would evaluate
+// gets a leading "'" (see AppendCsvField); numbers never do. Unknown values are empty.
 class CsvWriter : public RecordWriter {
  public:
   using RecordWriter::RecordWriter;

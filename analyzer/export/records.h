@@ -10,11 +10,11 @@ namespace stallscope::exporting {
 
 // Spans track by track, then copies, then kernels.
 Status WriteSpanRecords(const model::Run& run, RecordWriter& writer);
-// One a step: step,start_ns,end_ns, then <category>_ns for each category of the breakdown.
+// One per step: step,start_ns,end_ns, then <category>_ns for each category of the breakdown.
 Status WriteStepRecords(const model::Run& run, RecordWriter& writer);
-// One a step: step, then <role>_ns for each role of Kineto's (kineto_partition.h).
+// One per step: step, then <role>_ns for each role of Kineto's (kineto_partition.h).
 Status WriteKinetoStepRecords(const model::Run& run, RecordWriter& writer);
-// One a value: sampled counters, then the depth of a queue after each push and pop.
+// One per value: sampled counters, then the depth of a queue after each push and pop.
 Status WriteCounterRecords(const model::Run& run, RecordWriter& writer);
 
 }  // namespace stallscope::exporting

@@ -1,4 +1,4 @@
-// Collects text and hands it to a sink in large pieces; knows how numbers are written. One thread.
+// Collects text and hands it to a sink in large pieces; formats numbers. One thread.
 #ifndef STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_
 #define STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_
 
@@ -22,15 +22,15 @@ class TextSink {
   void AddUint(uint64_t value);
   // Nanoseconds as microseconds: 1234567 as 1234.567.
   void AddMicros(int64_t ns);
-  // The shortest text that reads back as the same double. Infinities and NaN are no numbers in
-  // JSON or CSV: nothing is written and the result is false.
+  // The shortest text that reads back as the same double. JSON and CSV have no infinities or NaN:
+  // nothing is written and the result is false.
   bool AddDouble(double value);
   // A JSON string with its quotes.
   void AddJsonString(std::string_view text);
   // A text as a field of CSV; see AppendCsvField.
   void AddCsvField(std::string_view text);
 
-  // Between records: hands over what has gathered, once it is enough.
+  // Between records: flushes the text once there is enough of it.
   Status Breathe() { return text_.size() < kPiece ? Status() : Flush(); }
   Status Flush();
 

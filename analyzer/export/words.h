@@ -1,4 +1,4 @@
-// The words that files use for what the trace keeps as numbers.
+// The words in exported files for what the trace stores as numbers.
 #ifndef STALLSCOPE_ANALYZER_EXPORT_WORDS_H_
 #define STALLSCOPE_ANALYZER_EXPORT_WORDS_H_
 

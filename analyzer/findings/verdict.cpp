@@ -110,7 +110,7 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
       if (first.fraction < kNamesTheBound - 0.02) return;
       if (compute < kFullDeviceUse) {
         Doubt(0.8,
-              fmt::format("{} is nearly large enough to be named",
+              fmt::format("{} is nearly large enough to be the bound",
                           attribution::WordFor(first.category)),
               verdict);
       } else if (compute < kFullDeviceUse + 0.02) {
@@ -120,7 +120,7 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
       return;
     case Bound::kBalanced:
       if (first.fraction >= kNamesTheBound && first.fraction >= 1.15 * second.fraction) {
-        Doubt(0.8, "one category is nearly large enough to be named", verdict);
+        Doubt(0.8, "one category is nearly large enough to be the bound", verdict);
       }
       return;
     case Bound::kInconclusive:
@@ -258,10 +258,9 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
   const size_t steps = attribution.window.steps + attribution.window.warmup_steps;
   const double lost = Lost(run, attribution);
   if (steps < kLeastSteps || attribution.window.ns() <= 0) {
-    verdict.doubts.push_back(steps == 1 ? std::string("one step is too few to judge by")
-                             : steps == 0
-                                 ? std::string("without steps there is nothing to judge by")
-                                 : fmt::format("{} steps are too few to judge by", steps));
+    verdict.doubts.push_back(steps == 1   ? std::string("one step is too few to judge by")
+                             : steps == 0 ? std::string("there are no steps to judge by")
+                                          : fmt::format("{} steps are too few to judge by", steps));
   } else if (lost > kBearableLoss) {
     verdict.doubts.push_back(fmt::format("{:.0f}% of the run is missing", 100 * lost));
   } else {

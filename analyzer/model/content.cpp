@@ -75,7 +75,7 @@ std::string HintFor(Content content) {
     case Content::kEmpty:
       return "record the run again";
     default:
-      return "give a trace that stallscope recorded";
+      return "use a trace that stallscope recorded";
   }
 }
 
@@ -122,9 +122,10 @@ const char* NameOf(Content content) {
 }
 
 Error NotATrace(const std::string& path, Content content) {
-  const std::string what = content == Content::kEmpty
-                               ? "this is no trace: the file is empty"
-                               : std::string("this is no trace: it looks like ") + NameOf(content);
+  const std::string what =
+      content == Content::kEmpty
+          ? "this is not a trace: the file is empty"
+          : std::string("this is not a trace: it looks like ") + NameOf(content);
   return Error{ErrorKind::kInput, what, path, HintFor(content)};
 }
 

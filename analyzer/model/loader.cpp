@@ -204,7 +204,7 @@ class Teller {
     told_at_ = reader.offset();
     const double part = std::min(static_cast<double>(told_at_) / bytes_, 1.0);
     if (on_progress_(from_ + (to_ - from_) * part)) return {};
-    return Error{ErrorKind::kInput, "the reading was ended", "", ""};
+    return Error{ErrorKind::kInput, "reading was canceled", "", ""};
   }
 
  private:

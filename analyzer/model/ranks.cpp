@@ -291,7 +291,7 @@ Status Merger::MapClasses(const Run& from) {
     const std::optional<uint16_t> number = classes_.Intern(span_class);
     if (!number) {
       return Error{ErrorKind::kInput, "the ranks together have too many kinds of spans", from.path,
-                   "give fewer ranks"};
+                   "pass fewer ranks"};
     }
     class_map_.push_back(*number);
   }
@@ -363,7 +363,7 @@ Status Merger::Add(Run from, int64_t offset) {
   offset_ = offset;
   if (to_.tracks.size() + from.tracks.size() > trace::kMaxTracks) {
     return Error{ErrorKind::kInput, "the ranks together have too many tracks", from.path,
-                 "give fewer ranks"};
+                 "pass fewer ranks"};
   }
   const bool first = to_.path.empty();
   from.info.start_ns = Move(from.info.start_ns);

@@ -104,7 +104,7 @@ class Saver {
     // What the imported file lacks this one lacks, too; a seal has no other place for it.
     seal.first_error = run_.quality.write_error;
     if (seal.first_error.empty() && !run_.quality.Complete()) {
-      seal.first_error = "what it was imported from is not complete";
+      seal.first_error = "the file that it was imported from is incomplete";
     }
     builder_.SetSeal(seal);
     return Flush(trace::FrameType::kSeal);
@@ -121,7 +121,7 @@ class Saver {
 Status SaveTrace(const Run& run, const std::string& path, FileOps& ops) {
   if (!run.step_ranks.empty()) {
     return Error{ErrorKind::kUsage, "a trace holds one rank, and this run has several", run.path,
-                 "import each rank's file alone"};
+                 "import each rank's file separately"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
   STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Over(std::move(file)));

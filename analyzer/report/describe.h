@@ -1,5 +1,5 @@
-// A report or a comparison as a document: the one place that decides what is said, in which words
-// and in which order, whatever the form. Any thread.
+// A report or a comparison as a document: the one place that decides what is said, in what words
+// and order, for every form. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_DESCRIBE_H_
 #define STALLSCOPE_ANALYZER_REPORT_DESCRIBE_H_
 

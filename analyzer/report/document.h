@@ -48,13 +48,13 @@ struct List {
     Tone tone = Tone::kPlain;
   };
   std::vector<Item> items;
-  std::string more;  // what a form that shows only some of them counts; empty: all are shown
+  std::string more;  // the noun of "and 3 more notes"; empty: all are shown
 };
 
 struct Table {
   struct Column {
     std::string title;
-    bool number = false;  // to the right
+    bool number = false;  // right-aligned
     bool name = false;    // from a trace: code in Markdown
     Forms in = kInAll;
   };
@@ -131,7 +131,7 @@ struct Fact {
 };
 
 struct Head {
-  std::string trust;  // whether the run can be believed; empty: not about one run
+  std::string trust;  // whether the run can be trusted; empty: not about one run
   bool complete = true;
   std::vector<std::string> warnings;
   std::string title;
@@ -151,7 +151,7 @@ struct Document {
 };
 
 // One look for each category in every form: a color of Okabe and Ito's palette, which people with
-// any common color blindness tell apart, and a glyph that says the same without color.
+// any common color blindness can tell apart, and a glyph that means the same without color.
 struct Look {
   std::string_view word;   // "input stall"
   std::string_view color;  // "#d55e00"

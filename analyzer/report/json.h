@@ -11,7 +11,7 @@ namespace stallscope::report {
 
 using Json = nlohmann::ordered_json;
 
-// What the writer prints and what the metrics of a budget are paths into.
+// The tree that the writer prints and that a budget's metrics are paths into.
 Json ReportTree(const Report& report);
 Json ComparisonTree(const compare::Comparison& comparison);
 Json PatchTree(const Patch& patch);

@@ -72,7 +72,7 @@ std::string DrawAdvice(const FindingCard::Advice& advice) {
   if (advice.priced) {
     text += ": **" + EscapeMarkdown(advice.gain) + "**";
   } else if (!advice.gain.empty()) {
-    text += ": no gain known, " + EscapeMarkdown(advice.gain);
+    text += ": gain unknown, " + EscapeMarkdown(advice.gain);
   }
   if (!advice.memory.empty()) text += ", " + EscapeMarkdown(advice.memory);
   text += "\n";

@@ -1,5 +1,5 @@
-// All that a report says, in plain values and words: what every writer writes and every budget
-// asks. Made once from a run and what was found in it; holds no ids and no references into the run.
+// The content of a report, as plain values and words: what every writer prints and every budget
+// queries. Made once from a run and its findings; holds no ids and no references into the run.
 //
 // The JSON writer's field names are those of schema stallscope.report/1. An empty optional is null
 // there, and `limits` says why.
@@ -96,7 +96,7 @@ struct FindingRow {
   std::string text;
   std::vector<EvidenceRow> evidence;
   std::optional<findings::Recommendation> recommendation;
-  bool stands_alone = false;  // worth saying without its recommendation
+  bool stands_alone = false;  // worth reporting without its recommendation
 };
 
 struct VerdictRow {
@@ -121,13 +121,13 @@ enum class Outcome : uint8_t { kPass, kFail, kInconclusive };
 std::string_view WordFor(CheckLevel level);  // "error", "warn"
 std::string_view WordFor(Outcome outcome);   // "pass", "fail", "inconclusive"
 
-// What became of one check of a budget (budget.h).
+// The outcome of one budget check (budget.h).
 struct CheckRow {
   std::string metric;
   std::string limit;  // "at most 0.05"
   CheckLevel level = CheckLevel::kError;
   Outcome outcome = Outcome::kPass;
-  std::optional<double> value;  // nothing: the run has no such figure; of a regression the loss
+  std::optional<double> value;  // nothing: the run has no such figure; for a regression, the loss
   std::optional<double> low;    // its interval, where it has one
   std::optional<double> high;
   std::string text;  // all of this in a sentence
@@ -143,7 +143,7 @@ struct Pictures {
 
 struct Report {
   std::string name;
-  std::string trace;  // the path as it was given; of several ranks the first
+  std::string trace;  // the path as given; for several ranks, the first one's
   std::string format;
   std::string digest;  // empty: none
   trace::HostInfo host;
@@ -172,20 +172,20 @@ struct Report {
   VerdictRow verdict;
   std::vector<FindingRow> findings;
   Pictures pictures;
-  std::optional<std::vector<CheckRow>> budget;      // nothing: none was given
-  std::optional<compare::Comparison> against_base;  // likewise
+  std::optional<std::vector<CheckRow>> budget;      // nothing: no budget
+  std::optional<compare::Comparison> against_base;  // nothing: no base
 };
 
-// The line that every view of a run opens with, for whether it can be believed: "complete: 4,726
+// The line that opens every view of a run and says whether the run can be trusted: "complete: 4,726
 // spans, none dropped, no damage", or what was lost.
 std::string TrustLine(const model::Run& run);
 
 // Adds to trust.limits a line for each kind of figure that is null in the JSON and that no limit
-// names yet, so that no null goes unexplained. MakeReport has done it.
+// names yet, so that no null goes unexplained. MakeReport already does this.
 void NameMissingFigures(Report& report);
 
-// The findings come in the order in which the report lists them. Without pictures: they take a pass
-// over all spans, and HTML alone shows them.
+// Findings come in the order in which the report lists them. The result has no pictures: they take
+// a pass over all spans, and only HTML shows them.
 Report MakeReport(const model::Run& run, const attribution::Attribution& attribution,
                   const findings::Verdict& verdict, std::vector<findings::Finding> findings);
 

@@ -179,7 +179,7 @@ std::string AccuracyPhrase(const SweepTable& table) {
   std::string text = fmt::format("predicted against measured, {} configuration{}: median error {}",
                                  accuracy.points, accuracy.points == 1 ? "" : "s",
                                  words::PercentOrDash(accuracy.median));
-  text += fmt::format(", 95th percentile {}; the interval holds the measurement in {}",
+  text += fmt::format(", 95th percentile {}; the interval contains the measurement in {}",
                       words::PercentOrDash(accuracy.p95), words::PercentOrDash(accuracy.covered));
   text += fmt::format(", its median half-width is {}",
                       words::PercentOrDash(accuracy.median_half_width));
@@ -202,7 +202,7 @@ std::vector<Fact> FactsOf(const SweepTable& table) {
   if (const auto best = BestRow(table)) {
     const SweepRow& row = table.rows[*best];
     facts.push_back({words::Number(*RateOf(row)) + " " + table.counted + "/s",
-                     row.measured ? "at best, measured" : "at best, predicted", ""});
+                     row.measured ? "best, measured" : "best, predicted", ""});
   }
   if (table.accuracy.median) {
     facts.push_back({words::Percent(*table.accuracy.median), "median prediction error", ""});

@@ -1,5 +1,5 @@
-// Several configurations of one run side by side: what a sweep is to a reader. Plain values, filled
-// in by the room that has the sweep. Any thread.
+// Several configurations of one run side by side: a sweep as a reader sees it. Plain values, filled
+// in by the room that owns the sweep. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_
 #define STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_
 
@@ -67,14 +67,14 @@ struct SweepTable {
 std::optional<double> RateOf(const SweepRow& row);
 // The fastest row.
 std::optional<size_t> BestRow(const SweepTable& table);
-// The rows that no other row beats in throughput without more memory, by memory.
+// The rows that no other row beats in throughput without using more memory, sorted by memory.
 std::vector<size_t> ParetoFront(const SweepTable& table);
 
-// As many rows as a reader of each form can take.
+// The most rows that each form shows.
 constexpr size_t kMostTextRows = 60;
 constexpr size_t kMostMarkdownRows = 100;
 constexpr size_t kMostPageRows = 2'000;
-// Of more rows than `most_rows` the fastest are in it, and the base.
+// If there are more than `most_rows`, it has only the fastest ones and the base.
 Document DocumentOf(const SweepTable& table, size_t most_rows = kMostTextRows);
 
 }  // namespace stallscope::report

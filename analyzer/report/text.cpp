@@ -172,7 +172,7 @@ class TextWriter {
     const FindingCard::Advice& advice = *card.advice;
     text_ += Painted(Lines("=> " + advice.text, 5, 8), Tone::kGood, colors_);
     if (!advice.gain.empty()) {
-      text_ += Lines((advice.priced ? "gain " : "no gain known: ") + advice.gain, 8, 10);
+      text_ += Lines((advice.priced ? "gain " : "gain unknown: ") + advice.gain, 8, 10);
     }
     if (!advice.memory.empty()) text_ += Lines("memory: " + advice.memory, 8, 10);
     if (advice.patch.has_value()) text_ += CodeLines(*advice.patch, 8);

@@ -1,5 +1,5 @@
-// Text for people at a terminal: at most 100 columns, and readable without color. What is meant to
-// be copied (patches, code, paths) has lines as long as it needs. Any thread.
+// Text for people at a terminal: at most 100 columns, and readable without color. Lines meant to be
+// copied (patches, code, paths) are as long as they need to be. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_TEXT_H_
 #define STALLSCOPE_ANALYZER_REPORT_TEXT_H_
 
@@ -24,8 +24,8 @@ std::string WriteText(const Document& document, const TextOptions& options = {})
 
 std::string Paint(std::string_view text, Tone tone, bool colors);
 
-// Rows of cells as aligned columns, two spaces apart, cut to `width`. The first row is the head.
-// `right` are the columns of numbers.
+// Rows of cells as aligned columns, two spaces apart, cut to `width`. The first row is the header.
+// `right` lists the columns of numbers, which are right-aligned.
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<size_t>& right, size_t width = kTextWidth);
 

@@ -32,7 +32,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   bool key(string_t& value) override {
     key_ = std::move(value);
     if (!open_.back()->contains(key_)) return true;
-    fault_ = Fault{Here(), "the key " + Quoted(key_) + " is there twice", "keep one of them", true,
+    fault_ = Fault{Here(), "the key " + Quoted(key_) + " is given twice", "keep one of them", true,
                    true};
     return false;
   }
@@ -238,7 +238,7 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
 std::string TypeInWords(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
-  if (value.is_string()) return "a text";
+  if (value.is_string()) return "a string";
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return "a number";
   return "null";

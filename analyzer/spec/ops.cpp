@@ -48,7 +48,7 @@ constexpr std::array kOps = {
     OpInfo{"random_resized_crop", OpRole::kMap, true, true, kSide,
            "a random region, resized to a square of this side"},
     OpInfo{"flip", OpRole::kMap, true, true, kNothing,
-           "mirrors left to right, half of the time at random"},
+           "mirrors left to right at random, half of the time"},
     OpInfo{"color_jitter", OpRole::kMap, true, true, kNothing,
            "randomly changes brightness, contrast and saturation"},
     OpInfo{"normalize", OpRole::kMap, true, false, kNothing,
@@ -212,7 +212,7 @@ class Arguments {
       const std::string name(Trim(argument.substr(0, equals)));
       STALLSCOPE_ASSIGN_OR_RETURN(index, Find(name));
     } else if (named_) {
-      return Bad("an argument without a name follows one with a name", "name it too");
+      return Bad("a positional argument follows a named one", "name it too");
     }
     if (index >= given_.size()) {
       return Bad(std::string(op_.name) + " takes " + std::to_string(given_.size()) + " arguments",
@@ -324,7 +324,7 @@ Result<OpCall> ParseOp(std::string_view text) {
   if (bracket != std::string_view::npos) {
     if (!call.ends_with(')')) {
       return Error{ErrorKind::kUsage, Quoted(call) + " is not a call", std::string(text),
-                   "write it as " + name + "(...), with one closing bracket at the end"};
+                   "write it as " + name + "(...), with one closing parenthesis at the end"};
     }
     const std::string_view inside = Trim(call.substr(bracket + 1, call.size() - bracket - 2));
     if (!inside.empty()) {

@@ -255,7 +255,7 @@ Status Make(const RemoveChange& change, Spec& spec) {
 Status Make(const MoveChange& change, Spec& spec) {
   STALLSCOPE_ASSIGN_OR_RETURN(const size_t index, FindStage(spec, change.stage));
   if (change.place.kind != Place::Kind::kStart && change.place.stage == change.stage) {
-    return Bad(Quoted(change.stage) + " cannot stand next to itself", "name another stage");
+    return Bad(Quoted(change.stage) + " cannot be placed next to itself", "name another stage");
   }
   StageSpec stage = TakeOut(spec, index);
   return PutAt(spec, std::move(stage), change.place);

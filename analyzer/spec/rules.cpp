@@ -25,7 +25,7 @@ MaybeFault CheckName(const std::string& name, const JsonPath& at) {
   const Descriptor& spec = *spec_pb::Spec::descriptor();
   const auto* field = spec.FindFieldByName(name);
   if (field != nullptr && IsGroup(*field)) {
-    return Fault{at, Quoted(name) + " cannot name a stage: it is a part of the spec",
+    return Fault{at, Quoted(name) + " cannot name a stage: it is a field of the spec",
                  "choose another name"};
   }
   return std::nullopt;
@@ -38,14 +38,13 @@ MaybeFault CheckOp(const std::string& text, OpRole role, bool on_device, const J
   const std::string name(op.name);
   if (op.role != role && op.role != OpRole::kEither) {
     if (role == OpRole::kFilter) {
-      return Fault{at, name + " changes elements, it does not choose among them",
-                   "put it into a map"};
+      return Fault{at, name + " transforms elements; it does not select them", "put it into a map"};
     }
-    return Fault{at, name + " chooses among elements", "make it the op of a filter"};
+    return Fault{at, name + " selects elements", "use it in a filter"};
   }
   if (on_device && !op.on_device) {
     return Fault{at, name + " runs on the host only",
-                 "put it into a map of its own with \"on\": \"host\""};
+                 "put it into a separate map with \"on\": \"host\""};
   }
   return std::nullopt;
 }
@@ -133,7 +132,7 @@ MaybeFault CheckTrainer(const TrainerSpec& trainer, const JsonPath& at) {
   if (trainer.strategy.kind == StrategyKind::kSingle && trainer.strategy.replicas != 1) {
     return Fault{at / "strategy" / "replicas",
                  std::to_string(trainer.strategy.replicas) + " replicas need a strategy",
-                 "give strategy.kind another word than 'single'"};
+                 "set strategy.kind to something other than 'single'"};
   }
   EmulatedSpec untouched;
   untouched.preset = trainer.emulated.preset;
@@ -159,7 +158,7 @@ MaybeFault CheckRules(const Spec& spec) {
     MaybeFault fault = CheckName(stage.name, at / i / "name");
     if (!fault.has_value() && !names.insert(stage.name).second) {
       fault = Fault{at / i / "name", "a second stage is called " + Quoted(stage.name),
-                    "give each stage a name of its own"};
+                    "give each stage a unique name"};
     }
     if (!fault.has_value()) fault = order.Check(stage, i, at / i);
     if (!fault.has_value()) {

@@ -128,11 +128,11 @@ std::string Wanted(const FieldDescriptor& field) {
     case KnobType::kWord:
       return QuotedList(WordsOf(field));
     case KnobType::kText:
-      return "a text";
+      return "a string";
     case KnobType::kList:
-      return "a list of texts";
+      return "a list of strings";
     case KnobType::kTable:
-      return "an object of texts";
+      return "an object of strings";
   }
   return "";
 }

@@ -10,14 +10,14 @@
 
 namespace stallscope::timeline {
 
-// Walks spans that stand in the order of their ends: what encloses others comes after them and gets
-// what they left.
+// Walks spans sorted by their ends: an enclosing span comes after those inside it and gets the time
+// that they leave.
 class Innermost {
  public:
   // Calls emit(start, end) for each part of the span that no earlier span has taken.
   template <class Emit>
   void Add(int64_t start_ns, int64_t end_ns, Emit&& emit) {
-    int64_t free_until = end_ns;  // from the right: what lies before it is not yet given out
+    int64_t free_until = end_ns;  // from the right: the time before it is not assigned yet
     while (!taken_.empty() && taken_.back().end_ns > start_ns) {
       const Interval inner = taken_.back();
       if (inner.end_ns < free_until) emit(inner.end_ns, free_until);
@@ -26,8 +26,8 @@ class Innermost {
       taken_.pop_back();
     }
     if (start_ns < free_until) emit(start_ns, free_until);
-    // The outline of everything since the earliest start stands for the spans inside. What touches
-    // is one, too: a thread that works and waits in turn is kept as a few long stretches.
+    // One interval since the earliest start replaces the spans inside it. Adjacent ones are merged,
+    // too: a thread that alternately works and waits is kept as a few long stretches.
     if (!taken_.empty() && taken_.back().end_ns >= start_ns) {
       taken_.back().end_ns = std::max(taken_.back().end_ns, end_ns);
     } else if (start_ns < end_ns) {

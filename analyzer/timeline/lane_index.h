@@ -1,11 +1,11 @@
 // One lane of disjoint segments, any part of which is drawn into columns at a cost that does not
 // depend on how many segments it has.
 //
-// Segments stand by time. For each block of them the sums of their durations so far are kept, a sum
-// for each layer: how much of a layer lies before an instant is one search, one sum and a look at
-// the block's rest, and a column is the difference of two such instants. So a column is exact, with
-// nothing rasterised before. Mip maps were rejected: they are exact only where columns fall on
-// their bins. Made once, then only read; any thread.
+// Segments are sorted by time. Each block of them keeps the total duration of all earlier blocks
+// per layer: a layer's time before an instant takes one search, one sum and a scan of the rest of
+// the block, and a column is the difference of two instants. So a column is exact, and nothing is
+// rasterized in advance. Mip maps were rejected: they are exact only where columns match their
+// bins. Made once, then only read; any thread.
 #ifndef STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_
 #define STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_
 
@@ -21,13 +21,13 @@
 
 namespace stallscope::timeline {
 
-// The table that a segment's interval stands in.
+// The table that has the segment's interval.
 enum class Origin : uint8_t { kSpan, kKernel, kCopy };
 
 struct Segment {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  uint16_t kind = 0;  // what it is: of a span its class, else as the lane's maker says
+  uint16_t kind = 0;  // what it is: a span's class, or whatever the lane's creator says
   Origin origin = Origin::kSpan;
   uint32_t index = 0;  // of the interval, below 2^30
 };
@@ -39,7 +39,7 @@ constexpr uint8_t kNoLayer = 255;
 // One column of a picture.
 struct LaneColumn {
   float busy = 0;            // covered part of the column
-  uint8_t layer = kNoLayer;  // with the largest share of what is covered; of equal ones the first
+  uint8_t layer = kNoLayer;  // that covers the most; the first among equals
   float share = 0;           // that layer's part of the column
 };
 
@@ -56,10 +56,10 @@ class LaneIndex {
 
   // `segments` are disjoint and ascending; empty ones are left out.
   static LaneIndex FromSegments(const std::vector<Segment>& segments);
-  // The spans of a track: each instant belongs to the innermost. Where nothing is nested the
-  // track's own columns are read, and must outlive the lane.
+  // The spans of a track: each instant belongs to the innermost. If nothing is nested, the lane
+  // reads the track's own columns, which must outlive it.
   static LaneIndex FromSpans(const model::Track& track);
-  // Of these spans alone those whose row (nesting.h) is `row`.
+  // Only the spans whose row (nesting.h) is `row`.
   static LaneIndex FromSpansOfRow(const model::Track& track, const std::vector<uint8_t>& rows,
                                   uint8_t row);
 
@@ -99,11 +99,11 @@ class LaneIndex {
   int64_t EndOf(size_t i) const { return starts_[i] + int64_t{durations_[i]}; }
   // Where the block of an instant would be if segments were spread evenly.
   size_t Guess(int64_t time_ns) const;
-  // The last block that begins at or before the instant; blocks() where there is none. Looked for
-  // from `from` on to either side: the nearer the guess, the fewer looks into memory.
+  // The last block that begins at or before the instant; blocks() where there is none. Searches
+  // outward from `from`: the better the guess, the fewer memory accesses.
   size_t BlockAt(int64_t time_ns, size_t from) const;
   size_t blocks() const { return block_starts_.size(); }
-  // Adds to sums what lies before the instant, which is in this block or behind it.
+  // Adds to `sums` the time before the instant, which is in this block or after it.
   void AddBefore(int64_t time_ns, size_t block, Sums& sums) const;
   template <class Take>
   void ForEachColumn(std::span<const int64_t> bounds, Take&& take) const;

@@ -1,4 +1,4 @@
-// A whole run, prepared for drawing: one lane of disjoint segments a track, the steps, and the
+// A whole run, prepared for drawing: one lane of disjoint segments per track, the steps, and the
 // values of queues and counters over time. Made once, then only read; any thread. Keeps the run
 // alive, because the lanes of plain tracks read its columns in place.
 #ifndef STALLSCOPE_ANALYZER_TIMELINE_RUN_INDEX_H_
@@ -27,19 +27,19 @@ struct RunIndex {
   std::shared_ptr<const model::Run> run;
   model::TimeRange window;            // of the whole trace
   std::vector<LaneIndex> tracks;      // as long as Run::tracks; some are empty
-  std::vector<Nesting> nested;        // likewise; of tracks with nothing but spans
+  std::vector<Nesting> nested;        // as many; of tracks with nothing but spans
   std::vector<SeriesIndex> queues;    // depths; as long as Run::queues
   std::vector<SeriesIndex> counters;  // as long as Run::counters; rates of cumulative ones
   std::vector<model::StepInterval> step_times;  // as long as Run::rows.steps
-  LaneIndex steps;  // of the lowest rank, by turns of kind 0 and 1; `index` is the row
+  LaneIndex steps;  // of the lowest rank, kinds 0 and 1 alternating; `index` is the row
 
   size_t Bytes() const;  // that it needs beyond the run
 };
 
-// Tells a reduction's kernel by its name.
+// Recognizes a reduction kernel by its name.
 using IsCommunication = bool (*)(std::string_view kernel);
 
-// Kernels and copies of a track come before its spans where both are at work.
+// A track's kernels and copies take precedence over its spans where both are active.
 RunIndex MakeRunIndex(std::shared_ptr<const model::Run> run, IsCommunication is_communication,
                       unsigned threads = 2);
 

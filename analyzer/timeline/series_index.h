@@ -29,7 +29,7 @@ struct SeriesColumn {
 class SeriesIndex {
  public:
   SeriesIndex() = default;
-  // In any order; of points at one time the last one counts.
+  // In any order; of several points at the same time, the last one counts.
   explicit SeriesIndex(std::vector<SeriesPoint> points);
 
   size_t size() const { return times_.size(); }
@@ -37,7 +37,7 @@ class SeriesIndex {
   float highest() const { return highest_; }
   // The value that holds at an instant; nothing before the first.
   std::optional<float> ValueAt(int64_t time_ns) const;
-  // `bounds` as ColumnBounds (lane_index.h) makes them. The last value holds on to the end.
+  // `bounds` as ColumnBounds (lane_index.h) makes them. The last value holds until the end.
   void Draw(std::span<const int64_t> bounds, std::span<SeriesColumn> columns) const;
   size_t Bytes() const;
 
@@ -53,7 +53,7 @@ class SeriesIndex {
   Column<int64_t> times_;
   Column<float> values_;
   Column<double> areas_;  // value x time before each point
-  // Low and high of 16, 256, ... points: a range of millions is a few looks.
+  // Low and high of 16, 256, ... points: a range of millions takes a few lookups.
   std::vector<std::vector<Extent>> extents_;
   float highest_ = 0;
 };

@@ -93,7 +93,7 @@ std::vector<float> Columns::Fractions(size_t share) const {
   for (size_t i = 0; i < columns_; ++i) {
     covered += whole_[i];
     const int64_t width = BeginOf(i + 1) - BeginOf(i);
-    // A column without a nanosecond of its own shows the one that it lies in: its neighbour's.
+    // A column without a nanosecond of its own shows the one that it is in: its neighbor's.
     if (width == 0) continue;
     const double filled = static_cast<double>(partial_[i]) / static_cast<double>(width) +
                           static_cast<double>(covered);

@@ -1,7 +1,7 @@
-// Level of detail: what a lane of intervals looks like when it is drawn into so many columns.
+// Level of detail: what a lane of intervals looks like when drawn into a given number of columns.
 //
 // Exact: the busy fraction of a column is the part of its time that intervals cover, whatever
-// their number, so that a million spans of a microsecond never look like one long one, nor like
+// their number, so a million spans of one microsecond look neither like one long span nor like
 // none. Any thread.
 #ifndef STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
 #define STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
@@ -29,15 +29,15 @@ struct Interval {
 };
 
 // The part of each of `columns` equal columns of `range` that is covered. Intervals may come in any
-// order and overlap: what is covered twice counts once. Columns begin on whole nanoseconds; where
-// there are more columns than nanoseconds, all that lie in one show the same.
+// order and overlap: what is covered twice counts once. Columns begin on whole nanoseconds; if
+// there are more columns than nanoseconds, all columns within one show the same.
 std::vector<float> BusyFractions(std::vector<Interval> intervals, model::TimeRange range,
                                  size_t columns);
 
-// A stage's lane: of its workers' time in each column what is work, waiting for input, waiting for
-// room, and other waits. Layers "work", "empty", "full", "wait". A span inside another counts for
-// itself: a read inside a map is "wait", not "work". A stage that runs in another's threads is
-// drawn as a part of their time. `stage` is one of the run's.
+// A stage's lane: how its workers' time in each column divides into work, waiting for input,
+// waiting for room, and other waits. Layers "work", "empty", "full", "wait". A span inside another
+// counts for itself: a read inside a map is "wait", not "work". A stage that runs in another's
+// threads is drawn as a part of their time. `stage` is one of the run's.
 Lane StageLane(const model::Run& run, StageId stage, model::TimeRange range, size_t columns);
 
 // All stages' lanes by id, for one walk over the spans.

@@ -243,7 +243,7 @@ std::string EndOf(std::string_view text, size_t width) {
   if (width == 0) return "";
   size_t bytes = 0;
   ForEachCharacter(text, [&](const Character& character, std::string_view piece) {
-    // What stands on a character that goes, goes with it.
+    // A combining character is cut with the character that it modifies.
     if (columns < width && ColumnsOf(character.code) > 0) return false;
     columns -= ColumnsOf(character.code);
     bytes += piece.size();

@@ -1,7 +1,7 @@
 // How figures read, wherever a person reads them: findings, reports, the terminal, the window.
 //
-// A figure has three significant digits and a blank before its unit; a percentage has one decimal
-// below 100 and no blank: 72.4%. Amounts of bytes are binary (KiB, MiB, GiB), because memory and
+// A figure has three significant digits and a space before its unit; a percentage has one decimal
+// below 100 and no space: 72.4%. Amounts of bytes are binary (KiB, MiB, GiB), because memory and
 // its limits are; rates are decimal (GB/s), because links and disks are sold by 10^9. What is not
 // known is a dash. Any thread.
 #ifndef STALLSCOPE_ANALYZER_WORDS_WORDS_H_

@@ -112,7 +112,7 @@ Result<std::optional<CsvReader::Extent>> CsvReader::FindEnd() {
       if (!found && ended && scan.quoted) {
         stuck_ = true;
         line_ += scan.opened;
-        return At("a quote is opened and never closed; what follows it is lost", "close the quote");
+        return At("a quote is never closed; everything after it is lost", "close the quote");
       }
       if (found || ended) {
         return std::optional<Extent>(Extent{scan.at, scan.commas, scan.lines, scan.misplaced});
@@ -149,15 +149,14 @@ Result<std::optional<CsvRow>> CsvReader::Scan() {
     pending_ = whole;
     pending_lines_ = extent->lines + 1;
     if (extent->misplaced) {
-      return At("a quote stands where none may be, or is followed by text",
+      return At("a quote is misplaced, or is followed by text",
                 "put the whole field in quotes and double the quotes in it");
     }
     const uint64_t fields = extent->commas + 1;
     const uint64_t packed = window_.source().PackedBytesRead();
     if (text.size() + fields * kBytesAField > MostMemoryFor(packed)) {
-      return At(
-          fmt::format("a row of {} fields from {} bytes: no data has so many", fields, packed),
-          "is this a CSV file?");
+      return At(fmt::format("a row of {} fields from {} bytes is implausible", fields, packed),
+                "is this a CSV file?");
     }
     return std::optional<CsvRow>(CsvRow{text, index_, line_, window_.offset(), fields});
   }

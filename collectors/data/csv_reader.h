@@ -1,7 +1,7 @@
-// Reads CSV as RFC 4180 has it: quotes, doubled quotes, line breaks within quotes, LF or CRLF.
+// Reads CSV as RFC 4180 defines it: quotes, doubled quotes, line breaks within quotes, LF or CRLF.
 //
-// A row is given as the text it is, a view into the reader's own buffer, valid until the next call;
-// SplitCsvRow takes it apart. Every row has as many fields as the first. Empty lines are no rows.
+// A row is returned as raw text, a view into the reader's own buffer, valid until the next call;
+// SplitCsvRow takes it apart. Every row has as many fields as the first. Empty lines are not rows.
 // The file may be packed with gzip or zlib. A row takes no more memory, its fields included, than
 // analyzer/base/amplification.h lets it. One thread at a time.
 #ifndef STALLSCOPE_COLLECTORS_DATA_CSV_READER_H_
@@ -35,12 +35,12 @@ class CsvReader {
   static Result<CsvReader> Over(std::unique_ptr<ByteSource> source,
                                 const ReadOptions& options = {});
 
-  // The next row; nothing at the end. A ragged row, or one with a quote where none may be, costs
-  // that row, and the next call goes on behind it. A quote that is never closed ends the file.
+  // The next row; nothing at the end. A ragged row, or one with a misplaced quote, is lost, and the
+  // next call continues after it. A quote that is never closed ends the file.
   Result<std::optional<CsvRow>> Next();
 
-  // The names in the first line: of which a first field that is no number makes a header. Empty
-  // where there is none.
+  // The names in the first line, which is a header if its first field is not a number. Empty if
+  // there is no header.
   const std::vector<std::string>& header() const { return header_; }
   size_t columns() const { return columns_; }
   bool can_continue() const { return !stuck_; }
@@ -70,7 +70,8 @@ class CsvReader {
   bool stuck_ = false;
 };
 
-// The fields of a row, unquoted: views into `text`, or into the object where quotes had to go.
+// The fields of a row, unquoted: views into `text`, or into the object where quotes had to be
+// removed.
 class CsvFields {
  public:
   // An error names the column. Reuse the object.

@@ -291,7 +291,7 @@ Status ExampleView::Reset(ByteView record) {
   WireWalk walk(normal_);
   WireField field;
   while (!walk.done()) {
-    if (!walk.Next(field)) return Error{ErrorKind::kRun, "the record cannot be walked", "", ""};
+    if (!walk.Next(field)) return Error{ErrorKind::kRun, "the record cannot be parsed", "", ""};
     WireWalk entries(field.bytes);
     WireField entry;
     while (!entries.done() && entries.Next(entry)) {

@@ -138,11 +138,11 @@ class ImageCollector {
       }
     }
     if (!folders.empty() && (is_class || !files.empty())) {
-      return Error{
-          ErrorKind::kRun,
-          is_class ? "a class folder contains a folder" : "files are next to the class folders",
-          is_class ? folders.front() : files.front(),
-          "use one folder per class, with nothing but images in it"};
+      return Error{ErrorKind::kRun,
+                   is_class ? "a class folder contains a folder"
+                            : "there are files next to the class folders",
+                   is_class ? folders.front() : files.front(),
+                   "use one folder per class, with nothing but images in it"};
     }
     for (const std::string& path : folders) STALLSCOPE_RETURN_IF_ERROR(AddFolder(path, true));
     for (const std::string& path : files) AddFile(path);

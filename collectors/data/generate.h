@@ -1,4 +1,4 @@
-// Writes a data set of painted pictures: the same one in every format.
+// Writes a data set of painted images: the same one in every format.
 //
 // Every picture is encoded as JPEG first. tfrecord and images hold those bytes; csv and hdf5 hold
 // the pixels that they decode to, so a pipeline gets the same pixels from each. The same options

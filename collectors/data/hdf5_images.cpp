@@ -236,7 +236,7 @@ Status Hdf5Set::CheckChunk(const std::vector<hsize_t>& begin, uint64_t most_byte
       ErrorKind::kRun,
       fmt::format("a chunk of {} packed bytes unpacks to far more than the file's size",
                   packed_bytes),
-      "", "write it again with a chunk an image"};
+      "", "write it again with one chunk per image"};
   if (packed_bytes > std::min<uint64_t>(most_bytes, UINT32_MAX)) return too_large;
   std::vector<uint8_t> packed(packed_bytes);
   uint32_t skipped_filters = 0;
@@ -315,7 +315,7 @@ Result<Hdf5ImageReader> Hdf5ImageReader::Open(const std::string& path, const Hdf
     return Error{
         ErrorKind::kRun,
         fmt::format("its chunks are made to unpack to far more than the file's {} bytes", bytes),
-        path, "write it again with a chunk an image and one filter that packs"};
+        path, "write it again with one chunk per image and one compression filter"};
   }
   return reader;
 }
@@ -336,7 +336,7 @@ Status Hdf5ImageReader::CheckShapes(const Hdf5Names& names, const ImageLimits& l
   const bool one_each = labels.size() == 1 || (labels.size() == 2 && labels[1] == 1);
   if (!IsInteger(file_->labels.handle.get(), false) || !one_each || labels[0] != images[0]) {
     return Error{ErrorKind::kRun,
-                 fmt::format("the data set '{}' has not one integer for each of {} images",
+                 fmt::format("the data set '{}' does not have one integer for each of {} images",
                              names.labels, images[0]),
                  path_, "write the file again"};
   }
@@ -357,7 +357,7 @@ Status Hdf5ImageReader::Read(int64_t first, int64_t count, Tensor& images,
                              std::vector<int64_t>& labels) {
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
     return Error{ErrorKind::kRun,
-                 fmt::format("images {} to {} of {} are asked for", first, first + count, count_),
+                 fmt::format("images {} to {} of {} were requested", first, first + count, count_),
                  path_, ""};
   }
   if (!images.TryReset(DType::kUint8, {count, height_, width_, 3})) {
@@ -443,7 +443,7 @@ Status Hdf5ImageWriter::Write(const Tensor& image, int64_t label) {
     return Error{ErrorKind::kRun,
                  fmt::format("image {} is {}, of {} images of {}", labels_.size(),
                              image.shape().ToString(), count_, shape_.ToString()),
-                 path_, "all images of an HDF5 file have one size"};
+                 path_, "all images of an HDF5 file must have the same size"};
   }
   const LibraryLock lock;
   if (!Transfer(file_->images.handle.get(), H5T_NATIVE_UINT8, static_cast<int64_t>(labels_.size()),

@@ -59,7 +59,7 @@ class Hdf5ImageReader {
   int64_t channels_ = 3;
 };
 
-// Writes such a file, one chunk an image. The same images give the same bytes: no time is stored.
+// Writes such a file, one chunk per image. The same images give the same bytes: no time is stored.
 class Hdf5ImageWriter {
  public:
   // A file that exists is an error.

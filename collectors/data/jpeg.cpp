@@ -437,7 +437,7 @@ Result<JpegHeader> JpegDecoder::Decode(ByteView jpeg, const JpegDecodeOptions& o
   // A second frame header could only come from a file made to deceive the walk above.
   if (static_cast<int>(session.jpeg.output_width) != width ||
       static_cast<int>(session.jpeg.output_height) != height) {
-    return Error{ErrorKind::kRun, "the JPEG has two sizes", "", "write the image again"};
+    return Error{ErrorKind::kRun, "the JPEG declares two sizes", "", "write the image again"};
   }
   const ScanPlan plan = PlanScan(session.jpeg, options.crop);
   if (!into.TryReset(DType::kUint8, {plan.crop.height, plan.crop.width, 3}) ||

@@ -113,7 +113,7 @@ Status RawTensorWriter::Write(const Tensor& tensor, int64_t label) {
         ErrorKind::kRun,
         fmt::format("a {} tensor of {} does not fit a file of {} of {}", Name(tensor.dtype()),
                     tensor.shape().ToString(), Name(dtype_), shape_.ToString()),
-        file_.path(), "bring all elements to one shape first"};
+        file_.path(), "give all elements the same shape first"};
   }
   record_.Resize(kRecordHeaderSize + static_cast<size_t>(Padded(tensor.bytes())));
   std::memset(record_.data(), 0, kRecordHeaderSize);

@@ -38,8 +38,9 @@ Error FolderError(const std::string& folder, int error) {
 }
 
 Error NotOurs(const std::string& folder, const std::string& name) {
-  return Error{ErrorKind::kUsage, "the folder holds '" + name + "', which no data set put there",
-               folder, "name an empty folder, or one that does not exist yet"};
+  return Error{ErrorKind::kUsage,
+               "the folder holds '" + name + "', which is not part of a data set", folder,
+               "name an empty folder, or one that does not exist yet"};
 }
 
 // Folders that were made on the way, and go again unless the set comes into them.
@@ -274,7 +275,7 @@ Status SetPlace::Parts::Find() {
   if (stat(named.c_str(), &about) != 0) {
     if (errno != ENOENT) return FolderError(named, errno);
     if (lstat(named.c_str(), &about) == 0) {
-      return Error{ErrorKind::kUsage, "the link leads nowhere", named,
+      return Error{ErrorKind::kUsage, "the link is broken", named,
                    "remove the link, or name another folder"};
     }
     STALLSCOPE_RETURN_IF_ERROR(FindNew());
@@ -350,7 +351,7 @@ Status SetPlace::Publish() {
 }
 
 Status SetPlace::Parts::Replace() {
-  // Before the exchange, because nothing should move for nothing, and after it, because only then
+  // Before the exchange, because nothing should be moved in vain, and after it, because only then
   // can nobody put anything into it by its name any more.
   STALLSCOPE_RETURN_IF_ERROR(CheckContent(real));
   if (!TakeModeAndOwner(real, work)) return Fill();

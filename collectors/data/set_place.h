@@ -1,8 +1,8 @@
 // Inside this room: brings a new data set to its folder, whole or not at all.
 //
 // The set is written into a scratch folder beside its place and moved there when it is complete, so
-// that a run that fails, is interrupted or is killed changes nothing that others can see. What
-// stood there goes only then, and only if it was a data set of ours and nothing else. Where that
+// that a run that fails, is interrupted or is killed changes nothing that others can see. What was
+// there is removed only then, and only if it was a data set of ours and nothing else. Where that
 // takes more than one step and the process is killed between two of them, the next Open() of the
 // same place puts the older set back. A manifest is data from outside: what it names counts as ours
 // only where the name is one that the generator gives, and the file a regular one of that size. One
@@ -28,7 +28,7 @@ class FolderOps {
 
 class SetPlace {
  public:
-  // Makes the folders above where there are none. kUsage: there is something else than a data set
+  // Makes the folders above where there are none. kUsage: there is something other than a data set
   // of ours. `ops` must outlive the object.
   static Result<SetPlace> Open(const std::string& folder, FolderOps& ops = FolderOps::Kernel());
   SetPlace(SetPlace&&) noexcept;

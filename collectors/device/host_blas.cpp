@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLoaded = size_t{48} << 20;    // its code and tables; 40 MB of 0.3.21
 constexpr size_t kScratch = size_t{136} << 20;  // a block of 128 MiB, and some room
 
-// The library itself asks again and again, and never gives up.
+// The library itself retries forever.
 bool CanMap(size_t bytes) {
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,6 @@
 // OpenBLAS, loaded when the first host device is made: its start-up takes 40 MB, and a thread and
-// 128 MiB for each core, which `stallscope --version` does not need. It is given no threads of its
-// own; whoever calls computes. Any thread.
+// 128 MiB for each core, which `stallscope --version` does not need. It gets no threads of its own;
+// the calling thread computes. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_BLAS_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_HOST_BLAS_H_
 
@@ -37,7 +37,7 @@ class HostBlas {
   // The first of `names` that can be loaded; for Load() and for tests.
   static Result<std::unique_ptr<HostBlas>> LoadFrom(const std::vector<std::string>& names);
 
-  // kRun where the library's scratch memory is not to be had: it would wait for it for ever.
+  // kRun if the library's scratch memory cannot be allocated: OpenBLAS would wait for it forever.
   Status Multiply(const Product& product);
   const std::string& version() const { return version_; }  // "OpenBLAS 0.3.21 ..."
 

@@ -1,8 +1,8 @@
 // Finds the files that a job's processes put into the session's folder, and has them drained.
 //
-// By looking at the folder, every 20 ms: nothing goes from it but through us, so looking late
-// misses nothing, and a ring holds more than that. Rejected: inotify, whose instances are few per
-// user and whose events get lost; then one has to look all the same. A folder that has not changed
+// By looking at the folder, every 20 ms: only we remove anything from it, so a late look misses
+// nothing, and a ring holds more than that. Rejected: inotify, whose instances are few per user and
+// whose events get lost; then the folder must be scanned anyway. A folder that has not changed
 // costs one fstat(). One thread.
 #ifndef STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_
 #define STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_
@@ -28,7 +28,7 @@ class Adopter {
   // The rings of a process that has ended are drained once more and removed.
   void Release(const recorder::ProcessKey& process);
   void ReleaseAll();
-  // Files that claim to be rings and are none.
+  // Files that claim to be rings and are not.
   uint64_t strangers() const { return strangers_.size(); }
   uint64_t rings() const { return rings_; }
 

@@ -1,9 +1,9 @@
-// What the processes of a job call their things, and what that is in the trace.
+// The names that a job's processes use, and what they are in the trace.
 //
-// Each process appends JSON lines to a names file of its own (RING.md). Nothing in it is believed:
-// a line that is malformed, too long or out of limits is ignored and counted. Processes of one
-// loader define the same stages; they become one. Locks inside: the recorder's flusher reads names
-// on behalf of rings while another thread adopts rings.
+// Each process appends JSON lines to a names file of its own (RING.md). Nothing in it is trusted: a
+// line that is malformed, too long or out of limits is ignored and counted. Processes of one loader
+// define the same stages; they become one. Locks inside: the recorder's flusher reads names on
+// behalf of rings while another thread adopts rings.
 #ifndef STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
 #define STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
 

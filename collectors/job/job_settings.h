@@ -1,4 +1,4 @@
-// What `stallscope run --set` changes in a job, and what the shim gets told. Pure.
+// What `stallscope run --set` changes in a job, and what is passed to the shim. Pure.
 #ifndef STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_
 #define STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_
 

@@ -79,7 +79,7 @@ Status Launcher::Start(const std::vector<std::string>& command,
   const std::vector<char*> variables = PointersTo(environment);
   int failed[2];
   if (pipe2(failed, O_CLOEXEC) != 0) {
-    return Error{ErrorKind::kRun, std::strerror(errno), "cannot make a pipe", ""};
+    return Error{ErrorKind::kRun, std::strerror(errno), "cannot create a pipe", ""};
   }
   pid_ = fork();
   if (pid_ == 0) BecomeProgram(arguments.data(), variables.data(), failed[1]);
@@ -93,7 +93,7 @@ Status Launcher::Start(const std::vector<std::string>& command,
   close(failed[0]);
   if (pid_ > 0) return {};
   return Error{ErrorKind::kRun, std::string("cannot be started: ") + std::strerror(error),
-               Printable(command[0]), error == ENOENT ? "check the command behind --" : ""};
+               Printable(command[0]), error == ENOENT ? "check the command after --" : ""};
 }
 
 void Launcher::PassOn(const siginfo_t& signal) const {

@@ -25,7 +25,7 @@ namespace stallscope::job {
 class Launcher {
  public:
   Launcher();
-  ~Launcher();  // restores both; whoever is still running goes on
+  ~Launcher();  // restores both; whatever is still running continues
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
@@ -50,7 +50,7 @@ class Launcher {
   bool interrupted_ = false;
 };
 
-// What a shell would say: the exit code, or 128 + N after signal N.
+// What a shell would report: the exit code, or 128 + N after signal N.
 int ExitCodeOf(int wait_status);
 
 }  // namespace stallscope::job

@@ -1,5 +1,5 @@
-// Takes secrets out of a command line before it is stored: what a trace keeps, anybody may read
-// whom it is sent to.
+// Takes secrets out of a command line before it is stored: anyone who is sent a trace can read what
+// it contains.
 //
 // By their names (`--api-token X`, `--password=X`, `WANDB_API_KEY=X`, also inside an argument of
 // several words, as `sh -c` takes it), by their form (`hf_...`, `ghp_...`, `sk-...`, `AKIA...`),

@@ -26,13 +26,14 @@ struct JobOptions {
   AskedSettings settings;
   std::string tool;                                             // "stallscope 0.1.0"
   std::vector<std::string> command_line;                        // for the trace
-  std::function<void(const recorder::StepCount&)> on_progress;  // some times a second; may be empty
+  std::function<void(const recorder::StepCount&)>
+      on_progress;  // several times per second; may be empty
   SessionOptions session;
   FileOps* ops = &FileOps::Kernel();
 };
 
 struct JobResult {
-  int exit_code = 0;         // as a shell would say
+  int exit_code = 0;         // as a shell would report it
   bool interrupted = false;  // it died of the SIGINT that this process has had, too
   recorder::StepCount steps;
   recorder::Summary trace;

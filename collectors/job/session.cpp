@@ -116,7 +116,7 @@ Status Session::Fill(const SessionOptions& options) {
 
 Status Session::StartRemover() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return SystemFault("cannot make a pipe", "");
+  if (pipe2(ends, O_CLOEXEC) != 0) return SystemFault("cannot create a pipe", "");
   remover_ = fork();
   if (remover_ == 0) {
     close(ends[1]);

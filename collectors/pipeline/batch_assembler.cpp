@@ -133,7 +133,7 @@ Status BatchAssembler::Pad() {
                    fmt::format("samples of {} {} and {} {} cannot be padded to one shape",
                                waiting_[0].shape().ToString(), data::Name(waiting_[0].dtype()),
                                tensor.shape().ToString(), data::Name(tensor.dtype())),
-                   "", "pad fills up lengths, it does not change the type or the rank"};
+                   "", "pad only extends lengths; it does not change the type or the rank"};
     }
     for (size_t axis = 0; axis < most.size(); ++axis) {
       most[axis] = std::max(most[axis], tensor.shape()[axis]);

@@ -10,8 +10,8 @@
 
 namespace stallscope::pipeline {
 
-// The first sample settles dtype and shape; another one is an error, unless `pad` fills up with
-// zeros what is smaller. Then the samples are kept until Finish knows the largest.
+// The first sample determines dtype and shape; a different one is an error, unless `pad` fills
+// smaller samples with zeros. Then the samples are kept until Finish knows the largest.
 class BatchAssembler : public ValuePlace {
  public:
   BatchAssembler(StageContext& context, int64_t samples, bool pad);

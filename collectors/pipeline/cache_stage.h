@@ -1,7 +1,7 @@
-// Cache and snapshot: what came by in the first epoch comes out of a store in the later ones.
+// Cache and snapshot: the elements of the first epoch come out of a store in later ones.
 //
-// Elements from the store are new elements: they have the epoch that they come in, so that what is
-// random behind the cache is drawn again.
+// Elements from the store are new elements: they have the epoch that they come in, so that
+// randomness after the cache is drawn again.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_
 

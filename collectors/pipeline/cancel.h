@@ -16,8 +16,8 @@ namespace stallscope::pipeline {
 // Any thread, all calls.
 class CancelToken {
  public:
-  // Returns when all listeners have been called, by whichever thread: who cancels and then goes
-  // must not go while another one's call still reaches it. Not from a listener.
+  // Returns once all listeners have been called, by whichever thread: a caller that goes away after
+  // canceling must not do so while another thread's call can still reach it. Not from a listener.
   void Cancel();
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
@@ -36,7 +36,7 @@ class CancelToken {
   bool all_told_ = false;
 };
 
-// What a call gives that was cut short.
+// The error of a call that was cut short.
 Error CancelledError();
 
 }  // namespace stallscope::pipeline

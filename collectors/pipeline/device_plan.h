@@ -1,6 +1,6 @@
-// How a device can run an op of a map by itself, on a whole batch: which part of each image
-// becomes the new one, or by what values are multiplied. What is random is drawn here, the same for
-// each element as on the host; only the arithmetic is the device's.
+// How a device can run an op of a map by itself, on a whole batch: which region of each image
+// becomes the new one, or what its values are multiplied by. Randomness is drawn here, the same for
+// each element as on the host; only the arithmetic runs on the device.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_DEVICE_PLAN_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_DEVICE_PLAN_H_
 
@@ -19,7 +19,7 @@ struct DevicePlan {
   // Five per image: x, y, width, height, and 1 where it is mirrored. Resized to the new
   // image's size. Empty: the op changes values, not places.
   std::vector<int32_t> regions;
-  // A factor for each channel, then a summand for each. Empty beside no regions: a cast.
+  // A factor for each channel, then an offset for each. Empty beside no regions: a cast.
   std::vector<float> channels;
 };
 

@@ -1,8 +1,8 @@
 // One sample on its way through the pipeline, or a batch of them.
 //
-// Both are one type, so that a stage which only holds and hands on (prefetch, shuffle, cache,
-// repeat) need not know which it has. An element owns its bytes and is moved from stage to stage;
-// whoever has it may change it.
+// Both are one type, so that a stage that only holds elements and passes them on (prefetch,
+// shuffle, cache, repeat) need not know which it has. An element owns its bytes and is moved from
+// stage to stage; whoever has it may change it.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_
 
@@ -34,7 +34,7 @@ enum class Content : uint8_t {
   kTensor,   // values
 };
 
-// What a batch has beside its tensor, an entry a sample, in the order of the tensor's rows.
+// What a batch has besides its tensor: one entry per sample, in the order of the tensor's rows.
 struct BatchMembers {
   std::vector<ElementId> ids;
   std::vector<int64_t> labels;
@@ -45,8 +45,8 @@ struct Element {
   ItemId item;   // in the trace
   ElementId id;  // of a batch that of its first sample
   Content content = Content::kTensor;
-  // Of a batch the first dimension counts the samples. What is not decoded is uint8 of one
-  // dimension, its bytes.
+  // In a batch, the first dimension counts the samples. Undecoded content is its bytes: uint8 with
+  // one dimension.
   data::Tensor value;
   int64_t label = 0;
   data::Tensor one_hot;  // float32; empty unless the op one_hot made it

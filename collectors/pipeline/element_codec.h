@@ -1,4 +1,4 @@
-// An element as bytes, for caches and snapshots on disk: a header, the values, and of a batch its
+// An element as bytes, for caches and snapshots on disk: a header, the values, and a batch's
 // members. Any thread.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_

@@ -91,7 +91,7 @@ std::optional<std::string> KeyIn(const InputFile& file) {
   return text.substr(kPreamble.size());
 }
 
-// What stands in the way of a new store; nothing may where it is no store.
+// An error if a new store may not take the path: it replaces nothing but another store.
 Status CheckReplaceable(const StoreFile& file) {
   struct stat about {};
   if (lstat(file.path.c_str(), &about) != 0) return {};  // or OutputFile says why not

@@ -22,7 +22,7 @@ class FileStream {
 
  private:
   Result<bool> Read(Element& element);
-  // The error, unless bad elements are to be left out.
+  // Returns the error, unless bad elements are to be skipped.
   Status Judge(Error error, uint64_t bytes);
 
   const ReaderShared& shared_;

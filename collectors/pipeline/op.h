@@ -1,4 +1,4 @@
-// One step of a map or a filter, made ready from its call in the spec.
+// One step of a map or a filter, prepared from its call in the spec.
 //
 // An Op never changes: any number of workers use it at once. What a worker needs for itself (a
 // decoder's tables, scratch memory) is in its OpWorker.
@@ -25,9 +25,9 @@ namespace stallscope::pipeline {
 struct OpWorker {
   explicit OpWorker(StageContext& shared) : context(shared) {}
 
-  // A tensor out of the pool, or an error that says how much was asked for.
+  // A tensor out of the pool, or an error that says how much was requested.
   Result<data::Tensor> NewTensor(data::DType dtype, const data::Shape& shape);
-  // Puts it in the place of the element's value, whose memory goes back to the pool.
+  // Replaces the element's value, whose memory returns to the pool.
   void Replace(Element& element, data::Tensor&& value);
 
   StageContext& context;
@@ -47,7 +47,7 @@ class Op {
  public:
   virtual ~Op() = default;
   virtual Status Apply(Element& element, OpWorker& worker) const = 0;
-  // A batch in one go. The default takes it apart and puts it together again.
+  // A whole batch at once. The default takes it apart and puts it together again.
   virtual Status ApplyToBatch(Element& batch, OpWorker& worker) const;
   // Writes the values where `place` says and leaves the element's own alone. False where the op
   // cannot, and did nothing.
@@ -65,11 +65,11 @@ class Predicate {
   virtual void Restart() {}
 };
 
-// A source's `features`: under which names a record keeps the image and the label. Without an
-// entry the usual names are tried.
+// A source's `features`: the names under which a record has the image and the label. Without an
+// entry, the usual names are tried.
 using FeatureKeys = std::map<std::string, std::string>;
 
-// Ops of one map, one after the other. Neighbours that are better done together become one op.
+// Ops of one map, one after the other. Neighboring ops that are better done together become one.
 Result<std::vector<OpPtr>> MakeOps(std::span<const OpInstance> calls, const FeatureKeys& keys);
 Result<std::unique_ptr<Predicate>> MakePredicate(const OpInstance& call, const FeatureKeys& keys);
 

@@ -1,4 +1,4 @@
-// Stages that work in the thread that asks: a runner without workers, and those that only choose
+// Stages that work in the thread that asks: a runner without workers, and those that only decide
 // what comes when (shard, filter, shuffle, repeat).
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
@@ -66,8 +66,8 @@ class FilterStage final : public ChainedStage {
   WorkMeter meter_;
 };
 
-// Keeps `buffer_size` elements and gives one of them by chance. Every epoch has another order; the
-// same seed has the same.
+// Keeps `buffer_size` elements and returns a random one. Each epoch has a different order; the same
+// seed gives the same orders.
 class ShuffleStage final : public ChainedStage {
  public:
   ShuffleStage(StagePtr input, ShuffleSpec spec, uint64_t salt, QueueId buffer,

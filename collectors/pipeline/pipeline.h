@@ -4,8 +4,8 @@
 // parallelism works in the thread that asks; parallel ones, and prefetch, have threads of their
 // own and a bounded queue. So a spec without either runs as one thread, as tf.data does.
 //
-// Next() belongs to one thread at a time; Cancel() may come from any. An error in any worker is
-// what Next() gives as soon as the elements before it are taken; every later call gives it again.
+// Next() belongs to one thread at a time; Cancel() may come from any. Next() returns an error in
+// any worker once the elements before it are taken, and again on every later call.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
 
@@ -37,12 +37,13 @@ struct DeviceMap {
 
 struct PipelineOptions {
   recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
-  // Where batches lie: a device's pinned memory. Null: ordinary memory. Must outlive every batch.
+  // Where batches are stored: a device's pinned memory. Null: ordinary memory. Must outlive every
+  // batch.
   data::BufferMemory* batch_memory = nullptr;
   bool digest = false;
   StageRanges ranges;  // around the work of maps and batches
-  // A folder for what caches and snapshots write. Where the spec says is then only read, and only
-  // what is complete and of this very data and prefix. Empty: where the spec says.
+  // A folder for what caches and snapshots write. The paths in the spec are then only read, and
+  // only stores that are complete and match this data and prefix. Empty: the paths in the spec.
   std::string stores;
 };
 
@@ -73,7 +74,7 @@ class Pipeline {
   // What the stages became after rewrites, as JSON.
   const std::string& graph_json() const;
   const std::string& data_fingerprint() const;
-  // XXH3-128 over every batch that Next() gave; empty where it was not asked for.
+  // XXH3-128 over every batch that Next() gave; empty if it was not requested.
   std::string Digest() const;
   PipelineStats stats() const;
 

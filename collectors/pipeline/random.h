@@ -21,7 +21,7 @@ class Random {
   // In [0, 1).
   double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
-  // In [0, bound), bound > 0. Off by at most bound / 2^64 of even.
+  // In [0, bound), bound > 0. Biased by at most bound / 2^64.
   uint64_t Below(uint64_t bound) {
     return static_cast<uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
   }

@@ -20,8 +20,8 @@ namespace stallscope::pipeline {
 class Reader {
  public:
   virtual ~Reader() = default;
-  // The next element's content, label, record and offset; nothing at the end. After an error
-  // can_continue() says whether another call goes on behind it; `lost` is what it cost.
+  // The next element's content, label, record and offset; nothing at the end. After an error,
+  // can_continue() says whether another call continues after it; `lost` is what it cost.
   virtual Result<bool> Next(Element& element) = 0;
   virtual bool can_continue() const { return true; }
   virtual uint64_t lost_bytes() const { return 0; }

@@ -1,9 +1,9 @@
-// A bounded queue of tickets, for many that push and one that pops.
+// A bounded queue of tickets, with many producers and one consumer.
 //
-// Each push has a ticket, and items are popped in the order of the tickets. Where order is to be
-// kept a worker draws its ticket together with its input; where not, just before it pushes. So one
-// queue serves both, and the only difference is when the ticket is drawn. Without a lock: two busy
-// threads hand over in some tens of nanoseconds.
+// Each push has a ticket, and items are popped in ticket order. If order is kept, a worker draws
+// its ticket together with its input; if not, just before it pushes. So one queue serves both, and
+// the only difference is when the ticket is drawn. There is no lock: two busy threads hand over an
+// item in tens of nanoseconds.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_RING_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_RING_H_
 
@@ -23,13 +23,13 @@
 
 namespace stallscope::pipeline {
 
-// Where threads wait for something that others make true without a lock.
+// Where threads wait for a condition that others make true without a lock.
 //
-// The maker calls Wake() after it; that costs one atomic instruction where nobody sleeps. Waking a
-// sleeper costs some 30 us, so who waits looks for a while first: 2 us, and after a row of sleeps
-// that were shorter than 50 us for so long. Without the longer look two threads with little to do
-// for each element wake each other for every few of them, at 1,000 ns an element and more. It ends
-// with the first time that it was in vain: the other one may have no core. Any thread.
+// Whoever makes it true then calls Wake(), which costs one atomic instruction if no one sleeps.
+// Waking a sleeper costs about 30 us, so a waiter spins first: for 2 us or, after a series of
+// sleeps shorter than 50 us, for that long. Without the longer spin, two threads with little to do
+// per element wake each other every few elements, at 1,000 ns per element and more. The first long
+// spin in vain ends it: the other thread may have no core. Any thread.
 class Parking {
  public:
   // Returns once ready() is true. It is called with a lock held: it must not block.
@@ -37,8 +37,8 @@ class Parking {
   void Wait(Ready ready) {
     const int64_t start = MonotonicNs();
     const int64_t look_ns = look_ns_.load(std::memory_order_relaxed);
-    // Ever less often: each look takes a cache line away from the one that is to write it, and who
-    // comes back a little later finds several things made instead of one.
+    // Ever less often: each look takes a cache line away from the thread that is to write it, and a
+    // waiter that comes back a little later finds several items instead of one.
     int pauses = 1;
     do {
       if (ready()) return;
@@ -47,7 +47,7 @@ class Parking {
     } while (MonotonicNs() - start < look_ns);
     {
       std::unique_lock lock(mutex_);
-      // Ordered with Wake's own: either that sees the sleeper, or this sees what was made.
+      // Pairs with Wake's: either Wake sees the sleeper, or this thread sees the new state.
       sleepers_.fetch_add(1, std::memory_order_acq_rel);
       wake_.wait(lock, ready);
       sleepers_.fetch_sub(1, std::memory_order_acq_rel);
@@ -55,7 +55,7 @@ class Parking {
     Learn(look_ns, MonotonicNs() - start);
   }
 
-  // Whether Wake() has anything to do, as the same atomic instruction tells it.
+  // Whether Wake() has anything to do, by the same atomic instruction.
   bool HasSleepers() { return sleepers_.fetch_add(0, std::memory_order_acq_rel) != 0; }
 
   void Wake() {
@@ -70,7 +70,7 @@ class Parking {
   static constexpr int64_t kLongNs = 50'000;
   static constexpr int kRow = 16;
 
-  // Several may do it at once: what is lost then is a count.
+  // Several threads may do this at once: at worst a count is lost.
   void Learn(int64_t looked_ns, int64_t took_ns) {
     const bool was_short = looked_ns == kShortNs && took_ns < kLongNs;
     const int row = was_short ? row_.load(std::memory_order_relaxed) + 1 : 0;
@@ -128,7 +128,7 @@ class Ring {
       cell.pusher = track->id().value;
     }
     pushed_.fetch_add(1, std::memory_order_relaxed);
-    // The one that pops had it last: it comes here while the rest is done.
+    // The consumer had this cache line last: it arrives while the rest is done.
     __builtin_prefetch(&cells_[(ticket + 2) & mask_], 1);
     published();
     cell.turn.store(ticket + 1, std::memory_order_release);
@@ -144,7 +144,7 @@ class Ring {
       return cell.turn.load(std::memory_order_acquire) == position + 1 || token_.cancelled();
     };
     if (!filled()) {
-      // The one that is waited for may sleep itself: with room, but none for more than one.
+      // The producer waited for may itself be asleep: there is room, but for only one item.
       room_.Wake();
       Blocked(items_, trace::WaitCause::kEmpty, filled, cell.pusher);
     }
@@ -159,13 +159,13 @@ class Ring {
     return true;
   }
 
-  // What was pushed and not popped, at some moment during the call; of a queue that is popped from
-  // all the time no more than it can hold.
+  // Items pushed and not popped, at some moment during the call; never more than the queue can
+  // hold, even if it is popped all the time.
   uint64_t depth() const {
     uint64_t popped = popped_.load(std::memory_order_acquire);
     for (int tries = 0;; ++tries) {
       const uint64_t pushed = pushed_.load(std::memory_order_acquire);
-      // What was popped between the two looks would count as if it were still there.
+      // Items popped between the two loads would count as if they were still there.
       const uint64_t now = popped_.load(std::memory_order_acquire);
       if (now == popped || tries == kMostLooks) {
         return std::min(pushed > popped ? pushed - popped : 0, most_);
@@ -180,7 +180,7 @@ class Ring {
     room_.Wake();
   }
   QueueId queue() const { return queue_; }
-  // How often the one that pops found nothing, and those that push no room: for the tuner.
+  // How often the consumer found nothing, and producers found no room: for the tuner.
   uint64_t times_empty() const { return times_empty_.load(std::memory_order_relaxed); }
   uint64_t times_full() const { return times_full_.load(std::memory_order_relaxed); }
 
@@ -191,8 +191,8 @@ class Ring {
     T item{};
   };
 
-  // Looks at what the one that pops writes only where it seems to be full: each such look takes a
-  // cache line away from it.
+  // Reads what the consumer writes only if the queue seems to be full: each such read takes a cache
+  // line away from the consumer.
   bool HasRoom(uint64_t ticket) {
     const uint64_t limit = limit_.load(std::memory_order_relaxed);
     if (ticket < seen_popped_.load(std::memory_order_acquire) + limit) return true;
@@ -201,7 +201,7 @@ class Ring {
     return ticket < popped + limit;
   }
 
-  // Not for every item: who waits for room goes on when there is some for more than one.
+  // Not for every item: a producer that waits for room continues once there is room for several.
   void WakeForRoom() {
     const uint64_t limit = limit_.load(std::memory_order_relaxed);
     if (limit - std::min(limit, depth()) >= std::max<uint64_t>(limit / 4, 1)) room_.Wake();
@@ -227,7 +227,7 @@ class Ring {
   CancelToken& token_;
   const std::unique_ptr<Cell[]> cells_;
   std::atomic<uint64_t> limit_{1};
-  // A line for each side: what those that push write, and what the one that pops does.
+  // One cache line per side: what producers write, and what the consumer writes.
   alignas(64) std::atomic<uint64_t> tickets_{0};
   std::atomic<uint64_t> pushed_{0};
   std::atomic<uint64_t> seen_popped_{0};  // at most popped_
@@ -235,8 +235,8 @@ class Ring {
   alignas(64) std::atomic<uint64_t> popped_{0};
   std::atomic<uint32_t> popper_{TrackId::None().value};
   std::atomic<uint64_t> times_empty_{0};
-  alignas(64) Parking room_;   // asked by the one that pops
-  alignas(64) Parking items_;  // by those that push
+  alignas(64) Parking room_;   // the consumer looks at it
+  alignas(64) Parking items_;  // producers look at it
 };
 
 }  // namespace stallscope::pipeline

@@ -1,4 +1,4 @@
-// What a stage does to elements, apart from who does it: inline in the thread that asks
+// What a stage does to elements, regardless of which thread does it: inline in the thread that asks
 // (InlineStage, order_stages.h), or in workers of its own (worker_stage.h).
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_
@@ -61,7 +61,7 @@ class Runner {
                                              RunnerWorker& worker) const = 0;
 };
 
-// Hands on what it gets: prefetch.
+// Passes elements through: prefetch.
 class IdentityRunner final : public Runner {
  public:
   Result<std::optional<Element>> Run(std::vector<Element>& job, RunnerWorker&) const override {
@@ -89,7 +89,7 @@ struct BatchOptions {
   bool pad = false;
 };
 
-// Puts samples together, and does a map's work on each first where the two were joined.
+// Puts samples together, after doing a map's work on each if the two were fused.
 class BatchRunner final : public Runner {
  public:
   BatchRunner(BatchOptions options, std::vector<MapPart> parts, StageContext& context)

@@ -1,10 +1,10 @@
-// Sources: files read in turn, by the thread that asks or by readers of their own; and what is made
-// up.
+// Sources: files read in turn, by the thread that asks or by readers of their own; and generated
+// elements.
 //
 // The order is that of tf.data's interleave: `cycle_length` files are open, `block_length` elements
 // are taken from each in turn, and a file that ends is replaced by the next one in its place. With
-// parallelism and order kept, readers work ahead and the order is the same. Without order, the one
-// whose turn it is is passed over while it has nothing.
+// parallelism and order kept, readers work ahead and the order is the same. Without order, a file
+// is skipped in its turn while it has nothing.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_SOURCE_STAGE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_SOURCE_STAGE_H_
 
@@ -49,7 +49,7 @@ class ParallelSource final : public Stage {
   ~ParallelSource() override;  // cancels the whole pipeline, and joins
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
-  // Any thread, both. Where there is no thread for one more reader, the pipeline fails.
+  // Any thread, both. If another reader's thread cannot be started, the pipeline fails.
   void SetParallelism(int64_t parallelism);
   TunerLoad load() const;
 
@@ -81,8 +81,8 @@ class ParallelSource final : public Stage {
 
   std::mutex mutex_;
   std::condition_variable work_;  // for readers that may read
-  // For those past the target. Not work_: a call for one reader would end with one that must not
-  // read, and the lane that it was for would stay as it is.
+  // For those past the target. Not work_: a notification for one reader could reach one that must
+  // not read, and the lane that it was for would stall.
   std::condition_variable parked_;
   std::condition_variable ready_;  // for the one that takes
   std::atomic<int64_t> target_{0};
@@ -99,7 +99,7 @@ class ParallelSource final : public Stage {
   ThreadGroup threads_;
 };
 
-// Elements that are only numbers; SyntheticRunner makes them up.
+// Elements that are only numbers; SyntheticRunner generates their content.
 class CountingSource final : public Stage {
  public:
   CountingSource(uint64_t elements, StageContext& context)
@@ -127,7 +127,7 @@ class SyntheticRunner final : public Runner {
   StageContext& context_;
 };
 
-// Burns or waits as long as the spec says that an element costs.
+// Burns CPU or waits as long as the spec says that an element costs.
 Status PayForElement(const SourceSpec& spec, StageContext& context);
 
 }  // namespace stallscope::pipeline

@@ -20,7 +20,7 @@
 
 namespace stallscope::pipeline {
 
-// Bad elements that were left out, and things to tell the user. Any thread.
+// Bad elements that were skipped, and notes for the user. Any thread.
 class Ledger {
  public:
   void Skip(const Error& error, uint64_t bytes);
@@ -66,11 +66,11 @@ struct StageContext {
 };
 
 // Pulled by the stage behind it, one call at a time, though not always by the same thread. After an
-// error or after Cancel() nothing more may be asked of it but its end.
+// error or Cancel() it may only be destroyed.
 class Stage {
  public:
   virtual ~Stage() = default;
-  // The next element; nothing at the end of the epoch, however often it is asked again.
+  // The next element; nothing at the end of the epoch, however often it is called.
   virtual Result<std::optional<Element>> Next() = 0;
   // Begins another epoch of everything up to here. Only after Next() gave nothing, or before the
   // first Next().

@@ -1,5 +1,5 @@
-// Ranges around the work of stages, for a profiler beside this one: Nsight Systems shows them with
-// the stages' names. Nothing is called where there are none.
+// Ranges around the work of stages, for another profiler running alongside: Nsight Systems shows
+// them with the stages' names. Nothing is called where there are none.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_STAGE_RANGES_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_STAGE_RANGES_H_
 

@@ -1,11 +1,11 @@
 // Chooses what the spec leaves to "auto", while the pipeline runs.
 //
-// Every tenth of a second it looks at what limits: of the stages whose workers are busy nearly all
-// the time while the one behind them waits, the busiest gets one worker more, as long as there are
-// cores. Where that does not pay within half a second it is taken back, and after the second time
-// in a row the stage is settled. A buffer that was both empty and full in one look is too small for
-// its bursts, and doubles. Each change is recorded; what was chosen in the end, and when, is told
-// in the notes.
+// Every tenth of a second it looks for the bottleneck: of the stages whose workers are busy nearly
+// all the time while the next stage waits, the busiest gets one more worker, as long as there are
+// cores. If that does not pay off within half a second, it is undone, and after the second time in
+// a row the stage is settled. A buffer that was both empty and full in one look is too small for
+// its bursts, and doubles. Each change is recorded; the notes say what was chosen in the end, and
+// when.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
 
@@ -58,7 +58,7 @@ class TunerPolicy {
     int64_t old_value = 0;
     int64_t new_value = 0;
   };
-  // At most one change a look.
+  // At most one change per look.
   std::optional<Change> Step(const Look& look);
 
   bool settled() const;
@@ -91,7 +91,7 @@ class TunerPolicy {
   const TunerLimits limits_;
   std::optional<Look> last_;
   std::optional<Trial> trial_;
-  double rate_ = 0;  // elements a second, of the last looks
+  double rate_ = 0;  // elements per second, over the last looks
 };
 
 // Runs a policy every tenth of a second until it is destroyed. Without a thread the pipeline fails.

@@ -40,8 +40,8 @@ class WorkerStage final : public ChainedStage {
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
 
-  // Any thread. Workers past the new number end their job first. Where there is no thread for one
-  // more, the pipeline fails.
+  // Any thread. Workers past the new number end their job first. If another worker's thread cannot
+  // be started, the pipeline fails.
   void SetParallelism(int64_t parallelism);
   void SetQueueLimit(uint64_t limit) { ring_.SetLimit(limit); }
   uint64_t queue_limit() const { return ring_.limit(); }
@@ -53,7 +53,7 @@ class WorkerStage final : public ChainedStage {
   uint64_t jobs() const { return jobs_.load(std::memory_order_relaxed); }
 
  private:
-  // What is in the queue. A job that was left out takes its ticket all the same.
+  // What is in the queue. A job that was left out still uses its ticket.
   struct Outcome {
     enum class Kind : uint8_t { kElement, kLeftOut, kError, kEnd } kind = Kind::kEnd;
     Element element;
@@ -73,7 +73,7 @@ class WorkerStage final : public ChainedStage {
   std::mutex input_mutex_;
   std::condition_variable turn_;
   std::atomic<int64_t> target_;
-  // Not under the lock: who has done its job must not wait for another one's turn to end.
+  // Not under the lock: a worker that has done its job must not wait for another one's turn to end.
   std::atomic<bool> ended_{false};  // the input has, or failed
   std::atomic<bool> end_pushed_{false};
   std::atomic<int64_t> at_work_{0};  // jobs pulled and not yet pushed

@@ -1,5 +1,5 @@
 // A recording that is part of another one: this program was started by `stallscope run`, and writes
-// its rings and names into the session's folder (RING.md), from where they get into that trace.
+// its rings and names into the session's folder (RING.md), from where they end up in that trace.
 //
 // Nothing here keeps a descriptor open, and nothing fails loudly: a program that closes all
 // descriptors, has no room or outlives the session goes on, and records less.

@@ -37,7 +37,7 @@ struct Options {
   // False: the file gets its name, and replaces an earlier one, only with Publish().
   bool publish = true;
   // In a program that `stallscope run` has started, the recording becomes part of that trace, and
-  // no file of its own is written. False: it is one of its own all the same.
+  // no file of its own is written. False: it stays a recording of its own.
   bool join_session = true;
   FileOps* ops = &FileOps::Kernel();
 };

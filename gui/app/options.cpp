@@ -45,7 +45,7 @@ Status ReadSize(const std::string& text, Options& options) {
   if (!first || *end != '\0' || width < 64 || height < 64 || width > kLargestSide ||
       height > kLargestSide) {
     return UsageError("invalid size " + Quoted(text), "--size",
-                      "give it as WIDTHxHEIGHT, such as 1280x800");
+                      "write it as WIDTHxHEIGHT, such as 1280x800");
   }
   options.width = static_cast<int>(width);
   options.height = static_cast<int>(height);

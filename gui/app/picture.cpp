@@ -132,7 +132,7 @@ Status ExportPicture(const Options& options) {
   if (const session::OpenRun* run = state->Active(); run == nullptr || run->error) {
     if (run != nullptr) return *run->error;
     return Error{ErrorKind::kInput, "cannot be opened", options.traces.front(),
-                 "give a trace that stallscope info can read"};
+                 "use a trace that stallscope info can read"};
   }
   PictureLook look;
   look.theme = options.theme.value_or(look.theme);

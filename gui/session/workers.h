@@ -1,4 +1,4 @@
-// Background work: each job has its own thread, reports progress, can be cancelled, and hands its
+// Background work: each job has its own thread, reports progress, can be canceled, and hands its
 // results over as calls that the owner makes when it polls.
 //
 // One thread owns the workers; a job owns what it touches until it hands it over. The destructor

@@ -4,8 +4,8 @@
 // Each stage keeps its name and its knobs, so that the same changes can be tried. What it does is
 // burn CPU and sleep by the recorded distribution: the lower half of the items at its mean, above
 // that a staircase that halves the items with every step (the mean is kept exactly). A source that
-// read files makes elements of the size that the trainer got. An accelerator becomes the emulated
-// one at the recorded step. Reports call such a run emulated. Any thread.
+// read files makes elements of the size that the trainer got. An accelerator is replaced by the
+// emulated one with the recorded step time. Reports call such a run emulated. Any thread.
 #ifndef STALLSCOPE_REPLAY_RERUN_EMULATE_H_
 #define STALLSCOPE_REPLAY_RERUN_EMULATE_H_
 
@@ -20,7 +20,7 @@ namespace stallscope::replay {
 
 struct Emulation {
   Spec spec;                        // valid
-  std::vector<std::string> limits;  // what it lacks of the run
+  std::vector<std::string> limits;  // what it lacks compared with the run
 };
 
 // An error (kInput) where the run does not show what its stages cost.

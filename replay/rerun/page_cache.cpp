@@ -44,7 +44,7 @@ Status PreparePageCache(const std::vector<std::string>& files, PageCache want) {
   if (want == PageCache::kAsItIs) return {};
   for (const std::string& path : files) {
     struct stat about {};
-    // What the run itself will not read, and where opening may take for ever.
+    // What the run itself will not read, and where opening may take forever.
     if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) continue;
     STALLSCOPE_RETURN_IF_ERROR(want == PageCache::kWarm ? ReadThrough(path) : Forget(path));
   }

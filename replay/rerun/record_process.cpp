@@ -97,7 +97,7 @@ Result<bool> Await(pid_t child, const RecordProcess& process,
                    ""};
     }
     if (asked_ns.has_value()) {
-      // Once more does no harm: until waitpid has it, the number is nobody else's.
+      // Repeating it is harmless: until waitpid reaps the child, no one else has its pid.
       if (now() - *asked_ns > kPatienceNs) kill(child, SIGKILL);
     } else if (stop_requested && stop_requested()) {
       asked_ns = now();

@@ -25,9 +25,9 @@ struct RecordProcess {
 // How long a child may take to seal its trace once it was asked to stop.
 inline constexpr int64_t kPatienceNs = 10 * kNsPerSecond;
 
-// Runs it to its end. True: `stop_requested` (asked 20 times a second; may be empty) stopped it, by
-// SIGTERM, and by SIGKILL if it still runs kPatienceNs later by `now`, the seam for tests. An error
-// is the child's own, of its kind.
+// Runs it to its end. Returns true if `stop_requested` (asked 20 times a second; may be empty)
+// stopped it: by SIGTERM, then by SIGKILL if it still runs kPatienceNs later by `now`, the test
+// seam. An error is the child's own and keeps its kind.
 Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop_requested,
                  const std::function<int64_t()>& now = &MonotonicNs);
 

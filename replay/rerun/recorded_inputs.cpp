@@ -96,7 +96,7 @@ Status CheckData(const model::Run& run, const RerunPlan& plan) {
   const std::string& now = data.value().fingerprint;
   if (then.empty() || then == now) return {};
   return Error{ErrorKind::kInput,
-               "the data has changed: its fingerprint is " + now + ", recorded was " + then,
+               "the data has changed: its fingerprint is " + now + ", the recorded one was " + then,
                run.path, kHint};
 }
 

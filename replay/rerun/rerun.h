@@ -1,9 +1,9 @@
 // One real run of a spec, and what its trace shows.
 //
 // A run is a recording like any other: its figures come from its trace, without the warm-up, as in
-// `analyze`. Where `program` is given, it has its own process: its memory is its own, and a crash
-// takes nothing along. Runs disturb each other, so one at a time per machine; several threads may,
-// but should not, call.
+// `analyze`. If `program` is given, it has its own process: its memory is its own, and a crash
+// takes nothing else down. Runs disturb each other, so one at a time per machine; several threads
+// may, but should not, call.
 #ifndef STALLSCOPE_REPLAY_RERUN_RERUN_H_
 #define STALLSCOPE_REPLAY_RERUN_RERUN_H_
 

@@ -1,7 +1,7 @@
 // The stages that work in a group's threads, asked for one item after another: what one request
 // costs and how many items it takes from below. Private to the room; one thread.
 //
-// Its state belongs to the group, not to the thread that asks: only one does at a time.
+// Its state belongs to the group, not to the thread that asks: only one asks at a time.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
 #define STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
 
@@ -18,9 +18,9 @@ namespace stallscope::replay {
 
 // An endless stream of costs like the recorded ones: blocks of them, from random places.
 //
-// Blocks rather than single items keep what follows each other together: one slow element in 64
-// stays one in 64, slow shards stay in a row. Streams with one seed draw the same places, so that
-// an element that is large is so in each stage.
+// Blocks rather than single items keep neighbors together: one slow element in 64 stays one in 64,
+// slow shards stay contiguous. Streams with the same seed draw the same places, so an element that
+// is large is large in every stage.
 class CostStream {
  public:
   // The costs must outlive it. Nothing costs nothing.

@@ -312,7 +312,7 @@ void Engine::GoWorker(uint32_t who) {
       case State::kTurn:
         thread.state = State::kPull;
         if (state.turn_taken) {
-          state.waiting.Push(who);  // who gives the turn up wakes the first
+          state.waiting.Push(who);  // whoever gives up the turn wakes the first
           return;
         }
         state.turn_taken = true;

@@ -1,8 +1,8 @@
 // What happens next, to whom: a binary heap by time. Private to the room.
 //
-// Equal times come in an order that follows from what was pushed and popped before and from nothing
-// else: the same simulation has the same order everywhere. A heap of our own: of two children the
-// earlier one is chosen without a branch, which the processor would guess wrong every other time.
+// Events at equal times come in an order that depends only on earlier pushes and pops: the same
+// simulation has the same order everywhere. A heap of our own: of two children the earlier one is
+// chosen without a branch, which the processor would mispredict half of the time.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_
 #define STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_
 

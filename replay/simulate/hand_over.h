@@ -1,5 +1,5 @@
-// A bounded queue of tickets, as collectors/pipeline/ring.h has it: many push, one pops, in the
-// order of the tickets. Private to the room; one thread.
+// A bounded queue of tickets, like collectors/pipeline/ring.h: many producers, one consumer, in
+// ticket order. Private to the room; one thread.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_HAND_OVER_H_
 #define STALLSCOPE_REPLAY_SIMULATE_HAND_OVER_H_
 
@@ -30,7 +30,7 @@ class HandOver {
     filled_[popped_ & mask_] = 0;
     ++popped_;
   }
-  // Who waits for room is woken when there is some for more than one.
+  // A producer that waits for room is woken when there is room for more than one item.
   bool WakesForRoom() const {
     const uint64_t depth = pushed_ - popped_;
     return limit_ - std::min(limit_, depth) >= std::max<uint64_t>(limit_ / 4, 1);

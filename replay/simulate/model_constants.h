@@ -8,9 +8,9 @@
 
 namespace stallscope::replay {
 
-// ---- What the pipeline costs where the run does not tell
-// Queue, lock and an occasional wake-up, for an element that used to be worked on in the thread
-// that asked for it (tests/bench, 2 cores).
+// ---- What the pipeline costs where the run does not show it Queue, lock and an occasional
+// wake-up, for an element that used to be worked on in the thread that asked for it (tests/bench, 2
+// cores).
 constexpr double kHandoverNs = 3'000;
 // A copy of an element into a cache in memory or out of it: a core's memcpy with cold lines.
 constexpr double kCopyBytesPerNs = 4;
@@ -27,8 +27,8 @@ constexpr uint64_t kMostShuffled = 16'384;
 constexpr double kSharing = 0.08;
 // Unused tokens of a throttled disk are kept this long (collectors/data/throttle.cpp).
 constexpr double kDiskBurstNs = 20e6;
-// Time that a thread owes is spent before it takes the next item if it is more than this: below it
-// two events would say what one does.
+// Time that a thread owes is spent before it takes the next item if it is more than this: below it,
+// one event does the work of two.
 constexpr double kWorthAnEvent = 2'000;
 // A turn that is shorter than this part of the work behind it is spent together with it.
 constexpr double kShortTurn = 1.0 / 32;
@@ -45,13 +45,13 @@ constexpr size_t kStepBlocks = 16;      // of neighboring steps, whose means cou
 
 // ---- Doubt: halves of 90% intervals, as a part of the throughput
 constexpr double kZ90 = 1.645;  // of a normal distribution
-// Another run of the same spec differs by this much where the device's clock rules; where the
-// host's threads rule, by the second figure as well (repeated runs of one spec).
+// Another run of the same spec differs by this much where the device's clock dominates; where the
+// host's threads dominate, by the second figure as well (repeated runs of one spec).
 constexpr double kDeviceRepeats = 0.03;
 constexpr double kHostRepeats = 0.08;
 // The simulation of the recorded spec, before calibration, is off by this much (tests/accuracy).
 constexpr double kModelError = 0.10;
-// Of what the calibration made up for: some of it was a neighbor's doing and will not come again.
+// Of what the calibration made up for: some of it was caused by other load and will not recur.
 constexpr double kUnexplained = 0.6;
 // Cores that the recorded run left idle may be less than whole, and those that others had may
 // become free. Of the part of the cores' time at stake.

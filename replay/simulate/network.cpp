@@ -144,7 +144,7 @@ class NetworkBuilder {
       return Store(i);
     Hop hop = Base(node, Hop::Kind::kWork);
     if (const auto* shard = plan::As<ShardSpec>(node)) {
-      // One in so many goes on: what a batch of that size would do.
+      // One in n passes, as from a batch of that size.
       hop.kind = Hop::Kind::kBatch;
       hop.size = static_cast<uint64_t>(shard->count);
       kept_ /= static_cast<double>(shard->count);

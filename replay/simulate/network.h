@@ -13,7 +13,7 @@
 
 namespace stallscope::replay {
 
-// What one stage does to an item on its way. In the order of the way.
+// What one stage does to an item on its way. Hops are in path order.
 struct Hop {
   enum class Kind : uint8_t { kWork, kFilter, kBatch, kShuffle, kCache };
   Kind kind = Kind::kWork;
@@ -21,7 +21,7 @@ struct Hop {
   const std::vector<Cost>* costs = nullptr;  // null: none
   double scale = 1;                          // of the costs
   double io_scale = 1;                       // of their reads
-  double more_cpu_ns = 0;                    // for an item, besides; may be negative
+  double more_cpu_ns = 0;                    // extra, per item; may be negative
   double more_blocked_ns = 0;                // the same, off the CPU
   uint64_t io_bytes = 0;                     // that come through the throttled disk, instead of io
   double kept = 1;                           // kFilter
@@ -29,7 +29,7 @@ struct Hop {
   uint64_t epoch = 0;                        // items of a pass; 0: it never ends. kShuffle, kCache
   const std::vector<Cost>* hits = nullptr;   // kCache: of an item that was kept
   double hit_cpu_ns = 0;                     // the same, besides
-  uint64_t times = 1;                        // so often for one job
+  uint64_t times = 1;                        // how often per job
 };
 
 // Threads with a queue behind them, and all stages that work in these threads: those of a plan's
@@ -37,13 +37,13 @@ struct Hop {
 struct Group {
   uint32_t stage = 0;  // index in the spec of the one that has the queue
   int input = -1;      // the group whose queue they pull from; -1: nothing, the source is theirs
-  std::vector<Hop> chain;  // done by one thread at a time, by turns
+  std::vector<Hop> chain;  // done by one thread at a time, in turns
   uint64_t job = 1;        // items of the chain that one piece of work takes
-  std::vector<Hop> work;   // done beside each other
+  std::vector<Hop> work;   // done in parallel
   uint64_t workers = 1;
   uint64_t limit = 1;  // of the queue
   bool ordered = true;
-  double handover_ns = 0;  // CPU for a job, besides
+  double handover_ns = 0;  // extra CPU per job
 };
 
 struct Network {
@@ -57,8 +57,8 @@ struct Network {
   std::vector<double> workers;  // by stage: threads that can be at its work at once
 };
 
-// `batches` is how many of the run's are simulated: an epoch is scaled alike, so that each phase
-// keeps its share. Error where the spec has no plan (plan::Lower).
+// `batches`: how many of the run's batches to simulate; epochs are scaled in proportion, so that
+// each phase keeps its share. Error where the spec has no plan (plan::Lower).
 Result<Network> BuildNetwork(const Workload& workload, uint64_t batches);
 
 }  // namespace stallscope::replay

@@ -2,8 +2,8 @@
 // Private to the room; one thread.
 //
 // Of n threads on c cores each runs at the speed min(1, c/n). All bursts advance at the same speed,
-// so one virtual clock does for all of them: a burst of d that starts at the virtual time v ends at
-// v + d, however often the speed changes meanwhile, and no event ever has to be moved.
+// so one virtual clock serves all of them: a burst of d that starts at the virtual time v ends at v
+// + d, however often the speed changes meanwhile, and no event ever has to be moved.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
 #define STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
 
@@ -55,12 +55,12 @@ class Scheduler {
   double now() const { return now_; }
   uint64_t events() const { return events_; }
 
-  // `who` burns so much CPU from now on.
+  // `who` burns this much CPU from now on.
   void Burn(uint32_t who, double ns) {
     bursts_.Push({virtual_now_ + ns, who});
     SetSpeed();
   }
-  // `who` goes on at that time, which is not in the past.
+  // `who` continues at that time, which is not in the past.
   void WakeAt(uint32_t who, double time) { timers_.Push({std::max(time, now_), who}); }
 
   // Moves time on to the next event. False: there is none.
@@ -87,7 +87,8 @@ class Scheduler {
   }
 
  private:
-  // Of each thread when this many run, and its inverse: a division per event would show.
+  // Each thread's speed when this many run, and its inverse: a division per event would be
+  // noticeable.
   struct Speed {
     double speed = 1;
     double slowness = 1;

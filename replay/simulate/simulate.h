@@ -1,4 +1,4 @@
-// Runs a workload on a model of the machine: how fast it would be, and how sure that is.
+// Runs a workload on a model of the machine: how fast it would be, and how certain that is.
 //
 // Discrete events; ../METHOD.md has the model. The same workload and options give the same bits, on
 // every machine and for any number of threads. Any thread; nothing is shared between calls.
@@ -33,18 +33,18 @@ struct Prediction {
   double low = 0;  // 90% for the mean of one new run
   double high = 0;
   double input_stall = 0;                // share of the step time
-  uint64_t memory_bytes = 0;             // the most that is resident; 0 where the run does not tell
+  uint64_t memory_bytes = 0;             // peak resident memory; 0 if the run does not show it
   std::vector<StageUtilization> stages;  // in the spec's order, the trainer last
   std::string bottleneck;                // the stage, "trainer", or "cores"
   uint64_t events = 0;
 };
 
-// `workload` should be calibrated: what is not is predicted as the model has it. A spec that no
-// pipeline can run has a throughput of 0; BuildWorkload and WithSpec give none.
+// `workload` should be calibrated: otherwise the prediction is the uncorrected model's. A spec that
+// no pipeline can run has a throughput of 0; BuildWorkload and WithSpec return none.
 Prediction Simulate(const Workload& workload, const SimulateOptions& options = {});
 
-// Finds what makes the simulation of the recorded spec give the measured throughput. Once after
-// BuildWorkload; changes keep it.
+// Finds the corrections that make the simulation of the recorded spec give the measured throughput.
+// Call it once after BuildWorkload; changes keep them.
 Workload Calibrate(Workload workload, const SimulateOptions& options = {});
 
 }  // namespace stallscope::replay

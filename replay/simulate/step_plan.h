@@ -1,4 +1,4 @@
-// What the trainer does with a batch once it has come. Private to the room; any thread.
+// What the trainer does with a batch once it arrives. Private to the room; any thread.
 #ifndef STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_
 #define STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_
 
@@ -22,8 +22,8 @@ struct StepPlan {
   unsigned host_threads = 0;  // that compute; 0: an accelerator does
   uint64_t in_flight = 0;     // steps that may be on the device while the next batch is asked for
   uint64_t device_prefetch = 0;
-  double extra_ns = 0;  // of the trainer's thread for a step, besides
-  double turn_ns = 0;   // until it goes on when it slept for the device
+  double extra_ns = 0;  // extra, on the trainer's thread, per step
+  double turn_ns = 0;   // until it continues after sleeping for the device
   double samples = 1;
 };
 

@@ -1,4 +1,4 @@
-// Where a sweep's runs are made: a seam, so that tests can run nothing.
+// Where a sweep's runs are made: a seam, so that tests need not run anything.
 #ifndef STALLSCOPE_REPLAY_SWEEP_BENCH_H_
 #define STALLSCOPE_REPLAY_SWEEP_BENCH_H_
 
@@ -53,7 +53,7 @@ Result<Outcome> OutcomeOf(Rerun rerun);
 // Runs for real, one at a time on this host.
 class LiveBench final : public Bench {
  public:
-  // Options that a RunWish has too are taken from each call.
+  // Options that RunWish also has are taken from each call.
   explicit LiveBench(RerunOptions options) : options_(std::move(options)) {}
   Result<Outcome> Measure(const Spec& spec, const RunWish& wish) override;
 

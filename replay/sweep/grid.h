@@ -28,13 +28,13 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-// More points than this are hardly meant: whoever asks is asked back.
+// More points than this are hardly intended: the user must confirm.
 constexpr uint64_t kManyPoints = 10'000;
-// And with more no file could be kept.
+// And with more than this no sweep file could be kept.
 constexpr uint64_t kMostPoints = 2'000'000;
 
 // "decode.parallelism=1,2,4". Commas inside brackets and quotes belong to a value. Path and values
-// are checked against the spec, each value for itself.
+// are checked against the spec, each value separately.
 Result<Axis> ParseAxis(std::string_view text, const Spec& spec);
 
 // The axes of several --vary; the same path twice is an error, and so is a grid of more than

@@ -24,7 +24,7 @@ constexpr const char* kSweepLock = "lock";
 struct LeaseOwner {
   std::string host;
   int64_t process = 0;
-  uint64_t started = 0;  // the process's start, by the kernel; numbers are used again
+  uint64_t started = 0;  // the process's start time, from the kernel; pids are reused
   bool operator==(const LeaseOwner&) const = default;
 };
 LeaseOwner ThisProcess();
@@ -41,8 +41,8 @@ class Leases {
   bool IsMine(const std::string& name) const { return mine_.contains(name); }
   // A living process other than this one holds it.
   Result<bool> IsTaken(const std::string& name) const;
-  // Removes the folder with the leases of owners that are gone, unless another owner is alive. What
-  // else is in it stays, and then so does the folder. DropAll() comes first.
+  // Removes the folder with the leases of owners that are gone, unless another owner is alive.
+  // Anything else in it stays, and then so does the folder. DropAll() comes first.
   void RemoveFolder() const;
   // Tells other hosts that this process lives: every few seconds.
   void Refresh();

@@ -1,5 +1,5 @@
 // The changes that a tuner may try: those that give the trainer the same samples, only sooner. It
-// never touches what is learnt (the batch, the types, the precision, the ops, the optimizer), nor
+// never touches what is learned (the batch, the types, the precision, the ops, the optimizer), nor
 // the data's format. Any thread.
 #ifndef STALLSCOPE_REPLAY_SWEEP_MOVES_H_
 #define STALLSCOPE_REPLAY_SWEEP_MOVES_H_
@@ -18,14 +18,15 @@ struct TunedKnob {
   std::vector<std::string> values;
 };
 
-// Of a run on so many cores. Stages with workers go beyond the cores: those that wait need more.
+// For a run on this many cores. Worker counts go beyond the number of cores: stages that wait need
+// more.
 std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores);
 
-// The changes from this spec by one knob, to its other values; also a prefetch behind the last
-// stage where there is none.
+// The changes from this spec by one knob, to its other values; also a prefetch after the last stage
+// if there is none.
 std::vector<Patch> MovesFrom(const Spec& spec, int cores);
 
-// Every tuned knob at its largest: where the search begins that then takes away what brings
+// Every tuned knob at its largest: the start of the search that then removes whatever gains
 // nothing.
 Spec Generous(Spec spec, int cores);
 
@@ -33,9 +34,9 @@ Spec Generous(Spec spec, int cores);
 // perhaps in another order.
 bool LearnsTheSame(const Spec& a, const Spec& b);
 
-// How far a spec is from the one that it was made from, in knobs of both: doublings of workers and
-// buffers, and switches. Of two that are as fast the nearer one is better: what brings nothing is
-// not changed.
+// How far a spec is from the one that it was made from, over the knobs of both: doublings of
+// workers and buffers, and switches. Of two equally fast specs the nearer one is better: nothing is
+// changed without a gain.
 double DistanceOf(const Spec& from, const Spec& to, int cores);
 
 }  // namespace stallscope::replay

@@ -9,7 +9,7 @@
 namespace stallscope::replay {
 namespace {
 
-// Less than this is no gain that could be told from noise.
+// A smaller gain cannot be distinguished from noise.
 constexpr double kWorthIt = 1.01;
 // Two rates within this factor are alike: the smallest effect worth naming, as `compare` has it.
 constexpr double kNoise = 1.02;

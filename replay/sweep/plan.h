@@ -33,15 +33,16 @@ void PlanGrid(const Spec& spec, const std::vector<Axis>& axes,
 void PlanVerification(const report::Report& report, Sweep& sweep);
 
 // Combines what helped: starts with the largest measured (or else predicted) gain, and adds each
-// further recommendation that applies, and that is worth something on top of the others as far as
-// the simulation knows. What may change what is learned is never combined: who wants that asks for
-// it by name. Adds a point named kBestCombination, unless a single one is already the best or the
-// sweep has that point.
+// further recommendation that applies, and that gains something on top of the others according to
+// the simulation. A change that may affect what is learned is never combined: whoever wants it asks
+// for it by name. Adds a point named kBestCombination, unless a single one is already the best or
+// the sweep has that point.
 inline constexpr const char* kBestCombination = "best combination";
 void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep);
 
-// The point to take: of those that learn the same and are as fast as the fastest, within the noise,
-// the one with the fewest changes. Nothing if none is faster than the base, or nothing was run.
+// The point to choose: of those that learn the same and are as fast as the fastest, within the
+// noise, the one with the fewest changes. Nothing if none is faster than the base, or nothing was
+// run.
 std::optional<size_t> BestOf(const Spec& spec, const Sweep& sweep);
 
 }  // namespace stallscope::replay

@@ -32,7 +32,7 @@ class Predictor {
   // An error where the run does not show what its stages cost.
   static Result<Predictor> Make(const model::Run& run, const attribution::Attribution& attribution);
 
-  // Of later simulations.
+  // For later simulations.
   void SetOptions(const SimulateOptions& options) { options_ = options; }
 
   // `cores`: that the run may use; 0: as many as recorded.

@@ -115,8 +115,8 @@ Result<Task> SweepWorker::PickOne(const Sweep& sweep, Leases& leases, Task::Kind
   return task;
 }
 
-// A run beside a simulation would be measured too slow, so one kind of work ends before the next
-// begins.
+// A run alongside a simulation would appear slower than it is, so one kind of work ends before the
+// next begins.
 Result<Task> SweepWorker::Pick(const Sweep& sweep, Leases& leases) {
   STALLSCOPE_ASSIGN_OR_RETURN(Task task, PickPredictions(sweep, leases));
   if (task.kind == Task::Kind::kNone && !task.others_work && work_.bench != nullptr) {

@@ -36,7 +36,7 @@ struct TuneOptions {
   std::function<void(const std::string& doing, unsigned runs)> progress;  // may be empty
 };
 
-// A configuration that was tried, with what came out.
+// A configuration that was tried, with its results.
 struct Try {
   Spec spec;
   Point point;  // its patch is against the base
@@ -47,7 +47,7 @@ struct Tuned {
   Try base;
   std::vector<Try> tries;      // in their order
   std::optional<size_t> best;  // of `tries`; nothing: none is better than the base
-  // Best against base; nothing where nothing was run, or nothing is better.
+  // Best vs. base; empty if nothing was run, or nothing is better.
   std::optional<compare::Comparison> comparison;
   unsigned runs = 0;
   std::string ended;  // why it went no further, and which ideas it could not try

@@ -29,7 +29,7 @@ std::vector<SpeedUpCurve> SpeedUpCurves(const Workload& workload,
     const auto costs = workload.recorded->stages.find(stage.name);
     const bool works = costs != workload.recorded->stages.end() &&
                        (!costs->second.items.empty() || !costs->second.hits.empty());
-    // What it would be to be faster cannot be told of a stage that is seen from outside only.
+    // What a faster stage would gain is unknown if it is seen only from the outside.
     if (works && !workload.recorded->unseen.contains(stage.name))
       curves.push_back(CurveOf(workload, stage.name, factors, options));
   }

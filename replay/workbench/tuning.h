@@ -41,13 +41,12 @@ struct TuneWatch {
   std::function<void(size_t more)> on_simulated;                             // may be empty
 };
 
-// A spec is a JSON file that is no trace; nothing for everything else, which is a trace or the
-// error of one.
+// A spec is a JSON file that is not a trace. Empty for any other file: it is opened as a trace.
 Result<std::optional<Spec>> ReadIfSpec(const std::string& path);
 
 class TuneSubject {
  public:
-  // `spec` is the input's, where it is one: it is recorded first, which takes a run.
+  // `spec`: the input's, if the input is a spec; it is recorded first, which takes a run.
   static Result<TuneSubject> Make(TuneRequest request, const std::optional<Spec>& spec);
 
   // The run that everything is predicted from.
@@ -56,7 +55,7 @@ class TuneSubject {
   // What a run reads and writes, where it is a trace's own: ask NeedsYes, then CheckData.
   const std::optional<replay::RerunPlan>& plan() const { return plan_; }
   unsigned runs() const { return runs_; }  // that Make took
-  // Of a run without a spec: what was taken for one, and what is counted.
+  // For a run without a spec: what was used as one, and what is counted.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::string& counted() const { return counted_; }
 

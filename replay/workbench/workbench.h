@@ -1,6 +1,6 @@
 // What a user does with runs, once for the command line and the window: open, analyze and compare
-// here, replay, verify and sweep in replaying.h, tune in tuning.h. What is printed, drawn or asked
-// is the caller's.
+// here, replay, verify and sweep in replaying.h, tune in tuning.h. Printing, drawing and asking are
+// up to the caller.
 //
 // Files of any format become runs in analyzer/importers/open_run.h, and Read calls it. Any thread;
 // nothing here is shared between calls.
@@ -25,7 +25,8 @@
 
 namespace stallscope::workbench {
 
-// How a long computation is done. A missing optional result was cancelled, and nothing else.
+// How a long computation is done. A missing optional result always means that the computation was
+// canceled.
 struct Control {
   unsigned threads = 2;
   Cancel cancel;
@@ -43,7 +44,7 @@ struct Opened {
   std::shared_ptr<const attribution::Attribution> attribution;
 };
 
-// With what single stalls are explained from, which points into the run.
+// With the data that explains single stalls, which points into the run.
 struct Examined {
   Opened opened;
   attribution::GroundworkPtr groundwork;
@@ -66,7 +67,7 @@ struct AnalyzeOptions {
 report::Report Analyze(const Opened& opened, const AnalyzeOptions& options = {});
 
 compare::RunSummary Summarize(const Opened& opened);
-// One run per file. Each is gone before the next is read.
+// One run per file. Each is freed before the next is read.
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
                                                    const ReadWatch& watch = {});
 

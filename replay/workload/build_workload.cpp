@@ -224,7 +224,8 @@ void TakeForeignTrainer(const model::Run& run, const attribution::Attribution& a
   FillMeans(costs);
 }
 
-// What a sample has in a batch on the host; as many bytes as over the link where nothing tells.
+// What a sample has in a batch on the host; as many bytes as over the link if the trace does not
+// show it.
 void TakeHostBytes(const model::Run& run, const std::vector<std::string>& names,
                    Recorded& recorded) {
   for (size_t i = 0; i < run.stages.size(); ++i) {
@@ -275,7 +276,7 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
                   "record some steps");
   }
   if (!run.step_ranks.empty()) {
-    return Cannot(run, "a run of several ranks cannot be simulated", "give one rank's trace");
+    return Cannot(run, "a run of several ranks cannot be simulated", "pass one rank's trace");
   }
   auto recorded = std::make_shared<Recorded>();
   std::vector<std::string> names;

@@ -10,8 +10,8 @@
 namespace stallscope::replay {
 
 // An error (kInput) where nothing can be predicted from the run: no steps, no throughput, several
-// ranks, or stages whose work was not recorded. A run without a spec, of a foreign trace, gets one
-// that has its stages. The workload holds nothing of the run.
+// ranks, or stages whose work was not recorded. A run without a spec (an imported trace) gets one
+// with its stages. The workload keeps no reference to the run.
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay

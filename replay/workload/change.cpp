@@ -25,7 +25,7 @@ constexpr double kRewriteDoubt = 0.05;
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
 constexpr double kMostDoubt = 0.7;
 
-// Rounded, so that a logarithm's last bit, which is the processor's, is nobody's.
+// Rounded, so that a logarithm's last bit, which depends on the processor, does not matter.
 double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
 
 // Compares the recorded spec with the one that is asked for, change by change.
@@ -239,15 +239,15 @@ class SpecComparison {
     const auto source = recorded_.stages.find(from_.stages.front().name);
     if (source == recorded_.stages.end() || source->second.items.empty()) {
       Cannot(name,
-             "the run read everything from it and does not tell what the stages before it cost");
+             "the run read everything from it and does not show what the stages before it cost");
     }
   }
 
   void CompareTransfer() {
     if (recorded_.imported && from_.transfer != to_.transfer) {
       return Cannot("transfer",
-                    "a trace of another profiler's does not tell what of the trainer's own work "
-                    "could run beside its copies and its device");
+                    "an imported trace does not show which of the trainer's own work could overlap "
+                    "with its copies and its device");
     }
     if (from_.transfer.dtype != to_.transfer.dtype) {
       Cannot("transfer.dtype", "one run cannot tell what the conversion to another dtype costs");
@@ -305,7 +305,7 @@ class SpecComparison {
       return std::count(graph.rewrites.begin(), graph.rewrites.end(), name) != 0;
     };
     if (did(before.value(), "map_and_batch") && !did(now.value(), "map_and_batch")) {
-      Cannot("rewrites.map_and_batch", "the run does not tell what the batch costs by itself");
+      Cannot("rewrites.map_and_batch", "the run does not show what the batch costs by itself");
     }
     const auto differs = [&](const char* name) {
       return did(before.value(), name) != did(now.value(), name);

@@ -1,6 +1,6 @@
-// Another spec for a workload, and what of it the recording cannot tell. Any thread.
+// Another spec for a workload, and what the recording does not show about it. Any thread.
 //
-// Costs go with the stage's name. What a change of parallelism, order, buffers, caches, batch,
+// Costs belong to a stage's name. What a change of parallelism, order, buffers, caches, batch,
 // copies or an emulated device's figures does, follows from them; another format, precision or
 // dtype, other ops, a cold cache do not: those are unpriceable, and a recording with the change is
 // what is missing (a short one will do: its own workload then stands for this one).
@@ -17,7 +17,7 @@
 namespace stallscope::replay {
 
 struct Changed {
-  Workload workload;        // not to be simulated where `unpriceable` says something
+  Workload workload;        // do not simulate it unless `unpriceable` is empty
   std::string unpriceable;  // "decode.ops: ...; record with the change to know"; empty: it can be
 };
 

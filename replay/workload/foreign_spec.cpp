@@ -125,19 +125,20 @@ void TakeBatch(const model::Run& run, const attribution::Attribution& attributio
 // What would show a stage from inside, in the words of who wrote the trace.
 std::string HowToSee(const std::string& kind) {
   if (kind == "dataloader") {
-    return "its workers are other processes, which this file shows from outside only; to see "
+    return "its workers are other processes, which this file shows only from the outside; to see "
            "inside, profile them as well (worker_init_fn), or record the same loop with "
            "num_workers=0";
   }
   if (kind == "tf.data") {
-    return "the file has no event of its iterators, and shows it from outside only; to see inside, "
+    return "the file has no event of its iterators, and shows it only from the outside; to see "
+           "inside, "
            "profile with host_tracer_level=2";
   }
   if (kind.empty()) {
     return "this file shows no input pipeline; to see one, name the data loader's calls while "
            "profiling";
   }
-  return "the file shows it from outside only; to see inside, mark what its threads do (NVTX "
+  return "the file shows it only from the outside; to see inside, mark what its threads do (NVTX "
          "ranges)";
 }
 

@@ -1,4 +1,4 @@
-// A spec that has the stages of a run which brought none: what changes are made to. Any thread.
+// A spec with the stages of a run that has none: the base for changes. Any thread.
 #ifndef STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_
 #define STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_
 
@@ -19,12 +19,12 @@ struct ForeignSpec {
   bool counts_steps = false;       // nothing says how many they are: a step counts as one
   // Stages of which nothing but the trainer's waits is known, with what to record to see inside.
   std::map<std::string, std::string, std::less<>> unseen;
-  std::vector<std::string> limits;  // what was taken for known
+  std::vector<std::string> limits;  // what was assumed
 };
 
 // The chain from the trainer's input back to the source; stages beside it are left out. Kinds are
-// told by the words that loaders use for them. A run without any stage gets an unseen one, called
-// "input": what its trainer and device do can be varied all the same.
+// recognized by the words that loaders use for them. A run without any stage gets an unseen one,
+// called "input": what its trainer and device do can still be varied.
 ForeignSpec SpecOfStages(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay

@@ -1,4 +1,4 @@
-// Ops whose cost their call says: busy and sleep. For the rooms that predict; any thread.
+// Ops whose call states their cost: busy and sleep. For the rooms that predict; any thread.
 #ifndef STALLSCOPE_REPLAY_WORKLOAD_KNOWN_OPS_H_
 #define STALLSCOPE_REPLAY_WORKLOAD_KNOWN_OPS_H_
 
@@ -10,7 +10,7 @@
 
 namespace stallscope::replay {
 
-// What an element needs more once `now` is done instead of `before`; negative where it is less.
+// The extra cost of an element if `now` is done instead of `before`; negative if it is less.
 // Nothing where that is unknown: another op is added, removed or changed.
 std::optional<Cost> KnownDifference(const std::vector<std::string>& before,
                                     const std::vector<std::string>& now);

@@ -13,7 +13,7 @@ namespace stallscope::replay {
 struct SpanCosts {
   // By stage of the run, in the order of the spans' starts.
   std::vector<std::vector<Cost>> items;
-  // By stage: what its own threads did between two spans, each gap cut to a hundred microseconds: a
+  // By stage: what its own threads did between two spans, each gap capped at 100 microseconds: a
   // longer one is a lost core.
   std::vector<double> gap_ns;
 };

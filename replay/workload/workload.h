@@ -1,9 +1,10 @@
-// What a run says: what each piece of work costs, and the spec that the work is put together by.
+// A run broken down: what each piece of work costs, and the spec that assembles the work.
 //
 // The costs never change and are shared by all workloads that are made from one recording, so that
 // a copy of a workload costs no more than its spec: a sweep has thousands. What a change does to
 // the run is a change of the spec (change.h); the simulator builds its stages from spec and costs
-// as the pipeline does from spec and data. Plain data; any thread may read what nobody changes.
+// as the pipeline does from spec and data. Plain data; any thread may read it while no one changes
+// it.
 #ifndef STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_
 #define STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_
 
@@ -20,7 +21,7 @@
 
 namespace stallscope::replay {
 
-// What one item needs of the machine, without what it waited for a core.
+// What one item needs from the machine, without the time that it waited for a core.
 struct Cost {
   float cpu_ns = 0;
   float blocked_ns = 0;  // off the CPU of its own accord: a sleep, a call over the network
@@ -29,8 +30,8 @@ struct Cost {
 
 // Of one stage of the spec, by its name.
 struct StageCosts {
-  // In the order in which they were begun, so that what follows each other stays together: an
-  // empirical distribution with its autocorrelation. Empty: the stage itself costs nothing.
+  // In the order in which they were begun, so that neighbors stay together: an empirical
+  // distribution with its autocorrelation. Empty: the stage itself costs nothing.
   std::vector<Cost> items;
   double mean_cpu_ns = 0;
   double mean_blocked_ns = 0;
@@ -59,18 +60,18 @@ struct TrainerCosts {
   double turn_ns = 0;            // from the device's end to when the host goes on
 };
 
-// Everything that one recording tells. Never changes once it is made.
+// Everything that one recording shows. Never changes once it is made.
 struct Recorded {
   Spec spec;
   bool made_up_spec = false;  // a foreign run has none; it was read off its stage graph
-  bool imported = false;      // another profiler's: its trainer is no loop that we know
+  bool imported = false;      // from another profiler: its training loop is unknown
   std::map<std::string, StageCosts, std::less<>> stages;
   // Of a map that was cut in two, the part that works on whole batches; `stages` has the other.
   std::map<std::string, StageCosts, std::less<>> vectorized;
   TrainerCosts trainer;
   double cores = 0;         // that the run could use
-  bool cores_known = true;  // else enough of them are taken to be there
-  bool cpu_known = true;    // else all of a stage's time is taken to be CPU time
+  bool cores_known = true;  // else enough of them are assumed
+  bool cpu_known = true;    // else all of a stage's time is assumed to be CPU time
   double other_cores = 0;   // that something else on the machine used meanwhile
   double busy_cores = 0;    // that the run itself used
   double wake_ns = 0;       // from an event to when a thread that slept for it runs
@@ -78,13 +79,13 @@ struct Recorded {
   // Elements that a pass over the data has; nothing where the run did not see a pass end.
   std::optional<uint64_t> elements_per_epoch;
   double elements_per_file = 0;                       // 0: not known
-  std::map<std::string, int64_t, std::less<>> tuned;  // by knob: what "auto" came to
+  std::map<std::string, int64_t, std::less<>> tuned;  // by knob: what "auto" settled on
   double samples_per_s = 0;                           // measured, without the warm-up
   // The trace does not say how many samples a step has: a step counts as one, and every rate is in
-  // steps a second.
+  // steps per second.
   bool counts_steps = false;
-  // Stages that the trace shows from outside only, and what to record to see inside. They keep the
-  // trainer waiting as they did; no change of theirs can be priced.
+  // Stages that the trace shows only from the outside, and what to record to see inside. They keep
+  // the trainer waiting as they did; changes to them cannot be priced.
   std::map<std::string, std::string, std::less<>> unseen;
   double spread = 0;                // half of its 90% interval, as a part of it
   uint64_t peak_rss_bytes = 0;      // 0: not known

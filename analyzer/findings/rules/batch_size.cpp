@@ -28,16 +28,16 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
                                                     [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
-  Draft draft =
-      About(c, batch, share,
-            fmt::format("{} of step time is spent once per step, {}", Percent(share),
-                        known ? fmt::format("for {} samples", now) : "whatever the batch size"));
+  Draft draft = About(
+      c, batch, share,
+      fmt::format("{} of step time is a fixed cost per step, {}", Percent(share),
+                  known ? fmt::format("spread over {} samples", now) : "whatever the batch size"));
   Show(draft, Evidence::Kind::kStep,
        fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
                    Percent(Share(c, Category::kCommunication))));
   draft.args.value = known ? std::to_string(2 * now) : "2 * batch_size";
   Recommend(draft,
-            fmt::format("make batches {}, and scale the learning rate with them",
+            fmt::format("use batches {}, and scale the learning rate accordingly",
                         known ? fmt::format("of {}", 2 * now) : "twice as large"),
             spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
             WithLargerBatch(c, batch, 2));

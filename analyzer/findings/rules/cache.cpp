@@ -78,13 +78,13 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache()  # before shuffle and what is random)py",
+            R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache()  # before shuffling and random ops)py",
         .pytorch =
-            R"py(images = torch.stack([{stage}(i) for i in range(len(dataset))])  # once; before what is random
+            R"py(images = torch.stack([{stage}(i) for i in range(len(dataset))])  # once, before any random ops
 dataset = torch.utils.data.TensorDataset(images, labels))py",
         .dali =
             R"py(images = fn.decoders.image(jpegs, device="mixed", cache_size=megabytes, cache_type="largest")
-# and stick_to_shard=True in the reader, so that each device sees the same pictures again)py",
+# and stick_to_shard=True in the reader, so that each device sees the same images again)py",
     }};
 
 }  // namespace stallscope::findings::cache

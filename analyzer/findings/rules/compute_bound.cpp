@@ -55,7 +55,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (load != nullptr && c.attribution.throughput.has_value()) {
     Show(draft, Evidence::Kind::kStep,
          fmt::format(
-             "a step is {}; a larger batch would use the device better if it is not full yet",
+             "a step is {}; a larger batch would use the device better if it is not saturated yet",
              Counted(static_cast<uint64_t>(std::llround(load->batch)), "sample")));
   }
   drafts.push_back(std::move(draft));

@@ -28,8 +28,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<Pair> pair = CropBehindDecode(*map);
     if (!pair.has_value()) continue;
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time is spent waiting for {}, which decodes whole "
-                                    "pictures to keep a crop of each ({})",
+                        fmt::format("{} of step time is spent waiting for {}, which decodes entire "
+                                    "images only to crop them ({})",
                                     Percent(share), stage.name, pair->text));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));

@@ -48,8 +48,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<Scaling> scaling = ScalingOf(*map, bytes);
     if (!scaling.has_value()) continue;
     Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time is spent waiting for {}, which decodes whole "
-                                    "pictures (files of {}) to make them {} pixels wide",
+                        fmt::format("{} of step time is spent waiting for {}, which decodes entire "
+                                    "images (files of {}) only to make them {} pixels wide",
                                     Percent(share), stage.name, Bytes(bytes), scaling->side));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));

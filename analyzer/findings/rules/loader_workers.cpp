@@ -21,7 +21,7 @@ int64_t WorkersToHide(double share) {
 // What workers cost (their start, sending batches) is in no recording without them, and how far
 // the work spreads over more of them is not yet simulated.
 constexpr std::string_view kTryIt =
-    "what more workers cost and bring is not predicted for jobs: run it with "
+    "what more workers cost and gain is not predicted for jobs: run it with "
     "`--set loader.num_workers={}` and compare";
 
 // A stage of a recorded job that workers do, or would.
@@ -96,7 +96,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
         draft,
         "give it more workers (num_workers), and let them work further ahead (prefetch_factor)",
         Patch(),
-        "the file shows the loader only from outside: to see what its workers do, profile them, "
+        "the file shows the loader only from the outside: to see what its workers do, profile "
+        "them, "
         "too, or profile the same loop with num_workers=0");
     drafts.push_back(std::move(draft));
   }

@@ -27,7 +27,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   RecommendUnpriced(
       draft, "start with a lower loss scale, or compute in bfloat16, which needs none",
-      std::move(patch), "this is about how many steps count, not about their speed", Aim::kQuality);
+      std::move(patch), "this affects how many steps count, not their speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

@@ -61,7 +61,7 @@ extern const Rule kRule = {
         .dali = R"py(@pipeline_def(batch_size=batch_size, num_threads={value}, device_id=0)
 def pipe(): ...)py",
         .grain =
-            R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value}))  # last of all)py",
+            R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value}))  # last)py",
     }};
 
 }  // namespace stallscope::findings::map_parallelism

@@ -47,7 +47,7 @@ void ByKernels(const Case& c, std::vector<Draft>& drafts) {
       About(c, StageId::None(), share,
             fmt::format("{} of kernel time is matrix products in float32", Percent(products)));
   draft.finding.severity = Severity::kMedium;
-  Show(draft, Evidence::Kind::kKernel, "by the names of the kernels");
+  Show(draft, Evidence::Kind::kKernel, "judging by the kernels' names");
   RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32", Patch(),
                     "a trace does not show how fast its kernels are in another precision: record "
                     "the run with the change");

@@ -31,7 +31,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(share), stage.name));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: holds finished elements back{}", stage.name, LongestHold(c, stage.id)));
-    Recommend(draft, fmt::format("let {} pass elements on as they finish", stage.name),
+    Recommend(draft, fmt::format("let {} emit elements as they finish", stage.name),
               StageSetting(c, stage.id, "deterministic", false),
               NotHeld(share / BlamedOn(c, Cause::kOrder)));
     drafts.push_back(std::move(draft));

@@ -39,7 +39,7 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   RecommendUnpriced(
       draft,
       fmt::format("write augmented elements to disk before training, several variants of each: "
-                  "with only one, every epoch sees the same pictures, which may cost accuracy"),
+                  "with only one, every epoch sees the same images, which may cost accuracy"),
       std::move(patch),
       "this run does not show how fast the results can be read: record two runs with the change; "
       "the second one reads them");
@@ -61,7 +61,7 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   patch.changes.emplace_back(MoveChange{name, Place::Before(spec.stages[map].name)});
   RecommendUnpriced(
       draft, fmt::format("move {} before {}, unless this is intended", name, spec.stages[map].name),
-      std::move(patch), "this is about what the model sees, not about speed", Aim::kQuality);
+      std::move(patch), "this affects what the model sees, not speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

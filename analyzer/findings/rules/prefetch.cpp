@@ -93,8 +93,8 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   if (IsDataLoader(c, last) || JobLoaderOf(c, last) != nullptr) return;
   const double share = Share(c, Category::kInputStall);
   Draft draft = About(c, last, share,
-                      fmt::format("no batch is prepared ahead: the trainer asks for each one and "
-                                  "waits for it, {} of its time",
+                      fmt::format("no batches are prepared ahead: the trainer requests each one "
+                                  "and then waits for it, for {} of its time",
                                   Percent(share)));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{} runs in the trainer's thread", NameOf(c, last)));
@@ -148,7 +148,7 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
-        .tf_data = R"py(ds = ds.prefetch({value})  # or tf.data.AUTOTUNE; last of all)py",
+        .tf_data = R"py(ds = ds.prefetch({value})  # or tf.data.AUTOTUNE; the last step)py",
         .pytorch =
             R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, prefetch_factor={value}))py",
         .dali =

@@ -59,7 +59,7 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(with tf.io.TFRecordWriter("data-00000.tfrecord") as writer:  # 100 MB and more a file
+            R"py(with tf.io.TFRecordWriter("data-00000.tfrecord") as writer:  # 100 MB or more per file
     for example in examples:
         writer.write(example.SerializeToString())
 ds = tf.data.TFRecordDataset(tf.io.gfile.glob("data-*.tfrecord")))py",

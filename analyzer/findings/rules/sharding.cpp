@@ -22,7 +22,7 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   RecommendUnpriced(
       draft, "give each rank its own shard of the files, directly after the source",
       std::move(patch),
-      "this is about seeing every element once per epoch, not about how fast a rank reads",
+      "this affects whether every element is seen once per epoch, not how fast a rank reads",
       Aim::kQuality);
   draft.finding.stands_alone = true;
   drafts.push_back(std::move(draft));
@@ -78,13 +78,13 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(ds = files.shard(num_shards={value}, index=rank)  # first of all, on the list of files)py",
+            R"py(ds = files.shard(num_shards={value}, index=rank)  # first, on the list of files)py",
         .pytorch =
             R"py(sampler = torch.utils.data.DistributedSampler(dataset, num_replicas={value}, rank=rank)
 loader = DataLoader(dataset, batch_size, sampler=sampler)  # and sampler.set_epoch(epoch))py",
         .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,
                            shard_id=rank, num_shards={value}))py",
-        .grain = R"py(ds = ds[rank::{value}]  # first of all)py",
+        .grain = R"py(ds = ds[rank::{value}]  # first)py",
     }};
 
 }  // namespace stallscope::findings::sharding

@@ -26,7 +26,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   draft.args.value = std::to_string(wanted);
   RecommendUnpriced(draft, fmt::format("let {} draw from {} elements", name, wanted),
                     Setting(name + ".buffer_size", wanted),
-                    "this is about what the model sees, not about speed", Aim::kQuality);
+                    "this affects what the model sees, not speed", Aim::kQuality);
   CostsMemory(draft, BytesOfElement(c) * static_cast<double>(wanted - buffer));
   drafts.push_back(std::move(draft));
 }

@@ -28,12 +28,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     }
     RecommendUnpriced(
         draft,
-        on_cpu >= 0.5
-            ? fmt::format("make {} cheaper, or do its work once, before training", name)
-            : fmt::format("{} is off the CPU for {} of its time: let it wait less, or let more "
-                          "workers wait side by side",
-                          name, Percent(1 - on_cpu)),
-        Patch(), "stallscope cannot tell how much cheaper the op could be");
+        on_cpu >= 0.5 ? fmt::format("make {} cheaper, or do its work once, before training", name)
+                      : fmt::format("{} is off the CPU for {} of its time: let it wait less, or "
+                                    "let more workers wait in parallel",
+                                    name, Percent(1 - on_cpu)),
+        Patch(), "stallscope cannot predict how much cheaper the op could be");
     drafts.push_back(std::move(draft));
   }
 }

@@ -26,7 +26,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                   ShareText(share, store->estimated), store->names));
   Show(draft, Evidence::Kind::kSpans,
        store->prefix.whole
-           ? fmt::format("{}: no random op up to here", NameOf(c, last))
+           ? fmt::format("{}: no random ops up to this point", NameOf(c, last))
            : fmt::format("{}: its random ops stay behind the snapshot", NameOf(c, last)));
   Patch patch = StoreBehind(*c.spec, store->prefix,
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});

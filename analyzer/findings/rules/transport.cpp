@@ -17,11 +17,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     "the trainer",
                                     Percent(share)));
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} per batch and side", stage.name, Duration(use->service_ns.mean)));
+         fmt::format("{}: {} per batch on each side", stage.name, Duration(use->service_ns.mean)));
     RecommendUnpriced(draft,
                       "send less: tensors instead of lists or NumPy arrays, uint8 instead of "
                       "float32, collated in the worker",
-                      Patch(), "stallscope cannot tell how much smaller the batches could be");
+                      Patch(), "stallscope cannot predict how much smaller the batches could be");
     drafts.push_back(std::move(draft));
   }
 }

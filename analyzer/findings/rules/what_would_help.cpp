@@ -21,7 +21,7 @@ std::string_view HelpWith(std::optional<Cause> cause) {
     case Cause::kOrder:
       return "elements of more equal cost, or no fixed order, would help";
     case Cause::kSerial:
-      return "it works on one element at a time: split it into parts that can run side by side";
+      return "it works on one element at a time: split it into parts that can run in parallel";
     case Cause::kBuffer:
       return "it is fast enough on average: a deeper buffer in front of the trainer would help";
     case Cause::kStartup:
@@ -49,7 +49,7 @@ std::string OfCopies(const Case& c, const CopiesToDevice& copies) {
     text += computes >= 0.0005
                 ? fmt::format("; it computes for {} of it, too little to hide copies behind",
                               Percent(computes))
-                : "; no kernel runs that copies could be hidden behind";
+                : "; no kernel runs for copies to hide behind";
   }
   if (copies.count > 0 && copies.pinned == copies.count) {
     text += "; the batches are copied from pinned memory already";

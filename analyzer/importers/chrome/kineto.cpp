@@ -213,7 +213,7 @@ std::vector<StepMark> Kineto::Finish() {
 void Kineto::AddLimits() {
   if (!loader_in_processes_) return;
   builder_.Limit(
-      "DataLoader: its workers are other processes, which this file shows from outside only; "
+      "DataLoader: its workers are other processes, which this file shows only from the outside; "
       "to see inside, record them too: run the profiler in the workers (worker_init_fn), or the "
       "same loop with num_workers=0");
 }

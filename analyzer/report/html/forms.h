@@ -1,6 +1,6 @@
-// Every form in which a report can be written, by the words of --format. Returns the content of a
-// whole file: WriteFileAtomically (analyzer/base/file.h) puts it in place. In this room, because it
-// is the one that has all the writers. Any thread.
+// Every form in which a report can be written, by its --format word. Returns the content of a whole
+// file: WriteFileAtomically (analyzer/base/file.h) puts it in place. It is in this room because all
+// the writers are. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_
 #define STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_
 

@@ -156,7 +156,7 @@ std::string DrawAdvice(const FindingCard::Advice& advice) {
     text += "<p><span class=\"gain\">" + EscapeMarkup(advice.gain) + "</span>" +
             (advice.memory.empty() ? "" : ", " + EscapeMarkup(advice.memory)) + "</p>\n";
   } else {
-    if (!advice.gain.empty()) text += Element("p", "faint", "No gain known: " + advice.gain);
+    if (!advice.gain.empty()) text += Element("p", "faint", "Gain unknown: " + advice.gain);
     if (!advice.memory.empty()) text += Element("p", "", "Memory: " + advice.memory);
   }
   text += "<div class=\"tabs\">";

@@ -1,5 +1,5 @@
-// A document as one page: no script, no network, no font from elsewhere; readable by day and by
-// night, printable. Any thread.
+// A document as one HTML page: no scripts, no network, no external fonts; light and dark,
+// printable. Any thread.
 #ifndef STALLSCOPE_ANALYZER_REPORT_HTML_HTML_H_
 #define STALLSCOPE_ANALYZER_REPORT_HTML_HTML_H_
 

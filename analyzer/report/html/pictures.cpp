@@ -82,14 +82,14 @@ constexpr double kBoxWidth = 132;
 constexpr double kBoxHeight = 78;
 constexpr double kGapX = 20;
 constexpr double kGapY = 26;
-constexpr size_t kPerRow = 7;  // a chain that is longer goes on in the next row
+constexpr size_t kPerRow = 7;  // a longer chain continues in the next row
 
 struct Cell {
   double x = 0;
   double y = 0;
 };
 
-// How many stages lie between each and the sources. A file may hold a circle: the rounds are
+// How many stages are between each one and the sources. A file may contain a cycle: the rounds are
 // bounded.
 std::vector<size_t> Depths(const std::vector<StageRow>& stages,
                            const std::map<std::string, size_t>& by_name) {

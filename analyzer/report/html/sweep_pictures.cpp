@@ -21,7 +21,7 @@ constexpr double kHead = 40;
 constexpr size_t kMostValues = 40;
 constexpr size_t kMostMaps = 15;
 
-// From light to dark blue, the same on a light and a dark page: the figures stand in the cells.
+// From light to dark blue, the same on a light and a dark page: the figures are in the cells.
 struct Shade {
   std::string color;
   bool dark = false;
@@ -124,8 +124,8 @@ std::string HeatMap(const SweepTable& table, size_t across, size_t down) {
   return Svg(kHead + kCellHeight * static_cast<double>(lines), label, svg);
 }
 
-// Each two axes of the grid: a cell has the fastest row with those two values, whatever the others
-// are. One axis gives one line of cells.
+// One map per pair of axes: a cell has the fastest row with those two values, whatever the others
+// are. A single axis gives one line of cells.
 std::string HeatMaps(const SweepTable& table) {
   if (table.axes.empty()) return "";
   if (table.axes.size() == 1) return HeatMap(table, 0, 0);
@@ -143,7 +143,8 @@ std::string HeatMaps(const SweepTable& table) {
     }
   }
   if (!text.empty() && table.axes.size() > 2) {
-    text += "<p class=\"faint\">A cell has the fastest configuration with its two values.</p>\n";
+    text +=
+        "<p class=\"faint\">Each cell shows the fastest configuration with its two values.</p>\n";
   }
   return text;
 }

@@ -185,8 +185,8 @@ Result<uint8_t*> CudaStream::Staging(size_t which, size_t bytes) {
     size = 0;
     block = device_.AllocatePinned(bytes);
     if (block == nullptr) {
-      return Error{ErrorKind::kRun, fmt::format("no {} bytes of pinned memory left", bytes), name_,
-                   "make the batch smaller"};
+      return Error{ErrorKind::kRun, fmt::format("out of pinned memory: {} bytes requested", bytes),
+                   name_, "make the batch smaller"};
     }
     size = bytes;
   }

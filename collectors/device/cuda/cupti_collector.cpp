@@ -366,7 +366,7 @@ void Collector::TakeRecord(const CUpti_Activity* record) {
       return TakeCall(As<CUpti_ActivityAPI>(record), CUPTI_CB_DOMAIN_DRIVER_API);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
       const auto& wait = As<CUpti_ActivitySynchronization>(record);
-      return sorter_.AddSpan("CUDA synchronisation", 0, trace::SpanActivity::kRuntime,
+      return sorter_.AddSpan("CUDA synchronization", 0, trace::SpanActivity::kRuntime,
                              NameOfWait(wait.type), static_cast<int64_t>(wait.start),
                              static_cast<int64_t>(wait.end));
     }

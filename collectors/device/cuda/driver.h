@@ -1,6 +1,6 @@
-// What must be known before anything of CUDA is called: whether NVIDIA's driver is here, new
-// enough, and has a device; where the toolkit's libraries are; what a GPU can do at most. Builds
-// without the toolkit. Any thread.
+// What must be known before any CUDA call: whether NVIDIA's driver is here, new enough, and has a
+// device; where the toolkit's libraries are; what a GPU can do at most. Builds without the toolkit.
+// Any thread.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_DRIVER_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_DRIVER_H_
 

@@ -1,5 +1,5 @@
-// Brings CUPTI's records to the tracks where they belong, under the names that a trace uses. Knows
-// nothing of CUPTI's types, so that it is tested without. The sorter belongs to one thread at a
+// Routes CUPTI's records to their tracks, under the names that a trace uses. Knows nothing of
+// CUPTI's types, so that it can be tested without CUPTI. The sorter belongs to one thread at a
 // time.
 #ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
 #define STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_

@@ -1,5 +1,5 @@
-// Inside this room: the ops by the file that has them. Each gives null where the call is not one of
-// its own.
+// Inside this room: one factory per file of ops. Each returns null if the call is not one of its
+// ops.
 #ifndef STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
 #define STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
 
@@ -9,8 +9,8 @@
 
 namespace stallscope::pipeline {
 
-// parse_example, decode_jpeg, decode_png, decode_csv. `next` is the op behind it or null: a
-// decode_jpeg with crop decodes only what that keeps, and then does its work too (`took_next`).
+// parse_example, decode_jpeg, decode_png, decode_csv. `next` is the op after it, or null: a
+// decode_jpeg with crop decodes only what that op keeps, and does its work as well (`took_next`).
 OpPtr MakeDecodeOp(const OpInstance& call, const OpInstance* next, const FeatureKeys& keys,
                    bool& took_next);
 // resize, crop, random_resized_crop, flip

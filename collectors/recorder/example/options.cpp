@@ -33,14 +33,14 @@ bool TakesValue(std::string_view name) {
 
 const char* const kUsage =
     "Usage: stallscope-example [options] [FILE...]\n"
-    "Trains on words: reads blocks of the files (or makes some), tokenizes them, trains.\n"
+    "Trains on words: reads blocks of the files (or generates some), tokenizes them, and trains.\n"
     "  -o RUN.sst     the trace (example.sst)\n"
-    "  --seconds N    how long (3)\n"
-    "  --items N      ends before where so many elements were read\n"
-    "  --no-record    the same work without a recorder\n"
-    "  --block BYTES  bytes of text in an element (65536)\n"
-    "  --batch N      elements in a batch (32)\n"
-    "  --workers N    threads that tokenize (2)\n";
+    "  --seconds N    run time in seconds (3)\n"
+    "  --items N      stop early after this many elements\n"
+    "  --no-record    do the same work without recording\n"
+    "  --block BYTES  bytes of text per element (65536)\n"
+    "  --batch N      elements per batch (32)\n"
+    "  --workers N    tokenizer threads (2)\n";
 
 bool ParseOptions(int argc, char** argv, Options& options, std::string& error) {
   for (int i = 1; i < argc; ++i) {

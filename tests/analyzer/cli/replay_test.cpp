@@ -208,7 +208,7 @@ TEST_SUITE("fast") {
     CHECK(points[1]["measured"].is_object());
   }
 
-  TEST_CASE("a measurement lock that cannot be had fails the sweep, which then resumes") {
+  TEST_CASE("an unavailable measurement lock fails the sweep, which then resumes") {
     ScratchDir dir;
     const std::string trace = Recorded(dir);
     std::filesystem::create_directory(dir / "runtime");

@@ -37,7 +37,7 @@ Answer OfSteps(const std::vector<double>& base, const std::vector<double>& now) 
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("by runs: the estimate reaches 2 % and the interval excludes none") {
+  TEST_CASE("by runs: the estimate reaches 2% and the interval excludes no change") {
     CHECK(AnswerFromRuns(Ratios(1.021, 1.001, 1.04), 0.01) == Answer::kFaster);
     CHECK(AnswerFromRuns(Ratios(1.019, 1.001, 1.04), 0.01) == Answer::kInconclusive);
     CHECK(AnswerFromRuns(Ratios(1.021, 0.999, 1.04), 0.01) == Answer::kInconclusive);
@@ -46,13 +46,13 @@ TEST_SUITE("fast") {
     CHECK(AnswerFromRuns(Ratios(0.979, 0.96, 1.001), 0.01) == Answer::kInconclusive);
   }
 
-  TEST_CASE("by runs: the rank test can object to a change, not to none") {
+  TEST_CASE("by runs: the rank test can veto a change, not the lack of one") {
     CHECK(AnswerFromRuns(Ratios(1.05, 1.01, 1.09), 0.0952) == Answer::kFaster);
     CHECK(AnswerFromRuns(Ratios(1.05, 1.01, 1.09), 0.1508) == Answer::kInconclusive);
     CHECK(AnswerFromRuns(Ratios(1, 0.99, 1.01), 1) == Answer::kNoRealChange);
   }
 
-  TEST_CASE("an interval inside 2 % is no real change, by runs and by steps") {
+  TEST_CASE("an interval inside 2% is no real change, by runs and by steps") {
     for (const auto answer : {AnswerFromRuns(Ratios(1.01, 0.981, 1.0199), 0.01),
                               AnswerFromSteps(Ratios(1.01, 0.981, 1.0199))}) {
       CHECK(answer == Answer::kNoRealChange);
@@ -64,14 +64,14 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("by steps the whole interval lies beyond 2 %") {
+  TEST_CASE("by steps: the whole interval must be beyond 2%") {
     CHECK(AnswerFromSteps(Ratios(1.05, 1.021, 1.08)) == Answer::kFaster);
     CHECK(AnswerFromSteps(Ratios(1.05, 1.019, 1.08)) == Answer::kInconclusive);
     CHECK(AnswerFromSteps(Ratios(0.95, 0.92, 0.979)) == Answer::kSlower);
     CHECK(AnswerFromSteps(Ratios(0.95, 0.92, 0.981)) == Answer::kInconclusive);
   }
 
-  TEST_CASE("five runs a side are tested as runs, fewer by their steps") {
+  TEST_CASE("five runs per side are tested as runs, fewer by their steps") {
     const auto five = RunsOf("a", {100, 101, 102, 103, 104});
     CHECK(FindAnswer(RateSides(five, five), false).basis == Basis::kRuns);
     const auto four = RunsOf("b", {100, 101, 102, 103});
@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     CHECK(OfSteps({}, {}) == Answer::kInconclusive);
   }
 
-  TEST_CASE("times of zero make no infinities") {
+  TEST_CASE("zero times give no infinities") {
     CHECK(OfSteps({0, 0, 0}, {10, 10, 10}) == Answer::kInconclusive);
     const auto mixed = FindAnswer(
         RateSides({RunOf("a", {0, 0, 0, 0, 0, 12, 0, 0, 0, 0})}, {RunOf("b", Steps(10, 1, 0))}),
@@ -113,7 +113,7 @@ TEST_SUITE("fast") {
     CHECK(mixed.answer == Answer::kInconclusive);
   }
 
-  TEST_CASE("runs of a side that differ widen what their steps say") {
+  TEST_CASE("runs that differ within a side widen the interval from their steps") {
     const std::vector<compare::RunSummary> now = {RunOf("n1", Steps(100, 9.3, 0.01)),
                                                   RunOf("n2", Steps(100, 9.31, 0.01))};
     const std::vector<compare::RunSummary> alike = {RunOf("b1", Steps(100, 10, 0.01)),
@@ -133,7 +133,7 @@ TEST_SUITE("fast") {
     CHECK(OfSteps(drifting, Steps(100, 9.2, 0.01)) == Answer::kInconclusive);
   }
 
-  TEST_CASE("where samples are not known steps are counted") {
+  TEST_CASE("steps are counted if samples are unknown") {
     const auto sides = RateSides({RunOf("a", {10, 10, 10}, 0)}, {RunOf("b", {5, 5, 5}, 32)});
     CHECK(sides.by_steps);
     CHECK(std::exp(sides.base[0].log_rate) == doctest::Approx(100));

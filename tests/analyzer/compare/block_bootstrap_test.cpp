@@ -24,7 +24,7 @@ std::vector<double> Correlated(size_t size, double correlation) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the generator draws the same with every compiler, and all values as often") {
+  TEST_CASE("the generator is uniform, and draws the same with every compiler") {
     SplitMix64 generator(1);
     std::vector<size_t> first;
     for (int i = 0; i < 5; ++i) first.push_back(generator.Below(1000));
@@ -48,7 +48,7 @@ TEST_SUITE("fast") {
     CHECK(BlockLength(std::vector<double>(100, 4.0)) == 5);  // nothing varies
   }
 
-  TEST_CASE("sums go round the ring") {
+  TEST_CASE("sums wrap around the ring") {
     const compare::RingSums sums(std::vector<double>{1, 2, 4});
     CHECK(sums.total() == 7);
     CHECK(sums.Sum(0, 2) == 3);

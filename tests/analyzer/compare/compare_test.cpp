@@ -96,13 +96,13 @@ TEST_SUITE("fast") {
     CHECK(Says(other, "the same recording is on both sides"));
   }
 
-  TEST_CASE("five runs a side: the text says by how much and how it was found") {
+  TEST_CASE("five runs per side: the text has the change and the method") {
     const Comparison faster = Compare(RunsOf("a", {1000, 1012, 991, 1005, 1008}),
                                       RunsOf("b", {1052, 1061, 1049, 1070, 1043}));
     CHECK(faster.answer == Answer::kFaster);
     CHECK(faster.method == "mann-whitney");
     CHECK(*faster.p_value == Approx(2.0 / 252));
-    CHECK(faster.text == "5.2% faster (3.8 to 6.6%), by 5 runs per side, Mann-Whitney p = 0.008");
+    CHECK(faster.text == "5.2% faster (3.8 to 6.6%), from 5 runs per side, Mann-Whitney p = 0.008");
     CHECK(faster.throughput->bounded);
     CHECK(faster.throughput->low < 1.05);
     CHECK(faster.throughput->high > 1.06);
@@ -135,7 +135,7 @@ TEST_SUITE("fast") {
     CHECK(faster.method == "block bootstrap");
     CHECK_FALSE(faster.p_value.has_value());
     CHECK(faster.text.find(
-              "by the steps of 1 run per side, widened by how the parts of a run differ") !=
+              "from the steps of 1 run per side, widened by the variation within a run") !=
           std::string::npos);
     for (const auto& change : {faster.throughput, faster.step_mean_ms, faster.step_p50_ms,
                                faster.step_p95_ms, faster.step_p99_ms}) {
@@ -150,11 +150,12 @@ TEST_SUITE("fast") {
     CHECK(faster.step_p99_ms->base == Approx(11.2).epsilon(0.05));
     const Comparison two = Compare({RunOf("a", Noisy(200, 10, 1)), RunOf("a2", Noisy(200, 10, 4))},
                                    {RunOf("b", Noisy(200, 9, 2))});
-    CHECK(two.text.find("by the steps of 2 and 1 runs, widened by how runs on a side differ") !=
+    CHECK(two.text.find(
+              "from the steps of 2 and 1 runs, widened by the variation between runs on a side") !=
           std::string::npos);
   }
 
-  TEST_CASE("too few steps are said") {
+  TEST_CASE("too few steps are reported") {
     CHECK(Compare({RunOf("a", {10})}, {RunOf("b", {10, 11, 12})}).text ==
           "inconclusive: the base side lacks a run with 3 counted steps or more");
     CHECK(Compare({RunOf("a", {10, 11, 12})}, {RunOf("b", {})}).text ==
@@ -208,7 +209,7 @@ TEST_SUITE("fast") {
     CHECK(both.stages[3].name == "cache");
   }
 
-  TEST_CASE("two runs a side bound the breakdown") {
+  TEST_CASE("two runs per side bound the breakdown") {
     std::vector<RunSummary> base(2), now(2);
     base[0].ms_per_step[kStall] = 1;
     base[1].ms_per_step[kStall] = 4;
@@ -294,7 +295,7 @@ TEST_SUITE("fast") {
     CHECK(Compare(base, now).answer == Answer::kInconclusive);
   }
 
-  TEST_CASE("a side that does not know its samples is compared by steps a second") {
+  TEST_CASE("a side without samples is compared by steps per second") {
     const Comparison steps =
         Compare({RunOf("a", Noisy(100, 10, 1), 0)}, {RunOf("b", Noisy(100, 8, 2), 64)});
     CHECK(steps.answer == Answer::kFaster);

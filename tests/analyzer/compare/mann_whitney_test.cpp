@@ -38,7 +38,7 @@ std::vector<uint64_t> CountedOneByOne(size_t m, size_t n) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the counts of ranks are those of every order") {
+  TEST_CASE("rank counts match an enumeration of all orderings") {
     CHECK(RankCounts(1, 1) == std::vector<uint64_t>{1, 1});
     CHECK(RankCounts(5, 5) == CountedOneByOne(5, 5));
     CHECK(RankCounts(3, 7) == CountedOneByOne(3, 7));
@@ -48,7 +48,7 @@ TEST_SUITE("fast") {
     CHECK(std::equal(large.begin(), large.end(), large.rbegin()));
   }
 
-  TEST_CASE("five a side that do not overlap: two of 252 orders") {
+  TEST_CASE("five per side without overlap: two of 252 orderings") {
     const auto up = MannWhitney(Range(5, 0), Range(5, 10));
     CHECK(up.exact);
     CHECK(up.u == 25);
@@ -85,7 +85,7 @@ TEST_SUITE("fast") {
     CHECK(all_tied.p == 1);
   }
 
-  TEST_CASE("with more than 20 a side the approximation takes over where the exact p ends") {
+  TEST_CASE("above 20 per side the approximation continues the exact p") {
     const auto exact = MannWhitney(Range(20, 0), Range(20, 5.5));
     const auto normal = MannWhitney(Range(21, 0), Range(21, 5.5));
     CHECK(exact.exact);

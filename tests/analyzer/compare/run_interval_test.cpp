@@ -9,7 +9,7 @@ using doctest::Approx;
 using stallscope::compare::CompareRuns;
 
 TEST_SUITE("fast") {
-  TEST_CASE("as many runs a side share one variance") {
+  TEST_CASE("equally many runs per side share one variance") {
     // Variance 2.5 on both sides: the standard error is 1, with 8 degrees of freedom.
     const auto change =
         CompareRuns(std::vector<double>{1, 2, 3, 4, 5}, std::vector<double>{4, 5, 6, 7, 8});

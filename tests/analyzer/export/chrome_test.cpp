@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
     CHECK(ThreadNames(file).size() == 1);
   }
 
-  TEST_CASE("device work that overlaps on a stream goes to a further thread of the device") {
+  TEST_CASE("device work that overlaps on a stream goes to an additional thread of the device") {
     TraceBuilder trace;
     const TrackId stream = trace.Stream("stream 7", 2);
     const trace::StringId name = trace.Text("sgemm");

@@ -20,7 +20,7 @@ TEST_SUITE("fast") {
     CHECK(lanes.Place(200, 300) == 0);
   }
 
-  TEST_CASE("any number of overlaps is dealt out, and no lane holds two that cross") {
+  TEST_CASE("any number of overlaps is distributed, and no lane has two that cross") {
     struct Interval {
       int64_t start, end;
       size_t lane;

@@ -49,7 +49,7 @@ TEST_SUITE("fast") {
           "1,stream 7,kernel,sgemm,400,500,,,,,,\r\n");
   }
 
-  TEST_CASE("spans as json lines say null for what is not known") {
+  TEST_CASE("spans as JSON lines have null for unknown values") {
     TraceBuilder trace;
     const StageId stage = trace.Stage("s\xff");
     trace.Work(trace.Thread("t"), stage, 100, 250);

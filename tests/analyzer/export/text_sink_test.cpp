@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
     CHECK(Written([](TextSink& to) { to.AddCsvField("=a,b"); }) == "\"'=a,b\"");
   }
 
-  TEST_CASE("doubles read back as the same, what is no number is not written") {
+  TEST_CASE("doubles read back the same, NaN and infinities are not written") {
     CHECK(Written([](TextSink& to) { CHECK(to.AddDouble(0.1)); }) == "0.1");
     CHECK(Written([](TextSink& to) { CHECK(to.AddDouble(1e300)); }) == "1e+300");
     CHECK(Written([](TextSink& to) {
@@ -61,7 +61,7 @@ TEST_SUITE("fast") {
           }) == "");
   }
 
-  TEST_CASE("text is handed over in pieces, and the sink's error comes back") {
+  TEST_CASE("text is passed on in pieces, and the sink's error is returned") {
     size_t pieces = 0;
     size_t largest = 0;
     const Sink sink = [&](std::string_view piece) -> Status {

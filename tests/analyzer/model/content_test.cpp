@@ -37,9 +37,9 @@ TEST_SUITE("fast") {
       return run.error().Line();
     };
     CHECK(line("\x1f\x8b\x08zz") ==
-          path + ": this is no trace: it looks like gzip; gunzip it first");
+          path + ": this is not a trace: it looks like gzip; gunzip it first");
     CHECK(line("{}") ==
-          path + ": this is no trace: it looks like JSON; give a trace that stallscope recorded");
-    CHECK(line("") == path + ": this is no trace: the file is empty; record the run again");
+          path + ": this is not a trace: it looks like JSON; use a trace that stallscope recorded");
+    CHECK(line("") == path + ": this is not a trace: the file is empty; record the run again");
   }
 }

@@ -38,7 +38,7 @@ std::string Console(const std::string& page, std::string& document) {
 
 // A browser needs seconds to start.
 TEST_SUITE("slow") {
-  TEST_CASE("a browser has nothing to say about the page") {
+  TEST_CASE("a browser reports no problems with the page") {
     if (test::RunProgram({"sh", "-c", "command -v chromium"}).exit_code != 0) {
       return test::Skip("chromium is not installed");
     }

@@ -97,7 +97,7 @@ TEST_SUITE("fast") {
     CHECK(blame == got["breakdown"]["input_stall"]["ns"]);
   }
 
-  TEST_CASE("what the trace cannot tell is null, and named") {
+  TEST_CASE("what the trace cannot show is null, and named") {
     const json got = json::parse(WriteJson(test::InconclusiveReport()));
     CHECK(got["run"]["digest"].is_null());
     CHECK(got["run"]["spec"].is_null());
@@ -120,7 +120,7 @@ TEST_SUITE("fast") {
     CHECK(WriteJson(again) == WriteJson(test::InconclusiveReport()));
   }
 
-  TEST_CASE("doubles come back as they were, and what is no number is null") {
+  TEST_CASE("doubles read back the same, NaN and infinities are null") {
     report::Report report = test::InputBoundReport();
     report.throughput =
         attribution::Throughput{0.1 + 0.2, std::nan(""), std::numeric_limits<double>::infinity()};

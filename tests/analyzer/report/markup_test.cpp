@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
     test::MatchesGolden("budget.sarif", report::WriteSarif(WithBudget()));
   }
 
-  TEST_CASE("html: one page without a script, an address or a name as it was") {
+  TEST_CASE("html: one page without scripts, addresses or unescaped names") {
     const std::string page = report::WriteHtml(report::DocumentOf(test::InputBoundReport()));
     CHECK(page.starts_with("<!doctype html>"));
     CHECK_FALSE(Contains(page, "<script"));
@@ -148,7 +148,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a stage graph with a circle, a missing input or a stage of its own ends") {
+  TEST_CASE("a stage graph with a cycle, a missing input or an isolated stage terminates") {
     report::Report report = test::InputBoundReport();
     report.stages[0].inputs = {"prefetch", "nobody", "read"};
     CheckWellFormed(report::WriteHtml(report::DocumentOf(report)), kHtmlEmpty);
@@ -156,7 +156,7 @@ TEST_SUITE("fast") {
     CheckWellFormed(report::WriteHtml(report::DocumentOf(report)), kHtmlEmpty);
   }
 
-  TEST_CASE("junit: a case a check") {
+  TEST_CASE("junit: one test case per check") {
     const std::string strict = report::WriteJunit(WithBudget());
     CHECK(Count(strict, "<testcase ") == 4);
     CHECK(Count(strict, "tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\"") == 2);
@@ -176,7 +176,7 @@ TEST_SUITE("fast") {
   }
 
   // What the 2.1.0 schema requires of what is written here.
-  TEST_CASE("sarif: a log as the schema has it") {
+  TEST_CASE("sarif: the log follows the schema") {
     report::Report report = WithBudget();
     report.trace = "runs/a b.sst";
     const json log = json::parse(report::WriteSarif(report, {.tool_version = "0.1.0"}));

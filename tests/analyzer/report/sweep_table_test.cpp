@@ -80,7 +80,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(BestRow(SweepTable()).has_value());
   }
 
-  TEST_CASE("the Pareto front has what nothing beats with as little memory") {
+  TEST_CASE("the Pareto front has every row that no other beats with as little memory") {
     SweepTable table;
     table.rows = {Row("slow small", 0, 100, 10), Row("slow large", 0, 100, 20),
                   Row("fast large", 0, 200, 20), Row("fast larger", 0, 200, 30),
@@ -157,7 +157,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("of very many rows the fastest are shown, the base always") {
+  TEST_CASE("of very many rows the fastest and the base are shown") {
     SweepTable table;
     for (int i = 0; i < 500; ++i)
       table.rows.push_back(Row("row " + std::to_string(i), i + 1, 0, 0));
@@ -237,7 +237,7 @@ TEST_SUITE("fast") {
     CHECK(page.find("prefers-color-scheme: dark") != std::string::npos);
   }
 
-  TEST_CASE("three knobs give a map for each two, one gives a line, none gives no map") {
+  TEST_CASE("three knobs give one map per pair, one gives a line, none gives no map") {
     SweepTable table = Grid();
     table.axes.push_back({"transfer.pinned", {"true"}});
     for (SweepRow& row : table.rows) row.values.emplace_back("true");

@@ -130,7 +130,7 @@ TEST_SUITE("fast") {
           std::string::npos);
     CHECK(WhyNotSet(spec, "trainer.graph", "capture").find("the nearest is 'captured'") !=
           std::string::npos);
-    CHECK(WhyNotSet(spec, "augment.ops", "flip").find("a list of texts") != std::string::npos);
+    CHECK(WhyNotSet(spec, "augment.ops", "flip").find("a list of strings") != std::string::npos);
     CHECK(WhyNotSet(spec, "augment.ops", "[]") != "set");
     CHECK(WhyNotSet(spec, "read.features", R"({"a": "b", "a": "c"})") != "set");
     CHECK(WhyNotSet(spec, "name", "\xff").find("not UTF-8") != std::string::npos);
@@ -156,7 +156,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(GetKnob(spec, "decode.size").ok());
   }
 
-  TEST_CASE("what is got can be set, and changes nothing") {
+  TEST_CASE("a value that was read can be set again, and changes nothing") {
     std::mt19937_64 random(7);
     for (int draw = 0; draw < 20; ++draw) {
       const Spec spec = RandomSpec(random);
@@ -170,7 +170,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("settings are made in turn and judged together") {
+  TEST_CASE("settings are applied in order and checked together") {
     const Spec spec = ExampleSpec();
     const auto two =
         ApplySettings(spec, {"trainer.strategy.replicas=2", "trainer.strategy.kind=mirrored"});

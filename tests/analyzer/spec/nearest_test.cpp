@@ -19,7 +19,7 @@ TEST_SUITE("fast") {
     CHECK(EditDistance("kitten", "sitting") == 3);
   }
 
-  TEST_CASE("the nearest word is found, the first of equals, and none among none") {
+  TEST_CASE("the nearest word is found, the first among equals, and none in an empty list") {
     CHECK(Nearest("paralelism", {"pad", "parallelism", "path"}) == "parallelism");
     CHECK(Nearest("ab", {"ax", "ay"}) == "ax");
     CHECK(Nearest("x", {}).empty());
@@ -38,7 +38,7 @@ TEST_SUITE("fast") {
     CHECK(NearestHint("pipeline", {"map"}, "the nearest") == "give 'map'");
   }
 
-  TEST_CASE("quotes cut a long word in front of a whole character") {
+  TEST_CASE("quoting cuts a long word at a character boundary") {
     CHECK(Quoted("map") == "'map'");
     CHECK(Quoted(std::string(64, 'a')) == "'" + std::string(64, 'a') + "'");
     CHECK(Quoted(std::string(65, 'a')) == "'" + std::string(64, 'a') + "...'");

@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("arguments are read by place and by name, with defaults for the rest") {
+  TEST_CASE("arguments are read by position and by name, with defaults for the rest") {
     CHECK(ParseOp("resize(64)").value().Integer("size") == 64);
     CHECK(ParseOp(" resize ( size = 64 ) ").value().Integer("size") == 64);
     CHECK(ParseOp("cast(float16)").value().Word("dtype") == "float16");
@@ -112,7 +112,7 @@ TEST_SUITE("fast") {
     CHECK(WhyNotOp("resize(1, 2)") == "resize takes 1 arguments; leave out '2'");
     CHECK(WhyNotOp("flip(1)") == "flip takes 0 arguments; leave out '1'");
     CHECK(WhyNotOp("decode_jpeg(1/2, scale=1/2)") == "scale is given twice; keep one of them");
-    CHECK(WhyNotOp("decode_jpeg(scale=1/2, true)").find("an argument without a name") == 0);
+    CHECK(WhyNotOp("decode_jpeg(scale=1/2, true)").find("a positional argument") == 0);
     CHECK(WhyNotOp("decode_jpeg(crop=true, scale=1/2)") == "read");
   }
 
@@ -139,7 +139,7 @@ TEST_SUITE("fast") {
       CHECK_FALSE(ParseOp(bad).ok());
     }
     CHECK(WhyNotOp("resize(64") ==
-          "'resize(64' is not a call; write it as resize(...), with one closing bracket at the "
+          "'resize(64' is not a call; write it as resize(...), with one closing parenthesis at the "
           "end");
   }
 }

@@ -161,7 +161,7 @@ TEST_SUITE("fast") {
     CHECK(WhyNotApplied({{MoveChange{"cache", Place::After("decoed")}}})
               .find("no stage is called 'decoed'; the nearest is 'decode'") != std::string::npos);
     CHECK(WhyNotApplied({{MoveChange{"cache", Place::After("cache")}}})
-              .find("cannot stand next to itself") != std::string::npos);
+              .find("cannot be placed next to itself") != std::string::npos);
     CHECK(WhyNotApplied({{InsertChange{{"cache", CacheSpec{}}, Place::After("read")}}})
               .find("a stage is already called 'cache'") != std::string::npos);
     CHECK(WhyNotApplied({{InsertChange{{"c", CacheSpec{}}, Place::After("red")}}})
@@ -178,7 +178,7 @@ TEST_SUITE("fast") {
                           SetTo("trainer.strategy.kind", "mirrored")}}) == "applied");
   }
 
-  TEST_CASE("a difference says what a person would say") {
+  TEST_CASE("a difference reads as a person would write it") {
     const Spec from = ExampleSpec();
     CHECK(Diff(from, from).changes.empty());
     Spec to = from;
@@ -198,7 +198,7 @@ TEST_SUITE("fast") {
           R"({"op":"move","stage":"shuffle","after":"batch"}])");
   }
 
-  TEST_CASE("the difference of two specs makes the one into the other") {
+  TEST_CASE("the difference of two specs turns one into the other") {
     std::mt19937_64 random(31);
     Spec from = ExampleSpec();
     for (int draw = 0; draw < 150; ++draw) {

@@ -38,11 +38,11 @@ std::string Takes(const KnobInfo& knob) {
       for (const auto& word : knob.words) takes += (takes.empty() ? "`" : ", `") + word + '`';
       return takes;
     case KnobType::kText:
-      return "text";
+      return "string";
     case KnobType::kList:
-      return "list of texts";
+      return "list of strings";
     case KnobType::kTable:
-      return "texts by name";
+      return "strings by name";
   }
   return takes;
 }

@@ -53,7 +53,7 @@ TEST_SUITE("fast") {
     CHECK(Says(named("s"), "a second stage is called 's'"));
     CHECK(named("S") == "read");
     for (const char* part : {"transfer", "trainer", "rewrites", "budget"}) {
-      CHECK(Says(named(part), "it is a part of the spec"));
+      CHECK(Says(named(part), "it is a field of the spec"));
     }
     CHECK(named("transfers") == "read");
     CHECK(named("seed") == "read");
@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
     CHECK(Says(Validate(spec).error().Line(), "more than 256 stages"));
   }
 
-  TEST_CASE("a source has files or makes its elements up") {
+  TEST_CASE("a source has files or generates its elements") {
     CHECK(Says(WhyNot(WithSource(R"("format": "csv")")), "the source has no files"));
     CHECK(WhyNot(WithSource(R"("format": "csv", "files": ["a.csv"])")) == "read");
     CHECK(Says(WhyNot(WithSource(R"("format": "csv", "files": ["a", ""])")),
@@ -92,7 +92,7 @@ TEST_SUITE("fast") {
                "stages[1].shard.index: index is 4 of 4 shards; count from 0 to 3"));
   }
 
-  TEST_CASE("ops stand where they belong") {
+  TEST_CASE("ops are allowed only where they belong") {
     const auto map = [](const std::string& op, const std::string& more = "") {
       return WhyNot(WithStages(R"({"name": "m", "map": {"ops": [")" + op + "\"]" + more + "}}"));
     };
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     CHECK(Says(map("resize"), "resize needs its size"));
     CHECK(Says(filter("flip"), "put it into a map"));
     CHECK(filter("keep_one_in(2)") == "read");
-    CHECK(Says(map("keep_one_in(2)"), "make it the op of a filter"));
+    CHECK(Says(map("keep_one_in(2)"), "use it in a filter"));
     CHECK(filter("busy(5)") == "read");
     CHECK(map("busy(5)") == "read");
     CHECK(Says(map("decode_jpeg", R"(, "on": "device")"), "runs on the host only"));

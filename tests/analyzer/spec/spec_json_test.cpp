@@ -80,7 +80,7 @@ TEST_SUITE("fast") {
     CHECK(stages.at(9).at("batch") == nlohmann::json{{"size", 1}});
   }
 
-  TEST_CASE("what is written is read back as it was, and written again as it was") {
+  TEST_CASE("what is written reads back the same, and is written the same again") {
     std::mt19937_64 random(20240229);
     for (int draw = 0; draw < 300; ++draw) {
       const Spec spec = RandomSpec(random);

@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
     CHECK(WhyNot(Map(R"(, "parallelism": null)")).find("is null") != std::string::npos);
     CHECK(WhyNot(Map(R"(, "deterministic": 1)")).find("give true or false") != std::string::npos);
     CHECK(WhyNot(Map(R"(, "on": 1)")).find("on is a number") != std::string::npos);
-    CHECK(WhyNot(WithStages(R"({"name": "m", "map": {"ops": "flip"}})")).find("list of texts") !=
+    CHECK(WhyNot(WithStages(R"({"name": "m", "map": {"ops": "flip"}})")).find("list of strings") !=
           std::string::npos);
     CHECK(WhyNot(WithStages(R"({"name": "m", "map": {"ops": ["flip", 3]}})"))
               .find("stages[1].map.ops[1]: ops holds a number") != std::string::npos);
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     CHECK(WhyNot(Map(R"(, "parallelism": "auto")")) == "read");
     CHECK(WhyNot(Map(R"(, "parallelism": "Auto")")) != "read");
     CHECK(WhyNot(WithStages(R"({"name": "b", "batch": {"size": "auto"}})"))
-              .find("size is a text; give an integer from 1 to 1000000") != std::string::npos);
+              .find("size is a string; give an integer from 1 to 1000000") != std::string::npos);
     CHECK(WhyNot(WithStages(R"({"name": "p", "prefetch": {"buffer_size": "auto"}})")) == "read");
   }
 
@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a duplicate key is refused where it stands") {
     CHECK(WhyNot(Map(",\n \"on\": \"host\",\n \"on\": \"host\"")) ==
-          "s.json:3:2, stages[1].map: the key 'on' is there twice; keep one of them");
+          "s.json:3:2, stages[1].map: the key 'on' is given twice; keep one of them");
     CHECK(WhyNot("{\"seed\": 1, \"seed\": 1}").find("s.json:1:13: the key 'seed'") == 0);
     CHECK(WhyNot(R"({"stages": [], "stages": []})").find("twice") != std::string::npos);
   }

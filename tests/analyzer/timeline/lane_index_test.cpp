@@ -102,7 +102,7 @@ TEST_SUITE("fast") {
     CHECK(std::is_sorted(bounds.begin(), bounds.end()));
   }
 
-  TEST_CASE("every column of a lane is what brute force makes of it, at every zoom") {
+  TEST_CASE("every column of a lane equals brute force, at every zoom") {
     test::Random random(7);
     for (const size_t count : {1U, 15U, 16U, 17U, 1'000U}) {
       const auto segments = RandomSegments(random, count, 5);

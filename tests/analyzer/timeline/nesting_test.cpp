@@ -51,7 +51,7 @@ std::vector<Part> PartsOf(const timeline::LaneIndex& lane) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("work inside work stands below it, and what encloses it is whole") {
+  TEST_CASE("work inside work is in the row below, and the enclosing work is whole") {
     // Two in one, one of which has a third inside; then one by itself.
     const auto [run, nesting] = Nest({{10, 20}, {32, 35}, {30, 40}, {0, 50}, {60, 70}});
     CHECK(nesting.span_rows == std::vector<uint8_t>{1, 2, 1, 0, 0});
@@ -70,14 +70,14 @@ TEST_SUITE("fast") {
     CHECK(PartsOf(nesting.rows[1]) == std::vector<Part>{{5, 10, 1}, {10, 20, 0}, {20, 30, 1}});
   }
 
-  TEST_CASE("what touches is not nested, what overlaps stands below") {
+  TEST_CASE("adjacent spans are not nested, overlapping ones go below") {
     const auto [run, side_by_side] = Nest({{0, 10}, {10, 20}, {20, 20}, {20, 30}});
     CHECK(side_by_side.rows.empty());
     const auto [other, across] = Nest({{0, 20}, {10, 30}});
     CHECK(across.span_rows == std::vector<uint8_t>{1, 0});
   }
 
-  TEST_CASE("however deep they are the last row has what is left, and no time twice") {
+  TEST_CASE("at any depth the last row has the rest, and no time counts twice") {
     std::vector<Span> spans;
     constexpr int64_t kDepth = 5'000;
     for (int64_t i = kDepth; i-- > 0;) spans.push_back({i, 3 * kDepth - i});
@@ -95,7 +95,7 @@ TEST_SUITE("fast") {
     CHECK(PartsOf(nesting.rows[0]).size() == 1);
   }
 
-  TEST_CASE("every span stands below all that enclose it") {
+  TEST_CASE("every span is below all that enclose it") {
     test::Random random(9);
     for (int round = 0; round < 50; ++round) {
       std::vector<Span> spans;

@@ -42,7 +42,7 @@ TEST_SUITE("fast") {
     CHECK(series.ValueAt(15) == 6.F);
   }
 
-  TEST_CASE("low, high and mean are what each nanosecond says") {
+  TEST_CASE("low, high and mean match a count by nanoseconds") {
     test::Random random(11);
     std::vector<SeriesPoint> points;
     std::vector<float> by_ns(6'000);

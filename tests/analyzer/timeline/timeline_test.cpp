@@ -35,7 +35,7 @@ std::vector<double> ByHand(const std::vector<Interval>& intervals, TimeRange ran
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a column's fraction is what is covered of it") {
+  TEST_CASE("a column's fraction is its covered share") {
     CHECK(BusyFractions({{0, 5}, {12, 20}}, {0, 20}, 2) == std::vector<float>{0.5F, 0.8F});
     CHECK(BusyFractions({{-100, 100}}, {0, 20}, 4) == std::vector<float>{1, 1, 1, 1});
     CHECK(BusyFractions({}, {0, 20}, 2) == std::vector<float>{0, 0});
@@ -46,7 +46,7 @@ TEST_SUITE("fast") {
           std::vector<float>{0.8F});
   }
 
-  TEST_CASE("a million spans of a microsecond are neither one long one nor none") {
+  TEST_CASE("a million spans of a microsecond look neither like one long span nor like none") {
     std::vector<Interval> spans;
     for (int64_t i = 0; i < 1'000'000; ++i) spans.push_back({i * 3'000, i * 3'000 + 1'000});
     for (const float fraction : BusyFractions(spans, {0, 3'000'000'000}, 100)) {
@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(BusyFractions({{-kFar, kFar}}, {-kFar, kFar}, 4096) == std::vector<float>(4096, 1.0F));
   }
 
-  TEST_CASE("more columns than nanoseconds: each shows the nanosecond that it lies in") {
+  TEST_CASE("more columns than nanoseconds: each shows the nanosecond that it is in") {
     CHECK(BusyFractions({{1, 2}}, {0, 2}, 8) == std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1});
   }
 

@@ -145,8 +145,7 @@ TEST_SUITE("fast") {
     CHECK(misplaced[4] == std::vector<std::string>{"6", "7"});
     const Rows open = ReadAll("1,2\n3,\"a\n4,5\n");
     REQUIRE(open.size() == 2);
-    CHECK(open[1][1].find(
-              "m.csv, line 2, offset 4, record 1: a quote is opened and never closed") == 0);
+    CHECK(open[1][1].find("m.csv, line 2, offset 4, record 1: a quote is never closed") == 0);
   }
 
   TEST_CASE("rows across block boundaries are whole, quoted or not") {
@@ -177,7 +176,7 @@ TEST_SUITE("fast") {
     CHECK(ReadAll("x^2,y^2\n1,2\n") == Rows{{"1", "2"}});
   }
 
-  TEST_CASE("an image survives the way through a row") {
+  TEST_CASE("an image survives the round trip through a row") {
     Tensor image(DType::kUint8, {7, 11, 3});
     for (size_t i = 0; i < image.bytes(); ++i) image.data()[i] = static_cast<uint8_t>(i * 3);
     Buffer row;

@@ -269,7 +269,7 @@ TEST_SUITE("fast") {
     const auto with_notes = ContentOf(dir / "set");
     const auto again = Generate(Small(dir / "set", DataFormat::kCsv));
     REQUIRE_FALSE(again.ok());
-    CHECK(again.error().what == "the folder holds 'notes.txt', which no data set put there");
+    CHECK(again.error().what == "the folder holds 'notes.txt', which is not part of a data set");
     CHECK(ContentOf(dir / "set") == with_notes);
   }
 

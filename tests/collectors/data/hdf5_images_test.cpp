@@ -125,7 +125,7 @@ TEST_SUITE("fast") {
     WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 2}, H5T_STD_I64LE, {2});
     CHECK(OpenError(dir / "f").find("not images") != std::string::npos);
     WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 3}, H5T_STD_I64LE, {3});
-    CHECK(OpenError(dir / "f").find("'labels' has not one integer for each of 2 images") !=
+    CHECK(OpenError(dir / "f").find("'labels' does not have one integer for each of 2 images") !=
           std::string::npos);
     WriteForeign(dir / "f", H5T_STD_U8LE, {2, 3, 4, 3}, H5T_IEEE_F64LE, {2});
     CHECK(OpenError(dir / "f").find("'labels'") != std::string::npos);
@@ -163,7 +163,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Hdf5ImageWriter::Create(dir / "no/such/f", 1, 5, 7).ok());
   }
 
-  TEST_CASE("HDF5: a file that exists is not written over") {
+  TEST_CASE("HDF5: an existing file is not overwritten") {
     ScratchDir dir;
     REQUIRE(WriteFileAtomically(dir / "thesis", "years of work").ok());
     CHECK_FALSE(Hdf5ImageWriter::Create(dir / "thesis", 1, 5, 7).ok());

@@ -216,7 +216,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a file of somebody else's in a folder that is restored stays") {
+  TEST_CASE("someone else's file in a restored folder stays") {
     ScratchDir dir;
     REQUIRE(KilledAfter(3, EBUSY, [&](FolderOps& ops) { MakeAndReplace(dir / "set", true, ops); }));
     REQUIRE(WriteFileAtomically(dir / "set/thesis.txt", "mine").ok());

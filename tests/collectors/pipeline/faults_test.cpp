@@ -145,7 +145,7 @@ TEST_SUITE("fast") {
     CHECK(skipped.stats.skipped == 3);
   }
 
-  TEST_CASE("what an op cannot do with what it gets is an error that says what it needs") {
+  TEST_CASE("an op that cannot process its input is an error that says what it needs") {
     const auto run = [](const std::string& ops) {
       return RunStages(
           R"({"name": "read", "source": {"format": "synthetic", "elements": 4, "bytes": 12}}, {"name": "m", "map": {"ops": [)" +
@@ -162,7 +162,7 @@ TEST_SUITE("fast") {
     CHECK(behind.error->kind == ErrorKind::kUsage);
   }
 
-  TEST_CASE("cancelling ends a pipeline that waits, wherever it waits") {
+  TEST_CASE("canceling ends a pipeline that waits, wherever it waits") {
     for (
         const char* stages :
         {R"({"name": "read", "source": {"format": "serial", "sleep_us": 50000000}})",
@@ -241,14 +241,14 @@ void StartAndGiveUp(std::mt19937& random) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("sixty pipelines of random stages, begun and given up") {
+  TEST_CASE("sixty pipelines of random stages, started and abandoned") {
     std::mt19937 random(7);
     for (int i = 0; i < 60; ++i) StartAndGiveUp(random);
   }
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("a thousand pipelines of random stages, begun and given up") {
+  TEST_CASE("a thousand pipelines of random stages, started and abandoned") {
     std::mt19937 random(11);
     for (int i = 0; i < 1000; ++i) StartAndGiveUp(random);
   }

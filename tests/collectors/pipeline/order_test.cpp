@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
     CHECK(ids(R"("cycle_length": 9, "parallelism": "auto")") == ids(R"("cycle_length": 9)"));
   }
 
-  TEST_CASE("without order every element comes all the same, once") {
+  TEST_CASE("without order every element still comes, once") {
     ScratchDir dir;
     const std::string glob = WriteRecords(dir, {9, 1, 7, 4});
     const Delivered free =
@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
     CHECK(image_labels == labels);
   }
 
-  TEST_CASE("repeat starts epochs anew, shuffle has another order in each, shard takes its part") {
+  TEST_CASE("repeat restarts epochs, shuffle reorders each, shard takes its part") {
     const std::string source =
         R"({"name": "read", "source": {"format": "synthetic", "elements": 5, "bytes": 8}})";
     CHECK(RunStages(source + R"(, {"name": "r", "repeat": {"count": 2}})").Ids() ==

@@ -125,7 +125,7 @@ TEST_SUITE("fast") {
     CHECK(owners.count("decode") == 0);
   }
 
-  TEST_CASE("a cache tells what it kept and what it gave") {
+  TEST_CASE("a cache records what it stored and what it returned") {
     ScratchDir dir;
     const Recorded recorded =
         Record(dir / "r.sst",

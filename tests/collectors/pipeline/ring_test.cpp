@@ -34,7 +34,7 @@ TEST_SUITE("fast") {
     late.join();
   }
 
-  TEST_CASE("never more than the limit lies in it, and nothing is lost or doubled") {
+  TEST_CASE("it never holds more than the limit, and nothing is lost or duplicated") {
     constexpr int kProducers = 3;
     constexpr int kEach = 20'000;
     CancelToken token;
@@ -68,7 +68,7 @@ TEST_SUITE("fast") {
     CHECK(ring.depth() == 0);
   }
 
-  TEST_CASE("cancelling wakes the one that pushes and the one that pops") {
+  TEST_CASE("canceling wakes the producer and the consumer") {
     CancelToken token;
     Ring<int> full(QueueId::None(), 1, 1, token);
     Ring<int> empty(QueueId::None(), 1, 1, token);
@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     popper.join();
   }
 
-  TEST_CASE("a raised limit lets the waiting ones on") {
+  TEST_CASE("a raised limit releases waiting producers") {
     CancelToken token;
     Ring<int> ring(QueueId::None(), 4, 1, token);
     CHECK(ring.Push(ring.DrawTicket(), 1, kNothing));

@@ -183,7 +183,7 @@ TEST_SUITE("fast") {
     CHECK(damaged.error->Line().find(".elements") != std::string::npos);
   }
 
-  TEST_CASE("a file that is no store is never written over") {
+  TEST_CASE("a file that is not a store is never overwritten") {
     ScratchDir dir;
     const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
     const std::string path = dir / "mine";

@@ -150,7 +150,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a reader that runs out of memory while HDF5 tells an error ends the pipeline too") {
+  TEST_CASE("a reader that runs out of memory while HDF5 reports an error ends the pipeline too") {
     ScratchDir dir;
     const std::string arrays = MakeData(dir / "arrays", data::DataFormat::kHdf5);
     std::filesystem::remove(dir / "arrays/manifest.json");
@@ -175,7 +175,7 @@ TEST_SUITE("fast") {
     CHECK(untold > 0);
   }
 
-  TEST_CASE("readers that are parked do not get the calls for those that read") {
+  TEST_CASE("parked readers do not get the notifications meant for active ones") {
     ScratchDir dir;
     constexpr int64_t kRecords = 20'000;
     const std::string path = dir / "many.tfrecord";

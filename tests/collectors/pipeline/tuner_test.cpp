@@ -51,7 +51,7 @@ int64_t Settle(Simulated& machine, TunerLimits limits, int looks) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("workers grow up to the cores, and what does not pay is taken back") {
+  TEST_CASE("workers grow up to the cores, and a change that does not pay off is undone") {
     Simulated four{4};
     CHECK(Settle(four, {.cores = 4}, 200) == 4);
     Simulated one{1};

@@ -1,4 +1,4 @@
-// The program's own allocator, counted: a reading must not take part in the memory behaviour of the
+// The program's own allocator, counted: a reading must not take part in the memory behavior of the
 // program that it watches.
 #include <doctest/doctest.h>
 

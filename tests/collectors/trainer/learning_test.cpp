@@ -21,7 +21,7 @@ constexpr int kClasses = 6;
 constexpr int kSide = 32;
 constexpr int64_t kBatch = 24;
 
-// The set in memory, given for ever in batches that an own order mixes.
+// The set in memory, repeated forever in batches with an order of its own.
 class Pictures {
  public:
   Pictures() {

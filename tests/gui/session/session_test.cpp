@@ -405,7 +405,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a cancelled opening leaves nothing behind") {
+  TEST_CASE("a canceled opening leaves nothing behind") {
     // The worker is held where it first tells something, until it has been asked to end.
     std::atomic<bool> asked{false};
     SessionOptions options = QuietOptions();

@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
     CHECK(StatisticsOf(table, list.rows, 5, 5).count == 0);
   }
 
-  TEST_CASE("a cancelled query has no result") {
+  TEST_CASE("a canceled query has no result") {
     const SpanTable table(MakeSpanRun());
     const std::atomic<bool> cancelled{true};
     const auto list = ListSpans(table, {}, cancelled);

@@ -35,7 +35,7 @@ TEST_SUITE("fast") {
     CHECK(got == std::vector<int>{0, 1, 2});
   }
 
-  TEST_CASE("a job reports progress, and ends when cancelled") {
+  TEST_CASE("a job reports progress, and ends when canceled") {
     Workers workers(nullptr);
     std::promise<void> told;
     const JobNumber number = workers.Start(JobKind::kSweep, "sweeping", [&](Ticket& job) {

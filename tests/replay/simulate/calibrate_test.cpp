@@ -22,7 +22,7 @@ MadeWorkload Sleeping(double sleep_us, double compute_us) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("where the step waits for its input, the input takes what is missing") {
+  TEST_CASE("if the step waits for its input, the input gets the missing time") {
     MadeWorkload made = Sleeping(1000, 1000);
     made.recorded().samples_per_s = 900;  // and not 1000
     const Workload workload = Calibrate(made.Make());
@@ -32,7 +32,7 @@ TEST_SUITE("fast") {
     CHECK(Simulate(workload).samples_per_s == doctest::Approx(900).epsilon(0.01));
   }
 
-  TEST_CASE("where the device is what takes long, the step does") {
+  TEST_CASE("if the device dominates, the step gets it") {
     MadeWorkload made = Sleeping(100, 9000);
     made.recorded().samples_per_s = 1000;  // and not 1111
     const Workload workload = Calibrate(made.Make());

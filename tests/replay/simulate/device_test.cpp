@@ -46,7 +46,7 @@ TEST_SUITE("fast") {
           doctest::Approx(1).epsilon(0.01));
   }
 
-  TEST_CASE("batches that lie ready on the device need no copy in the step") {
+  TEST_CASE("batches that are ready on the device need no copy in the step") {
     CHECK(CopyingStepMs({.pinned = true, .prefetch_to_device = 2}) ==
           doctest::Approx(2).epsilon(0.01));
   }
@@ -68,7 +68,7 @@ TEST_SUITE("fast") {
     CHECK(eager == doctest::Approx(2).epsilon(0.03));
   }
 
-  TEST_CASE("a host that plays the device shares its cores with the input") {
+  TEST_CASE("a host that acts as the device shares its cores with the input") {
     for (const double cores : {1.0, 2.0}) {
       MadeWorkload made({Map("work"), Batch(10), Prefetch(2)}, 0, cores);
       made.Costs("work", 100);

@@ -28,7 +28,7 @@ TEST_SUITE("fast") {
     CHECK(heap.empty());
   }
 
-  TEST_CASE("of equal times none is lost, and the order is the same every time") {
+  TEST_CASE("events at equal times are not lost, and come in the same order every time") {
     const auto order = [] {
       EventHeap heap;
       for (const uint32_t who : {5u, 1u, 4u, 0u, 3u, 2u}) heap.Push({1.0, who});

@@ -46,7 +46,7 @@ TEST_SUITE("fast") {
     CHECK(Rate(Work(1).Costs("work", 0, 1000)) == doctest::Approx(1000).epsilon(0.01));
   }
 
-  TEST_CASE("workers that sleep are as many times faster, also with fewer cores") {
+  TEST_CASE("n workers that sleep are n times as fast, even with fewer cores") {
     CHECK(Rate(Work(2).Costs("work", 0, 1000)) == doctest::Approx(2000).epsilon(0.02));
     CHECK(Rate(Work(8).Costs("work", 0, 1000)) == doctest::Approx(8000).epsilon(0.02));
   }
@@ -67,12 +67,12 @@ TEST_SUITE("fast") {
     CHECK(held == doctest::Approx(64 / 0.067).epsilon(0.15));
   }
 
-  TEST_CASE("what stands before workers is done by one of them at a time") {
+  TEST_CASE("stages before workers run in one of them at a time") {
     const double rate = Rate(Work(8).Costs("work", 0, 100).Costs("read", 0, 500));
     CHECK(rate == doctest::Approx(2000).epsilon(0.02));
   }
 
-  TEST_CASE("a throttled disk gives what it gives, whatever the readers") {
+  TEST_CASE("a throttled disk has one rate, however many readers there are") {
     for (const int64_t readers : {1, 4}) {
       MadeWorkload made({StageOf("again", RepeatSpec{}), Batch(10)}, 1);
       made.source().format = SourceFormat::kRaw;
@@ -100,7 +100,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a cache spares what stands before it from the second pass on") {
+  TEST_CASE("a cache skips the stages before it from the second pass on") {
     MadeWorkload made(
         {Map("work"), StageOf("cache", CacheSpec{}), StageOf("again", RepeatSpec{}), Batch(10)}, 1);
     made.Costs("work", 0, 1000).Costs("cache", 10);
@@ -111,7 +111,7 @@ TEST_SUITE("fast") {
     CHECK(Rate(made) == doctest::Approx(1000).epsilon(0.02));
   }
 
-  TEST_CASE("a longer prefetch hides bursts, and brings nothing where there are none") {
+  TEST_CASE("a longer prefetch hides bursts, and gains nothing without them") {
     const auto with = [](int64_t buffer, float slow_ms) {
       MadeWorkload made({Map("work"), Batch(1), Prefetch(buffer)}, 2500);
       made.spec().trainer.steps = 2000;
@@ -121,14 +121,14 @@ TEST_SUITE("fast") {
     CHECK(with(64, 1) == doctest::Approx(with(1, 1)).epsilon(0.01));
   }
 
-  TEST_CASE("a filter makes those that stay cost those that go") {
+  TEST_CASE("elements that a filter keeps bear the cost of those that it drops") {
     MadeWorkload made({Map("work"), StageOf("some", FilterSpec{"keep_one_in(4)"}), Batch(10)}, 1);
     made.Costs("work", 0, 1000);
     made.recorded().stages["some"].kept = 0.25;
     CHECK(Rate(made) == doctest::Approx(250).epsilon(0.1));
   }
 
-  TEST_CASE("a shard keeps one in so many") {
+  TEST_CASE("a shard keeps one element in n") {
     MadeWorkload made({StageOf("part", ShardSpec{4, 1}), Batch(10)}, 1);
     CHECK(Rate(made.Costs("read", 0, 1000)) == doctest::Approx(250).epsilon(0.02));
   }
@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
     CHECK(Rate(made) == doctest::Approx(1000).epsilon(0.02));
   }
 
-  TEST_CASE("what stands behind the batch is done for a batch at a time") {
+  TEST_CASE("stages after the batch run once per batch") {
     MadeWorkload made({Batch(10), Map("whole"), Prefetch(2)}, 1);
     made.recorded().stages["whole"].of_batches = true;
     made.Costs("whole", 0, 10'000);

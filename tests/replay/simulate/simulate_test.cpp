@@ -90,7 +90,7 @@ TEST_SUITE("fast") {
     CHECK(many.events > 5 * few.events);
   }
 
-  TEST_CASE("a stage that is faster by so much takes so much less") {
+  TEST_CASE("a stage that is n times as fast takes 1/n of the time") {
     MadeWorkload made({Map("work"), Batch(10)}, 1);
     Workload workload = made.Costs("work", 0, 1000).Make();
     const double before = Simulate(workload).samples_per_s;
@@ -101,7 +101,7 @@ TEST_SUITE("fast") {
     CHECK(Simulate(workload).samples_per_s == doctest::Approx(before).epsilon(0.02));
   }
 
-  TEST_CASE("memory is what was resident, and what other buffers hold more") {
+  TEST_CASE("memory is what was resident, plus what larger buffers hold") {
     MadeWorkload made = Varied();
     made.recorded().peak_rss_bytes = 500'000'000;
     Workload workload = made.Make();
@@ -112,7 +112,7 @@ TEST_SUITE("fast") {
     CHECK(Simulate(made.Make()).memory_bytes == 0);
   }
 
-  TEST_CASE("utilisation is of the workers, and in the spec's order") {
+  TEST_CASE("utilization is of the workers, and in the spec's order") {
     const Prediction prediction = Simulate(Varied().Make());
     REQUIRE(prediction.stages.size() == 6);
     CHECK(prediction.stages[1].stage == "work");

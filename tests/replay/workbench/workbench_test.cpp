@@ -40,7 +40,7 @@ TEST_SUITE("fast") {
     CHECK(attribution::StallDetails(*examined->groundwork, 2).has_value());
   }
 
-  TEST_CASE("warnings are told once per file, and a reading ends where its watch says so") {
+  TEST_CASE("warnings are given once per file, and reading stops when its watch says so") {
     ReadWatch watch;
     size_t warnings = 0;
     watch.on_warning = [&](const std::string&) { ++warnings; };
@@ -57,7 +57,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Read({}).ok());
   }
 
-  TEST_CASE("an examination that nobody waits for has no result") {
+  TEST_CASE("a canceled examination has no result") {
     const auto run = Read({Sample("input_decode.sst")});
     REQUIRE(run.ok());
     const std::atomic<bool> raised{true};
@@ -143,7 +143,7 @@ TEST_SUITE("fast") {
     CHECK(replay::IsComplete(done.value()));
   }
 
-  TEST_CASE("a spec is told from a trace by its content") {
+  TEST_CASE("a spec is distinguished from a trace by its content") {
     const auto trace = ReadIfSpec(Sample("pytorch_workers_0.json.gz"));
     REQUIRE(trace.ok());
     CHECK_FALSE(trace.value().has_value());

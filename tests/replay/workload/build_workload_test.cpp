@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(trainer.launches == 1);
   }
 
-  TEST_CASE("what was measured comes along") {
+  TEST_CASE("the workload keeps the run's measurements") {
     const model::Run run = MakeRun();
     const auto attribution = Attribute(run);
     const Workload workload = Built(run);
@@ -107,7 +107,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(BuildWorkload(run, attribution).ok());
   }
 
-  TEST_CASE("what the tuner came to is known by its knob") {
+  TEST_CASE("what the tuner settled on is stored per knob") {
     model::Run run = MakeRun();
     run.strings = {"", "step", "fetch.parallelism", "1", "6"};
     run.rows.knobs.push_back({1, stallscope::trace::StringId{2}, stallscope::trace::StringId{3},

@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("what one run cannot tell is said, with the knob and what to record") {
+  TEST_CASE("what one run cannot show is named, with the knob and what to record") {
     for (const char* setting :
          {"decode.ops=[\"decode_jpeg\", \"resize(128)\"]", "transfer.dtype=uint8",
           "read.format=raw", "trainer.device=host", "read.files=[\"other/*.tfrecord\"]"}) {
@@ -140,7 +140,7 @@ TEST_SUITE("fast") {
     CHECK(Set("work.parallelism=4", host).unpriceable.empty());
   }
 
-  TEST_CASE("a stage that comes in is priceable where its cost follows from what is known") {
+  TEST_CASE("an added stage is priceable if its cost follows from what is known") {
     CHECK(Inserted(R"json({"name": "more", "prefetch": {"buffer_size": 4}})json").empty());
     CHECK(Inserted(R"json({"name": "mixed", "shuffle": {"buffer_size": 64}})json").empty());
     CHECK(Inserted(R"json({"name": "cache", "cache": {}})json").empty());
@@ -159,7 +159,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Inserted(R"json({"name": "cache", "cache": {}})json", workload).empty());
   }
 
-  TEST_CASE("a stage that goes is priceable where nothing else depends on it") {
+  TEST_CASE("a removed stage is priceable if nothing else depends on it") {
     CHECK(Patched(R"json([{"op": "remove", "stage": "prefetch"}])json").unpriceable.empty());
     CHECK(Patched(R"json([{"op": "remove", "stage": "work"}])json").unpriceable.empty());
     CHECK_FALSE(Patched(R"json([{"op": "remove", "stage": "decode"}])json").unpriceable.empty());

@@ -43,7 +43,7 @@ bool Says(const std::vector<std::string>& lines, const std::string& words) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a step counts as one where nobody says how many samples it has") {
+  TEST_CASE("a step counts as one sample if its number of samples is unknown") {
     const Workload workload = BuiltFromKineto({});
     CHECK(workload.recorded->counts_steps);
     CHECK(workload.recorded->samples_per_s == doctest::Approx(250));
@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
     CHECK(UnpriceableBecause(workload, "trainer.steps=90").empty());
   }
 
-  TEST_CASE("how its trainer goes about copies cannot be varied") {
+  TEST_CASE("the way its trainer copies cannot be varied") {
     const std::string why =
         UnpriceableBecause(BuiltFromKineto({.on_device = true}), "transfer.overlap=true");
     CHECK(why.find("transfer: ") == 0);

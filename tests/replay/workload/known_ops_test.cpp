@@ -12,7 +12,7 @@ TEST_SUITE("fast") {
     CHECK(more->blocked_ns == doctest::Approx(50'000));
   }
 
-  TEST_CASE("one in so many costs that part of it") {
+  TEST_CASE("one element in n costs 1/n of it") {
     const auto more = KnownDifference({}, {"sleep(6400, every=64)"});
     REQUIRE(more.has_value());
     CHECK(more->blocked_ns == doctest::Approx(100'000));
@@ -25,7 +25,7 @@ TEST_SUITE("fast") {
     CHECK(less->cpu_ns == doctest::Approx(-100'000));
   }
 
-  TEST_CASE("an op that comes, goes or changes cannot be told") {
+  TEST_CASE("an op that is added, removed or changed has no known cost") {
     CHECK_FALSE(KnownDifference({"resize(64)"}, {"resize(128)"}).has_value());
     CHECK_FALSE(KnownDifference({}, {"flip"}).has_value());
     CHECK_FALSE(KnownDifference({"flip", "busy(1)"}, {"busy(1)"}).has_value());

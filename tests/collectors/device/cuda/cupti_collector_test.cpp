@@ -254,7 +254,7 @@ TEST_SUITE("fast") {
     const std::string thread = "CUDA calls of thread 42: ";
     CHECK(seen == std::vector<std::string>{thread + "2 cuLaunchKernel",
                                            thread + "2 cudaLaunchKernel",
-                                           "CUDA synchronisation: 2 event synchronize",
+                                           "CUDA synchronization: 2 event synchronize",
                                            "CUPTI overhead: 2 CUPTI flushes"});
   }
 

@@ -22,7 +22,7 @@ std::string Refusal(const char* fault, int needed = 13000) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("a driver says what it speaks and how many devices it has") {
+  TEST_CASE("a driver reports its CUDA version and its number of devices") {
     const auto found = FindDriver(13000, STALLSCOPE_FAKE_DRIVER_LIBRARY);
     REQUIRE(found.ok());
     CHECK(found.value().version == 13000);
@@ -33,7 +33,7 @@ TEST_SUITE("fast") {
     CHECK(device::cuda::VersionName(12040) == "12.4");
   }
 
-  TEST_CASE("what is missing of a driver is said by its name") {
+  TEST_CASE("a missing part of a driver is named") {
     CHECK(test::Has(Refusal("old"), "too old: it supports CUDA 11.8, and this build needs 13.0"));
     CHECK(test::Has(Refusal("empty"), "NVIDIA's driver (CUDA 13.0) has no devices"));
     CHECK(test::Has(Refusal("dead"), "cannot be initialized: unknown error (CUDA error 999)"));
@@ -41,7 +41,7 @@ TEST_SUITE("fast") {
     CHECK(test::Has(Refusal("", 14000), "too old"));
   }
 
-  TEST_CASE("no driver, and a library that is none") {
+  TEST_CASE("no driver, and a library that is not a driver") {
     const auto none = FindDriver(13000, "libnot-there-at-all.so.1");
     REQUIRE_FALSE(none.ok());
     CHECK(test::Has(none.error().Line(), "no NVIDIA driver: libnot-there-at-all.so.1"));

@@ -9,7 +9,7 @@ namespace stallscope::device::cuda {
 namespace {
 
 TEST_SUITE("fast") {
-  TEST_CASE("a kernel of ours is called like its launch") {
+  TEST_CASE("one of our kernels is named after its launch") {
     CHECK(KernelName("_ZN10stallscope6device4cuda4EachILi3ENS1_11ElementwiseEEEvT0_l") ==
           Name(static_cast<Kernel>(3)));
     CHECK(KernelName("_ZN10stallscope6device4cuda4EachILi1ENS1_11ElementwiseEEEvT0_l") ==
