@@ -24,8 +24,8 @@ struct JobOptions {
   std::vector<std::string> command;
   std::string output;
   AskedSettings settings;
-  std::string tool;                                             // "stallscope 0.1.0"
-  std::vector<std::string> command_line;                        // for the trace
+  std::string tool;                       // "stallscope 0.1.0"
+  std::vector<std::string> command_line;  // for the trace
   std::function<void(const recorder::StepCount&)>
       on_progress;  // several times per second; may be empty
   SessionOptions session;
