@@ -4,8 +4,7 @@
 // A figure that the trace cannot support is an empty optional, and `limits` names it; nothing is
 // guessed. Sums are exact to the nanosecond: the breakdown adds up to the window, the blame to the
 // breakdown's input stall. Plain data; the same for any number of threads.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -277,5 +276,3 @@ struct ChainLink {
 };
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_ATTRIBUTION_H_

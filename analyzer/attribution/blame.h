@@ -1,6 +1,5 @@
 // Assigns every nanosecond of input stall to a stage and a cause. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_
+#pragma once
 
 #include <vector>
 
@@ -38,5 +37,3 @@ std::vector<ChainLink> ChainOfStall(const BlameInput& input, size_t step_row, un
                                     Cancel cancel = {});
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_H_

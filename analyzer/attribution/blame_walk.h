@@ -5,8 +5,7 @@
 // interval out over stages and causes, exactly. A thread that works is explained by its work; one
 // that waits for an element by the thread that brought it; one that waits for its turn by the one
 // whose turn it was. Any thread once it is made.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_WALK_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_WALK_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -122,5 +121,3 @@ class BlameWalk {
 };
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_BLAME_WALK_H_

@@ -1,6 +1,5 @@
 // The categories that a step's time is split into, and the causes of a stall.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_CATEGORY_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_CATEGORY_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -52,5 +51,3 @@ constexpr size_t At(Category category) { return static_cast<size_t>(category); }
 constexpr size_t At(Cause cause) { return static_cast<size_t>(cause); }
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_CATEGORY_H_

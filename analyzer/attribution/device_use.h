@@ -1,6 +1,5 @@
 // What the devices did: copies, kernels, and what they waited for. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -21,5 +20,3 @@ std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& wind
 DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Partition& partition);
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_DEVICE_USE_H_

@@ -3,8 +3,7 @@
 // questions lays it once. Any thread; the run must outlive it.
 //
 // A null or empty result means that the work was cancelled, and nothing else.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_GROUNDWORK_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_GROUNDWORK_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -43,5 +42,3 @@ std::optional<std::vector<ChainLink>> ExplainStall(const Groundwork& ground, siz
                                                    unsigned threads, Cancel cancel = {});
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_GROUNDWORK_H_

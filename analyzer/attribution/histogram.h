@@ -1,7 +1,6 @@
 // Quantiles of durations without keeping them: 64 buckets per octave, so a quantile is off by less
 // than 1%. The mean is exact. Whole numbers throughout: merging gives the same in any order.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_HISTOGRAM_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_HISTOGRAM_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,5 +26,3 @@ class DurationHistogram {
 };
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_HISTOGRAM_H_

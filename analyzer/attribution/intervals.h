@@ -1,7 +1,6 @@
 // Sets of instants as sorted, disjoint, non-empty intervals; and the merge that sorts what several
 // tracks wrote. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_INTERVALS_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_INTERVALS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -75,5 +74,3 @@ void MergeRuns(std::vector<T>& values, Before before) {
 }
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_INTERVALS_H_

@@ -1,6 +1,5 @@
 // The step partition: each instant of each device in exactly one category. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_PARTITION_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_PARTITION_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -35,5 +34,3 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
 PerCategory<int64_t> MeanOf(const PerCategory<int64_t>& sum, int64_t devices);
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_PARTITION_H_

@@ -1,6 +1,5 @@
 // What each stage did in the window, how full its queue was, and what it could deliver. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_
+#pragma once
 
 #include <vector>
 
@@ -32,5 +31,3 @@ void SetQueues(const model::Run& run, const std::vector<QueueUse>& queues,
                std::vector<StageUse>& stages);
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_USE_H_

@@ -2,8 +2,7 @@
 // divides into CPU time, waiting for a core, and being off the CPU for another reason. Any thread.
 //
 // Times are a span's own: what other spans inside it cover is theirs. All are cut to the window.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_WORK_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_WORK_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -109,5 +108,3 @@ class WorkSplit {
 };
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_STAGE_WORK_H_

@@ -1,6 +1,5 @@
 // The window's figures with their intervals. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -24,5 +23,3 @@ std::optional<Quantiles> StepTimes(const Partition& partition);
 std::optional<Throughput> StepRate(const Attribution& attribution);
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_SUMMARY_H_

@@ -1,7 +1,6 @@
 // What the samplers recorded: CPU and memory of the machine and the run, and for each thread how
 // long it was on a core, or ready without one. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_SYSTEM_USE_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_SYSTEM_USE_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -52,5 +51,3 @@ MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
                       const std::vector<StageUse>& stages);
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_SYSTEM_USE_H_

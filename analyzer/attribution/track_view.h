@@ -3,8 +3,7 @@
 // Spans of a track are in the order of their ends, so one that encloses others comes after them.
 // One bit per span marks that no later one begins before its end: what was seen up to there is
 // final. Any thread once it is made.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_
+#pragma once
 
 #include <algorithm>
 #include <vector>
@@ -90,5 +89,3 @@ constexpr size_t kAskEvery = size_t{1} << 16;
 std::vector<TrackView> ViewTracks(const model::Run& run, unsigned threads, Cancel cancel = {});
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_TRACK_VIEW_H_

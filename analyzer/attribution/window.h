@@ -1,6 +1,5 @@
 // Which part of a run is analyzed. Any thread.
-#ifndef STALLSCOPE_ANALYZER_ATTRIBUTION_WINDOW_H_
-#define STALLSCOPE_ANALYZER_ATTRIBUTION_WINDOW_H_
+#pragma once
 
 #include <vector>
 
@@ -26,5 +25,3 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals);
 
 }  // namespace stallscope::attribution
-
-#endif  // STALLSCOPE_ANALYZER_ATTRIBUTION_WINDOW_H_

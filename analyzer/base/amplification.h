@@ -4,8 +4,7 @@
 // bytes each, and a header of 100 bytes can claim 4 GB. So every reader counts what it keeps, and
 // stops at a floor plus a multiple of the bytes on disk. Large real traces take up to 18 times
 // their packed bytes and 3 times their plain ones; small files are exempt.
-#ifndef STALLSCOPE_ANALYZER_BASE_AMPLIFICATION_H_
-#define STALLSCOPE_ANALYZER_BASE_AMPLIFICATION_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -24,5 +23,3 @@ constexpr uint64_t MostMemoryFor(uint64_t bytes) {
 }
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_AMPLIFICATION_H_

@@ -1,7 +1,6 @@
 // A request to stop long work. The caller owns the flag, which outlives the work and is never
 // lowered; the work checks it every few milliseconds. Any thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_CANCEL_H_
-#define STALLSCOPE_ANALYZER_BASE_CANCEL_H_
+#pragma once
 
 #include <atomic>
 
@@ -21,5 +20,3 @@ class Cancel {
 };
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_CANCEL_H_

@@ -5,8 +5,7 @@
 // ClockMap, which interpolates between anchors (pairs of both clocks read at the same instant), so
 // the map is continuous, never runs backwards, and follows any drift between the two clocks. Any
 // thread may read clocks; a ClockMap belongs to one thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_CLOCK_H_
-#define STALLSCOPE_ANALYZER_BASE_CLOCK_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -82,5 +81,3 @@ class ClockMap {
 };
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_CLOCK_H_

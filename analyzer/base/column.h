@@ -1,8 +1,7 @@
 // A vector for millions of plain values: it does not zero memory that is about to be decoded into,
 // and requests huge pages once it is large, because touching a fresh 4 KiB page costs more than
 // decoding its contents. Otherwise a std::vector.
-#ifndef STALLSCOPE_ANALYZER_BASE_COLUMN_H_
-#define STALLSCOPE_ANALYZER_BASE_COLUMN_H_
+#pragma once
 
 #include <sys/mman.h>
 
@@ -57,5 +56,3 @@ template <class T>
 using Column = std::vector<T, ColumnAllocator<T>>;
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_COLUMN_H_

@@ -7,8 +7,7 @@
 // that end a line, drive a terminal, turn the direction of writing, or show nothing at all: C0 and
 // C1 controls (ESC and U+009B among them), bidirectional marks, overrides and isolates, line
 // separators, zero-width and tag characters.
-#ifndef STALLSCOPE_ANALYZER_BASE_ESCAPE_H_
-#define STALLSCOPE_ANALYZER_BASE_ESCAPE_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -82,5 +81,3 @@ void AppendCsvField(std::string_view text, std::string& to);
 std::string TsvField(std::string_view text);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_ESCAPE_H_

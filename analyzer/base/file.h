@@ -7,8 +7,7 @@
 // name: files are identified by device and inode. Input: only regular files and pipes are read.
 // Every write goes through FileOps, so that a test can make the N-th one fail, return short or be
 // interrupted. Objects belong to one thread at a time; functions may be called from any thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_FILE_H_
-#define STALLSCOPE_ANALYZER_BASE_FILE_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -127,5 +126,3 @@ Result<std::string> ReadWholeFile(const std::string& path, uint64_t limit);
 std::string RandomName(size_t bytes);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_FILE_H_

@@ -1,7 +1,6 @@
 // Folders that a process creates for itself: scratch that goes with it, and the user's state, which
 // stays.
-#ifndef STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
-#define STALLSCOPE_ANALYZER_BASE_FOLDERS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -50,5 +49,3 @@ class ScratchFolder {
 Result<std::string> StateFolder();
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_FOLDERS_H_

@@ -1,7 +1,6 @@
 // The numbers that identify a run's things. Each kind is a type of its own, so that a stage's
 // number is never mistaken for a queue's. `kNone` means "unknown".
-#ifndef STALLSCOPE_ANALYZER_BASE_IDS_H_
-#define STALLSCOPE_ANALYZER_BASE_IDS_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -38,5 +37,3 @@ struct std::hash<stallscope::Id<Kind, Number>> {
     return std::hash<Number>()(id.value);
   }
 };
-
-#endif  // STALLSCOPE_ANALYZER_BASE_IDS_H_

@@ -1,6 +1,5 @@
 // Quantiles and intervals, defined once for every room.
-#ifndef STALLSCOPE_ANALYZER_BASE_MATH_H_
-#define STALLSCOPE_ANALYZER_BASE_MATH_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -25,5 +24,3 @@ struct Interval {
 Interval MeanInterval(std::span<const double> values);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_MATH_H_

@@ -1,7 +1,6 @@
 // float16 and bfloat16 by bits, rounded to nearest even: the same bits that a GPU's conversion
 // gives, on any CPU. Any thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_NARROW_FLOAT_H_
-#define STALLSCOPE_ANALYZER_BASE_NARROW_FLOAT_H_
+#pragma once
 
 #include <bit>
 #include <cstdint>
@@ -43,5 +42,3 @@ inline float FromFloat16(uint16_t half) {
 }
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_NARROW_FLOAT_H_

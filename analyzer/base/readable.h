@@ -1,7 +1,6 @@
 // What may be read as a trace, a spec or data: a regular file or a pipe. A device never ends
 // (/dev/zero), or does something when it is read; a folder and a socket hold no bytes.
-#ifndef STALLSCOPE_ANALYZER_BASE_READABLE_H_
-#define STALLSCOPE_ANALYZER_BASE_READABLE_H_
+#pragma once
 
 #include <sys/stat.h>
 
@@ -16,5 +15,3 @@ constexpr const char* WhyNotReadable(mode_t mode) {
 }
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_READABLE_H_

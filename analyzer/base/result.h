@@ -3,8 +3,7 @@
 // Every call that can fail for a reason outside this program returns Result<T>. The error says what
 // happened, where, and what to do, and which exit code the program ends with. Libraries never print
 // it: the caller at the edge does. Any thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_RESULT_H_
-#define STALLSCOPE_ANALYZER_BASE_RESULT_H_
+#pragma once
 
 #include <cassert>
 #include <optional>
@@ -108,5 +107,3 @@ using Status = Result<void>;
   if (!result.ok()) return std::move(result).error();                 \
   target = std::move(result).value()
 // NOLINTEND(bugprone-macro-parentheses)
-
-#endif  // STALLSCOPE_ANALYZER_BASE_RESULT_H_

@@ -1,7 +1,6 @@
 // Sums that stop at the largest or smallest number instead of overflowing: times and counts of a
 // crafted file can add up to anything.
-#ifndef STALLSCOPE_ANALYZER_BASE_SATURATED_H_
-#define STALLSCOPE_ANALYZER_BASE_SATURATED_H_
+#pragma once
 
 #include <concepts>
 #include <limits>
@@ -16,5 +15,3 @@ constexpr Number SaturatedSum(Number a, Number b) {
 }
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_SATURATED_H_

@@ -1,8 +1,7 @@
 // SplitMix64: random numbers that are the same on every machine, from an addition and a mix. Every
 // seed is a good one. The distributions of <random> differ between libraries, so callers derive
 // theirs from these bits. A value type: each use has its own.
-#ifndef STALLSCOPE_ANALYZER_BASE_SPLITMIX_H_
-#define STALLSCOPE_ANALYZER_BASE_SPLITMIX_H_
+#pragma once
 
 #include <cstdint>
 
@@ -37,5 +36,3 @@ class SplitMix64 {
 };
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_SPLITMIX_H_

@@ -3,8 +3,7 @@
 // std::thread throws if no thread can be created, and ends the program if its body throws. Here
 // both become an Error of the thread's owner. Nothing else in the program starts threads, which a
 // house test checks. Any thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_THREAD_H_
-#define STALLSCOPE_ANALYZER_BASE_THREAD_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -68,5 +67,3 @@ class ThreadStartFault {
 };
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_THREAD_H_

@@ -1,8 +1,7 @@
 // Nanoseconds and bytes as types of their own, so that they are never added to each other.
 //
 // Columns of millions of values store plain int64_t; these types are for interfaces.
-#ifndef STALLSCOPE_ANALYZER_BASE_UNITS_H_
-#define STALLSCOPE_ANALYZER_BASE_UNITS_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -43,5 +42,3 @@ constexpr int64_t kNsPerUs = 1'000;
 constexpr double Seconds(Ns ns) { return static_cast<double>(ns.count()) / kNsPerSecond; }
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_UNITS_H_

@@ -1,6 +1,5 @@
 // UTF-8, character by character: the one decoder and the one encoder. Any thread.
-#ifndef STALLSCOPE_ANALYZER_BASE_UTF8_H_
-#define STALLSCOPE_ANALYZER_BASE_UTF8_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -32,5 +31,3 @@ void ForEachCharacter(std::string_view text, Take&& take) {
 void AppendUtf8(char32_t code, std::string& text);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_BASE_UTF8_H_

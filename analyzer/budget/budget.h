@@ -8,8 +8,7 @@
 // A metric is a path into the report's JSON. Brackets pick a row by its name; a device or a finding
 // by its id, a copy by its direction, blame by its stage or by "stage (cause)". Every error of a
 // budget is ErrorKind::kUsage and names its place. Any thread.
-#ifndef STALLSCOPE_ANALYZER_BUDGET_BUDGET_H_
-#define STALLSCOPE_ANALYZER_BUDGET_BUDGET_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -55,5 +54,3 @@ enum class Gate { kHeld, kFailed, kInconclusive };
 Gate GateOf(const std::vector<report::CheckRow>& checks);
 
 }  // namespace stallscope::budget
-
-#endif  // STALLSCOPE_ANALYZER_BUDGET_BUDGET_H_

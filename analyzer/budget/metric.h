@@ -1,7 +1,6 @@
 // A metric: a path to a number in the JSON of a report, "stages[decode].service_ms.p95". Any
 // thread.
-#ifndef STALLSCOPE_ANALYZER_BUDGET_METRIC_H_
-#define STALLSCOPE_ANALYZER_BUDGET_METRIC_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -48,5 +47,3 @@ const std::vector<std::string>& KnownFigures();
 std::optional<std::string_view> RowKeyOf(const std::string& pattern);
 
 }  // namespace stallscope::budget
-
-#endif  // STALLSCOPE_ANALYZER_BUDGET_METRIC_H_

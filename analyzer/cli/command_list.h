@@ -1,7 +1,6 @@
 // The commands and options as a list. Completions and the man page are generated from it, so they
 // cannot disagree with the program.
-#ifndef STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_
-#define STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_
+#pragma once
 
 #include <CLI/App.hpp>
 #include <string>
@@ -26,5 +25,3 @@ struct CommandRow {
 std::vector<CommandRow> ListCommands(const CLI::App& app);
 
 }  // namespace stallscope::cli
-
-#endif  // STALLSCOPE_ANALYZER_CLI_COMMAND_LIST_H_

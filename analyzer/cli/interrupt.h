@@ -1,6 +1,5 @@
 // Ctrl-C, SIGTERM and a closed terminal, as a flag that long commands poll.
-#ifndef STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_
-#define STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_
+#pragma once
 
 #include <array>
 
@@ -29,5 +28,3 @@ Cancel Interruption();
 inline bool Interrupted() { return Interruption().requested(); }
 
 }  // namespace stallscope::cli
-
-#endif  // STALLSCOPE_ANALYZER_CLI_INTERRUPT_H_

@@ -1,7 +1,6 @@
 // Where a command's result goes: to stdout, or to a file that has either its old or its new
 // content, never part of it. One thread.
-#ifndef STALLSCOPE_ANALYZER_CLI_OUTPUTS_H_
-#define STALLSCOPE_ANALYZER_CLI_OUTPUTS_H_
+#pragma once
 
 #include <CLI/App.hpp>
 #include <cstdio>
@@ -94,5 +93,3 @@ Status CheckSweepReports(const std::vector<std::string>& files);
 Status WriteSweepReports(const report::SweepTable& table, const std::vector<std::string>& files);
 
 }  // namespace stallscope::cli
-
-#endif  // STALLSCOPE_ANALYZER_CLI_OUTPUTS_H_

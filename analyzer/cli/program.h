@@ -1,6 +1,5 @@
 // The command-line program: its commands, and what they share. One thread.
-#ifndef STALLSCOPE_ANALYZER_CLI_PROGRAM_H_
-#define STALLSCOPE_ANALYZER_CLI_PROGRAM_H_
+#pragma once
 
 #include <CLI/App.hpp>
 #include <CLI/Error.hpp>
@@ -54,5 +53,3 @@ void AddCompletion(CLI::App& app, int& exit_code);
 void AddMan(CLI::App& app, int& exit_code);
 
 }  // namespace stallscope::cli
-
-#endif  // STALLSCOPE_ANALYZER_CLI_PROGRAM_H_

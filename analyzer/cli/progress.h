@@ -1,7 +1,6 @@
 // The progress of a long command: on a terminal a bar with rate and time left, elsewhere a line
 // every few seconds. Goes to stderr, so that stdout has results only. One thread.
-#ifndef STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
-#define STALLSCOPE_ANALYZER_CLI_PROGRESS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -34,5 +33,3 @@ class ProgressBar {
 };
 
 }  // namespace stallscope::cli
-
-#endif  // STALLSCOPE_ANALYZER_CLI_PROGRESS_H_

@@ -1,6 +1,5 @@
 // What a command prints and asks besides its results: colors, warnings, questions. One thread.
-#ifndef STALLSCOPE_ANALYZER_CLI_TERMINAL_H_
-#define STALLSCOPE_ANALYZER_CLI_TERMINAL_H_
+#pragma once
 
 #include <string>
 
@@ -26,5 +25,3 @@ Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run, const 
                     bool yes);
 
 }  // namespace stallscope::cli
-
-#endif  // STALLSCOPE_ANALYZER_CLI_TERMINAL_H_

@@ -1,6 +1,5 @@
 // Which of the four answers, and on what evidence. METHOD.md gives the reasons for the rules.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_
-#define STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -50,5 +49,3 @@ Answer AnswerFromRuns(const LogChange& rate, double p_value);
 Answer AnswerFromSteps(const LogChange& rate);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_ANSWER_H_

@@ -1,7 +1,6 @@
 // Resampling of a run's steps in blocks, so that what neighboring steps share (a drained buffer, a
 // busy host) stays together.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_BLOCK_BOOTSTRAP_H_
-#define STALLSCOPE_ANALYZER_COMPARE_BLOCK_BOOTSTRAP_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -36,5 +35,3 @@ struct Block {
 void DrawBlocks(size_t size, size_t length, SplitMix64& generator, std::vector<Block>& blocks);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_BLOCK_BOOTSTRAP_H_

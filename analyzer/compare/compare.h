@@ -1,7 +1,6 @@
 // Base against new, one or more runs per side. Any thread. The answer depends on the runs alone:
 // the resampling has a fixed seed. METHOD.md has the statistics, with a worked example.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_
-#define STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -87,5 +86,3 @@ struct Comparison {
 Comparison Compare(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_COMPARE_H_

@@ -1,6 +1,5 @@
 // The rank test on two sets of runs: does one side's value tend to be larger than the other's?
-#ifndef STALLSCOPE_ANALYZER_COMPARE_MANN_WHITNEY_H_
-#define STALLSCOPE_ANALYZER_COMPARE_MANN_WHITNEY_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -24,5 +23,3 @@ RankTest MannWhitney(std::span<const double> base, std::span<const double> now);
 std::vector<uint64_t> RankCounts(size_t m, size_t n);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_MANN_WHITNEY_H_

@@ -1,6 +1,5 @@
 // The runs as the statistics take them: one rate per run, and the steps that it comes from.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_RATES_H_
-#define STALLSCOPE_ANALYZER_COMPARE_RATES_H_
+#pragma once
 
 #include <vector>
 
@@ -27,5 +26,3 @@ RatedSides RateSides(const std::vector<RunSummary>& base, const std::vector<RunS
 std::vector<double> LogRates(const std::vector<RatedRun>& runs);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_RATES_H_

@@ -1,7 +1,6 @@
 // The change from one set of runs to another, as the natural logarithm of new / base: a change up
 // and the same change down are then equally far from no change.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_RUN_INTERVAL_H_
-#define STALLSCOPE_ANALYZER_COMPARE_RUN_INTERVAL_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -24,5 +23,3 @@ double SquaresAround(std::span<const double> values);
 LogChange CompareRuns(std::span<const double> base_logs, std::span<const double> now_logs);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_RUN_INTERVAL_H_

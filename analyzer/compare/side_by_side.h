@@ -1,6 +1,5 @@
 // Every figure of the two sides next to each other.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_SIDE_BY_SIDE_H_
-#define STALLSCOPE_ANALYZER_COMPARE_SIDE_BY_SIDE_H_
+#pragma once
 
 #include <vector>
 
@@ -18,5 +17,3 @@ void PutSideBySide(const std::vector<RunSummary>& base, const std::vector<RunSum
                    const RatedSides& rated, const Evidence& evidence, Comparison& comparison);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_SIDE_BY_SIDE_H_

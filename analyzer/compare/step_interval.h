@@ -1,7 +1,6 @@
 // The change from one side to the other estimated from the steps of its runs: for fewer runs than a
 // test on runs needs.
-#ifndef STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_
-#define STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -48,5 +47,3 @@ std::array<Reach, kStatistics> StepReach(const std::vector<StepSeries>& base,
                                          const RunSpread& spread);
 
 }  // namespace stallscope::compare
-
-#endif  // STALLSCOPE_ANALYZER_COMPARE_STEP_INTERVAL_H_

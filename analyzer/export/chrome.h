@@ -2,8 +2,7 @@
 // device (of each rank), one thread per track. Work, waits, copies, kernels and steps are complete
 // events ("X"); events that overlap on one track go to an additional thread, because the events of
 // one thread must nest. Times are the trace's own, not shifted to 0.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_CHROME_H_
-#define STALLSCOPE_ANALYZER_EXPORT_CHROME_H_
+#pragma once
 
 #include "analyzer/base/result.h"
 #include "analyzer/export/export.h"
@@ -15,5 +14,3 @@ namespace stallscope::exporting {
 Status WriteChrome(const model::Run& run, What what, TextSink& sink);
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_CHROME_H_

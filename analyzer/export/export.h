@@ -9,8 +9,7 @@
 //          in front ("=1+1" becomes "'=1+1"), control characters become '?', numbers are untouched
 //  jsonl   one object per line; unknown values are null
 // Any thread; the run must not change meanwhile.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_
-#define STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_
+#pragma once
 
 #include <functional>
 #include <string_view>
@@ -40,5 +39,3 @@ inline Status Export(const model::Run& run, Format format, What what, const Sink
 }
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_EXPORT_H_

@@ -2,8 +2,7 @@
 // Communication > Runtime > DataLoader > CPU > Other; each instant goes to the first one active on
 // any thread or stream. For comparing a trace with its authors' published figures; reports use
 // attribution's breakdown. Any thread.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_
-#define STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -38,5 +37,3 @@ struct KinetoStep {
 std::vector<KinetoStep> PartitionAsKineto(const model::Run& run);
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_KINETO_PARTITION_H_

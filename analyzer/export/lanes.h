@@ -1,8 +1,7 @@
 // Distributes a track's intervals over lanes so that any two in a lane are either disjoint or
 // nested, as a viewer needs to draw them as a stack. A thread's intervals fit into one lane; a
 // device's may overlap.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_LANES_H_
-#define STALLSCOPE_ANALYZER_EXPORT_LANES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -31,5 +30,3 @@ class Lanes {
 };
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_LANES_H_

@@ -1,6 +1,5 @@
 // Records of one kind, field by field, as CSV or as JSON lines. One thread.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_RECORD_WRITER_H_
-#define STALLSCOPE_ANALYZER_EXPORT_RECORD_WRITER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -73,5 +72,3 @@ class JsonlWriter : public RecordWriter {
 };
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_RECORD_WRITER_H_

@@ -1,6 +1,5 @@
 // What csv and jsonl hold: one kind of record each.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_RECORDS_H_
-#define STALLSCOPE_ANALYZER_EXPORT_RECORDS_H_
+#pragma once
 
 #include "analyzer/base/result.h"
 #include "analyzer/export/record_writer.h"
@@ -18,5 +17,3 @@ Status WriteKinetoStepRecords(const model::Run& run, RecordWriter& writer);
 Status WriteCounterRecords(const model::Run& run, RecordWriter& writer);
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_RECORDS_H_

@@ -1,6 +1,5 @@
 // Collects text and hands it to a sink in large pieces; formats numbers. One thread.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_
-#define STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -41,5 +40,3 @@ class TextSink {
 };
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_TEXT_SINK_H_

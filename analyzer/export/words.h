@@ -1,6 +1,5 @@
 // The words in exported files for what the trace stores as numbers.
-#ifndef STALLSCOPE_ANALYZER_EXPORT_WORDS_H_
-#define STALLSCOPE_ANALYZER_EXPORT_WORDS_H_
+#pragma once
 
 #include "analyzer/trace/events.h"
 
@@ -75,5 +74,3 @@ constexpr const char* WordFor(trace::CopyMemory memory) {
 }
 
 }  // namespace stallscope::exporting
-
-#endif  // STALLSCOPE_ANALYZER_EXPORT_WORDS_H_

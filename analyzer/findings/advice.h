@@ -1,7 +1,6 @@
 // A change as code for the user's own framework: a few lines of Python, kept with their rule.
 // Private to the room; any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_ADVICE_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_ADVICE_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -44,5 +43,3 @@ Frameworks FrameworksOf(const model::Run& run);
 Code Only(Code code, const Frameworks& frameworks);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_ADVICE_H_

@@ -15,8 +15,7 @@
 // The result is a factor, anchored to the measured throughput. What the law did not explain of the
 // run as it was widens the interval: it is taken as constant time, as a factor, and as waiting for
 // input that shrinks like the rest. The prediction is between the latter two.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_
+#pragma once
 
 #include <array>
 #include <functional>
@@ -84,5 +83,3 @@ struct Effect {
 std::optional<Gain> GainOf(const Load& before, const Effect& effect);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_CAPACITY_H_

@@ -1,7 +1,6 @@
 // What changes do to a load: more workers, less work, batches made ahead, a faster link. Private to
 // the room; any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_EFFECTS_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_EFFECTS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -46,5 +45,3 @@ struct CopiesToDevice {
 CopiesToDevice CopiesOf(const Case& c);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_EFFECTS_H_

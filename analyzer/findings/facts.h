@@ -1,6 +1,5 @@
 // What rules ask of a case. Private to the room; any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_FACTS_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_FACTS_H_
+#pragma once
 
 #include <initializer_list>
 #include <string>
@@ -113,5 +112,3 @@ using words::Duration;
 using words::Percent;
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_FACTS_H_

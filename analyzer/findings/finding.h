@@ -1,6 +1,5 @@
 // One rule's conclusion, and what to do about it. Plain data.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -94,5 +93,3 @@ struct Finding {
 };
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_FINDING_H_

@@ -1,6 +1,5 @@
 // What bounds a run, and what to change. Any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_FINDINGS_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_FINDINGS_H_
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -42,5 +41,3 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
 bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_FINDINGS_H_

@@ -6,8 +6,7 @@
 // as sample_traces/recorders/pytorch_epochs.py records it); otherwise it waits for them to end (23
 // to 57 ms if forked, 0.6 s or more if spawned). The latter is long either way, because the queue
 // was empty. So both must be far longer than other fetches.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_RESTARTS_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_RESTARTS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -33,5 +32,3 @@ struct Restarts {
 Restarts RestartsOf(const Case& c, StageId loader);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_RESTARTS_H_

@@ -1,7 +1,6 @@
 // What rules ask of the spec that a run was made from, and the names that patches need. Private to
 // the room; any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_SPEC_VIEW_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_SPEC_VIEW_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -60,5 +59,3 @@ std::optional<DeviceTail> DeviceTailOf(const Spec& spec);
 Patch OnDevice(const Spec& spec, const DeviceTail& tail);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_SPEC_VIEW_H_

@@ -1,7 +1,6 @@
 // Keeping the results of a pipeline's first stages in a cache or a snapshot: which stages, the
 // patch, what it saves, what it takes. Private to the room; any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_STORES_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_STORES_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -58,5 +57,3 @@ Effect Stored(const Case& c, const StoreCase& store, Assumed left, double late);
 double ShareFrom(const std::vector<OpCall>& ops, size_t from);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_STORES_H_

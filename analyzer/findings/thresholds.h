@@ -5,8 +5,7 @@
 // "Published" ones are the vendors' own, so that stallscope and the guide give the same answer; the
 // others follow from what a change costs to make. An assumption about a change goes from the least
 // helpful to the most: low, middle, high.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -229,5 +228,3 @@ constexpr double kLawError = 0.10;
 constexpr double kLawUnusable = 2.0;
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_THRESHOLDS_H_

@@ -1,6 +1,5 @@
 // What bounds a run: the verdict, as METHOD.md of analyzer/attribution has it. Any thread.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_VERDICT_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_VERDICT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -40,5 +39,3 @@ struct Verdict {
 Verdict VerdictOn(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_VERDICT_H_

@@ -1,8 +1,7 @@
 // Opens any trace file as a run: stallscope's own and every foreign format, recognized by content,
 // not by name, gzipped or not. The one place where files become runs: commands, replays and the
 // desktop program all call it. Any thread.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_OPEN_RUN_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_OPEN_RUN_H_
+#pragma once
 
 #include <string>
 
@@ -22,5 +21,3 @@ Result<model::Run> OpenRun(const std::string& path, const model::OnProgress& on_
 Result<bool> IsTrace(const std::string& path);
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_OPEN_RUN_H_

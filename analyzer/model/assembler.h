@@ -1,8 +1,7 @@
 // Assembles a run from the chunks of a trace, in any order and with any gaps. Keeps the promises of
 // run.h whatever the chunks contain: what is past limits.h is dropped and counted. One thread at a
 // time.
-#ifndef STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_
-#define STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -77,5 +76,3 @@ class Assembler {
 void Update(trace::RunInfo& run, trace::RunInfo later);
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_ASSEMBLER_H_

@@ -1,6 +1,5 @@
 // What a file looks like by its first bytes, to report that it is not a trace. Any thread.
-#ifndef STALLSCOPE_ANALYZER_MODEL_CONTENT_H_
-#define STALLSCOPE_ANALYZER_MODEL_CONTENT_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -21,5 +20,3 @@ const char* NameOf(Content content);
 Error NotATrace(const std::string& path, Content content);
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_CONTENT_H_

@@ -1,7 +1,6 @@
 // Numbers texts and span classes: the same one always has the same number. The tables belong to the
 // run; an interner is needed only while the run is made. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_MODEL_INTERNER_H_
-#define STALLSCOPE_ANALYZER_MODEL_INTERNER_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -58,5 +57,3 @@ class SpanClassInterner {
 };
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_INTERNER_H_

@@ -2,8 +2,7 @@
 //
 // Whatever the file holds, memory stays within 128 MiB + 12 x its size. Any thread; nothing is
 // shared between calls.
-#ifndef STALLSCOPE_ANALYZER_MODEL_LOADER_H_
-#define STALLSCOPE_ANALYZER_MODEL_LOADER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -55,5 +54,3 @@ class GrowingTrace {
 };
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_LOADER_H_

@@ -1,6 +1,5 @@
 // Several ranks' recordings of one run as one run, on one clock. Any thread.
-#ifndef STALLSCOPE_ANALYZER_MODEL_RANKS_H_
-#define STALLSCOPE_ANALYZER_MODEL_RANKS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -45,5 +44,3 @@ std::string NameOnRank(uint32_t rank, std::string_view name);
 Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication = nullptr);
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_RANKS_H_

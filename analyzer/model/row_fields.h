@@ -1,8 +1,7 @@
 // Visits the fields of a row by what they are, so that ids and times of every table can be checked
 // or moved in one place. The list of fields is the one that the file is written by (table_codec.h):
 // a column that is added there is visited here.
-#ifndef STALLSCOPE_ANALYZER_MODEL_ROW_FIELDS_H_
-#define STALLSCOPE_ANALYZER_MODEL_ROW_FIELDS_H_
+#pragma once
 
 #include <tuple>
 
@@ -19,5 +18,3 @@ void ForEachField(Row& row, Visit&& visit) {
 }
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_ROW_FIELDS_H_

@@ -10,8 +10,7 @@
 //    ranks: by index, then rank), gaps by track and time; the other tables are in the order of the
 //    file.
 // Made once, then only read, by any number of threads.
-#ifndef STALLSCOPE_ANALYZER_MODEL_RUN_H_
-#define STALLSCOPE_ANALYZER_MODEL_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -144,5 +143,3 @@ bool IsLimited(const Run& run, std::string_view figure);
 bool IsBatchWait(const trace::SpanClass& what);
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_RUN_H_

@@ -2,8 +2,7 @@
 //
 // LoadTrace returns the same run but for its format: times, names, tables, limits and warnings. Any
 // thread.
-#ifndef STALLSCOPE_ANALYZER_MODEL_SAVER_H_
-#define STALLSCOPE_ANALYZER_MODEL_SAVER_H_
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ namespace stallscope::model {
 Status SaveTrace(const Run& run, const std::string& path, FileOps& ops = FileOps::Kernel());
 
 }  // namespace stallscope::model
-
-#endif  // STALLSCOPE_ANALYZER_MODEL_SAVER_H_

@@ -7,8 +7,7 @@
 // a glob matches, what "auto" settles on) is an argument, or stays a Knob in the plan.
 //
 // Specs must be valid (spec/validate.h). Plain data and free functions; any thread.
-#ifndef STALLSCOPE_ANALYZER_PLAN_PLAN_H_
-#define STALLSCOPE_ANALYZER_PLAN_PLAN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -114,5 +113,3 @@ int64_t TunerCores(const BudgetSpec& budget, int64_t machine);
 int64_t LaneCapacity(const SourceSpec& source);
 
 }  // namespace stallscope::plan
-
-#endif  // STALLSCOPE_ANALYZER_PLAN_PLAN_H_

@@ -1,7 +1,6 @@
 // The rewrites of a plan. None changes what comes out of the pipeline: not an element, not a bit,
 // not the order; tests compare digests. Used by Lower (plan.h); any thread.
-#ifndef STALLSCOPE_ANALYZER_PLAN_REWRITES_H_
-#define STALLSCOPE_ANALYZER_PLAN_REWRITES_H_
+#pragma once
 
 #include "analyzer/plan/plan.h"
 
@@ -12,5 +11,3 @@ namespace stallscope::plan {
 void Rewrite(const RewritesSpec& asked, Graph& graph);
 
 }  // namespace stallscope::plan
-
-#endif  // STALLSCOPE_ANALYZER_PLAN_REWRITES_H_

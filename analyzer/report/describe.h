@@ -1,7 +1,6 @@
 // A report or a comparison as a document: the one place that decides what is said, in what words
 // and order, for every form. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_DESCRIBE_H_
-#define STALLSCOPE_ANALYZER_REPORT_DESCRIBE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -43,5 +42,3 @@ BudgetCounts CountChecks(const std::vector<CheckRow>& checks);
 std::string BudgetPhrase(const std::vector<CheckRow>& checks);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_DESCRIBE_H_

@@ -1,8 +1,7 @@
 // A report as a reader sees it: a head and a sequence of blocks, built once (describe.h,
 // sweep_table.h) and drawn by the writers text.h, markdown.h and html/html.h. Plain values without
 // markup: each writer escapes what it draws. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_DOCUMENT_H_
-#define STALLSCOPE_ANALYZER_REPORT_DOCUMENT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -161,5 +160,3 @@ struct Look {
 const Look& LookOf(attribution::Category category);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_DOCUMENT_H_

@@ -1,6 +1,5 @@
 // Reports for programs: schema stallscope.report/1. Equal reports give equal bytes. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_JSON_H_
-#define STALLSCOPE_ANALYZER_REPORT_JSON_H_
+#pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -21,5 +20,3 @@ std::string WriteJson(const Report& report);
 std::string WriteJson(const compare::Comparison& comparison);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_JSON_H_

@@ -1,6 +1,5 @@
 // Reports for viewers of test results. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_JUNIT_H_
-#define STALLSCOPE_ANALYZER_REPORT_JUNIT_H_
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ std::string WriteJunit(const Report& report, bool inconclusive_fails = true);
 std::string WriteJunit(const compare::Comparison& comparison, bool inconclusive_fails = true);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_JUNIT_H_

@@ -1,6 +1,5 @@
 // A document for a comment on a pull request: short, and safe to paste. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_MARKDOWN_H_
-#define STALLSCOPE_ANALYZER_REPORT_MARKDOWN_H_
+#pragma once
 
 #include <string>
 
@@ -11,5 +10,3 @@ namespace stallscope::report {
 std::string WriteMarkdown(const Document& document);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_MARKDOWN_H_

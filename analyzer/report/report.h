@@ -3,8 +3,7 @@
 //
 // The JSON writer's field names are those of schema stallscope.report/1. An empty optional is null
 // there, and `limits` says why.
-#ifndef STALLSCOPE_ANALYZER_REPORT_REPORT_H_
-#define STALLSCOPE_ANALYZER_REPORT_REPORT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -192,5 +191,3 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
 Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_REPORT_H_

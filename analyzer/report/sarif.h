@@ -1,6 +1,5 @@
 // Reports for code scanning: SARIF 2.1.0. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_SARIF_H_
-#define STALLSCOPE_ANALYZER_REPORT_SARIF_H_
+#pragma once
 
 #include <string>
 
@@ -25,5 +24,3 @@ std::string WriteSarif(const Report& report, const SarifOptions& options = {});
 std::string WriteSarif(const compare::Comparison& comparison, const SarifOptions& options = {});
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_SARIF_H_

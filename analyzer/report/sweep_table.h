@@ -1,7 +1,6 @@
 // Several configurations of one run side by side: a sweep as a reader sees it. Plain values, filled
 // in by the room that owns the sweep. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_
-#define STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -78,5 +77,3 @@ constexpr size_t kMostPageRows = 2'000;
 Document DocumentOf(const SweepTable& table, size_t most_rows = kMostTextRows);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_SWEEP_TABLE_H_

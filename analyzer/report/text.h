@@ -1,7 +1,6 @@
 // Text for people at a terminal: at most 100 columns, and readable without color. Lines meant to be
 // copied (patches, code, paths) are as long as they need to be. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_TEXT_H_
-#define STALLSCOPE_ANALYZER_REPORT_TEXT_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -30,5 +29,3 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<size_t>& right, size_t width = kTextWidth);
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_TEXT_H_

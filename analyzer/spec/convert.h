@@ -1,6 +1,5 @@
 // Between the plain structs and the messages. Private to the room.
-#ifndef STALLSCOPE_ANALYZER_SPEC_CONVERT_H_
-#define STALLSCOPE_ANALYZER_SPEC_CONVERT_H_
+#pragma once
 
 #include "analyzer/spec/spec.h"
 #include "analyzer/spec/spec.pb.h"
@@ -16,5 +15,3 @@ Spec FromMessage(const spec_pb::Spec& message);
 StageSpec FromMessage(const spec_pb::Stage& message);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_CONVERT_H_

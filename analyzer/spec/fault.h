@@ -2,8 +2,7 @@
 //
 // Checks on descriptors and on structs both speak of places as JsonPath; only
 // whoever has the text can turn one into a line and a column.
-#ifndef STALLSCOPE_ANALYZER_SPEC_FAULT_H_
-#define STALLSCOPE_ANALYZER_SPEC_FAULT_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -42,5 +41,3 @@ using MaybeFault = std::optional<Fault>;
 Error ToError(const Fault& fault, const std::string& name, std::string_view text = {});
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_FAULT_H_

@@ -1,7 +1,6 @@
 // JSON text, strictly: no duplicate keys, no comments, nothing behind the end, bounded in size and
 // depth. Also for other rooms that read JSON of their own (a budget), which then fail the same way.
-#ifndef STALLSCOPE_ANALYZER_SPEC_JSON_TEXT_H_
-#define STALLSCOPE_ANALYZER_SPEC_JSON_TEXT_H_
+#pragma once
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -37,5 +36,3 @@ std::string WriteJson(const nlohmann::ordered_json& tree, JsonLayout layout);
 bool IsUtf8(const std::string& text);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_JSON_TEXT_H_

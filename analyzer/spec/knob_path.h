@@ -1,6 +1,5 @@
 // From a knob's path to its field. Private to the room.
-#ifndef STALLSCOPE_ANALYZER_SPEC_KNOB_PATH_H_
-#define STALLSCOPE_ANALYZER_SPEC_KNOB_PATH_H_
+#pragma once
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -29,5 +28,3 @@ Result<KnobField> FindKnob(spec_pb::Spec& spec, std::string_view path);
 std::string KnobText(const nlohmann::ordered_json& value);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_KNOB_PATH_H_

@@ -4,8 +4,7 @@
 //
 // Texts are what a user types: numbers, true and false, words, "auto"; lists and tables as JSON.
 // Errors are ErrorKind::kUsage, and one of a path names the nearest path. Any thread.
-#ifndef STALLSCOPE_ANALYZER_SPEC_KNOBS_H_
-#define STALLSCOPE_ANALYZER_SPEC_KNOBS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -51,5 +50,3 @@ Status SetKnob(Spec& spec, std::string_view path, std::string_view text);
 Result<Spec> ApplySettings(Spec spec, const std::vector<std::string>& settings);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_KNOBS_H_

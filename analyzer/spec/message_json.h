@@ -1,6 +1,5 @@
 // Messages of spec.proto from JSON and to JSON, by reflection alone. Private to the room.
-#ifndef STALLSCOPE_ANALYZER_SPEC_MESSAGE_JSON_H_
-#define STALLSCOPE_ANALYZER_SPEC_MESSAGE_JSON_H_
+#pragma once
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -28,5 +27,3 @@ nlohmann::ordered_json WriteField(const google::protobuf::Message& message,
                                   const google::protobuf::FieldDescriptor& field);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_MESSAGE_JSON_H_

@@ -1,6 +1,5 @@
 // The known word that an unknown one was probably meant to be. Any thread.
-#ifndef STALLSCOPE_ANALYZER_SPEC_NEAREST_H_
-#define STALLSCOPE_ANALYZER_SPEC_NEAREST_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -36,5 +35,3 @@ std::string Quoted(std::string_view word);
 std::string QuotedList(const std::vector<std::string>& words);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_NEAREST_H_

@@ -3,8 +3,7 @@
 //
 // Whoever runs an op asks ParseOp once, before the run, and never looks at the text again. The
 // table lives as long as the program. Any thread.
-#ifndef STALLSCOPE_ANALYZER_SPEC_OPS_H_
-#define STALLSCOPE_ANALYZER_SPEC_OPS_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -92,5 +91,3 @@ bool FirstIsIdle(const OpCall& first, const OpCall& second);
 bool SecondIsIdle(const OpCall& first, const OpCall& second);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_OPS_H_

@@ -8,8 +8,7 @@
 // A patch of one change may stand without the brackets. Changes are made in their order; only the
 // outcome must be a valid spec. A place is "after" or "before" a stage; "after": null is the start.
 // Errors are ErrorKind::kUsage. Any thread.
-#ifndef STALLSCOPE_ANALYZER_SPEC_PATCH_H_
-#define STALLSCOPE_ANALYZER_SPEC_PATCH_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -81,5 +80,3 @@ Result<Spec> Apply(Spec spec, const Patch& patch);
 Patch Diff(const Spec& from, const Spec& to);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_PATCH_H_

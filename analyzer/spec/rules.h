@@ -1,6 +1,5 @@
 // What a spec must hold beyond the ranges of its fields. Private to the room.
-#ifndef STALLSCOPE_ANALYZER_SPEC_RULES_H_
-#define STALLSCOPE_ANALYZER_SPEC_RULES_H_
+#pragma once
 
 #include "analyzer/spec/fault.h"
 #include "analyzer/spec/spec.h"
@@ -12,5 +11,3 @@ constexpr size_t kMaxStages = 256;
 MaybeFault CheckRules(const Spec& spec);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_RULES_H_

@@ -1,7 +1,6 @@
 // What spec.proto says about a field, in the words of this room. Private to the room: the only
 // place besides message_json and convert that looks at descriptors.
-#ifndef STALLSCOPE_ANALYZER_SPEC_SCHEMA_H_
-#define STALLSCOPE_ANALYZER_SPEC_SCHEMA_H_
+#pragma once
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -46,5 +45,3 @@ MaybeFault CheckRange(const google::protobuf::FieldDescriptor& field, double val
 MaybeFault CheckMessage(const google::protobuf::Message& message, const JsonPath& at);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_SCHEMA_H_

@@ -4,8 +4,7 @@
 // A Spec from ReadSpec, Apply or ApplySettings is valid. One that code puts together is whatever
 // the code made it: call Validate (validate.h). Values; any thread may read one that nobody
 // changes.
-#ifndef STALLSCOPE_ANALYZER_SPEC_SPEC_H_
-#define STALLSCOPE_ANALYZER_SPEC_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -242,5 +241,3 @@ struct Spec {
 };
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_SPEC_H_

@@ -3,8 +3,7 @@
 // the same order, so that equal specs have equal texts and ReadSpec(WriteSpec(x)) == x.
 //
 // Every error of a text is ErrorKind::kUsage. Any thread.
-#ifndef STALLSCOPE_ANALYZER_SPEC_SPEC_JSON_H_
-#define STALLSCOPE_ANALYZER_SPEC_SPEC_JSON_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -28,5 +27,3 @@ enum class JsonLayout { kIndented, kOneLine };
 std::string WriteSpec(const Spec& spec, JsonLayout layout = JsonLayout::kIndented);
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_SPEC_JSON_H_

@@ -1,7 +1,6 @@
 // Whether a spec means something: ranges, ops that parse, stages in an order that can run. Only
 // what needs no data is checked; whether files exist is the pipeline's to find out. Any thread.
-#ifndef STALLSCOPE_ANALYZER_SPEC_VALIDATE_H_
-#define STALLSCOPE_ANALYZER_SPEC_VALIDATE_H_
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ namespace stallscope {
 Status Validate(const Spec& spec, const std::string& name = "spec");
 
 }  // namespace stallscope
-
-#endif  // STALLSCOPE_ANALYZER_SPEC_VALIDATE_H_

@@ -1,7 +1,6 @@
 // Which counters only grow, so that their slope tells something and their value does not. Any
 // thread.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_COUNTER_KIND_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_COUNTER_KIND_H_
+#pragma once
 
 #include "analyzer/trace/events.h"
 
@@ -12,5 +11,3 @@ namespace stallscope::timeline {
 bool IsCumulative(const trace::CounterInfo& counter);
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_COUNTER_KIND_H_

@@ -1,6 +1,5 @@
 // One track's spans as disjoint parts: each instant to the innermost span. Private to the room.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_INNERMOST_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_INNERMOST_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -40,5 +39,3 @@ class Innermost {
 };
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_INNERMOST_H_

@@ -6,8 +6,7 @@
 // the block, and a column is the difference of two instants. So a column is exact, and nothing is
 // rasterized in advance. Mip maps were rejected: they are exact only where columns match their
 // bins. Made once, then only read; any thread.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -126,5 +125,3 @@ class LaneIndex {
 };
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_LANE_INDEX_H_

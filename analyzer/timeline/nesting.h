@@ -3,8 +3,7 @@
 // An enclosing span is in a row above those inside it. A wait does not open a row: it is in the row
 // of the work that it interrupts, and is cut out of that work. Spans that overlap without nesting
 // go below, too. Made once, then only read; any thread.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_NESTING_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_NESTING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,5 +26,3 @@ struct Nesting {
 Nesting NestingOf(const model::Run& run, const model::Track& track);
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_NESTING_H_

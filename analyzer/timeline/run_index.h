@@ -1,8 +1,7 @@
 // A whole run, prepared for drawing: one lane of disjoint segments per track, the steps, and the
 // values of queues and counters over time. Made once, then only read; any thread. Keeps the run
 // alive, because the lanes of plain tracks read its columns in place.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_RUN_INDEX_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_RUN_INDEX_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +43,3 @@ RunIndex MakeRunIndex(std::shared_ptr<const model::Run> run, IsCommunication is_
                       unsigned threads = 2);
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_RUN_INDEX_H_

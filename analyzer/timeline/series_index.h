@@ -1,8 +1,7 @@
 // A value that changes in steps (the depth of a queue, a sampled counter), drawn into columns: the
 // lowest, the highest and the mean over time of each, exactly. Made once, then only read; any
 // thread.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_SERIES_INDEX_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_SERIES_INDEX_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -59,5 +58,3 @@ class SeriesIndex {
 };
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_SERIES_INDEX_H_

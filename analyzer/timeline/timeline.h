@@ -3,8 +3,7 @@
 // Exact: the busy fraction of a column is the part of its time that intervals cover, whatever
 // their number, so a million spans of one microsecond look neither like one long span nor like
 // none. Any thread.
-#ifndef STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
-#define STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +43,3 @@ Lane StageLane(const model::Run& run, StageId stage, model::TimeRange range, siz
 std::vector<Lane> StageLanes(const model::Run& run, model::TimeRange range, size_t columns);
 
 }  // namespace stallscope::timeline
-
-#endif  // STALLSCOPE_ANALYZER_TIMELINE_TIMELINE_H_

@@ -2,8 +2,7 @@
 //
 // ChunkBuilder encodes events as they come; DecodeChunk returns them. One thread at a time.
 // Protobuf stays inside.
-#ifndef STALLSCOPE_ANALYZER_TRACE_CHUNK_H_
-#define STALLSCOPE_ANALYZER_TRACE_CHUNK_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -190,5 +189,3 @@ struct ChunkCounts {
 ChunkCounts CountChunk(std::string_view payload);
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_CHUNK_H_

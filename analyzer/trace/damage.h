@@ -1,6 +1,5 @@
 // What could not be read of a trace file. Plain data.
-#ifndef STALLSCOPE_ANALYZER_TRACE_DAMAGE_H_
-#define STALLSCOPE_ANALYZER_TRACE_DAMAGE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -25,5 +24,3 @@ struct Damage {
 };
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_DAMAGE_H_

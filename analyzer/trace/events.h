@@ -1,7 +1,6 @@
 // Everything that a trace can express, as plain rows. Times are nanoseconds of the recording host's
 // CLOCK_MONOTONIC. The recorder writes these rows, the reader returns them, the model keeps them.
-#ifndef STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
-#define STALLSCOPE_ANALYZER_TRACE_EVENTS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -378,5 +377,3 @@ struct Seal {
 };
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_EVENTS_H_

@@ -1,6 +1,5 @@
 // The bytes around a payload, and those of the file header. FORMAT.md documents them.
-#ifndef STALLSCOPE_ANALYZER_TRACE_FRAME_H_
-#define STALLSCOPE_ANALYZER_TRACE_FRAME_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -55,5 +54,3 @@ bool FrameIsWhole(std::string_view header_bytes, const FrameHeader& header,
                   std::string_view payload);
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_FRAME_H_

@@ -1,7 +1,6 @@
 // The most that a reader accepts. A length, count or depth past these is refused before memory is
 // spent on it; writers stay within them.
-#ifndef STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
-#define STALLSCOPE_ANALYZER_TRACE_LIMITS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +43,3 @@ constexpr int64_t ClampTime(int64_t ns) {
 constexpr bool IsTime(int64_t ns) { return ns >= kMinTimeNs && ns <= kMaxTimeNs; }
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_LIMITS_H_

@@ -4,8 +4,7 @@
 // fails only for a file that is not a trace at all, ends inside its header, or requires an unknown
 // feature. Time is linear in the size of the file, whatever it contains, and memory is a window of
 // at most 2 MiB. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_TRACE_READER_H_
-#define STALLSCOPE_ANALYZER_TRACE_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -78,5 +77,3 @@ class TraceReader {
 };
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_READER_H_

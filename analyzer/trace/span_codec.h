@@ -4,8 +4,7 @@
 // chunk's table of span classes; `start` is the zigzag difference from the end of the previous
 // span; `item` is 0 for none, else 1 + the zigzag difference from the previous item (items are
 // below 2^63). bytes, cpu_ns and waker are omitted if they are all 0.
-#ifndef STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
-#define STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -157,5 +156,3 @@ bool AppendSpans(const EncodedSpans& encoded, const std::vector<uint16_t>& class
                  SpanColumns& spans);
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_SPAN_CODEC_H_

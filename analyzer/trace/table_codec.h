@@ -1,8 +1,7 @@
 // Rows to columns and back, for all tables except the spans. Each table has one list of its
 // columns; new ones go at its end. A reader that knows fewer columns than the file has skips the
 // rest. Decoded rows are valid: every enum is known, and every time is within limits.h.
-#ifndef STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_
-#define STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_
+#pragma once
 
 #include <bit>
 #include <cstdint>
@@ -226,5 +225,3 @@ bool DecodeTable(size_t count, const ColumnStrings& columns, std::vector<Row>& r
 }
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_TABLE_CODEC_H_

@@ -1,7 +1,6 @@
 // Varints and zigzag, the wire form of every column. Header-only: the hot loop of reading and
 // writing. Decoding never reads past the given end.
-#ifndef STALLSCOPE_ANALYZER_TRACE_VARINT_H_
-#define STALLSCOPE_ANALYZER_TRACE_VARINT_H_
+#pragma once
 
 #include <algorithm>
 #include <bit>
@@ -176,5 +175,3 @@ class ColumnReader {
 };
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_VARINT_H_

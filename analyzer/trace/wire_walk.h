@@ -1,6 +1,5 @@
 // Scans a payload's protobuf without building its objects, for limits and reservations.
-#ifndef STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
-#define STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -13,5 +12,3 @@ namespace stallscope::trace {
 std::optional<size_t> CountMessages(std::string_view payload);
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_WIRE_WALK_H_

@@ -1,7 +1,6 @@
 // Writes payloads to a trace file, frame by frame, straight to the kernel: whatever was appended
 // survives the death of the process. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_TRACE_WRITER_H_
-#define STALLSCOPE_ANALYZER_TRACE_WRITER_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -38,5 +37,3 @@ class TraceWriter {
 };
 
 }  // namespace stallscope::trace
-
-#endif  // STALLSCOPE_ANALYZER_TRACE_WRITER_H_

@@ -4,8 +4,7 @@
 // below 100 and no space: 72.4%. Amounts of bytes are binary (KiB, MiB, GiB), because memory and
 // its limits are; rates are decimal (GB/s), because links and disks are sold by 10^9. What is not
 // known is a dash. Any thread.
-#ifndef STALLSCOPE_ANALYZER_WORDS_WORDS_H_
-#define STALLSCOPE_ANALYZER_WORDS_WORDS_H_
+#pragma once
 
 #include <concepts>
 #include <cstddef>
@@ -81,5 +80,3 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
 std::vector<std::string> Condensed(const std::vector<std::string>& lines);
 
 }  // namespace stallscope::words
-
-#endif  // STALLSCOPE_ANALYZER_WORDS_WORDS_H_

@@ -4,8 +4,7 @@
 // last step, the end of the data or a stop, and seals the trace. A failure is the result, and is in
 // the trace too. A run that fails or is stopped before its first batch does not replace an earlier
 // trace; one that cannot start leaves no file.
-#ifndef STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
-#define STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -44,5 +43,3 @@ struct CaptureResult {
 Result<CaptureResult> Capture(const Spec& spec, const CaptureOptions& options);
 
 }  // namespace stallscope::capture
-
-#endif  // STALLSCOPE_COLLECTORS_CAPTURE_CAPTURE_H_

@@ -1,7 +1,6 @@
 // The data that a spec's run would read, without running it: is it there, and is it unchanged? Any
 // thread.
-#ifndef STALLSCOPE_COLLECTORS_CAPTURE_DATA_FILES_H_
-#define STALLSCOPE_COLLECTORS_CAPTURE_DATA_FILES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -20,5 +19,3 @@ struct DataFiles {
 Result<DataFiles> FindDataFiles(const Spec& spec);
 
 }  // namespace stallscope::capture
-
-#endif  // STALLSCOPE_COLLECTORS_CAPTURE_DATA_FILES_H_

@@ -4,8 +4,7 @@
 // page + 16, where malloc puts large ones, runs at a twentieth of the speed. What Resize adds is
 // not set to zero. A Buffer owns its bytes; it keeps its capacity for life, so that a reader
 // allocates once. One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_DATA_BUFFER_H_
-#define STALLSCOPE_COLLECTORS_DATA_BUFFER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -89,5 +88,3 @@ uint32_t Crc32c(ByteView bytes, uint32_t crc = 0);
 constexpr uint32_t MaskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_BUFFER_H_

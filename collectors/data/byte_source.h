@@ -5,8 +5,7 @@
 // fault cannot be counted as I/O, and a file that shrinks would raise a signal. Compression (gzip,
 // zlib) is detected by content. Sources and windows belong to one thread at a time; a throttle may
 // be shared.
-#ifndef STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_
-#define STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -150,5 +149,3 @@ class Window {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_BYTE_SOURCE_H_

@@ -4,8 +4,7 @@
 //
 // Each row is complete. A row without a size is read as such data is commonly published, as one
 // square image: a label, then N x N x 3 or N x N values; gray becomes RGB. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_
-#define STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -28,5 +27,3 @@ void AppendCsvImage(int64_t label, const Tensor& image, Buffer& into);
 std::string CsvImageHeader(int64_t height, int64_t width);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_CSV_IMAGE_H_

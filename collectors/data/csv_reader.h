@@ -4,8 +4,7 @@
 // SplitCsvRow takes it apart. Every row has as many fields as the first. Empty lines are not rows.
 // The file may be packed with gzip or zlib. A row takes no more memory, its fields included, than
 // analyzer/base/amplification.h lets it. One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_DATA_CSV_READER_H_
-#define STALLSCOPE_COLLECTORS_DATA_CSV_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -85,5 +84,3 @@ class CsvFields {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_CSV_READER_H_

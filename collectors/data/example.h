@@ -2,8 +2,7 @@
 //
 // Example is plain data, parsed and serialized by protobuf: slow and complete, for writers and
 // tests. ExampleView finds features in a serialized record without building it, for pipelines.
-#ifndef STALLSCOPE_COLLECTORS_DATA_EXAMPLE_H_
-#define STALLSCOPE_COLLECTORS_DATA_EXAMPLE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -79,5 +78,3 @@ Result<ByteView> OneBytes(const FeatureView& feature);
 Result<int64_t> OneInt64(const FeatureView& feature);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_EXAMPLE_H_

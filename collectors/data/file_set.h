@@ -4,8 +4,7 @@
 // patterns in the order given; a file that is named twice comes once, at its first place. A
 // wildcard never matches a name that begins with a dot. The generator's own manifest.json is
 // skipped. A pattern that names an existing file is meant literally. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DATA_FILE_SET_H_
-#define STALLSCOPE_COLLECTORS_DATA_FILE_SET_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -70,5 +69,3 @@ struct ImageFolder {
 Result<ImageFolder> ExpandImages(std::span<const std::string> patterns);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_FILE_SET_H_

@@ -9,8 +9,7 @@
 //   images    class_0003/img_00000017.jpg: a folder per class
 //   csv, hdf5 data-00000-of-00004.csv (.h5): see csv_image.h and hdf5_images.h
 //   all       manifest.json: see manifest.h. Nothing else.
-#ifndef STALLSCOPE_COLLECTORS_DATA_GENERATE_H_
-#define STALLSCOPE_COLLECTORS_DATA_GENERATE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -52,5 +51,3 @@ Result<Manifest> Generate(const GenerateOptions& options, const OnProgress& on_p
 int LabelOf(uint64_t seed, int64_t image, int classes);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_GENERATE_H_

@@ -6,8 +6,7 @@
 // Chunked, contiguous or compressed, as the library reads it. The library serves one thread at a
 // time: every call here takes one lock for the whole process, and that is the price of the format.
 // An object may be used by one thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_DATA_HDF5_IMAGES_H_
-#define STALLSCOPE_COLLECTORS_DATA_HDF5_IMAGES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -86,5 +85,3 @@ class Hdf5ImageWriter {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_HDF5_IMAGES_H_

@@ -10,8 +10,7 @@
 //
 // The encoder gives the same bytes for the same pixels on every machine: the slow integer DCT is
 // exact. Decoders and encoders keep the library's tables: one object per thread, reused.
-#ifndef STALLSCOPE_COLLECTORS_DATA_JPEG_H_
-#define STALLSCOPE_COLLECTORS_DATA_JPEG_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -105,5 +104,3 @@ class JpegEncoder {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_JPEG_H_

@@ -7,8 +7,7 @@
 //
 // The fingerprint is the XXH3-128 of the lines "<name> <xxh3_128>\n" of all files in order. Any
 // thread.
-#ifndef STALLSCOPE_COLLECTORS_DATA_MANIFEST_H_
-#define STALLSCOPE_COLLECTORS_DATA_MANIFEST_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -53,5 +52,3 @@ Result<Manifest> ReadManifest(const std::string& folder);
 Status MeasureFiles(const std::string& folder, Manifest& manifest);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_MANIFEST_H_

@@ -5,8 +5,7 @@
 // hue, and the direction of its stripes. The same seed, number and label give the same pixels on
 // every machine: only additions and multiplications that IEEE 754 fixes, no fused ones, and no
 // function of the mathematical library for a pixel. One object per thread, reused.
-#ifndef STALLSCOPE_COLLECTORS_DATA_PICTURE_H_
-#define STALLSCOPE_COLLECTORS_DATA_PICTURE_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -48,5 +47,3 @@ class PicturePainter {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_PICTURE_H_

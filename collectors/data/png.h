@@ -3,8 +3,7 @@
 // Palettes, grayscale, 16 bits, transparency and interlacing all become 8-bit RGB: alpha is
 // dropped, not blended, and gamma is not applied, as in TensorFlow's decode_png(channels=3). Limits
 // hold before memory is spent. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DATA_PNG_H_
-#define STALLSCOPE_COLLECTORS_DATA_PNG_H_
+#pragma once
 
 #include <cstdint>
 
@@ -30,5 +29,3 @@ Status DecodePng(ByteView png, const ImageLimits& limits, Tensor& into);
 Status EncodePng(const Tensor& image, Buffer& into);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_PNG_H_

@@ -8,8 +8,7 @@
 //
 // Little endian. Tensors begin at multiples of 64 bytes. The count is not stored: a file that ends
 // between records is whole. The file may be packed with gzip or zlib. One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_DATA_RAW_TENSORS_H_
-#define STALLSCOPE_COLLECTORS_DATA_RAW_TENSORS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -81,5 +80,3 @@ class RawTensorWriter {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_RAW_TENSORS_H_

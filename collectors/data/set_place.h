@@ -7,8 +7,7 @@
 // same place puts the older set back. A manifest is data from outside: what it names counts as ours
 // only where the name is one that the generator gives, and the file a regular one of that size. One
 // thread.
-#ifndef STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
-#define STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -52,5 +51,3 @@ class SetPlace {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_SET_PLACE_H_

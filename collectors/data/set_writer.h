@@ -1,7 +1,6 @@
 // Inside this room: the generator's samples, rendered by many threads and written to files in
 // order.
-#ifndef STALLSCOPE_COLLECTORS_DATA_SET_WRITER_H_
-#define STALLSCOPE_COLLECTORS_DATA_SET_WRITER_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -77,5 +76,3 @@ bool IsClassFolder(std::string_view name);
 bool IsFileOfSet(std::string_view name);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_SET_WRITER_H_

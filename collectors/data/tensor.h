@@ -2,8 +2,7 @@
 //
 // Row-major, innermost dimension last; images are height x width x 3, RGB. The tensor owns its
 // bytes, which begin on a 64-byte boundary. Plain data: one thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_DATA_TENSOR_H_
-#define STALLSCOPE_COLLECTORS_DATA_TENSOR_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -98,5 +97,3 @@ bool ConvertValues(DType from_dtype, const uint8_t* from, DType to_dtype, uint8_
 Status Convert(const Tensor& from, DType dtype, Tensor& into);
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_TENSOR_H_

@@ -6,8 +6,7 @@
 // valid until the next call; it begins wherever the record does, so whoever keeps the bytes copies
 // them into a Buffer. The writer leaves no file unless Finish is called. One thread at a time;
 // readers may share a throttle.
-#ifndef STALLSCOPE_COLLECTORS_DATA_TFRECORD_H_
-#define STALLSCOPE_COLLECTORS_DATA_TFRECORD_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -104,5 +103,3 @@ class TfRecordWriter {
 };
 
 }  // namespace stallscope::data
-
-#endif  // STALLSCOPE_COLLECTORS_DATA_TFRECORD_H_

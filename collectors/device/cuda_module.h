@@ -3,8 +3,7 @@
 // The program does not link CUDA and starts without it. The module is a separate file beside the
 // program, loaded when a CUDA device is requested, and kept. It records through an interface
 // (device_tracks.h). Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_MODULE_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_MODULE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -48,5 +47,3 @@ std::string FindCudaModule(const std::vector<std::string>& places);
 Result<const CudaModule*> LoadCudaModule(const std::vector<std::string>& places);
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_MODULE_H_

@@ -11,8 +11,7 @@
 //
 // An error in enqueued work (a label out of range) makes the device fail: the next call that can
 // report it does, and so does every later one; later work does not run.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_DEVICE_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_DEVICE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -189,5 +188,3 @@ struct Options {
 Result<std::unique_ptr<Device>> MakeDevice(Kind kind, const Options& options);
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_DEVICE_H_

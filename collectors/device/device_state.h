@@ -1,7 +1,6 @@
 // State that every backend keeps beside its streams: the first error, memory in use, pinned memory,
 // the clock. Locks inside; any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_DEVICE_STATE_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_DEVICE_STATE_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -95,5 +94,3 @@ class MachineClock : public DeviceClock {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_DEVICE_STATE_H_

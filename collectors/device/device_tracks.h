@@ -3,8 +3,7 @@
 //
 // Tracks may be made by any thread; a track belongs to one thread at a time, like those of the
 // recorder.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_DEVICE_TRACKS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_DEVICE_TRACKS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -52,5 +51,3 @@ class DeviceTracks {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_DEVICE_TRACKS_H_

@@ -4,8 +4,7 @@
 // begin = the latest of (enqueued, the stream's last end, its engine's last end, the events waited
 // for). Waits sleep until such a time; a late wakeup does not move the timeline, so errors do not
 // add up. Its streams have no threads, only times.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -119,5 +118,3 @@ class EmulatedStream : public RecordedStream {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_EMULATED_DEVICE_H_

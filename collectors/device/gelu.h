@@ -1,6 +1,5 @@
 // gelu with the same bits on the host and on a device: one polynomial for both. Inside this room.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_GELU_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_GELU_H_
+#pragma once
 
 // A function that a device's compiler compiles for the device and for the host.
 #if defined(__CUDACC__)
@@ -44,5 +43,3 @@ STALLSCOPE_BODY float GeluSlopeOf(float x) {
 }
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_GELU_H_

@@ -1,8 +1,7 @@
 // OpenBLAS, loaded when the first host device is made: its start-up takes 40 MB, and a thread and
 // 128 MiB for each core, which `stallscope --version` does not need. It gets no threads of its own;
 // the calling thread computes. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_BLAS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_HOST_BLAS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -54,5 +53,3 @@ class HostBlas {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_HOST_BLAS_H_

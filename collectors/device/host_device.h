@@ -1,7 +1,6 @@
 // The CPU as a device: memory from the heap under a limit; each stream is a queue and the thread
 // that runs it. Inside this room.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_DEVICE_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_HOST_DEVICE_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -117,5 +116,3 @@ class HostStream : public RecordedStream {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_HOST_DEVICE_H_

@@ -2,8 +2,7 @@
 //
 // Operands of float32 are used in place; narrower ones are widened into scratch memory first, and
 // results rounded once, as a GPU's mixed-precision kernels do.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -54,5 +53,3 @@ void FromFloats(Type type, const float* from, int64_t count, void* to);
 void Round(Type type, float* values, int64_t count);
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_HOST_KERNELS_H_

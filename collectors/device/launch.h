@@ -2,8 +2,7 @@
 // implements each, or has no arithmetic at all; nothing else about a model reaches a device.
 //
 // A launch refers to device memory by address and owns none of it. Values; any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -138,5 +137,3 @@ Error CaptureError(const char* what);
 Error BadLabel(int32_t label, int64_t sample, int64_t classes);
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_LAUNCH_H_

@@ -1,7 +1,6 @@
 // What the streams of both backends of this room share: their track of the recorder, and captures.
 // Belongs to whoever runs the stream.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_RECORDED_STREAM_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_RECORDED_STREAM_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -82,5 +81,3 @@ class RecordedStream : public Stream {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_RECORDED_STREAM_H_

@@ -1,7 +1,6 @@
 // A library that is loaded on demand, so that it costs nothing when the program starts. It stays
 // loaded, because it may have threads of its own. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_
+#pragma once
 
 #include <cstring>
 #include <string>
@@ -35,5 +34,3 @@ class SharedLibrary {
 };
 
 }  // namespace stallscope::device
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_SHARED_LIBRARY_H_

@@ -4,8 +4,7 @@
 // nothing, and a ring holds more than that. Rejected: inotify, whose instances are few per user and
 // whose events get lost; then the folder must be scanned anyway. A folder that has not changed
 // costs one fstat(). One thread.
-#ifndef STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_
-#define STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -53,5 +52,3 @@ class Adopter {
 };
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_ADOPTER_H_

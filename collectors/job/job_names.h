@@ -4,8 +4,7 @@
 // line that is malformed, too long or out of limits is ignored and counted. Processes of one loader
 // define the same stages; they become one. Locks inside: the recorder's flusher reads names on
 // behalf of rings while another thread adopts rings.
-#ifndef STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
-#define STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -101,5 +100,3 @@ class JobNames {
 };
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_JOB_NAMES_H_

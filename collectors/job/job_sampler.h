@@ -5,8 +5,7 @@
 // found as descendants of the first one and by what they put into the session; one that is neither
 // (a daemon without rings) is not seen. The counters `process.*`, `memory.*` and `io.*` are the
 // job's sums, ended processes included. One thread.
-#ifndef STALLSCOPE_COLLECTORS_JOB_JOB_SAMPLER_H_
-#define STALLSCOPE_COLLECTORS_JOB_JOB_SAMPLER_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -95,5 +94,3 @@ class JobSampler {
 };
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_JOB_SAMPLER_H_

@@ -1,6 +1,5 @@
 // What `stallscope run --set` changes in a job, and what is passed to the shim. Pure.
-#ifndef STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_
-#define STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -32,5 +31,3 @@ std::vector<std::string> EnvironmentOf(char* const* inherited, const std::string
                                        const std::string& shim, const JobSettings& settings);
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_JOB_SETTINGS_H_

@@ -4,8 +4,7 @@
 // dispositions; only the environment is given. A signal from the terminal reaches the whole group,
 // so the program has it already; one that somebody has sent to this process alone is passed on,
 // unless it came from the program itself. One thread.
-#ifndef STALLSCOPE_COLLECTORS_JOB_LAUNCH_H_
-#define STALLSCOPE_COLLECTORS_JOB_LAUNCH_H_
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -54,5 +53,3 @@ class Launcher {
 int ExitCodeOf(int wait_status);
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_LAUNCH_H_

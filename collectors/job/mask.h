@@ -4,8 +4,7 @@
 // By their names (`--api-token X`, `--password=X`, `WANDB_API_KEY=X`, also inside an argument of
 // several words, as `sh -c` takes it), by their form (`hf_...`, `ghp_...`, `sk-...`, `AKIA...`),
 // and in URLs (`https://user:X@host`). Pure.
-#ifndef STALLSCOPE_COLLECTORS_JOB_MASK_H_
-#define STALLSCOPE_COLLECTORS_JOB_MASK_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -15,5 +14,3 @@ namespace stallscope::job {
 std::vector<std::string> Masked(std::vector<std::string> arguments);
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_MASK_H_

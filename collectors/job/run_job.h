@@ -4,8 +4,7 @@
 // session's folder (session.h), and what they do not write is seen from outside (job_sampler.h).
 // Whatever ends the program, its trace is sealed with everything that was published. Processes that
 // outlive it are not waited for.
-#ifndef STALLSCOPE_COLLECTORS_JOB_RUN_JOB_H_
-#define STALLSCOPE_COLLECTORS_JOB_RUN_JOB_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -44,5 +43,3 @@ struct JobResult {
 Result<JobResult> RunJob(const JobOptions& options);
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_RUN_JOB_H_

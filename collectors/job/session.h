@@ -4,8 +4,7 @@
 // process removes it, and if that is killed too, the next session of the same user does. In memory
 // (/dev/shm) only where that is large: a job's own processes need the room there. Make one before
 // the process has threads: the helper is a fork. One thread.
-#ifndef STALLSCOPE_COLLECTORS_JOB_SESSION_H_
-#define STALLSCOPE_COLLECTORS_JOB_SESSION_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -56,5 +55,3 @@ class Session {
 };
 
 }  // namespace stallscope::job
-
-#endif  // STALLSCOPE_COLLECTORS_JOB_SESSION_H_

@@ -1,6 +1,5 @@
 // Puts samples together into a batch. One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_BATCH_ASSEMBLER_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_BATCH_ASSEMBLER_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -48,5 +47,3 @@ Error DoesNotFit(data::DType dtype, const data::Shape& shape, data::DType first_
                  const data::Shape& first_shape);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_BATCH_ASSEMBLER_H_

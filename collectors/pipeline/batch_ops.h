@@ -1,7 +1,6 @@
 // Ops on whole batches apart from a pipeline: what a device that computes on the CPU runs for a map
 // with "on": "device".
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_BATCH_OPS_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_BATCH_OPS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -37,5 +36,3 @@ class BatchOps {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_BATCH_OPS_H_

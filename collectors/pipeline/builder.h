@@ -1,6 +1,5 @@
 // Makes running stages of a plan and defines them in the recording. Private to the room.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_BUILDER_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_BUILDER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -73,5 +72,3 @@ class PipelineBuilder {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_BUILDER_H_

@@ -2,8 +2,7 @@
 //
 // Elements from the store are new elements: they have the epoch that they come in, so that
 // randomness after the cache is drawn again.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -49,5 +48,3 @@ class CacheStage final : public Stage {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_CACHE_STAGE_H_

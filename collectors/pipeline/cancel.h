@@ -1,6 +1,5 @@
 // One flag that ends a pipeline, and the sleeps and waits that obey it.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_CANCEL_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_CANCEL_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -40,5 +39,3 @@ class CancelToken {
 Error CancelledError();
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_CANCEL_H_

@@ -1,8 +1,7 @@
 // How a device can run an op of a map by itself, on a whole batch: which region of each image
 // becomes the new one, or what its values are multiplied by. Randomness is drawn here, the same for
 // each element as on the host; only the arithmetic runs on the device.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_DEVICE_PLAN_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_DEVICE_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -30,5 +29,3 @@ Result<std::optional<DevicePlan>> PlanForDevice(const OpInstance& op,
                                                 const BatchOps::Form& before);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_DEVICE_PLAN_H_

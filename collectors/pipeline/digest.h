@@ -2,8 +2,7 @@
 //
 // XXH3-128, chained over the batches where order is kept. Where it is not, the sum of the samples'
 // hashes modulo 2^128, which no order changes. One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_DIGEST_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_DIGEST_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -29,5 +28,3 @@ class Digest {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_DIGEST_H_

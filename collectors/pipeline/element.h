@@ -3,8 +3,7 @@
 // Both are one type, so that a stage that only holds elements and passes them on (prefetch,
 // shuffle, cache, repeat) need not know which it has. An element owns its bytes and is moved from
 // stage to stage; whoever has it may change it.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -60,5 +59,3 @@ struct Element {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_H_

@@ -1,7 +1,6 @@
 // An element as bytes, for caches and snapshots on disk: a header, the values, and a batch's
 // members. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_
+#pragma once
 
 #include "analyzer/base/result.h"
 #include "collectors/data/buffer.h"
@@ -14,5 +13,3 @@ void EncodeElement(const Element& element, data::Buffer& into);
 Result<Element> DecodeElement(data::ByteView bytes, StageContext& context);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_CODEC_H_

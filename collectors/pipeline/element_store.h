@@ -2,8 +2,7 @@
 //
 // First everything is added, then Seal() is called, then it is read any number of times. One thread
 // at a time.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_STORE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_STORE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -47,5 +46,3 @@ std::unique_ptr<ElementStore> OpenSealedStore(const std::string& path, const std
                                               StageContext& context);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ELEMENT_STORE_H_

@@ -1,6 +1,5 @@
 // The elements of one file, recorded as they are read. One thread at a time, not always the same.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_FILE_STREAM_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_FILE_STREAM_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -37,5 +36,3 @@ class FileStream {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_FILE_STREAM_H_

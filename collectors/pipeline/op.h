@@ -2,8 +2,7 @@
 //
 // An Op never changes: any number of workers use it at once. What a worker needs for itself (a
 // decoder's tables, scratch memory) is in its OpWorker.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_OP_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_OP_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -77,5 +76,3 @@ Result<std::unique_ptr<Predicate>> MakePredicate(const OpInstance& call, const F
 Error Located(Error error, const Element& element);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_OP_H_

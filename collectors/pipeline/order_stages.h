@@ -1,7 +1,6 @@
 // Stages that work in the thread that asks: a runner without workers, and those that only decide
 // what comes when (shard, filter, shuffle, repeat).
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -101,5 +100,3 @@ class RepeatStage final : public ChainedStage {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_ORDER_STAGES_H_

@@ -6,8 +6,7 @@
 //
 // Next() belongs to one thread at a time; Cancel() may come from any. Next() returns an error in
 // any worker once the elements before it are taken, and again on every later call.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -87,5 +86,3 @@ class Pipeline {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_PIPELINE_H_

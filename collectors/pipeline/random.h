@@ -1,7 +1,6 @@
 // Random numbers that depend on the seed, a purpose and an element, and on nothing else: not on the
 // thread, not on what was drawn before. A value; each use makes its own.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_
+#pragma once
 
 #include <cstdint>
 
@@ -33,5 +32,3 @@ class Random {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_RANDOM_H_

@@ -1,6 +1,5 @@
 // Elements out of one file, or made up.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_READER_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -48,5 +47,3 @@ struct ReaderShared {
 Result<std::unique_ptr<Reader>> OpenReader(const ReaderShared& shared, size_t index);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_READER_H_

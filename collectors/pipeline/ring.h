@@ -4,8 +4,7 @@
 // its ticket together with its input; if not, just before it pushes. So one queue serves both, and
 // the only difference is when the ticket is drawn. There is no lock: two busy threads hand over an
 // item in tens of nanoseconds.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_RING_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_RING_H_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -240,5 +239,3 @@ class Ring {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_RING_H_

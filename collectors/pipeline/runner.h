@@ -1,7 +1,6 @@
 // What a stage does to elements, regardless of which thread does it: inline in the thread that asks
 // (InlineStage, order_stages.h), or in workers of its own (worker_stage.h).
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -114,5 +113,3 @@ Status PullJob(Stage& input, const Runner& runner, StageContext& context,
                std::vector<Element>& job);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_RUNNER_H_

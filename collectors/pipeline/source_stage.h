@@ -5,8 +5,7 @@
 // are taken from each in turn, and a file that ends is replaced by the next one in its place. With
 // parallelism and order kept, readers work ahead and the order is the same. Without order, a file
 // is skipped in its turn while it has nothing.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_SOURCE_STAGE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_SOURCE_STAGE_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -131,5 +130,3 @@ class SyntheticRunner final : public Runner {
 Status PayForElement(const SourceSpec& spec, StageContext& context);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_SOURCE_STAGE_H_

@@ -1,6 +1,5 @@
 // What every stage is, and what all stages of one pipeline share.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_STAGE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_STAGE_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -93,5 +92,3 @@ class ChainedStage : public Stage {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_STAGE_H_

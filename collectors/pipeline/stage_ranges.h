@@ -1,7 +1,6 @@
 // Ranges around the work of stages, for another profiler running alongside: Nsight Systems shows
 // them with the stages' names. Nothing is called where there are none.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_STAGE_RANGES_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_STAGE_RANGES_H_
+#pragma once
 
 namespace stallscope::pipeline {
 
@@ -28,5 +27,3 @@ class RangeScope {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_STAGE_RANGES_H_

@@ -6,8 +6,7 @@
 // a row the stage is settled. A buffer that was both empty and full in one look is too small for
 // its bursts, and doubles. Each change is recorded; the notes say what was chosen in the end, and
 // when.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -118,5 +117,3 @@ class Tuner {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_TUNER_H_

@@ -3,8 +3,7 @@
 //
 // Workers take turns at the input, under a lock. Where order is kept a job's ticket is drawn with
 // its input, else when it is done; see ring.h.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_WORKER_STAGE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_WORKER_STAGE_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -86,5 +85,3 @@ class WorkerStage final : public ChainedStage {
 };
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_WORKER_STAGE_H_

@@ -1,7 +1,6 @@
 // Everything in a recording that has a name, and what the file does not contain yet. Locks inside:
 // any thread may call.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_DEFINITIONS_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_DEFINITIONS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -81,5 +80,3 @@ class DefinitionTable : public trace::NameSource {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_DEFINITIONS_H_

@@ -1,6 +1,5 @@
 // From a ring's slots to a chunk's rows: the flusher's inner loop.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_DRAIN_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_DRAIN_H_
+#pragma once
 
 #include <cstdint>
 
@@ -25,5 +24,3 @@ Drained Drain(Ring& ring, uint64_t until, TrackId track, const ClockMap& clock,
               trace::ChunkBuilder& builder);
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_DRAIN_H_

@@ -3,8 +3,7 @@
 //
 // Nothing here keeps a descriptor open, and nothing fails loudly: a program that closes all
 // descriptors, has no room or outlives the session goes on, and records less.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_JOINED_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_JOINED_H_
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -56,5 +55,3 @@ class JoinedRecording final : public Recording {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_JOINED_H_

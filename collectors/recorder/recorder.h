@@ -7,8 +7,7 @@
 //
 // Every call but Stop() may come from any thread. Definitions take a lock: make them before the hot
 // part of the work.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_RECORDER_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_RECORDER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -134,5 +133,3 @@ class ThreadScope {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_RECORDER_H_

@@ -2,8 +2,7 @@
 // flusher writes, or through the session of `stallscope run` (joined.h) into the trace of that run.
 //
 // Lock order: stop_mutex_ before flush_mutex_ before tracks_mutex_ before the table's own.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_RECORDING_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_RECORDING_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -144,5 +143,3 @@ class FileRecording final : public Recording {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_RECORDING_H_

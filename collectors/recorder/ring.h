@@ -4,8 +4,7 @@
 // it, remembers the time range of its losses, and puts that gap into the ring as soon as there is
 // room again. The memory is mapped and faulted in before the ring is used. It is this process's
 // own, or a file that another process drains (ring_file.h): RING.md has the layout.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_RING_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_RING_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -129,5 +128,3 @@ class Ring {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_RING_H_

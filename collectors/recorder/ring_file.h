@@ -3,8 +3,7 @@
 // The reader believes nothing. It never maps the file, so one that shrinks is a short read, and it
 // copies what was published into a ring of its own, which is drained like any other. An object
 // belongs to one thread at a time, but for Filling().
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_RING_FILE_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_RING_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -87,5 +86,3 @@ class AdoptedRing {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_RING_FILE_H_

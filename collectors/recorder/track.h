@@ -3,8 +3,7 @@
 // A Track belongs to one thread at a time. No call here waits, allocates, throws or enters the
 // kernel; if the ring is full the event is dropped, counted and placed in time. A Track outlives
 // the recording: what is written after Recorder::Stop() is discarded harmlessly.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -234,5 +233,3 @@ class WaitScope {
 };
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_TRACK_H_

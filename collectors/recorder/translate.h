@@ -3,8 +3,7 @@
 //
 // An event is refused if its tag is unknown, if it is longer than what was published, if an id has
 // no name, an enumeration no such value, or a time is outside the recording. Pure functions.
-#ifndef STALLSCOPE_COLLECTORS_RECORDER_TRANSLATE_H_
-#define STALLSCOPE_COLLECTORS_RECORDER_TRANSLATE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -51,5 +50,3 @@ uint64_t Translate(const SlotAt& slots, uint64_t from, uint64_t to, const IdMap&
                    TickRange range);
 
 }  // namespace stallscope::recorder
-
-#endif  // STALLSCOPE_COLLECTORS_RECORDER_TRANSLATE_H_

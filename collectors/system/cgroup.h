@@ -3,8 +3,7 @@
 //
 // The place in the tree is read once, because a process seldom changes its group. Pure functions of
 // the files below `root`; any thread.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -47,5 +46,3 @@ std::optional<MemoryLimit> TightestMemoryLimit(const Cgroup& cgroup);
 std::unique_ptr<Source> MakeCgroup(const std::string& root);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_CGROUP_H_

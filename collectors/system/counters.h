@@ -4,8 +4,7 @@
 // given another meaning. `<n>` in a name stands for a number, `<disk>` for a block device, `<tid>`
 // and `<pid>` for the operating system's id of a thread and a process. A source makes its counters
 // by Row(), so that one that is not here does not compile. Constants: any thread.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_COUNTERS_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_COUNTERS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -147,5 +146,3 @@ std::string CounterName(const CounterRow& row, std::string_view instance);
 const CounterRow* FindCounter(std::string_view name);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_COUNTERS_H_

@@ -3,8 +3,7 @@
 // Diagnose() reads every source of counters once, measures the clock, and checks the limits that a
 // user forgets: quota, affinity, memory limit, swap, governor. It takes under a tenth of a second
 // (with GPUs 40 ms more for each). Any thread.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -47,5 +46,3 @@ struct Diagnosis {
 Diagnosis Diagnose(const DoctorOptions& options = {});
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_DOCTOR_H_

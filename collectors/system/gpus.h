@@ -4,8 +4,7 @@
 // without nvml.h. The prototypes follow NVML's documented binary interface (libnvidia-ml.so.1),
 // which has kept these symbols since driver 390. A symbol that the library lacks is null. One
 // thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -73,5 +72,3 @@ class Nvml {
 std::unique_ptr<Source> MakeGpus(const std::string& library);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_GPUS_H_

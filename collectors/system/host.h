@@ -1,7 +1,6 @@
 // What machine this is, and how much of it the process may use: the part of a trace's RunInfo that
 // the operating system knows. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -25,5 +24,3 @@ std::optional<uint32_t> CoresOnline(const std::string& root = "/");
 std::unique_ptr<Source> MakeLimits(const std::string& root);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_HOST_H_

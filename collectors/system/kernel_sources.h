@@ -1,8 +1,7 @@
 // The kernel's counters as sources. `root` is the folder above /proc and /sys: "/", or a tree that
 // a test made. Each source's period follows from what a reading costs and how fast the counters
 // move.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_KERNEL_SOURCES_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_KERNEL_SOURCES_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -39,5 +38,3 @@ std::vector<std::unique_ptr<Source>> MakeKernelSources(const std::string& root);
 std::vector<std::unique_ptr<Source>> MakeMachineSources(const std::string& root);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_KERNEL_SOURCES_H_

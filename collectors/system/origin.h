@@ -5,8 +5,7 @@
 // id. The key is 32 random bytes in the user's state folder. A trace that came from elsewhere, or
 // was changed, does not match. Rejected: comparing host and user names, which anyone who was sent a
 // trace can read in it. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_ORIGIN_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_ORIGIN_H_
+#pragma once
 
 #include <string>
 
@@ -21,5 +20,3 @@ std::string OriginOf(const trace::RunInfo& run);
 bool RecordedHere(const trace::RunInfo& run);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_ORIGIN_H_

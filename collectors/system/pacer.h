@@ -11,8 +11,7 @@
 // stretched until it does not, but none beyond a second. Rejected: one share per source, which
 // halves the rate of all on a loaded machine though only half of them are expensive. A Round
 // belongs to one thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -101,5 +100,3 @@ class Round {
 };
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_PACER_H_

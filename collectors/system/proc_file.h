@@ -7,8 +7,7 @@
 // The scanners are pure functions on views, for any thread; they allocate nothing. They take only
 // what is whole (a number with white space behind it, a line with its end), so that a text that was
 // cut off never yields a smaller number.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_PROC_FILE_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_PROC_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -68,5 +67,3 @@ std::optional<uint64_t> ListSize(std::string_view list);
 bool ListHolds(std::string_view list, uint64_t number);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_PROC_FILE_H_

@@ -5,8 +5,7 @@
 // Start() and one from Stop(), however short the recording; what cannot be read is absent, with a
 // reason. Costs under 0.1% of a core with up to 64 threads in the process. Start, Stop and the
 // destructor belong to one thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_SAMPLER_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_SAMPLER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -54,5 +53,3 @@ class SystemSampler {
 };
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_SAMPLER_H_

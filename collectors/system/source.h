@@ -3,8 +3,7 @@
 // A source keeps its files open, so that a reading costs one pread per file, and allocates nothing
 // once it has seen everything that it reports on. What cannot be read is absent, never zero, and
 // the source keeps the reason. A source and its sink belong to one thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -128,5 +127,3 @@ class NumberSource : public Source {
 };
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_SOURCE_H_

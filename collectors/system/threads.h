@@ -2,8 +2,7 @@
 //
 // Read from /proc/self/task/*/schedstat. A bounded reading continues where the last one stopped, so
 // that thousands of threads cost no more than a few.
-#ifndef STALLSCOPE_COLLECTORS_SYSTEM_THREADS_H_
-#define STALLSCOPE_COLLECTORS_SYSTEM_THREADS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -15,5 +14,3 @@ namespace stallscope::system {
 std::unique_ptr<Source> MakeThreads(const std::string& root);
 
 }  // namespace stallscope::system
-
-#endif  // STALLSCOPE_COLLECTORS_SYSTEM_THREADS_H_

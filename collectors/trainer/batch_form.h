@@ -1,6 +1,5 @@
 // What a batch looks like to a device, what a model takes, and what the device's maps do to it.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -58,5 +57,3 @@ struct DeviceOps {
 };
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_BATCH_FORM_H_

@@ -1,8 +1,7 @@
 // The devices that a spec trains on, one or one per replica, and their pinned memory for batches.
 //
 // Created before the pipeline, which puts its batches into that memory, and destroyed after it.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -62,5 +61,3 @@ class Devices {
 };
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_DEVICES_H_

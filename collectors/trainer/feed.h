@@ -7,8 +7,7 @@
 //
 // The Feed asks for batches and has them loaded. Next() and Release() belong to the trainer's
 // thread. With prefetch its own thread runs ahead, as far as there are slots.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_FEED_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_FEED_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -122,5 +121,3 @@ class Feed {
 };
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_FEED_H_

@@ -7,8 +7,7 @@
 //   mlp    a sample's values -> depth x (linear, gelu) -> linear
 //
 // Both end in softmax and cross-entropy, the mean over the batch.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -32,5 +31,3 @@ Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_
 std::vector<float> InitialWeights(const Plan& plan, uint64_t seed);
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_MODEL_H_

@@ -3,8 +3,7 @@
 // on a device, as a Program.
 //
 // Every activation is written by one op only. Plain data.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -121,5 +120,3 @@ struct Program {
 Program Bind(const Plan& plan, const Addresses& addresses);
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_PLAN_H_

@@ -1,7 +1,6 @@
 // One copy of the model on one device: its memory, its compute stream, its programs. Inside this
 // room; belongs to the trainer's thread.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -113,5 +112,3 @@ class Replica {
 BatchForm EmulatedForm(const BatchForm& form, const ModelSpec& model);
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_REPLICA_H_

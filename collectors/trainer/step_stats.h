@@ -1,6 +1,5 @@
 // Statistics of a training run. Inside this room.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_STEP_STATS_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_STEP_STATS_H_
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -41,5 +40,3 @@ class StepStats {
 };
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_STEP_STATS_H_

@@ -10,8 +10,7 @@
 // any, and from a signal handler. Without overlap a step is done before the next batch is
 // requested; with it the next batch is fetched and copied while one step is still on the device.
 // With prefetch_to_device a separate thread keeps batches on the device.
-#ifndef STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
-#define STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -93,5 +92,3 @@ class Trainer {
 };
 
 }  // namespace stallscope::trainer
-
-#endif  // STALLSCOPE_COLLECTORS_TRAINER_TRAINER_H_

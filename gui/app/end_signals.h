@@ -1,8 +1,7 @@
 // Handles TERM, HUP and INT: the window closes as if by its user and saves what closing saves. A
 // signal that was ignored when the program started stays ignored (nohup), and a second one kills
 // the program. One object at a time; the main thread.
-#ifndef STALLSCOPE_GUI_APP_END_SIGNALS_H_
-#define STALLSCOPE_GUI_APP_END_SIGNALS_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -31,5 +30,3 @@ class EndSignals {
 };
 
 }  // namespace stallscope::app
-
-#endif  // STALLSCOPE_GUI_APP_END_SIGNALS_H_

@@ -1,7 +1,6 @@
 // The desktop's file dialog as a separate process (zenity or kdialog): the window never waits for
 // it. One thread.
-#ifndef STALLSCOPE_GUI_APP_FILE_DIALOG_H_
-#define STALLSCOPE_GUI_APP_FILE_DIALOG_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -40,5 +39,3 @@ class FileDialog {
 };
 
 }  // namespace stallscope::app
-
-#endif  // STALLSCOPE_GUI_APP_FILE_DIALOG_H_

@@ -1,6 +1,5 @@
 // The command line. Any thread.
-#ifndef STALLSCOPE_GUI_APP_OPTIONS_H_
-#define STALLSCOPE_GUI_APP_OPTIONS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -34,5 +33,3 @@ struct Options {
 Result<Options> ReadOptions(int argc, const char* const* argv);
 
 }  // namespace stallscope::app
-
-#endif  // STALLSCOPE_GUI_APP_OPTIONS_H_

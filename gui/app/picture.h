@@ -1,6 +1,5 @@
 // A panel as a file, drawn on the CPU: no display, no driver. One thread.
-#ifndef STALLSCOPE_GUI_APP_PICTURE_H_
-#define STALLSCOPE_GUI_APP_PICTURE_H_
+#pragma once
 
 #include <string>
 
@@ -25,5 +24,3 @@ Status WritePicture(const session::State& state, const PictureOrder& order,
 Status ExportPicture(const Options& options);
 
 }  // namespace stallscope::app
-
-#endif  // STALLSCOPE_GUI_APP_PICTURE_H_

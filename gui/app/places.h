@@ -1,6 +1,5 @@
 // Where the program finds its own files. Any thread.
-#ifndef STALLSCOPE_GUI_APP_PLACES_H_
-#define STALLSCOPE_GUI_APP_PLACES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -15,5 +14,3 @@ std::string CommandLineProgram();
 std::vector<std::string> SampleTraces();
 
 }  // namespace stallscope::app
-
-#endif  // STALLSCOPE_GUI_APP_PLACES_H_

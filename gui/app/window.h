@@ -1,6 +1,5 @@
 // The one window: GLFW and OpenGL 3 under a Dear ImGui context. The main thread.
-#ifndef STALLSCOPE_GUI_APP_WINDOW_H_
-#define STALLSCOPE_GUI_APP_WINDOW_H_
+#pragma once
 
 #include <array>
 #include <deque>
@@ -78,5 +77,3 @@ class Window {
 void WakeWindow();
 
 }  // namespace stallscope::app
-
-#endif  // STALLSCOPE_GUI_APP_WINDOW_H_

@@ -1,6 +1,5 @@
 // Pictures in memory, and as a PNG. Any thread.
-#ifndef STALLSCOPE_GUI_RASTER_IMAGE_H_
-#define STALLSCOPE_GUI_RASTER_IMAGE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -45,5 +44,3 @@ struct Texture {
 Result<std::string> EncodePng(const Image& image);
 
 }  // namespace stallscope::raster
-
-#endif  // STALLSCOPE_GUI_RASTER_IMAGE_H_

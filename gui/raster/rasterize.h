@@ -4,8 +4,7 @@
 // Triangles follow OpenGL's fill rule: a pixel whose center is inside belongs to the triangle, one
 // on a shared edge to exactly one of the two. Ignores callbacks in the data: they call a graphics
 // library. Any thread.
-#ifndef STALLSCOPE_GUI_RASTER_RASTERIZE_H_
-#define STALLSCOPE_GUI_RASTER_RASTERIZE_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -29,5 +28,3 @@ void FillTriangle(const ImDrawVert& a, const ImDrawVert& b, const ImDrawVert& c,
 void Rasterize(const ImDrawData& data, Image& image);
 
 }  // namespace stallscope::raster
-
-#endif  // STALLSCOPE_GUI_RASTER_RASTERIZE_H_

@@ -5,8 +5,7 @@
 // convex shape, become one polygon again, because browsers show the seams between triangles as
 // hairlines. For the same reason, make the data without anti-aliased edges
 // (ImGuiStyle::AntiAliasedLines, AntiAliasedFill): the viewer smooths them itself.
-#ifndef STALLSCOPE_GUI_RASTER_SVG_H_
-#define STALLSCOPE_GUI_RASTER_SVG_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -29,5 +28,3 @@ struct SvgFont {
 std::string Svg(const ImDrawData& data, const std::vector<SvgFont>& fonts, uint32_t background);
 
 }  // namespace stallscope::raster
-
-#endif  // STALLSCOPE_GUI_RASTER_SVG_H_

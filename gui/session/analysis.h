@@ -1,6 +1,5 @@
 // What the window derives from an examined run, on a worker. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_ANALYSIS_H_
-#define STALLSCOPE_GUI_SESSION_ANALYSIS_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -26,5 +25,3 @@ std::shared_ptr<const timeline::RunIndex> IndexOf(std::shared_ptr<const model::R
 std::shared_ptr<const std::vector<timeline::LaneIndex>> DevicesOf(const Analysis& analysis);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_ANALYSIS_H_

@@ -1,8 +1,7 @@
 // What follows from the state and takes a worker: the figures of a range, the listed spans, the
 // explanation of a stall, the comparison. Each change checks whether the answers still fit the
 // questions. Private to the room; the session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_ANSWERS_H_
-#define STALLSCOPE_GUI_SESSION_ANSWERS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -88,5 +87,3 @@ class Answers {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_ANSWERS_H_

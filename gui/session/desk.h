@@ -1,7 +1,6 @@
 // What the parts of a session share: the state being changed, the workers, the options.
 // Private to the room; the session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_DESK_H_
-#define STALLSCOPE_GUI_SESSION_DESK_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -42,5 +41,3 @@ struct Desk {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_DESK_H_

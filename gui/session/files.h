@@ -1,7 +1,6 @@
 // What is written for others, and what the program keeps of its user. Private to the room; the
 // session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_FILES_H_
-#define STALLSCOPE_GUI_SESSION_FILES_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -39,5 +38,3 @@ class Files {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_FILES_H_

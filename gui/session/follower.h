@@ -4,8 +4,7 @@
 //
 // A recorder locks its trace for as long as it appends (base/file.h): a lock that is gone without a
 // seal means that it died. On a file system without locks, a growing file is a recording.
-#ifndef STALLSCOPE_GUI_SESSION_FOLLOWER_H_
-#define STALLSCOPE_GUI_SESSION_FOLLOWER_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -67,5 +66,3 @@ class Follower {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_FOLLOWER_H_

@@ -1,7 +1,6 @@
 // What views ask for. A view changes nothing itself: it adds intents while it draws, and the
 // session takes them between frames. Plain data; one thread.
-#ifndef STALLSCOPE_GUI_SESSION_INTENTS_H_
-#define STALLSCOPE_GUI_SESSION_INTENTS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -255,5 +254,3 @@ class Intents {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_INTENTS_H_

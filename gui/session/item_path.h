@@ -1,6 +1,5 @@
 // The way of one element or batch, from the file to the step. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_ITEM_PATH_H_
-#define STALLSCOPE_GUI_SESSION_ITEM_PATH_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -32,5 +31,3 @@ struct ItemPath {
 ItemPath PathOf(const model::Run& run, ItemId item);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_ITEM_PATH_H_

@@ -4,8 +4,7 @@
 // replaced whole; where that fails the old one stays, and it is tried again.
 //
 // One thread offers, a worker or the same thread keeps: all may be called from any thread.
-#ifndef STALLSCOPE_GUI_SESSION_KEPT_FILE_H_
-#define STALLSCOPE_GUI_SESSION_KEPT_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <mutex>
@@ -123,5 +122,3 @@ class KeptFile {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_KEPT_FILE_H_

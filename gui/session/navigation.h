@@ -1,7 +1,6 @@
 // The view: what part of the run is shown, what is selected, and the way back. Private to the room;
 // the session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_NAVIGATION_H_
-#define STALLSCOPE_GUI_SESSION_NAVIGATION_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -88,5 +87,3 @@ class Navigation {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_NAVIGATION_H_

@@ -1,8 +1,7 @@
 // The files that the window shows. Nothing it writes replaces one of them, even one that it wrote
 // itself: to the process that is no input (base/file.h), to the user it is the recording on the
 // screen. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
-#define STALLSCOPE_GUI_SESSION_OPEN_FILES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -25,5 +24,3 @@ Status MayRecord(const State& state, const std::string& settings, const std::str
 void ForgetFiles(const std::vector<std::string>& traces, const State& state);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_OPEN_FILES_H_

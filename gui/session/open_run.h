@@ -1,7 +1,6 @@
 // An open run with everything derived from it. Workers make it piece by piece: each piece is null
 // until it is there, and never changes afterward. Any thread may read through a pointer it holds.
-#ifndef STALLSCOPE_GUI_SESSION_OPEN_RUN_H_
-#define STALLSCOPE_GUI_SESSION_OPEN_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -58,5 +57,3 @@ struct OpenRun {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_OPEN_RUN_H_

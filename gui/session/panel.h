@@ -1,6 +1,5 @@
 // The panels of the window, by the words that the command line has for them. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_PANEL_H_
-#define STALLSCOPE_GUI_SESSION_PANEL_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -37,5 +36,3 @@ std::string_view TitleOf(Panel panel);  // "Overview"
 std::optional<Panel> PanelOf(std::string_view word);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_PANEL_H_

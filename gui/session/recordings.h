@@ -1,6 +1,5 @@
 // The edited spec and the running recording. Private to the room; the session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_RECORDINGS_H_
-#define STALLSCOPE_GUI_SESSION_RECORDINGS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -42,5 +41,3 @@ class Recordings {
 std::string ExampleSpec();
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_RECORDINGS_H_

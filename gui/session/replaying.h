@@ -1,7 +1,6 @@
 // Sweeps and verifications as one call each, for a worker: where their files are, and what the
 // window shows of them. Any thread; runs disturb each other, so one at a time.
-#ifndef STALLSCOPE_GUI_SESSION_REPLAYING_H_
-#define STALLSCOPE_GUI_SESSION_REPLAYING_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -73,5 +72,3 @@ Result<ReplayEnd> VerifyFindings(const ReplayCall& call, std::optional<size_t> f
 Result<std::shared_ptr<const report::SweepTable>> ReadSweepTable(const std::string& path);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_REPLAYING_H_

@@ -1,6 +1,5 @@
 // Sweeps and verifications of the active run. Private to the room; the session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_REPLAYS_H_
-#define STALLSCOPE_GUI_SESSION_REPLAYS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -74,5 +73,3 @@ class Replays {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_REPLAYS_H_

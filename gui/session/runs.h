@@ -1,6 +1,5 @@
 // Opening, following and closing runs. Private to the room; the session's thread.
-#ifndef STALLSCOPE_GUI_SESSION_RUNS_H_
-#define STALLSCOPE_GUI_SESSION_RUNS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -80,5 +79,3 @@ bool MayGrow(const model::Run& run);
 std::vector<QueueGauge> GaugesOf(const model::Run& run);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_RUNS_H_

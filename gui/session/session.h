@@ -4,8 +4,7 @@
 // each frame, and reads the published state. Neither ever waits: workers read files, analyze runs,
 // sort spans, sweep and record, and Poll takes over their results. The destructor stops all of
 // them, seals a running recording, and waits.
-#ifndef STALLSCOPE_GUI_SESSION_SESSION_H_
-#define STALLSCOPE_GUI_SESSION_SESSION_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -57,5 +56,3 @@ class Session {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_SESSION_H_

@@ -1,7 +1,6 @@
 // What the program remembers of its user, and the file that it stands in:
 // $XDG_CONFIG_HOME/stallscope/settings.json. Values; any thread.
-#ifndef STALLSCOPE_GUI_SESSION_SETTINGS_H_
-#define STALLSCOPE_GUI_SESSION_SETTINGS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -59,5 +58,3 @@ struct SettingsForm {
 using SettingsFile = KeptFile<Settings, SettingsForm>;
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_SETTINGS_H_

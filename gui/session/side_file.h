@@ -1,7 +1,6 @@
 // What is kept beside a trace: bookmarks and where its user was looking. RUN.sst.view beside
 // RUN.sst; the trace itself is never changed. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_SIDE_FILE_H_
-#define STALLSCOPE_GUI_SESSION_SIDE_FILE_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -47,5 +46,3 @@ struct SideNotesForm {
 using SideFile = KeptFile<SideNotes, SideNotesForm>;
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_SIDE_FILE_H_

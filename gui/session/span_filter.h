@@ -1,7 +1,6 @@
 // The words of a filter over spans, compiled: what text says is decided once for a track and a
 // class of spans, what figures say for each span. Private to the room. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_SPAN_FILTER_H_
-#define STALLSCOPE_GUI_SESSION_SPAN_FILTER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -51,5 +50,3 @@ class SpanFilter {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_SPAN_FILTER_H_

@@ -1,6 +1,5 @@
 // Sorts rows of a SpanTable by a column. Private to the room; any thread.
-#ifndef STALLSCOPE_GUI_SESSION_SPAN_ORDER_H_
-#define STALLSCOPE_GUI_SESSION_SPAN_ORDER_H_
+#pragma once
 
 #include <atomic>
 
@@ -15,5 +14,3 @@ void SortRows(const SpanTable& table, SpanColumn column, bool descending,
               const std::atomic<bool>& cancelled, unsigned threads, Column<SpanRowNumber>& rows);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_SPAN_ORDER_H_

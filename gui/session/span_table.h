@@ -1,7 +1,6 @@
 // Millions of intervals as the rows of one table: spans track by track, then copies, then kernels.
 // Nothing is copied: a row is its number. Filtering and sorting make a list of rows, on a worker.
-#ifndef STALLSCOPE_GUI_SESSION_SPAN_TABLE_H_
-#define STALLSCOPE_GUI_SESSION_SPAN_TABLE_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -108,5 +107,3 @@ DurationStatistics StatisticsOf(const SpanTable& table, const Column<SpanRowNumb
                                 size_t first, size_t last, unsigned threads = 2);
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_SPAN_TABLE_H_

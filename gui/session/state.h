@@ -1,7 +1,6 @@
 // Everything the window shows at one instant. The session publishes a new value for each change;
 // views only read. Large parts are shared between states.
-#ifndef STALLSCOPE_GUI_SESSION_STATE_H_
-#define STALLSCOPE_GUI_SESSION_STATE_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -240,5 +239,3 @@ struct State {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_STATE_H_

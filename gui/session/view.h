@@ -1,7 +1,6 @@
 // What part of a run is looked at: values that views show, intents change and undo brings back.
 // Times are the trace's own nanoseconds. Any thread.
-#ifndef STALLSCOPE_GUI_SESSION_VIEW_H_
-#define STALLSCOPE_GUI_SESSION_VIEW_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -68,5 +67,3 @@ struct Bookmark {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_VIEW_H_

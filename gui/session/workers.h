@@ -3,8 +3,7 @@
 //
 // One thread owns the workers; a job owns what it touches until it hands it over. The destructor
 // cancels all jobs and waits for them; what they have not handed over is dropped.
-#ifndef STALLSCOPE_GUI_SESSION_WORKERS_H_
-#define STALLSCOPE_GUI_SESSION_WORKERS_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -102,5 +101,3 @@ class Workers {
 };
 
 }  // namespace stallscope::session
-
-#endif  // STALLSCOPE_GUI_SESSION_WORKERS_H_

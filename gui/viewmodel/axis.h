@@ -1,6 +1,5 @@
 // Ticks of axes: at round values, or equally spaced. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_AXIS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -36,5 +35,3 @@ std::vector<std::string> TickTexts(double low, double high, Text&& text) {
 }
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_AXIS_H_

@@ -1,7 +1,6 @@
 // The one table of commands: menus, palette, `?` help, shortcuts and tests all read it. A command
 // is data; running it turns a state into intents. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -75,5 +74,3 @@ const Command* CommandFor(const Chord& chord, const session::State& state);
 std::vector<const Command*> SearchCommands(std::string_view text, const session::State& state);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_COMMANDS_H_

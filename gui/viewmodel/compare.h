@@ -1,6 +1,5 @@
 // Two runs side by side. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_COMPARE_H_
-#define STALLSCOPE_GUI_VIEWMODEL_COMPARE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -53,5 +52,3 @@ struct CompareModel {
 CompareModel BuildCompare(const session::State& state, int columns);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_COMPARE_H_

@@ -1,6 +1,5 @@
 // Findings with their evidence, advice and gains. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -56,5 +55,3 @@ std::string WhyNotVerify(const model::Run& run, const findings::Recommendation& 
 std::optional<size_t> SameFinding(const report::Report& report, const report::FindingRow& finding);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_FINDINGS_H_

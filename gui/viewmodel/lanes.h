@@ -2,8 +2,7 @@
 // thread.
 //
 // x is a pixel column of the lanes' area, from 0; y is in lines of text, from the top of all lanes.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_LANES_H_
-#define STALLSCOPE_GUI_VIEWMODEL_LANES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -126,5 +125,3 @@ const timeline::LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, T
 Paint PaintOfKind(const model::Run& run, const model::Track& track, uint16_t kind);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_LANES_H_

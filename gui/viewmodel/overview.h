@@ -1,6 +1,5 @@
 // The first panel: trust, verdict, where the time goes, what to change. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_
-#define STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -67,5 +66,3 @@ OverviewModel BuildOverview(const session::State& state);
 TrustLine TrustOf(const session::OpenRun& run);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_OVERVIEW_H_

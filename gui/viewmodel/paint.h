@@ -1,7 +1,6 @@
 // What things look like, by meaning and never by color alone: a paint is a word, a hatch and an
 // entry of the theme's palette. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_PAINT_H_
-#define STALLSCOPE_GUI_VIEWMODEL_PAINT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -61,5 +60,3 @@ Paint PaintOfStage(StageId stage);  // None: kOther
 Paint PaintOfName(trace::StringId name);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_PAINT_H_

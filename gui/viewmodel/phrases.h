@@ -1,6 +1,5 @@
 // Phrases that several panels share. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_
-#define STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -26,5 +25,3 @@ std::string AssumedOn(const trace::DeviceInfo& device);
 std::vector<std::string> LinesOf(const Patch& patch);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_PHRASES_H_

@@ -1,7 +1,6 @@
 // The stage graph as boxes and pipes. Coordinates are in lines of text, from the top left. Any
 // thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_PIPELINE_H_
-#define STALLSCOPE_GUI_VIEWMODEL_PIPELINE_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -66,5 +65,3 @@ struct PipelineModel {
 PipelineModel BuildPipeline(const session::State& state, float width);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_PIPELINE_H_

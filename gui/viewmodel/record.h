@@ -1,6 +1,5 @@
 // The recording panel: a spec with its errors, and the live recording. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_RECORD_H_
-#define STALLSCOPE_GUI_VIEWMODEL_RECORD_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -51,5 +50,3 @@ struct RecordModel {
 RecordModel BuildRecord(const session::State& state);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_RECORD_H_

@@ -1,6 +1,5 @@
 // What is known about a run besides its times: host, device, spec, losses. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -31,5 +30,3 @@ struct RunFacts {
 RunFacts BuildRunFacts(const session::State& state);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_RUN_FACTS_H_

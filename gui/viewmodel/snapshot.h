@@ -1,7 +1,6 @@
 // What a view draws: the session's state and the models of the panels, all immutable. A view is a
 // function void Draw(const Snapshot&, session::Intents&).
-#ifndef STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_
-#define STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_
+#pragma once
 
 #include <memory>
 
@@ -56,5 +55,3 @@ class Composer {
 };
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_SNAPSHOT_H_

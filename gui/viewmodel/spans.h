@@ -1,6 +1,5 @@
 // The table of all intervals: only visible rows become text. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_SPANS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_SPANS_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -41,5 +40,3 @@ constexpr size_t kMostCopiedRows = 100'000;
 Table SpanRows(const session::State& state, size_t first, size_t last);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_SPANS_H_

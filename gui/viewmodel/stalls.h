@@ -1,6 +1,5 @@
 // Blame by stage and cause, and over time. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_STALLS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_STALLS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -53,5 +52,3 @@ StallsModel BuildStalls(const session::State& state, size_t columns);
 session::Range HeatColumn(const StallsModel& model, size_t columns, size_t column);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_STALLS_H_

@@ -1,6 +1,5 @@
 // Step times: their distribution, their course over the run, outliers. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_STEPS_H_
-#define STALLSCOPE_GUI_VIEWMODEL_STEPS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -57,5 +56,3 @@ size_t DotAt(const StepsModel& model, float x, float y, float reach_x, float rea
 std::vector<std::string> StepTooltip(const session::State& state, uint64_t step_row);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_STEPS_H_

@@ -1,7 +1,6 @@
 // A sweep as pictures: heat map of two knobs, lines of one, the Pareto front, predicted against
 // measured. Positions are 0 to 1, from the left and the bottom. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_
-#define STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -99,5 +98,3 @@ std::optional<Plot> ParetoOf(const report::SweepTable& table);
 std::optional<Plot> AccuracyOf(const report::SweepTable& table);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_SWEEP_H_

@@ -1,6 +1,5 @@
 // A table of texts: what a panel lists, and its copies. Any thread.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_TABLE_H_
-#define STALLSCOPE_GUI_VIEWMODEL_TABLE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -32,5 +31,3 @@ enum class TableForm : uint8_t { kCsv, kTsv, kMarkdown };
 std::string TextOf(const Table& table, TableForm form);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_TABLE_H_

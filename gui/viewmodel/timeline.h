@@ -2,8 +2,7 @@
 //
 // x is a pixel column of the lanes' area, from 0; y is in lines of text, from the top of all lanes.
 // Costs only what is visible: the rows from `first_row` that fit into the panel.
-#ifndef STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_
-#define STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -106,5 +105,3 @@ std::vector<std::string> TooltipOf(const TimelineModel& model, const session::St
 std::string SelectionText(const session::State& state);
 
 }  // namespace stallscope::viewmodel
-
-#endif  // STALLSCOPE_GUI_VIEWMODEL_TIMELINE_H_

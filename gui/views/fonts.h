@@ -1,6 +1,5 @@
 // The fonts of the window, rasterized by FreeType at their exact size for a scale. One thread.
-#ifndef STALLSCOPE_GUI_VIEWS_FONTS_H_
-#define STALLSCOPE_GUI_VIEWS_FONTS_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -34,5 +33,3 @@ struct FontFace {
 std::vector<FontFace> FacesOf(const Fonts& fonts);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_FONTS_H_

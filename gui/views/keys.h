@@ -1,6 +1,5 @@
 // The keyboard, mapped by the table of commands. Only on the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_KEYS_H_
-#define STALLSCOPE_GUI_VIEWS_KEYS_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -20,5 +19,3 @@ int PlaceOf(viewmodel::Key key);
 void HandleKeys(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_KEYS_H_

@@ -1,6 +1,5 @@
 // Lanes as textures: one texel per pixel column, so that a lane of a million spans costs one quad.
-#ifndef STALLSCOPE_GUI_VIEWS_LANE_STRIP_H_
-#define STALLSCOPE_GUI_VIEWS_LANE_STRIP_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -25,5 +24,3 @@ void PutLane(ImDrawList& list, const std::vector<viewmodel::LaneRow>& rows, size
 float LowerPart(float top, float bottom);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_LANE_STRIP_H_

@@ -1,8 +1,7 @@
 // What a view needs besides its data: colors, fonts, sizes. Stored in the current Dear ImGui
 // context (ImGuiIO::UserData), so that a view stays a function of snapshot and intents, and two
 // contexts in one program do not share it. Only on the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_LOOK_H_
-#define STALLSCOPE_GUI_VIEWS_LOOK_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -103,5 +102,3 @@ class Context {
 };
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_LOOK_H_

@@ -1,7 +1,6 @@
 // What is drawn over the panels: command palette, help, search, path box, tour, question. Only on
 // the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_OVERLAYS_H_
-#define STALLSCOPE_GUI_VIEWS_OVERLAYS_H_
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ void AnswerOpen(const session::State& state, const std::string& path, session::I
 void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_OVERLAYS_H_

@@ -1,7 +1,6 @@
 // The panels: each draws a snapshot and adds what its user asks for as intents. Each fills the
 // space left in the current Dear ImGui window. Only on the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_PANELS_H_
-#define STALLSCOPE_GUI_VIEWS_PANELS_H_
+#pragma once
 
 #include <string_view>
 
@@ -32,5 +31,3 @@ void DrawPanel(const Snapshot& snapshot, Intents& intents);
 void DrawNothing(std::string_view heading, std::string_view what_to_do);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_PANELS_H_

@@ -1,7 +1,6 @@
 // Plots: axes, histograms, points with lines and error bars, time axes. Only on the context's
 // thread.
-#ifndef STALLSCOPE_GUI_VIEWS_PLOTS_H_
-#define STALLSCOPE_GUI_VIEWS_PLOTS_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -45,5 +44,3 @@ void PutTimeAxis(ImDrawList& list, ImVec2 from, float right, const session::Rang
 float TimeAxisHeight();
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_PLOTS_H_

@@ -1,6 +1,5 @@
 // A table of texts, with the menu that copies it. Only on the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_TABLE_VIEW_H_
-#define STALLSCOPE_GUI_VIEWS_TABLE_VIEW_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -33,5 +32,3 @@ void CopyButton(const char* id, const std::function<viewmodel::Table()>& table,
                 session::Intents& intents);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_TABLE_VIEW_H_

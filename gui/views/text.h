@@ -1,7 +1,6 @@
 // Text that fits: cut with an ellipsis if too long, with the full text as its tooltip. Only on the
 // context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_TEXT_H_
-#define STALLSCOPE_GUI_VIEWS_TEXT_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -85,5 +84,3 @@ void Tip(std::string_view text);
 void ShowTooltip(const std::vector<std::string>& lines);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_TEXT_H_

@@ -3,8 +3,7 @@
 // The colors of data are safe for common color blindness (Okabe and Ito's palette for the
 // categories of time, Paul Tol's for the stages), and no meaning depends on color alone: waits are
 // low, stalls are hatched, everything else is labeled.
-#ifndef STALLSCOPE_GUI_VIEWS_THEME_H_
-#define STALLSCOPE_GUI_VIEWS_THEME_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -42,5 +41,3 @@ ImU32 Mixed(ImU32 from, ImU32 to, float part);
 ImU32 WithAlpha(ImU32 color, float alpha);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_THEME_H_

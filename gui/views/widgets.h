@@ -1,7 +1,6 @@
 // The building blocks of panels: cards, painted areas with their legend, bars, the trust line. Only
 // on the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_WIDGETS_H_
-#define STALLSCOPE_GUI_VIEWS_WIDGETS_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -58,5 +57,3 @@ void DrawAssumed(const std::string& assumed);
 void DrawTrustLine(const viewmodel::TrustLine& trust, float width = 0);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_WIDGETS_H_

@@ -1,7 +1,6 @@
 // The whole window: menus, the list of panels, the panel, the status line and the overlays. Only on
 // the context's thread.
-#ifndef STALLSCOPE_GUI_VIEWS_WINDOW_H_
-#define STALLSCOPE_GUI_VIEWS_WINDOW_H_
+#pragma once
 
 #include "gui/viewmodel/snapshot.h"
 
@@ -15,5 +14,3 @@ void DrawWindow(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 void DrawPicture(const viewmodel::Snapshot& snapshot, session::Intents& intents);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_WINDOW_H_

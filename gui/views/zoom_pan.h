@@ -1,7 +1,6 @@
 // Zooming, panning and selecting with the mouse. The keys are in the table of commands
 // (viewmodel/commands), and what zooming does to a view in gui/session/navigation.
-#ifndef STALLSCOPE_GUI_VIEWS_ZOOM_PAN_H_
-#define STALLSCOPE_GUI_VIEWS_ZOOM_PAN_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -39,5 +38,3 @@ void HandleLanesMouse(const session::Range& visible, float left, float width,
                       session::Intents& intents);
 
 }  // namespace stallscope::views
-
-#endif  // STALLSCOPE_GUI_VIEWS_ZOOM_PAN_H_

@@ -1,6 +1,5 @@
 // Fewer cores for what a thread starts next. Belongs to the thread that created it.
-#ifndef STALLSCOPE_REPLAY_RERUN_CORE_LIMIT_H_
-#define STALLSCOPE_REPLAY_RERUN_CORE_LIMIT_H_
+#pragma once
 
 #include <sched.h>
 
@@ -27,5 +26,3 @@ class CoreLimit {
 int AllowedCores();
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_RERUN_CORE_LIMIT_H_

@@ -6,8 +6,7 @@
 // that a staircase that halves the items with every step (the mean is kept exactly). A source that
 // read files makes elements of the size that the trainer got. An accelerator is replaced by the
 // emulated one with the recorded step time. Reports call such a run emulated. Any thread.
-#ifndef STALLSCOPE_REPLAY_RERUN_EMULATE_H_
-#define STALLSCOPE_REPLAY_RERUN_EMULATE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -31,5 +30,3 @@ Result<Emulation> Emulate(const Recorded& recorded);
 std::vector<double> CostStairs(std::vector<double> us);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_RERUN_EMULATE_H_

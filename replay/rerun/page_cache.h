@@ -1,6 +1,5 @@
 // Whether a run finds its data in memory. Any thread.
-#ifndef STALLSCOPE_REPLAY_RERUN_PAGE_CACHE_H_
-#define STALLSCOPE_REPLAY_RERUN_PAGE_CACHE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -18,5 +17,3 @@ enum class PageCache : uint8_t { kAsItIs, kWarm, kCold };
 Status PreparePageCache(const std::vector<std::string>& files, PageCache want);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_RERUN_PAGE_CACHE_H_

@@ -1,7 +1,6 @@
 // `stallscope record` as a child process. Any thread; the calling thread must outlive the call,
 // because the child dies with that thread.
-#ifndef STALLSCOPE_REPLAY_RERUN_RECORD_PROCESS_H_
-#define STALLSCOPE_REPLAY_RERUN_RECORD_PROCESS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -32,5 +31,3 @@ Result<bool> Run(const RecordProcess& process, const std::function<bool()>& stop
                  const std::function<int64_t()>& now = &MonotonicNs);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_RERUN_RECORD_PROCESS_H_

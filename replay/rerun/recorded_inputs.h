@@ -5,8 +5,7 @@
 // folder where the run was recorded, or one that the user names; a run that was not recorded by
 // this user on this machine, or that reads elsewhere, needs consent. A re-run writes to its scratch
 // folder only, whatever the spec says. Any thread.
-#ifndef STALLSCOPE_REPLAY_RERUN_RECORDED_INPUTS_H_
-#define STALLSCOPE_REPLAY_RERUN_RECORDED_INPUTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -40,5 +39,3 @@ RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& 
 Status CheckData(const model::Run& run, const RerunPlan& plan);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_RERUN_RECORDED_INPUTS_H_

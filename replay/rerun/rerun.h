@@ -4,8 +4,7 @@
 // `analyze`. If `program` is given, it has its own process: its memory is its own, and a crash
 // takes nothing else down. Runs disturb each other, so one at a time per machine; several threads
 // may, but should not, call.
-#ifndef STALLSCOPE_REPLAY_RERUN_RERUN_H_
-#define STALLSCOPE_REPLAY_RERUN_RERUN_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -41,5 +40,3 @@ struct Rerun {
 Result<Rerun> RunSpec(const Spec& spec, const RerunOptions& options);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_RERUN_RERUN_H_

@@ -2,8 +2,7 @@
 // costs and how many items it takes from below. Private to the room; one thread.
 //
 // Its state belongs to the group, not to the thread that asks: only one asks at a time.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
-#define STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -121,5 +120,3 @@ class Chain {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_CHAIN_H_

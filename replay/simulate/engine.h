@@ -1,6 +1,5 @@
 // One simulated run of a network. Private to the room; one thread.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_ENGINE_H_
-#define STALLSCOPE_REPLAY_SIMULATE_ENGINE_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -27,5 +26,3 @@ struct SimulatedRun {
 SimulatedRun Run(const Network& network, uint64_t seed, uint64_t batches);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_ENGINE_H_

@@ -3,8 +3,7 @@
 // Events at equal times come in an order that depends only on earlier pushes and pops: the same
 // simulation has the same order everywhere. A heap of our own: of two children the earlier one is
 // chosen without a branch, which the processor would mispredict half of the time.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_
-#define STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_
+#pragma once
 
 #include <cassert>
 #include <cstddef>
@@ -72,5 +71,3 @@ class EventHeap {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_EVENT_HEAP_H_

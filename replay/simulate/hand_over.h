@@ -1,7 +1,6 @@
 // A bounded queue of tickets, like collectors/pipeline/ring.h: many producers, one consumer, in
 // ticket order. Private to the room; one thread.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_HAND_OVER_H_
-#define STALLSCOPE_REPLAY_SIMULATE_HAND_OVER_H_
+#pragma once
 
 #include <algorithm>
 #include <bit>
@@ -53,5 +52,3 @@ class HandOver {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_HAND_OVER_H_

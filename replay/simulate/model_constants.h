@@ -1,7 +1,6 @@
 // Every figure of the simulator that is neither recorded nor taken from the plan, with its reason.
 // ../METHOD.md explains the model. Private to the room.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_MODEL_CONSTANTS_H_
-#define STALLSCOPE_REPLAY_SIMULATE_MODEL_CONSTANTS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -65,5 +64,3 @@ constexpr double kStalls = 0.05;    // share of the step time from which the inp
 constexpr double kAllCores = 0.97;  // of the cores' time: the cores are the bottleneck
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_MODEL_CONSTANTS_H_

@@ -1,7 +1,6 @@
 // The plan of a workload's spec with its costs: groups of threads with queues between them, and the
 // trainer. Private to the room. Points into the workload, which must outlive it.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_NETWORK_H_
-#define STALLSCOPE_REPLAY_SIMULATE_NETWORK_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -62,5 +61,3 @@ struct Network {
 Result<Network> BuildNetwork(const Workload& workload, uint64_t batches);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_NETWORK_H_

@@ -4,8 +4,7 @@
 // Of n threads on c cores each runs at the speed min(1, c/n). All bursts advance at the same speed,
 // so one virtual clock serves all of them: a burst of d that starts at the virtual time v ends at v
 // + d, however often the speed changes meanwhile, and no event ever has to be moved.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
-#define STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_
+#pragma once
 
 #include <algorithm>
 #include <cassert>
@@ -108,5 +107,3 @@ class Scheduler {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_SCHEDULER_H_

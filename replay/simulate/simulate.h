@@ -2,8 +2,7 @@
 //
 // Discrete events; ../METHOD.md has the model. The same workload and options give the same bits, on
 // every machine and for any number of threads. Any thread; nothing is shared between calls.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_SIMULATE_H_
-#define STALLSCOPE_REPLAY_SIMULATE_SIMULATE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -48,5 +47,3 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options = {
 Workload Calibrate(Workload workload, const SimulateOptions& options = {});
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_SIMULATE_H_

@@ -1,6 +1,5 @@
 // What the trainer does with a batch once it arrives. Private to the room; any thread.
-#ifndef STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_
-#define STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -31,5 +30,3 @@ struct StepPlan {
 StepPlan StepPlanOf(const Workload& workload);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SIMULATE_STEP_PLAN_H_

@@ -1,6 +1,5 @@
 // Where a sweep's runs are made: a seam, so that tests need not run anything.
-#ifndef STALLSCOPE_REPLAY_SWEEP_BENCH_H_
-#define STALLSCOPE_REPLAY_SWEEP_BENCH_H_
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -62,5 +61,3 @@ class LiveBench final : public Bench {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_BENCH_H_

@@ -1,7 +1,6 @@
 // The grid of --vary PATH=V1,V2,...: every combination of the values of several knobs. Errors are
 // ErrorKind::kUsage; one of a path names the nearest path. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_GRID_H_
-#define STALLSCOPE_REPLAY_SWEEP_GRID_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -46,5 +45,3 @@ uint64_t CountPoints(const std::vector<Axis>& axes);
 std::vector<Setting> PointOfGrid(const std::vector<Axis>& axes, uint64_t index);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_GRID_H_

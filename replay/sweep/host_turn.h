@@ -1,6 +1,5 @@
 // One measurement per user and host at a time: runs that share cores measure each other.
-#ifndef STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_
-#define STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -28,5 +27,3 @@ class HostTurn {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_HOST_TURN_H_

@@ -1,7 +1,6 @@
 // This process's rank among those that share a sweep, from the environment that Open MPI, MPICH's
 // launchers and Slurm set; MPI is not linked. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_JOB_H_
-#define STALLSCOPE_REPLAY_SWEEP_JOB_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -20,5 +19,3 @@ Job JobFromEnvironment(const std::function<const char*(const char*)>& get);
 Job JobFromEnvironment();
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_JOB_H_

@@ -6,8 +6,7 @@
 // kLeaseSeconds, by the clock of the file system. Every call but Refresh must be made under the
 // sweep file's lock. An error is one of the folder: no lease can be read or written there. One
 // thread at a time.
-#ifndef STALLSCOPE_REPLAY_SWEEP_LEASES_H_
-#define STALLSCOPE_REPLAY_SWEEP_LEASES_H_
+#pragma once
 
 #include <cstdint>
 #include <set>
@@ -57,5 +56,3 @@ class Leases {
 };
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_LEASES_H_

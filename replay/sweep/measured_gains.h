@@ -1,6 +1,5 @@
 // Brings what a verification measured into the run's report. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_MEASURED_GAINS_H_
-#define STALLSCOPE_REPLAY_SWEEP_MEASURED_GAINS_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -24,5 +23,3 @@ std::optional<findings::Measurement> MeasuredGain(const Sweep& sweep, const Poin
 void SetMeasuredGains(const std::vector<Sweep>& sweeps, report::Report& report);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_MEASURED_GAINS_H_

@@ -1,8 +1,7 @@
 // The changes that a tuner may try: those that give the trainer the same samples, only sooner. It
 // never touches what is learned (the batch, the types, the precision, the ops, the optimizer), nor
 // the data's format. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_MOVES_H_
-#define STALLSCOPE_REPLAY_SWEEP_MOVES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -40,5 +39,3 @@ bool LearnsTheSame(const Spec& a, const Spec& b);
 double DistanceOf(const Spec& from, const Spec& to, int cores);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_MOVES_H_

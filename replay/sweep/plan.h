@@ -1,6 +1,5 @@
 // Which configurations a sweep has. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_PLAN_H_
-#define STALLSCOPE_REPLAY_SWEEP_PLAN_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -46,5 +45,3 @@ void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep)
 std::optional<size_t> BestOf(const Spec& spec, const Sweep& sweep);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_PLAN_H_

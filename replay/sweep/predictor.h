@@ -1,7 +1,6 @@
 // Prices configurations by simulation, from one recorded run, and from probe runs for what that run
 // cannot show. Any thread may call Predict while none adds a probe.
-#ifndef STALLSCOPE_REPLAY_SWEEP_PREDICTOR_H_
-#define STALLSCOPE_REPLAY_SWEEP_PREDICTOR_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -63,5 +62,3 @@ void PredictPoints(const Spec& spec, const Predictor& predictor, unsigned thread
                    const std::function<bool()>& stop_requested, std::vector<Point>& points);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_PREDICTOR_H_

@@ -5,8 +5,7 @@
 // short probe run. Then come the runs: one of each configuration, then the second of each, so that
 // a drifting machine affects all alike. Each result is on disk before the next task starts. One
 // thread calls; several processes may work on one file.
-#ifndef STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
-#define STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -50,5 +49,3 @@ struct SweepWork {
 Result<Sweep> RunSweep(const Sweep& planned, const SweepWork& work);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_RUN_SWEEP_H_

@@ -1,7 +1,6 @@
 // Which configurations must deliver the same batches, bit for bit, and whether they did.
 // Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_SAME_DATA_H_
-#define STALLSCOPE_REPLAY_SWEEP_SAME_DATA_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -21,5 +20,3 @@ std::optional<std::string> DataKey(const Spec& spec, uint64_t steps);
 void CheckDigests(const Spec& spec, Sweep& sweep);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_SAME_DATA_H_

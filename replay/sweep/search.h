@@ -1,6 +1,5 @@
 // Finds the fastest configuration by simulation alone. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_SEARCH_H_
-#define STALLSCOPE_REPLAY_SWEEP_SEARCH_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -36,5 +35,3 @@ std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
                               const std::vector<Patch>& ideas, const SearchLimits& limits);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_SEARCH_H_

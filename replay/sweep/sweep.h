@@ -1,7 +1,6 @@
 // A sweep: replays of one run over several configurations, each predicted, measured or both. Plain
 // data; sweep_json.h writes it, sweep_file.h keeps it safe on disk, sweep_table.h reports it.
-#ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_H_
-#define STALLSCOPE_REPLAY_SWEEP_SWEEP_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -121,5 +120,3 @@ struct PredictionErrors {
 PredictionErrors ErrorsOf(const Sweep& sweep);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_SWEEP_H_

@@ -5,8 +5,7 @@
 // doing. A journal was rejected: users would see an old file until something merges the two. During
 // the work the folder `<file>.leases` is beside it; the last process removes it, unless it contains
 // anything that no sweep put there. One thread at a time.
-#ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_
-#define STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -54,5 +53,3 @@ class SweepFile {
 Result<Sweep> ReadSweepFile(const std::string& path);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_SWEEP_FILE_H_

@@ -1,7 +1,6 @@
 // A sweep as JSON, schema stallscope.sweep/1, one point per line. Equal sweeps give equal bytes.
 // Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_JSON_H_
-#define STALLSCOPE_REPLAY_SWEEP_SWEEP_JSON_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -23,5 +22,3 @@ struct SweepText {
 Result<SweepText> ReadSweep(std::string_view text, const std::string& name);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_SWEEP_JSON_H_

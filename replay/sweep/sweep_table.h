@@ -1,6 +1,5 @@
 // A sweep as the reports show it. Any thread.
-#ifndef STALLSCOPE_REPLAY_SWEEP_SWEEP_TABLE_H_
-#define STALLSCOPE_REPLAY_SWEEP_SWEEP_TABLE_H_
+#pragma once
 
 #include "analyzer/report/sweep_table.h"
 #include "replay/sweep/sweep.h"
@@ -11,5 +10,3 @@ namespace stallscope::replay {
 report::SweepTable TableOf(const Sweep& sweep);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_SWEEP_TABLE_H_

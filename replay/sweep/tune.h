@@ -4,8 +4,7 @@
 // simulated from that run, so that an error of the first simulation is not repeated. It ends when
 // the next predicted gain is within the noise, or the run limit is reached; the remaining runs
 // alternate between base and best, for a significant answer. One thread calls.
-#ifndef STALLSCOPE_REPLAY_SWEEP_TUNE_H_
-#define STALLSCOPE_REPLAY_SWEEP_TUNE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -63,5 +62,3 @@ Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
 Spec ResultOf(const Tuned& tuned);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_SWEEP_TUNE_H_

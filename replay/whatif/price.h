@@ -1,6 +1,5 @@
 // The report on a run, with what simulation predicts of each recommendation. Any thread.
-#ifndef STALLSCOPE_REPLAY_WHATIF_PRICE_H_
-#define STALLSCOPE_REPLAY_WHATIF_PRICE_H_
+#pragma once
 
 #include <vector>
 
@@ -29,5 +28,3 @@ report::Report ReportOn(const model::Run& run, const attribution::Attribution& a
                         bool price);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WHATIF_PRICE_H_

@@ -1,7 +1,6 @@
 // Virtual speed-up: what the run would gain if one stage were faster, whether or not there is a
 // knob for that. Any thread.
-#ifndef STALLSCOPE_REPLAY_WHATIF_SPEED_UP_H_
-#define STALLSCOPE_REPLAY_WHATIF_SPEED_UP_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -30,5 +29,3 @@ std::vector<SpeedUpCurve> SpeedUpCurves(const Workload& workload,
                                         const SimulateOptions& options = {});
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WHATIF_SPEED_UP_H_

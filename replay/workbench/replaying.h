@@ -2,8 +2,7 @@
 // the order of the work: make the subject, plan, agree (a trace may have come from anywhere), run.
 //
 // Any thread; runs disturb each other, so one at a time.
-#ifndef STALLSCOPE_REPLAY_WORKBENCH_REPLAYING_H_
-#define STALLSCOPE_REPLAY_WORKBENCH_REPLAYING_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -93,5 +92,3 @@ class ReplaySubject {
 };
 
 }  // namespace stallscope::workbench
-
-#endif  // STALLSCOPE_REPLAY_WORKBENCH_REPLAYING_H_

@@ -1,7 +1,6 @@
 // Finding a better configuration, from a trace or from a spec that is recorded first: make the
 // subject, agree (a trace may have come from anywhere), run. One thread at a time.
-#ifndef STALLSCOPE_REPLAY_WORKBENCH_TUNING_H_
-#define STALLSCOPE_REPLAY_WORKBENCH_TUNING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -80,5 +79,3 @@ class TuneSubject {
 };
 
 }  // namespace stallscope::workbench
-
-#endif  // STALLSCOPE_REPLAY_WORKBENCH_TUNING_H_

@@ -4,8 +4,7 @@
 //
 // Files of any format become runs in analyzer/importers/open_run.h, and Read calls it. Any thread;
 // nothing here is shared between calls.
-#ifndef STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
-#define STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -72,5 +71,3 @@ Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string
                                                    const ReadWatch& watch = {});
 
 }  // namespace stallscope::workbench
-
-#endif  // STALLSCOPE_REPLAY_WORKBENCH_WORKBENCH_H_

@@ -1,6 +1,5 @@
 // From a run to what it costs. Any thread; reads only.
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_BUILD_WORKLOAD_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_BUILD_WORKLOAD_H_
+#pragma once
 
 #include "analyzer/attribution/attribution.h"
 #include "analyzer/base/result.h"
@@ -15,5 +14,3 @@ namespace stallscope::replay {
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_BUILD_WORKLOAD_H_

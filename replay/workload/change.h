@@ -4,8 +4,7 @@
 // copies or an emulated device's figures does, follows from them; another format, precision or
 // dtype, other ops, a cold cache do not: those are unpriceable, and a recording with the change is
 // what is missing (a short one will do: its own workload then stands for this one).
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_CHANGE_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_CHANGE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -29,5 +28,3 @@ Result<Changed> WithPatch(const Workload& workload, const Patch& patch);
 Result<Changed> WithSettings(const Workload& workload, const std::vector<std::string>& settings);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_CHANGE_H_

@@ -1,6 +1,5 @@
 // A spec with the stages of a run that has none: the base for changes. Any thread.
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -28,5 +27,3 @@ struct ForeignSpec {
 ForeignSpec SpecOfStages(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_FOREIGN_SPEC_H_

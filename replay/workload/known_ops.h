@@ -1,6 +1,5 @@
 // Ops whose call states their cost: busy and sleep. For the rooms that predict; any thread.
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_KNOWN_OPS_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_KNOWN_OPS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -16,5 +15,3 @@ std::optional<Cost> KnownDifference(const std::vector<std::string>& before,
                                     const std::vector<std::string>& now);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_KNOWN_OPS_H_

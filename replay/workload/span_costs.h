@@ -1,6 +1,5 @@
 // What the spans of a run say each item cost each stage. Private to the room; any thread.
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_SPAN_COSTS_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_SPAN_COSTS_H_
+#pragma once
 
 #include <vector>
 
@@ -24,5 +23,3 @@ SpanCosts CostsOfSpans(const model::Run& run, const attribution::Attribution& at
                        size_t most);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_SPAN_COSTS_H_

@@ -1,6 +1,5 @@
 // What a run says a step costs besides its input. Private to the room; any thread.
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_TRAINER_COSTS_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_TRAINER_COSTS_H_
+#pragma once
 
 #include <vector>
 #include "analyzer/attribution/attribution.h"
@@ -30,5 +29,3 @@ bool AsksAhead(const model::Run& run, const attribution::Attribution& attributio
 std::vector<Cost> WaitsOfSteps(const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_TRAINER_COSTS_H_

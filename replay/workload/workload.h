@@ -5,8 +5,7 @@
 // the run is a change of the spec (change.h); the simulator builds its stages from spec and costs
 // as the pipeline does from spec and data. Plain data; any thread may read it while no one changes
 // it.
-#ifndef STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_
-#define STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -123,5 +122,3 @@ double ItemBytes(const Workload& workload, const plan::Graph& graph, size_t node
 uint64_t HeldBytes(const Workload& workload);
 
 }  // namespace stallscope::replay
-
-#endif  // STALLSCOPE_REPLAY_WORKLOAD_WORKLOAD_H_

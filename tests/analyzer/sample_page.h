@@ -1,6 +1,5 @@
 // The tables of sample_traces/README.md, which say how each sample is judged.
-#ifndef STALLSCOPE_TESTS_ANALYZER_SAMPLE_PAGE_H_
-#define STALLSCOPE_TESTS_ANALYZER_SAMPLE_PAGE_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -39,5 +38,3 @@ inline std::vector<Sample> SamplesOnPage(const std::string& row) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_SAMPLE_PAGE_H_

@@ -1,7 +1,6 @@
 // The minimum cost of decoding, cropping, resizing and normalizing: libjpeg-turbo, libyuv
 // and one loop, with nothing around them. What the pipeline's rate is measured against.
-#ifndef STALLSCOPE_TESTS_BENCH_BARE_LOOP_H_
-#define STALLSCOPE_TESTS_BENCH_BARE_LOOP_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -33,5 +32,3 @@ class BareLoop {
 };
 
 }  // namespace stallscope::bench
-
-#endif  // STALLSCOPE_TESTS_BENCH_BARE_LOOP_H_

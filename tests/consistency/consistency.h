@@ -1,7 +1,6 @@
 // Whether what is said of one run agrees with itself: verdict, breakdown, blame, findings, their
 // order, units and gains. A new check is one function in consistency.cpp, for all runs.
-#ifndef STALLSCOPE_TESTS_CONSISTENCY_CONSISTENCY_H_
-#define STALLSCOPE_TESTS_CONSISTENCY_CONSISTENCY_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -29,5 +28,3 @@ Result<Told> Tell(const std::string& trace);
 std::vector<std::string> ContradictionsIn(const Told& told);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_CONSISTENCY_CONSISTENCY_H_

@@ -1,6 +1,5 @@
 // What the victim has emitted so far, in memory shared with the test that kills it.
-#ifndef STALLSCOPE_TESTS_CRASH_PROGRESS_H_
-#define STALLSCOPE_TESTS_CRASH_PROGRESS_H_
+#pragma once
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -30,5 +29,3 @@ inline Progress* MapProgress(const std::string& path) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_CRASH_PROGRESS_H_

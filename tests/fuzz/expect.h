@@ -1,6 +1,5 @@
 // What must hold for every input: otherwise the fuzz target aborts.
-#ifndef STALLSCOPE_TESTS_FUZZ_EXPECT_H_
-#define STALLSCOPE_TESTS_FUZZ_EXPECT_H_
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,5 +11,3 @@
       std::abort();                                                                 \
     }                                                                               \
   } while (false)
-
-#endif  // STALLSCOPE_TESTS_FUZZ_EXPECT_H_

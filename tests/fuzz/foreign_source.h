@@ -1,6 +1,5 @@
 // A fuzzer's bytes as a foreign file, and what must hold for every run made from one.
-#ifndef STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
-#define STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -85,5 +84,3 @@ inline void RequireGoodError(const Error& error) {
 }
 
 }  // namespace stallscope::fuzz
-
-#endif  // STALLSCOPE_TESTS_FUZZ_FOREIGN_SOURCE_H_

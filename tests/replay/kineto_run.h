@@ -1,7 +1,6 @@
 // A run as PyTorch's profiler writes one, made by hand: steps that fetch a batch and then compute,
 // on the host or on a device. Times are exact.
-#ifndef STALLSCOPE_TESTS_REPLAY_KINETO_RUN_H_
-#define STALLSCOPE_TESTS_REPLAY_KINETO_RUN_H_
+#pragma once
 
 #include <fmt/format.h>
 
@@ -59,5 +58,3 @@ inline model::Run KinetoRun(const KinetoOptions& options = {}) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_REPLAY_KINETO_RUN_H_

@@ -1,7 +1,6 @@
 // A run put together by hand, as our own pipeline records one: a source and a map that sleeps in
 // the threads of a prefetch, batches of 16, an emulated device. Times are exact.
-#ifndef STALLSCOPE_TESTS_REPLAY_MADE_RUN_H_
-#define STALLSCOPE_TESTS_REPLAY_MADE_RUN_H_
+#pragma once
 
 #include <cstdint>
 
@@ -23,5 +22,3 @@ constexpr int64_t kMadeBatch = 16;
 model::Run MakeRun(const MadeRunOptions& options = {});
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_REPLAY_MADE_RUN_H_

@@ -1,7 +1,6 @@
 // A workload put together by hand: stages, and a cost for each of them. What the simulation makes
 // of it can then be worked out on paper.
-#ifndef STALLSCOPE_TESTS_REPLAY_MADE_WORKLOAD_H_
-#define STALLSCOPE_TESTS_REPLAY_MADE_WORKLOAD_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -40,5 +39,3 @@ class MadeWorkload {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_REPLAY_MADE_WORKLOAD_H_

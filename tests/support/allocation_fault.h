@@ -2,8 +2,7 @@
 //
 // The .cpp takes the place of operator new: name it among the sources of a test program that wants
 // that, and of no other.
-#ifndef STALLSCOPE_TESTS_SUPPORT_ALLOCATION_FAULT_H_
-#define STALLSCOPE_TESTS_SUPPORT_ALLOCATION_FAULT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -22,5 +21,3 @@ class AllocationFault {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_ALLOCATION_FAULT_H_

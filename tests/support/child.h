@@ -1,6 +1,5 @@
 // Runs a piece of a test in a process of its own, to see what it costs and whether it comes back.
-#ifndef STALLSCOPE_TESTS_SUPPORT_CHILD_H_
-#define STALLSCOPE_TESTS_SUPPORT_CHILD_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -20,5 +19,3 @@ ChildResult RunInChild(const std::function<void()>& work);
 bool MemoryIsMeasurable();
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_CHILD_H_

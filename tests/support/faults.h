@@ -1,6 +1,5 @@
 // A disk that fails on command: the N-th write fails, comes back short or is interrupted.
-#ifndef STALLSCOPE_TESTS_SUPPORT_FAULTS_H_
-#define STALLSCOPE_TESTS_SUPPORT_FAULTS_H_
+#pragma once
 
 #include <cerrno>
 
@@ -48,5 +47,3 @@ class FaultyDisk : public FileOps {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_FAULTS_H_

@@ -1,6 +1,5 @@
 // Reads a trace as greedily as a reader can: every chunk is decoded, every span and row kept.
-#ifndef STALLSCOPE_TESTS_SUPPORT_GREEDY_READER_H_
-#define STALLSCOPE_TESTS_SUPPORT_GREEDY_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -25,5 +24,3 @@ void Keep(const trace::Chunk& chunk, EverythingRead& all);
 EverythingRead ReadEverything(trace::TraceReader& reader);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_GREEDY_READER_H_

@@ -1,6 +1,5 @@
 // An XSpace put together by hand: what the profilers of TensorFlow and JAX would have to run for.
-#ifndef STALLSCOPE_TESTS_SUPPORT_MADE_SPACE_H_
-#define STALLSCOPE_TESTS_SUPPORT_MADE_SPACE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -80,5 +79,3 @@ class MadePlane {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_MADE_SPACE_H_

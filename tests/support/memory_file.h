@@ -1,7 +1,6 @@
 // A file that never touches a disk: it is opened by its path like any other, and can be changed a
 // million times in seconds.
-#ifndef STALLSCOPE_TESTS_SUPPORT_MEMORY_FILE_H_
-#define STALLSCOPE_TESTS_SUPPORT_MEMORY_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -29,5 +28,3 @@ class MemoryFile {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_MEMORY_FILE_H_

@@ -1,6 +1,5 @@
 // Where tests find things and put things.
-#ifndef STALLSCOPE_TESTS_SUPPORT_PATHS_H_
-#define STALLSCOPE_TESTS_SUPPORT_PATHS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -30,5 +29,3 @@ class ScratchDir {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_PATHS_H_

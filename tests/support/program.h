@@ -1,6 +1,5 @@
 // Runs a program as a user would and keeps what it printed.
-#ifndef STALLSCOPE_TESTS_SUPPORT_PROGRAM_H_
-#define STALLSCOPE_TESTS_SUPPORT_PROGRAM_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -27,5 +26,3 @@ bool Has(const std::string& text, const std::string& part);
 bool OneLine(const std::string& text);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_PROGRAM_H_

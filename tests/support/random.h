@@ -1,6 +1,5 @@
 // Random numbers that are the same on every machine and in every run: a failure can be repeated.
-#ifndef STALLSCOPE_TESTS_SUPPORT_RANDOM_H_
-#define STALLSCOPE_TESTS_SUPPORT_RANDOM_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -32,5 +31,3 @@ class Random {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_RANDOM_H_

@@ -1,6 +1,5 @@
 // A case that needs something that is not here says so and is reported as skipped, not as passed.
-#ifndef STALLSCOPE_TESTS_SUPPORT_SKIP_H_
-#define STALLSCOPE_TESTS_SUPPORT_SKIP_H_
+#pragma once
 
 #include <string>
 
@@ -11,5 +10,3 @@ void Skip(const std::string& reason);
 bool Skipped();
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_SKIP_H_

@@ -10,8 +10,7 @@
 //   trace.Write(dir / "run.sst");
 //
 // The file holds one frame with the run and all definitions, then one frame a chunk, then the seal.
-#ifndef STALLSCOPE_TESTS_SUPPORT_TRACE_BUILDER_H_
-#define STALLSCOPE_TESTS_SUPPORT_TRACE_BUILDER_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -153,5 +152,3 @@ class TraceBuilder : private trace::NameSource {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_TRACE_BUILDER_H_

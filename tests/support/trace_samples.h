@@ -1,6 +1,5 @@
 // Traces to test with: rows of any content, whole files as bytes.
-#ifndef STALLSCOPE_TESTS_SUPPORT_TRACE_SAMPLES_H_
-#define STALLSCOPE_TESTS_SUPPORT_TRACE_SAMPLES_H_
+#pragma once
 
 #include <bit>
 #include <cmath>
@@ -99,5 +98,3 @@ std::string RandomTraceBytes(uint64_t seed, size_t chunks, size_t payload_bytes)
 std::vector<size_t> FrameOffsets(std::string_view bytes);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_TRACE_SAMPLES_H_

@@ -1,6 +1,5 @@
 // Payloads put together by hand, byte by byte: what our own writer would never write.
-#ifndef STALLSCOPE_TESTS_SUPPORT_WIRE_BYTES_H_
-#define STALLSCOPE_TESTS_SUPPORT_WIRE_BYTES_H_
+#pragma once
 
 #include <cstdint>
 #include <initializer_list>
@@ -40,5 +39,3 @@ inline std::string Repeat(std::string_view piece, size_t times) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_SUPPORT_WIRE_BYTES_H_

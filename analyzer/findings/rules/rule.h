@@ -4,8 +4,7 @@
 //
 // A rule reads a case and adds drafts of what it found; it knows no other rule, and is pure. Every
 // number that it decides by is in thresholds.h. This header gives it all that rules write with.
-#ifndef STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_
-#define STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_
+#pragma once
 
 #include <fmt/format.h>
 
@@ -85,5 +84,3 @@ Patch StageSetting(const Case& c, StageId stage, std::string_view knob, Value va
 }
 
 }  // namespace stallscope::findings
-
-#endif  // STALLSCOPE_ANALYZER_FINDINGS_RULES_RULE_H_

@@ -3,8 +3,7 @@
 // analyzer/importers/README.md documents how events map to a run.
 //
 // Read front to back in windows of 256 KiB: memory is the run's and a few MiB. Any thread.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_CHROME_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_CHROME_H_
+#pragma once
 
 #include <string_view>
 
@@ -23,5 +22,3 @@ bool LooksLikeTraceEvents(std::string_view head);
 Result<model::Run> ReadTraceEvents(ByteSource& source);
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_CHROME_H_

@@ -1,7 +1,6 @@
 // What the devices in a trace file did: kernels and copies with the calls that launched them, and
 // spans of memsets, on the devices' streams. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DEVICE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DEVICE_H_
+#pragma once
 
 #include <cstdint>
 #include <set>
@@ -62,5 +61,3 @@ class DeviceRows {
 };
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DEVICE_H_

@@ -1,7 +1,6 @@
 // A file of trace events from front to back: the members of its head, and its events one by one.
 // One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DOCUMENT_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DOCUMENT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -160,5 +159,3 @@ class Document {
 };
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_DOCUMENT_H_

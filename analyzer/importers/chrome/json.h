@@ -1,6 +1,5 @@
 // JSON text: its structure, its strings and its numbers. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_JSON_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_JSON_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -104,5 +103,3 @@ std::optional<int64_t> NanosecondsOf(std::string_view microseconds);
 std::optional<uint64_t> WholeNumber(std::string_view text);
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_JSON_H_

@@ -1,8 +1,7 @@
 // Kineto, PyTorch's profiler, in every dialect since 2021: what its events are by their categories,
 // which of them are steps, fetches of a batch and compilations, and what the file says beside its
 // events of devices, ranks and the clock. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_KINETO_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_KINETO_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -82,5 +81,3 @@ class Kineto {
 };
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_KINETO_H_

@@ -1,7 +1,6 @@
 // The threads of a trace file: what its (pid, tid) pairs are called, which tracks they have, and
 // the spans whose begin and end are separate events. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_LANES_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_LANES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -101,5 +100,3 @@ class AsyncSpans {
 };
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_LANES_H_

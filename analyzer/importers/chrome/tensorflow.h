@@ -4,8 +4,7 @@
 // Iterators come in two styles: with their whole path ("Iterator::Root::Prefetch::Map"), and by
 // their own name alone ("Iterator::Map"), with numbers or without. If neither path nor number says
 // who asks for an iterator's elements, the enclosing call on the thread does.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TENSORFLOW_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TENSORFLOW_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -81,5 +80,3 @@ class TensorFlow {
 };
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TENSORFLOW_H_

@@ -1,8 +1,7 @@
 // Numbers for texts that keep recurring, looked up by their raw bytes: one hash and one comparison
 // each, without creating a string. Texts that differ only past the kept length of a name are the
 // same. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -49,5 +48,3 @@ class TextTable {
 };
 
 }  // namespace stallscope::importers::chrome
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_CHROME_TEXT_TABLE_H_

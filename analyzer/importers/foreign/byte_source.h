@@ -6,8 +6,7 @@
 // members are one stream. A file that is truncated or fails its checksum yields everything that can
 // be unpacked and then reports what is wrong: the beginning of a trace is better than nothing. One
 // thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_BYTE_SOURCE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_BYTE_SOURCE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -145,5 +144,3 @@ class UnpackedFile {
 };
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_BYTE_SOURCE_H_

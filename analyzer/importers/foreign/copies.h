@@ -5,8 +5,7 @@
 //   size:112 dest:4 async:0                                      details: TensorFlow up to 2.3
 //   kind_src:pageable kind_dst:device size:112 dest:4 async:0    later versions, JAX
 //   kind:pinned size:112 dest:0 async:1                          ROCm
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_COPIES_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_COPIES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -33,5 +32,3 @@ std::optional<trace::CopyDirection> DirectionOf(std::string_view event, const Co
 trace::CopyMemory MemoryOf(trace::CopyDirection direction, const CopyDetails& details);
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_COPIES_H_

@@ -6,8 +6,7 @@
 // StepTraceAnnotation); the `Steps` lines that a profiler derived from the devices' work; the waits
 // for batches, which RunBuilder finds itself; the calls of the function that the trainer calls over
 // and over. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_HOST_EVENTS_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_HOST_EVENTS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -132,5 +131,3 @@ class HostRecord {
 };
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_HOST_EVENTS_H_

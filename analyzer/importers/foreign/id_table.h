@@ -3,8 +3,7 @@
 // Profilers number from 1 and leave few holes, so most numbers are an index into a vector; a file
 // that numbers otherwise falls back to a map and costs memory for its entries only. Not a hash
 // table: crafted numbers could turn it into one long list.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -59,5 +58,3 @@ class IdTable {
 };
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ID_TABLE_H_

@@ -1,7 +1,6 @@
 // Which tf.data iterators there are, which of them have threads of their own, and for which of them
 // each thread and each run of a graph works. Learned from all threads at once, then read-only.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -67,5 +66,3 @@ class IteratorGraph {
 };
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_ITERATOR_GRAPH_H_

@@ -1,7 +1,6 @@
 // Ties device work to the host calls that launched it, by the correlation id that both carry. One
 // thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_LAUNCHES_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_LAUNCHES_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -52,5 +51,3 @@ Row DeviceRow(TrackId track, uint64_t correlation, int64_t start_ns, int64_t end
 void MarkGraphLaunches(std::vector<trace::Kernel>& kernels);
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_LAUNCHES_H_

@@ -11,8 +11,7 @@
 //    (memset) is a work span of activity kMemset on the stream's track.
 // A track's spans may be added in any order; of two with the same extent the one added later is
 // inside. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -176,5 +175,3 @@ class RunBuilder {
 };
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_RUN_BUILDER_H_

@@ -1,7 +1,6 @@
 // The steps of a foreign run: as the file marks them, else from the trainer's waits for a batch,
 // else from the rhythm of its kernels. Any thread.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_STEPS_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_STEPS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -49,5 +48,3 @@ struct Rhythm {
 std::optional<Rhythm> FindRhythm(const model::Run& run);
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_STEPS_H_

@@ -9,8 +9,7 @@
 //    threads do, including the functions that they hand to the pool, is its work. So children that
 //    work in parallel are never subtracted from a caller's time twice.
 //  - The trainer's IteratorGetNext is a wait for a batch.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_
+#pragma once
 
 #include <cstdint>
 
@@ -29,5 +28,3 @@ struct PipelineSeen {
 PipelineSeen AddPipeline(HostEvents& host, size_t trainer, RunBuilder& builder);
 
 }  // namespace stallscope::importers
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_FOREIGN_TF_DATA_H_

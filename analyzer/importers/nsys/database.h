@@ -5,8 +5,7 @@
 // or column is normal; computed columns, views and the contents of a -wal or -journal beside the
 // file are not read and count as damage. With the library's defaults, a file's author could run
 // code through its schema. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -110,5 +109,3 @@ class Database {
 };
 
 }  // namespace stallscope::importers::nsys
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_NSYS_DATABASE_H_

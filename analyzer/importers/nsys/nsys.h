@@ -3,8 +3,7 @@
 //
 // Tables and columns vary with the version and with what was recorded: each is requested by name,
 // and a missing one is normal.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_NSYS_NSYS_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_NSYS_NSYS_H_
+#pragma once
 
 #include <string_view>
 
@@ -21,5 +20,3 @@ bool LooksLikeDatabase(std::string_view head);
 Result<model::Run> ReadNsys(ByteSource& source);
 
 }  // namespace stallscope::importers::nsys
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_NSYS_NSYS_H_

@@ -5,8 +5,7 @@
 //  - On that thread, a range that fetches a batch ("data loading", "next batch") is a wait for it;
 //    ranges inside are stages whose work the thread does itself.
 //  - Ranges on threads that launch nothing on a device are stages that work for the loader.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_NSYS_RANGES_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_NSYS_RANGES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -69,5 +68,3 @@ struct MarksSeen {
 MarksSeen AddMarkedRanges(MarkedRanges& marked, RunBuilder& builder);
 
 }  // namespace stallscope::importers::nsys
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_NSYS_RANGES_H_

@@ -4,8 +4,7 @@
 // A plane's lines show the same time several times over: `Steps`, `XLA Modules`, `Framework Ops`
 // and the like are derived from the streams' events and enclose them. Only what the device itself
 // did counts: the `Stream #…` lines if there are any, else `XLA Ops`.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_DEVICE_PLANE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_DEVICE_PLANE_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -50,5 +49,3 @@ class DevicePlanes {
 };
 
 }  // namespace stallscope::importers::xplane
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_DEVICE_PLANE_H_

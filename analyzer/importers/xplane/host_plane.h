@@ -1,7 +1,6 @@
 // Reads the planes of the host: shows every event on its thread's detail track, and keeps those
 // that say something about steps, the input pipeline and launches. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_PLANE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_PLANE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -46,5 +45,3 @@ class HostPlanes {
 };
 
 }  // namespace stallscope::importers::xplane
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_HOST_PLANE_H_

@@ -1,7 +1,6 @@
 // The events of one line from front to back, and their times in nanoseconds. ForEachEvent is the
 // hot loop of the XPlane importer, so it is inline. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -198,5 +197,3 @@ class TimeBase {
 };
 
 }  // namespace stallscope::importers::xplane
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_LINE_EVENTS_H_

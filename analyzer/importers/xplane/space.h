@@ -2,8 +2,7 @@
 // events. One thread at a time.
 //
 // The field numbers are those of tsl/profiler/protobuf/xplane.proto.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_SPACE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_SPACE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -186,5 +185,3 @@ constexpr size_t kMostEntryBytes = size_t{64} << 20;
 Result<SpaceIndex> IndexSpace(SpaceBytes& bytes);
 
 }  // namespace stallscope::importers::xplane
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_SPACE_H_

@@ -3,8 +3,7 @@
 // The library's own parser would build an object for each of tens of millions of events and stats,
 // most of which are not needed. Never reads past the message; a message that is truncated or not a
 // message is not ok(). Header-only because it is hot. One thread at a time.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_WIRE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_WIRE_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -111,5 +110,3 @@ class WireReader {
 };
 
 }  // namespace stallscope::importers::xplane
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_WIRE_H_

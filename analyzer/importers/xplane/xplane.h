@@ -3,8 +3,7 @@
 //
 // Read in two passes over the file's own bytes, without an object per event. Memory is the run's
 // plus the names; for a packed file also its unpacked content. Any thread.
-#ifndef STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_XPLANE_H_
-#define STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_XPLANE_H_
+#pragma once
 
 #include <string_view>
 
@@ -23,5 +22,3 @@ bool LooksLikeXSpace(std::string_view head);
 Result<model::Run> ReadXPlane(ByteSource& source);
 
 }  // namespace stallscope::importers::xplane
-
-#endif  // STALLSCOPE_ANALYZER_IMPORTERS_XPLANE_XPLANE_H_

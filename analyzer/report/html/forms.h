@@ -1,8 +1,7 @@
 // Every form in which a report can be written, by its --format word. Returns the content of a whole
 // file: WriteFileAtomically (analyzer/base/file.h) puts it in place. It is in this room because all
 // the writers are. Any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_
-#define STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -38,5 +37,3 @@ std::string Write(const compare::Comparison& comparison, Form form,
 std::string Write(const SweepTable& table, Form form, const FormOptions& options = {});
 
 }  // namespace stallscope::report
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_HTML_FORMS_H_

@@ -1,7 +1,6 @@
 // The figures of a document as inline SVG. Empty where there is nothing to draw. Texts are escaped
 // here: callers pass what the document holds. Private to the room; any thread.
-#ifndef STALLSCOPE_ANALYZER_REPORT_HTML_PICTURES_H_
-#define STALLSCOPE_ANALYZER_REPORT_HTML_PICTURES_H_
+#pragma once
 
 #include <string>
 
@@ -21,5 +20,3 @@ std::string Picture(const StageGraphFigure& figure);
 std::string Picture(const SweepFigure& figure);  // sweep_pictures.cpp
 
 }  // namespace stallscope::report::html
-
-#endif  // STALLSCOPE_ANALYZER_REPORT_HTML_PICTURES_H_

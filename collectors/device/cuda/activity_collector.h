@@ -8,8 +8,7 @@
 //
 // One per process at a time, shared by the devices of a run; only it writes to the tracks that it
 // is given. Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_ACTIVITY_COLLECTOR_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_ACTIVITY_COLLECTOR_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -37,5 +36,3 @@ class ActivityCollector {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_ACTIVITY_COLLECTOR_H_

@@ -3,8 +3,7 @@
 // far a reading is from the extended previous line tells how far off times may be.
 //
 // One thread at a time.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CLOCK_ALIGNMENT_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_CLOCK_ALIGNMENT_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -53,5 +52,3 @@ class ClockAlignment {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_CLOCK_ALIGNMENT_H_

@@ -1,7 +1,6 @@
 // A GPU through the CUDA runtime, and the runtime's events with their times on the run's clock.
 // Inside the module; any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_DEVICE_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_DEVICE_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -137,5 +136,3 @@ class CudaDevice : public Device {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_DEVICE_H_

@@ -3,8 +3,7 @@
 //
 // With CUPTI, what is enqueued is numbered and the collector writes the track. Without, each piece
 // of work is between two events, and the stream writes finished work whenever new work comes.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_STREAM_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_STREAM_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -92,5 +91,3 @@ class CudaStream : public Stream {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUDA_STREAM_H_

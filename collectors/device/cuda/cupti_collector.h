@@ -1,7 +1,6 @@
 // The collector over a given CUPTI (the machine's, or a test's), and CUPTI's calls, which are
 // looked up when a recording starts. Inside the module.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUPTI_COLLECTOR_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUPTI_COLLECTOR_H_
+#pragma once
 
 #include <cupti.h>
 
@@ -41,5 +40,3 @@ Result<std::shared_ptr<ActivityCollector>> StartCollector(
     const CuptiLibrary& cupti, const std::shared_ptr<DeviceTracks>& tracks, double ticks_per_ns);
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_CUPTI_COLLECTOR_H_

@@ -1,8 +1,7 @@
 // What must be known before any CUDA call: whether NVIDIA's driver is here, new enough, and has a
 // device; where the toolkit's libraries are; what a GPU can do at most. Builds without the toolkit.
 // Any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_DRIVER_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_DRIVER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -35,5 +34,3 @@ std::vector<std::string> LibraryPlaces(const std::string& file);
 PeakRates PeaksOf(int major, int minor, int multiprocessors, int kilohertz);
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_DRIVER_H_

@@ -1,8 +1,7 @@
 // The arithmetic of our own kernels: what one thread does with one element. It compiles for the
 // device and for the host, where the tests compare it with the host device's kernels: index
 // arithmetic goes wrong more often than a GPU does. Plain data, passed to a kernel by value.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_BODIES_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_BODIES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -235,5 +234,3 @@ struct Product {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_BODIES_H_

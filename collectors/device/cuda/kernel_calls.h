@@ -7,8 +7,7 @@
 //   Zero(address, bytes)
 //
 // where `number` is that of the launch's device::Kernel, by which a trace identifies the kernel.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_CALLS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_CALLS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -243,5 +242,3 @@ void CallKernel(const Launch& launch, float* scratch, Fault* fault, Runner&& run
 }
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_CALLS_H_

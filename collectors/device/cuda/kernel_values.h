@@ -1,7 +1,6 @@
 // Values of any type as our own kernels read and write them: widened to float32 when read, rounded
 // once when written. For the device and for the host's tests.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -91,5 +90,3 @@ STALLSCOPE_BODY float RoundTo(Type type, float value) {
 }
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNEL_VALUES_H_

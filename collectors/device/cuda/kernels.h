@@ -1,6 +1,5 @@
 // Our own kernels on the device. Inside the module; any thread, with its device set.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNELS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNELS_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -14,5 +13,3 @@ namespace stallscope::device::cuda {
 cudaError_t RunKernel(const Launch& launch, float* scratch, Fault* fault, cudaStream_t stream);
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_KERNELS_H_

@@ -1,7 +1,6 @@
 // Puts launches on a stream: products by the library, the rest by our own kernels. Inside the
 // module; one stream's, one thread at a time, with the device set.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_LAUNCHER_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_LAUNCHER_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -38,5 +37,3 @@ class Launcher {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_LAUNCHER_H_

@@ -1,7 +1,6 @@
 // Ranges for Nsight Systems, which then shows our names above CUDA's. Active if STALLSCOPE_NVTX is
 // set; without the toolkit's nvtx3 headers they do nothing. Inside the module.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_NVTX_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_NVTX_H_
+#pragma once
 
 #include <cstdlib>
 
@@ -48,5 +47,3 @@ class NvtxRange {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_NVTX_H_

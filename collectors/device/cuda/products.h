@@ -3,8 +3,7 @@
 // The library is looked up when a device is made: it is half a gigabyte and belongs to the
 // machine's CUDA. The fastest kernel for a shape is chosen once, in Prepare(), outside any capture.
 // Inside the module. Products belong to one stream and one thread at a time, with the device set.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_PRODUCTS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_PRODUCTS_H_
+#pragma once
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -94,5 +93,3 @@ class Products {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_PRODUCTS_H_

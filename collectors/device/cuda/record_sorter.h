@@ -1,8 +1,7 @@
 // Routes CUPTI's records to their tracks, under the names that a trace uses. Knows nothing of
 // CUPTI's types, so that it can be tested without CUPTI. The sorter belongs to one thread at a
 // time.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -117,5 +116,3 @@ class RecordSorter {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_RECORD_SORTER_H_

@@ -1,6 +1,5 @@
 // Errors from CUDA calls as the program reports them. Inside the module; any thread.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -17,5 +16,3 @@ inline Status StatusOf(cudaError_t code, const char* what) {
 }
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_STATUS_H_

@@ -1,7 +1,6 @@
 // The loss of a step, and what an optimizer does with its gradients: bodies like those of
 // kernel_bodies.h. Several threads compute a loss together.
-#ifndef STALLSCOPE_COLLECTORS_DEVICE_CUDA_STEP_BODIES_H_
-#define STALLSCOPE_COLLECTORS_DEVICE_CUDA_STEP_BODIES_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -201,5 +200,3 @@ struct UpdateScale {
 };
 
 }  // namespace stallscope::device::cuda
-
-#endif  // STALLSCOPE_COLLECTORS_DEVICE_CUDA_STEP_BODIES_H_

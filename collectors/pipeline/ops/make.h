@@ -1,7 +1,6 @@
 // Inside this room: one factory per file of ops. Each returns null if the call is not one of its
 // ops.
-#ifndef STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
-#define STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_
+#pragma once
 
 #include "collectors/data/image.h"
 #include "collectors/pipeline/op.h"
@@ -34,5 +33,3 @@ bool IsCrop(const OpInstance& call);
 Result<data::ByteView> EncodedImage(Element& element, const FeatureKeys& keys, OpWorker& worker);
 
 }  // namespace stallscope::pipeline
-
-#endif  // STALLSCOPE_COLLECTORS_PIPELINE_OPS_MAKE_H_

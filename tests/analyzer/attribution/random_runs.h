@@ -1,6 +1,5 @@
 // Random runs: small ones for brute force, and ones with everything in them that a run can have.
-#ifndef STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_RANDOM_RUNS_H_
-#define STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_RANDOM_RUNS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -19,5 +18,3 @@ struct RandomShape {
 model::Run RandomRun(Random& random, const RandomShape& shape);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_RANDOM_RUNS_H_

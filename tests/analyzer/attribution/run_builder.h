@@ -11,8 +11,7 @@
 //
 // Spans of a track are given in the order of their ends, as a recorder emits them. A time that
 // runs backwards is kept as it is given: that is what some tests are about.
-#ifndef STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_RUN_BUILDER_H_
-#define STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_RUN_BUILDER_H_
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -249,5 +248,3 @@ inline int64_t NsOf(const attribution::Attribution& attribution, attribution::Ca
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_RUN_BUILDER_H_

@@ -1,8 +1,7 @@
 // One step that is a stall from beginning to end, so that what is blamed is what the test's threads
 // did: 100 ns by default, the trainer waiting for `queue`, no device. Without any step time beside
 // the stall no pipeline could have kept up: nothing is relabelled `buffer`.
-#ifndef STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_STALL_SCENE_H_
-#define STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_STALL_SCENE_H_
+#pragma once
 
 #include <string>
 
@@ -48,5 +47,3 @@ struct StallScene : RunBuilder {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_ATTRIBUTION_STALL_SCENE_H_

@@ -1,6 +1,5 @@
 // Runs whose truth is known, for the tests of this room.
-#ifndef STALLSCOPE_TESTS_ANALYZER_COMPARE_RUNS_H_
-#define STALLSCOPE_TESTS_ANALYZER_COMPARE_RUNS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -50,5 +49,3 @@ std::vector<compare::RunSummary> RunsOf(const std::string& name,
                                         const std::vector<double>& samples_per_s);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_COMPARE_RUNS_H_

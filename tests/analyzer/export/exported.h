@@ -1,6 +1,5 @@
 // Exports a run into a string.
-#ifndef STALLSCOPE_TESTS_ANALYZER_EXPORT_EXPORTED_H_
-#define STALLSCOPE_TESTS_ANALYZER_EXPORT_EXPORTED_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -33,5 +32,3 @@ inline model::Run Loaded(TraceBuilder& trace) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_EXPORT_EXPORTED_H_

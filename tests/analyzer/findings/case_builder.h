@@ -3,8 +3,7 @@
 //
 // The figures hang together, so that the capacity law finds what it expects: a stage that is blamed
 // is busy all the time, and the device's categories add up to the step.
-#ifndef STALLSCOPE_TESTS_ANALYZER_FINDINGS_CASE_BUILDER_H_
-#define STALLSCOPE_TESTS_ANALYZER_FINDINGS_CASE_BUILDER_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -58,5 +57,3 @@ class CaseBuilder {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_FINDINGS_CASE_BUILDER_H_

@@ -1,6 +1,5 @@
 // For each rule a case that it speaks on, and the smallest difference with which it must not.
-#ifndef STALLSCOPE_TESTS_ANALYZER_FINDINGS_SCENARIOS_H_
-#define STALLSCOPE_TESTS_ANALYZER_FINDINGS_SCENARIOS_H_
+#pragma once
 
 #include <functional>
 #include <string_view>
@@ -27,5 +26,3 @@ std::vector<Scenario> JobScenarios();
 std::vector<Scenario> AllScenarios();
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_FINDINGS_SCENARIOS_H_

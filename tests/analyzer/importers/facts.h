@@ -1,6 +1,5 @@
 // What an independent program found in the real traces: $STALLSCOPE_CORPUS/facts/<file>.json.
-#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_FACTS_H_
-#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_FACTS_H_
+#pragma once
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,5 +23,3 @@ std::optional<std::vector<RealTrace>> RealTraces(const std::string& folder);
 int64_t UnionNs(std::vector<std::pair<int64_t, int64_t>> intervals);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_FACTS_H_

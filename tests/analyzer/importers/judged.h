@@ -1,6 +1,5 @@
 // An imported run and what the analysis says of it.
-#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_JUDGED_H_
-#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_JUDGED_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -39,5 +38,3 @@ inline Judged Judge(Result<model::Run> run) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_JUDGED_H_

@@ -2,8 +2,7 @@
 //
 // After a change that is meant, write the files anew, look at the difference and commit it:
 //   STALLSCOPE_WRITE_GOLDEN=1 ctest --preset release -R 'golden'
-#ifndef STALLSCOPE_TESTS_ANALYZER_REPORT_GOLDEN_H_
-#define STALLSCOPE_TESTS_ANALYZER_REPORT_GOLDEN_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -27,5 +26,3 @@ inline void MatchesGolden(const std::string& name, const std::string& text) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_REPORT_GOLDEN_H_

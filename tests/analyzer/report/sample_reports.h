@@ -1,6 +1,5 @@
 // Reports made by hand, as a real run gives them.
-#ifndef STALLSCOPE_TESTS_ANALYZER_REPORT_SAMPLE_REPORTS_H_
-#define STALLSCOPE_TESTS_ANALYZER_REPORT_SAMPLE_REPORTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -23,5 +22,3 @@ std::vector<std::string> NastyTexts();
 compare::Comparison SlowerComparison();
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_REPORT_SAMPLE_REPORTS_H_

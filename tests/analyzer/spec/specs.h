@@ -1,6 +1,5 @@
 // Specs for the tests of this room.
-#ifndef STALLSCOPE_TESTS_ANALYZER_SPEC_SPECS_H_
-#define STALLSCOPE_TESTS_ANALYZER_SPEC_SPECS_H_
+#pragma once
 
 #include <cstdint>
 #include <random>
@@ -30,5 +29,3 @@ Spec RandomSpec(std::mt19937_64& random);
 std::string WhyNot(const std::string& text);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_SPEC_SPECS_H_

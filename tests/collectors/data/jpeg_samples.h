@@ -1,7 +1,6 @@
 // JPEGs of every kind that the library writes, straight from libjpeg: the encoder under test writes
 // only two of them.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_DATA_JPEG_SAMPLES_H_
-#define STALLSCOPE_TESTS_COLLECTORS_DATA_JPEG_SAMPLES_H_
+#pragma once
 
 #include <string>
 
@@ -34,5 +33,3 @@ std::string EncodeSample(const JpegSample& sample);
 std::string ExifWithOrientation(int orientation, bool little_endian);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_DATA_JPEG_SAMPLES_H_

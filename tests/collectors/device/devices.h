@@ -1,6 +1,5 @@
 // Devices for tests: an emulated one goes by a clock that moves only when somebody waits.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_DEVICE_DEVICES_H_
-#define STALLSCOPE_TESTS_COLLECTORS_DEVICE_DEVICES_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -80,5 +79,3 @@ std::vector<Value> Get(device::Stream& stream, const OnDevice& from) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_DEVICE_DEVICES_H_

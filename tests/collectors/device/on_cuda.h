@@ -4,8 +4,7 @@
 //
 // is a case on the host and the emulated device, and one called "..., on cuda", which is skipped,
 // and says why, on a machine without a GPU. Where STALLSCOPE_TEST_CUDA is set it fails instead.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_DEVICE_ON_CUDA_H_
-#define STALLSCOPE_TESTS_COLLECTORS_DEVICE_ON_CUDA_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -54,5 +53,3 @@ struct OnEach {
 // Of devices that compute.
 #define COMPUTING_DEVICE_CASE(title) \
   STALLSCOPE_DEVICE_CASE(DOCTEST_ANONYMOUS(DeviceCase), title, ::stallscope::device::Kind::kHost)
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_DEVICE_ON_CUDA_H_

@@ -1,6 +1,5 @@
 // Runs pipelines of specs in JSON, and tells what came out.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_PIPELINE_PIPELINE_RUNS_H_
-#define STALLSCOPE_TESTS_COLLECTORS_PIPELINE_PIPELINE_RUNS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -38,5 +37,3 @@ std::string MakeData(const std::string& folder, data::DataFormat format, int ima
                      int shards = 3, int width = 64, int height = 48);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_PIPELINE_PIPELINE_RUNS_H_

@@ -1,7 +1,6 @@
 // What a trace file holds, read back frame by frame: enough for checking the recorder without the
 // rooms above it.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_RECORDER_RECORDED_TRACE_H_
-#define STALLSCOPE_TESTS_COLLECTORS_RECORDER_RECORDED_TRACE_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -50,5 +49,3 @@ inline void Touch(recorder::Track& track, ItemId item) {
 RecordedTrace ReadTrace(const std::string& path);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_RECORDER_RECORDED_TRACE_H_

@@ -1,6 +1,5 @@
 // A tree of the kernel's files made for a test, and what a source finds in it.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_SYSTEM_READINGS_H_
-#define STALLSCOPE_TESTS_COLLECTORS_SYSTEM_READINGS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -50,5 +49,3 @@ Readings ReadAll(system::Source& source);
 std::string WhyAbsent(const system::Source& source, const std::string& counter);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_SYSTEM_READINGS_H_

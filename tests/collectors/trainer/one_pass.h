@@ -1,6 +1,5 @@
 // One forward and backward pass of a plan on a device.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_TRAINER_ONE_PASS_H_
-#define STALLSCOPE_TESTS_COLLECTORS_TRAINER_ONE_PASS_H_
+#pragma once
 
 #include <cstring>
 #include <memory>
@@ -74,5 +73,3 @@ class OnePass {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_TRAINER_ONE_PASS_H_

@@ -1,6 +1,5 @@
 // Short training runs for tests.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_TRAINER_TRAINING_H_
-#define STALLSCOPE_TESTS_COLLECTORS_TRAINER_TRAINING_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -33,5 +32,3 @@ Trained Train(const Spec& spec, const BatchSource& source, recorder::Recorder* r
               const std::function<void(trainer::TrainerOptions&)>& change = {});
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_TRAINER_TRAINING_H_

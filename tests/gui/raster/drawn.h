@@ -1,6 +1,5 @@
 // A frame of Dear ImGui without a backend: what a test draws comes out as draw data.
-#ifndef STALLSCOPE_TESTS_GUI_RASTER_DRAWN_H_
-#define STALLSCOPE_TESTS_GUI_RASTER_DRAWN_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -35,5 +34,3 @@ constexpr uint32_t kBlack = IM_COL32(0, 0, 0, 255);
 constexpr uint32_t kWhite = IM_COL32(255, 255, 255, 255);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_GUI_RASTER_DRAWN_H_

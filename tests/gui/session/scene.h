@@ -1,6 +1,5 @@
 // A small run to look at, and a session without anything that outlives the test.
-#ifndef STALLSCOPE_TESTS_GUI_SESSION_SCENE_H_
-#define STALLSCOPE_TESTS_GUI_SESSION_SCENE_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -65,5 +64,3 @@ inline void BuildSteps(TraceBuilder& trace, uint64_t steps) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_GUI_SESSION_SCENE_H_

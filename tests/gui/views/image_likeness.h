@@ -1,7 +1,6 @@
 // Whether two pictures show the same: compared small, so that a golden picture is small too and a
 // letter that moved by a fraction of a pixel does not matter, while one that is missing does.
-#ifndef STALLSCOPE_TESTS_GUI_VIEWS_IMAGE_LIKENESS_H_
-#define STALLSCOPE_TESTS_GUI_VIEWS_IMAGE_LIKENESS_H_
+#pragma once
 
 #include <string>
 
@@ -24,5 +23,3 @@ struct Difference {
 Difference Compare(const raster::Image& a, const raster::Image& b);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_GUI_VIEWS_IMAGE_LIKENESS_H_

@@ -1,6 +1,5 @@
 // Interactions one after the other, and what must be so after each.
-#ifndef STALLSCOPE_TESTS_GUI_VIEWS_SCRIPT_H_
-#define STALLSCOPE_TESTS_GUI_VIEWS_SCRIPT_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -34,5 +33,3 @@ inline std::string Sample(const std::string& name) {
 inline viewmodel::Chord Ctrl(char key) { return {viewmodel::KeyOf(key), true, false, false}; }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_GUI_VIEWS_SCRIPT_H_

@@ -1,7 +1,6 @@
 // The whole program without a window: a session, its views on a backend-less context, and a user
 // with a mouse and a keyboard. What is on the screen can be found by its text.
-#ifndef STALLSCOPE_TESTS_GUI_VIEWS_STAGE_H_
-#define STALLSCOPE_TESTS_GUI_VIEWS_STAGE_H_
+#pragma once
 
 #include <imgui.h>
 
@@ -87,5 +86,3 @@ class Stage {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_GUI_VIEWS_STAGE_H_

@@ -1,6 +1,5 @@
 // Sweeps, specs and a bench for the tests of the room.
-#ifndef STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_
-#define STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -39,5 +38,3 @@ class FakeBench final : public replay::Bench {
 int64_t DecodeWorkers(const Spec& spec);
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_REPLAY_SWEEP_SWEEPS_H_

@@ -1,6 +1,5 @@
 // A trace file, also one made by hand, and the run that comes of it.
-#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_CHROME_TRACE_TEXT_H_
-#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_CHROME_TRACE_TEXT_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -47,5 +46,3 @@ inline bool Warned(const model::Run& run, std::string_view words) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_CHROME_TRACE_TEXT_H_

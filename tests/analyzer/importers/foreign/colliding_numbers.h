@@ -1,6 +1,5 @@
 // Half a million numbers that a hash table of the standard library would keep in one list.
-#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_FOREIGN_COLLIDING_NUMBERS_H_
-#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_FOREIGN_COLLIDING_NUMBERS_H_
+#pragma once
 
 #include <cstdint>
 #include <unordered_set>
@@ -19,5 +18,3 @@ inline std::vector<int64_t> CollidingNumbers() {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_FOREIGN_COLLIDING_NUMBERS_H_

@@ -1,6 +1,5 @@
 // An SQLite file that a test writes itself, and what the importer makes of it.
-#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_NSYS_MADE_DATABASE_H_
-#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_NSYS_MADE_DATABASE_H_
+#pragma once
 
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -58,5 +57,3 @@ constexpr const char* kProcess = "83886080";  // 5 << 24
 constexpr const char* kThread = "83886089";
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_NSYS_MADE_DATABASE_H_

@@ -1,6 +1,5 @@
 // Reads an XSpace that a test has put together.
-#ifndef STALLSCOPE_TESTS_ANALYZER_IMPORTERS_XPLANE_READ_H_
-#define STALLSCOPE_TESTS_ANALYZER_IMPORTERS_XPLANE_READ_H_
+#pragma once
 
 #include <string>
 
@@ -27,5 +26,3 @@ inline Result<model::Run> ReadSpace(const std::string& bytes) {
 }
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_ANALYZER_IMPORTERS_XPLANE_READ_H_

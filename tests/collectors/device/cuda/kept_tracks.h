@@ -1,6 +1,5 @@
 // Device tracks that keep what is written to them.
-#ifndef STALLSCOPE_TESTS_COLLECTORS_DEVICE_CUDA_KEPT_TRACKS_H_
-#define STALLSCOPE_TESTS_COLLECTORS_DEVICE_CUDA_KEPT_TRACKS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -70,5 +69,3 @@ class KeptTracks : public device::DeviceTracks {
 };
 
 }  // namespace stallscope::test
-
-#endif  // STALLSCOPE_TESTS_COLLECTORS_DEVICE_CUDA_KEPT_TRACKS_H_
