@@ -62,6 +62,9 @@ class Trainer:
         if step is None:
             return
         step.stepped = ring.now()
+        if step.feed.feeds and len(self.since) == 1:
+            self.deepest = max(self.deepest, self.since.popitem()[1])
+            return
         # Passes that take turns feed the same step, as with zip(a, b).
         share = self.since.get(step.feed)
         for feed, count in self.since.items():
