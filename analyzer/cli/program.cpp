@@ -36,7 +36,8 @@ std::vector<std::string> OptionNames(const CLI::App& command) {
 // The first argument that nothing took, without an option's value.
 std::string Unexpected(const CLI::App& app) {
   for (const std::string& argument : app.remaining(true)) {
-    return argument.substr(0, argument.find('='));
+    // It separates what follows; alone it is no option.
+    if (argument != "--") return argument.substr(0, argument.find('='));
   }
   return "";
 }

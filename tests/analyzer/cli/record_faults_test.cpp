@@ -161,7 +161,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a failing write of the trace is an error, at the start and midway") {
     ScratchDir dir;
     CheckFails(Record(EndlessSpec(dir), "/dev/full"),
-               {"/dev/full", "not a regular file", "name a file"});
+               {"/dev/full", "not a regular file", "name a regular file"});
     CHECK(fs::is_character_file("/dev/full"));
     CheckFails(Record(EndlessSpec(dir), dir / "no/r.sst"), {dir / "no/r.sst", "No such file"});
     CheckFails(Record(EndlessSpec(dir), dir.path()), {dir.path(), "name a file, not a folder"});

@@ -113,7 +113,7 @@ TEST_SUITE("fast") {
                                       RunsOf("b", {1000, 1012, 991, 1005, 1008, 1001}));
     CHECK(slower.answer == Answer::kSlower);
     CHECK(slower.text.find("% slower (") != std::string::npos);
-    CHECK(slower.text.find("by 5 and 6 runs, Mann-Whitney p = 0.004") != std::string::npos);
+    CHECK(slower.text.find("from 5 and 6 runs, Mann-Whitney p = 0.004") != std::string::npos);
 
     const Comparison none = Compare(RunsOf("a", {1000, 1002, 998, 1001, 999}),
                                     RunsOf("b", {1000.5, 1001.5, 999.5, 1002.5, 1004}));

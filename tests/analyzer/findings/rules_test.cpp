@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     builder.run.info.imported_from = "kineto";
     const auto told = builder.FindingOf("batch-size");
     REQUIRE(told.has_value());
-    CHECK(told->text.find("for 32 samples") != std::string::npos);
+    CHECK(told->text.find("over 32 samples") != std::string::npos);
     CHECK(told->recommendation->text.find("of 64") != std::string::npos);
     for (auto& step : builder.attribution.steps) step.samples = 0;
     for (auto& step : builder.run.rows.steps) step.samples = 0;

@@ -206,7 +206,7 @@ TEST_SUITE("fast") {
     CHECK(two.Judged().confidence == 0);
     CHECK(Doubts(two.Judged(), "2 steps"));
     CHECK(Doubts(Facts(Shares{}, 1).Judged(), "one step is too few"));
-    CHECK(Doubts(Facts(Shares{}, 0).Judged(), "without steps"));
+    CHECK(Doubts(Facts(Shares{}, 0).Judged(), "no steps to judge by"));
     two.a.window.warmup_steps = 1;
     CHECK(two.Judged().text == "compute-bound");
     CHECK(Facts({.compute = 100'000}, 3).Judged().text == "compute-bound");

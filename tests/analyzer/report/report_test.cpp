@@ -154,6 +154,8 @@ TEST_SUITE("fast") {
 
     // A recorded run says what its stages have.
     run.info.imported_from.clear();
+    CHECK_FALSE(report::MakeReport(run, a, {}, {}).stages.at(0).parallelism.has_value());
+    a.stages[0].own_threads = true;
     CHECK(report::MakeReport(run, a, {}, {}).stages.at(0).parallelism == a.stages[0].workers);
   }
 
