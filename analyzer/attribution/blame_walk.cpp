@@ -52,6 +52,16 @@ Cause LargestOf(const Split& split) {
       ->second;
 }
 
+// Whether this queue is the stage's own, or the one at the end of the job's loader that it is a part
+// of: a worker process does the work of several stages, and has one queue in front of it.
+bool FillsFor(const model::Run& run, StageId stage, QueueId queue) {
+  const trace::StageInfo& info = run.stages[stage.value];
+  if (queue == info.queue) return true;
+  if (!queue.known() || !info.loader.known()) return false;
+  const StageId producer = run.queues[queue.value].producer;
+  return producer.known() && run.stages[producer.value].loader == info.loader;
+}
+
 bool IsWork(const TrackView& view, size_t span) {
   return view.ClassOf(span).kind == trace::SpanKind::kWork;
 }
@@ -344,7 +354,7 @@ Intervals BlameWalk::HeldByOrder(StageId stage, const TrackView& head, Interval 
         [&](size_t span, Interval piece) {
           const trace::SpanClass& what = view.ClassOf(span);
           if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kFull) return;
-          if (what.queue != run_.stages[stage.value].queue) return;
+          if (!FillsFor(run_, stage, what.queue)) return;
           changes.emplace_back(piece.start_ns, 1);
           changes.emplace_back(piece.end_ns, -1);
         },

@@ -24,7 +24,11 @@ struct JobScene : RunBuilder {
   TrackId worker = Thread("worker 0", fetch);
   TrackId other = Thread("worker 1", fetch);
 
-  JobScene() { run.stages[fetch.value].queue = queue; }
+  JobScene() {
+    for (const StageId stage : {sampler, fetch, transport, loader}) {
+      run.stages[stage.value].loader = LoaderId{0};
+    }
+  }
 
   // One step that is a stall from 0 to 100: nothing is relabeled `buffer`.
   void Stall() {

@@ -465,8 +465,9 @@ class _Worker:
             ring.mine().put(time, ring.wait(
                 ring.STARTUP, self.loader.queue, self.started, time))
         elif self.idle_since is not None:
+            # The main process asks for as many batches as the queue has room for.
             ring.mine().put(time, ring.wait(
-                ring.EMPTY, self.loader.index_queue, self.idle_since, time))
+                ring.FULL, self.loader.queue, self.idle_since, time))
         self.idle_since = None
 
     def _put(self, obj, *args, **kwargs):

@@ -44,10 +44,8 @@ class Loader:
         self.passes = 0  # iterators so far
         self.queue = session.define("queue", name="loader", capacity=capacity, loader=self.id,
                                     lock=False)
-        self.index_queue = self.send_lock = self.queue
+        self.send_lock = self.queue
         if workers:
-            self.index_queue = session.define(
-                "queue", name="index", capacity=capacity, loader=self.id, lock=False)
             self.send_lock = session.define(
                 "queue", name="send lock", capacity=1, loader=self.id, lock=True)
         before = []
