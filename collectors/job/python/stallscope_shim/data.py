@@ -338,7 +338,7 @@ def _receive(local, receive, *args):
 def _pinning_get(local, get, *args, **kwargs):
     loader = local.owner.loader
     if local.pin is None:
-        ring.name_thread("pin")
+        ring.name_thread("pin", loader.pin)
     out = ring.mine()
     time = ring.now()
     if local.pin is not None:
@@ -431,7 +431,7 @@ class _Worker:
         self.lock_at = self.dumps_at = self.item = None
         queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
         session.describe("worker %d" % self.number)
-        ring.name_thread("worker %d" % self.number)
+        ring.name_thread("worker %d" % self.number, self.loader.fetch)
         self.generation -= 1
         if len(queues) > 1:
             self._watch_queue(queues[1])
@@ -491,7 +491,7 @@ class _Worker:
         if thread is None or thread.ident != _get_ident():
             return
         if self.dumps_at is None:
-            ring.name_thread("worker %d feeder" % self.number)
+            ring.name_thread("worker %d feeder" % self.number, self.loader.transport)
         self.item = self.sent.pop(0) if self.sent else None
         self.dumps_at, self.dumps_cpu = ring.now(), ring.cpu()
         self.lock_at = None

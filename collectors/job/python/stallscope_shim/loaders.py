@@ -7,7 +7,7 @@ import os
 import sys
 import weakref
 
-from . import session
+from . import ring, session
 from .watch import wrapped
 
 _KNOBS = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "batch_size",
@@ -92,6 +92,7 @@ def of(dataloader):
     else:
         session.redefine("stage", _trainer, name="trainer", kind="trainer", workers=1, ordered=True,
                          inputs=_feeds)
+    ring.name_thread(stage=_trainer)  # whoever iterates over a loader trains
     return loader
 
 

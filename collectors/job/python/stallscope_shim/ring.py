@@ -41,12 +41,23 @@ def mine():
         return ring
 
 
-def name_thread(name, stage=None):
-    """What the calling thread is called in the trace."""
-    _here.name = name
+def name_thread(name=None, stage=None):
+    """What the calling thread is called in the trace, and the stage that it works for."""
+    _here.name = name = name or _name_of(get_native_id())
+    _here.stage = stage
     ring = getattr(_here, "ring", None)
     if ring is not None and isinstance(ring, _Ring) and ring.track is not None:
-        session.redefine("track", ring.track, tid=get_native_id(), name=name)
+        session.redefine("track", ring.track, tid=get_native_id(), name=name, **_works_for())
+
+
+def _works_for():
+    stage = getattr(_here, "stage", None)
+    return {} if stage is None else {"stage": stage}
+
+
+def _name_of(tid):
+    name = getattr(_here, "name", None)
+    return name or ("main" if tid == os.getpid() else _thread_name())
 
 
 def _forked():
@@ -69,10 +80,7 @@ def _make():
         session.say("a thread cannot write its events: %s" % error)
         return _Nowhere()
     _rings += 1
-    name = getattr(_here, "name", None)
-    if name is None:
-        name = "main" if tid == os.getpid() else _thread_name()
-    ring.track = session.define("track", tid=tid, name=name)
+    ring.track = session.define("track", tid=tid, name=_name_of(tid), **_works_for())
     return ring
 
 
