@@ -133,6 +133,8 @@ struct StageUse {
   std::optional<double> capacity_samples_per_s;
   std::optional<QueueUse> queue;
   std::vector<OpUse> ops;  // largest first, if the trace shows any
+  // Of the work whose ops were recorded: a job's shim records those of a part of it.
+  int64_t sampled_ns = 0;
 };
 
 struct CopyUse {

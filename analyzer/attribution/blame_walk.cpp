@@ -52,8 +52,8 @@ Cause LargestOf(const Split& split) {
       ->second;
 }
 
-// Whether this queue is the stage's own, or the one at the end of the job's loader that it is a part
-// of: a worker process does the work of several stages, and has one queue in front of it.
+// Whether this queue is the stage's own, or the one at the end of the job's loader that it is a
+// part of: a worker process does the work of several stages, and has one queue in front of it.
 bool FillsFor(const model::Run& run, StageId stage, QueueId queue) {
   const trace::StageInfo& info = run.stages[stage.value];
   if (queue == info.queue) return true;

@@ -271,6 +271,7 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
     use.blocked_ns = parts.blocked_ns;
     use.contention_ns = parts.contention_ns;
     if (mine != work.end() && !mine->second.ops.empty()) {
+      use.sampled_ns = mine->second.sampled_ns;
       const int64_t own = use.busy_ns - use.io_ns;
       use.ops = UseOfOps(mine->second.ops,
                          own > 0 ? static_cast<double>(use.cpu_ns) / static_cast<double>(own) : 0);

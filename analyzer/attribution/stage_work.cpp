@@ -111,6 +111,7 @@ class Pass {
   }
 
   void AddOp(size_t i, OpWork& op, Interval at, const Inside& inside) {
+    has_ops_ = true;
     ++op.count;
     op.own_ns += std::max<int64_t>(0, Cut(at) - inside.ns);
     if (spans_.cpu_ns.empty() || spans_.cpu_ns[i] == 0) return;
@@ -127,6 +128,8 @@ class Pass {
     if (what.activity == trace::SpanActivity::kOp) {
       return AddOp(i, stage.work->ops[what.name], at, inside);
     }
+    if (has_ops_) stage.work->sampled_ns += Cut(at);
+    has_ops_ = false;
     if (at.end_ns > window_.end_ns) return;
     stage.work->service.Add(std::max<int64_t>(0, at.ns() - inside.others_ns));
     if (!spans_.bytes.empty()) stage.work->bytes += spans_.bytes[i];
@@ -169,6 +172,7 @@ class Pass {
   std::vector<Open> open_;     // spans that a later one may enclose
   std::vector<Stage> stages_;  // by number + 1, None first
   size_t bucket_ = 0;
+  bool has_ops_ = false;  // the next span of work is the one around them
   int64_t covered_ns_ = 0;
   int64_t first_ns_ = std::numeric_limits<int64_t>::max();
   int64_t last_ns_ = std::numeric_limits<int64_t>::min();
@@ -198,6 +202,7 @@ size_t StepBuckets::Find(int64_t time_ns, size_t hint) const {
 void StageWork::Merge(const StageWork& other) {
   bytes += other.bytes;
   service.Merge(other.service);
+  sampled_ns += other.sampled_ns;
   for (const auto& [name, op] : other.ops) {
     OpWork& mine = ops[name];
     mine.count += op.count;

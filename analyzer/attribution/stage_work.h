@@ -60,6 +60,7 @@ struct StageWork {
   uint64_t bytes = 0;
   DurationHistogram service;              // of the spans that end in the window
   std::vector<int64_t> busy_by_bucket;    // own time and reads
+  int64_t sampled_ns = 0;                 // of the spans whose ops were recorded
   std::map<trace::StringId, OpWork> ops;  // of this, in the ops that have a name
   void Merge(const StageWork& other);
 };

@@ -205,7 +205,7 @@ std::string ArithmeticPhrase(const attribution::Arithmetic& arithmetic) {
   return text;
 }
 
-std::string IdlePhrase(const attribution::DeviceIdle& idle) {
+std::string IdlePhrase(const attribution::DeviceIdle& idle, size_t devices) {
   std::string text;
   const auto add = [&](int64_t ns, const char* why) {
     if (ns > 0) text += (text.empty() ? ": " : ", ") + words::Duration(ns) + " " + why;
@@ -214,7 +214,8 @@ std::string IdlePhrase(const attribution::DeviceIdle& idle) {
   add(idle.launch_ns, "for launches");
   add(idle.sync_ns, "while the host waited for the device");
   add(idle.other_ns, "for other reasons");
-  return "idle for " + words::Duration(idle.ns) + text;
+  const std::string of = devices > 1 ? fmt::format(" in all, {} devices", devices) : "";
+  return "idle for " + words::Duration(idle.ns) + of + text;
 }
 
 void AddDevices(const Report& report, Document& document) {
@@ -230,9 +231,10 @@ void AddDevices(const Report& report, Document& document) {
   if (report.devices.size() > kMostDevices) {
     add(fmt::format("and {} more devices", words::Grouped(report.devices.size() - kMostDevices)));
   }
-  if (!report.kernels.empty()) document.blocks.push_back({KernelTable(report), kIn});
+  if (!report.kernels.empty())
+    AddSection(document, "Kernels, in the window", {KernelTable(report), kIn});
   if (report.arithmetic.has_value()) add(ArithmeticPhrase(*report.arithmetic));
-  if (report.idle.ns > 0) add(IdlePhrase(report.idle));
+  if (report.idle.ns > 0) add(IdlePhrase(report.idle, report.devices.size()));
 }
 
 void AddMemory(const MemoryRow& memory, Document& document) {

@@ -332,9 +332,10 @@ Json Change(const std::optional<compare::Change>& change) {
 bool IsFigure(const std::string& path) {
   static const std::set<std::string> kChoices = {
       "run.digest",     "run.spec",      "run.device.kind", "run.device.name",
-      "stages[].queue", "verdict.stage", "verdict.cause"};
+      "stages[].queue", "verdict.stage", "verdict.cause",   "verdict.also"};
   return !path.starts_with("findings") && !path.starts_with("budget") &&
          !path.starts_with("comparison") && !path.starts_with("run.spec") &&
+         !path.starts_with("run.job") && !path.starts_with("stages[].ops") &&
          !kChoices.contains(path);
 }
 

@@ -291,7 +291,15 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.step_ms = InMs(attribution.step_ns);
   report.breakdown = attribution.breakdown;
   report.blame = BlameOf(run, attribution);
-  for (const auto& use : attribution.stages) report.stages.push_back(StageOf(run, use));
+  for (const auto& use : attribution.stages) {
+    report.stages.push_back(StageOf(run, use));
+    if (use.sampled_ns > 0 && 100 * use.sampled_ns < 99 * use.busy_ns) {
+      report.trust.limits.push_back(
+          "stages[].ops: recorded for " +
+          words::Percent(static_cast<double>(use.sampled_ns) / static_cast<double>(use.busy_ns)) +
+          " of the time in " + report.stages.back().name);
+    }
+  }
   report.devices = attribution.devices;
   for (const auto& use : attribution.kernels) {
     report.kernels.push_back({std::string(run.Text(use.name)), use.count, use.ns, use.fraction});

@@ -20,6 +20,9 @@ void ShowKernels(const Case& c, Draft& draft) {
 }
 
 std::string WhatInputCouldGain(const Case& c) {
+  if (!c.attribution.breakdown[At(Category::kInputStall)].has_value()) {
+    return "this trace does not show whether it waits for input";
+  }
   const double waits = Share(c, Category::kInputStall);
   if (waits < kModerateShare) return "no change to the input makes this run faster";
   return fmt::format("a faster input would make this run at most {} as fast",

@@ -17,8 +17,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                   Percent(share), copies.pageable, copies.count));
   if (copies.ns > 0) {
     Show(draft, Evidence::Kind::kCopy,
-         fmt::format("{} at {:.1f} GB/s", Bytes(static_cast<double>(copies.bytes)),
-                     static_cast<double>(copies.bytes) / static_cast<double>(copies.ns)));
+         fmt::format("{} at {}", Bytes(static_cast<double>(copies.bytes)),
+                     words::BytesPerSecond(1e9 * static_cast<double>(copies.bytes) /
+                                           static_cast<double>(copies.ns))));
   }
   Recommend(draft, "copy batches from pinned memory",
             c.spec.has_value() ? Setting("transfer.pinned", true) : Patch(),

@@ -11,7 +11,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const double blamed = BlamedForWork(c, stage.id);
     const attribution::OpUse& op = use->ops.front();
     const double of_stage =
-        use->busy_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->busy_ns) : 0;
+        use->sampled_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->sampled_ns) : 0;
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(c, op.name);
     const double on_cpu =

@@ -10,7 +10,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
     if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || stage.kind != "transport")
       continue;
-    const double share = BlamedForWork(c, stage.id);
+    // Without a core a small batch takes long, too.
+    const double share = Blamed(c, stage.id, {Cause::kCpu, Cause::kBlocked, Cause::kIo});
     if (share < kModerateShare) continue;
     Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is spent sending batches from the workers to "

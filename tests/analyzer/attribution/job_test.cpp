@@ -133,5 +133,6 @@ TEST_SUITE("fast") {
     CHECK(fetch.elements == 1);
     CHECK(fetch.service_ns.mean == doctest::Approx(100));
     CHECK(fetch.busy_ns == 100);
+    CHECK(fetch.sampled_ns == 100);
   }
 }

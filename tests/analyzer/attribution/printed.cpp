@@ -91,10 +91,10 @@ void PrintTime(const attribution::Attribution& a, Printer& p) {
 void PrintStages(const attribution::Attribution& a, Printer& p) {
   for (const auto& [stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
                     service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved,
-                    blocked, bytes, capacity, queue, ops] : a.stages) {
+                    blocked, bytes, capacity, queue, ops, sampled] : a.stages) {
     p.Line("stage", stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
            service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved, blocked,
-           bytes, capacity, queue);
+           bytes, capacity, queue, sampled);
     for (const auto& [name, count, ns, cpu_ns] : ops) p.Line(" op", name, count, ns, cpu_ns);
   }
 }
