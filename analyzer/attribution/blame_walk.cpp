@@ -62,6 +62,10 @@ bool FillsFor(const model::Run& run, StageId stage, QueueId queue) {
   return producer.known() && run.stages[producer.value].loader == info.loader;
 }
 
+bool IsStartup(const trace::SpanClass& what) {
+  return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
+}
+
 bool IsWork(const TrackView& view, size_t span) {
   return view.ClassOf(span).kind == trace::SpanKind::kWork;
 }
@@ -184,6 +188,7 @@ void Shares::Link(TrackId track, StageId stage, Cause cause, Interval part, int 
 BlameWalk::BlameWalk(const model::Run& run, const std::vector<TrackView>& views,
                      const WorkSplit& split)
     : run_(run), views_(views), split_(split) {
+  has_startup_ = std::any_of(run.span_classes.begin(), run.span_classes.end(), &IsStartup);
   for (const model::Track& track : run.tracks) {
     if (track.info.kind == trace::TrackKind::kThread) {
       tracks_[{track.info.stage, track.rank}].push_back(track.info.id);
@@ -200,14 +205,13 @@ const std::vector<TrackId>& BlameWalk::TracksOf(StageId stage, const TrackView& 
 // While workers start, no batch has a way yet that could explain the wait.
 void BlameWalk::ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting,
                              Interval stall, Shares& shares) const {
-  if (!waiting.known()) return ExplainWay(path, waiting, stall, shares);
+  if (!waiting.known() || !has_startup_) return ExplainWay(path, waiting, stall, shares);
   const TrackView& view = views_[waiting.value];
   Intervals rest = {stall};
   view.Walk(
       stall,
       [&](size_t span, Interval part) {
-        const trace::SpanClass& what = view.ClassOf(span);
-        if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kStartup) return;
+        if (!IsStartup(view.ClassOf(span))) return;
         ExplainWait(view, span, part, 0, shares);
         rest = Subtract(rest, part);
       },

@@ -118,6 +118,7 @@ class BlameWalk {
   const std::vector<TrackView>& views_;
   const WorkSplit& split_;
   std::map<std::pair<StageId, uint32_t>, std::vector<TrackId>> tracks_;  // by stage and rank
+  bool has_startup_ = false;  // only jobs wait for workers to start
 };
 
 }  // namespace stallscope::attribution
