@@ -84,98 +84,6 @@ void NumberRanks(std::vector<Run>& runs) {
                    [](const Run& a, const Run& b) { return a.info.rank < b.info.rank; });
 }
 
-// What several ranks warn of in the same words, numbers apart, is said once: with how many they
-// are, and each number's extremes.
-class Warnings {
- public:
-  void Add(const std::string& path, const std::vector<std::string>& warnings) {
-    for (const std::string& warning : warnings) {
-      const bool of_file = warning.starts_with(path + ": ");
-      AddOne(of_file ? path : "", of_file ? warning.substr(path.size() + 2) : warning);
-    }
-  }
-
-  std::vector<std::string> Take() const {
-    std::vector<std::string> lines;
-    for (const Kind& kind : kinds_) {
-      std::string line = kind.path;
-      if (kind.count > 1 && !line.empty()) {
-        const size_t others = kind.count - 1;
-        line += " and " + std::to_string(others) + (others == 1 ? " other" : " others");
-      }
-      if (!line.empty()) line += ": ";
-      for (size_t i = 0; i < kind.words.size(); ++i) {
-        line += kind.words[i];
-        if (i < kind.least.size()) {
-          line += kind.least[i].text;
-          if (kind.most[i].value != kind.least[i].value) line += " to " + kind.most[i].text;
-        }
-      }
-      lines.push_back(std::move(line));
-    }
-    return lines;
-  }
-
- private:
-  struct Figure {
-    double value = 0;
-    std::string text;
-  };
-  struct Kind {
-    std::string path;  // the first that has it; empty: of no file
-    size_t count = 1;
-    std::vector<std::string> words;  // around the numbers: one more than those
-    std::vector<Figure> least;
-    std::vector<Figure> most;
-  };
-
-  // "-1,234" is one number, and so is each of "0 to 5".
-  static Kind Split(const std::string& path, const std::string& text) {
-    Kind kind{path, 1, {""}, {}, {}};
-    const auto digit = [&](size_t at) {
-      return at < text.size() && text[at] >= '0' && text[at] <= '9';
-    };
-    for (size_t i = 0; i < text.size();) {
-      const bool sign = text[i] == '-' && digit(i + 1) && (i == 0 || text[i - 1] == ' ');
-      if (!sign && !digit(i)) {
-        kind.words.back() += text[i++];
-        continue;
-      }
-      Figure figure;
-      std::string plain;
-      do {
-        figure.text += text[i];
-        if (text[i] != ',') plain += text[i];
-        ++i;
-      } while (digit(i) || (i < text.size() && (text[i] == ',' || text[i] == '.') && digit(i + 1)));
-      // Not a number where a name has dots and digits: it stays a word of its own.
-      figure.value = std::strtod(plain.c_str(), nullptr);
-      kind.least.push_back(figure);
-      kind.most.push_back(std::move(figure));
-      kind.words.emplace_back();
-    }
-    return kind;
-  }
-
-  void AddOne(const std::string& path, const std::string& text) {
-    Kind kind = Split(path, text);
-    const auto same = std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& known) {
-      return known.words == kind.words && known.path.empty() == path.empty();
-    });
-    if (same == kinds_.end()) {
-      kinds_.push_back(std::move(kind));
-      return;
-    }
-    ++same->count;
-    for (size_t i = 0; i < kind.least.size(); ++i) {
-      if (kind.least[i].value < same->least[i].value) same->least[i] = kind.least[i];
-      if (kind.most[i].value > same->most[i].value) same->most[i] = kind.most[i];
-    }
-  }
-
-  std::vector<Kind> kinds_;
-};
-
 class Merger {
  public:
   Merger() : strings_(to_.strings), classes_(to_.span_classes) {}
@@ -206,7 +114,6 @@ class Merger {
   Run to_;
   StringInterner strings_;
   SpanClassInterner classes_;
-  Warnings warnings_;
   // About the rank that is being added.
   uint32_t rank_ = 0;
   int64_t offset_ = 0;
@@ -355,7 +262,7 @@ void Merger::AddQuality(const Run& run) {
   if (!to.cut_at) to.cut_at = from.cut_at;
   to.left_out = SaturatedSum(to.left_out, from.left_out);
   if (to.write_error.empty()) to.write_error = from.write_error;
-  warnings_.Add(run.path, from.warnings);
+  to.warnings.insert(to.warnings.end(), from.warnings.begin(), from.warnings.end());
 }
 
 Status Merger::Add(Run from, int64_t offset) {
@@ -400,7 +307,6 @@ Status Merger::Add(Run from, int64_t offset) {
 }
 
 Run Merger::Finish() {
-  to_.quality.warnings = warnings_.Take();
   // By index; ranks came in ascending order, and a stable sort keeps it. Gaps came sorted by track.
   const std::vector<trace::Step>& steps = to_.rows.steps;
   std::vector<size_t> order(steps.size());

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -298,19 +297,18 @@ Kind KindOf(std::string_view line) {
   };
   Kind kind;
   for (size_t at = 0; at < line.size();) {
-    if (!digit(at)) {
+    const bool sign = line[at] == '-' && digit(at + 1) && (at == 0 || line[at - 1] == ' ');
+    if (!sign && !digit(at)) {
       kind.form += line[at++];
       continue;
     }
     const size_t begin = at;
     std::string plain;
-    for (; digit(at) || ((line[at] == ',' || line[at] == '.') && digit(at + 1)); ++at) {
+    do {
       if (line[at] != ',') plain += line[at];
-      if (at + 1 == line.size()) {
-        ++at;
-        break;
-      }
-    }
+      ++at;
+    } while (digit(at) ||
+             (digit(at + 1) && at < line.size() && (line[at] == ',' || line[at] == '.')));
     kind.form += '\0';
     kind.numbers.emplace_back(std::strtod(plain.c_str(), nullptr), line.substr(begin, at - begin));
   }
@@ -336,19 +334,21 @@ std::string Extremes(const std::vector<Kind>& kinds) {
 std::vector<std::string> Condensed(const std::vector<std::string>& lines) {
   constexpr size_t kFewest = 3;
   std::map<std::string, std::vector<Kind>> kinds;
+  std::vector<std::pair<const std::vector<Kind>*, bool>> of;  // per line: its kind, and the first
   for (const std::string& line : lines) {
     Kind kind = KindOf(line);
-    std::string form = kind.form;
-    kinds[std::move(form)].push_back(std::move(kind));
+    std::vector<Kind>& alike = kinds[kind.form];
+    of.emplace_back(&alike, alike.empty());
+    alike.push_back(std::move(kind));
   }
   std::vector<std::string> condensed;
-  std::set<std::string> told;
-  for (const std::string& line : lines) {
-    const std::string form = KindOf(line).form;
-    const std::vector<Kind>& alike = kinds.at(form);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string& line = lines[i];
+    const auto& [kind, first] = of[i];
+    const std::vector<Kind>& alike = *kind;
     if (alike.size() < kFewest) {
       condensed.push_back(line);
-    } else if (told.insert(form).second) {
+    } else if (first) {
       condensed.push_back(line + " (and " + Grouped(alike.size() - 1) + " more of this kind" +
                           Extremes(alike) + ")");
     }

@@ -165,7 +165,7 @@ TrustLine TrustOf(const session::OpenRun& run) {
   }
   trust.text = report::TrustLine(*run.run);
   trust.complete = run.run->quality.Complete();
-  trust.warnings = run.run->quality.warnings;
+  trust.warnings = words::Condensed(run.run->quality.warnings);
   // On every panel: the line is always visible.
   const bool assumed = !AssumedOn(run.run->info.device).empty();
   if (run.following) {

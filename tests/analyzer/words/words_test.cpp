@@ -137,6 +137,8 @@ TEST_SUITE("fast") {
                                    "last: 2 left"});
     CHECK(Condensed({"a: 1", "a: 2"}) == std::vector<std::string>{"a: 1", "a: 2"});
     CHECK(Condensed({"x", "x", "x"}) == std::vector<std::string>{"x (and 2 more of this kind)"});
+    CHECK(Condensed({"r0: -5 us off", "r1: 7 us off", "r2: -20 us off"}) ==
+          std::vector<std::string>{"r0: -5 us off (and 2 more of this kind: -20 to 7)"});
     CHECK(Condensed({}).empty());
   }
 
