@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "analyzer/words/words.h"
+
 namespace stallscope::report {
 
 const Look& LookOf(attribution::Category category) {
@@ -23,6 +25,10 @@ std::string CategoryWord(attribution::Category category, bool emulated) {
   const bool of_device = category == Category::kCompute || category == Category::kTransfer ||
                          category == Category::kCommunication || category == Category::kLaunch;
   return emulated && of_device ? word + " (emulated)" : word;
+}
+
+std::string AndMore(size_t all, size_t shown, const std::string& noun) {
+  return "and " + words::Counted(all - shown, "more " + noun);
 }
 
 }  // namespace stallscope::report

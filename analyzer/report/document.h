@@ -47,7 +47,7 @@ struct List {
     Tone tone = Tone::kPlain;
   };
   std::vector<Item> items;
-  std::string more;  // the noun of "and 3 more notes"; empty: all are shown
+  std::string more;  // "note", of "and 3 more notes"; empty: all are shown
 };
 
 struct Table {
@@ -158,5 +158,8 @@ struct Look {
   char glyph;
 };
 const Look& LookOf(attribution::Category category);
+
+// "and 3 more notes", of `all` where `shown` are: what a cut table or list ends with.
+std::string AndMore(size_t all, size_t shown, const std::string& noun);
 
 }  // namespace stallscope::report

@@ -10,10 +10,10 @@
 namespace stallscope::report {
 namespace {
 
-constexpr size_t kShown = 5;  // of what says how many more there are
+constexpr size_t kShown = 5;  // of a table that counts the rest
 
-std::string More(size_t all, const std::string& what) {
-  return fmt::format("\n…and {} more {}.\n", words::Grouped(all - kShown), what);
+std::string More(size_t all, const std::string& noun) {
+  return "\n…" + AndMore(all, kShown, noun) + ".\n";
 }
 
 std::string Fold(const std::string& summary, const std::string& body) {
@@ -94,7 +94,7 @@ std::string Draw(const FindingCards& findings) {
     if (card.advice.has_value()) text += DrawAdvice(*card.advice);
   }
   const size_t all = findings.cards.size();
-  return all > kShown ? text + More(all, "findings") : text;
+  return all > kShown ? text + More(all, "finding") : text;
 }
 
 std::string Draw(const BreakdownFigure& figure) {

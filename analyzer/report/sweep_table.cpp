@@ -193,7 +193,7 @@ List NotesOf(const SweepTable& table) {
   for (const SweepRow& row : table.rows) {
     if (!row.note.empty()) list.items.push_back({row.name, row.note});
   }
-  list.more = "notes";
+  list.more = "note";
   return list;
 }
 

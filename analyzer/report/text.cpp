@@ -13,7 +13,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 using attribution::Category;
 
-constexpr size_t kMostRows = 12;  // of what says how many more there are
+constexpr size_t kMostRows = 12;  // of a table that counts the rest
 constexpr size_t kMargin = 2;
 
 // Wrapped lines: the first is moved `begin` columns to the right, the others `indent`.
@@ -61,10 +61,6 @@ std::string SnippetLines(const Code& code, size_t begin) {
 std::string Painted(const std::string& lines, Tone tone, bool colors) {
   if (lines.empty()) return lines;
   return Paint(lines.substr(0, lines.size() - 1), tone, colors) + "\n";
-}
-
-std::string AndMore(size_t all, const std::string& what) {
-  return fmt::format("  and {} more {}\n", words::Grouped(all - kMostRows), what);
 }
 
 // Draws one block after the other.
@@ -132,7 +128,7 @@ class TextWriter {
       const std::string tag = item.tag.empty() ? "" : item.tag + ": ";
       text_ += Painted(Lines(tag + item.text, 2, 4), item.tone, colors_);
     }
-    if (cut) text_ += AndMore(list.items.size(), list.more);
+    if (cut) text_ += "  " + AndMore(list.items.size(), kMostRows, list.more) + "\n";
   }
   void Draw(const Table& table) {
     Begin(Last::kTable);
@@ -146,7 +142,7 @@ class TextWriter {
       for (size_t i = 1; i < rows.size(); ++i) rows[i].push_back(table.rows[i - 1][k]);
     }
     text_ += AlignedTable(rows, right);
-    if (cut) text_ += AndMore(table.rows.size(), table.more);
+    if (cut) text_ += "  " + AndMore(table.rows.size(), kMostRows, table.more) + "\n";
   }
   void Draw(const Code& code) {
     Begin(Last::kProse);

@@ -81,7 +81,7 @@ footer { margin-top: 20px; color: var(--faint); font-size: 13px; overflow-wrap: 
 @media print { body { background: none; } section, .tile { break-inside: avoid; } }
 )";
 
-constexpr size_t kShown = 50;  // of what says how many more there are
+constexpr size_t kShown = 50;  // of a table that counts the rest
 
 const char* ClassOf(Tone tone) {
   switch (tone) {
@@ -106,10 +106,6 @@ std::string Element(const char* tag, const char* kind, std::string_view text) {
 
 std::string Tag(const std::string& text, Tone tone) {
   return fmt::format("<span class=\"tag {}\">{}</span>", ClassOf(tone), EscapeMarkup(text));
-}
-
-std::string AndMore(size_t all, const std::string& what) {
-  return Element("p", "faint", fmt::format("and {} more {}", words::Grouped(all - kShown), what));
 }
 
 std::string Draw(const Paragraph& paragraph) {
@@ -142,7 +138,7 @@ std::string Draw(const Table& table) {
     add_row("td", [&](size_t k) { return table.rows[i][k]; });
   }
   text += "</table></div>\n";
-  return cut ? text + AndMore(table.rows.size(), table.more) : text;
+  return cut ? text + Element("p", "faint", AndMore(table.rows.size(), kShown, table.more)) : text;
 }
 
 std::string Draw(const Code& code) {
