@@ -94,7 +94,7 @@ std::optional<Loss> LossOf(const compare::Comparison& comparison, const std::str
   if (!change.has_value()) return std::nullopt;
   const bool more_is_better = metric.ends_with("samples_per_s");
   const double sign = more_is_better ? -1 : 1;
-  // From nothing to something: as large a loss as there is, and nothing says how certain it is.
+  // From nothing to something: an infinite loss, of unknown certainty.
   if (!change->HasRatio()) {
     return Loss{sign * std::numeric_limits<double>::infinity(), {}, {}, false};
   }

@@ -39,7 +39,7 @@ struct CopiesToDevice {
   uint64_t count = 0;
   uint64_t bytes = 0;
   uint64_t pageable = 0;  // of these
-  uint64_t pinned = 0;    // likewise; the trace does not tell of the rest
+  uint64_t pinned = 0;    // of these; the memory of the rest is unknown
   int64_t ns = 0;
 };
 CopiesToDevice CopiesOf(const Case& c);

@@ -87,7 +87,7 @@ struct Finding {
   bool stands_alone = false;
   // Its change shortens what the verdict names: such findings come first.
   bool on_bound = false;
-  bool on_stage = false;  // likewise, and it is about the very stage that the verdict names
+  bool on_stage = false;  // and it is about the stage that the verdict names
   // Reported only if no other finding recommends something against what the verdict names.
   bool last_resort = false;
 };
