@@ -98,7 +98,9 @@ struct QueueUse {
 
 // A named piece of a stage's work in the window.
 struct OpUse {
-  trace::StringId name;
+  std::string name;
+  std::string file;  // empty: unknown
+  uint32_t line = 0;
   uint64_t count = 0;
   int64_t ns = 0;      // without the ops inside it
   int64_t cpu_ns = 0;  // of this; if it was not measured, by the stage's share

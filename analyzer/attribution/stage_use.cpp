@@ -215,14 +215,27 @@ std::vector<bool> SerialStages(const model::Run& run) {
 namespace {
 
 // `cpu`: of the stage's own time, the fraction on the CPU.
-std::vector<OpUse> UseOfOps(const std::map<trace::StringId, OpWork>& ops, double cpu) {
+std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringId, OpWork>& ops,
+                            double cpu) {
   std::vector<OpUse> uses;
-  for (const auto& [name, op] : ops) {
+  for (const auto& [id, op] : ops) {
     const double part = op.measured_ns > 0 ? static_cast<double>(op.measured_cpu_ns) /
                                                  static_cast<double>(op.measured_ns)
                                            : cpu;
-    uses.push_back(
-        {name, op.count, op.own_ns, static_cast<int64_t>(static_cast<double>(op.own_ns) * part)});
+    OpUse use{std::string(run.Text(id)),
+              "",
+              0,
+              op.count,
+              op.own_ns,
+              static_cast<int64_t>(static_cast<double>(op.own_ns) * part)};
+    const auto known = std::find_if(run.ops.begin(), run.ops.end(), [&](const trace::OpInfo& info) {
+      return info.name == use.name;
+    });
+    if (known != run.ops.end()) {
+      use.file = known->file;
+      use.line = known->line;
+    }
+    uses.push_back(std::move(use));
   }
   std::stable_sort(uses.begin(), uses.end(),
                    [](const OpUse& a, const OpUse& b) { return a.ns > b.ns; });
@@ -273,7 +286,7 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
     if (mine != work.end() && !mine->second.ops.empty()) {
       use.sampled_ns = mine->second.sampled_ns;
       const int64_t own = use.busy_ns - use.io_ns;
-      use.ops = UseOfOps(mine->second.ops,
+      use.ops = UseOfOps(run, mine->second.ops,
                          own > 0 ? static_cast<double>(use.cpu_ns) / static_cast<double>(own) : 0);
     }
     use.capacity_samples_per_s = model::IsTrainer(run, use.stage)

@@ -209,14 +209,9 @@ const model::Loader* JobLoaderOf(const Case& c, StageId stage) {
   return loader.value < c.run.loaders.size() ? &c.run.loaders[loader.value] : nullptr;
 }
 
-std::string OpWithPlace(const Case& c, trace::StringId op) {
-  if (op.value >= c.run.strings.size()) return "an op without a name";
-  const std::string& name = c.run.strings[op.value];
-  const auto known = std::find_if(c.run.ops.begin(), c.run.ops.end(),
-                                  [&](const trace::OpInfo& info) { return info.name == name; });
-  if (known == c.run.ops.end() || known->file.empty()) return name;
-  return fmt::format("{} ({}:{})", name, known->file.substr(known->file.rfind('/') + 1),
-                     known->line);
+std::string OpWithPlace(const attribution::OpUse& op) {
+  const std::string place = words::PlaceInCode(op.file, op.line);
+  return place.empty() ? op.name : op.name + " (" + place + ")";
 }
 
 std::string NameOf(const Case& c, StageId stage) {

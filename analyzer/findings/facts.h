@@ -61,7 +61,7 @@ bool IsDataLoader(const Case& c, StageId stage);
 // Of a recorded job, the loader that this stage belongs to; null for other stages.
 const model::Loader* JobLoaderOf(const Case& c, StageId stage);
 // "Resize (train.py:12)", without the place where that is unknown.
-std::string OpWithPlace(const Case& c, trace::StringId op);
+std::string OpWithPlace(const attribution::OpUse& op);
 // The stage's name, or "the input".
 std::string NameOf(const Case& c, StageId stage);
 
@@ -73,9 +73,9 @@ bool ComputesReally(const Case& c);
 // Why nothing can be predicted of more of the host's work at a time, and what to record; empty
 // where it can.
 std::string WhyNotSideBySide(const Case& c);
-// ", no more than the machine has cores" where the trace does not say how many there are.
+// ", no more than the machine has cores" if their number is unknown.
 std::string UpToTheCores(const Case& c);
-// So many workers in code: no more than the cores where the trace does not say how many there are.
+// The number of workers in code, limited to the cores if their number is unknown.
 std::string WorkersInCode(const Case& c, int64_t workers);
 
 // The median, in nanoseconds; 0 without steps.

@@ -86,7 +86,7 @@ Head HeadOf(const Report& report) {
 // --- Tables ---
 
 Table BlameTable(const Report& report) {
-  Table table{{{"stage", false, true}, {"cause"}, {"time", true}, {"share", true}}, {}, "rows"};
+  Table table{{{"stage", false, true}, {"cause"}, {"time", true}, {"share", true}}, {}, "row"};
   for (const BlameRow& row : report.blame) {
     table.rows.push_back({row.stage, std::string(attribution::WordFor(row.cause)),
                           words::Duration(row.ns), words::Percent(row.fraction)});
@@ -128,12 +128,6 @@ Table StageTable(const Report& report) {
   return table;
 }
 
-// "train.py:12"; empty where it is unknown.
-std::string PlaceOf(const OpRow& op) {
-  return op.file.empty() ? ""
-                         : fmt::format("{}:{}", op.file.substr(op.file.rfind('/') + 1), op.line);
-}
-
 Table OpTable(const Report& report) {
   constexpr size_t kMostOps = 8;  // of a stage
   Table table{{{"stage", false, true},
@@ -143,12 +137,13 @@ Table OpTable(const Report& report) {
                {"time", true},
                {"on CPU", true}},
               {},
-              "ops"};
+              "op"};
   for (const StageRow& stage : report.stages) {
     for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
-      const OpRow& op = stage.ops[i];
-      table.rows.push_back({stage.name, op.name, PlaceOf(op), words::Grouped(op.count),
-                            words::Duration(op.ns), words::Duration(op.cpu_ns)});
+      const attribution::OpUse& op = stage.ops[i];
+      table.rows.push_back({stage.name, op.name, words::PlaceInCode(op.file, op.line),
+                            words::Grouped(op.count), words::Duration(op.ns),
+                            words::Duration(op.cpu_ns)});
     }
   }
   return table;
@@ -186,7 +181,7 @@ Table DeviceTable(const Report& report) {
 
 Table KernelTable(const Report& report) {
   Table table{
-      {{"kernel", false, true}, {"count", true}, {"time", true}, {"share", true}}, {}, "kernels"};
+      {{"kernel", false, true}, {"count", true}, {"time", true}, {"share", true}}, {}, "kernel"};
   for (const KernelRow& kernel : report.kernels) {
     table.rows.push_back({kernel.name, words::Grouped(kernel.count), words::Duration(kernel.ns),
                           words::Percent(kernel.fraction)});
@@ -229,7 +224,7 @@ void AddDevices(const Report& report, Document& document) {
     document.blocks.push_back({Paragraph{std::move(text)}, kIn});
   };
   if (report.devices.size() > kMostDevices) {
-    add(fmt::format("and {} more devices", words::Grouped(report.devices.size() - kMostDevices)));
+    add(AndMore(report.devices.size(), kMostDevices, "device"));
   }
   if (!report.kernels.empty())
     AddSection(document, "Kernels, in the window", {KernelTable(report), kIn});

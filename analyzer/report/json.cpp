@@ -128,7 +128,7 @@ Json BlameTree(const std::vector<BlameRow>& blame) {
 
 Json StageTree(const StageRow& stage) {
   Json ops = Json::array();
-  for (const OpRow& op : stage.ops) {
+  for (const attribution::OpUse& op : stage.ops) {
     ops.push_back({{"name", op.name},
                    {"file", TextOrNull(op.file)},
                    {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},

@@ -65,22 +65,6 @@ std::vector<BlameRow> BlameOf(const model::Run& run, const attribution::Attribut
   return rows;
 }
 
-std::vector<OpRow> OpsOf(const model::Run& run, const std::vector<attribution::OpUse>& uses) {
-  std::vector<OpRow> rows;
-  for (const attribution::OpUse& use : uses) {
-    OpRow row{std::string(run.Text(use.name)), "", 0, use.count, use.ns, use.cpu_ns};
-    const auto known = std::find_if(run.ops.begin(), run.ops.end(), [&](const trace::OpInfo& info) {
-      return info.name == row.name;
-    });
-    if (known != run.ops.end()) {
-      row.file = known->file;
-      row.line = known->line;
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   const trace::StageInfo& info = run.stages[use.stage.value];
   StageRow row;
@@ -114,7 +98,7 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
     // No queue has no room: that of a foreign trace may have any.
     if (use.queue->capacity != 0) row.queue->capacity = use.queue->capacity;
   }
-  row.ops = OpsOf(run, use.ops);
+  row.ops = use.ops;
   return row;
 }
 
@@ -162,7 +146,6 @@ FindingRow FindingOf(const model::Run& run, findings::Finding finding) {
   row.text = std::move(finding.text);
   for (const auto& evidence : finding.evidence) row.evidence.push_back(EvidenceOf(run, evidence));
   row.recommendation = std::move(finding.recommendation);
-  row.stands_alone = finding.stands_alone;
   return row;
 }
 

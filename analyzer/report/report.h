@@ -44,16 +44,6 @@ struct QueueRow {
   std::optional<double> full;
 };
 
-// A named piece of a stage's work.
-struct OpRow {
-  std::string name;
-  std::string file;  // empty: unknown
-  uint32_t line = 0;
-  uint64_t count = 0;
-  int64_t ns = 0;  // without the ops inside it
-  int64_t cpu_ns = 0;
-};
-
 struct StageRow {
   std::string name;
   std::string kind;
@@ -68,7 +58,7 @@ struct StageRow {
   std::optional<double> cpu_s;
   uint64_t bytes = 0;
   std::optional<QueueRow> queue;
-  std::vector<OpRow> ops;  // largest first
+  std::vector<attribution::OpUse> ops;  // largest first
 };
 
 struct KernelRow {
@@ -95,7 +85,6 @@ struct FindingRow {
   std::string text;
   std::vector<EvidenceRow> evidence;
   std::optional<findings::Recommendation> recommendation;
-  bool stands_alone = false;  // worth reporting without its recommendation
 };
 
 struct VerdictRow {

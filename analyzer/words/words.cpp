@@ -278,6 +278,11 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
   return lines;
 }
 
+std::string PlaceInCode(std::string_view file, uint32_t line) {
+  if (file.empty()) return "";
+  return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(line);
+}
+
 namespace {
 
 // A line without its file and its numbers, and the numbers.

@@ -72,6 +72,9 @@ std::string EndOf(std::string_view text, size_t width);
 // `indent` spaces, which count.
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent = 0);
 
+// "train.py:12": the file's own name; empty where the file is unknown.
+std::string PlaceInCode(std::string_view file, uint32_t line);
+
 // --- Many lines of one kind ---
 
 // Lines that differ in their numbers alone, or in the file that they begin with ("a.sst: ..."), as

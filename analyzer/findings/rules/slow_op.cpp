@@ -13,7 +13,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const double of_stage =
         use->sampled_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->sampled_ns) : 0;
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
-    const std::string name = OpWithPlace(c, op.name);
+    const std::string name = OpWithPlace(op);
     const double on_cpu =
         op.ns > 0 ? static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns) : 0;
     Draft draft =
@@ -22,7 +22,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
       const attribution::OpUse& shown = use->ops[i];
       Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} per call, {}", OpWithPlace(c, shown.name),
+           fmt::format("{}: {} per call, {}", OpWithPlace(shown),
                        Duration(static_cast<double>(shown.ns) / static_cast<double>(shown.count)),
                        Counted(shown.count, "call")));
     }

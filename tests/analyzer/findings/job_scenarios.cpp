@@ -24,8 +24,7 @@ void AddOps(CaseBuilder& b, double share) {
   attribution::StageUse& use = b.UseOf("decode");
   const auto ns = static_cast<int64_t>(share * static_cast<double>(use.busy_ns));
   use.sampled_ns = use.busy_ns;
-  use.ops = {{b.Intern("Resize"), 100, ns, ns}};
-  b.run.ops.push_back({"Resize", "/home/u/train.py", 12});
+  use.ops = {{"Resize", "/home/u/train.py", 12, 100, ns, ns}};
 }
 
 }  // namespace

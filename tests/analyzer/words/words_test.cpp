@@ -140,6 +140,8 @@ TEST_SUITE("fast") {
     CHECK(Condensed({"r0: -5 us off", "r1: 7 us off", "r2: -20 us off"}) ==
           std::vector<std::string>{"r0: -5 us off (and 2 more of this kind: -20 to 7)"});
     CHECK(Condensed({}).empty());
+    CHECK(stallscope::words::PlaceInCode("/u/train.py", 12) == "train.py:12");
+    CHECK(stallscope::words::PlaceInCode("", 12).empty());
   }
 
   TEST_CASE("words: no wrapped line is too wide, and no letter is lost") {
