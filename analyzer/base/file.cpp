@@ -406,7 +406,7 @@ Result<InputFile> InputFile::Open(const std::string& path, Use use) {
   // Non-blocking: a pipe without a writer must not swallow Ctrl-C.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
-  InputFile file(fd, path);
+  InputFile file(fd, path, false);
   struct stat about {};
   if (fstat(fd, &about) != 0) {
     return SystemError(ErrorKind::kInput, path, "cannot open the file", errno);
@@ -420,17 +420,18 @@ Result<InputFile> InputFile::Open(const std::string& path, Use use) {
                  "name a regular file or a pipe"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const int copy, CopyOfPipe(fd, path));
-  return InputFile(copy, path);
+  return Copy(copy, path);
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), copied_(other.copied_) {}
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   if (this != &other) {
     if (fd_ >= 0) close(fd_);
     fd_ = std::exchange(other.fd_, -1);
     path_ = std::move(other.path_);
+    copied_ = other.copied_;
   }
   return *this;
 }

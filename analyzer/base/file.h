@@ -103,6 +103,8 @@ class InputFile {
   // first; a signal that has a handler ends the wait for it (kRun).
   // `use` kLook: not an input yet, only a look at what it is.
   static Result<InputFile> Open(const std::string& path, Use use = Use::kInput);
+  // The unnamed file `fd`, which holds what was unpacked from `path`. Closes it in the end.
+  static InputFile Copy(int fd, std::string path) { return {fd, std::move(path), true}; }
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   ~InputFile();
@@ -112,11 +114,15 @@ class InputFile {
   // The current size: a trace that is still being written grows.
   Result<uint64_t> Size() const;
   const std::string& path() const { return path_; }
+  // Whether its content lies in an unnamed copy: opening the path again would not read it.
+  bool copied() const { return copied_; }
 
  private:
-  InputFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  InputFile(int fd, std::string path, bool copied)
+      : fd_(fd), path_(std::move(path)), copied_(copied) {}
   int fd_ = -1;
   std::string path_;
+  bool copied_ = false;
 };
 
 // The whole file; more than `limit` bytes is an error.

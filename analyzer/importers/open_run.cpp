@@ -143,17 +143,11 @@ constexpr std::array<Format, 3> kFormats = {{
     {xplane::LooksLikeXSpace, xplane::ReadXPlane},
 }};
 
-void Replace(std::string& text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 // A source that reports how much of it has been read, and stops once nobody waits for it.
 class WatchedSource final : public ByteSource {
  public:
   WatchedSource(ByteSource& source, const model::OnProgress& on_progress)
-      : ByteSource(source.path(), source.packed(), source.file_bytes()),
+      : ByteSource(source.path(), source.packed(), source.in_place(), source.file_bytes()),
         source_(source),
         on_progress_(on_progress) {
     head_ = source.head();
@@ -172,6 +166,7 @@ class WatchedSource final : public ByteSource {
     read_ += got;
     return got;
   }
+  std::optional<InputFile> OwnFile() override { return source_.OwnFile(); }
   std::optional<PackedDamage> Damage() const override { return source_.Damage(); }
 
  private:
@@ -180,22 +175,11 @@ class WatchedSource final : public ByteSource {
   uint64_t read_ = 0;
 };
 
-// The loader reads a trace twice, so a packed one is unpacked first.
-Result<model::Run> LoadPacked(ByteSource& source, const model::OnProgress& on_progress) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const UnpackedFile file, UnpackedFile::Make(source));
-  Result<model::Run> run = model::LoadTrace(file.path(), on_progress);
-  if (!run.ok()) {
-    Error error = std::move(run).error();
-    Replace(error.where, file.path(), source.path());
-    return error;
-  }
-  model::Run loaded = std::move(run).value();
-  loaded.path = source.path();
-  for (std::string& warning : loaded.quality.warnings) {
-    Replace(warning, file.path(), source.path());
-  }
-  TellDamage(source, loaded.quality);
-  return loaded;
+Result<model::Run> ReadTrace(ByteSource& source, const model::OnProgress& on_progress) {
+  STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, TakeFile(source));
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadTrace(std::move(file), on_progress));
+  TellDamage(source, run.quality);
+  return run;
 }
 
 const Format* FormatOf(const ByteSource& source) {
@@ -217,9 +201,7 @@ Result<model::Run> OpenRun(const std::string& path, const model::OnProgress& on_
   std::optional<WatchedSource> watched;
   if (on_progress) watched.emplace(*opened, on_progress);
   ByteSource& source = watched ? *watched : *opened;
-  if (trace::TraceReader::LooksLikeTrace(source.head())) {
-    return source.packed() ? LoadPacked(source, on_progress) : model::LoadTrace(path, on_progress);
-  }
+  if (trace::TraceReader::LooksLikeTrace(source.head())) return ReadTrace(source, on_progress);
   if (const Format* const format = FormatOf(source)) return format->read(source);
   return UnknownFile(path, source.head(), source.packed());
 }

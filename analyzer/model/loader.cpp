@@ -106,8 +106,7 @@ bool HoldsChunk(const trace::TraceReader::Frame& frame) {
          frame.header.type == trace::FrameType::kSeal;
 }
 
-Status DescribeDamage(const trace::TraceReader& reader, const std::string& path,
-                      DataQuality& quality) {
+Status DescribeDamage(const trace::TraceReader& reader, DataQuality& quality) {
   const trace::Damage& damage = reader.damage();
   quality.frames = reader.frames();
   quality.damaged_bytes = damage.bytes;
@@ -115,8 +114,7 @@ Status DescribeDamage(const trace::TraceReader& reader, const std::string& path,
   quality.missing_frames = damage.missing_frames;
   quality.cut_at = damage.cut_at;
   if (!damage.cut_at) return {};
-  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t size, file.Size());
+  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t size, reader.file().Size());
   // The file may have grown since: no more than one frame can have been cut.
   const uint64_t longest = trace::kFrameHeaderSize + trace::kMaxPayload;
   const uint64_t cut = std::min(size > *damage.cut_at ? size - *damage.cut_at : 0, longest);
@@ -126,13 +124,12 @@ Status DescribeDamage(const trace::TraceReader& reader, const std::string& path,
 }
 
 // If the file is not a trace, an error that says what it looks like.
-Result<trace::TraceReader> OpenTrace(const std::string& path) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+Result<trace::TraceReader> OpenTrace(InputFile file) {
   std::string start(kSniffBytes, '\0');
   STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, start.data(), start.size()));
   start.resize(got);
-  if (!trace::TraceReader::LooksLikeTrace(start)) return NotATrace(path, LooksLike(start));
-  return trace::TraceReader::Open(path);
+  if (!trace::TraceReader::LooksLikeTrace(start)) return NotATrace(file.path(), LooksLike(start));
+  return trace::TraceReader::Open(std::move(file));
 }
 
 // After each frame; an error ends the reading.
@@ -172,14 +169,14 @@ Result<uint64_t> DecodeAll(trace::TraceReader& reader, Assembler& assembler,
 
 // What the file is and what of it was lost, into the run that `chunks` chunks of it have made. An
 // error if nothing of it can be used.
-Result<Run> Described(Run run, const trace::TraceReader& reader, const std::string& path,
-                      uint64_t chunks, const std::vector<std::string>& limit_warnings) {
-  run.path = path;
+Result<Run> Described(Run run, const trace::TraceReader& reader, uint64_t chunks,
+                      const std::vector<std::string>& limit_warnings) {
+  run.path = reader.file().path();
   run.format = "sst";
   run.format_version =
       std::to_string(reader.header().major) + "." + std::to_string(reader.header().minor);
-  STALLSCOPE_RETURN_IF_ERROR(DescribeDamage(reader, path, run.quality));
-  if (chunks == 0 && run.quality.damaged_bytes != 0) return NothingReadable(path, run.quality);
+  STALLSCOPE_RETURN_IF_ERROR(DescribeDamage(reader, run.quality));
+  if (chunks == 0 && run.quality.damaged_bytes != 0) return NothingReadable(run.path, run.quality);
   AddWarnings(limit_warnings, run);
   return run;
 }
@@ -215,11 +212,6 @@ class Teller {
   uint64_t told_at_ = 0;
 };
 
-Result<uint64_t> SizeOf(const std::string& path) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  return file.Size();
-}
-
 // The bytes just before the place that was read up to. The end of a frame is never rewritten, so
 // other bytes there belong to another recording.
 constexpr uint64_t kTailBytes = 64;
@@ -249,8 +241,13 @@ FileIdentity IdentityOf(const std::string& path) {
 }  // namespace
 
 Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
-  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(path));
-  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(path));
+  STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  return LoadTrace(std::move(file), on_progress);
+}
+
+Result<Run> LoadTrace(InputFile file, const OnProgress& on_progress) {
+  STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(std::move(file)));
+  STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t bytes, reader.file().Size());
   Teller teller(on_progress, bytes);
   const auto after = [&](const trace::TraceReader& at) { return teller.After(at); };
   Assembler assembler;
@@ -263,7 +260,7 @@ Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
   teller.BeginPass(kCounting, 1);
   STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t chunks, DecodeAll(reader, assembler, after));
   const std::vector<std::string> limit_warnings = assembler.LimitWarnings();
-  return Described(assembler.Finish(), reader, path, chunks, limit_warnings);
+  return Described(assembler.Finish(), reader, chunks, limit_warnings);
 }
 
 struct GrowingTrace::Reading {
@@ -295,7 +292,8 @@ Result<Run> GrowingTrace::Read() {
   STALLSCOPE_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
   if (!goes_on) {
     const FileIdentity identity = IdentityOf(path_);
-    STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(path_));
+    STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path_));
+    STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(std::move(file)));
     reading_ = std::make_unique<Reading>(std::move(reader), identity);
   }
   Reading& reading = *reading_;
@@ -304,7 +302,7 @@ Result<Run> GrowingTrace::Read() {
                                         [](const trace::TraceReader&) { return Status(); }));
   reading.chunks += fresh_chunks_;
   STALLSCOPE_RETURN_IF_ERROR(NoteEnd());
-  return Described(reading.assembler.Snapshot(), reading.reader, path_, reading.chunks,
+  return Described(reading.assembler.Snapshot(), reading.reader, reading.chunks,
                    reading.assembler.LimitWarnings());
 }
 

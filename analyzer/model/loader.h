@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "analyzer/base/file.h"
 #include "analyzer/base/result.h"
 #include "analyzer/model/run.h"
 
@@ -25,6 +26,7 @@ using OnProgress = std::function<bool(std::optional<double> part)>;
 // The file is read twice: first to count, so that every column is reserved exactly (22 bytes per
 // span, and what a span has beyond that), then to decode. A file that grows meanwhile is read as
 // far as it goes.
+Result<Run> LoadTrace(InputFile file, const OnProgress& on_progress = {});
 Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress = {});
 
 // A trace that is still being written. Each reading decodes what has come since the last one and no

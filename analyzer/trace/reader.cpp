@@ -47,6 +47,11 @@ TraceReader::TraceReader(InputFile file, FileHeader header, Damage header_damage
 
 Result<TraceReader> TraceReader::Open(const std::string& path) {
   STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  return Open(std::move(file));
+}
+
+Result<TraceReader> TraceReader::Open(InputFile file) {
+  const std::string path = file.path();
   char bytes[kSniffBytes];
   STALLSCOPE_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, bytes, sizeof bytes));
   const std::string_view start(bytes, got);

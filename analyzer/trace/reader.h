@@ -25,6 +25,7 @@ namespace stallscope::trace {
 class TraceReader {
  public:
   static Result<TraceReader> Open(const std::string& path);
+  static Result<TraceReader> Open(InputFile file);
   // Whether the first bytes are a trace's, even if partly damaged.
   static bool LooksLikeTrace(std::string_view first_bytes);
 
@@ -39,6 +40,7 @@ class TraceReader {
   };
   Result<std::optional<Frame>> NextFrame();
 
+  const InputFile& file() const { return file_; }
   const FileHeader& header() const { return header_; }
   // In what has been read so far.
   const Damage& damage() const { return damage_; }

@@ -18,7 +18,7 @@ namespace stallscope::fuzz {
 class ForeignSource : public importers::ByteSource {
  public:
   explicit ForeignSource(std::string_view bytes, size_t head = kHeadBytes)
-      : importers::ByteSource("fuzz", true, bytes.size()), bytes_(bytes) {
+      : importers::ByteSource("fuzz", true, false, bytes.size()), bytes_(bytes) {
     head_ = bytes.substr(0, head);
   }
   Result<size_t> Read(char* into, size_t size) override {

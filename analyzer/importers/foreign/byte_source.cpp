@@ -136,7 +136,7 @@ class Inflater {
 class GzipSource final : public ByteSource {
  public:
   GzipSource(InputFile file, uint64_t size, const UnpackLimits& limits)
-      : ByteSource(file.path(), true, size), inflater_(std::move(file)), limits_(limits) {
+      : ByteSource(file.path(), true, false, size), inflater_(std::move(file)), limits_(limits) {
     for (Block& block : blocks_) block.bytes.resize(kBlockBytes);
   }
   ~GzipSource() override {
@@ -274,7 +274,7 @@ class GzipSource final : public ByteSource {
 class PlainSource final : public ByteSource {
  public:
   PlainSource(InputFile file, uint64_t size)
-      : ByteSource(file.path(), false, size), file_(std::move(file)) {}
+      : ByteSource(file.path(), false, !file.copied(), size), file_(std::move(file)) {}
 
   Status Start() {
     head_.resize(kHeadBytes);
@@ -288,6 +288,7 @@ class PlainSource final : public ByteSource {
     offset_ += got;
     return got;
   }
+  std::optional<InputFile> OwnFile() override { return std::move(file_); }
 
  private:
   InputFile file_;
@@ -369,14 +370,15 @@ void TellDamage(const ByteSource& source, model::DataQuality& quality) {
   quality.warnings.push_back(source.path() + ": " + damage->what);
 }
 
-Result<UnpackedFile> UnpackedFile::Make(ByteSource& source, uint64_t limit) {
+Result<InputFile> TakeFile(ByteSource& source, uint64_t limit) {
+  if (std::optional<InputFile> own = source.OwnFile()) return std::move(*own);
   const int fd = memfd_create("stallscope", MFD_CLOEXEC);
   if (fd < 0) return NoRoom(source);
-  UnpackedFile file(fd);
+  InputFile copy = InputFile::Copy(fd, source.path());
   uint64_t size = 0;
   for (;;) {
     STALLSCOPE_ASSIGN_OR_RETURN(std::string_view block, source.Next());
-    if (block.empty()) return file;
+    if (block.empty()) return copy;
     size += block.size();
     source.allowance().Charge(block.size());
     STALLSCOPE_RETURN_IF_ERROR(source.CheckAllowance());
@@ -393,11 +395,6 @@ Result<UnpackedFile> UnpackedFile::Make(ByteSource& source, uint64_t limit) {
       block.remove_prefix(static_cast<size_t>(wrote));
     }
   }
-}
-
-UnpackedFile::UnpackedFile(UnpackedFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-UnpackedFile::~UnpackedFile() {
-  if (fd_ >= 0) close(fd_);
 }
 
 }  // namespace stallscope::importers

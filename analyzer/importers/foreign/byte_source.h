@@ -18,6 +18,7 @@
 
 #include "analyzer/base/amplification.h"
 #include "analyzer/base/column.h"
+#include "analyzer/base/file.h"
 #include "analyzer/base/result.h"
 #include "analyzer/model/run.h"
 
@@ -94,6 +95,8 @@ class ByteSource {
   virtual Result<size_t> Read(char* into, size_t size) = 0;
   // The next block, empty at the end; valid until the next call. Use either this or Read.
   Result<std::string_view> Next();
+  // For TakeFile: the file, if its bytes are the content.
+  virtual std::optional<InputFile> OwnFile() { return std::nullopt; }
   // What was wrong with the packed bytes, once reading has reached their end.
   virtual std::optional<PackedDamage> Damage() const { return std::nullopt; }
 
@@ -103,16 +106,23 @@ class ByteSource {
 
   const std::string& path() const { return path_; }
   bool packed() const { return packed_; }
+  // Whether its path leads to the same bytes: not for what is packed or came through a pipe.
+  bool in_place() const { return in_place_; }
   uint64_t file_bytes() const { return file_bytes_; }
 
  protected:
-  ByteSource(std::string path, bool packed, uint64_t file_bytes)
-      : path_(std::move(path)), packed_(packed), file_bytes_(file_bytes), allowance_(file_bytes) {}
+  ByteSource(std::string path, bool packed, bool in_place, uint64_t file_bytes)
+      : path_(std::move(path)),
+        packed_(packed),
+        in_place_(in_place),
+        file_bytes_(file_bytes),
+        allowance_(file_bytes) {}
   std::string head_;
 
  private:
   std::string path_;
   bool packed_;
+  bool in_place_;
   uint64_t file_bytes_;
   Allowance allowance_;
   Column<char> block_;  // of Next()
@@ -125,22 +135,9 @@ Result<std::string> ReadAll(ByteSource& source, uint64_t limit);
 // Records Damage() in the run's quality.
 void TellDamage(const ByteSource& source, model::DataQuality& quality);
 
-// A packed file's content as an unnamed file in memory, for readers that need random access. Gone
-// with the object.
-class UnpackedFile {
- public:
-  // All that is left in `source`; more than `limit` bytes is an error.
-  static Result<UnpackedFile> Make(ByteSource& source, uint64_t limit = uint64_t{4} << 30);
-  UnpackedFile(UnpackedFile&& other) noexcept;
-  UnpackedFile& operator=(UnpackedFile&&) = delete;
-  ~UnpackedFile();
-
-  // Opens it, in this process only.
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
- private:
-  explicit UnpackedFile(int fd) : fd_(fd) {}
-  int fd_;
-};
+// The whole content for readers that go back and forth: the source's own file, or a copy in memory
+// of what a packed one holds; more than `limit` bytes of that is an error. To be called before any
+// reading; afterwards there is nothing left to read from the source.
+Result<InputFile> TakeFile(ByteSource& source, uint64_t limit = uint64_t{4} << 30);
 
 }  // namespace stallscope::importers

@@ -109,7 +109,7 @@ Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
   database->bytes_ = source.file_bytes();
   int opened = SQLITE_OK;
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-  if (source.packed()) {
+  if (!source.in_place()) {
     STALLSCOPE_ASSIGN_OR_RETURN(database->content_, ReadAll(source, kMostPackedBytes));
     database->bytes_ = database->content_.size();
     opened =
@@ -130,7 +130,7 @@ Result<std::unique_ptr<Database>> Database::Open(ByteSource& source) {
   database->rows_left_ = database->bytes_ / kLeastRowBytes + kFewRows;
   database->cell_bytes_left_ = kMostCellsEach * database->bytes_ + kFewCellBytes;
   STALLSCOPE_RETURN_IF_ERROR(database->ReadSchema(source.path()));
-  if (!source.packed()) database->LookBeside(source.path());
+  if (source.in_place()) database->LookBeside(source.path());
   return database;
 }
 

@@ -91,11 +91,7 @@ constexpr size_t kWindowBytes = size_t{1} << 20;
 }  // namespace
 
 Result<SpaceBytes> SpaceBytes::Open(ByteSource& source) {
-  if (source.packed()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadAll(source, kMostBytes));
-    return SpaceBytes(std::move(content), source);
-  }
-  STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(source.path()));
+  STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, TakeFile(source, kMostBytes));
   STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t size, file.Size());
   if (size > kMostBytes) {
     return Error{ErrorKind::kInput,
@@ -109,9 +105,9 @@ Result<std::string_view> SpaceBytes::From(uint64_t offset, size_t least) {
   if (offset >= size_) return std::string_view();
   least = static_cast<size_t>(std::min<uint64_t>(least, size_ - offset));
   const bool here = offset >= held_from_ && offset + least <= held_from_ + held_.size();
-  if (!here && file_.has_value()) {
+  if (!here) {
     held_.resize(std::max(kWindowBytes, least));
-    Result<size_t> got = file_->ReadAt(offset, held_.data(), held_.size());
+    Result<size_t> got = file_.ReadAt(offset, held_.data(), held_.size());
     if (!got.ok()) {
       held_.clear();
       return std::move(got).error();

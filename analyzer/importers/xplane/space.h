@@ -106,10 +106,8 @@ class SpaceBytes {
   // No protobuf message can be larger, so no real file is.
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
 
+  // `source` must outlive the object.
   static Result<SpaceBytes> Open(ByteSource& source);
-  // Bytes of `source` that are in memory; as with Open(), `source` must outlive the object.
-  SpaceBytes(std::string content, ByteSource& source)
-      : source_(&source), held_(std::move(content)), size_(held_.size()) {}
 
   uint64_t size() const { return size_; }
   // The bytes from `offset` on: at least `least` of them, or all to the end of the file if that is
@@ -125,8 +123,8 @@ class SpaceBytes {
       : source_(&source), file_(std::move(file)), size_(size) {}
 
   ByteSource* source_;
-  std::optional<InputFile> file_;
-  std::string held_;  // all of it, or the window
+  InputFile file_;
+  std::string held_;  // the window
   uint64_t held_from_ = 0;
   uint64_t size_ = 0;
 };

@@ -214,6 +214,18 @@ TEST_SUITE("fast") {
     CHECK(OneLine(nowhere.err));
   }
 
+  TEST_CASE("a trace is read through a pipe, too") {
+    ScratchDir dir;
+    WriteRun(dir / "r.sst");
+    const std::string program = test::BuildDir() + "/bin/stallscope info /dev/stdin";
+    const std::string trace = dir / "r.sst";
+    for (const std::string& writer : {"cat " + trace, "gzip -c " + trace}) {
+      const auto run = RunProgram({"bash", "-c", writer + " | " + program});
+      CHECK_MESSAGE(run.exit_code == 0, writer << ": " << run.err);
+      CHECK(Has(run.out, "complete: "));
+    }
+  }
+
   TEST_CASE("a reader that leaves early is no failure, a full disk is") {
     ScratchDir dir;
     WriteRun(dir / "r.sst");

@@ -136,13 +136,15 @@ TEST_SUITE("fast") {
     const test::MemoryFile file(Packed(text));
     auto source = ByteSource::Open(file.path());
     REQUIRE(source.ok());
-    const auto unpacked = UnpackedFile::Make(*source.value());
+    const auto unpacked = TakeFile(*source.value());
     REQUIRE(unpacked.ok());
-    auto plain = ByteSource::Open(unpacked.value().path());
-    REQUIRE(plain.ok());
-    CHECK(ReadAll(*plain.value(), 1 << 20).value() == text);
+    CHECK(unpacked.value().path() == file.path());
+    CHECK(unpacked.value().Size().value() == text.size());
+    std::string content(text.size(), ' ');
+    REQUIRE(unpacked.value().ReadAt(0, content.data(), content.size()).value() == text.size());
+    CHECK(content == text);
     source = ByteSource::Open(file.path());
     REQUIRE(source.ok());
-    CHECK_FALSE(UnpackedFile::Make(*source.value(), 1000).ok());
+    CHECK_FALSE(TakeFile(*source.value(), 1000).ok());
   }
 }
