@@ -78,7 +78,10 @@ class Watch {
     }
     for (const auto& process : names_.processes()) process->CatchUp();
     adopter_.ReleaseAll();
-    recorder_.UpdateRun([this](trace::RunInfo& run) { SayWhatWasNotSeen(run); });
+    // Asked for beforehand: the run is updated under the table's lock, and whoever reads names takes
+    // that one while it holds its own.
+    const uint64_t bad_lines = names_.bad_lines();
+    recorder_.UpdateRun([&](trace::RunInfo& run) { SayWhatWasNotSeen(bad_lines, run); });
   }
 
  private:
@@ -88,7 +91,7 @@ class Watch {
     for (const recorder::ProcessKey& process : sampler_.TakeEnded()) adopter_.Release(process);
   }
 
-  void SayWhatWasNotSeen(trace::RunInfo& run) const {
+  void SayWhatWasNotSeen(uint64_t bad_lines, trace::RunInfo& run) const {
     const auto files = [](uint64_t count, const char* what) {
       return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
     };
@@ -96,8 +99,8 @@ class Watch {
       run.warnings.push_back(files(adopter_.strangers(), "file") +
                              " in the session's folder could not be read as a ring");
     }
-    if (names_.bad_lines() != 0) {
-      run.warnings.push_back(files(names_.bad_lines(), "line") +
+    if (bad_lines != 0) {
+      run.warnings.push_back(files(bad_lines, "line") +
                              " of the job's names could not be read");
     }
     if (adopter_.rings() != 0) return;
