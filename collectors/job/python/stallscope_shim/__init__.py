@@ -9,7 +9,8 @@ when a framework is. Standard library only, Python 3.8 and later.
     watch     sees a method being called, or a field being used, without standing in the call chain
     loaders   identity, settings and stages of the job's DataLoaders
     steps     the trainer's steps, told from evaluation
-    data      PyTorch's DataLoader, in the process that iterates over it and in its workers
+    data      PyTorch's DataLoader, in the process that iterates over it
+    worker    fetching a batch, there or in a worker, and what else a worker does
     ops       names for what a data set does inside of a fetch
 
 The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's

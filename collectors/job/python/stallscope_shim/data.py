@@ -1,4 +1,4 @@
-"""PyTorch's DataLoader, in the process that iterates over it and in its workers.
+"""PyTorch's DataLoader, in the process that iterates over it; `worker.py` has the rest.
 
 What happens between two attribute accesses, in the order of the code (torch 1.13 to 2.15):
 
@@ -16,11 +16,9 @@ import functools
 import sys
 from _thread import _local
 
-from . import loaders, ops, ring, session, steps
-from .watch import Field, Method, uses, wrapped
-
-_KEY = "_stallscope"  # in the __dict__ of iterators and fetchers
-_worker = None  # in a worker: what it is
+from . import loaders, ring, session, steps, worker
+from .watch import Field, Method, guarded, uses, wrapped
+from .worker import KEY
 
 
 class _Here(_local):
@@ -34,8 +32,7 @@ _here = _Here()
 
 
 def _forked():
-    global _worker
-    _here.starting = _here.active = _worker = None
+    _here.starting = _here.active = None
 
 
 session.fork_hooks.append(_forked)
@@ -75,25 +72,13 @@ class _Pass:
         self.fresh = True
 
 
-class _Fetch:
-    """What is known of a fetcher's current batch."""
-
-    __slots__ = ("owner", "at", "cpu", "collate_at", "collate_cpu", "size", "ops")
-
-    def __init__(self, owner):
-        self.owner = owner  # a _Pass, or the _Worker
-        self.at = self.collate_at = None
-        self.size = 0
-        self.ops = ops.Watcher()
-
-
 # The process that iterates.
 
 
 def _began(iterator):
     """_BaseDataLoaderIter.__init__ of an iterator whose loader _get_iterator has named."""
-    if _here.starting is not None and _KEY not in iterator.__dict__:
-        iterator.__dict__[_KEY] = _here.starting
+    if _here.starting is not None and KEY not in iterator.__dict__:
+        iterator.__dict__[KEY] = _here.starting
 
 
 def _get_iterator(dataloader):
@@ -102,13 +87,13 @@ def _get_iterator(dataloader):
 
 
 def _reset(iterator):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is not None and not owner.fresh:
         owner.again()
 
 
 def _next_index(iterator):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None:
         return
     stamp, owner.stamp = owner.stamp, None
@@ -122,7 +107,7 @@ def _next_index(iterator):
 
 
 def _index_known(iterator, _):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is not None and owner.index_at is not None:
         time, cpu = ring.now(), ring.cpu()
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
@@ -133,11 +118,11 @@ def _index_known(iterator, _):
 
 
 def _next_data(iterator):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None:
         return
     owner.index_at = owner.arrived_at = None
-    if _worker is not None or (_here.active not in (None, owner) and _inside()):
+    if worker.current is not None or (_here.active not in (None, owner) and _inside()):
         owner.nested = True  # a loader inside of another one's data set feeds no trainer
         return
     owner.nested = False
@@ -161,7 +146,7 @@ def _inside():
 
 
 def _try_get_data(iterator):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None or owner.fresh:
         return
     owner.index_at = None
@@ -175,7 +160,7 @@ def _try_get_data(iterator):
 
 
 def _got_data(iterator, _):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None or owner.poll_at is None:
         return
     time = owner.arrived_at = ring.now()
@@ -208,15 +193,15 @@ class _Tasks(dict):
     def __setitem__(self, index, info):
         dict.__setitem__(self, index, info)
         if len(info) == 2:
-            _guarded(_arrived, self.owner, index)
+            guarded(_arrived, self.owner, index)
 
     def __delitem__(self, index):
         dict.__delitem__(self, index)
-        _guarded(self._handed, index)
+        guarded(self._handed, index)
 
     def pop(self, index, *default):
         info = dict.pop(self, index, *default)
-        _guarded(self._handed, index)
+        guarded(self._handed, index)
         return info
 
     def _handed(self, index):
@@ -224,15 +209,8 @@ class _Tasks(dict):
         self.owner.handed = index
 
 
-def _guarded(function, *args):
-    try:
-        function(*args)
-    except Exception as error:
-        session.say("_task_info is not followed: %s: %s" % (type(error).__name__, error))
-
-
 def _watch_tasks(iterator, value):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None or type(value) is not dict:
         return value
     tasks = _Tasks(value)
@@ -241,7 +219,7 @@ def _watch_tasks(iterator, value):
 
 
 def _yielded(iterator, value):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None or not value:
         return
     owner.index_at = None
@@ -250,12 +228,12 @@ def _yielded(iterator, value):
     words, owner.waited = owner.waited, ()
     if not loader.workers:
         fetcher = iterator.__dict__.get("_dataset_fetcher")
-        state = None if fetcher is None else fetcher.__dict__.get(_KEY)
+        state = None if fetcher is None else fetcher.__dict__.get(KEY)
         owner.handed = owner.count
         if state is not None:
             pinned = iterator.__dict__.pop("_stallscope_pin", None) if loader.pinned else None
             item = owner.base | owner.handed
-            words += _batch_words(state, loader, item, pinned or time, cpu)
+            words += worker.batch_words(state, loader, item, pinned or time, cpu)
             if pinned is not None:
                 words += ring.work(loader.pin, item, pinned, time)
     owner.count += 1
@@ -285,7 +263,7 @@ def _samples(data, collated, depth=0):
 
 
 def _shut_down(iterator):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is not None and not iterator.__dict__.get("_shutdown", True):
         owner.index_at = None
         owner.ending = ring.now()
@@ -293,7 +271,7 @@ def _shut_down(iterator):
 
 def _pids_set(iterator, value):
     """False at first, with the queues made and no worker started; false again behind the last."""
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is None or value:
         return
     ending = owner.__dict__.pop("ending", None)
@@ -359,192 +337,14 @@ def _pinning_get(local, get, *args, **kwargs):
 
 
 def _fetcher_made(iterator, fetcher):
-    owner = iterator.__dict__.get(_KEY)
+    owner = iterator.__dict__.get(KEY)
     if owner is not None:
-        fetcher.__dict__[_KEY] = _Fetch(owner)
+        fetcher.__dict__[KEY] = worker.Fetch(owner)
 
 
 def _pin_read(iterator, value):
     if value:
         iterator.__dict__["_stallscope_pin"] = ring.now()
-
-
-# Fetching, in either process.
-
-
-def _fetch(fetcher):
-    state = fetcher.__dict__.get(_KEY)
-    if state is None:
-        if _worker is None:
-            return
-        state = fetcher.__dict__[_KEY] = _worker.fetcher_made()
-    owner = state.owner
-    stamp, owner.stamp = owner.stamp, None
-    time, cpu = stamp or (ring.now(), ring.cpu())
-    if owner is _worker:
-        owner.idle(time)
-    state.collate_at = None
-    state.size = 0
-    state.at, state.cpu = time, cpu
-    state.ops.begin(fetcher, state.owner.loader.fetch)
-
-
-def _collate(fetcher, _):
-    state = fetcher.__dict__.get(_KEY)
-    if state is None or state.at is None:
-        return
-    state.ops.end()
-    data = sys._getframe(2).f_locals.get("data")
-    state.size = len(data) if isinstance(data, list) else 1
-    state.collate_at, state.collate_cpu = ring.now(), ring.cpu()
-
-
-def _batch_words(state, loader, item, time, cpu):
-    """Its fetch and its collate end, at the latest now."""
-    begin, state.at = state.at, None
-    if begin is None:
-        return ()
-    middle = state.collate_at
-    if middle is None:  # an exception, or the end of the data
-        state.ops.end()
-        return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
-    return (ring.work(loader.fetch, item, begin, middle, state.collate_cpu - state.cpu) +
-            ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +
-            ring.batch(loader.collate, item, state.size, time))
-
-
-# A worker.
-
-
-class _Worker:
-    """This process, if it is a loader's worker. Two threads use it: the loop and the feeder."""
-
-    def __init__(self, identity, process):
-        (owner, number, self.generation, self.number, self.started), shape = identity
-        self.loader = loaders.Loader(*shape, owner=owner, number=number)
-        self.base = 0
-        self.stamp = None
-        self.state = None
-        self.idle_since = None
-        self.first = True
-        self.sent = []  # items on their way to the feeder
-        self.lock_at = self.dumps_at = self.item = None
-        queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
-        session.describe("worker %d" % self.number)
-        ring.name_thread("worker %d" % self.number, self.loader.fetch)
-        self.generation -= 1
-        if len(queues) > 1:
-            self._watch_queue(queues[1])
-        else:
-            session.say("the workers' queues are not recognized: only their fetches are seen")
-
-    def _watch_queue(self, results):
-        import multiprocessing.queues as queues
-
-        self.results = results
-        self.put = results.put
-        results.put = self._put
-        lock = getattr(results, "_wlock", None)
-        if lock is not None:
-            results._wlock = _SendLock(lock, self)
-        self.send = results._send_bytes
-        results._send_bytes = self._send
-        queues._ForkingPickler = _Pickler(queues._ForkingPickler, self)
-
-    def fetcher_made(self):
-        """The loop makes one per pass."""
-        self.generation += 1
-        self.base = self.loader.id << 48 | (self.generation & 0xFFFF) << 32
-        self.state = _Fetch(self)
-        return self.state
-
-    def idle(self, time):
-        """The loop has got an index."""
-        if self.first:
-            self.first = False
-            ring.mine().put(time, ring.wait(
-                ring.STARTUP, self.loader.queue, self.started, time))
-        elif self.idle_since is not None:
-            # The main process asks for as many batches as the queue has room for.
-            ring.mine().put(time, ring.wait(
-                ring.FULL, self.loader.queue, self.idle_since, time))
-        self.idle_since = None
-
-    def _put(self, obj, *args, **kwargs):
-        try:
-            item = None
-            if self.state is not None and self.state.at is not None and isinstance(obj[0], int):
-                item = self.base | obj[0]
-                time = ring.now()
-                ring.mine().put(time, _batch_words(self.state, self.loader, item, time, ring.cpu()))
-            self.sent.append(item)
-        except Exception as error:
-            session.say("a worker's batches are not seen: %s" % error)
-        result = self.put(obj, *args, **kwargs)
-        self.idle_since = ring.now()
-        return result
-
-    # In the feeder's thread.
-
-    def dumps(self):
-        thread = getattr(self.results, "_thread", None)
-        if thread is None or thread.ident != _get_ident():
-            return
-        if self.dumps_at is None:
-            ring.name_thread("worker %d feeder" % self.number, self.loader.transport)
-        self.item = self.sent.pop(0) if self.sent else None
-        self.dumps_at, self.dumps_cpu = ring.now(), ring.cpu()
-        self.lock_at = None
-
-    def locked(self, since, until):
-        if self.dumps_at is not None:
-            self.lock_at, self.locked_at, self.lock_cpu = since, until, ring.cpu()
-
-    def _send(self, data, *args):
-        size = len(data)
-        self.send(data, *args)
-        item, self.item = self.item, None
-        if item is None or self.dumps_at is None:
-            return
-        time, cpu, stage = ring.now(), ring.cpu(), self.loader.transport
-        if self.lock_at is None:
-            words = ring.work(stage, item, self.dumps_at, time, cpu - self.dumps_cpu, size)
-        else:
-            words = (ring.work(stage, item, self.dumps_at, self.lock_at,
-                               self.lock_cpu - self.dumps_cpu) +
-                     ring.wait(ring.LOCK, self.loader.send_lock, self.lock_at, self.locked_at) +
-                     ring.work(stage, item, self.locked_at, time, cpu - self.lock_cpu, size))
-        ring.mine().put(time, words)
-
-
-class _SendLock:
-    def __init__(self, lock, worker):
-        self._lock, self._worker = lock, worker
-        self.release = lock.release
-
-    def acquire(self, *args, **kwargs):
-        since = ring.now()
-        result = self._lock.acquire(*args, **kwargs)
-        _guarded(self._worker.locked, since, ring.now())
-        return result
-
-    def __getattr__(self, name):
-        return getattr(self._lock, name)
-
-
-class _Pickler:
-    """Stands in for the ForkingPickler that queues use."""
-
-    def __init__(self, pickler, worker):
-        self._pickler, self._worker = pickler, worker
-
-    @property
-    def dumps(self):
-        _guarded(self._worker.dumps)
-        return self._pickler.dumps
-
-    def __getattr__(self, name):
-        return getattr(self._pickler, name)
 
 
 def _process_starts(process):
@@ -553,16 +353,9 @@ def _process_starts(process):
     owner = _here.starting
     if owner is None or getattr(process._target, "__name__", "") != "_worker_loop":
         return
-    process.__dict__[_KEY] = ((session.key(), owner.loader.id, owner.generation, owner.started,
+    process.__dict__[KEY] = ((session.key(), owner.loader.id, owner.generation, owner.started,
                                ring.now()), owner.loader.describe())
     owner.started += 1
-
-
-def _process_runs(process):
-    global _worker
-    identity = process.__dict__.get(_KEY)
-    if identity is not None:
-        _worker = _Worker(identity, process)
 
 
 # Attaching.
@@ -570,9 +363,6 @@ def _process_runs(process):
 
 def attach(module):
     """`module` is torch.utils.data.dataloader."""
-    global _get_ident
-    from threading import get_ident as _get_ident
-
     torch = sys.modules.get("torch")
     version = getattr(torch, "__version__", None)
     session.note("framework", {"name": "torch", "version": str(version)})
@@ -601,14 +391,10 @@ def attach(module):
     Field(multi, "_tasks_outstanding", read=_got_data)
     Field(multi, "_task_info", replace=_watch_tasks)
     Field(multi, "_worker_pids_set", wrote=_pids_set)
-    fetch = module._utils.fetch
-    Field(fetch._BaseDatasetFetcher, "collate_fn", read=_collate)
-    Method(fetch._MapDatasetFetcher, "fetch", _fetch)
-    Method(fetch._IterableDatasetFetcher, "fetch", _fetch)
+    worker.attach(module._utils.fetch)
     from multiprocessing.process import BaseProcess
 
     Method(BaseProcess, "start", _process_starts)
-    Method(BaseProcess, "run", _process_runs)
 
 
 def _unknown(module):
@@ -645,22 +431,22 @@ def _attach_coarse(loader, base):
     passes = {}
 
     def before(iterator, args, kwargs):
-        _guarded(_coarse_request, iterator, passes)
+        guarded(_coarse_request, iterator, passes)
         return args, kwargs
 
     Method(loader, "__iter__", lambda dataloader: passes.__setitem__(
         None, _Pass(loaders.of(dataloader))) or steps.prepare())
     base.__next__ = wrapped(base.__next__, before,
-                            lambda iterator: _guarded(_coarse_received, iterator))
+                            lambda iterator: guarded(_coarse_received, iterator))
 
 
 def _coarse_request(iterator, passes):
-    if _KEY not in iterator.__dict__:
-        iterator.__dict__[_KEY] = passes.get(None)
+    if KEY not in iterator.__dict__:
+        iterator.__dict__[KEY] = passes.get(None)
     steps.trainer.request()
 
 
 def _coarse_received(iterator):
-    owner = iterator.__dict__[_KEY]
+    owner = iterator.__dict__[KEY]
     steps.trainer.receive(owner.feed, owner.base | owner.count, 1, ring.now(), ring.cpu())
     owner.count += 1

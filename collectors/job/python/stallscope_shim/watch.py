@@ -89,6 +89,14 @@ class Field:
             raise AttributeError(self.name) from None
 
 
+def guarded(function, *args):
+    """Calls a hook where no descriptor does."""
+    try:
+        function(*args)
+    except Exception as error:
+        session.say("%s has failed: %s: %s" % (function.__qualname__, type(error).__name__, error))
+
+
 def uses(cls, method, *names):
     """True if the class defines a plain method whose code uses these names."""
     code = getattr(cls.__dict__.get(method), "__code__", None)
