@@ -17,6 +17,7 @@
 namespace stallscope::job {
 
 using system::Counter;
+using system::ReadOnce;
 using system::Row;
 using system::TakeNumber;
 using system::TakeWord;
@@ -27,6 +28,7 @@ constexpr size_t kThreadsPerBeat = 64;
 constexpr size_t kMostThreadsNamed = 1'024;
 constexpr size_t kMostThreads = 4'096;
 constexpr size_t kMostProcesses = 4'096;
+constexpr size_t kMostArgumentBytes = 4'096;
 constexpr size_t kMostThreadsLookedAt = 64;  // of a process, for its children
 constexpr int64_t kProcessPeriodNs = 100 * kNsPerMs;
 constexpr int64_t kPeriodPerProcessNs = 5 * kNsPerMs;
@@ -40,22 +42,11 @@ std::string ProcPath(uint64_t pid, const std::string& file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-// The start of a small file; nothing where it cannot be read.
-std::optional<std::string> ReadSmall(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text(4096, '\0');
-  const ssize_t got = read(fd, text.data(), text.size());
-  close(fd);
-  if (got < 0) return std::nullopt;
-  text.resize(static_cast<size_t>(got));
-  return text;
-}
-
 std::vector<std::string> ReadArguments(uint64_t pid) {
   std::vector<std::string> arguments;
-  const auto text = ReadSmall(ProcPath(pid, "cmdline"));
+  auto text = ReadOnce(ProcPath(pid, "cmdline"));
   if (!text) return arguments;
+  text->resize(std::min(text->size(), kMostArgumentBytes));
   for (size_t at = 0; at < text->size() && arguments.size() < 64;) {
     arguments.emplace_back(text->c_str() + at);
     at += arguments.back().size() + 1;
@@ -102,7 +93,7 @@ std::array<uint64_t, Count> Numbers(std::string_view text) {
 }  // namespace
 
 std::optional<ProcessState> ReadProcess(uint64_t pid) {
-  const auto text = ReadSmall(ProcPath(pid, "stat"));
+  const auto text = ReadOnce(ProcPath(pid, "stat"));
   if (!text) return std::nullopt;
   // The name in brackets may hold anything.
   const size_t open = text->find('(');
@@ -309,7 +300,7 @@ void JobSampler::LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at) {
     if (entry->d_name[0] == '.') continue;
     if (++looked > kMostThreadsLookedAt) break;
     const auto children =
-        ReadSmall(ProcPath(pid, std::string("task/") + entry->d_name + "/children"));
+        ReadOnce(ProcPath(pid, std::string("task/") + entry->d_name + "/children"));
     std::string_view rest = children ? std::string_view(*children) : std::string_view();
     while (const auto word = TakeWord(rest)) {
       std::string_view digits = *word;
@@ -336,7 +327,7 @@ bool JobSampler::ReadOne(Process& process) {
   if (!state->alive()) return false;
   process.rss_bytes = state->rss_bytes;
   process.thread_count = state->threads;
-  if (const auto io = ReadSmall(ProcPath(state->key.pid, "io"))) {
+  if (const auto io = ReadOnce(ProcPath(state->key.pid, "io"))) {
     const auto number = [&](std::string_view key) {
       return system::FindNumber(*io, key).value_or(0);
     };

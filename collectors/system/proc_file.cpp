@@ -8,8 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "analyzer/base/file.h"
-
 namespace stallscope::system {
 namespace {
 
@@ -86,19 +84,34 @@ ProcFile& ProcFile::operator=(ProcFile&& other) noexcept {
   return *this;
 }
 
-std::optional<std::string_view> ProcFile::Read() {
+std::optional<size_t> ProcFile::ReadFrom(size_t begin) {
   if (fd_ < 0) return std::nullopt;
-  damaged_ = false;
   ssize_t got = 0;
   do {
-    got = pread(fd_, text_.data(), text_.size(), 0);
+    got = pread(fd_, text_.data() + begin, text_.size() - begin, static_cast<off_t>(begin));
   } while (got < 0 && errno == EINTR);
-  if (got < 0) {
-    error_ = errno;
-    return std::nullopt;
+  error_ = got < 0 ? errno : 0;
+  if (got < 0) return std::nullopt;
+  return static_cast<size_t>(got);
+}
+
+std::optional<std::string_view> ProcFile::Read() {
+  damaged_ = false;
+  const auto size = ReadFrom(0);
+  if (!size) return std::nullopt;
+  return std::string_view(text_.data(), *size);
+}
+
+std::optional<std::string_view> ProcFile::ReadWhole() {
+  constexpr size_t kMost = 8 << 20;  // /proc/cpuinfo of a thousand cores
+  damaged_ = false;
+  for (size_t size = 0;;) {
+    const auto more = ReadFrom(size);
+    if (!more) return std::nullopt;
+    size += *more;
+    if (*more == 0 || size >= kMost) return std::string_view(text_.data(), size);
+    if (size == text_.size()) text_.resize(2 * size);
   }
-  error_ = 0;
-  return std::string_view(text_.data(), static_cast<size_t>(got));
 }
 
 std::string ProcFile::problem() const {
@@ -114,10 +127,10 @@ std::string Below(const std::string& root, std::string_view path) {
 }
 
 std::optional<std::string> ReadOnce(const std::string& path) {
-  constexpr uint64_t kLimit = 8 << 20;  // /proc/cpuinfo of a thousand cores
-  auto content = ReadWholeFile(path, kLimit);
-  if (!content.ok()) return std::nullopt;
-  return std::move(content).value();
+  ProcFile file(path);
+  const auto text = file.ReadWhole();
+  if (!text) return std::nullopt;
+  return std::string(*text);
 }
 
 std::optional<std::string_view> TakeLine(std::string_view& text) {

@@ -19,22 +19,27 @@ namespace stallscope::system {
 
 class ProcFile {
  public:
-  // A missing file is not an error here: Read() returns nothing, and problem() says why. Of a
-  // longer text the first `capacity` bytes are read.
+  // A missing file is not an error here: reading returns nothing, and problem() says why.
   explicit ProcFile(std::string path, size_t capacity = 4096);
   ~ProcFile();
   ProcFile(ProcFile&& other) noexcept;
   ProcFile& operator=(ProcFile&& other) noexcept;
 
   bool open() const { return fd_ >= 0; }
-  // The text as it is now, until the next call.
+  // The text as it is now, until the next call; of a longer one the first `capacity` bytes.
   std::optional<std::string_view> Read();
-  // Why the last Read() returned nothing, or what the caller found wrong; with the path.
+  // All of it, up to 8 MiB. The kernel returns a page at a time, so even a short text takes two
+  // calls: for files that are read once, or whose length nobody knows.
+  std::optional<std::string_view> ReadWhole();
+  // Why reading returned nothing, or what the caller found wrong; with the path.
   std::string problem() const;
   void Damaged() { damaged_ = true; }
   bool sound() const { return error_ == 0 && !damaged_; }
 
  private:
+  // Fills the buffer from `begin` on; how much that was.
+  std::optional<size_t> ReadFrom(size_t begin);
+
   std::string path_;
   int fd_ = -1;
   int error_ = 0;  // errno
@@ -45,7 +50,7 @@ class ProcFile {
 // "/" + "/proc/stat" and "/tmp/tree" + "/proc/stat": a path below a root.
 std::string Below(const std::string& root, std::string_view path);
 
-// The whole text of a small file that is read once; nothing where it cannot be read.
+// The whole text of a file that is read once; nothing where it cannot be read.
 std::optional<std::string> ReadOnce(const std::string& path);
 
 // Each takes a token off the front of `text`, or returns nothing and leaves `text` unchanged.

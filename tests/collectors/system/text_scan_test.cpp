@@ -2,9 +2,28 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "tests/support/paths.h"
+
 using namespace stallscope::system;  // NOLINT(google-build-using-namespace)
 
 TEST_SUITE("fast") {
+  TEST_CASE("a text longer than the kernel returns at once is read whole") {
+    const auto maps = ReadOnce("/proc/self/smaps");
+    REQUIRE(maps.has_value());
+    CHECK(maps->size() > 8192);
+    CHECK(maps->find("[stack]") != std::string::npos);  // behind the program and its libraries
+    CHECK(maps->ends_with('\n'));
+    const stallscope::test::ScratchDir dir;
+    const std::string path = dir / "long";
+    const std::string text(100'001, 'x');
+    std::ofstream(path) << text;
+    CHECK(ReadOnce(path) == text);
+    CHECK(ProcFile(path, 10).Read() == text.substr(0, 10));
+    CHECK_FALSE(ReadOnce(dir / "missing").has_value());
+  }
+
   TEST_CASE("a line counts only where its end is there") {
     std::string_view text = "one\n\ntwo";
     CHECK(TakeLine(text) == "one");
