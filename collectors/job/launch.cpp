@@ -1,23 +1,28 @@
 #include "collectors/job/launch.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "analyzer/base/escape.h"
 #include "analyzer/base/units.h"
 #include "collectors/job/job_sampler.h"
+#include "collectors/system/proc_file.h"
 
 namespace stallscope::job {
 namespace {
 
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 constexpr rlim_t kEnoughFiles = 65'536;
+// Whoever signals the processes of a cgroup one by one is done with all of them by then.
+constexpr useconds_t kOneByOneUs = 20'000;
 
 std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -57,6 +62,7 @@ Launcher::Launcher() {
 }
 
 Launcher::~Launcher() {
+  EndWitness();
   if (files_before_.rlim_cur != 0) setrlimit(RLIMIT_NOFILE, &files_before_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
@@ -81,6 +87,7 @@ Status Launcher::Start(const std::vector<std::string>& command,
   if (pipe2(failed, O_CLOEXEC) != 0) {
     return Error{ErrorKind::kRun, std::strerror(errno), "cannot create a pipe", ""};
   }
+  StartWitness();
   pid_ = fork();
   if (pid_ == 0) BecomeProgram(arguments.data(), variables.data(), failed[1]);
   int error = pid_ < 0 ? errno : 0;
@@ -96,11 +103,49 @@ Status Launcher::Start(const std::vector<std::string>& command,
                Printable(command[0]), error == ENOENT ? "check the command after --" : ""};
 }
 
-void Launcher::PassOn(const siginfo_t& signal) const {
+// It has this process's group and cgroup, and blocks every signal: what it was sent stays pending.
+// A signal to the group reaches its youngest member first, so the witness has it before this
+// process.
+void Launcher::StartWitness() {
+  const pid_t parent = getpid();
+  witness_ = fork();
+  if (witness_ != 0) return;
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  close_range(0, ~0U, 0);
+  for (;;) pause();
+}
+
+void Launcher::EndWitness() {
+  if (witness_ <= 0) return;
+  kill(witness_, SIGKILL);
+  waitpid(witness_, nullptr, 0);
+  witness_ = -1;
+}
+
+bool Launcher::WitnessHas(int signal) const {
+  constexpr std::string_view kPending = "ShdPnd:";
+  const auto status = system::ReadOnce("/proc/" + std::to_string(witness_) + "/status");
+  const size_t at = status ? status->find(kPending) : std::string::npos;
+  if (at == std::string::npos) return false;
+  const uint64_t pending = std::strtoull(status->c_str() + at + kPending.size(), nullptr, 16);
+  return (pending >> (signal - 1) & 1) != 0;
+}
+
+void Launcher::PassOn(const siginfo_t& signal) {
   const bool sent =
       signal.si_code == SI_USER || signal.si_code == SI_QUEUE || signal.si_code == SI_TKILL;
   if (!sent || IsDescendant(static_cast<uint64_t>(signal.si_pid), pid_)) return;
-  kill(pid_, signal.si_signo);
+  if (!WitnessHas(signal.si_signo)) usleep(kOneByOneUs);
+  if (!WitnessHas(signal.si_signo)) {
+    kill(pid_, signal.si_signo);
+    return;
+  }
+  EndWitness();
+  StartWitness();
 }
 
 std::optional<int> Launcher::Wait(int64_t timeout_ns) {

@@ -1,9 +1,10 @@
 // Starts a program as if the user had started it, and passes on the signals that are meant for it.
 //
 // The program has this process's stdin, stdout, stderr, folder, process group, limits and signal
-// dispositions; only the environment is given. A signal from the terminal reaches the whole group,
-// so the program has it already; one that somebody has sent to this process alone is passed on,
-// unless it came from the program itself. One thread.
+// dispositions; only the environment is given. A signal from the terminal, or one sent to the
+// process group or the cgroup, has reached the program already; one that was sent to this process
+// alone is passed on, unless it came from the program itself. A process beside the program, the
+// witness, tells the two apart: nobody would send it anything alone. One thread.
 #pragma once
 
 #include <sys/resource.h>
@@ -24,7 +25,7 @@ namespace stallscope::job {
 class Launcher {
  public:
   Launcher();
-  ~Launcher();  // restores both; whatever is still running continues
+  ~Launcher();  // restores both, ends the witness; whatever is still running continues
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
@@ -39,13 +40,17 @@ class Launcher {
   bool interrupted() const { return interrupted_; }
 
  private:
-  void PassOn(const siginfo_t& signal) const;
+  void PassOn(const siginfo_t& signal);
+  void StartWitness();
+  void EndWitness();
+  bool WitnessHas(int signal) const;
   [[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment, int failed);
 
   sigset_t before_;
   sigset_t waited_for_;
   rlimit files_before_{};
   pid_t pid_ = -1;
+  pid_t witness_ = -1;
   bool interrupted_ = false;
 };
 

@@ -3,6 +3,7 @@
 //   steps N           N steps of a trainer, on the main thread
 //   spans N           N spans whose items count from 0
 //   forever FILE      spans until it is killed; FILE has how many are done, as a number of 8 bytes
+//   count FILE        a byte into FILE per SIGUSR1, until SIGTERM
 //   fork N ACTION...  does the rest in N children, and waits for them
 //   daemon FILE       leaves a child behind that lives until FILE is gone; prints its pid
 //   close             closes all descriptors
@@ -85,6 +86,20 @@ struct Program {
   }
 };
 
+volatile std::sig_atomic_t terminated = 0;
+int count_file = -1;
+
+void CountSignals(const char* path) {
+  struct sigaction count {};
+  count.sa_handler = [](int number) {
+    if (number == SIGTERM) terminated = 1;
+    if (number == SIGUSR1 && write(count_file, "x", 1) != 1) _exit(9);
+  };
+  for (const int number : {SIGUSR1, SIGTERM}) sigaction(number, &count, nullptr);
+  count_file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  while (terminated == 0) usleep(1'000);
+}
+
 void LeaveDaemon(const std::string& file) {
   const pid_t child = fork();
   if (child != 0) {
@@ -117,6 +132,8 @@ int main(int argc, char** argv) {
       for (std::thread& thread : threads) thread.join();
     } else if (action == "forever") {
       program.Forever(text().c_str());
+    } else if (action == "count") {
+      CountSignals(text().c_str());
     } else if (action == "fork") {
       const uint64_t count = number();
       bool child = false;

@@ -371,6 +371,38 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: a signal to the process group reaches it once") {
+    const Place place;
+    const std::string file = place.dir / "signals";
+    const pid_t runner = fork();
+    if (runner == 0) {
+      setpgid(0, 0);
+      execl(kRunner.c_str(), kRunner.c_str(), place.trace.c_str(),
+            ("memory=" + place.sessions.path()).c_str(), "--", kProgram.c_str(), "count",
+            file.c_str(), nullptr);
+      _exit(127);
+    }
+    const auto received = [&] {
+      std::error_code missing;
+      const auto size = std::filesystem::file_size(file, missing);
+      return missing ? -1 : static_cast<int>(size);
+    };
+    WaitUntil([&] { return received() == 0; });
+    kill(-runner, SIGUSR1);
+    WaitUntil([&] { return received() > 0; });
+    kill(runner, SIGUSR1);  // alone: passed on, after whatever else was
+    WaitUntil([&] { return received() > 1; });
+    kill(-runner, SIGUSR1);
+    WaitUntil([&] { return received() > 2; });
+    kill(runner, SIGTERM);
+    int status = 0;
+    waitpid(runner, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(received() == 3);
+    CHECK(place.NothingLeft());
+  }
+
   TEST_CASE("job: if we are killed, it goes on, and nothing of the session is left") {
     const Place place;
     const std::string progress = place.dir / "progress";
