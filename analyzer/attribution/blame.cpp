@@ -151,9 +151,9 @@ class Blamer {
   Blamer(const BlameInput& input, const std::vector<std::vector<Stall>>& stalls, unsigned threads,
          Cancel cancel)
       : input_(input),
-        walk_(input.run, input.views, input.split),
-        bursts_(input.run, input.partition, input.totals, input.buckets),
-        paths_(input.run, input.views, RowsOf(stalls), threads, cancel) {}
+        paths_(input.run, input.views, RowsOf(stalls), threads, cancel),
+        walk_(input.run, input.views, input.split, paths_),
+        bursts_(input.run, input.partition, input.totals, input.buckets) {}
 
   Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {
     const trace::Step& step = input_.run.rows.steps[stall.row];
@@ -192,9 +192,9 @@ class Blamer {
   }
 
   const BlameInput& input_;
+  const ItemPaths paths_;
   const BlameWalk walk_;
   const Bursts bursts_;
-  const ItemPaths paths_;
 };
 
 // A step that waited much longer than most, for one element.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "analyzer/base/thread.h"
@@ -66,6 +67,10 @@ bool IsStartup(const trace::SpanClass& what) {
   return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
 }
 
+bool IsTransport(const model::Run& run, StageId stage) {
+  return stage.known() && run.stages[stage.value].kind == "transport";
+}
+
 bool IsWork(const TrackView& view, size_t span) {
   return view.ClassOf(span).kind == trace::SpanKind::kWork;
 }
@@ -127,6 +132,12 @@ std::vector<ItemPaths::Node> ItemPaths::Of(ItemId batch) const {
   return path;
 }
 
+const std::vector<ItemPaths::Node>& ItemPaths::WorkOn(ItemId item) const {
+  static const std::vector<Node> kNone;
+  const auto nodes = work_.find(item.value);
+  return nodes == work_.end() ? kNone : nodes->second;
+}
+
 void Shares::Add(StageId stage, Cause cause, int64_t ns) {
   if (ns == 0) return;
   for (Share& share : shares_) {
@@ -186,13 +197,13 @@ void Shares::Link(TrackId track, StageId stage, Cause cause, Interval part, int 
 }
 
 BlameWalk::BlameWalk(const model::Run& run, const std::vector<TrackView>& views,
-                     const WorkSplit& split)
-    : run_(run), views_(views), split_(split) {
+                     const WorkSplit& split, const ItemPaths& paths)
+    : run_(run), views_(views), split_(split), paths_(paths) {
   has_startup_ = std::any_of(run.span_classes.begin(), run.span_classes.end(), &IsStartup);
   for (const model::Track& track : run.tracks) {
-    if (track.info.kind == trace::TrackKind::kThread) {
-      tracks_[{track.info.stage, track.rank}].push_back(track.info.id);
-    }
+    if (track.info.kind != trace::TrackKind::kThread) continue;
+    tracks_[{track.info.stage, track.rank}].push_back(track.info.id);
+    if (track.info.process.known()) threads_[track.info.process].push_back(track.info.id);
   }
 }
 
@@ -275,13 +286,63 @@ void BlameWalk::Give(const TrackView& view, StageId stage, Cause cause, Interval
 void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
                             Shares& shares) const {
   const StageId stage = view.ClassOf(span).stage;
-  const Split split = split_.Of(view, span, part.ns());
+  Split split = split_.Of(view, span, part.ns());
+  if (IsTransport(run_, stage)) ExplainHeld(view, span, part, depth, split, shares);
   shares.Add(stage, Cause::kCpu, split.cpu_ns);
   shares.Add(stage, Cause::kCpuContention, split.contention_ns);
   shares.Add(stage, Cause::kBlocked, split.blocked_ns);
   shares.Add(stage, Cause::kUnknown, split.unknown_ns);
   shares.AddItem(ItemId{view.track().spans.item[span]}, stage, part.ns());
   shares.Link(view.track().info.id, stage, LargestOf(split), part, depth);
+}
+
+// Both ends of a transport run in threads beside those that do a process's work, and need its
+// interpreter for each of their many short steps. The receiving end needs the sender's as well: it
+// gets the memory of each array from a thread there.
+void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, int depth,
+                            Split& split, Shares& shares) const {
+  const int64_t off_ns = split.contention_ns + split.blocked_ns;
+  if (off_ns == 0) return;
+  std::set<ProcessId> ends = {view.track().info.process};
+  for (const ItemPaths::Node& node : paths_.WorkOn(ItemId{view.track().spans.item[span]})) {
+    ends.insert(views_[node.track.value].track().info.process);
+  }
+  Shares held;
+  held.KeepLinks(shares.links());
+  int64_t held_ns = 0;
+  for (const ProcessId process : ends) {
+    const auto threads = threads_.find(process);
+    if (threads == threads_.end()) continue;
+    for (const TrackId thread : threads->second) {
+      const TrackView& other = views_[thread.value];
+      other.Walk(
+          part,
+          [&](size_t i, Interval at) {
+            const StageId stage = other.ClassOf(i).stage;
+            if (!IsWork(other, i) || IsTransport(run_, stage)) return;
+            const Split works = split_.Of(other, i, at.ns());
+            held.Add(stage, Cause::kCpu, works.cpu_ns);
+            held.Add(stage, Cause::kCpuContention, works.contention_ns);
+            held_ns += works.cpu_ns + works.contention_ns;
+            held.Link(thread, stage, Cause::kCpu, at, depth + 1);
+          },
+          [](size_t, Interval) {});
+    }
+  }
+  const int64_t given_ns = std::min(held_ns, off_ns);
+  if (given_ns == 0) return;
+  int64_t left_ns = given_ns;
+  for (const Shares::Share& share : held.shares()) {
+    const auto part_ns =
+        static_cast<int64_t>(static_cast<double>(share.ns) / static_cast<double>(held_ns) *
+                             static_cast<double>(given_ns));
+    const int64_t ns = &share == &held.shares().back() ? left_ns : std::min(part_ns, left_ns);
+    shares.Add(share.stage, share.cause, ns);
+    left_ns -= ns;
+  }
+  const auto rest = static_cast<double>(off_ns - given_ns) / static_cast<double>(off_ns);
+  split.contention_ns = static_cast<int64_t>(static_cast<double>(split.contention_ns) * rest);
+  split.blocked_ns = off_ns - given_ns - split.contention_ns;
 }
 
 void BlameWalk::ExplainWait(const TrackView& view, size_t span, Interval part, int depth,

@@ -38,6 +38,8 @@ class ItemPaths {
   // The work on the batch's last-arriving element and then on the batch, by end. Empty if the
   // trace does not have it.
   std::vector<Node> Of(ItemId batch) const;
+  // The work on that item alone.
+  const std::vector<Node>& WorkOn(ItemId item) const;
 
  private:
   std::vector<ItemId> Chain(ItemId batch) const;
@@ -81,7 +83,8 @@ class Shares {
 
 class BlameWalk {
  public:
-  BlameWalk(const model::Run& run, const std::vector<TrackView>& views, const WorkSplit& split);
+  BlameWalk(const model::Run& run, const std::vector<TrackView>& views, const WorkSplit& split,
+            const ItemPaths& paths);
 
   // `path` is the awaited batch's way; `waiting` the track that waited for it.
   void ExplainStall(const std::vector<ItemPaths::Node>& path, TrackId waiting, Interval stall,
@@ -93,6 +96,10 @@ class BlameWalk {
                   Shares& shares) const;
   void Explain(TrackId track, Interval range, int depth, Shares& shares) const;
   void ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
+                   Shares& shares) const;
+  // What of a part of a transport goes to the threads that held the interpreter meanwhile; the rest
+  // of it stays in `split`.
+  void ExplainHeld(const TrackView& view, size_t span, Interval part, int depth, Split& split,
                    Shares& shares) const;
   // All of a part for one cause.
   static void Give(const TrackView& view, StageId stage, Cause cause, Interval part, int depth,
@@ -117,7 +124,9 @@ class BlameWalk {
   const model::Run& run_;
   const std::vector<TrackView>& views_;
   const WorkSplit& split_;
+  const ItemPaths& paths_;
   std::map<std::pair<StageId, uint32_t>, std::vector<TrackId>> tracks_;  // by stage and rank
+  std::map<ProcessId, std::vector<TrackId>> threads_;                    // by process
   bool has_startup_ = false;  // only jobs wait for workers to start
 };
 

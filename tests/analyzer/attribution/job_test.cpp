@@ -93,6 +93,29 @@ TEST_SUITE("fast") {
     CHECK(WordFor(Cause::kStartup) == "startup");
   }
 
+  TEST_CASE("job: a transport that waits for the interpreter is explained by who has it") {
+    JobScene s;
+    const TrackId feeder = s.Thread("worker 0 feeder", s.transport);
+    const auto of_process = [&](TrackId track, uint32_t process) {
+      s.run.tracks[track.value].info.process = ProcessId{process};
+    };
+    of_process(s.main, 0);
+    of_process(s.worker, 1);
+    of_process(feeder, 1);
+    of_process(s.other, 2);
+    s.Work(s.worker, s.fetch, 0, 20, {.item = kAwaited, .cpu = 20});
+    s.Work(s.worker, s.fetch, 20, 90, {.item = 1001, .cpu = 70});
+    s.Work(s.other, s.fetch, 0, 100, {.item = 1002, .cpu = 100});  // another interpreter
+    s.Work(feeder, s.transport, 20, 60, {.item = kAwaited, .cpu = 4});
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 60);
+    s.Work(s.main, s.transport, 60, 100, {.item = kAwaited, .cpu = 5});
+    const Attribution attribution = s.Explain();
+    // 20 of its own; all 36 that the sender was off the CPU; 30 of the receiver's 35.
+    CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 86);
+    CHECK(s.Blamed(attribution, s.transport, Cause::kCpu) == 9);
+    CHECK(s.Blamed(attribution, s.transport, Cause::kBlocked) == 5);
+  }
+
   TEST_CASE("job: order, where the other worker has no room to go on") {
     JobScene s;
     s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 100});
