@@ -24,12 +24,20 @@ constexpr std::string_view kTryIt =
     "what more workers cost and gain is not predicted for jobs: run it with "
     "`--set loader.num_workers={}` and compare";
 
+// The loader's workers are threads of the stage that fetches; they collate as well.
+bool HasWorkers(const Case& c, StageId stage) {
+  const LoaderId loader = c.run.stages[stage.value].loader;
+  return std::any_of(c.run.stages.begin(), c.run.stages.end(), [&](const auto& other) {
+    return other.loader == loader && other.kind == "map" && HasOwnThreads(c, other.id);
+  });
+}
+
 // A stage of a recorded job that workers do, or would.
 void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   const attribution::StageUse* use = UseOf(c, stage);
   const double share = Blamed(c, stage, kAnyWork);
   const int64_t cores = std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1);
-  const bool has_workers = HasOwnThreads(c, stage);
+  const bool has_workers = HasWorkers(c, stage);
   const auto now = static_cast<int64_t>(has_workers ? use->workers : 0);
   // Work on the CPU needs cores; waiting does not.
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
@@ -40,7 +48,7 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   Draft draft = About(
       c, stage, share,
       has_workers
-          ? fmt::format("{} of step time is spent waiting for {}, whose {} are busy {} of the time",
+          ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
                         Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
                         Percent(use->utilization))
           : fmt::format("the trainer's own thread spends {} of step time in {}: num_workers is 0",

@@ -42,6 +42,22 @@ TEST_SUITE("fast") {
       }
     }
   }
+
+  TEST_CASE("job: the workers that fetch collate as well") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kOrder);
+    b.run.stages[b.IdOf("batch").value].loader = LoaderId{0};
+    b.UseOf("batch").runs_in = b.IdOf("decode");
+    b.UseOf("batch").workers = 1;
+    b.Stall("batch", Cause::kCpu, 0.3);
+    bool found = false;
+    for (const findings::Finding& finding : b.Find()) {
+      if (finding.id != "loader-workers") continue;
+      found = true;
+      CHECK(finding.text.find("waiting for batch, with 1 worker busy") != std::string::npos);
+    }
+    CHECK(found);
+  }
 }
 
 std::vector<Scenario> JobScenarios() {
