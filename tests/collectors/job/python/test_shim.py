@@ -28,8 +28,9 @@ class Case(unittest.TestCase):
                         ignore=shutil.ignore_patterns("__pycache__"))
         self.session = os.path.join(self.folder, "session")
 
-    def python(self, *args, shim=True, path=None, flags=(), env=(), timeout=120):
-        """Runs the Python that runs this: (exit code, stdout, stderr)."""
+    def python(self, *args, shim=True, path=None, flags=(), env=(), timeout=120, before=(),
+               executable=sys.executable):
+        """Runs the Python that runs this: (exit code, stdout, stderr). `before` comes in front."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         places = [p for p in (self.path, path) if p]
         if shim:
@@ -38,8 +39,9 @@ class Case(unittest.TestCase):
             places.insert(0, os.path.join(self.folder, "shim"))
         environment["PYTHONPATH"] = os.pathsep.join(places)
         environment.update(env)
-        done = subprocess.run([sys.executable, *flags, *args], env=environment, timeout=timeout,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+        done = subprocess.run([*before, executable, *flags, *args], env=environment,
+                              timeout=timeout, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, cwd=self.folder)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def job(self, name, *args, **more):
@@ -62,6 +64,8 @@ class Case(unittest.TestCase):
 
 
 def without_numbers(text):
+    # Python 3.8's resource tracker loses a race of its own now and then, with us or without.
+    text = re.sub(r".*resource_tracker.*\n(  warnings\.warn.*\n)?", "", text)
     return re.sub(r"pid\(s\) [\d, ]+|pid \d+|0x[0-9a-f]+", "N", text)
 
 
@@ -364,13 +368,50 @@ class Faults(Case):
         self.assertTrue(any("planted" in s for s in session.said))
 
     def test_interrupt(self):
-        """In a hook or not: it is the job's, and the exit code stays."""
-        for seconds in (0, 1, 2):
-            shutil.rmtree(self.session, True)
-            plain = self.job("interrupted", shim=False)
-            mine = self.job("interrupted")
-            self.assertEqual(plain[0], mine[0])
-            self.assertTrue(mine[2].rstrip().endswith("KeyboardInterrupt"), mine[2])
+        plain = self.job("interrupted", shim=False)
+        mine = self.job("interrupted")
+        self.assertEqual(plain[0], mine[0])
+        self.assertTrue(mine[2].rstrip().endswith("KeyboardInterrupt"), mine[2])
+
+    def test_interrupt_in_a_hook(self):
+        """Whichever of them it lands in: it is the job's, which dies of it."""
+        with open(os.path.join(self.folder, "shim", "stallscope_shim", "ring.py"), "a") as f:
+            f.write("\n\n_calls, _plain_now, _first = 0, now, os.getpid()\n\n\n"
+                    "def now():\n    global _calls\n    _calls += 1\n"
+                    "    if _calls == int(os.environ['CALL']) and os.getpid() == _first:\n"
+                    "        os.kill(_first, 2)\n    return _plain_now()\n")
+        for call in range(1, 60, 4):
+            with self.subTest(call):
+                shutil.rmtree(self.session, True)
+                code, out, err = self.job("two", env={"CALL": str(call)})
+                self.assertEqual(-2, code)
+                self.assertTrue(err.rstrip().endswith("KeyboardInterrupt"), err)
+                for process in ring_reader.read(self.session).processes:
+                    self.assertEqual(0, process.dropped)
+
+    @unittest.skipIf(subprocess.call(["unshare", "-m", "true"], stderr=subprocess.DEVNULL),
+                     "mounting is not allowed here")
+    def test_a_full_session(self):
+        """One ring fits, none does, or not even a name."""
+        for size in (300, 150, 4):
+            with self.subTest(size):
+                shutil.rmtree(self.session, True)
+                seen = os.path.join(self.folder, "seen")
+                shutil.rmtree(seen, True)
+                script = ("mount -t tmpfs -o size=%dk none %s && \"$@\"; code=$?; cp -r %s %s; "
+                          "exit $code" % (size, self.session, self.session, seen))
+                mine = self.job("two", before=("unshare", "-m", "sh", "-c", script, "sh"))
+                self.assertEqual(self.job("two", shim=False), mine)
+                if size > 4:
+                    said = ring_reader.read(seen).said
+                    self.assertTrue(any("cannot write its events" in s for s in said), said)
+
+    def test_a_virtual_environment(self):
+        place = os.path.join(self.folder, "venv")
+        subprocess.check_call([sys.executable, "-m", "venv", "--without-pip", place])
+        session = self.record("two", executable=os.path.join(place, "bin", "python"))
+        self.assertEqual(16, len(session.steps))
+        self.assertEqual([], session.said)
 
     def test_a_full_ring_counts_what_it_drops(self):
         program = ("import sys; sys.path.insert(0, %r)\n"
@@ -394,10 +435,12 @@ class Faults(Case):
 
 
 class Torch(Case):
-    """With the torch of this Python."""
+    """With the torch of this Python, which takes seconds to import."""
 
     path = None
     check_batches = Batches.check_batches
+    jobs = (("zero", "fork", 8, 2), ("two", "fork", 8, 2), ("persistent", "forkserver", 8, 3))
+    others = (("evaluated", 16), ("two_compose", 24), ("failing", 3))  # and their steps
 
     def setUp(self):
         if importlib.util.find_spec("torch") is None:
@@ -405,23 +448,29 @@ class Torch(Case):
         super().setUp()
 
     def test_batches(self):
-        for name, method, count, epochs in (
-                ("zero", "fork", 8, 2), ("two", "fork", 8, 2), ("two", "spawn", 8, 2),
-                ("persistent", "forkserver", 8, 3), ("collate", "fork", 8, 2)):
+        for name, method, count, epochs in self.jobs:
             with self.subTest(name + " " + method):
                 shutil.rmtree(self.session, True)
                 session = self.record(name, method)
-                self.check_batches(session, count, name != "zero")
+                self.check_batches(session, count, not name.startswith("zero"))
                 self.assertEqual(count * epochs, len(session.steps))
 
     def test_output(self):
-        for name, steps in (("stream", 16), ("evaluated", 16), ("two_compose", 24), ("failing", 3),
-                            ("looks_around", 0), ("warned", 8)):
+        for name, steps in self.others:
             with self.subTest(name):
                 shutil.rmtree(self.session, True)
                 session = self.record(name)
                 self.assertEqual([], session.said)
                 self.assertEqual(steps, len(session.steps))
+
+
+class TorchMore(Torch):
+    jobs = (("two", "spawn", 8, 2), ("two", "forkserver", 8, 2), ("collate", "fork", 8, 2),
+            ("persistent", "spawn", 8, 3), ("subset", "fork", 5, 2), ("zero_getitems", "fork", 8, 2),
+            ("batch_sampler", "fork", 3, 2), ("unbatched", "fork", 12, 2))
+    others = (("stream", 16), ("looks_around", 0), ("warned", 8), ("failing_zero", 3), ("nested", 3),
+              ("nested_workers", 3), ("zipped", 8), ("accumulated", 16), ("stream_persistent", 16),
+              ("forks", 4), ("execs", 12), ("closes_all", 8), ("killed", 0))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@ import itertools
 import multiprocessing
 import queue
 import random
+import sys
 import threading
 import warnings
 
@@ -303,7 +304,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._workers_status[worker_id] = False
 
     def _shutdown_workers(self):
-        if self._shutdown:
+        if self._shutdown or sys.is_finalizing():
             return
         self._shutdown = True
         try:
