@@ -1,0 +1,264 @@
+"""What `stallscope run` costs a PyTorch job: the group `jobs` of `run`, and the jobs that it times.
+
+    python3 job_cost.py steps [--workers N] [--ms N] [--steps N] [--element-us N] [--batch N]
+    python3 job_cost.py events [--processes N] [--rate N] [--seconds N]
+    python3 job_cost.py start
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHIM = os.path.join(HERE, "..", "..", "collectors", "job", "python")
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def counted(seconds, count):
+    """How many times `count` must run to take that long: a clock is work that recording slows, too."""
+    times = 1
+    while True:
+        begin = time.thread_time()
+        count(times)
+        used = time.thread_time() - begin
+        if used > 0.05:
+            return max(1, int(times * seconds / used))
+        times *= 2
+
+
+def steps(options):
+    """Trains; prints the mean ns of a step behind the first ones, when the last ended, and the CPU
+    time of this process and its workers."""
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    torch.set_num_threads(1)
+    a = torch.ones(96, 96)
+    x = torch.arange(1024.0)
+
+    def multiply(times):
+        nonlocal a
+        for _ in range(times):
+            a = (a @ a) / 96
+
+    def decode(times):
+        y = x
+        for _ in range(times):
+            y = y * 1.0001 + 0.5
+        return y
+
+    class Elements(Dataset):
+        per_element = counted(options.element_us / 1e6, decode) if options.element_us else 0
+
+        def __len__(self):
+            return 10**9
+
+        def __getitem__(self, index):
+            return decode(self.per_element)
+
+    net = torch.nn.Linear(1024, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+    per_step = counted(options.ms / 1000, multiply) if options.ms else 0
+    loader = DataLoader(Elements(), batch_size=options.batch, num_workers=options.workers,
+                        **({"multiprocessing_context": "fork"} if options.workers else {}))
+    skipped = max(10, options.steps // 20)
+    for i, batch in enumerate(loader):
+        loss = net(batch[:16]).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        multiply(per_step)
+        if i == skipped:
+            begin, cpu = time.monotonic_ns(), time.process_time_ns()
+        if i == skipped + options.steps:
+            break
+    ns = (time.monotonic_ns() - begin) / options.steps
+    print(json.dumps({"ns": ns, "cpu_ns": (time.process_time_ns() - cpu) / options.steps,
+                      "ended": time.monotonic_ns()}), flush=True)
+
+
+def events(options):
+    """Processes that write `rate` spans of work a second between them, as the shim does."""
+    children = []
+    for _ in range(options.processes):
+        child = os.fork()
+        if child == 0:
+            _write_events(options.rate / options.processes, options.seconds)
+            os._exit(0)
+        children.append(child)
+    sys.exit(max(os.waitpid(child, 0)[1] for child in children))
+
+
+def _write_events(rate, seconds):
+    from stallscope_shim import ring, session
+
+    fetch = session.define("stage", name="fetch", kind="map", workers=1, ordered=True, inputs=[])
+    out = ring.mine()
+    begin = ring.now()
+    done, most = 0, int(rate * seconds)
+    while done < most:
+        due = min(most, int((ring.now() - begin) / 1e9 * rate))
+        for i in range(done, due):
+            time_ns = ring.now()
+            out.put(time_ns, ring.work(fetch, i, time_ns - 100, time_ns))
+        done = due
+        time.sleep(0.002)
+
+
+def start(options):
+    """A worker's Python: torch and a first batch. Prints resident MiB at the end."""
+    import torch
+    from torch.utils.data import DataLoader
+
+    if options.batch:
+        for batch in DataLoader(torch.arange(options.batch), batch_size=options.batch):
+            pass
+    with open("/proc/self/status") as status:
+        print(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+
+class Bench:
+    def __init__(self, build, repeats, row, interval):
+        self.program = os.path.abspath(os.path.join(build, "bin", "stallscope"))
+        self.python = os.environ.get("STALLSCOPE_TORCH_PYTHON", "/usr/bin/python3")
+        self.repeats, self.row, self.interval = repeats, row, interval
+
+    def command(self, *words):
+        return [self.python, os.path.abspath(__file__), *(str(w) for w in words)]
+
+    def job(self, folder, recorded, *words):
+        before = ["run", "--quiet", "-o", f"{folder}/r.sst", "--"] if recorded else []
+        out = subprocess.run([*([self.program] if recorded else []), *before,
+                              *self.command("steps", *words)],
+                             check=True, capture_output=True, text=True).stdout
+        return json.loads(out)
+
+    def pairs(self, folder, name, goal, *words):
+        """Rates in turns, with and without; each pair is ABBA, so that a drift cancels."""
+        costs, cpu, plain = [], [], []
+        for i in range(self.repeats):
+            used = {True: [0, 0], False: [0, 0]}
+            for turn in (0, 1, 1, 0):
+                recorded = turn == i % 2
+                seen = self.job(folder, recorded, *words)
+                used[recorded][0] += seen["ns"]
+                used[recorded][1] += seen["cpu_ns"]
+            costs.append(100 * (used[True][0] / used[False][0] - 1))
+            cpu.append((used[True][1] - used[False][1]) / 2 / 1000)
+            plain.append(used[False][0] / 2 / 1e6)
+        self.row(f"{name}: a step, ms", "", plain)
+        low, middle, high = self.interval(costs)
+        print(f"{'  recording costs, %':<58} {goal:>12}   {middle:.2f}, 95% of medians "
+              f"{low:.2f} .. {high:.2f} ({len(costs)} times ABBA)", flush=True)
+        self.row("  CPU time of the main process per step, us", "", cpu, 1)
+        return plain, costs
+
+    def start(self, folder):
+        """Python processes alone, in turns with and without the shim."""
+        shutil.copytree(SHIM, f"{folder}/shim", ignore=shutil.ignore_patterns("__pycache__"))
+        os.makedirs(f"{folder}/session")
+        with_it = {**os.environ, "PYTHONPATH": f"{folder}/shim",
+                   "STALLSCOPE_SESSION": f"{folder}/session"}
+        without = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        for name, words in (("a Python that imports nothing", ["-c", "pass"]),
+                            ("a process that loads one batch", self.command("start", "--batch", 4)[1:])):
+            seconds, cpu, memory = [], [], []
+            for i in range(2 * self.repeats + 1):
+                seen = {}
+                for recorded in ((True, False) if i % 2 else (False, True)):
+                    began = time.monotonic()
+                    child = subprocess.Popen([self.python, *words], stdout=subprocess.PIPE, text=True,
+                                             env=with_it if recorded else without)
+                    text = child.stdout.read()
+                    _, status, used = os.wait4(child.pid, 0)
+                    child.returncode = os.waitstatus_to_exitcode(status)
+                    seen[recorded] = (time.monotonic() - began, used.ru_utime + used.ru_stime,
+                                      int(text) if text else used.ru_maxrss)
+                if i == 0:
+                    continue  # compiles
+                seconds.append(1000 * (seen[True][0] - seen[False][0]))
+                cpu.append(1000 * (seen[True][1] - seen[False][1]))
+                memory.append((seen[True][2] - seen[False][2]) / 1024)
+            self.row(f"{name}: the shim takes, ms", "<= 30", seconds, 1)
+            self.row("  of CPU time, ms", "", cpu, 1)
+            self.row("  resident, MiB", "<= 5", memory)
+
+    def lost(self, folder):
+        processes, rate = 8, 200_000
+        lost, seen = [], []
+        for _ in range(max(1, self.repeats // 3)):
+            subprocess.run([self.program, "run", "--quiet", "-o", f"{folder}/r.sst", "--",
+                            *self.command("events", "--processes", processes, "--rate", rate)],
+                           check=True)
+            trust = self.trust(folder)
+            lost.append(trust["dropped"])
+            seen.append(trust["spans"] / 1e6)
+        self.row(f"{rate} events/s over {processes} processes: lost", "0", lost, 0)
+        self.row("  M events in the trace", "2", seen)
+
+    def trust(self, folder):
+        return json.loads(subprocess.run(
+            [self.program, "analyze", f"{folder}/r.sst", "--format", "json", "--no-price"],
+            capture_output=True, text=True).stdout)["trust"]
+
+    def verdict(self, folder, count):
+        """From the end of a job with as many events as one of five minutes to the verdict."""
+        seconds, sizes = [], []
+        for _ in range(max(1, self.repeats // 3)):
+            job = subprocess.Popen(
+                [self.program, "run", "-o", f"{folder}/r.sst", "--", *self.command(
+                    "steps", "--workers", 2, "--steps", count, "--ms", 1, "--element-us", 0)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            out, err = job.communicate()
+            seconds.append((time.monotonic_ns() - json.loads(out)["ended"]) / 1e9)
+            sizes.append(self.trust(folder)["spans"] / 1e3)
+            verdict = [line for line in err.splitlines() if line.startswith("stallscope:")]
+        self.row(f"{count} steps, from the job's end to the verdict, s", "<= 2", seconds)
+        self.row("  thousands of spans", "", sizes, 0)
+        print(f"  {verdict[-1] if verdict else 'no verdict'}", flush=True)
+
+
+def jobs(build, repeats, row, interval):
+    bench = Bench(build, repeats, row, interval)
+    with tempfile.TemporaryDirectory() as folder:
+        sixteen = ("--batch", 16, "--steps", 300)
+        bench.pairs(folder, "10 ms steps on 16 elements, 2 workers", "<= 1", "--ms", 10,
+                    "--element-us", 400, "--workers", 2, *sixteen)
+        bench.pairs(folder, "10 ms steps on 16 elements, 0 workers", "<= 1", "--ms", 4,
+                    "--element-us", 375, "--workers", 0, *sixteen)
+        plain, costs = bench.pairs(folder, "elements of nothing, batches of 256, 0 workers", "",
+                                   "--element-us", 0, "--ms", 0, "--batch", 256, "--steps", 1000)
+        row("  per element, us", "<= 1.0",
+            [cost / 100 * ms * 1000 / 256 for cost, ms in zip(costs, plain)], 3)
+        bench.start(folder)
+        bench.lost(folder)
+        bench.verdict(folder, 30_000)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("job", choices=("steps", "events", "start"))
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--ms", type=float, default=10)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--element-us", type=float, default=375)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--rate", type=float, default=200_000)
+    parser.add_argument("--seconds", type=float, default=10)
+    options = parser.parse_args()
+    globals()[options.job](options)
+
+
+if __name__ == "__main__":
+    main()
