@@ -1,9 +1,10 @@
 """PyTorch jobs with a known bottleneck, and sound ones, for the accuracy table.
 
     python jobs.py --list                      the table, as JSON
-    python jobs.py NAME [--severity 0|1|2] [--method fork|spawn|forkserver] [--steps N]
+    python jobs.py NAME [--severity 0|1|2] [--method fork|spawn|forkserver] [--steps N] [--seed N]
 
-Each planted job trains a small model with steps of about 10 ms on batches of 16. Severity 0 costs
+Each planted job trains a small model with steps of about 10 ms on batches of 16; another seed than 0
+takes others. Severity 0 costs
 about as much again, 1 two to three times, 2 four to six times. Any of the stages and causes in the
 table is right; an op is right if its name is the table's or ends with it behind a dot. A sound job's loader is faster than
 its trainer by a factor of two at least.
@@ -15,6 +16,8 @@ import io
 import itertools
 import json
 import os
+import pickle
+import random
 import sys
 import tempfile
 import time
@@ -38,9 +41,16 @@ def burn(seconds):
         pass
 
 
+def timed(function):
+    """The CPU time of a call, in seconds."""
+    begin = time.thread_time()
+    function()
+    return time.thread_time() - begin
+
+
 def cost(milliseconds):
-    """What is planted into one batch, in seconds, by severity."""
-    return milliseconds * (1.5, 3, 6)[options.severity] / 1000
+    """What is planted into one batch, in seconds, by severity; for steps of 10 ms."""
+    return milliseconds * (1.5, 3, 6)[options.severity] / 1000 * STEP_MS / 10
 
 
 class Samples(Dataset):
@@ -61,7 +71,7 @@ class Samples(Dataset):
 
 
 class Model:
-    def __init__(self, step_ms=STEP_MS):
+    def __init__(self, step_ms):
         torch.set_num_threads(1)
         self.net = torch.nn.Linear(256, 8)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-4)
@@ -83,8 +93,8 @@ class Model:
         return self.steps < options.steps
 
 
-def train(loader, step_ms=STEP_MS):
-    model = Model(step_ms)
+def train(loader, step_ms=None):
+    model = Model(step_ms or STEP_MS)
     while True:
         for batch in loader:
             if not model.step(batch):
@@ -204,9 +214,10 @@ class Straggling(Samples):
     def __init__(self, seconds):
         super().__init__()
         self.seconds = seconds
+        self.every = 8 * BATCH
 
     def work(self, index):
-        if index % (8 * BATCH) == 5:
+        if index % self.every == 5:
             self.read_large(index)
 
     def read_large(self, index):
@@ -219,15 +230,21 @@ def straggler():
 
 
 class Annotated(Samples):
-    """Python objects, which are pickled one by one."""
+    """Python objects, which are pickled one by one, and so many that a batch takes that long."""
 
-    def __init__(self, objects):
+    def __init__(self, seconds):
         super().__init__()
-        self.scenes = [[{"box": (i, i + 1, i + 2), "name": "object %d" % i} for i in range(objects)]
-                       for _ in range(BATCH)]
+        scene = self.scene(1000)
+        took = min(timed(lambda: pickle.loads(pickle.dumps(scene))) for _ in range(5))
+        objects = int(1000 * seconds / took / BATCH)
+        self.scenes = [self.scene(objects) for _ in range(BATCH)]
+
+    @staticmethod
+    def scene(objects):
+        return [{"box": (i, i + 1, i + 2), "name": "object %d" % i} for i in range(objects)]
 
     def __getitem__(self, index):
-        return self.scenes[index % BATCH]
+        return self.scenes[index % len(self.scenes)]
 
 
 def untouched(elements):
@@ -236,7 +253,7 @@ def untouched(elements):
 
 @planted("transport", "cpu cpu_contention")
 def pickled_objects():
-    train(loader(Annotated(int(16000 * cost(16))), 1, collate_fn=untouched))
+    train(loader(Annotated(cost(16)), 1, collate_fn=untouched))
 
 
 @planted("loader", "startup", methods=("spawn", "forkserver"))
@@ -327,9 +344,14 @@ def slow_stream():
 
 
 class Parsed(Samples):
-    def __init__(self, rows):
+    """Text that takes that long to parse."""
+
+    def __init__(self, seconds):
         super().__init__()
-        self.text = json.dumps([{"a": i, "b": [i] * 8} for i in range(rows)])
+        row = {"a": 12345, "b": list(range(8))}
+        text = json.dumps([row] * 1000)
+        took = min(timed(lambda: json.loads(text)) for _ in range(5))
+        self.text = json.dumps([row] * max(1, int(1000 * seconds / took)))
 
     def work(self, index):
         self.parse(index)
@@ -340,19 +362,23 @@ class Parsed(Samples):
 
 @planted("fetch", "cpu cpu_contention", "parse")
 def slow_parse():
-    train(loader(Parsed(int(400 * cost(16) / 0.048)), 1))
+    train(loader(Parsed(cost(16) / BATCH), 1))
 
 
 class Images(Samples):
-    """JPEG decoding with PIL."""
+    """JPEGs that take PIL that long to decode."""
 
-    def __init__(self, size):
+    def __init__(self, seconds):
         from PIL import Image
 
         super().__init__()
-        out = io.BytesIO()
-        Image.effect_noise((size, size), 80).convert("RGB").save(out, "JPEG", quality=90)
-        self.data = out.getvalue()
+        size = 256
+        for _ in range(2):  # the first one is only measured
+            out = io.BytesIO()
+            Image.effect_noise((size, size), 80).convert("RGB").save(out, "JPEG", quality=90)
+            self.data = out.getvalue()
+            took = min(timed(lambda: self[0]) for _ in range(5))
+            size = int(256 * (seconds / took) ** 0.5)
 
     def __getitem__(self, index):
         from PIL import Image
@@ -363,7 +389,7 @@ class Images(Samples):
 
 @planted("fetch", "cpu cpu_contention", "Image.convert")
 def decode():
-    train(loader(Images((256, 384, 512)[options.severity]), 1))
+    train(loader(Images(cost(16) / BATCH), 1))
 
 
 def sound(name, data, workers, step_ms, **more):
@@ -371,7 +397,7 @@ def sound(name, data, workers, step_ms, **more):
 
 
 def _sound_jobs():
-    for workers, step in itertools.product((0, 1, 2), (20, 40)):
+    for workers, step in itertools.product((0, 1, 2), (10, 20, 40)):
         sound("sound_map_%dw_%dms" % (workers, step), Samples, workers, step)
         sound("sound_stream_%dw_%dms" % (workers, step), lambda: Stream(0), workers, step)
     for batch in (4, 64):
@@ -397,6 +423,15 @@ def table():
     }
 
 
+def vary(name):
+    """Other batches and steps, by the seed; what is planted is in proportion to the step."""
+    global BATCH, STEP_MS
+    if options.seed:
+        chance = random.Random("%s %d" % (name, options.seed))
+        BATCH = chance.choice((8, 12, 16, 24, 32))
+        STEP_MS = chance.uniform(8, 16)
+
+
 def main():
     global options
     parser = argparse.ArgumentParser()
@@ -405,7 +440,9 @@ def main():
     parser.add_argument("--severity", type=int, default=1, choices=(0, 1, 2))
     parser.add_argument("--method", default="fork", choices=("fork", "spawn", "forkserver"))
     parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    vary(options.name)
     if options.list or options.name is None:
         json.dump(table(), sys.stdout, indent=1)
         print()
