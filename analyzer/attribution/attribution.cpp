@@ -110,6 +110,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
       result.cpu.cores);
   SetQueues(run, UseOfQueues(run, window, threads), result.stages);
   result.memory = UseOfMemory(run, ground.counters, result.stages);
+  result.processes = UseOfProcesses(run);
   if (cancel.requested()) return std::nullopt;
   result.devices = UseOfDevices(run);
   result.kernels = UseOfKernels(run, window);

@@ -115,8 +115,8 @@ struct StageUse {
   StageId runs_in;           // the stage whose threads run it; None: the trainer's own
   bool own_threads = false;  // the trace shows threads of its own
   uint64_t elements = 0;     // work spans in the window
-  // What went through a stage that only passes elements on, and so has no work spans: counted at
-  // its queue, or at the stage before it. Nothing if the trace does not show it.
+  // What went through a stage that only passes elements on, and so has no work spans or several of
+  // each: counted at its queue, or at the stage before it. Nothing if the trace does not show it.
   std::optional<uint64_t> passed;
   double items_per_sample = 0;  // of these, per sample that was trained on
   Quantiles service_ns;         // wall time of one, without other work inside it
@@ -198,6 +198,16 @@ struct Arithmetic {
   std::optional<double> fraction_of_peak;
 };
 
+// One process of a job, over its whole life.
+struct ProcessUse {
+  ProcessId process;
+  std::optional<int64_t> cpu_ns;
+  std::optional<int64_t> run_wait_ns;  // of its recorded threads: ready without a core
+  std::optional<uint64_t> read_bytes;  // requested
+  std::optional<uint64_t> disk_bytes;  // read from the disk
+  std::optional<uint64_t> peak_rss_bytes;
+};
+
 struct MemoryUse {
   std::optional<uint64_t> peak_rss_bytes;
   std::optional<uint64_t> device_peak_bytes;  // of the device with the most
@@ -236,6 +246,7 @@ struct Attribution {
   DeviceIdle idle;
   CpuUse cpu;
   MemoryUse memory;
+  std::vector<ProcessUse> processes;     // by id
   std::optional<Arithmetic> arithmetic;  // nothing if nothing is really computed, or it is unknown
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
@@ -277,6 +288,7 @@ struct ChainLink {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int depth = 0;
+  trace::StringId op;  // of the work, if it was recorded
 };
 
 }  // namespace stallscope::attribution

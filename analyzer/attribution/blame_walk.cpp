@@ -191,9 +191,10 @@ std::optional<Shares::Item> Shares::Heaviest() const {
   return most;
 }
 
-void Shares::Link(TrackId track, StageId stage, Cause cause, Interval part, int depth) {
+void Shares::Link(TrackId track, StageId stage, Cause cause, Interval part, int depth,
+                  trace::StringId op) {
   if (links_ == nullptr || part.ns() <= 0) return;
-  links_->push_back({track, stage, cause, part.start_ns, part.end_ns, depth});
+  links_->push_back({track, stage, cause, part.start_ns, part.end_ns, depth, op});
 }
 
 BlameWalk::BlameWalk(const model::Run& run, const std::vector<TrackView>& views,
@@ -285,7 +286,8 @@ void BlameWalk::Give(const TrackView& view, StageId stage, Cause cause, Interval
 
 void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
                             Shares& shares) const {
-  const StageId stage = view.ClassOf(span).stage;
+  const trace::SpanClass& what = view.ClassOf(span);
+  const StageId stage = what.stage;
   Split split = split_.Of(view, span, part.ns());
   if (IsTransport(run_, stage)) ExplainHeld(view, span, part, depth, split, shares);
   shares.Add(stage, Cause::kCpu, split.cpu_ns);
@@ -293,7 +295,7 @@ void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, i
   shares.Add(stage, Cause::kBlocked, split.blocked_ns);
   shares.Add(stage, Cause::kUnknown, split.unknown_ns);
   shares.AddItem(ItemId{view.track().spans.item[span]}, stage, part.ns());
-  shares.Link(view.track().info.id, stage, LargestOf(split), part, depth);
+  shares.Link(view.track().info.id, stage, LargestOf(split), part, depth, what.name);
 }
 
 // Both ends of a transport run in threads beside those that do a process's work, and need its
@@ -324,7 +326,7 @@ void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, i
             held.Add(stage, Cause::kCpu, works.cpu_ns);
             held.Add(stage, Cause::kCpuContention, works.contention_ns);
             held_ns += works.cpu_ns + works.contention_ns;
-            held.Link(thread, stage, Cause::kCpu, at, depth + 1);
+            held.Link(thread, stage, Cause::kCpu, at, depth + 1, other.ClassOf(i).name);
           },
           [](size_t, Interval) {});
     }

@@ -73,7 +73,8 @@ class Shares {
   // Where each nanosecond was found, for drawing. Nothing is kept without a list.
   void KeepLinks(std::vector<ChainLink>* links) { links_ = links; }
   std::vector<ChainLink>* links() const { return links_; }
-  void Link(TrackId track, StageId stage, Cause cause, Interval part, int depth);
+  void Link(TrackId track, StageId stage, Cause cause, Interval part, int depth,
+            trace::StringId op = {});
 
  private:
   std::vector<Share> shares_;

@@ -228,10 +228,7 @@ std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringI
               op.count,
               op.own_ns,
               static_cast<int64_t>(static_cast<double>(op.own_ns) * part)};
-    const auto known = std::find_if(run.ops.begin(), run.ops.end(), [&](const trace::OpInfo& info) {
-      return info.name == use.name;
-    });
-    if (known != run.ops.end()) {
+    if (const trace::OpInfo* const known = run.OpOf(id)) {
       use.file = known->file;
       use.line = known->line;
     }
@@ -364,13 +361,17 @@ void SetQueues(const model::Run& run, const std::vector<QueueUse>& queues,
   for (StageUse& use : stages) {
     const trace::StageInfo& stage = run.stages[use.stage.value];
     if (stage.queue.known()) use.queue = queues[stage.queue.value];
-    if (use.elements != 0) continue;
+    // A job's transport has several spans per batch: where it is packed, sent and unpacked.
+    const bool hands_over = stage.kind == "transport";
+    if (use.elements != 0 && !hands_over) continue;
     if (use.queue.has_value() && use.queue->pushed != 0) {
       use.passed = use.queue->pushed;
-    } else if (std::find(kPassing.begin(), kPassing.end(), stage.kind) != kPassing.end() &&
+    } else if ((hands_over ||
+                std::find(kPassing.begin(), kPassing.end(), stage.kind) != kPassing.end()) &&
                stage.inputs.size() == 1 && stage.inputs.front().value < use.stage.value) {
       const StageUse& before = stages[stage.inputs.front().value];
-      use.passed = before.elements != 0 ? before.elements : before.passed;
+      use.passed =
+          before.passed || before.elements == 0 ? before.passed : std::optional(before.elements);
     }
   }
 }

@@ -11,8 +11,8 @@
 namespace stallscope::attribution {
 namespace {
 
-// A file may contain any number: one that cannot be a byte count is unknown.
-std::optional<uint64_t> Bytes(std::optional<double> value) {
+// A file may contain any number: one that cannot be a count is unknown.
+std::optional<uint64_t> Count(std::optional<double> value) {
   constexpr double kMost = 9e18;
   if (!value.has_value() || !(*value >= 0 && *value < kMost)) return std::nullopt;
   return static_cast<uint64_t>(*value);
@@ -120,8 +120,8 @@ MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
     use.device_peak_bytes = run.info.device.peak_memory_bytes;
   }
   use.peak_rss_bytes =
-      std::max(Bytes(counters.Most("memory.peak")), Bytes(counters.Most("memory.rss")));
-  use.available_bytes = Bytes(counters.Least("memory.available"));
+      std::max(Count(counters.Most("memory.peak")), Count(counters.Most("memory.rss")));
+  use.available_bytes = Count(counters.Least("memory.available"));
   const trace::HostInfo& host = run.info.host;
   use.limit_bytes = host.memory_limit_bytes > 0 ? host.memory_limit_bytes : host.memory_bytes;
 
@@ -148,6 +148,43 @@ MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
     use.stages.push_back({stage.stage, stage.queue->capacity * (from->bytes / from->elements)});
   }
   return use;
+}
+
+std::vector<ProcessUse> UseOfProcesses(const model::Run& run) {
+  // What a counter has grown by; one that starts again counts on.
+  struct Series {
+    double last = 0;
+    double grown = 0;
+    double most = 0;
+    bool seen = false;
+  };
+  std::vector<ProcessUse> uses;
+  for (const trace::ProcessInfo& process : run.processes) uses.push_back({process.id});
+  if (uses.empty()) return uses;
+  std::vector<Series> series(run.counters.size());
+  for (const trace::Sample& sample : run.rows.samples) {
+    if (!sample.counter.known() || !run.counters[sample.counter.value].process.known()) continue;
+    Series& of = series[sample.counter.value];
+    of.grown += sample.value >= of.last ? sample.value - of.last : sample.value;
+    of.last = sample.value;
+    of.most = std::max(of.most, sample.value);
+    of.seen = true;
+  }
+  for (size_t i = 0; i < series.size(); ++i) {
+    if (!series[i].seen) continue;
+    const trace::CounterInfo& counter = run.counters[i];
+    ProcessUse& use = uses[counter.process.value];
+    const std::optional<uint64_t> grown = Count(series[i].grown);
+    const auto is = [&](std::string_view kind) { return counter.name.ends_with(kind); };
+    if (is(".cpu") && grown) use.cpu_ns = static_cast<int64_t>(*grown);
+    if (is(".run_wait") && grown) {
+      use.run_wait_ns = use.run_wait_ns.value_or(0) + static_cast<int64_t>(*grown);
+    }
+    if (is(".io_requested")) use.read_bytes = grown;
+    if (is(".io_from_disk")) use.disk_bytes = grown;
+    if (is(".rss")) use.peak_rss_bytes = Count(series[i].most);
+  }
+  return uses;
 }
 
 }  // namespace stallscope::attribution

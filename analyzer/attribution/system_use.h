@@ -50,4 +50,7 @@ CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters);
 MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
                       const std::vector<StageUse>& stages);
 
+// By id.
+std::vector<ProcessUse> UseOfProcesses(const model::Run& run);
+
 }  // namespace stallscope::attribution

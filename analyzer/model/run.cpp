@@ -57,6 +57,13 @@ std::string_view Run::Text(trace::StringId id) const {
   return id.known() ? std::string_view(strings[id.value]) : std::string_view();
 }
 
+const trace::OpInfo* Run::OpOf(trace::StringId name) const {
+  const std::string_view text = Text(name);
+  const auto op = std::find_if(ops.begin(), ops.end(),
+                               [&](const trace::OpInfo& known) { return known.name == text; });
+  return op == ops.end() ? nullptr : &*op;
+}
+
 std::span<const trace::Gap> Run::GapsOf(TrackId track) const {
   const auto [begin, end] =
       std::equal_range(rows.gaps.begin(), rows.gaps.end(), trace::Gap{0, 0, 0, track},

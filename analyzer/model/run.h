@@ -102,6 +102,8 @@ struct Run {
   std::string_view NameOf(TrackId id) const;
   std::string_view NameOf(CounterId id) const;
   std::string_view Text(trace::StringId id) const;
+  // Where the op of this name is; null: unknown.
+  const trace::OpInfo* OpOf(trace::StringId name) const;
   std::span<const trace::Gap> GapsOf(TrackId track) const;
   // Imported from another profiler's file, whatever file it is in now.
   bool imported() const { return !info.imported_from.empty(); }

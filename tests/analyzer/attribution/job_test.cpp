@@ -1,6 +1,7 @@
 // Stalls of a job: explained through its worker processes, down to the op.
 #include <doctest/doctest.h>
 
+#include "analyzer/attribution/groundwork.h"
 #include "tests/analyzer/attribution/run_builder.h"
 
 using namespace stallscope;
@@ -161,5 +162,65 @@ TEST_SUITE("fast") {
     CHECK(fetch.service_ns.mean == doctest::Approx(100));
     CHECK(fetch.busy_ns == 100);
     CHECK(fetch.sampled_ns == 100);
+  }
+
+  TEST_CASE("job: the chain of a stall leads to the op") {
+    JobScene s;
+    const trace::StringId resize = s.Text("Resize");
+    s.run.ops.push_back({"Resize", "/u/train.py", 12});
+    s.Op(s.worker, s.fetch, resize, 20, 60, {.cpu = 40});
+    s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 50});
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 100);
+    s.Stall();
+    const model::Run run = s.Take();
+    int64_t in_op = 0;
+    for (const ChainLink& link : *ExplainStall(*LayGroundwork(run, 1), 0, 1)) {
+      if (!link.op.known()) continue;
+      CHECK(link.track == s.worker);
+      REQUIRE(run.OpOf(link.op) != nullptr);
+      CHECK(run.OpOf(link.op)->line == 12);
+      in_op += link.end_ns - link.start_ns;
+    }
+    CHECK(in_op == 40);
+    CHECK(run.OpOf(trace::StringId::None()) == nullptr);
+  }
+
+  TEST_CASE("job: transport has several spans per batch, and passes on batches") {
+    JobScene s;
+    s.Work(s.worker, s.fetch, 0, 70, {.item = kAwaited, .cpu = 60});
+    s.Work(s.worker, s.transport, 70, 90, {.item = kAwaited, .cpu = 20});
+    s.Work(s.main, s.transport, 90, 100, {.item = kAwaited, .cpu = 10});
+    const Attribution attribution = s.Explain();
+    CHECK(attribution.stages[s.transport.value].elements == 2);
+    CHECK(attribution.stages[s.transport.value].passed == 1);
+    CHECK(attribution.stages[s.loader.value].passed == 1);
+  }
+
+  TEST_CASE("job: what each process used, over its whole life") {
+    JobScene s;
+    s.run.processes = {{ProcessId{0}, "train.py", 7}, {ProcessId{1}, "worker 0", 8}};
+    const auto sample = [&](const char* name, ProcessId process, std::vector<double> values) {
+      const CounterId id{static_cast<uint32_t>(s.run.counters.size())};
+      s.run.counters.push_back({id, name, "", process});
+      int64_t at = 0;
+      for (const double value : values) s.run.rows.samples.push_back({at += 10, value, id});
+    };
+    sample("process7.cpu", ProcessId{0}, {10, 30});
+    sample("process8.cpu", ProcessId{1}, {5, 50});
+    sample("process8.rss", ProcessId{1}, {300, 900, 200});
+    sample("process8.io_requested", ProcessId{1}, {70});
+    sample("thread9.run_wait", ProcessId{1}, {4, 6});
+    sample("thread10.run_wait", ProcessId{1}, {3, 2});  // its number was used again
+    sample("cpu.busy", ProcessId::None(), {1, 2});
+    const Attribution attribution = s.Explain();
+    REQUIRE(attribution.processes.size() == 2);
+    CHECK(attribution.processes[0].cpu_ns == 30);
+    CHECK_FALSE(attribution.processes[0].peak_rss_bytes.has_value());
+    const ProcessUse& worker = attribution.processes[1];
+    CHECK(worker.cpu_ns == 50);
+    CHECK(worker.run_wait_ns == 11);
+    CHECK(worker.read_bytes == 70);
+    CHECK_FALSE(worker.disk_bytes.has_value());
+    CHECK(worker.peak_rss_bytes == 900);
   }
 }

@@ -121,6 +121,9 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
   const auto& [peak, on_device, available, limit, stages] = a.memory;
   p.Line("memory", peak, on_device, available, limit);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);
+  for (const auto& [process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss] : a.processes) {
+    p.Line("process", process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss);
+  }
   if (!a.arithmetic.has_value()) return;
   const auto& [step, rate, computing, most, share] = *a.arithmetic;
   p.Line("arithmetic", step, rate, computing, most, share);
@@ -130,10 +133,10 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, stragglers, stages, devices, kernels,
-               idle, cpu, memory, arithmetic, throughput, step_ns, cross_check, limits] =
+               idle, cpu, memory, processes, arithmetic, throughput, step_ns, cross_check, limits] =
       attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
-                             devices, kernels, idle, cpu, memory, arithmetic));
+                             devices, kernels, idle, cpu, memory, processes, arithmetic));
   Printer p;
   PrintTime(attribution, p);
   PrintStages(attribution, p);
