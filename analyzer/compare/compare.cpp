@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "analyzer/compare/answer.h"
 #include "analyzer/compare/rates.h"
 #include "analyzer/compare/side_by_side.h"
+#include "analyzer/spec/json_text.h"
 
 namespace stallscope::compare {
 namespace {
@@ -18,6 +20,7 @@ using Runs = std::vector<RunSummary>;
 // --- What is compared of a run ---
 
 constexpr double kNsPerMs = 1e6;
+constexpr size_t kMostOps = 4;  // of a stage
 
 void AddSteps(const attribution::Attribution& attribution, RunSummary& summary) {
   // Without counted steps the one share is the window's: there are no steps to compare.
@@ -43,11 +46,29 @@ void AddStages(const model::Run& run, const attribution::Attribution& attributio
     stage.name = std::string(run.NameOf(use.stage));
     stage.capacity_samples_per_s = use.capacity_samples_per_s;
     if (use.elements > 0) stage.service_ms = use.service_ns.mean / kNsPerMs;
+    for (const attribution::OpUse& op : use.ops) {
+      if (stage.ops.size() == kMostOps || op.count == 0) break;
+      stage.ops.push_back(
+          {op.name, static_cast<double>(op.ns) / static_cast<double>(op.count) / kNsPerMs});
+    }
     if (!summary.step_ms.empty() && (use.elements > 0 || use.busy_ns > 0)) {
       stage.busy_ms_per_step =
           static_cast<double>(use.busy_ns) / static_cast<double>(summary.step_ms.size()) / kNsPerMs;
     }
   }
+}
+
+// "loader.num_workers" set to 2, for each of a job's loaders.
+std::vector<SetChange> SettingsOf(const model::Run& run) {
+  std::vector<SetChange> settings;
+  for (const model::Loader& loader : run.loaders) {
+    const auto tree = ParseJson(loader.info.settings_json, run.path, "settings");
+    if (!tree.ok() || !tree.value().is_object()) continue;
+    for (const auto& [name, value] : tree.value().items()) {
+      settings.push_back({loader.name + "." + name, value.dump()});
+    }
+  }
+  return settings;
 }
 
 double CoresOf(const trace::HostInfo& host) {
@@ -193,10 +214,39 @@ bool SameData(const Runs& base, const Runs& now, std::vector<std::string>& warni
   return false;
 }
 
-// The patch from the base's spec to the new one's; nothing where a side has none, and nothing with
-// a line where the runs of a side differ or a spec cannot be read.
+// The settings that all runs of a side have.
+std::optional<std::vector<SetChange>> SameSettings(const Runs& runs, const std::string& side,
+                                                   std::vector<std::string>& warnings) {
+  const std::vector<SetChange>& settings = runs.front().settings;
+  for (const RunSummary& run : runs) {
+    if (run.settings == settings) continue;
+    warnings.push_back("the loaders of the " + side + " runs have different settings");
+    return std::nullopt;
+  }
+  return settings.empty() ? std::nullopt : std::optional(settings);
+}
+
+std::optional<Patch> SettingsChange(const Runs& base, const Runs& now,
+                                    std::vector<std::string>& warnings) {
+  const auto from = SameSettings(base, "base", warnings);
+  const auto to = SameSettings(now, "new", warnings);
+  if (!from || !to) return std::nullopt;
+  Patch patch;
+  for (const SetChange& setting : *to) {
+    if (std::find(from->begin(), from->end(), setting) == from->end()) {
+      patch.changes.emplace_back(setting);
+    }
+  }
+  return patch;
+}
+
+// The patch from the base's spec or settings to the new one's; nothing where a side has none, and
+// nothing with a line where the runs of a side differ or a spec cannot be read.
 std::optional<Patch> SpecChange(const Runs& base, const Runs& now,
                                 std::vector<std::string>& warnings) {
+  if (base.front().spec_json.empty() && now.front().spec_json.empty()) {
+    return SettingsChange(base, now, warnings);
+  }
   const std::optional<Spec> from = OneSpec(base, "base", warnings);
   const std::optional<Spec> to = OneSpec(now, "new", warnings);
   if (!from || !to) return std::nullopt;
@@ -213,6 +263,7 @@ RunSummary Summarise(const model::Run& run, const attribution::Attribution& attr
   AddSteps(attribution, summary);
   AddStages(run, attribution, summary);
   summary.spec_json = run.info.spec_json;
+  summary.settings = SettingsOf(run);
   summary.digest = run.info.digest;
   summary.complete = run.quality.Complete();
   summary.cores_allowed = CoresOf(run.info.host);

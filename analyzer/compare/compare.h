@@ -26,15 +26,22 @@ struct RunSummary {
   std::vector<double> step_ms;                                  // the counted steps, in order
   std::vector<uint32_t> samples;                                // of each
   attribution::PerCategory<std::optional<double>> ms_per_step;  // means
+  struct Op {
+    std::string name;
+    double ms_per_call = 0;  // without the ops inside it
+    bool operator==(const Op&) const = default;
+  };
   struct Stage {
     std::string name;
     std::optional<double> service_ms;  // mean; nothing if its work was not recorded
     std::optional<double> busy_ms_per_step;
     std::optional<double> capacity_samples_per_s;
+    std::vector<Op> ops;  // the largest, largest first
     bool operator==(const Stage&) const = default;
   };
   std::vector<Stage> stages;
   std::string spec_json;
+  std::vector<SetChange> settings;  // of a job's loaders: loader.num_workers, 2
   std::string digest;
   bool complete = true;
   double cores_allowed = 0;  // by affinity and quota; 0 where unknown
@@ -56,11 +63,17 @@ struct Change {
   bool HasRatio() const { return base > 0 || now == 0; }
 };
 
+struct OpChange {
+  std::string name;
+  std::optional<Change> ms_per_call;  // empty if a side has no such op
+};
+
 struct StageChange {
   std::string name;
   std::optional<Change> service_ms;  // empty if a side has no such stage
   std::optional<Change> busy_ms_per_step;
   std::optional<Change> capacity_samples_per_s;
+  std::vector<OpChange> ops;  // the base's in order, then new ones
 };
 
 struct Comparison {
@@ -76,8 +89,9 @@ struct Comparison {
   std::optional<Change> step_p95_ms;
   std::optional<Change> step_p99_ms;
   attribution::PerCategory<std::optional<Change>> ms_per_step;
-  std::vector<StageChange> stages;    // the base's in order, then new ones
-  std::optional<Patch> spec_change;   // nothing if a side has no spec, or several
+  std::vector<StageChange> stages;  // the base's in order, then new ones
+  // Of the spec, or of the settings of a job's loaders; nothing if a side has none, or several.
+  std::optional<Patch> spec_change;
   bool same_data = true;              // by digests, if both sides have one
   std::vector<std::string> warnings;  // other hosts, cores, devices, data; lost data; odd runs
 };

@@ -69,14 +69,16 @@ std::optional<Change> StepTimeChange(const RatedSides& rated, const Evidence& ev
   return ChangeOf(values(base), values(now));
 }
 
-// The stages' names in base's order, then those that only the new side has.
-std::vector<std::string> StageNames(const Runs& base, const Runs& now) {
+// A list of named things that the runs have: those of the base in order, then those that only the
+// new side has.
+template <class ListOf>
+std::vector<std::string> NamesOf(const Runs& base, const Runs& now, ListOf list_of) {
   std::vector<std::string> names;
   for (const Runs* side : {&base, &now}) {
     for (const RunSummary& run : *side) {
-      for (const RunSummary::Stage& stage : run.stages) {
-        if (std::find(names.begin(), names.end(), stage.name) == names.end()) {
-          names.push_back(stage.name);
+      for (const auto& one : list_of(run)) {
+        if (std::find(names.begin(), names.end(), one.name) == names.end()) {
+          names.push_back(one.name);
         }
       }
     }
@@ -84,17 +86,42 @@ std::vector<std::string> StageNames(const Runs& base, const Runs& now) {
   return names;
 }
 
+template <class Named>
+const Named* Find(const std::vector<Named>& list, const std::string& name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const Named& one) { return one.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+OpChange OpChangeOf(const Runs& base, const Runs& now, const std::string& stage_name,
+                    const std::string& name) {
+  return {name, ChangeOfKnown(base, now, [&](const RunSummary& run) -> std::optional<double> {
+            const RunSummary::Stage* const stage = Find(run.stages, stage_name);
+            const RunSummary::Op* const op = stage == nullptr ? nullptr : Find(stage->ops, name);
+            return op == nullptr ? std::nullopt : std::optional(op->ms_per_call);
+          })};
+}
+
 StageChange StageChangeOf(const Runs& base, const Runs& now, const std::string& name) {
   const auto field = [&](std::optional<double> RunSummary::Stage::*member) {
     return ChangeOfKnown(base, now, [&](const RunSummary& run) -> std::optional<double> {
-      for (const RunSummary::Stage& stage : run.stages) {
-        if (stage.name == name) return stage.*member;
-      }
-      return std::nullopt;
+      const RunSummary::Stage* const stage = Find(run.stages, name);
+      return stage == nullptr ? std::nullopt : stage->*member;
     });
   };
-  return {name, field(&RunSummary::Stage::service_ms), field(&RunSummary::Stage::busy_ms_per_step),
-          field(&RunSummary::Stage::capacity_samples_per_s)};
+  StageChange change{name,
+                     field(&RunSummary::Stage::service_ms),
+                     field(&RunSummary::Stage::busy_ms_per_step),
+                     field(&RunSummary::Stage::capacity_samples_per_s),
+                     {}};
+  const auto ops_of = [&](const RunSummary& run) {
+    const RunSummary::Stage* const stage = Find(run.stages, name);
+    return stage == nullptr ? std::vector<RunSummary::Op>() : stage->ops;
+  };
+  for (const std::string& op : NamesOf(base, now, ops_of)) {
+    change.ops.push_back(OpChangeOf(base, now, name, op));
+  }
+  return change;
 }
 
 void PinToNone(std::optional<Change>& change) {
@@ -113,6 +140,7 @@ void PinAll(Comparison& comparison) {
   for (StageChange& stage : comparison.stages) {
     for (auto* change : {&stage.service_ms, &stage.busy_ms_per_step, &stage.capacity_samples_per_s})
       PinToNone(*change);
+    for (OpChange& op : stage.ops) PinToNone(op.ms_per_call);
   }
 }
 
@@ -153,7 +181,8 @@ void PutSideBySide(const Runs& base, const Runs& now, const RatedSides& rated,
     comparison.ms_per_step[c] =
         ChangeOfKnown(base, now, [c](const RunSummary& run) { return run.ms_per_step[c]; });
   }
-  for (const std::string& name : StageNames(base, now)) {
+  const auto stages_of = [](const RunSummary& run) { return run.stages; };
+  for (const std::string& name : NamesOf(base, now, stages_of)) {
     comparison.stages.push_back(StageChangeOf(base, now, name));
   }
   if (evidence.basis == Basis::kSameRuns) PinAll(comparison);

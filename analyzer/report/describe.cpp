@@ -385,14 +385,17 @@ void AddComparison(const compare::Comparison& comparison, Document& document) {
     AddChange(stages, stage.name + ", service ms", stage.service_ms);
     AddChange(stages, stage.name + ", busy ms per step", stage.busy_ms_per_step);
     AddChange(stages, stage.name + ", capacity/s", stage.capacity_samples_per_s);
+    for (const compare::OpChange& op : stage.ops) {
+      AddChange(stages, stage.name + ", " + op.name + ", ms per call", op.ms_per_call);
+    }
   }
   if (!stages.rows.empty()) add(std::move(stages));
   if (comparison.spec_change.has_value()) {
     const std::string patch = PatchText(*comparison.spec_change);
     if (patch.empty()) {
-      add(Paragraph{"The new spec changes nothing."});
+      add(Paragraph{"The settings are the same."});
     } else {
-      add(Code{"what the new spec changes", "json", patch});
+      add(Code{"what the new side changes", "json", patch});
     }
   }
   if (!comparison.same_data) add(Paragraph{"The two sides delivered different data.", Tone::kBad});

@@ -412,10 +412,15 @@ Json ComparisonTree(const compare::Comparison& comparison) {
   }
   Json stages = Json::array();
   for (const compare::StageChange& stage : comparison.stages) {
+    Json ops = Json::array();
+    for (const compare::OpChange& op : stage.ops) {
+      ops.push_back({{"name", op.name}, {"ms_per_call", Change(op.ms_per_call)}});
+    }
     stages.push_back({{"name", stage.name},
                       {"service_ms", Change(stage.service_ms)},
                       {"busy_ms_per_step", Change(stage.busy_ms_per_step)},
-                      {"capacity_samples_per_s", Change(stage.capacity_samples_per_s)}});
+                      {"capacity_samples_per_s", Change(stage.capacity_samples_per_s)},
+                      {"ops", std::move(ops)}});
   }
   return {
       {"schema", "stallscope.comparison/1"},

@@ -50,6 +50,9 @@ void AddTables(const compare::Comparison& comparison, CompareModel& model) {
     AddRow(rows, "service", stage.service_ms, &Ms);
     AddRow(rows, "busy per step", stage.busy_ms_per_step, &Ms);
     AddRow(rows, "capacity", stage.capacity_samples_per_s, &words::Rate);
+    for (const compare::OpChange& op : stage.ops) {
+      AddRow(rows, op.name + " per call", op.ms_per_call, &Ms);
+    }
     for (auto& row : rows.rows) {
       row.insert(row.begin(), TableCell{stage.name});
       model.stages.rows.push_back(std::move(row));

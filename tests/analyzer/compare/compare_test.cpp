@@ -251,6 +251,39 @@ TEST_SUITE("fast") {
     CHECK(Says(Compare({base}, {now}), "the specs cannot be compared: "));
   }
 
+  TEST_CASE("the settings of a job's loaders that differ are the change") {
+    RunSummary base = RunOf("a.sst", Noisy(50, 10, 3));
+    base.settings = {{"loader.batch_size", "16"}, {"loader.num_workers", "1"}};
+    RunSummary now = RunOf("b.sst", Noisy(50, 10, 4));
+    CHECK_FALSE(Compare({base}, {now}).spec_change.has_value());
+    now.settings = base.settings;
+    CHECK(Compare({base}, {now}).spec_change->changes.empty());
+    now.settings[1].value = "2";
+    const Comparison changed = Compare({base}, {now});
+    REQUIRE(changed.spec_change.has_value());
+    REQUIRE(changed.spec_change->changes.size() == 1);
+    CHECK(std::get<SetChange>(changed.spec_change->changes[0]) == SetTo("loader.num_workers", 2));
+    const Comparison mixed = Compare({base}, {now, base});
+    CHECK_FALSE(mixed.spec_change.has_value());
+    CHECK(Says(mixed, "the loaders of the new runs have different settings"));
+  }
+
+  TEST_CASE("ops are compared within their stage") {
+    RunSummary base = RunOf("a.sst", Noisy(50, 10, 3));
+    base.stages = {{.name = "fetch", .ops = {{"Resize", 4}, {"Decode", 2}}}, {.name = "collate"}};
+    RunSummary now = RunOf("b.sst", Noisy(50, 10, 4));
+    now.stages = {{.name = "fetch", .ops = {{"Resize", 1}, {"Crop", 0.5}}}};
+    const Comparison comparison = Compare({base}, {now});
+    REQUIRE(comparison.stages.size() == 2);
+    const auto& ops = comparison.stages[0].ops;
+    REQUIRE(ops.size() == 3);
+    CHECK(ops[0].name == "Resize");
+    REQUIRE(ops[0].ms_per_call.has_value());
+    CHECK(ops[0].ms_per_call->ratio == Approx(0.25));
+    CHECK_FALSE(ops[1].ms_per_call.has_value());
+    CHECK(ops[2].name == "Crop");
+  }
+
   TEST_CASE("what makes the sides hard to compare is a warning") {
     RunSummary base = RunOf("a.sst", Noisy(20, 10, 1));
     base.host = "north";

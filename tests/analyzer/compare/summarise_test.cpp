@@ -52,6 +52,22 @@ Attribution Attributed() {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a summary of a job has its loaders' settings and its ops") {
+    model::Run run = RecordedRun();
+    model::Loader loader;
+    loader.name = "loader2";
+    loader.info.settings_json = R"({"num_workers":2,"sampler":"Random"})";
+    run.loaders.push_back(loader);
+    loader.info.settings_json = "[1";
+    run.loaders.push_back(loader);
+    Attribution attribution = Attributed();
+    attribution.stages[1].ops = {{.name = "Resize", .count = 4, .ns = 8'000'000}};
+    const RunSummary summary = Summarise(run, attribution);
+    CHECK(summary.settings ==
+          std::vector<SetChange>{{"loader2.num_workers", "2"}, {"loader2.sampler", "\"Random\""}});
+    CHECK(summary.stages[1].ops == std::vector<RunSummary::Op>{{"Resize", 2}});
+  }
+
   TEST_CASE("a summary has the counted steps and the means of a run") {
     const RunSummary summary = Summarise(RecordedRun(), Attributed());
     CHECK(summary.trace == "run.sst");

@@ -39,7 +39,7 @@ void CheckFits(const std::string& text, const std::string& path = "") {
     CHECK(Printable(line) == line);
     const std::string rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
     const bool code = rest.starts_with("patch ") ||
-                      rest.starts_with("what the new spec changes ") || rest.starts_with("[{") ||
+                      rest.starts_with("what the new side changes ") || rest.starts_with("[{") ||
                       rest.starts_with("{") || rest.starts_with("tf.data  ") ||
                       rest.starts_with("pytorch  ") || rest.starts_with("dali     ") ||
                       rest.starts_with("grain    ");
