@@ -173,6 +173,8 @@ report::Report Everything() {
   stage.cpu_s = 0;
   stage.parallelism = 0;
   stage.queue = report::QueueRow{0, 0, 0, 0};
+  stage.ops.resize(1);
+  stage.sampled_ns = 1;
   report.stages = {stage};
   attribution::DeviceUse device;
   device.copies.resize(1);
@@ -198,7 +200,7 @@ void Collect(const Json& tree, const std::string& path, std::vector<std::string>
   } else if (tree.is_array() && RowKeyOf(path).has_value()) {
     Collect(tree.at(0), path + "[]", figures);
   } else if (tree.is_number() || tree.is_boolean()) {
-    if (path.ends_with("[].id") || path.ends_with("[].rank")) return;
+    if (path.ends_with("[].id") || path.ends_with("[].rank") || path.ends_with("[].line")) return;
     figures.push_back(path);
   }
 }
@@ -254,9 +256,9 @@ std::vector<Figure> FiguresOf(const report::Report& report, const std::vector<Me
 
 std::optional<std::string_view> RowKeyOf(const std::string& pattern) {
   static const std::map<std::string, std::string_view> kLists = {
-      {"stages", "name"},      {"kernels", "name"}, {"memory.stages", "name"},
-      {"devices", "id"},       {"findings", "id"},  {"devices[].copies", "direction"},
-      {"stall_blame", "stage"}};
+      {"stages", "name"},       {"kernels", "name"},     {"memory.stages", "name"},
+      {"devices", "id"},        {"findings", "id"},      {"devices[].copies", "direction"},
+      {"stages[].ops", "name"}, {"stall_blame", "stage"}};
   const auto found = kLists.find(pattern);
   if (found == kLists.end()) return std::nullopt;
   return found->second;

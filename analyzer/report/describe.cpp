@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "analyzer/report/job_section.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::report {
@@ -133,6 +134,7 @@ Table OpTable(const Report& report) {
   Table table{{{"stage", false, true},
                {"op", false, true},
                {"where", false, true},
+               {"of stage", true},
                {"calls", true},
                {"time", true},
                {"on CPU", true}},
@@ -142,8 +144,8 @@ Table OpTable(const Report& report) {
     for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
       const attribution::OpUse& op = stage.ops[i];
       table.rows.push_back({stage.name, op.name, words::PlaceInCode(op.file, op.line),
-                            words::Grouped(op.count), words::Duration(op.ns),
-                            words::Duration(op.cpu_ns)});
+                            words::PercentOrDash(stage.ShareOf(op)), words::Grouped(op.count),
+                            words::Duration(op.ns), words::Duration(op.cpu_ns)});
     }
   }
   return table;
@@ -504,6 +506,7 @@ Document DocumentOf(const Report& report) {
     Table ops = OpTable(report);
     if (!ops.rows.empty()) add("Ops", {std::move(ops), kIn});
   }
+  AddJob(report, document);
   add("Step times", {StepTimesFigure{pictures.step_ms}, kInHtml});
   if (!report.stragglers.empty()) {
     add("Longest waits for one element", {ListOf(report.stragglers), kIn});

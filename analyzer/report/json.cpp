@@ -62,6 +62,7 @@ Json JobTree(const Report& report) {
           {"cwd", report.folder},
           {"python", TextOrNull(report.job.python)},
           {"frameworks", frameworks},
+          {"exit_code", OrNull(report.job.exit_code)},
           {"loaders", loaders}};
 }
 
@@ -134,7 +135,8 @@ Json StageTree(const StageRow& stage) {
                    {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},
                    {"count", op.count},
                    {"ns", op.ns},
-                   {"cpu_ns", op.cpu_ns}});
+                   {"cpu_ns", op.cpu_ns},
+                   {"fraction", OrNull(stage.ShareOf(op))}});
   }
   Json queue;
   if (stage.queue.has_value()) {

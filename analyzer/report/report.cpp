@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 
 #include "analyzer/base/units.h"
@@ -71,10 +72,8 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   row.name = info.name;
   row.kind = info.kind;
   for (const StageId input : info.inputs) row.inputs.emplace_back(run.NameOf(input));
-  if (use.elements != 0) {
-    row.elements = use.elements;
-  } else {
-    row.elements = use.passed;
+  if (use.passed.has_value() || use.elements != 0) {
+    row.elements = use.passed.value_or(use.elements);
   }
   row.capacity_samples_per_s = use.capacity_samples_per_s;
   row.bytes = use.bytes;
@@ -99,7 +98,20 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
     if (use.queue->capacity != 0) row.queue->capacity = use.queue->capacity;
   }
   row.ops = use.ops;
+  row.sampled_ns = use.sampled_ns;
   return row;
+}
+
+std::vector<ProcessRow> ProcessesOf(const model::Run& run,
+                                    const attribution::Attribution& attribution) {
+  const int64_t end_ns = model::WindowOf(run).end_ns;
+  std::vector<ProcessRow> rows;
+  for (const attribution::ProcessUse& use : attribution.processes) {
+    const trace::ProcessInfo& info = run.processes[use.process.value];
+    const int64_t until = info.end_ns != 0 ? info.end_ns : end_ns;
+    rows.push_back({info.name, info.pid, std::max<int64_t>(until - info.start_ns, 0), use});
+  }
+  return rows;
 }
 
 EvidenceRow EvidenceOf(const model::Run& run, const findings::Evidence& evidence) {
@@ -197,6 +209,11 @@ MemoryRow MemoryOf(const model::Run& run, const attribution::MemoryUse& use) {
 
 }  // namespace
 
+std::optional<double> StageRow::ShareOf(const attribution::OpUse& op) const {
+  if (sampled_ns <= 0) return std::nullopt;
+  return static_cast<double>(op.ns) / static_cast<double>(sampled_ns);
+}
+
 std::string_view WordFor(CheckLevel level) {
   return level == CheckLevel::kError ? "error" : "warn";
 }
@@ -206,10 +223,20 @@ std::string_view WordFor(Outcome outcome) {
   return kWords[static_cast<size_t>(outcome)];
 }
 
+std::string ExitPhrase(uint32_t exit_code) {
+  constexpr uint32_t kSignal = 128;
+  const char* const name =
+      exit_code > kSignal ? sigabbrev_np(static_cast<int>(exit_code - kSignal)) : nullptr;
+  if (name != nullptr) return std::string("was killed by SIG") + name;
+  return "exited with " + std::to_string(exit_code);
+}
+
 std::string TrustLine(const model::Run& run) {
   const model::DataQuality& quality = run.quality;
   const std::string spans = words::Grouped(model::CountSpans(run)) + " spans";
-  if (quality.Complete()) return "complete: " + spans + ", none dropped, no damage";
+  const uint32_t exit_code = run.info.job.exit_code.value_or(0);
+  const std::string ended = exit_code == 0 ? "" : "; the job " + ExitPhrase(exit_code);
+  if (quality.Complete()) return "complete: " + spans + ", none dropped, no damage" + ended;
   std::string line = "incomplete: " + spans + " read";
   if (quality.dropped != 0) line += ", " + words::Grouped(quality.dropped) + " events dropped";
   if (quality.damaged_bytes != 0) {
@@ -226,7 +253,7 @@ std::string TrustLine(const model::Run& run) {
     line += run.imported() ? ", imported from an incomplete file" : ", writing failed";
   }
   if (!quality.sealed) line += ", not sealed (still recording, or the recorder died)";
-  return line;
+  return line + ended;
 }
 
 Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attribution) {
@@ -265,6 +292,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.job = run.info.job;
   report.folder = run.info.folder;
   report.loaders = run.loaders;
+  report.processes = ProcessesOf(run, attribution);
   report.trust = TrustOf(run, attribution);
   report.window_start_ns = attribution.window.start_ns;
   report.window_end_ns = attribution.window.end_ns;

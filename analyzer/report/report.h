@@ -59,6 +59,17 @@ struct StageRow {
   uint64_t bytes = 0;
   std::optional<QueueRow> queue;
   std::vector<attribution::OpUse> ops;  // largest first
+  int64_t sampled_ns = 0;               // of the work whose ops were recorded
+  // Nothing where no op was recorded.
+  std::optional<double> ShareOf(const attribution::OpUse& op) const;
+};
+
+// Of a job.
+struct ProcessRow {
+  std::string name;
+  uint64_t pid = 0;
+  int64_t lived_ns = 0;
+  attribution::ProcessUse use;
 };
 
 struct KernelRow {
@@ -140,6 +151,7 @@ struct Report {
   trace::JobInfo job;     // no command: none
   std::string folder;
   std::vector<model::Loader> loaders;  // of the job
+  std::vector<ProcessRow> processes;
   Trust trust;
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
@@ -167,6 +179,9 @@ struct Report {
 // The line that opens every view of a run and says whether the run can be trusted: "complete: 4,726
 // spans, none dropped, no damage", or what was lost.
 std::string TrustLine(const model::Run& run);
+
+// "exited with 1", "was killed by SIGKILL": how a job with this exit code ended.
+std::string ExitPhrase(uint32_t exit_code);
 
 // Adds to trust.limits a line for each kind of figure that is null in the JSON and that no limit
 // names yet, so that no null goes unexplained. MakeReport already does this.

@@ -128,6 +128,12 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("an op of a job's stage can be asked for by its name") {
+    const report::Report report = test::JobReport(2);
+    CHECK(ValueOf("stages[fetch].ops[Store.get].fraction", report) == 0.97);
+    CHECK(ValueOf("stages[fetch].ops[Resize].count", report) == 318);
+  }
+
   TEST_CASE("a kernel's name may have brackets and dots") {
     report::Report report = test::InputBoundReport();
     report.kernels[0].name = "void f<int[3], a.b>(float[2][1])";

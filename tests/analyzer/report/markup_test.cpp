@@ -102,6 +102,7 @@ const std::set<std::string> kHtmlEmpty = {"meta", "link", "br"};
 TEST_SUITE("fast") {
   TEST_CASE("golden pages") {
     test::MatchesGolden("input_bound.md", report::WriteMarkdown(report::DocumentOf(WithBudget())));
+    test::MatchesGolden("job.md", report::WriteMarkdown(report::DocumentOf(test::JobReport(2))));
     test::MatchesGolden("slower.md",
                         report::WriteMarkdown(report::DocumentOf(test::SlowerComparison())));
     test::MatchesGolden("budget.junit.xml", report::WriteJunit(WithBudget()));
@@ -122,6 +123,10 @@ TEST_SUITE("fast") {
     CHECK(Count(page, "<svg") == 4);
     CHECK(page.size() < 400'000);
     CheckWellFormed(page, kHtmlEmpty);
+    const std::string job = report::WriteHtml(report::DocumentOf(test::JobReport(2)));
+    CheckWellFormed(job, kHtmlEmpty);
+    CHECK(Contains(job, "was killed by SIGKILL"));
+    CHECK(Contains(job, "constructed at /home/u/train.py:41"));
     CheckWellFormed(report::WriteHtml(report::DocumentOf(test::InconclusiveReport())), kHtmlEmpty);
     CheckWellFormed(report::WriteHtml(report::DocumentOf(report::Report{})), kHtmlEmpty);
     CheckWellFormed(report::WriteHtml(report::DocumentOf(test::SlowerComparison())), kHtmlEmpty);

@@ -286,8 +286,71 @@ Report InconclusiveReport() {
   return report;
 }
 
+Report JobReport(uint64_t workers) {
+  Report report;
+  report.name = "train.py";
+  report.trace = "train.sst";
+  report.format = "sst";
+  report.trust.line = "complete: 9,321 spans, none dropped, no damage";
+  report.trust.complete = true;
+  report.trust.spans = 9321;
+  report.window_start_ns = kStart;
+  report.window_end_ns = kStart + kWindow;
+  report.steps = 200;
+  SetBreakdown(report, {{Category::kInputStall, 0.482}, {Category::kCompute, 0.518}});
+  report.blame = {{"fetch", Cause::kBlocked, 5'784'000'000, 0.482}};
+  report.stages = {Stage("fetch", "map", "", 101, 0.97, 344),
+                   Stage("transport", "transport", "fetch", 1.01, 0.03, 23'274),
+                   Stage("loader", "prefetch", "transport", 1, 0, 1),
+                   Stage("trainer", "trainer", "loader", 24.5, 0.47, 601)};
+  report.stages[0].sampled_ns = 2'000'000'000;
+  report.stages[0].ops = {{"Store.get", "/home/u/train.py", 17, 318, 1'940'000'000, 15'000'000},
+                          {"Resize", "", 0, 318, 20'000'000, 19'000'000}};
+  report.verdict = {findings::Bound::kInput,        "fetch", Cause::kBlocked, 1, {},
+                    "input-bound: fetch (blocked)", ""};
+  report.job = {{"python", "train.py", "--note", "it's mine"}, "3.11.2", {{"torch", "2.9.0"}}, 137};
+  report.folder = "/home/u";
+  model::Loader loader;
+  loader.name = "loader";
+  loader.steps = 200;
+  loader.info.kind = "torch.utils.data.DataLoader";
+  loader.info.dataset = "Images";
+  loader.info.file = "/home/u/train.py";
+  loader.info.line = 41;
+  loader.info.settings_json = R"({"batch_size":16,"collate_fn":"default_collate",
+      "num_workers":2,"persistent_workers":false,"prefetch_factor":2,"worker_init_fn":null})";
+  report.loaders = {loader};
+  loader.name = "loader2";
+  loader.steps = 0;
+  loader.info.file.clear();
+  loader.info.settings_json = "not JSON";
+  report.loaders.push_back(loader);
+  report.processes = {{"train.py",
+                       700,
+                       13'000'000'000,
+                       {ProcessId{0}, 9'100'000'000, 120'000'000, 12'000'000, 0, 900'000'000}}};
+  for (uint64_t i = 0; i < workers; ++i) {
+    const auto scale = static_cast<int64_t>(i);
+    attribution::ProcessUse use{ProcessId{static_cast<uint32_t>(i + 1)}};
+    use.cpu_ns = 800'000'000 + 10'000'000 * scale;
+    use.read_bytes = 70'000'000;
+    use.peak_rss_bytes = 250'000'000 + 1'000'000 * i;
+    report.processes.push_back({"worker " + std::to_string(i), 711 + i, 12'000'000'000, use});
+  }
+  return report;
+}
+
 Report ReportNamed(const std::string& text) {
   Report report = InputBoundReport();
+  report.job = {{text, text}, text, {{text, text}}, 1};
+  report.folder = text;
+  report.loaders = JobReport(0).loaders;
+  for (model::Loader& loader : report.loaders) {
+    loader.name = loader.info.kind = loader.info.dataset = loader.info.file = text;
+  }
+  report.processes = JobReport(30).processes;
+  for (report::ProcessRow& process : report.processes) process.name = text;
+  for (auto& row : report.stages) row.ops = {{text, text, 1, 1, 1, 1}};
   for (std::string* place :
        {&report.name, &report.trace, &report.format, &report.digest, &report.host.name,
         &report.host.cpu, &report.device.kind, &report.device.name, &report.trust.line,

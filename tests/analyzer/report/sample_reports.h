@@ -12,6 +12,8 @@ namespace stallscope::test {
 report::Report InputBoundReport();
 // Compute for 84 %, nothing else that stands out; findings for information only.
 report::Report BalancedReport();
+// train.py, input-bound: fetch (blocked), with this many workers.
+report::Report JobReport(uint64_t workers);
 // Two steps, dropped events, hardly a figure.
 report::Report InconclusiveReport();
 // InputBoundReport with every name and text replaced by `text`.

@@ -63,9 +63,28 @@ TEST_SUITE("fast") {
 
   TEST_CASE("golden: texts") {
     MatchesGolden("input_bound.txt", WriteText(DocumentOf(test::InputBoundReport())));
+    MatchesGolden("job.txt", WriteText(DocumentOf(test::JobReport(2))));
     MatchesGolden("balanced.txt", WriteText(DocumentOf(test::BalancedReport())));
     MatchesGolden("inconclusive.txt", WriteText(DocumentOf(test::InconclusiveReport())));
     MatchesGolden("slower.txt", WriteText(DocumentOf(test::SlowerComparison())));
+  }
+
+  TEST_CASE("text: of many processes a kind has its count and extremes") {
+    const auto lines = LinesOf(WriteText(DocumentOf(test::JobReport(200))));
+    const auto least = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.starts_with("  200 x worker, least ");
+    });
+    REQUIRE(least != lines.end());
+    CHECK(least->find(" 800 ms ") != std::string::npos);
+    CHECK(least->ends_with(" 238 MiB"));
+    CHECK((least + 1)->starts_with("  200 x worker, most "));
+    CHECK((least + 1)->find(" 2.79 s ") != std::string::npos);
+    CHECK((least + 1)->ends_with(" 428 MiB"));
+    CHECK((least - 1)->starts_with("  train.py "));
+    // Only a job has these sections.
+    const std::string other = WriteText(DocumentOf(test::InputBoundReport()));
+    CHECK(other.find("\nJob\n") == std::string::npos);
+    CHECK(other.find("\nProcesses\n") == std::string::npos);
   }
 
   TEST_CASE("text: colors add nothing but colors") {

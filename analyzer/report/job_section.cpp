@@ -1,0 +1,201 @@
+#include "analyzer/report/job_section.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/spec/json_text.h"
+#include "analyzer/words/words.h"
+
+namespace stallscope::report {
+namespace {
+
+// More processes are condensed.
+constexpr size_t kMostProcesses = 16;
+
+// As Python writes it, without a string's quotes.
+std::string PythonValue(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// "worker" of "worker 12": what processes of a kind have in common.
+std::string KindOf(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string::npos || end + 1 == name.size()) return name;
+  const size_t last = name.find_last_not_of(" -_:#", end);
+  return last == std::string::npos ? name : name.substr(0, last + 1);
+}
+
+template <class T>
+void Fold(const std::optional<T>& one, bool most, std::optional<T>& into) {
+  if (one.has_value() && (!into.has_value() || (most ? *one > *into : *one < *into))) into = one;
+}
+
+// The extremes of several processes.
+ProcessRow Extreme(const std::vector<ProcessRow>& processes, bool most, std::string name) {
+  ProcessRow row{std::move(name), 0, processes.front().lived_ns, {}};
+  for (const ProcessRow& process : processes) {
+    row.lived_ns =
+        most ? std::max(row.lived_ns, process.lived_ns) : std::min(row.lived_ns, process.lived_ns);
+    Fold(process.use.cpu_ns, most, row.use.cpu_ns);
+    Fold(process.use.run_wait_ns, most, row.use.run_wait_ns);
+    Fold(process.use.read_bytes, most, row.use.read_bytes);
+    Fold(process.use.disk_bytes, most, row.use.disk_bytes);
+    Fold(process.use.peak_rss_bytes, most, row.use.peak_rss_bytes);
+  }
+  return row;
+}
+
+std::string DurationOrDash(const std::optional<int64_t>& ns) {
+  return ns.has_value() ? words::Duration(*ns) : std::string(words::kUnknown);
+}
+
+std::vector<std::string> RowOf(const ProcessRow& process) {
+  return {process.name,
+          process.pid == 0 ? "" : std::to_string(process.pid),
+          words::Duration(process.lived_ns),
+          DurationOrDash(process.use.cpu_ns),
+          DurationOrDash(process.use.run_wait_ns),
+          words::BytesOrDash(process.use.read_bytes),
+          words::BytesOrDash(process.use.disk_bytes),
+          words::BytesOrDash(process.use.peak_rss_bytes)};
+}
+
+List JobFacts(const Report& report) {
+  List list;
+  const auto add = [&](const char* tag, std::string text) {
+    if (!text.empty()) list.items.push_back({tag, std::move(text), Tone::kPlain});
+  };
+  add("command", CommandOf(report.job));
+  add("folder", report.folder);
+  add("software", SoftwareOf(report.job));
+  if (report.job.exit_code.value_or(0) != 0) {
+    list.items.push_back({"end", ExitPhrase(*report.job.exit_code), Tone::kBad});
+  }
+  return list;
+}
+
+// "DataLoader of Images, constructed at /home/u/train.py:12, fed 60 steps: num_workers=2, ..."
+List LoaderList(const std::vector<model::Loader>& loaders) {
+  List list;
+  list.more = "loader";
+  for (const model::Loader& loader : loaders) {
+    std::string text = LoaderPhrase(loader.info);
+    const std::string place = WholePlace(loader.info.file, loader.info.line);
+    if (!place.empty()) text += ", constructed at " + place;
+    text += ", fed " + words::Counted(loader.steps, "step");
+    std::string settings;
+    for (const auto& [name, value] : SettingsOf(loader.info)) {
+      settings += (settings.empty() ? ": " : ", ") + name + "=" + value;
+    }
+    list.items.push_back({loader.name, text + settings, Tone::kPlain});
+  }
+  return list;
+}
+
+}  // namespace
+
+void AddJob(const Report& report, Document& document) {
+  if (report.job.command.empty()) return;
+  document.blocks.push_back({Heading{"Job", true}});
+  document.blocks.push_back({JobFacts(report)});
+  if (!report.loaders.empty()) document.blocks.push_back({LoaderList(report.loaders)});
+  if (report.processes.empty()) return;
+  document.blocks.push_back({Heading{"Processes", true}});
+  const bool many = report.processes.size() > kMostProcesses;
+  document.blocks.push_back({ProcessTable(report.processes, many)});
+}
+
+Table ProcessTable(const std::vector<ProcessRow>& processes, bool condensed) {
+  Table table{{{"process", false, true},
+               {"pid", true},
+               {"lived", true},
+               {"CPU", true},
+               {"run-queue wait", true},
+               {"read", true},
+               {"from disk", true},
+               {"peak memory", true}},
+              {},
+              "row"};
+  if (!condensed) {
+    for (const ProcessRow& process : processes) table.rows.push_back(RowOf(process));
+    return table;
+  }
+  std::vector<std::string> kinds;  // as they first appear
+  std::map<std::string, std::vector<ProcessRow>> of_kind;
+  for (const ProcessRow& process : processes) {
+    std::vector<ProcessRow>& same = of_kind[KindOf(process.name)];
+    if (same.empty()) kinds.push_back(KindOf(process.name));
+    same.push_back(process);
+  }
+  for (const std::string& kind : kinds) {
+    const std::vector<ProcessRow>& same = of_kind[kind];
+    if (same.size() == 1) {
+      table.rows.push_back(RowOf(same[0]));
+      continue;
+    }
+    const std::string name = fmt::format("{} x {}", same.size(), kind);
+    table.rows.push_back(RowOf(Extreme(same, false, name + ", least")));
+    table.rows.push_back(RowOf(Extreme(same, true, name + ", most")));
+  }
+  return table;
+}
+
+std::vector<std::pair<std::string, std::string>> SettingsOf(const trace::LoaderInfo& loader) {
+  constexpr std::array<std::string_view, 7> kFirst = {
+      "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
+      "pin_memory", "in_order",    "multiprocessing_context"};
+  std::vector<std::pair<std::string, std::string>> settings;
+  if (!ParseJson(loader.settings_json, "", "settings").ok()) return settings;
+  const auto tree = nlohmann::ordered_json::parse(loader.settings_json, nullptr, false);
+  if (!tree.is_object()) return settings;
+  for (const auto& [name, value] : tree.items()) {
+    if (!value.is_null()) settings.emplace_back(name, PythonValue(value));
+  }
+  std::stable_sort(settings.begin(), settings.end(), [&](const auto& a, const auto& b) {
+    const auto rank = [&](const std::string& name) {
+      return std::find(kFirst.begin(), kFirst.end(), name) - kFirst.begin();
+    };
+    return rank(a.first) < rank(b.first);
+  });
+  return settings;
+}
+
+std::string LoaderPhrase(const trace::LoaderInfo& loader) {
+  const std::string kind = loader.kind.substr(loader.kind.rfind('.') + 1);
+  const std::string name = kind.empty() ? "loader" : kind;
+  return loader.dataset.empty() ? name : name + " of " + loader.dataset;
+}
+
+std::string WholePlace(const std::string& file, uint32_t line) {
+  return file.empty() ? "" : fmt::format("{}:{}", file, line);
+}
+
+std::string CommandOf(const trace::JobInfo& job) {
+  std::string text;
+  for (const std::string& argument : job.command) {
+    const bool plain = !argument.empty() &&
+                       argument.find_first_of(" \t\n\"'\\$`*?[]{}()<>|&;#~!") == std::string::npos;
+    std::string quoted = argument;
+    for (size_t at = 0; !plain && (at = quoted.find('\'', at)) != std::string::npos; at += 4) {
+      quoted.replace(at, 1, "'\\''");
+    }
+    text += (text.empty() ? "" : " ") + (plain ? quoted : "'" + quoted + "'");
+  }
+  return text;
+}
+
+std::string SoftwareOf(const trace::JobInfo& job) {
+  std::string text = job.python.empty() ? "" : "Python " + job.python;
+  for (const auto& framework : job.frameworks) {
+    text += (text.empty() ? "" : ", ") + framework.name + " " + framework.version;
+  }
+  return text;
+}
+
+}  // namespace stallscope::report

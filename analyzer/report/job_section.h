@@ -1,0 +1,34 @@
+// What reports and the window say of a job: its command, loaders and processes, in the same words.
+// Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/report/document.h"
+#include "analyzer/report/report.h"
+
+namespace stallscope::report {
+
+// Sections on the job and its processes; nothing for another run.
+void AddJob(const Report& report, Document& document);
+
+// The processes with what they used; condensed, those of a kind have two rows: the
+// least and the most that any of them used.
+Table ProcessTable(const std::vector<ProcessRow>& processes, bool condensed);
+
+// A loader's settings in the words of its code, {"num_workers", "2"}, what decides its speed first.
+// Without those that are None.
+std::vector<std::pair<std::string, std::string>> SettingsOf(const trace::LoaderInfo& loader);
+// "DataLoader of Images": its class without the modules, and its data set's.
+std::string LoaderPhrase(const trace::LoaderInfo& loader);
+// "/home/u/train.py:12": to be copied; empty where it is unknown.
+std::string WholePlace(const std::string& file, uint32_t line);
+// The command as a shell would take it.
+std::string CommandOf(const trace::JobInfo& job);
+// "Python 3.13.0, torch 2.15.0"; empty where neither was seen.
+std::string SoftwareOf(const trace::JobInfo& job);
+
+}  // namespace stallscope::report
