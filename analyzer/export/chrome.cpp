@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,10 @@ class ChromeEvents {
   void EndFile();
 
   uint64_t HostProcess(uint32_t rank);
-  // A stream's or copy engine's process is its device, any other track's the host.
+  // A stream's or copy engine's process is its device, any other track's its process of a job, or
+  // the host.
   uint64_t ProcessOf(const model::Track& track);
+  uint64_t ProcessOf(ProcessId process, uint32_t rank);
   ThreadNumbers NewThread(uint64_t pid, std::string_view name);
 
   // An event is opened, given arguments, and closed. `head` is its first fields, as EventHead()
@@ -65,7 +68,8 @@ class ChromeEvents {
 
   const model::Run& run_;
   TextSink& sink_;
-  std::map<std::pair<uint32_t, int64_t>, uint64_t> processes_;  // by rank and device, -1 the host
+  // By rank and device; -1: the host, -2 - n: process n of a job.
+  std::map<std::pair<uint32_t, int64_t>, uint64_t> processes_;
   uint64_t last_tid_ = 0;
   bool any_event_ = false;
   bool any_argument_ = false;
@@ -163,10 +167,17 @@ uint64_t ChromeEvents::HostProcess(uint32_t rank) {
 uint64_t ChromeEvents::ProcessOf(const model::Track& track) {
   const bool on_device = track.info.kind == trace::TrackKind::kStream ||
                          track.info.kind == trace::TrackKind::kCopyEngine;
-  if (!on_device) return HostProcess(track.rank);
+  if (!on_device) return ProcessOf(track.info.process, track.rank);
   std::string name = "device " + std::to_string(track.info.device);
   if (!run_.info.device.name.empty()) name += " " + run_.info.device.name;
   return Process(track.rank, track.info.device, name);
+}
+
+uint64_t ChromeEvents::ProcessOf(ProcessId process, uint32_t rank) {
+  if (!process.known()) return HostProcess(rank);
+  const trace::ProcessInfo& info = run_.processes[process.value];
+  return Process(rank, -2 - int64_t{process.value},
+                 info.name + " (pid " + std::to_string(info.pid) + ")");
 }
 
 ThreadNumbers ChromeEvents::NewThread(uint64_t pid, std::string_view name) {
@@ -276,7 +287,8 @@ class ChromeWriter {
 
   const model::Run& run_;
   ChromeEvents events_;
-  std::vector<std::string> span_heads_;  // by span class
+  std::vector<std::string> span_heads_;   // by span class
+  std::vector<std::string> span_places_;  // "/home/u/train.py:12" of an op; by span class
 };
 
 Status ChromeWriter::Write(What what) {
@@ -318,6 +330,8 @@ Status ChromeWriter::EmitSpan(const model::Track& track, size_t i, ThreadNumbers
   const trace::SpanColumns& spans = track.spans;
   events_.OpenSpan(span_heads_[spans.span_class[i]], thread, spans.start_ns[i], spans.EndNs(i));
   events_.Argument("item", ItemId{spans.item[i]});
+  const std::string& place = span_places_[spans.span_class[i]];
+  if (!place.empty()) events_.Argument("at", place);
   if (!spans.bytes.empty() && spans.bytes[i] != 0) events_.Argument("bytes", spans.bytes[i]);
   if (!spans.cpu_ns.empty() && spans.cpu_ns[i] != 0) events_.Argument("cpu_ns", spans.cpu_ns[i]);
   if (!spans.waker.empty() && spans.waker[i] != 0) {
@@ -391,7 +405,13 @@ Status ChromeWriter::WriteGaps(const model::Track& track, ThreadNumbers thread) 
 }
 
 Status ChromeWriter::WriteTracks() {
+  std::unordered_map<std::string_view, std::string> places;
+  for (const trace::OpInfo& op : run_.ops) {
+    if (!op.file.empty()) places.emplace(op.name, op.file + ":" + std::to_string(op.line));
+  }
   for (const trace::SpanClass& span_class : run_.span_classes) {
+    const auto place = places.find(run_.Text(span_class.name));
+    span_places_.push_back(place == places.end() ? "" : place->second);
     if (span_class.kind == trace::SpanKind::kWork) {
       const bool named = span_class.name.known();
       span_heads_.push_back(
@@ -426,7 +446,7 @@ Status ChromeWriter::WriteCounters() {
     if (!sample.counter.known() || !std::isfinite(sample.value)) continue;
     const trace::CounterInfo& counter = run_.counters[sample.counter.value];
     events_.OpenCounter(EventHead('C', "counter", counter.name),
-                        events_.HostProcess(run_.info.rank), sample.time_ns);
+                        events_.ProcessOf(counter.process, run_.info.rank), sample.time_ns);
     events_.Argument(counter.unit.empty() ? "value" : counter.unit, sample.value);
     STALLSCOPE_RETURN_IF_ERROR(events_.Close());
   }

@@ -29,6 +29,20 @@ void BeginSpan(const model::Run& run, TrackId track, const char* kind, std::stri
   writer.Int(end_ns);
 }
 
+// The fields that they all end with.
+Status EndSpan(const model::Run& run, TrackId track, StageId stage, RecordWriter& writer) {
+  const ProcessId process = track.known() ? run.tracks[track.value].info.process : ProcessId();
+  Name(run.NameOf(stage), writer);
+  if (process.known()) {
+    Name(run.processes[process.value].name, writer);
+    writer.Uint(run.processes[process.value].pid);
+  } else {
+    writer.Unknown();
+    writer.Unknown();
+  }
+  return writer.EndRecord();
+}
+
 // A column that not every track has.
 template <class Number>
 void Optional(const std::vector<Number>& column, size_t i, RecordWriter& writer) {
@@ -64,14 +78,14 @@ Status WriteSpan(const model::Run& run, const model::Track& track, size_t i, Rec
   Optional(spans.cpu_ns, i, writer);
   const uint32_t waker = spans.waker.empty() ? 0 : spans.waker[i];
   writer.Id(TrackId{waker - 1});
-  return writer.EndRecord();
+  return EndSpan(run, track.info.id, stage, writer);
 }
 
 }  // namespace
 
 Status WriteSpanRecords(const model::Run& run, RecordWriter& writer) {
   writer.Begin({"track", "track_name", "kind", "name", "start_ns", "end_ns", "cause", "queue",
-                "item", "bytes", "cpu_ns", "waker"});
+                "item", "bytes", "cpu_ns", "waker", "stage", "process", "pid"});
   for (const model::Track& track : run.tracks) {
     for (size_t i = 0; i < track.spans.size(); ++i) {
       STALLSCOPE_RETURN_IF_ERROR(WriteSpan(run, track, i, writer));
@@ -85,7 +99,7 @@ Status WriteSpanRecords(const model::Run& run, RecordWriter& writer) {
     writer.Uint(copy.bytes);
     writer.Unknown();
     writer.Unknown();
-    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+    STALLSCOPE_RETURN_IF_ERROR(EndSpan(run, copy.track, {}, writer));
   }
   for (const trace::Kernel& kernel : run.rows.kernels) {
     BeginSpan(run, kernel.track, "kernel", run.Text(kernel.name), kernel.start_ns, kernel.end_ns,
@@ -96,7 +110,7 @@ Status WriteSpanRecords(const model::Run& run, RecordWriter& writer) {
     writer.Unknown();
     writer.Unknown();
     writer.Unknown();
-    STALLSCOPE_RETURN_IF_ERROR(writer.EndRecord());
+    STALLSCOPE_RETURN_IF_ERROR(EndSpan(run, kernel.track, {}, writer));
   }
   return {};
 }

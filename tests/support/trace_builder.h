@@ -43,9 +43,11 @@ class TraceBuilder : private trace::NameSource {
   StageId Stage(const std::string& name, const std::string& kind = "map", uint32_t workers = 1,
                 std::vector<StageId> inputs = {}) {
     const StageId id{static_cast<uint32_t>(stages_.size())};
-    stages_.push_back({id, name, kind, std::move(inputs), QueueId::None(), workers, true});
+    stages_.push_back({id, name, kind, std::move(inputs), QueueId::None(), workers, true, loader});
     return id;
   }
+  // Of the stages that are named next; none at first.
+  LoaderId loader;
   // The queue that `producer` fills.
   QueueId Queue(const std::string& name, uint64_t capacity, StageId producer = StageId::None()) {
     const QueueId id{static_cast<uint32_t>(queues_.size())};
@@ -53,16 +55,32 @@ class TraceBuilder : private trace::NameSource {
     if (producer.known()) stages_[producer.value].queue = id;
     return id;
   }
-  TrackId Thread(const std::string& name, StageId stage = StageId::None()) {
-    return AddTrack(name, trace::TrackKind::kThread, stage, 0);
+  TrackId Thread(const std::string& name, StageId stage = StageId::None(), ProcessId process = {}) {
+    const TrackId id = AddTrack(name, trace::TrackKind::kThread, stage, 0);
+    tracks_.back().process = process;
+    return id;
   }
+  uint64_t ThreadNumber(TrackId track) const { return tracks_[track.value].thread; }
   TrackId Stream(const std::string& name, uint32_t device = 0) {
     return AddTrack(name, trace::TrackKind::kStream, StageId::None(), device);
   }
-  CounterId Counter(const std::string& name, const std::string& unit) {
+  CounterId Counter(const std::string& name, const std::string& unit, ProcessId process = {}) {
     const CounterId id{static_cast<uint32_t>(counters_.size())};
-    counters_.push_back({id, name, unit});
+    counters_.push_back({id, name, unit, process});
     return id;
+  }
+  ProcessId Process(const std::string& name, uint64_t pid, uint64_t parent = 1) {
+    const ProcessId id{static_cast<uint32_t>(processes_.size())};
+    processes_.push_back({id, name, pid, parent, {}, run.start_ns, 0});
+    return id;
+  }
+  LoaderId Loader(trace::LoaderInfo info) {
+    info.id = LoaderId{static_cast<uint32_t>(loaders_.size())};
+    loaders_.push_back(std::move(info));
+    return loaders_.back().id;
+  }
+  void Op(const std::string& name, const std::string& file, uint32_t line) {
+    ops_.push_back({name, file, line});
   }
   trace::StringId Text(const std::string& text) {
     strings_.push_back(text);
@@ -73,6 +91,17 @@ class TraceBuilder : private trace::NameSource {
             ItemId item = ItemId::None()) {
     chunk_.AddSpan(track, {trace::SpanKind::kWork, stage, trace::WaitCause::kUnknown, {}}, start_ns,
                    end_ns, item);
+  }
+  // A part of the stage's work.
+  void OpWork(TrackId track, StageId stage, trace::StringId op, int64_t start_ns, int64_t end_ns) {
+    chunk_.AddSpan(track,
+                   {trace::SpanKind::kWork,
+                    stage,
+                    trace::WaitCause::kUnknown,
+                    {},
+                    op,
+                    trace::SpanActivity::kOp},
+                   start_ns, end_ns, {});
   }
   void Wait(TrackId track, trace::WaitCause cause, QueueId queue, int64_t start_ns,
             int64_t end_ns) {
@@ -105,6 +134,9 @@ class TraceBuilder : private trace::NameSource {
       for (const auto& queue : queues_) first.Define(queue);
       for (const auto& track : tracks_) first.Define(track);
       for (const auto& counter : counters_) first.Define(counter);
+      for (const auto& process : processes_) first.Define(process);
+      for (const auto& of_job : loaders_) first.Define(of_job);
+      for (const auto& op : ops_) first.Define(op);
       all.emplace_back(trace::FrameType::kChunk, first.Finish({}));
     }
     for (const std::string& payload : payloads_)
@@ -145,6 +177,9 @@ class TraceBuilder : private trace::NameSource {
   std::vector<trace::QueueInfo> queues_;
   std::vector<trace::TrackInfo> tracks_;
   std::vector<trace::CounterInfo> counters_;
+  std::vector<trace::ProcessInfo> processes_;
+  std::vector<trace::LoaderInfo> loaders_;
+  std::vector<trace::OpInfo> ops_;
   std::vector<std::string> strings_;
   trace::ChunkBuilder chunk_;
   std::vector<std::string> payloads_;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/analyzer/export/exported.h"
+#include "tests/support/job_trace.h"
 
 using namespace stallscope;
 using exporting::Format;
@@ -82,6 +83,30 @@ TEST_SUITE("fast") {
     auto names = ThreadNames(file);
     CHECK(names[spans[0]["tid"]] == "decode 0");
     CHECK(names[spans[1]["tid"]] == "batch 0");
+  }
+
+  TEST_CASE("a job's processes are processes, with their threads and counters; ops have places") {
+    TraceBuilder trace;
+    stallscope::test::BuildJob(trace, {.steps = 2});
+    const json file = Chrome(trace);
+    std::map<std::string, int> pids;
+    for (const json& event : Events(file, "M")) {
+      if (event["name"] == "process_name") pids[event["args"]["name"]] = event["pid"];
+    }
+    CHECK(pids.size() == 4);  // the host has the steps
+    REQUIRE(pids.contains("worker 1 (pid 712)"));
+    REQUIRE(pids.contains("train.py (pid 700)"));
+    const auto find = [&](const char* phase, const char* name) {
+      for (const json& event : Events(file, phase)) {
+        if (event["name"] == name) return event;
+      }
+      return json();
+    };
+    const json op = find("X", "Store.get");
+    CHECK(op["args"]["at"] == "/home/u/train.py:17");
+    CHECK(op["pid"] == pids["worker 0 (pid 711)"]);
+    CHECK(find("C", "process712.rss")["pid"] == pids["worker 1 (pid 712)"]);
+    CHECK(find("X", "trainer")["pid"] == pids["train.py (pid 700)"]);
   }
 
   TEST_CASE("times are exact to the nanosecond after days of uptime") {

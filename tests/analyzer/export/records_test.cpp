@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tests/analyzer/export/exported.h"
+#include "tests/support/job_trace.h"
 
 using namespace stallscope;
 using exporting::Format;
@@ -42,11 +43,14 @@ TEST_SUITE("fast") {
         1, 300, 400, ItemId{9}, 1000, 1, stream, trace::CopyDirection::kDeviceToHost, {}});
     trace.rows().Add(trace::Kernel{1, 400, 500, {}, 2, 0, stream, trace.Text("sgemm")});
     CHECK(Exported(Loaded(trace), Format::kCsv) ==
-          "track,track_name,kind,name,start_ns,end_ns,cause,queue,item,bytes,cpu_ns,waker\r\n"
-          "0,\"worker\n0\",work,\"decode, \"\"fast\"\"\",100,250,,,7,4096,140,\r\n"
-          "0,\"worker\n0\",wait,\"decode, \"\"fast\"\"\",250,300,full,decode-batch,,0,0,1\r\n"
-          "1,stream 7,copy,d2h,300,400,,,9,1000,,\r\n"
-          "1,stream 7,kernel,sgemm,400,500,,,,,,\r\n");
+          "track,track_name,kind,name,start_ns,end_ns,cause,queue,item,bytes,cpu_ns,waker,"
+          "stage,process,pid\r\n"
+          "0,\"worker\n0\",work,\"decode, \"\"fast\"\"\",100,250,,,7,4096,140,,\"decode, "
+          "\"\"fast\"\"\",,\r\n"
+          "0,\"worker\n0\",wait,\"decode, "
+          "\"\"fast\"\"\",250,300,full,decode-batch,,0,0,1,\"decode, \"\"fast\"\"\",,\r\n"
+          "1,stream 7,copy,d2h,300,400,,,9,1000,,,,,\r\n"
+          "1,stream 7,kernel,sgemm,400,500,,,,,,,,,\r\n");
   }
 
   TEST_CASE("spans as JSON lines have null for unknown values") {
@@ -60,7 +64,20 @@ TEST_SUITE("fast") {
     CHECK(lines[0]["end_ns"] == 250);
     CHECK(lines[0]["item"].is_null());
     CHECK(lines[0]["bytes"].is_null());
-    CHECK(lines[0].size() == 12);
+    CHECK(lines[0]["process"].is_null());
+    CHECK(lines[0].size() == 15);
+  }
+
+  TEST_CASE("a job's spans have their stage and process") {
+    TraceBuilder trace;
+    stallscope::test::BuildJob(trace, {.steps = 2});
+    const auto lines = Lines(Exported(Loaded(trace), Format::kJsonl, What::kSpans));
+    const auto op = std::find_if(lines.begin(), lines.end(),
+                                 [](const auto& line) { return line["name"] == "Store.get"; });
+    REQUIRE(op != lines.end());
+    CHECK((*op)["stage"] == "fetch");
+    CHECK((*op)["process"] == "worker 0");
+    CHECK((*op)["pid"] == 711);
   }
 
   TEST_CASE("steps are one row each, from request to request") {
