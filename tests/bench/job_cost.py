@@ -1,6 +1,7 @@
 """What `stallscope run` costs a PyTorch job: the group `jobs` of `run`, and the jobs that it times.
 
-    python3 job_cost.py steps [--workers N] [--ms N] [--steps N] [--element-us N] [--batch N]
+    python3 job_cost.py calibrate [--ms N] [--element-us N]
+    python3 job_cost.py steps [--workers N] [--steps N] [--batch N] [--per-step N] [--per-element N]
     python3 job_cost.py events [--processes N] [--rate N] [--seconds N]
     python3 job_cost.py start
 """
@@ -16,59 +17,61 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHIM = os.path.join(HERE, "..", "..", "collectors", "job", "python")
+STAND_IN = os.path.join(HERE, "..", "collectors", "job", "python", "standin")
 
 
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+class Work:
+    """A step's and an element's, in calls: a clock is work that recording slows, too."""
 
+    def __init__(self):
+        import torch
 
-def counted(seconds, count):
-    """How many times `count` must run to take that long: a clock is work that recording slows, too."""
-    times = 1
-    while True:
-        begin = time.thread_time()
-        count(times)
-        used = time.thread_time() - begin
-        if used > 0.05:
-            return max(1, int(times * seconds / used))
-        times *= 2
+        torch.set_num_threads(1)
+        self.a, self.x = torch.ones(96, 96), torch.arange(1024.0)
 
-
-def steps(options):
-    """Trains; prints the mean ns of a step behind the first ones, when the last ended, and the CPU
-    time of this process and its workers."""
-    import torch
-    from torch.utils.data import DataLoader, Dataset
-
-    torch.set_num_threads(1)
-    a = torch.ones(96, 96)
-    x = torch.arange(1024.0)
-
-    def multiply(times):
-        nonlocal a
+    def multiply(self, times):
         for _ in range(times):
-            a = (a @ a) / 96
+            self.a = (self.a @ self.a) / 96
 
-    def decode(times):
-        y = x
+    def decode(self, times):
+        y = self.x
         for _ in range(times):
             y = y * 1.0001 + 0.5
         return y
 
-    class Elements(Dataset):
-        per_element = counted(options.element_us / 1e6, decode) if options.element_us else 0
 
+def calibrate(options):
+    """How many calls take that long: the same for every job that is compared."""
+    work = Work()
+
+    def calls(seconds, function):
+        took = []
+        for _ in range(5):
+            begin = time.thread_time()
+            function(2000)
+            took.append((time.thread_time() - begin) / 2000)
+        return round(seconds / sorted(took)[2])
+
+    print(json.dumps(["--per-step", calls(options.ms / 1e3, work.multiply),
+                      "--per-element", calls(options.element_us / 1e6, work.decode)]))
+
+
+def steps(options):
+    """Trains; prints the mean ns of a step behind the first ones, its CPU time, and when it ended."""
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    work = Work()
+
+    class Elements(Dataset):
         def __len__(self):
             return 10**9
 
         def __getitem__(self, index):
-            return decode(self.per_element)
+            return work.decode(options.per_element)
 
     net = torch.nn.Linear(1024, 4)
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
-    per_step = counted(options.ms / 1000, multiply) if options.ms else 0
     loader = DataLoader(Elements(), batch_size=options.batch, num_workers=options.workers,
                         **({"multiprocessing_context": "fork"} if options.workers else {}))
     skipped = max(10, options.steps // 20)
@@ -77,14 +80,17 @@ def steps(options):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        multiply(per_step)
+        work.multiply(options.per_step)
         if i == skipped:
             begin, cpu = time.monotonic_ns(), time.process_time_ns()
         if i == skipped + options.steps:
             break
-    ns = (time.monotonic_ns() - begin) / options.steps
-    print(json.dumps({"ns": ns, "cpu_ns": (time.process_time_ns() - cpu) / options.steps,
-                      "ended": time.monotonic_ns()}), flush=True)
+    ended = time.monotonic_ns()
+    print(json.dumps({"ns": (ended - begin) / options.steps,
+                      "cpu_ns": (time.process_time_ns() - cpu) / options.steps}))
+    del loader
+    sys.stdout.flush()
+    print(time.monotonic_ns(), file=sys.stderr, flush=True)
 
 
 def events(options):
@@ -116,13 +122,11 @@ def _write_events(rate, seconds):
 
 
 def start(options):
-    """A worker's Python: torch and a first batch. Prints resident MiB at the end."""
-    import torch
+    """A process that loads a batch. Prints resident KiB at the end."""
     from torch.utils.data import DataLoader
 
-    if options.batch:
-        for batch in DataLoader(torch.arange(options.batch), batch_size=options.batch):
-            pass
+    for batch in DataLoader(range(options.batch), batch_size=options.batch):
+        pass
     with open("/proc/self/status") as status:
         print(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
 
@@ -143,9 +147,12 @@ class Bench:
                              check=True, capture_output=True, text=True).stdout
         return json.loads(out)
 
-    def pairs(self, folder, name, goal, *words):
+    def pairs(self, folder, name, goal, ms, element_us, *words):
         """Rates in turns, with and without; each pair is ABBA, so that a drift cancels."""
         costs, cpu, plain = [], [], []
+        words += tuple(json.loads(subprocess.run(
+            self.command("calibrate", "--ms", ms, "--element-us", element_us), check=True,
+            capture_output=True, text=True).stdout))
         for i in range(self.repeats):
             used = {True: [0, 0], False: [0, 0]}
             for turn in (0, 1, 1, 0):
@@ -164,12 +171,13 @@ class Bench:
         return plain, costs
 
     def start(self, folder):
-        """Python processes alone, in turns with and without the shim."""
+        """Python processes alone, in turns with and without the shim. A torch takes seconds to load,
+        and so much more or less each time that the shim's milliseconds are seen with a stand-in."""
         shutil.copytree(SHIM, f"{folder}/shim", ignore=shutil.ignore_patterns("__pycache__"))
         os.makedirs(f"{folder}/session")
-        with_it = {**os.environ, "PYTHONPATH": f"{folder}/shim",
+        without = {**os.environ, "PYTHONPATH": STAND_IN}
+        with_it = {**os.environ, "PYTHONPATH": f"{folder}/shim:{STAND_IN}",
                    "STALLSCOPE_SESSION": f"{folder}/session"}
-        without = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         for name, words in (("a Python that imports nothing", ["-c", "pass"]),
                             ("a process that loads one batch", self.command("start", "--batch", 4)[1:])):
             seconds, cpu, memory = [], [], []
@@ -189,7 +197,7 @@ class Bench:
                 seconds.append(1000 * (seen[True][0] - seen[False][0]))
                 cpu.append(1000 * (seen[True][1] - seen[False][1]))
                 memory.append((seen[True][2] - seen[False][2]) / 1024)
-            self.row(f"{name}: the shim takes, ms", "<= 30", seconds, 1)
+            self.row(f"{name}: the shim adds, ms", "<= 30", seconds, 1)
             self.row("  of CPU time, ms", "", cpu, 1)
             self.row("  resident, MiB", "<= 5", memory)
 
@@ -217,12 +225,14 @@ class Bench:
         for _ in range(max(1, self.repeats // 3)):
             job = subprocess.Popen(
                 [self.program, "run", "-o", f"{folder}/r.sst", "--", *self.command(
-                    "steps", "--workers", 2, "--steps", count, "--ms", 1, "--element-us", 0)],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            out, err = job.communicate()
-            seconds.append((time.monotonic_ns() - json.loads(out)["ended"]) / 1e9)
+                    "steps", "--workers", 2, "--steps", count)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            _, err = job.communicate()
+            lines = err.splitlines()
+            ended = next(int(line) for line in lines if line.isdigit())
+            seconds.append((time.monotonic_ns() - ended) / 1e9)
             sizes.append(self.trust(folder)["spans"] / 1e3)
-            verdict = [line for line in err.splitlines() if line.startswith("stallscope:")]
+            verdict = [line for line in lines if line.startswith("stallscope:")]
         self.row(f"{count} steps, from the job's end to the verdict, s", "<= 2", seconds)
         self.row("  thousands of spans", "", sizes, 0)
         print(f"  {verdict[-1] if verdict else 'no verdict'}", flush=True)
@@ -232,12 +242,11 @@ def jobs(build, repeats, row, interval):
     bench = Bench(build, repeats, row, interval)
     with tempfile.TemporaryDirectory() as folder:
         sixteen = ("--batch", 16, "--steps", 300)
-        bench.pairs(folder, "10 ms steps on 16 elements, 2 workers", "<= 1", "--ms", 10,
-                    "--element-us", 400, "--workers", 2, *sixteen)
-        bench.pairs(folder, "10 ms steps on 16 elements, 0 workers", "<= 1", "--ms", 4,
-                    "--element-us", 375, "--workers", 0, *sixteen)
-        plain, costs = bench.pairs(folder, "elements of nothing, batches of 256, 0 workers", "",
-                                   "--element-us", 0, "--ms", 0, "--batch", 256, "--steps", 1000)
+        bench.pairs(folder, "10 ms steps on 16 elements, 2 workers", "<= 1", 10, 400,
+                    "--workers", 2, *sixteen)
+        bench.pairs(folder, "10 ms steps on 16 elements, 0 workers", "<= 1", 4, 375, *sixteen)
+        plain, costs = bench.pairs(folder, "elements of nothing, batches of 256, 0 workers", "", 0,
+                                   0, "--batch", 256, "--steps", 1000)
         row("  per element, us", "<= 1.0",
             [cost / 100 * ms * 1000 / 256 for cost, ms in zip(costs, plain)], 3)
         bench.start(folder)
@@ -247,12 +256,14 @@ def jobs(build, repeats, row, interval):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("job", choices=("steps", "events", "start"))
+    parser.add_argument("job", choices=("calibrate", "steps", "events", "start"))
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--ms", type=float, default=10)
-    parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--element-us", type=float, default=375)
+    parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--per-step", type=int, default=0)
+    parser.add_argument("--per-element", type=int, default=0)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--rate", type=float, default=200_000)
     parser.add_argument("--seconds", type=float, default=10)
