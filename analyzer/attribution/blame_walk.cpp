@@ -204,7 +204,9 @@ BlameWalk::BlameWalk(const model::Run& run, const std::vector<TrackView>& views,
   for (const model::Track& track : run.tracks) {
     if (track.info.kind != trace::TrackKind::kThread) continue;
     tracks_[{track.info.stage, track.rank}].push_back(track.info.id);
-    if (track.info.process.known()) threads_[track.info.process].push_back(track.info.id);
+    if (track.info.process.known() && track.info.stage.known()) {
+      threads_[track.info.process].push_back(track.info.id);
+    }
   }
 }
 

@@ -127,7 +127,7 @@ class BlameWalk {
   const WorkSplit& split_;
   const ItemPaths& paths_;
   std::map<std::pair<StageId, uint32_t>, std::vector<TrackId>> tracks_;  // by stage and rank
-  std::map<ProcessId, std::vector<TrackId>> threads_;                    // by process
+  std::map<ProcessId, std::vector<TrackId>> threads_;                    // of stages, by process
   bool has_startup_ = false;  // only jobs wait for workers to start
 };
 
