@@ -108,6 +108,29 @@ pid_t StartRunner(const Place& place, std::vector<std::string> actions) {
   _exit(127);
 }
 
+// One of the small PyTorch jobs, on the stand-in for torch.
+const std::string kStandIn =
+    "PYTHONPATH=" + test::SourceDir() + "/tests/collectors/job/python/standin";
+std::vector<std::string> PythonJob(const std::string& name) {
+  return {"python3", "-B", test::SourceDir() + "/tests/collectors/job/python/jobs.py", name};
+}
+
+// Leads a process group of its own, and is silent.
+pid_t StartGroup(const Place& place, std::vector<std::string> command) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setpgid(0, 0);
+  signal(SIGINT, SIG_DFL);  // a shell's background jobs ignore it
+  const int nowhere = open("/dev/null", O_RDWR);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, fd);
+  command.insert(command.begin(), {kRunner, place.trace, "memory=" + place.sessions.path(), "--"});
+  std::vector<char*> arguments;
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
 uint64_t DoneIn(const std::string& path) {
   uint64_t done = 0;
   std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&done), sizeof done);
@@ -352,14 +375,7 @@ TEST_SUITE("fast") {
     // As the terminal sends it, to the group: we die of it, too, once the trace is sealed.
     {
       const Place place;
-      const pid_t runner = fork();
-      if (runner == 0) {
-        setpgid(0, 0);
-        execl(kRunner.c_str(), kRunner.c_str(), place.trace.c_str(),
-              ("memory=" + place.sessions.path()).c_str(), "--", kProgram.c_str(), "forever",
-              (place.dir / "progress").c_str(), nullptr);
-        _exit(127);
-      }
+      const pid_t runner = StartGroup(place, {kProgram, "forever", place.dir / "progress"});
       WaitUntil([&] { return DoneIn(place.dir / "progress") > 10; });
       kill(-runner, SIGINT);
       int status = 0;
@@ -371,17 +387,30 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: Ctrl-C ends a Python program and its workers") {
+    const Place place;
+    const std::string ready = place.dir / "ready";
+    setenv("READY", ready.c_str(), 1);
+    setenv("PYTHONPATH", kStandIn.substr(kStandIn.find('=') + 1).c_str(), 1);
+    const pid_t runner = StartGroup(place, PythonJob("endless"));
+    unsetenv("PYTHONPATH");
+    WaitUntil([&] { return std::filesystem::exists(ready); });
+    kill(-runner, SIGINT);
+    int status = 0;
+    waitpid(runner, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGINT);
+    const model::Run run = place.Load();
+    CHECK(run.quality.sealed);
+    CHECK(run.rows.steps.size() > 5);
+    CHECK(run.info.job.exit_code == 128 + SIGINT);
+    CHECK(place.NothingLeft());
+  }
+
   TEST_CASE("job: a signal to the process group reaches it once") {
     const Place place;
     const std::string file = place.dir / "signals";
-    const pid_t runner = fork();
-    if (runner == 0) {
-      setpgid(0, 0);
-      execl(kRunner.c_str(), kRunner.c_str(), place.trace.c_str(),
-            ("memory=" + place.sessions.path()).c_str(), "--", kProgram.c_str(), "count",
-            file.c_str(), nullptr);
-      _exit(127);
-    }
+    const pid_t runner = StartGroup(place, {kProgram, "count", file});
     const auto received = [&] {
       std::error_code missing;
       const auto size = std::filesystem::file_size(file, missing);
@@ -532,6 +561,26 @@ TEST_SUITE("fast") {
 }
 
 TEST_SUITE("slow") {
+  TEST_CASE("job: what Python programs compute and print is the same with us and without") {
+    for (const char* name : {"zero",        "zero_getitems", "zero_stream",   "zero_unbatched",
+                             "zero_pinned", "zero_compose",  "two",           "persistent",
+                             "getitems",    "stream",        "batch_sampler", "stream_persistent",
+                             "unbatched",   "collate",       "subset",        "pinned",
+                             "nested",      "evaluated",     "zipped",        "accumulated",
+                             "inference",   "early_break",   "threads",       "forks",
+                             "failing",     "closes_all",    "execs",         "patched",
+                             "killed"}) {
+      CAPTURE(name);
+      const Place place;
+      const ProgramResult with = place.Run(PythonJob(name), {}, {kStandIn});
+      const ProgramResult without = RunProgram(PythonJob(name), {kStandIn});
+      CHECK(with.out == without.out);
+      CHECK(with.exit_code == without.exit_code);
+      CHECK(place.Load().quality.sealed);
+      CHECK(place.NothingLeft());
+    }
+  }
+
   TEST_CASE("job: two hundred processes at a time") {
     const Place place;
     const ProgramResult done = place.RunOurs({"fork", "200", "spans", "500", "sleep", "300"});

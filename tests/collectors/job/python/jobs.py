@@ -391,6 +391,14 @@ def looks_around():
         print(error)
 
 
+def endless():
+    model = Model()
+    for i, batch in enumerate(DataLoader(Squares(10**6), batch_size=4, **workers())):
+        model.step(batch)
+        if i == 20:
+            open(os.environ["READY"], "w").close()
+
+
 def interrupted():
     model = Model()
     for i, batch in enumerate(DataLoader(Straggling(), batch_size=4, **workers())):
