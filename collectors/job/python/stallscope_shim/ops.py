@@ -35,11 +35,14 @@ class Watcher:
 
     def __init__(self):
         self.sight = None  # what is known of the data set
+        self.off = session.settings().get("profile") == "off"
         self.credit = _BURST
         self.time = ring.now()
         self.running = None
 
     def begin(self, fetcher, stage):
+        if self.off:
+            return
         if self.running is not None:
             self.end()
         time = ring.now()

@@ -20,6 +20,7 @@ cwd = ""  # when the process started: relative file names of code begin there
 fork_hooks = []  # called in a forked child, in order
 _lock = RLock()
 _state = None
+_settings = None
 _LINE_LIMIT = 60000
 
 
@@ -156,13 +157,18 @@ def say(text):
 
 def settings():
     """What the user asked for; {} if nothing."""
-    import json
+    global _settings
+    if _settings is None:
+        import json
 
-    try:
-        found = json.loads(_content(os.path.join(folder, "settings.json")).decode("utf-8"))
-        return found if isinstance(found, dict) else {}
-    except (OSError, ValueError):
-        return {}
+        _settings = {}
+        try:
+            found = json.loads(_content(os.path.join(folder, "settings.json")).decode("utf-8"))
+            if isinstance(found, dict):
+                _settings = found
+        except (OSError, ValueError):
+            pass
+    return _settings
 
 
 def absolute(file):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,9 +40,11 @@ class Case(unittest.TestCase):
             places.insert(0, os.path.join(self.folder, "shim"))
         environment["PYTHONPATH"] = os.pathsep.join(places)
         environment.update(env)
+        # A shell's background jobs ignore SIGINT, and so would all that they start.
         done = subprocess.run([*before, executable, *flags, *args], env=environment,
-                              timeout=timeout, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, cwd=self.folder)
+                              timeout=timeout, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                              cwd=self.folder)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def job(self, name, *args, **more):
@@ -254,6 +257,11 @@ class Ops(Case):
                 place = next(o for p in session.processes for o in p.names["op"]
                              if o["name"] == "Slow")
                 self.assertEqual(os.path.join(HERE, "jobs.py"), place["file"])
+
+    def test_none_where_the_user_wants_none(self):
+        session = self.record("zero_compose", settings={"profile": "off"})
+        self.assertEqual([], self.ops(session))
+        self.assertEqual(16, len(session.steps))
 
     def test_a_sleep_in_the_data_set_itself(self):
         session = self.record("straggler")
@@ -471,6 +479,19 @@ class TorchMore(Torch):
     others = (("stream", 16), ("looks_around", 0), ("warned", 8), ("failing_zero", 3), ("nested", 3),
               ("nested_workers", 3), ("zipped", 8), ("accumulated", 16), ("stream_persistent", 16),
               ("forks", 4), ("execs", 12), ("closes_all", 8), ("killed", 0))
+
+    def test_torchrun(self):
+        if self.python("-c", "import torch.distributed.run as r, torch.distributed as d; "
+                             "assert d.is_available()", shim=False)[0]:
+            self.skipTest("this torch has no torchrun")
+        command = ("-m", "torch.distributed.run", "--nproc_per_node=2", "--master_port=0",
+                   os.path.join(HERE, "jobs.py"), "two")
+        plain, mine = self.python(*command, shim=False), self.python(*command)
+        self.assertEqual((plain[0], sorted(plain[1].splitlines())),
+                         (mine[0], sorted(mine[1].splitlines())), mine[2])
+        session = ring_reader.read(self.session)
+        self.assertEqual([], session.said)
+        self.assertEqual(32, len(session.steps))
 
 
 if __name__ == "__main__":
