@@ -18,6 +18,7 @@ from .loaders import installed
 
 _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
+_COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter pieces are only kept where there are no longer ones
 _MOST = 600  # pieces of one batch
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
@@ -31,10 +32,12 @@ _FUNCTION = types.FunctionType
 
 
 class Watcher:
-    """Of one fetcher: decides which of its batches are looked into."""
+    """Of one fetcher: decides which of its batches are looked into. The first ones are cold, and come
+    before the trainer's steps are steady: in a job's first pass they are left out."""
 
-    def __init__(self):
+    def __init__(self, generation):
         self.sight = None  # what is known of the data set
+        self.skipped = 1 if generation else _COLD
         self.off = session.settings().get("profile") == "off"
         self.credit = _BURST
         self.time = ring.now()
@@ -48,12 +51,13 @@ class Watcher:
         time = ring.now()
         self.credit = min(_BURST, self.credit + (time - self.time) // _BUDGET)
         self.time = time
+        if self.skipped:
+            self.skipped -= 1
+            return
         if self.credit <= 0:
             return
         if self.sight is None:
             self.sight = _Sight(fetcher)
-            if not _monitored:
-                return  # the first batch is cold, and profiling would exaggerate that
         self.stage = stage
         self.running = _begin(self.sight)
         self.credit -= ring.now() - time

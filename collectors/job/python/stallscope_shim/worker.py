@@ -28,7 +28,7 @@ class Fetch:
         self.owner = owner  # a _Pass, or the _Worker
         self.at = self.collate_at = None
         self.size = 0
-        self.ops = ops.Watcher()
+        self.ops = ops.Watcher(owner.generation)
 
 
 def _fetch(fetcher):
