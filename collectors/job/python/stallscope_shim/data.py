@@ -57,7 +57,6 @@ class _Pass:
         self.index_at = self.index_cpu = None
         self.stamp = None  # wall and CPU time of the boundary that was just passed
         self.poll_at = None
-        self.waited = ()
         self.recv_at = self.recv_cpu = None
         self.recv_size = 0
         self.arrived_at = None
@@ -102,7 +101,7 @@ def _next_index(iterator):
         owner.fresh = False
         _here.starting = None
         if owner.loader.workers:
-            ring.mine().put(owner.index_at, ring.wait(
+            ring.mine().later(ring.wait(
                 ring.STARTUP, owner.loader.queue, owner.began, owner.index_at))
 
 
@@ -111,8 +110,8 @@ def _index_known(iterator, _):
     if owner is not None and owner.index_at is not None:
         time, cpu = ring.now(), ring.cpu()
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
-        ring.mine().put(time, ring.work(owner.loader.sampler, item, owner.index_at, time,
-                                        cpu - owner.index_cpu))
+        ring.mine().later(ring.work(owner.loader.sampler, item, owner.index_at, time,
+                                    cpu - owner.index_cpu))
         owner.index_at = None
         owner.stamp = (time, cpu)
 
@@ -152,11 +151,9 @@ def _try_get_data(iterator):
     owner.index_at = None
     time = ring.now()
     if owner.poll_at is not None:  # it came back without data
-        owner.waited += ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, time)
-    if owner.waited:
-        _put_waited(owner, time)
+        ring.mine().put(time, ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, time))
     owner.poll_at = time
-    owner.recv_at = None
+    owner.recv_at = owner.stamp = None
 
 
 def _got_data(iterator, _):
@@ -164,13 +161,9 @@ def _got_data(iterator, _):
     if owner is None or owner.poll_at is None:
         return
     time = owner.arrived_at = ring.now()
-    owner.waited += ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, owner.recv_at or time)
+    ring.mine().later(
+        ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, owner.recv_at or time))
     owner.poll_at = None
-
-
-def _put_waited(owner, time, words=()):
-    waited, owner.waited = owner.waited, ()
-    ring.mine().put(time, waited + words)
 
 
 def _arrived(owner, index):
@@ -179,10 +172,12 @@ def _arrived(owner, index):
     if time is not None:
         owner.arrived[index] = time
         if owner.recv_at is not None:
-            _put_waited(owner, time, ring.work(
+            cpu = ring.cpu()
+            ring.mine().later(ring.work(
                 owner.loader.transport, owner.base | index, owner.recv_at, time,
-                ring.cpu() - owner.recv_cpu, owner.recv_size))
+                cpu - owner.recv_cpu, owner.recv_size))
             owner.recv_at = None
+            owner.stamp = (time, cpu)  # the next index is asked for right behind
 
 
 class _Tasks(dict):
@@ -224,8 +219,9 @@ def _yielded(iterator, value):
         return
     owner.index_at = None
     loader = owner.loader
-    time, cpu = ring.now(), ring.cpu()
-    words, owner.waited = owner.waited, ()
+    stamp, owner.stamp = owner.stamp, None
+    time, cpu = ring.now(), stamp[1] if stamp and loader.workers else ring.cpu()
+    words = ()
     if not loader.workers:
         fetcher = iterator.__dict__.get("_dataset_fetcher")
         state = None if fetcher is None else fetcher.__dict__.get(KEY)
@@ -246,7 +242,9 @@ def _yielded(iterator, value):
         samples = _samples(data, iterator.__dict__.get("_auto_collation"))
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
-    ring.mine().put(time, words)
+        ring.mine().later(words)
+    else:
+        ring.mine().put(time, words)
 
 
 def _samples(data, collated, depth=0):

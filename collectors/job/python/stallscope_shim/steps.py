@@ -43,6 +43,7 @@ class Trainer:
         time, cpu = ring.now(), ring.cpu()
         if self.current is not None:
             self._close(time, cpu)
+        ring.mine().put(time, ())
         self.requested = time
         return time, cpu
 
@@ -87,6 +88,7 @@ class Trainer:
         for step in self.held:
             self._judge(step)
         self.held = []
+        ring.mine().put(ring.now(), ())
 
     def _close(self, time, cpu, last=False):
         step, self.current = self.current, None
