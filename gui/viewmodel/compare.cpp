@@ -103,23 +103,22 @@ CompareSide SideOf(const session::OpenRun& open, session::Range visible, int col
   side.visible = visible;
   if (open.index == nullptr || columns <= 0 || visible.ns() <= 0) return side;
   // Everything folded: two pictures must fit side by side.
-  std::set<std::string> folded;
-  LanePlan plan = PlanLanes(open, folded);
+  std::vector<Lane> plan = PlanLanes(open, {});
   const LanePicture picture{
       open, visible,
       timeline::ColumnBounds({visible.start_ns, visible.end_ns}, static_cast<size_t>(columns)), 8};
   float y = 0;
-  for (LanePlan::Entry& entry : plan.entries) {
-    if (entry.indent > 0 || entry.kind == LaneKind::kCounter || entry.kind == LaneKind::kQueue) {
+  for (Lane& lane : plan) {
+    if (lane.indent > 0 || lane.kind == LaneKind::kCounter || lane.kind == LaneKind::kQueue) {
       continue;
     }
-    if (entry.depth != kAllDepths && entry.depth > 0) continue;
-    entry.depth = kAllDepths;
+    if (lane.depth != kAllDepths && lane.depth > 0) continue;
+    lane.depth = kAllDepths;
     // Nothing is folded or unfolded here.
-    entry.group = false;
-    entry.collapsed = false;
-    side.rows.push_back(RowOf(entry, y, DrawLane(picture, entry)));
-    y += entry.height;
+    lane.group = false;
+    lane.collapsed = false;
+    side.rows.push_back({lane, DrawLane(picture, lane), y});
+    y += lane.height;
   }
   constexpr int kTicks = 4;
   for (int i = 0; i < kTicks; ++i) {

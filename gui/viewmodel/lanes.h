@@ -1,34 +1,19 @@
-// The lanes of a run: which there are, in which order, and what each looks like in columns. Any
-// thread.
+// What each lane of a run looks like in columns. Any thread.
 //
 // x is a pixel column of the lanes' area, from 0; y is in lines of text, from the top of all lanes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "analyzer/timeline/lane_index.h"
-#include "gui/session/open_run.h"
+#include "gui/session/view.h"
+#include "gui/viewmodel/lane_plan.h"
 #include "gui/viewmodel/paint.h"
 
 namespace stallscope::viewmodel {
-
-constexpr size_t kNoRow = static_cast<size_t>(-1);
-
-enum class LaneKind : uint8_t {
-  kSteps,       // one segment per step
-  kCategories,  // of a device's time
-  kStage,       // its threads together
-  kThread,
-  kStream,
-  kCopyEngine,
-  kSampler,
-  kQueue,  // depth over time
-  kCounter
-};
 
 // One column of a lane: one texel of its texture.
 struct Texel {
@@ -53,57 +38,14 @@ struct Label {
   Paint paint = Paint::kNothing;
 };
 
-// For a thread with nested work: all depths in one row.
-constexpr size_t kAllDepths = static_cast<size_t>(-1);
-
-struct LaneRow {
-  LaneKind kind = LaneKind::kThread;
-  std::string key;  // of ToggleLane
-  std::string name;
-  std::string detail;  // "4 workers, 98% busy", "0 to 16"
-  int indent = 0;
-  bool group = false;  // has lanes below it
-  bool collapsed = false;
-  float y = 0;  // in lines
-  float height = 1;
-  TrackId track;  // of a thread, stream or copy engine
-  StageId stage;
-  size_t index = 0;                 // of a queue, counter or device
-  size_t depth = kAllDepths;        // of a thread
+struct DrawnLane {
   std::vector<Texel> texels;        // one per pixel column; empty for queues and counters
   std::vector<SeriesTexel> series;  // the same, for queues and counters
   std::vector<Label> labels;
 };
 
-// The lanes of a run in order, without collapsed ones. Cheap: no columns.
-struct LanePlan {
-  // Every member has an initializer, so that naming only some gives no warning.
-  struct Entry {
-    LaneKind kind = LaneKind::kThread;
-    std::string key = {};
-    std::string name = {};
-    std::string detail = {};
-    int indent = 0;
-    bool group = false;
-    bool collapsed = false;
-    float height = 1;
-    TrackId track = {};
-    StageId stage = {};
-    size_t index = 0;
-    size_t depth = kAllDepths;
-    std::vector<TrackId> members = {};  // of a group: the tracks that it is drawn from
-  };
-  std::vector<Entry> entries;
-};
-// A counter's value with its unit: "1.20 GB/s", "72.4% of the time", "312 MiB". A cumulative one
-// has its rate.
-std::string CounterText(const trace::CounterInfo& counter, double value);
-LanePlan PlanLanes(const session::OpenRun& run, const std::set<std::string>& collapsed);
-
-struct DrawnLane {
-  std::vector<Texel> texels;
-  std::vector<SeriesTexel> series;
-  std::vector<Label> labels;
+struct LaneRow : Lane, DrawnLane {
+  float y = 0;  // in lines
 };
 
 // Shared by all lanes of one picture.
@@ -114,9 +56,7 @@ struct LanePicture {
   float character = 8;          // in columns
 };
 
-DrawnLane DrawLane(const LanePicture& picture, const LanePlan::Entry& entry);
-// The row of an entry at `y`, with its drawn lane.
-LaneRow RowOf(const LanePlan::Entry& entry, float y, DrawnLane drawn);
+DrawnLane DrawLane(const LanePicture& picture, const Lane& lane);
 
 // The lane that a row shows; null for groups, queues and counters.
 const timeline::LaneIndex* LaneOf(const session::OpenRun& open, LaneKind kind, TrackId track,

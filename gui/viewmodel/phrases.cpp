@@ -4,6 +4,7 @@
 #include <array>
 #include <variant>
 
+#include "analyzer/timeline/counter_kind.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::viewmodel {
@@ -59,6 +60,17 @@ std::string CostText(const findings::Recommendation& recommendation) {
   if (bytes == 0) return {};
   return bytes > 0 ? "costs " + words::Bytes(static_cast<uint64_t>(bytes))
                    : "frees " + words::Bytes(-static_cast<uint64_t>(bytes));
+}
+
+std::string CounterText(const trace::CounterInfo& counter, double value) {
+  const bool rate = timeline::IsCumulative(counter);
+  if (counter.unit == "ns" && rate) return words::Percent(value) + " of the time";
+  if (counter.unit == "bytes") return rate ? words::BytesPerSecond(value) : words::Bytes(value);
+  if (counter.unit == "bytes/s") return words::BytesPerSecond(value);
+  if (counter.unit == "percent") return words::Number(value) + "%";
+  if (rate) return words::Rate(value);
+  return words::Number(value) + (counter.unit.empty() || counter.unit == "count" ? "" : " ") +
+         (counter.unit == "count" ? "" : counter.unit);
 }
 
 std::string AssumedOn(const trace::DeviceInfo& device) {

@@ -18,6 +18,9 @@ std::string_view PhraseFor(attribution::Cause cause);
 std::string NameOf(attribution::Cause cause);
 // "costs 12.0 MiB", "frees 3.0 MiB"; empty if unknown or zero.
 std::string CostText(const findings::Recommendation& recommendation);
+// A counter's value with its unit: "1.20 GB/s", "72.4% of the time", "312 MiB". A cumulative one
+// has its rate.
+std::string CounterText(const trace::CounterInfo& counter, double value);
 // What is assumed rather than measured on this device, for every panel whose figures depend on it;
 // empty on a real one.
 std::string AssumedOn(const trace::DeviceInfo& device);

@@ -11,6 +11,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
+#include "gui/viewmodel/selection.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -80,8 +81,10 @@ class Marks {
     for (size_t i = 0; i < model_.rows.size(); ++i) {
       const LaneRow& row = model_.rows[i];
       if (row.track == track && (row.depth == kAllDepths || row.depth == depth)) return i;
-      const StageId stage = open_.run->tracks[track.value].info.stage;
-      if (row.kind == LaneKind::kStage && row.collapsed && row.stage == stage) group = i;
+      const std::vector<TrackId>& members = row.members;
+      if (row.collapsed && std::find(members.begin(), members.end(), track) != members.end()) {
+        group = i;
+      }
     }
     return group;
   }
@@ -153,12 +156,13 @@ class Marks {
       if (!Visible(link.start_ns, link.end_ns) || link.track.value >= open_.run->tracks.size()) {
         continue;
       }
-      const std::string stage = link.stage.known() ? std::string(open_.run->NameOf(link.stage))
-                                                   : std::string(open_.run->NameOf(link.track));
-      model_.chain.push_back(
-          {X(link.start_ns), X(link.end_ns), RowOf(link.track),
-           stage + ": " + NameOf(link.cause) + ", " + words::Duration(link.end_ns - link.start_ns),
-           stage, Paint::kChain, link.depth});
+      const std::string_view name = link.op.known()      ? open_.run->Text(link.op)
+                                    : link.stage.known() ? open_.run->NameOf(link.stage)
+                                                         : open_.run->NameOf(link.track);
+      model_.chain.push_back({X(link.start_ns), X(link.end_ns), RowOf(link.track),
+                              fmt::format("{}: {}, {}", name, NameOf(link.cause),
+                                          words::Duration(link.end_ns - link.start_ns)),
+                              std::string(name), Paint::kChain, link.depth});
     }
   }
 
@@ -233,7 +237,7 @@ class TimelineBuilder::Impl {
  private:
   // A thread's first row has the same key, folded or not.
   using LaneName = std::pair<std::string, size_t>;
-  static LaneName NameOf(const LanePlan::Entry& entry) { return {entry.key, entry.depth}; }
+  static LaneName NameOf(const Lane& entry) { return {entry.key, entry.depth}; }
 
   void Plan(const session::OpenRun& open, const session::State& state) {
     PlanKey key{open.number, open.revision, open.devices.get(), state.layout.collapsed};
@@ -245,7 +249,7 @@ class TimelineBuilder::Impl {
   std::vector<size_t> VisibleEntries(const session::State& state, const session::PanelSize& size,
                                      TimelineModel& model) const {
     float height = 0;
-    for (const LanePlan::Entry& entry : plan_.entries) height += entry.height;
+    for (const Lane& entry : plan_) height += entry.height;
     model.rows_height = height;
     const float shown =
         std::max(static_cast<float>(size.height) / std::max(size.line, 1.F) - kHeaderLines, 1.F);
@@ -253,8 +257,8 @@ class TimelineBuilder::Impl {
     const auto from = static_cast<float>(std::clamp(state.layout.first_row, 0.0, most));
     std::vector<size_t> visible;
     float y = 0;
-    for (size_t i = 0; i < plan_.entries.size(); ++i) {
-      const float end = y + plan_.entries[i].height;
+    for (size_t i = 0; i < plan_.size(); ++i) {
+      const float end = y + plan_[i].height;
       if (end > from && y < from + shown) visible.push_back(i);
       y = end;
     }
@@ -272,7 +276,7 @@ class TimelineBuilder::Impl {
     }
     std::vector<size_t> missing;
     for (const size_t i : visible) {
-      if (lanes_.count(NameOf(plan_.entries[i])) == 0) missing.push_back(i);
+      if (lanes_.count(NameOf(plan_[i])) == 0) missing.push_back(i);
     }
     if (!missing.empty()) {
       const LanePicture picture{
@@ -282,10 +286,10 @@ class TimelineBuilder::Impl {
           size.character};
       std::vector<std::shared_ptr<const DrawnLane>> drawn(missing.size());
       ForEachParallel(missing.size(), threads_, [&](size_t i) {
-        drawn[i] = std::make_shared<const DrawnLane>(DrawLane(picture, plan_.entries[missing[i]]));
+        drawn[i] = std::make_shared<const DrawnLane>(DrawLane(picture, plan_[missing[i]]));
       });
       for (size_t i = 0; i < missing.size(); ++i) {
-        lanes_[NameOf(plan_.entries[missing[i]])] = std::move(drawn[i]);
+        lanes_[NameOf(plan_[missing[i]])] = std::move(drawn[i]);
       }
       ++drawn_;
     }
@@ -297,11 +301,11 @@ class TimelineBuilder::Impl {
   void Place(TimelineModel& model, const std::vector<size_t>& visible) const {
     float y = 0;
     size_t next = 0;
-    for (size_t i = 0; i < plan_.entries.size() && next < visible.size(); ++i) {
-      const LanePlan::Entry& entry = plan_.entries[i];
+    for (size_t i = 0; i < plan_.size() && next < visible.size(); ++i) {
+      const Lane& entry = plan_[i];
       if (visible[next] == i) {
         ++next;
-        model.rows.push_back(RowOf(entry, y, *lanes_.at(NameOf(entry))));
+        model.rows.push_back({entry, *lanes_.at(NameOf(entry)), y});
       }
       y += entry.height;
     }
@@ -309,7 +313,7 @@ class TimelineBuilder::Impl {
 
   const unsigned threads_;
   PlanKey plan_key_;
-  LanePlan plan_;
+  std::vector<Lane> plan_;
   PictureKey picture_key_;
   std::map<LaneName, std::shared_ptr<const DrawnLane>> lanes_;
   std::vector<size_t> shown_;
@@ -365,74 +369,15 @@ session::IntervalRef RefOf(const timeline::Segment& segment, TrackId track) {
   return {session::IntervalKind::kSpan, track, segment.index};
 }
 
-void HitGroup(const session::OpenRun& open, StageId stage, int64_t column_ns, TimelineHit& hit) {
-  for (const model::Track& track : open.run->tracks) {
-    if (track.info.stage != stage || track.info.kind != trace::TrackKind::kThread) continue;
-    const timeline::LaneIndex& lane = open.index->tracks[track.info.id.value];
+void HitGroup(const session::OpenRun& open, const std::vector<TrackId>& members, int64_t column_ns,
+              TimelineHit& hit) {
+  for (const TrackId track : members) {
+    const timeline::LaneIndex& lane = open.index->tracks[track.value];
     const auto segment = SegmentAt(lane, hit.time_ns, column_ns);
     if (!segment.has_value()) continue;
-    hit.interval = RefOf(lane.At(*segment), track.info.id);
+    hit.interval = RefOf(lane.At(*segment), track);
     return;
   }
-}
-
-// "decode waits (full)", or its name.
-std::string SpanTitle(const session::SpanRow& row) {
-  const std::string name(row.name.empty() ? row.kind : row.name);
-  return row.kind == "wait" ? name + " waits (" + std::string(row.cause) + ")" : name;
-}
-
-std::string DescribeStep(const session::OpenRun& run, uint64_t step_row) {
-  if (run.run == nullptr || step_row >= run.run->rows.steps.size()) return "";
-  std::string text = "step " + words::Grouped(run.run->rows.steps[step_row].index);
-  std::vector<attribution::StallDetail> parts;
-  if (run.stalls != nullptr) {
-    std::copy_if(run.stalls->begin(), run.stalls->end(), std::back_inserter(parts),
-                 [&](const attribution::StallDetail& part) { return part.step_row == step_row; });
-  }
-  if (parts.empty()) return text + " did not wait for input";
-  int64_t all = 0;
-  for (const attribution::StallDetail& part : parts) all += part.ns;
-  std::sort(parts.begin(), parts.end(),
-            [](const attribution::StallDetail& a, const attribution::StallDetail& b) {
-              return a.ns > b.ns;
-            });
-  text += " waited " + words::BothNs(all) + ":";
-  constexpr size_t kMost = 4;
-  for (size_t i = 0; i < std::min(kMost, parts.size()); ++i) {
-    const std::string stage =
-        parts[i].stage.known() ? std::string(run.run->NameOf(parts[i].stage)) : "unknown";
-    text += (i == 0 ? " " : ", ") + stage + " " + NameOf(parts[i].cause) + " " +
-            words::Percent(static_cast<double>(parts[i].ns) /
-                           static_cast<double>(std::max<int64_t>(1, all)));
-  }
-  return text;
-}
-
-std::string DescribePath(const session::ItemPath& path) {
-  std::string text = "item " + std::to_string(path.item.value);
-  if (!path.file.empty()) {
-    text += " of " + path.file + ", record " + words::Grouped(path.record);
-  }
-  if (path.bytes > 0) text += ", " + words::Bytes(path.bytes);
-  if (path.step) text += ", used by step " + words::Grouped(*path.step);
-  if (path.stops.size() > 1) {
-    const int64_t way = path.stops.back().when.end_ns - path.stops.front().when.start_ns;
-    text += ": " + words::Duration(way) + " end to end, " + std::to_string(path.stops.size()) +
-            " stops";
-  }
-  return text;
-}
-
-std::string DescribeSpan(const session::OpenRun& run, const session::IntervalRef& ref) {
-  if (run.spans == nullptr || !run.spans->RowOf(ref)) return "";
-  const session::SpanRow row = run.spans->At(ref);
-  std::string text =
-      SpanTitle(row) + ", " + words::BothNs(row.duration_ns) + ", on " + std::string(row.track);
-  if (row.item.known()) {
-    text += ", item " + std::to_string(row.item.value) + " (press P to follow it)";
-  }
-  return text;
 }
 
 void AddInterval(const session::OpenRun& open, const session::IntervalRef& ref,
@@ -448,6 +393,11 @@ void AddInterval(const session::OpenRun& open, const session::IntervalRef& ref,
   if (row.item.known()) lines.push_back(fmt::format("item {}", row.item.value));
   if (row.bytes > 0) lines.push_back(words::Bytes(row.bytes));
   lines.push_back("on " + std::string(row.track));
+  if (!ref.track.known()) return;
+  const std::string process = ProcessOf(*open.run, ref.track);
+  if (!process.empty()) lines.back() += " of " + process;
+  const CodePlace place = PlaceOf(*open.run, ref);
+  if (!place.brief.empty()) lines.push_back(place.brief);
 }
 
 }  // namespace
@@ -473,8 +423,8 @@ TimelineHit HitTest(const TimelineModel& model, const session::State& state, dou
     }
     return hit;
   }
-  if (row->kind == LaneKind::kStage) {
-    HitGroup(*open, row->stage, column_ns, hit);
+  if (row->kind == LaneKind::kGroup) {
+    HitGroup(*open, row->members, column_ns, hit);
     return hit;
   }
   const timeline::LaneIndex* const lane =
@@ -524,18 +474,6 @@ std::vector<std::string> TooltipOf(const TimelineModel& model, const session::St
     }
   }
   return lines;
-}
-
-std::string SelectionText(const session::State& state) {
-  const session::OpenRun* run = state.Active();
-  if (run == nullptr) return "";
-  const session::Selection& selected = state.view.selected;
-  if (selected.followed.known() && state.explanation.path) {
-    return DescribePath(*state.explanation.path);
-  }
-  if (selected.step_row) return DescribeStep(*run, *selected.step_row);
-  if (selected.interval) return DescribeSpan(*run, *selected.interval);
-  return "";
 }
 
 }  // namespace stallscope::viewmodel

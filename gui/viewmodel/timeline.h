@@ -100,8 +100,4 @@ TimelineHit HitTest(const TimelineModel& model, const session::State& state, dou
 std::vector<std::string> TooltipOf(const TimelineModel& model, const session::State& state,
                                    const TimelineHit& hit);
 
-// What is selected, in a line: "step 12 waited 41.2 ms (41,234,567 ns): decode cpu 80.0%, read io
-// 20.0%", or the same of a span or of an element that is followed; empty for nothing.
-std::string SelectionText(const session::State& state);
-
 }  // namespace stallscope::viewmodel

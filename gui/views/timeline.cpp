@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/viewmodel/selection.h"
 #include "gui/views/lane_strip.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
@@ -342,6 +343,25 @@ void DrawMeasured(const TimelineModel& model, const session::State& state, Inten
   if (ImGui::SmallButton("Clear")) intents.Add(intent::Measure{});
 }
 
+// What is selected, and below it where in the job it leads.
+void DrawSelection(const viewmodel::SelectionModel& selection, Intents& intents) {
+  const Look& look = TheLook();
+  Line(selection.text, look.colors.text);
+  if (selection.lead.empty()) return;
+  const std::string copy = "Copy " + selection.place.brief;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float button = selection.place.whole.empty()
+                           ? 0
+                           : WidthOf(*ImGui::GetFont(), copy) + 2 * style.FramePadding.x;
+  const float room = ImGui::GetContentRegionAvail().x - button - 2 * style.ItemSpacing.x;
+  Line(selection.lead, look.colors.text,
+       std::min(room, WidthOf(*ImGui::GetFont(), selection.lead)));
+  if (button == 0) return;
+  ImGui::SameLine();
+  if (ImGui::SmallButton(copy.c_str())) intents.Add(intent::CopyText{selection.place.whole});
+  Tip(selection.place.whole);
+}
+
 }  // namespace
 
 void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
@@ -355,8 +375,11 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float navigator = look.Px(8);
   const float ruler = std::round(look.Px(30));
-  const float footer = ImGui::GetTextLineHeightWithSpacing() + look.fonts.small->FontSize +
-                       2 * ImGui::GetStyle().ItemSpacing.y;
+  const viewmodel::SelectionModel selection = viewmodel::DescribeSelection(state);
+  const bool leads = !state.measured && !selection.lead.empty();
+  const float texts = ImGui::GetTextLineHeight() * (leads ? 2.0f : 1.0f) +
+                      (leads ? ImGui::GetStyle().ItemSpacing.y : 0.0f);
+  const float footer = texts + look.fonts.small->FontSize + 3 * ImGui::GetStyle().ItemSpacing.y;
   TimelinePlace place{.model = model};
   place.names = at.x;
   place.line = state.sizes[session::At(session::Panel::kTimeline)].line;
@@ -383,10 +406,9 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   HandleTimelineMouse(place, state, intents);
   ImGui::SetCursorScreenPos({at.x, place.to.y + ImGui::GetStyle().ItemSpacing.y});
   DrawLegend(model, state);
-  ImGui::SetCursorScreenPos({at.x, at.y + room.y - ImGui::GetTextLineHeight()});
+  ImGui::SetCursorScreenPos({at.x, at.y + room.y - texts});
   if (state.measured) return DrawMeasured(model, state, intents);
-  const std::string selection = viewmodel::SelectionText(state);
-  if (!selection.empty()) return Line(selection, look.colors.text);
+  if (!selection.text.empty()) return DrawSelection(selection, intents);
   Line("Click a step or stall to see why it waited. Shift+drag measures. ? lists all keys.",
        look.colors.muted);
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/viewmodel/selection.h"
 #include "tests/gui/session/scene.h"
+#include "tests/support/job_trace.h"
 
 using namespace stallscope;
 using namespace stallscope::viewmodel;
@@ -94,11 +96,10 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a folded group draws its members in its head") {
     Opened opened(test::SampleTrace("input_contention"));
-    const LanePlan plan = PlanLanes(opened.run(), {});
-    const auto group =
-        std::find_if(plan.entries.begin(), plan.entries.end(),
-                     [](const LanePlan::Entry& entry) { return entry.kind == LaneKind::kStage; });
-    REQUIRE(group != plan.entries.end());
+    const std::vector<Lane> plan = PlanLanes(opened.run(), {});
+    const auto group = std::find_if(plan.begin(), plan.end(),
+                                    [](const Lane& lane) { return lane.kind == LaneKind::kGroup; });
+    REQUIRE(group != plan.end());
     REQUIRE(group->members.size() > 1);
     const size_t before = opened.Build()->rows.size();
     Do(opened.session, intent::ToggleLane{group->key});
@@ -112,6 +113,85 @@ TEST_SUITE("fast") {
                       [](const Texel& texel) { return texel.busy > 0; }));
     Do(opened.session, intent::ToggleLane{group->key});
     CHECK(opened.Build()->rows.size() == before);
+  }
+
+  TEST_CASE("a job's threads are grouped by process, the program's first") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildJob(trace);
+    trace.Write(dir / "run.sst");
+    Opened opened(dir / "run.sst");
+    std::vector<std::string> names;
+    for (const Lane& lane : PlanLanes(opened.run(), {})) {
+      names.push_back(std::string(static_cast<size_t>(lane.indent), ' ') + lane.name + ": " +
+                      lane.detail);
+    }
+    CHECK(names == std::vector<std::string>{"steps: ", "device: where its time goes",
+                                            "train.py: pid 700", "worker 0: pid 711, 2 threads",
+                                            " worker 0: 2 levels", " worker 0 feeder: 6 spans",
+                                            "worker 1: pid 712, 2 threads", " worker 1: 2 levels",
+                                            " worker 1 feeder: 6 spans",
+                                            "counters of processes: 18 in all"});
+    const std::vector<Lane> unfolded =
+        PlanLanes(opened.run(), {"process counters", "counters:1", "process:1", "process:2"});
+    const auto counter = std::find_if(unfolded.begin(), unfolded.end(),
+                                      [](const Lane& lane) { return lane.name == "rss"; });
+    REQUIRE(counter != unfolded.end());
+    CHECK(counter->indent == 2);
+    CHECK(std::none_of(unfolded.begin(), unfolded.end(),
+                       [](const Lane& lane) { return lane.name == "worker 1 feeder"; }));
+  }
+
+  TEST_CASE("many workers are one group, folded") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildJob(trace, {.workers = 64, .steps = 256});
+    trace.Write(dir / "run.sst");
+    Opened opened(dir / "run.sst");
+    const std::vector<Lane> folded = PlanLanes(opened.run(), {});
+    const auto workers = std::find_if(folded.begin(), folded.end(), [](const Lane& lane) {
+      return lane.name == "loader workers";
+    });
+    REQUIRE(workers != folded.end());
+    CHECK(workers->detail == "64 processes");
+    CHECK(workers->collapsed);
+    CHECK(workers->members.size() == 128);
+    CHECK(folded.size() == 5);  // steps, device, train.py, workers, counters
+    const std::vector<Lane> open = PlanLanes(opened.run(), {workers->key});
+    CHECK(open.size() == folded.size() + 64);
+  }
+
+  TEST_CASE("a job's stall leads through the worker to the op and its line") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildJob(trace);
+    trace.Write(dir / "run.sst");
+    Opened opened(dir / "run.sst");
+    Do(opened.session, intent::SelectStep{5, true});
+    opened.session.Settle();
+    const SelectionModel stall = DescribeSelection(*opened.session.state());
+    CHECK(stall.text.starts_with("step 5 waited 7.00 ms (7,000,000 ns): fetch blocked "));
+    CHECK(stall.lead == "worker 1 (pid 712): fetch for 6.00 ms, of which Store.get 3.00 ms");
+    CHECK(stall.place.whole == "/home/u/train.py:17");
+    CHECK(stall.place.brief == "train.py:17");
+    const auto model = opened.Build();
+    CHECK(std::any_of(model->chain.begin(), model->chain.end(), [](const ChainPiece& piece) {
+      return piece.text == "Store.get: blocked, 3.00 ms" && piece.row != kNoRow;
+    }));
+    // The span itself, selected, and its tooltip.
+    const LaneRow* const lane = RowOf(*model, "track:1");
+    REQUIRE(lane != nullptr);
+    const double x = XAtTime(*model, 20'000'000);
+    const TimelineHit hit = HitTest(*model, *opened.session.state(), x, lane->y + 0.5);
+    REQUIRE(hit.interval.has_value());
+    const auto lines = TooltipOf(*model, *opened.session.state(), hit);
+    CHECK(std::find(lines.begin(), lines.end(), "on worker 0 of worker 0 (pid 711)") !=
+          lines.end());
+    CHECK(lines.back() == "train.py:17");
+    Do(opened.session, intent::Select{{.interval = hit.interval}, false});
+    const SelectionModel span = DescribeSelection(*opened.session.state());
+    CHECK(span.lead == "worker 0 (pid 711)");
+    CHECK(span.place.whole == "/home/u/train.py:17");
   }
 
   TEST_CASE("nested work has one row per depth, or one when folded") {
