@@ -13,8 +13,8 @@
 namespace stallscope::report {
 namespace {
 
-// More processes are condensed.
-constexpr size_t kMostProcesses = 16;
+// More processes are condensed: a table in a text report shows no more rows.
+constexpr size_t kMostProcesses = 12;
 
 // As Python writes it, without a string's quotes.
 std::string PythonValue(const nlohmann::ordered_json& value) {
