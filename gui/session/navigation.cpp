@@ -73,6 +73,21 @@ Range Navigation::WholeOf(RunNumber number) const {
   return {window.start_ns, std::max(window.end_ns, window.start_ns + kShortestNs)};
 }
 
+// All of it; of a job that starts long before it trains, its steps.
+Range Navigation::AtFirst() const {
+  const OpenRun* const open = desk_.state.Active();
+  const Range whole = Whole();
+  if (open == nullptr || open->run == nullptr || open->following || open->run->processes.empty()) {
+    return whole;
+  }
+  const std::vector<trace::Step>& steps = open->run->rows.steps;
+  if (steps.empty()) return whole;
+  const Range trained{steps.front().requested_ns, steps.back().device_done_ns};
+  if (trained.ns() <= 0 || trained.ns() > whole.ns() / 2) return whole;
+  const int64_t margin = trained.ns() / 20;
+  return {trained.start_ns - margin, trained.end_ns + margin};
+}
+
 void Navigation::Remember(bool same_gesture) {
   if (same_gesture && !back_.empty()) return;
   if (!back_.empty() && back_.back() == desk_.state.view) return;
@@ -249,7 +264,7 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
     back_ = kept->second.back;
     forward_ = kept->second.forward;
     // It was left before anything of it was there.
-    if (state.view.visible.ns() <= 0) Show(notes.visible.ns() > 0 ? notes.visible : Whole());
+    if (state.view.visible.ns() <= 0) Show(notes.visible.ns() > 0 ? notes.visible : AtFirst());
   } else {
     state.view = View{panel, {}, {}, {}};
     // Where the last visit ended, unless the user has navigated already.
@@ -258,7 +273,7 @@ void Navigation::Enter(RunNumber run, const SideNotes& notes) {
     state.bookmarks = notes.bookmarks;
     back_.clear();
     forward_.clear();
-    Show(notes.visible.ns() > 0 ? notes.visible : Whole());
+    Show(notes.visible.ns() > 0 ? notes.visible : AtFirst());
   }
   desk_.changed = true;
 }

@@ -44,6 +44,8 @@ class Navigation {
   bool can_go_forward() const { return !forward_.empty(); }
   // The run's whole time; empty where nothing is open.
   Range Whole() const { return WholeOf(desk_.state.active); }
+  // What a run shows when it is opened.
+  Range AtFirst() const;
   // For a run that grows: whoever sees all of it goes on seeing all of it.
   bool ShowsAll(RunNumber run) const;
   void ShowAll();

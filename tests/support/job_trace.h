@@ -16,6 +16,7 @@ struct JobShape {
   uint32_t workers = 2;
   uint64_t steps = 12;
   uint32_t exit_code = 0;
+  int64_t trains_at_ns = 5'000'000;
 };
 
 namespace job {
@@ -87,10 +88,10 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
     sending.push_back(trace.Thread(name + " feeder", transport, processes.back()));
   }
   const int64_t apart = kFetch / shape.workers;
-  int64_t requested = 5 * kMs;
+  int64_t requested = shape.trains_at_ns;
   for (uint64_t step = 0; step < shape.steps; ++step) {
     const size_t worker = step % shape.workers;
-    const int64_t from = 5 * kMs + apart * static_cast<int64_t>(step);
+    const int64_t from = shape.trains_at_ns + apart * static_cast<int64_t>(step);
     const int64_t to = from + kFetch;
     const ItemId batch{step};
     trace.OpWork(fetching[worker], fetch, get, from + 2 * kMs, to - 3 * kMs);

@@ -9,6 +9,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/base/thread.h"
 #include "tests/gui/session/scene.h"
+#include "tests/support/job_trace.h"
 
 using namespace stallscope;
 using namespace stallscope::session;
@@ -70,6 +71,21 @@ TEST_SUITE("fast") {
     CHECK(opened.state().settings.recent.front() == opened.path);
     CHECK(opened.state().jobs.empty());
     CHECK_FALSE(run.following);
+  }
+
+  TEST_CASE("a job that trains late opens at its steps") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildJob(trace, {.trains_at_ns = 2'000'000'000});
+    trace.Write(dir / "train.sst");
+    Session session(QuietOptions());
+    test::OpenAndSettle(session, dir / "train.sst");
+    const Range steps = session.state()->view.visible;
+    CHECK(steps.start_ns > 1'900'000'000);
+    CHECK(steps.start_ns < 2'000'000'000);
+    Do(session, intent::Fit{});
+    CHECK(session.state()->view.visible.start_ns == 1'000);
+    CHECK(session.state()->view.visible.end_ns > steps.end_ns - 20'000'000);
   }
 
   TEST_CASE("a session whose n-th worker gets no thread settles, with a notice") {
