@@ -60,6 +60,7 @@ struct FieldsJson {
     json["drop_remainder"] = batch.drop_remainder;
     json["parallelism"] = KnobJson(batch.parallelism);
   }
+  void operator()(const LoaderSpec&) const {}  // of a job: never in a plan
 };
 
 nlohmann::ordered_json NodeJson(const Node& node) {

@@ -78,6 +78,22 @@ void Exchange(Io& io, BatchSpec& s) {
   io("pad", s.pad);
 }
 template <class Io>
+void Exchange(Io& io, LoaderSpec& s) {
+  io("num_workers", s.num_workers);
+  io("prefetch_factor", s.prefetch_factor);
+  io("persistent_workers", s.persistent_workers);
+  io("pin_memory", s.pin_memory);
+  io("batch_size", s.batch_size);
+  io("multiprocessing_context", s.multiprocessing_context);
+  io("in_order", s.in_order);
+  io("iterable", s.iterable);
+}
+template <class Io>
+void Exchange(Io& io, JobSpec& s) {
+  io("steps", s.steps);
+  io("threads", s.threads);
+}
+template <class Io>
 void Exchange(Io& io, TransferSpec& s) {
   io("pinned", s.pinned);
   io("overlap", s.overlap);
@@ -161,6 +177,8 @@ void Exchange(Io& io, Spec& s) {
   io("trainer", s.trainer);
   io("rewrites", s.rewrites);
   io("budget", s.budget);
+  io("job", s.job);
+  io("env", s.env);
 }
 
 const FieldDescriptor* FieldOf(const Message& message, const char* name) {

@@ -1,5 +1,7 @@
 #include "analyzer/spec/knob_path.h"
 
+#include <algorithm>
+
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/nearest.h"
 
@@ -12,7 +14,43 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using Visit = std::function<void(const std::string&, KnobField)>;
 
+constexpr std::string_view kEnv = "env.";
+
 void VisitGroup(Message& message, const std::string& prefix, const Visit& visit);
+
+bool IsJob(const spec_pb::Spec& spec) {
+  return std::any_of(spec.stages().begin(), spec.stages().end(),
+                     [](const spec_pb::Stage& stage) { return stage.has_loader(); });
+}
+
+// Whether the field is a setting here: a job has none of a pipeline's, and the other way round.
+bool IsSetting(const Message& message, const FieldDescriptor& field) {
+  if (RuleOf(field).fixed()) return false;
+  if (message.GetDescriptor() != spec_pb::Spec::descriptor()) return true;
+  const std::string& name = field.name();
+  if (name == "name" || name == "stages") return true;
+  return (name == "job" || name == "env") == IsJob(static_cast<const spec_pb::Spec&>(message));
+}
+
+KnobField EntryOf(Message& entry) { return {&entry, entry.GetDescriptor()->map_value()}; }
+
+void VisitEnv(spec_pb::Spec& spec, const FieldDescriptor& env, const Visit& visit) {
+  const Reflection& reflection = *spec.GetReflection();
+  for (int i = 0; i < reflection.FieldSize(spec, &env); ++i) {
+    Message& entry = *reflection.MutableRepeatedMessage(&spec, &env, i);
+    visit(std::string(kEnv) +
+              entry.GetReflection()->GetString(entry, entry.GetDescriptor()->map_key()),
+          EntryOf(entry));
+  }
+}
+
+// Any name may be set, whether it is there or not.
+KnobField AddVariable(spec_pb::Spec& spec, std::string_view name) {
+  const FieldDescriptor* env = spec_pb::Spec::descriptor()->FindFieldByName("env");
+  Message& entry = *spec.GetReflection()->AddMessage(&spec, env);
+  entry.GetReflection()->SetString(&entry, entry.GetDescriptor()->map_key(), std::string(name));
+  return EntryOf(entry);
+}
 
 void VisitStages(spec_pb::Spec& spec, const Visit& visit) {
   const auto* kinds = spec_pb::Stage::descriptor()->FindOneofByName("kind");
@@ -27,7 +65,10 @@ void VisitGroup(Message& message, const std::string& prefix, const Visit& visit)
   const Descriptor& descriptor = *message.GetDescriptor();
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
-    if (!IsGroup(field)) {
+    if (!IsSetting(message, field)) continue;
+    if (field.is_map() && message.GetDescriptor() == spec_pb::Spec::descriptor()) {
+      VisitEnv(static_cast<spec_pb::Spec&>(message), field, visit);
+    } else if (!IsGroup(field)) {
       visit(prefix + field.name(), KnobField{&message, &field});
     } else if (field.is_repeated()) {
       VisitStages(static_cast<spec_pb::Spec&>(message), visit);
@@ -52,9 +93,14 @@ Result<KnobField> FindKnob(spec_pb::Spec& spec, std::string_view path) {
     known.push_back(candidate);
   });
   if (found.field != nullptr) return found;
+  const bool job = IsJob(spec);
+  if (job && path.starts_with(kEnv) && path.size() > kEnv.size()) {
+    return AddVariable(spec, path.substr(kEnv.size()));
+  }
   const std::string near = Near(path, known);
-  const std::string nearest = near.empty() ? "give STAGE.FIELD, transfer.FIELD or trainer.FIELD"
-                                           : "the nearest path is " + Quoted(near);
+  const std::string nearest = !near.empty() ? "the nearest path is " + Quoted(near)
+                              : job         ? "give loader.FIELD, job.threads or env.NAME"
+                                            : "give STAGE.FIELD, transfer.FIELD or trainer.FIELD";
   if (names_group) {
     return Error{ErrorKind::kUsage, Quoted(path) + " has fields of its own", "", nearest};
   }

@@ -269,6 +269,7 @@ std::string Describe(const MoveChange& change) { return "move " + change.stage; 
 }  // namespace
 
 Result<Spec> Apply(Spec spec, const Patch& patch) {
+  const bool job = IsJob(spec);
   for (size_t i = 0; i < patch.changes.size(); ++i) {
     const Status made =
         std::visit([&](const auto& change) { return Make(change, spec); }, patch.changes[i]);
@@ -280,6 +281,7 @@ Result<Spec> Apply(Spec spec, const Patch& patch) {
     return error;
   }
   STALLSCOPE_RETURN_IF_ERROR(Validate(spec, "the patched spec"));
+  if (job != IsJob(spec)) return Bad("a job cannot become a pipeline, nor a pipeline a job", "");
   return spec;
 }
 

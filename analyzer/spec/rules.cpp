@@ -24,7 +24,7 @@ MaybeFault CheckName(const std::string& name, const JsonPath& at) {
   // `transfer.pinned` must not be a field of a stage.
   const Descriptor& spec = *spec_pb::Spec::descriptor();
   const auto* field = spec.FindFieldByName(name);
-  if (field != nullptr && IsGroup(*field)) {
+  if (field != nullptr && IsGroup(*field) && name != "job") {
     return Fault{at, Quoted(name) + " cannot name a stage: it is a field of the spec",
                  "choose another name"};
   }
@@ -102,10 +102,17 @@ MaybeFault CheckKind(const Kind&, const JsonPath&) {
   return std::nullopt;
 }
 
-// A source first and nowhere else; one batch at most.
+// A source first and nowhere else; one batch at most. Or loaders alone.
 class OrderRule {
  public:
+  explicit OrderRule(bool job) : job_(job) {}
+
   MaybeFault Check(const StageSpec& stage, size_t index, const JsonPath& at) {
+    if (job_) {
+      if (std::holds_alternative<LoaderSpec>(stage.kind)) return std::nullopt;
+      return Fault{at, "a job's loaders and a pipeline's stages do not mix",
+                   "leave out " + Quoted(stage.name)};
+    }
     const bool source = std::holds_alternative<SourceSpec>(stage.kind);
     if (index == 0 && !source) {
       return Fault{at, "the first stage is a " + std::string(KindWord(stage)),
@@ -125,8 +132,26 @@ class OrderRule {
   }
 
  private:
+  const bool job_;
   std::string batch_;
 };
+
+// What a shell takes, and not what stallscope itself puts there.
+MaybeFault CheckEnv(const std::map<std::string, std::string>& env, const JsonPath& at) {
+  constexpr const char* kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (const auto& [name, value] : env) {
+    if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos ||
+        (name[0] >= '0' && name[0] <= '9')) {
+      return Fault{at / name, Quoted(name) + " cannot name a variable",
+                   "use letters, digits and _, and begin with a letter"};
+    }
+    if (name == "PYTHONPATH" || name.starts_with("STALLSCOPE_")) {
+      return Fault{at / name, Quoted(name) + " is stallscope's own", "set it outside"};
+    }
+  }
+  return std::nullopt;
+}
 
 MaybeFault CheckTrainer(const TrainerSpec& trainer, const JsonPath& at) {
   if (trainer.strategy.kind == StrategyKind::kSingle && trainer.strategy.replicas != 1) {
@@ -152,7 +177,7 @@ MaybeFault CheckRules(const Spec& spec) {
                  "put several ops into one map"};
   }
   std::set<std::string> names;
-  OrderRule order;
+  OrderRule order(IsJob(spec));
   for (size_t i = 0; i < spec.stages.size(); ++i) {
     const StageSpec& stage = spec.stages[i];
     MaybeFault fault = CheckName(stage.name, at / i / "name");
@@ -167,7 +192,8 @@ MaybeFault CheckRules(const Spec& spec) {
     }
     if (fault.has_value()) return fault;
   }
-  return CheckTrainer(spec.trainer, JsonPath() / "trainer");
+  MaybeFault fault = CheckTrainer(spec.trainer, JsonPath() / "trainer");
+  return fault.has_value() ? fault : CheckEnv(spec.env, JsonPath() / "env");
 }
 
 }  // namespace stallscope

@@ -1,5 +1,7 @@
 #include "analyzer/spec/spec.h"
 
+#include <algorithm>
+
 #include "analyzer/spec/spec.pb.h"
 
 namespace stallscope {
@@ -48,11 +50,18 @@ std::string_view ToWord(EmulatedPreset v) {
 }
 std::string_view ToWord(TrainerDevice v) { return NameOf(spec_pb::Device::Kind_descriptor(), v); }
 std::string_view ToWord(Precision v) { return NameOf(spec_pb::Trainer::Precision_descriptor(), v); }
+std::string_view ToWord(StartMethod v) { return NameOf(spec_pb::Loader::Start_descriptor(), v); }
 std::string_view ToWord(GraphMode v) { return NameOf(spec_pb::Trainer::Graph_descriptor(), v); }
 
 std::string_view KindWord(const StageSpec& stage) {
   const auto* kinds = spec_pb::Stage::descriptor()->FindOneofByName("kind");
   return kinds->field(static_cast<int>(stage.kind.index()))->name();
+}
+
+bool IsJob(const Spec& spec) {
+  return std::any_of(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
+    return std::holds_alternative<LoaderSpec>(stage.kind);
+  });
 }
 
 // Steps: `computation_time` and `batch_size` of the MLPerf Storage benchmark's emulated

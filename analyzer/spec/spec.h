@@ -1,6 +1,9 @@
 // What a run is asked to do: pipeline, transfer, trainer. Plain data with the defaults of
 // spec.proto, so that code which runs a spec reads typed fields and never JSON.
 //
+// A spec is of our own pipeline, or of a user's own job: then its stages are the job's loaders, and
+// of the rest it has `job` and `env` only. What program the job is, no spec says.
+//
 // A Spec from ReadSpec, Apply or ApplySettings is valid. One that code puts together is whatever
 // the code made it: call Validate (validate.h). Values; any thread may read one that nobody
 // changes.
@@ -45,6 +48,7 @@ enum class EmulatedPreset {
   kCosmoflowA100,
   kCosmoflowH100
 };
+enum class StartMethod { kInherited, kFork, kSpawn, kForkserver };
 enum class TrainerDevice { kHost, kEmulated, kCuda };
 enum class Precision { kFp32, kTf32, kFp16, kBf16 };
 enum class GraphMode { kEager, kCaptured };
@@ -58,6 +62,7 @@ std::string_view ToWord(ModelKind value);
 std::string_view ToWord(OptimizerKind value);
 std::string_view ToWord(StrategyKind value);
 std::string_view ToWord(EmulatedPreset value);
+std::string_view ToWord(StartMethod value);
 std::string_view ToWord(TrainerDevice value);
 std::string_view ToWord(Precision value);
 std::string_view ToWord(GraphMode value);
@@ -134,11 +139,24 @@ struct BatchSpec {
   bool operator==(const BatchSpec&) const = default;
 };
 
+// Of a job.
+struct LoaderSpec {
+  int64_t num_workers = 0;
+  int64_t prefetch_factor = 2;
+  bool persistent_workers = false;
+  bool pin_memory = false;
+  int64_t batch_size = 0;  // 0: the job's own sampler decides
+  StartMethod multiprocessing_context = StartMethod::kInherited;
+  bool in_order = true;
+  bool iterable = false;  // a fact: each worker iterates over the data set on its own
+  bool operator==(const LoaderSpec&) const = default;
+};
+
 struct StageSpec {
   std::string name = {};
   // The order is that of spec.proto's oneof.
   std::variant<SourceSpec, ShardSpec, RepeatSpec, FilterSpec, ShuffleSpec, PrefetchSpec, MapSpec,
-               CacheSpec, SnapshotSpec, BatchSpec>
+               CacheSpec, SnapshotSpec, BatchSpec, LoaderSpec>
       kind;
   bool operator==(const StageSpec&) const = default;
 };
@@ -229,6 +247,12 @@ struct BudgetSpec {
   bool operator==(const BudgetSpec&) const = default;
 };
 
+struct JobSpec {
+  int64_t steps = 0;    // at most; 0: to the job's end
+  int64_t threads = 0;  // of each process's math library; 0: its own choice
+  bool operator==(const JobSpec&) const = default;
+};
+
 struct Spec {
   std::string name = {};
   int64_t seed = 0;
@@ -237,7 +261,11 @@ struct Spec {
   TrainerSpec trainer = {};
   RewritesSpec rewrites = {};
   BudgetSpec budget = {};
+  JobSpec job = {};
+  std::map<std::string, std::string> env = {};  // of a job: variables to set
   bool operator==(const Spec&) const = default;
 };
+
+bool IsJob(const Spec& spec);
 
 }  // namespace stallscope

@@ -17,8 +17,11 @@ namespace stallscope {
 constexpr size_t kMaxSpecBytes = size_t{1} << 20;
 constexpr size_t kMaxSpecDepth = 32;
 
-// Reads and validates. `name` is what errors call the text: the file's name.
+// Reads and validates. `name` is what errors call the text: the file's name. Only a pipeline's: it
+// is what a program can make from a text.
 Result<Spec> ReadSpec(std::string_view text, const std::string& name);
+// Of a pipeline or a job.
+Result<Spec> ReadAnySpec(std::string_view text, const std::string& name);
 // A file that cannot be opened or read is ErrorKind::kInput.
 Result<Spec> ReadSpecFile(const std::string& path);
 

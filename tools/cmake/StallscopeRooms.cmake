@@ -11,7 +11,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/plan|analyzer/spec|json"
   "analyzer/words||"
-  "analyzer/model|analyzer/trace analyzer/spec|"
+  "analyzer/model|analyzer/trace analyzer/spec|json"
   "analyzer/importers/foreign|analyzer/model|isal"
   "analyzer/importers/xplane|analyzer/importers/foreign|"
   "analyzer/importers/nsys|analyzer/importers/foreign|sqlite"

@@ -1,0 +1,67 @@
+#include "analyzer/model/job_spec.h"
+
+#include <doctest/doctest.h>
+
+using namespace stallscope;
+using model::Run;
+
+namespace {
+
+Run JobWith(const std::string& settings) {
+  Run run;
+  run.info.name = "train.py";
+  run.info.job.command = {"python", "train.py"};
+  run.loaders.resize(2);
+  run.loaders[0].name = "loader2";
+  run.loaders[1].name = "loader";
+  run.loaders[1].steps = 10;
+  run.loaders[1].info.settings_json = settings;
+  return run;
+}
+
+LoaderSpec FirstOf(const std::string& settings) {
+  const auto spec = model::JobSpecOf(JobWith(settings));
+  REQUIRE(spec.has_value());
+  REQUIRE(spec->stages.size() == 2);
+  CHECK(spec->stages[0].name == "loader");
+  CHECK(spec->stages[1].name == "loader2");
+  return std::get<LoaderSpec>(spec->stages[0].kind);
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a job's spec is what its loaders were given") {
+    CHECK(FirstOf(R"({"num_workers": 4, "prefetch_factor": 3, "persistent_workers": true,
+        "pin_memory": true, "batch_size": 32, "multiprocessing_context": "spawn",
+        "in_order": false, "iterable": true, "drop_last": true})") ==
+          LoaderSpec{4, 3, true, true, 32, StartMethod::kSpawn, false, true});
+    CHECK(FirstOf(R"({"num_workers": 0, "prefetch_factor": null, "multiprocessing_context": null,
+        "batch_size": null, "in_order": null})") == LoaderSpec{});
+  }
+
+  TEST_CASE("settings that make no sense are left at their defaults") {
+    for (const char* text : {"", "[]", "{", R"({"num_workers": -1, "prefetch_factor": 0})",
+                             R"({"num_workers": 1e300, "batch_size": 99999999})",
+                             R"({"num_workers": "4", "multiprocessing_context": "thread"})",
+                             R"({"num_workers": 18446744073709551615, "in_order": 0})"}) {
+      CAPTURE(text);
+      CHECK(FirstOf(text) == LoaderSpec{});
+    }
+  }
+
+  TEST_CASE("a name that is no text is left out") {
+    Run run = JobWith("{}");
+    run.info.name = "a\xff";
+    CHECK(model::JobSpecOf(run)->name.empty());
+  }
+
+  TEST_CASE("no job, or no loader: no settings") {
+    Run run = JobWith("{}");
+    run.info.job.command.clear();
+    CHECK_FALSE(model::JobSpecOf(run).has_value());
+    run = JobWith("{}");
+    run.loaders.clear();
+    CHECK_FALSE(model::JobSpecOf(run).has_value());
+  }
+}
