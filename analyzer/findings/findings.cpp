@@ -31,7 +31,7 @@ void Price(const Case& c, const Load* load, Draft& draft) {
   if (!draft.effect.has_value()) return;
   if (!c.run.info.job.command.empty()) {
     recommendation.unpriced =
-        "gains of a job's changes are not predicted: run it with the change and compare";
+        "gains of a job's changes are not predicted: `stallscope replay --verify` measures it";
     return;
   }
   if (draft.effect->side_by_side) {

@@ -17,8 +17,8 @@ struct Case {
   const attribution::Attribution& attribution;
   const Verdict& verdict;
   std::optional<Spec> spec;  // that the run was made from
-  // For an imported run, which was made from none: its stages as a replay takes them. Rules'
-  // patches apply to it; nothing else is read from it.
+  // For a run that was made from none: an imported run's stages as a replay takes them, a job's
+  // loaders. Rules' patches apply to it; nothing else is read from it.
   std::optional<Spec> stages = std::nullopt;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyzer/findings/findings.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/simulate/simulate.h"
 #include "replay/workload/build_workload.h"
@@ -25,6 +26,7 @@ struct Priceable {
 
 std::optional<Priceable> PriceableOf(const model::Run& run,
                                      const attribution::Attribution& attribution) {
+  if (model::IsJob(run)) return std::nullopt;
   auto built = BuildWorkload(run, attribution);
   if (!built.ok()) return std::nullopt;
   Priceable priceable{Calibrate(std::move(built).value(), kQuick), {}};
@@ -74,6 +76,8 @@ Answer AnswerOn(const model::Run& run, const attribution::Attribution& attributi
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {
     c.spec = std::move(spec).value();
+  } else if (auto job = model::JobSpecOf(run)) {
+    c.stages = std::move(job);
   } else if (run.imported()) {
     c.stages = SpecOfStages(run, attribution).spec;
   }

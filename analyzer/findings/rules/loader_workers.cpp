@@ -21,8 +21,8 @@ int64_t WorkersToHide(double share) {
 // What workers cost (their start, sending batches) is in no recording without them, and how far
 // the work spreads over more of them is not yet simulated.
 constexpr std::string_view kTryIt =
-    "what more workers cost and gain is not predicted for jobs: run it with "
-    "`--set loader.num_workers={}` and compare";
+    "what more workers cost and gain is not predicted for jobs: `stallscope replay --verify` "
+    "measures it";
 
 // The loader's workers are threads of the stage that fetches; they collate as well.
 bool HasWorkers(const Case& c, StageId stage) {
@@ -61,7 +61,7 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   draft.args.value = std::to_string(workers);
   RecommendUnpriced(draft,
                     fmt::format("load in {} worker processes: num_workers={}", workers, workers),
-                    Patch(), fmt::format(fmt::runtime(kTryIt), workers));
+                    LoaderSetting(c, stage, "num_workers", workers), std::string(kTryIt));
   drafts.push_back(std::move(draft));
 }
 

@@ -21,6 +21,14 @@ Effect NotHeld(double share_of_held) {
           kSavedWithoutOrder};
 }
 
+Patch Unordered(const Case& c, StageId stage) {
+  const model::Loader* const loader = JobLoaderOf(c, stage);
+  if (loader == nullptr) return StageSetting(c, stage, "deterministic", false);
+  // PyTorch before 2.6 has no such setting, and its recordings have no such key.
+  const bool knows = loader->info.settings_json.find("\"in_order\":true") != std::string::npos;
+  return knows ? LoaderSetting(c, stage, "in_order", false) : Patch();
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     if (!WorthAt(c, stage.id, {Cause::kOrder})) continue;
@@ -32,8 +40,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: holds finished elements back{}", stage.name, LongestHold(c, stage.id)));
     Recommend(draft, fmt::format("let {} emit elements as they finish", stage.name),
-              StageSetting(c, stage.id, "deterministic", false),
-              NotHeld(share / BlamedOn(c, Cause::kOrder)));
+              Unordered(c, stage.id), NotHeld(share / BlamedOn(c, Cause::kOrder)));
     drafts.push_back(std::move(draft));
   }
 }

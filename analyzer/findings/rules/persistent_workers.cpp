@@ -15,9 +15,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
           About(c, stage.id, startup,
                 fmt::format("{} of step time is spent while the workers of {} start or end",
                             Percent(startup), stage.name));
-      RecommendUnpriced(draft, "keep the workers between epochs: persistent_workers=True", Patch(),
-                        "how much of it is between epochs is not predicted for jobs: run it with "
-                        "`--set loader.persistent_workers=true` and compare");
+      RecommendUnpriced(draft, "keep the workers between epochs: persistent_workers=True",
+                        LoaderSetting(c, stage.id, "persistent_workers", true),
+                        "how much of it is between epochs is not predicted for jobs: `stallscope "
+                        "replay --verify` measures it");
       drafts.push_back(std::move(draft));
     }
     if (!IsDataLoader(c, stage.id)) continue;

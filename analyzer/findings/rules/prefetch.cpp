@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::prefetch {
 namespace {
@@ -105,6 +106,32 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// Of a job: each worker works further ahead.
+void TooShallowInJob(const Case& c, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const double share = Blamed(c, stage.id, {Cause::kBuffer});
+    const model::Loader* const loader = JobLoaderOf(c, stage.id);
+    if (loader == nullptr || share < kModerateShare) continue;
+    const LoaderSpec now = model::LoaderSpecOf(loader->info);
+    if (now.num_workers == 0) continue;
+    const int64_t deeper = 2 * now.prefetch_factor;
+    Draft draft =
+        About(c, stage.id, share,
+              fmt::format("{} of step time is lost to bursts that {} per worker cannot cover; "
+                          "on average the input is fast enough",
+                          Percent(share),
+                          Counted(static_cast<uint64_t>(now.prefetch_factor), "batch", "batches")));
+    draft.args.value = std::to_string(deeper);
+    RecommendUnpriced(draft, fmt::format("let each worker prepare {} batches ahead", deeper),
+                      LoaderSetting(c, stage.id, "prefetch_factor", deeper),
+                      "what a deeper queue gains is not predicted for jobs: `stallscope replay "
+                      "--verify` measures it");
+    SetMemory(c, (deeper - now.prefetch_factor) * now.num_workers, draft);
+    drafts.push_back(std::move(draft));
+    return;
+  }
+}
+
 // The capacity is there, and bursts empty the buffer.
 void TooShallow(const Case& c, std::vector<Draft>& drafts) {
   const double share = BlamedOn(c, Cause::kBuffer);
@@ -138,6 +165,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   Missing(c, drafts);
   TooShallow(c, drafts);
+  TooShallowInJob(c, drafts);
 }
 
 }  // namespace

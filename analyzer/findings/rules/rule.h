@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/findings/advice.h"
@@ -71,16 +72,28 @@ Patch Setting(std::string path, Value value) {
   return patch;
 }
 
-// Sets a knob of this stage: by the run's spec, or by the one that stands for its stages. Empty
-// where neither has the stage, where its kind has no such knob, and where the knob stands so
-// already: the advice stays in words.
+// The patch, if it changes the run's spec, or the one that stands for its stages or its loaders.
+// Else empty: there is no such knob, or it stands so already, and the advice stays in words.
+inline Patch IfItChanges(const Case& c, Patch patch) {
+  const Spec* const spec = ChangeableSpec(c);
+  if (spec == nullptr) return {};
+  const auto changed = Apply(*spec, patch);
+  return changed.ok() && !(changed.value() == *spec) ? std::move(patch) : Patch();
+}
+
+// Sets a knob of the job's loader that this stage belongs to.
+template <class Value>
+Patch LoaderSetting(const Case& c, StageId stage, std::string_view knob, Value value) {
+  const model::Loader* const loader = JobLoaderOf(c, stage);
+  if (loader == nullptr) return {};
+  return IfItChanges(c, Setting(loader->name + "." + std::string(knob), value));
+}
+
+// Sets a knob of this stage.
 template <class Value>
 Patch StageSetting(const Case& c, StageId stage, std::string_view knob, Value value) {
-  const Spec* const spec = ChangeableSpec(c);
-  if (spec == nullptr || !stage.known()) return {};
-  Patch patch = Setting(std::string(c.run.NameOf(stage)) + "." + std::string(knob), value);
-  const auto changed = Apply(*spec, patch);
-  return changed.ok() && !(changed.value() == *spec) ? patch : Patch();
+  if (!stage.known()) return {};
+  return IfItChanges(c, Setting(std::string(c.run.NameOf(stage)) + "." + std::string(knob), value));
 }
 
 }  // namespace stallscope::findings

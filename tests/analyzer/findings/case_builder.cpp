@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
 
 namespace stallscope::test {
@@ -240,7 +241,8 @@ trace::StringId CaseBuilder::Intern(std::string text) {
 
 std::vector<findings::Finding> CaseBuilder::Find(bool price) const {
   const findings::Case c{run, attribution, verdict,
-                         with_spec ? std::optional<Spec>(spec) : std::nullopt};
+                         with_spec ? std::optional<Spec>(spec) : std::nullopt,
+                         model::JobSpecOf(run)};
   return findings::Find(c, price);
 }
 

@@ -13,6 +13,7 @@ void MakeJob(CaseBuilder& b, Cause cause) {
   b.run.info.job.command = {"python", "train.py"};
   b.run.loaders.resize(1);
   b.run.loaders[0].name = "loader";
+  b.run.loaders[0].info.settings_json = R"({"num_workers":2,"prefetch_factor":2,"in_order":true})";
   trace::StageInfo& stage = b.run.stages[b.IdOf("decode").value];
   stage.loader = LoaderId{0};
   stage.kind = "map";
@@ -37,7 +38,16 @@ TEST_SUITE("fast") {
       for (const findings::Finding& finding : builder.Find()) {
         CAPTURE(finding.id);
         CHECK(finding.id != "map-parallelism");
-        CHECK(finding.id != "prefetch");
+        const auto& advice = finding.recommendation;
+        if (advice && finding.id == "loader-workers") {
+          CHECK(advice->patch == Patch{{SetTo("loader.num_workers", int64_t{4})}});
+        } else if (advice && finding.id == "persistent-workers") {
+          CHECK(advice->patch == Patch{{SetTo("loader.persistent_workers", true)}});
+        }
+        if (finding.id == "prefetch") {
+          REQUIRE(advice.has_value());
+          CHECK(advice->patch == Patch{{SetTo("loader.prefetch_factor", int64_t{4})}});
+        }
         if (finding.recommendation) CHECK_FALSE(finding.recommendation->gain.has_value());
       }
     }
@@ -70,6 +80,9 @@ std::vector<Scenario> JobScenarios() {
        [](CaseBuilder& b) {
          for (auto& blame : b.attribution.blame) blame.cause = Cause::kCpu;
        }},
+      {"prefetch", "a job's bursts empty its queue",
+       [](CaseBuilder& b) { MakeJob(b, Cause::kBuffer); }, "no worker works ahead",
+       [](CaseBuilder& b) { b.run.loaders[0].info.settings_json = "{}"; }},
       {"slow-op", "a job's fetch is mostly one op",
        [](CaseBuilder& b) {
          MakeJob(b, Cause::kCpu);

@@ -1,4 +1,5 @@
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 #include <doctest/doctest.h>
 
@@ -95,10 +96,11 @@ TEST_SUITE("fast") {
         if (!finding.recommendation.has_value()) continue;
         CAPTURE(scenario.id);
         CAPTURE(finding.id);
-        const auto changed = Apply(builder.spec, finding.recommendation->patch);
+        const Spec spec = model::JobSpecOf(builder.run).value_or(builder.spec);
+        const auto changed = Apply(spec, finding.recommendation->patch);
         CHECK_MESSAGE(changed.ok(), changed.error().Line());
         if (!changed.ok() || finding.recommendation->patch.changes.empty()) continue;
-        CHECK_FALSE(changed.value() == builder.spec);
+        CHECK_FALSE(changed.value() == spec);
       }
     }
   }
