@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/base/file.h"
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/terminal.h"
+#include "analyzer/words/words.h"
 #include "replay/rerun/core_limit.h"
 #include "replay/sweep/sweep_table.h"
 #include "replay/workbench/replaying.h"
@@ -27,6 +29,7 @@ using replay::SweepMode;
 
 struct ReplayArguments {
   std::string trace;
+  std::vector<std::string> settings;
   std::vector<std::string> vary;
   std::vector<std::string> patches;
   bool verify = false;
@@ -50,6 +53,7 @@ replay::PageCache PageCacheOf(const std::string& word) {
 
 // Nothing: both, or what the trace allows. A verification must run something.
 std::optional<SweepMode> ModeOf(const ReplayArguments& arguments) {
+  if (!arguments.settings.empty()) return SweepMode::kRerun;
   if (arguments.mode.empty() && arguments.verify) return SweepMode::kBoth;
   return replay::SweepModeOf(arguments.mode);
 }
@@ -116,16 +120,72 @@ Status Report(const ReplayArguments& arguments, const replay::Sweep& sweep) {
 
 Status CheckUsage(const ReplayArguments& arguments) {
   const bool grid = !arguments.vary.empty() || !arguments.patches.empty();
-  if (grid == arguments.verify) {
-    return Error{ErrorKind::kUsage,
-                 grid ? "--verify cannot be combined with --vary or --patch" : "nothing to try", "",
-                 "pass --vary PATH=V1,V2,..., --patch FILE or --verify"};
+  const int ways =
+      (grid ? 1 : 0) + (arguments.verify ? 1 : 0) + (arguments.settings.empty() ? 0 : 1);
+  if (ways != 1) {
+    return Error{
+        ErrorKind::kUsage,
+        ways > 1 ? "--set, --verify, and --vary or --patch cannot be combined" : "nothing to try",
+        "", "pass --set PATH=VALUE, --vary PATH=V1,V2,..., --patch FILE or --verify"};
+  }
+  if (!arguments.settings.empty()) {
+    if (arguments.resume || !arguments.reports.empty() ||
+        (!arguments.mode.empty() && arguments.mode != "rerun")) {
+      return Error{ErrorKind::kUsage, "--set makes one run, and no sweep", "",
+                   "leave out --mode, --resume and --report, or use --vary"};
+    }
+    return {};
   }
   if (SweepFormOf(arguments.output)) {
     return Error{ErrorKind::kUsage, "the sweep file is JSON", arguments.output,
                  "end -o in .json, and name the page or table with --report"};
   }
   return CheckSweepReports(arguments.reports);
+}
+
+std::string RateText(const attribution::Throughput& rate) {
+  return fmt::format("{} samples/s ({} to {})", words::Number(rate.samples_per_s),
+                     words::Number(rate.low), words::Number(rate.high));
+}
+
+// The recorded run, with other settings, as a trace of its own.
+Status RunOnce(const ReplayArguments& arguments, const workbench::Opened& opened,
+               workbench::ReplaySubject& subject) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const Spec spec, subject.With(arguments.settings));
+  // Before the run: an output that cannot be written should not cost one.
+  STALLSCOPE_RETURN_IF_ERROR(OutputFile::Create(arguments.output));
+  if (subject.plan().has_value()) {
+    STALLSCOPE_RETURN_IF_ERROR(
+        AgreeToRerun(*subject.plan(), *opened.run, arguments.output, arguments.yes));
+  }
+  workbench::SingleRun how;
+  how.output = arguments.output;
+  STALLSCOPE_ASSIGN_OR_RETURN(how.program, ProgramPath());
+  how.page_cache = PageCacheOf(arguments.page_cache);
+  how.cancel = Interruption();
+  const InterruptGuard guard;
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto done, [&] {
+    ProgressBar bar("runs", 1);
+    how.tell = [&](bool waiting) {
+      bar.Show(0, [&] { return waiting ? replay::kWaitingForTurn : "running"; });
+    };
+    return subject.RunOnce(spec, how);
+  }());
+  if (!done.has_value()) {
+    return Error{ErrorKind::kRun, "stopped before the run ended; nothing was written", "", ""};
+  }
+  const auto line = [](const char* name, const std::string& text) {
+    std::printf("%-10s %s\n", name, Printable(text).c_str());
+  };
+  const auto& recorded = opened.attribution->throughput;
+  line("recorded", recorded ? RateText(*recorded) : "unknown");
+  line("measured", RateText(*done->rerun.attribution.throughput));
+  line("verdict", done->verdict);
+  if (done->figure.memory_bytes > 0) line("memory", words::Bytes(done->figure.memory_bytes));
+  const std::string effect = subject.SideEffectOf(spec);
+  if (!effect.empty()) line("note", effect);
+  line("trace", arguments.output);
+  return {};
 }
 
 Status RunReplay(const ReplayArguments& arguments) {
@@ -136,6 +196,7 @@ Status RunReplay(const ReplayArguments& arguments) {
                               workbench::ReplaySubject::Make(
                                   opened, {ModeOf(arguments), arguments.emulate, arguments.folder,
                                            arguments.steps, arguments.throttle}));
+  if (!arguments.settings.empty()) return RunOnce(arguments, opened, subject);
   STALLSCOPE_ASSIGN_OR_RETURN(replay::Sweep planned, PlanPoints(arguments, opened, subject));
   planned.repeats = arguments.repeats;
   if (subject.plan().has_value()) {
@@ -171,6 +232,10 @@ void AddReplay(CLI::App& app, int& exit_code) {
       "replay", "Try other settings for a recorded run: predict and run each, and compare the two");
   command->add_option("TRACE", arguments->trace, "Recorded run")->required();
   command
+      ->add_option("--set", arguments->settings,
+                   "Make one run with another setting, and keep its trace: PATH=VALUE (repeatable)")
+      ->allow_extra_args(false);
+  command
       ->add_option("--vary", arguments->vary,
                    "Values to try for a setting: PATH=V1,V2,... (repeatable: all combinations)")
       ->allow_extra_args(false);
@@ -185,7 +250,8 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command->add_option("--repeats", arguments->repeats, "Runs per configuration")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--steps", arguments->steps, "Steps per run (default: as recorded)");
+  command->add_option("--steps", arguments->steps,
+                      "Steps per run (default: as recorded; of a job enough for an interval)");
   command->add_option("--throttle", arguments->throttle,
                       "Limit on the source's reads, in bytes per second");
   command
@@ -199,13 +265,16 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command->add_option("--folder", arguments->folder,
                       "Folder of the run's data (default: where the run was recorded)");
   command->add_flag("--yes", arguments->yes,
-                    "Do not ask before running another user's recording, one that reads outside "
-                    "its folder, or a very large grid");
+                    "Do not ask before running your own job or another user's recording, one that "
+                    "reads outside its folder, or a very large grid");
   command
       ->add_option("--report", arguments->reports,
                    "Also write the table to a file ending in .html, .md or .txt (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("-o,--output", arguments->output, "Sweep file to write (JSON)")->required();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Sweep file to write (JSON); with --set the trace")
+      ->required();
   command->callback([arguments, &exit_code] {
     const Status done = RunReplay(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

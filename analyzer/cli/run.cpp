@@ -22,6 +22,8 @@ namespace {
 struct RunArguments {
   std::string output = "run.sst";
   std::vector<std::string> settings;
+  std::vector<std::string> places;
+  bool with_parent = false;
   uint64_t steps = 0;
   std::string profile = "auto";
   bool digest = false;
@@ -102,8 +104,9 @@ int RunRun(const RunArguments& arguments) {
   job::JobOptions options;
   options.command = std::move(command).value();
   options.output = arguments.output;
-  options.settings = {arguments.settings, arguments.steps, arguments.profile == "auto",
-                      arguments.digest};
+  options.settings = {arguments.settings, arguments.places, arguments.steps,
+                      arguments.profile == "auto", arguments.digest};
+  options.bound = arguments.with_parent;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = command_line;
   StepsLine line(!arguments.quiet);
@@ -141,6 +144,12 @@ void AddRun(CLI::App& app, int& exit_code) {
   command->add_flag("--digest", arguments->digest,
                     "Hash every batch, to compare the data of two runs");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
+  // For replays, which know where a loader is constructed, and must not leave a job behind.
+  command->add_option("--at", arguments->places, "Where a loader is constructed: LOADER=FILE:LINE")
+      ->allow_extra_args(false)
+      ->group("");
+  command->add_flag("--with-parent", arguments->with_parent, "End with the calling program")
+      ->group("");
   command->add_option("COMMAND", arguments->command, "Program and its arguments, after --")
       ->required();
   command->callback([arguments, &exit_code] { exit_code = RunRun(*arguments); });

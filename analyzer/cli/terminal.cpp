@@ -58,7 +58,8 @@ Status AgreeToRerun(const replay::RerunPlan& plan, const model::Run& run, const 
   if (CanAsk()) announce();
   if (!AskedYes(Printable(run.path + ": " + plan.Reason()) + "; run it?")) {
     return Error{ErrorKind::kUsage, plan.Reason(), run.path,
-                 "pass --yes to run it, or --mode simulate to predict only"};
+                 plan.job.has_value() ? "pass --yes to run it"
+                                      : "pass --yes to run it, or --mode simulate to predict only"};
   }
   return replay::CheckData(run, plan);
 }

@@ -31,6 +31,7 @@ struct TuneArguments {
   std::optional<int64_t> steps;
   std::string mode = "both";
   std::string folder;
+  std::string keep;
   bool yes = false;
   std::string output;
 };
@@ -105,6 +106,7 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     if (best.point.cores > 0) Line("cores", std::to_string(best.point.cores) + " suffice");
     const Patch patch = Diff(subject.spec(), ResultOf(tuned));
     Line("patch", WritePatch(patch, JsonLayout::kOneLine));
+    for (const auto& [name, text] : subject.HowToSet(ResultOf(tuned))) Line(name.c_str(), text);
   } else {
     const auto& last = tuned.base.point.verdict;
     Line("answer", "nothing that was tried helped");
@@ -113,8 +115,13 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
   if (!tuned.bound.empty())
     Line("then", "bounded by " + tuned.bound + ", according to the simulation");
   const unsigned runs = tuned.runs + subject.runs();
-  Line("ended", fmt::format("{}; {} run{}", tuned.ended, runs, runs == 1 ? "" : "s"));
-  if (!arguments.output.empty()) Line("spec", arguments.output);
+  Line("ended", fmt::format("{}; {} run{}{}", tuned.ended, runs, runs == 1 ? "" : "s",
+                            subject.found() > 0
+                                ? fmt::format(", {} of them kept from before", subject.found())
+                                : ""));
+  if (!arguments.output.empty()) {
+    Line(IsJob(subject.spec()) ? "settings" : "spec", arguments.output);
+  }
   for (const std::string& note : subject.notes()) Line("note", note);
 }
 
@@ -143,6 +150,7 @@ workbench::TuneRequest RequestOf(const TuneArguments& arguments) {
   request.steps = arguments.steps;
   request.simulate_only = arguments.mode == "simulate";
   request.folder = arguments.folder;
+  request.keep = arguments.keep;
   request.cancel = Interruption();
   request.watch = PrintWarnings();
   request.on_waiting = [] { std::fprintf(stderr, "%s\n", replay::kWaitingForTurn); };
@@ -170,7 +178,10 @@ Status RunTune(const TuneArguments& arguments) {
   const report::Report report = workbench::Analyze(subject.opened());
   STALLSCOPE_ASSIGN_OR_RETURN(const replay::Tuned tuned, Work(arguments, subject, report));
   if (output.has_value()) {
-    STALLSCOPE_RETURN_IF_ERROR(output->Write(WriteSpec(ResultOf(tuned))));
+    // Of a job only what differs is worth writing: `replay --patch` takes it.
+    const Spec best = ResultOf(tuned);
+    STALLSCOPE_RETURN_IF_ERROR(
+        output->Write(IsJob(best) ? WritePatch(Diff(subject.spec(), best)) : WriteSpec(best)));
     STALLSCOPE_RETURN_IF_ERROR(output->Finish());
   }
   PrintResult(arguments, subject, tuned, report);
@@ -201,10 +212,16 @@ void AddTune(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--folder", arguments->folder,
                       "Folder of the run's data (default: where the run was recorded)");
-  command->add_flag("--yes", arguments->yes,
-                    "Do not ask before running another user's recording, or one that reads outside "
-                    "its folder");
-  command->add_option("-o,--output", arguments->output, "Spec to write: the best one found");
+  command->add_flag(
+      "--yes", arguments->yes,
+      "Do not ask before running your own job or another user's recording, or one that "
+      "reads outside its folder");
+  command
+      ->add_option("--keep", arguments->keep,
+                   "Folder for the runs' traces: started again, tune does not repeat them")
+      ->check(CLI::ExistingDirectory);
+  command->add_option("-o,--output", arguments->output,
+                      "Spec to write: the best one found; of a job a patch of its settings");
   command->callback([arguments, &exit_code] {
     const Status done = RunTune(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

@@ -82,7 +82,25 @@ bool IsOurs(const std::string& variable) {
   return variable == "PYTHONPATH" || variable.starts_with("STALLSCOPE_");
 }
 
-Result<OrderedJson> TakeSetting(const std::string& setting, JobSettings& settings) {
+// Null where the loader's place is not given.
+Result<OrderedJson> PlaceOf(const std::string& loader, const std::vector<std::string>& places) {
+  for (const std::string& place : places) {
+    const size_t equals = place.find('=');
+    const size_t colon = place.rfind(':');
+    const bool whole = equals != std::string::npos && colon != std::string::npos && colon > equals;
+    const auto line =
+        whole ? WholeNumber(std::string_view(place).substr(colon + 1), 1) : std::nullopt;
+    if (!line) {
+      return Error{ErrorKind::kUsage, "expected LOADER=FILE:LINE", "--at " + place, ""};
+    }
+    if (place.substr(0, equals) != loader) continue;
+    return OrderedJson{{"file", place.substr(equals + 1, colon - equals - 1)}, {"line", *line}};
+  }
+  return OrderedJson();
+}
+
+Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<std::string>& places,
+                                JobSettings& settings) {
   const size_t equals = setting.find('=');
   const std::string path = setting.substr(0, equals);
   const size_t dot = path.find('.');
@@ -109,7 +127,10 @@ Result<OrderedJson> TakeSetting(const std::string& setting, JobSettings& setting
       if (name != knob.name) continue;
       const auto known = ValueOf(knob, value);
       if (!known) return BadSetting(Quoted(value) + " is not a value of " + path, setting);
-      return OrderedJson{{"knob", path}, {"value", *known}};
+      OrderedJson one{{"knob", path}, {"value", *known}};
+      STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson place, PlaceOf(group, places));
+      if (!place.is_null()) one["where"] = std::move(place);
+      return one;
     }
   }
   return BadSetting("unknown knob " + Quoted(path), setting);
@@ -121,7 +142,7 @@ Result<JobSettings> ReadSettings(const AskedSettings& asked) {
   JobSettings settings;
   OrderedJson set = OrderedJson::array();
   for (const std::string& setting : asked.set) {
-    STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson one, TakeSetting(setting, settings));
+    STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson one, TakeSetting(setting, asked.at, settings));
     set.push_back(std::move(one));
   }
   const OrderedJson json{{"version", 1},

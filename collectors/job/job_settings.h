@@ -12,8 +12,11 @@ namespace stallscope::job {
 
 struct AskedSettings {
   std::vector<std::string> set;  // KNOB=VALUE
-  uint64_t steps = 0;            // ends the job after that many; 0: never
-  bool profile = true;           // look for the ops inside stages
+  // LOADER=FILE:LINE, where the loader of a setting is constructed. Without one it is known by the
+  // order in which the job constructs its loaders.
+  std::vector<std::string> at;
+  uint64_t steps = 0;   // ends the job after that many; 0: never
+  bool profile = true;  // look for the ops inside stages
   bool digest = false;
 };
 

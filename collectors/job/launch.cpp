@@ -44,7 +44,7 @@ bool IsDescendant(uint64_t pid, pid_t ancestor) {
 
 }  // namespace
 
-Launcher::Launcher() {
+Launcher::Launcher(bool bound) : bound_(bound) {
   sigemptyset(&waited_for_);
   sigaddset(&waited_for_, SIGCHLD);
   for (const int signal : kPassedOn) {
@@ -69,6 +69,7 @@ Launcher::~Launcher() {
 
 // In the child. Nothing here may allocate: other threads' locks are taken for ever.
 void Launcher::BecomeProgram(char* const* arguments, char* const* environment, int failed) {
+  if (bound_) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (files_before_.rlim_cur != 0) setrlimit(RLIMIT_NOFILE, &files_before_);
   // This program ignores them for itself.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);

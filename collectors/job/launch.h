@@ -24,7 +24,8 @@ namespace stallscope::job {
 // Wait(), and this process may open as many files as the hard limit has.
 class Launcher {
  public:
-  Launcher();
+  // `bound`: the program ends where this process ends, whatever ends it.
+  explicit Launcher(bool bound = false);
   ~Launcher();  // restores both, ends the witness; whatever is still running continues
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -46,6 +47,7 @@ class Launcher {
   bool WitnessHas(int signal) const;
   [[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment, int failed);
 
+  const bool bound_;
   sigset_t before_;
   sigset_t waited_for_;
   rlimit files_before_{};

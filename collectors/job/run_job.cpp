@@ -135,7 +135,7 @@ int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const Job
 
 Result<JobResult> RunJob(const JobOptions& options) {
   STALLSCOPE_ASSIGN_OR_RETURN(const JobSettings settings, ReadSettings(options.settings));
-  Launcher launcher;
+  Launcher launcher(options.bound);
   SessionOptions session_options = options.session;
   session_options.settings_json = settings.json;
   STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));

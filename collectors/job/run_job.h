@@ -23,6 +23,7 @@ struct JobOptions {
   std::vector<std::string> command;
   std::string output;
   AskedSettings settings;
+  bool bound = false;                     // the program does not outlive this process
   std::string tool;                       // "stallscope 0.1.0"
   std::vector<std::string> command_line;  // for the trace
   std::function<void(const recorder::StepCount&)>

@@ -87,6 +87,7 @@ std::string DigestOf(const trace::RunInfo& run, const Key& key) {
   digest.Add(run.folder);
   digest.Add(run.spec_json);
   for (const std::string& word : run.command_line) digest.Add(word);
+  for (const std::string& word : run.job.command) digest.Add(word);
   return digest.Finish();
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
+#include "analyzer/model/job_spec.h"
 #include "replay/rerun/recorded_inputs.h"
 #include "replay/sweep/measured_gains.h"
 #include "replay/sweep/sweep_file.h"
@@ -142,7 +143,7 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 std::optional<Question> RerunQuestionOf(const ReplayCall& call) {
   if (call.emulate) return std::nullopt;
   const model::Run& run = *call.opened.run;
-  if (run.info.spec_json.empty()) return std::nullopt;
+  if (!workbench::CanRerun(run)) return std::nullopt;
   const auto spec = workbench::SpecOf(call.opened);
   if (!spec.ok()) return std::nullopt;
   const replay::RerunPlan plan = replay::PlanRerun(run, spec.value(), call.folder);
@@ -166,8 +167,10 @@ Question LostDataQuestionOf(const ReplayCall& call, const Error& lost) {
     question.lines.push_back("Relative paths start at " + question.folder);
   }
   question.lines.emplace_back(
-      "Name the folder where it is now, or emulate the run: stages of the recorded cost, without "
-      "the data.");
+      model::IsJob(*call.opened.run)
+          ? "Name the folder where the job is now."
+          : "Name the folder where it is now, or emulate the run: stages of the recorded cost, "
+            "without the data.");
   return question;
 }
 

@@ -72,7 +72,9 @@ FindingCard CardOf(const session::State& state, const session::OpenRun& open, si
 
 std::string WhyNotVerify(const model::Run& run, const findings::Recommendation& recommendation) {
   if (recommendation.patch.changes.empty()) return "no knob controls this";
-  if (run.info.spec_json.empty()) return "the trace has no runnable spec";
+  if (run.info.spec_json.empty() && !model::JobSpecOf(run).has_value()) {
+    return "the trace has no runnable spec";
+  }
   return {};
 }
 

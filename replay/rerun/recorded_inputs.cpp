@@ -47,6 +47,7 @@ RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& 
   plan.folder = folder.empty() ? run.info.folder : fs::absolute(folder, unknown).string();
   // A trace of an earlier version does not have it.
   if (plan.folder.empty()) plan.folder = CurrentFolder();
+  if (IsJob(spec)) plan.job = PlanJob(run, spec, plan.folder);
   const bool moved = plan.folder != CurrentFolder();
   const fs::path recorded_in = run.info.folder;
   const auto reads = [&](std::string& path) {
@@ -76,17 +77,27 @@ RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& 
 
 std::string RerunPlan::Reason() const {
   if (!recorded_here) return "it was recorded on another machine or by another user";
+  if (job.has_value()) return "it is a program of your own, which may write what it writes";
   return "it reads outside the folder where it was recorded: " + Joined(outside);
 }
 
 std::vector<std::string> RerunPlan::Lines(const std::string& output) const {
+  const std::string own = output.empty() ? std::string() : output + " and ";
+  if (job.has_value()) {
+    return {"reads what the command reads",
+            "runs " + CommandText(job->command) + " in " + folder + ", up to " +
+                std::to_string(spec.job.steps) + " steps at a time",
+            "writes " + own +
+                "what the command writes; TMPDIR is a scratch folder, which is "
+                "removed afterward"};
+  }
   return {"reads " + (reads.empty() ? std::string("no files") : Joined(reads)),
           "runs " + std::to_string(spec.stages.size()) + " stages of its spec, and the trainer",
-          "writes " + (output.empty() ? std::string() : output + " and ") +
-              "a scratch folder, which is removed afterward"};
+          "writes " + own + "a scratch folder, which is removed afterward"};
 }
 
 Status CheckData(const model::Run& run, const RerunPlan& plan) {
+  if (plan.job.has_value()) return CheckJobIsThere(*plan.job);
   const auto data = capture::FindDataFiles(plan.spec);
   if (!data.ok()) {
     return Error{ErrorKind::kInput, "cannot find the run's data: " + data.error().Line(), run.path,

@@ -1,5 +1,6 @@
 // One real run of a spec, and what its trace shows.
 //
+// A spec is of our own pipeline, which `record` runs, or of a user's job, which `run` starts.
 // A run is a recording like any other: its figures come from its trace, without the warm-up, as in
 // `analyze`. If `program` is given, it has its own process: its memory is its own, and a crash
 // takes nothing else down. Runs disturb each other, so one at a time per machine; several threads
@@ -8,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "analyzer/attribution/attribution.h"
@@ -15,6 +17,7 @@
 #include "analyzer/model/run.h"
 #include "analyzer/spec/spec.h"
 #include "replay/rerun/page_cache.h"
+#include "replay/rerun/recorded_job.h"
 
 namespace stallscope::replay {
 
@@ -26,6 +29,9 @@ struct RerunOptions {
   bool digest = false;
   int cores = 0;  // that the run may use, of those that this process may; 0: all
   PageCache page_cache = PageCache::kAsItIs;
+  // Of a spec that is a job's: what is started. It needs `program`.
+  std::optional<JobPlan> job;
+  std::string keep;  // a file for the trace of a run that succeeds; empty: it is removed
   // Asked 20 times a second; true ends the run. May be empty.
   std::function<bool()> stop_requested;
 };

@@ -5,6 +5,7 @@
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
 #include "analyzer/findings/findings.h"
+#include "analyzer/model/job_spec.h"
 #include "replay/sweep/host_turn.h"
 
 namespace stallscope::replay {
@@ -27,7 +28,8 @@ Outcome Failed(Error error) {
 Result<Outcome> OutcomeOf(Rerun rerun) {
   if (!rerun.attribution.throughput.has_value()) {
     return Error{ErrorKind::kRun, "the run has no throughput: too few steps", "",
-                 "provide more data, or raise trainer.steps"};
+                 model::IsJob(rerun.run) ? "raise --steps, or record a job that trains longer"
+                                         : "provide more data, or raise trainer.steps"};
   }
   Outcome outcome;
   const attribution::Throughput& rate = *rerun.attribution.throughput;
@@ -60,6 +62,7 @@ Result<Outcome> LiveBench::Measure(const Spec& spec, const RunWish& wish) {
   RerunOptions options = options_;
   options.cores = wish.cores;
   options.digest = wish.digest;
+  options.keep = wish.keep;
   // A run in this process asks from a thread of its own.
   options.stop_requested = look;
   if (options.program.empty()) options.stop_requested = wish.stop_requested;

@@ -27,6 +27,7 @@ struct Outcome {
 struct RunWish {
   int cores = 0;  // 0: all
   bool digest = false;
+  std::string keep;  // a file for the run's trace, if it succeeds; empty: none
   std::function<bool()>
       stop_requested;  // asked 20 times a second, also while waiting; may be empty
   // Called once a second by the calling thread: is it still waiting for another measurement on this

@@ -17,6 +17,10 @@ namespace {
 constexpr int64_t kMostBuffer = 32;
 constexpr int64_t kFewestWorkers = 8;
 constexpr int64_t kWorkersPerCore = 4;
+// A process costs memory and its start.
+constexpr int64_t kProcessesPerCore = 2;
+constexpr int64_t kMostAhead = 8;
+constexpr const char* kFirstLoader = "loader";
 // In doublings of a buffer.
 constexpr double kWorkerCost = 2;
 constexpr double kSwitchCost = 0.5;
@@ -30,13 +34,23 @@ std::vector<std::string> Ladder(int64_t from, int64_t to) {
   return values;
 }
 
+// For what is tried by runs.
+std::vector<std::string> Doublings(int64_t from, int64_t to) {
+  std::vector<std::string> values;
+  for (int64_t value = from; value <= to; value = std::max<int64_t>(2 * value, 1)) {
+    values.push_back(std::to_string(value));
+  }
+  return values;
+}
+
 class Collector {
  public:
   explicit Collector(int cores)
-      : workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
+      : cores_(cores), workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
 
   void Add(const StageSpec& stage) {
     if (const auto* source = std::get_if<SourceSpec>(&stage.kind)) return AddSource(stage, *source);
+    if (const auto* loader = std::get_if<LoaderSpec>(&stage.kind)) return AddLoader(stage, *loader);
     if (const auto* map = std::get_if<MapSpec>(&stage.kind)) {
       if (map->on == MapOn::kDevice) return;
       Workers(stage.name, map->parallelism);
@@ -53,6 +67,7 @@ class Collector {
   }
 
   void AddTrainer(const Spec& spec) {
+    if (IsJob(spec)) return Knob("job.threads", Doublings(1, cores_));
     if (spec.trainer.device == TrainerDevice::kHost) return;
     Knob("transfer.pinned", {"false", "true"});
     Knob("transfer.overlap", {"false", "true"});
@@ -71,6 +86,19 @@ class Collector {
     }
   }
 
+  // Of the loader that feeds the steps. How its workers start, and pinned memory, are not for speed
+  // alone to decide.
+  void AddLoader(const StageSpec& stage, const LoaderSpec& loader) {
+    if (stage.name != kFirstLoader) return;
+    if (!loader.iterable) {
+      Knob(stage.name + ".num_workers",
+           Doublings(0, std::max<int64_t>(kFewestWorkers, kProcessesPerCore * cores_)));
+    }
+    if (loader.num_workers == 0) return;
+    Knob(stage.name + ".prefetch_factor", Doublings(2, kMostAhead));
+    Knob(stage.name + ".persistent_workers", {"false", "true"});
+  }
+
   void Workers(const std::string& stage, const stallscope::Knob& parallelism) {
     if (!parallelism.automatic) Knob(stage + ".parallelism", workers_);
   }
@@ -79,6 +107,7 @@ class Collector {
     knobs_.push_back({std::move(path), std::move(values)});
   }
 
+  const int cores_;
   const std::vector<std::string> workers_;
   std::vector<TunedKnob> knobs_;
 };
@@ -91,6 +120,7 @@ std::string FreeName(const Spec& spec) {
 }
 
 std::optional<Patch> InsertedPrefetch(const Spec& spec) {
+  if (IsJob(spec)) return std::nullopt;
   const StageSpec& last = spec.stages.back();
   const bool on_device = std::any_of(spec.stages.begin(), spec.stages.end(), [](const auto& stage) {
     const auto* map = std::get_if<MapSpec>(&stage.kind);
@@ -163,6 +193,24 @@ std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores) {
   return collector.Take();
 }
 
+std::optional<std::string> NextValue(const TunedKnob& knob, const std::string& now, bool up) {
+  const auto& values = knob.values;
+  auto at = std::find(values.begin(), values.end(), now);
+  if (at != values.end()) {
+    if (up) return at + 1 == values.end() ? std::nullopt : std::optional(at[1]);
+    return at == values.begin() ? std::nullopt : std::optional(at[-1]);
+  }
+  const auto number = NumberIn(now);
+  if (!number.has_value()) return std::nullopt;
+  std::optional<std::string> before;
+  for (const std::string& value : values) {
+    const double other = NumberIn(value).value_or(*number);
+    if (other > *number && up) return value;
+    if (other < *number) before = value;
+  }
+  return up ? std::nullopt : before;
+}
+
 std::vector<Patch> MovesFrom(const Spec& spec, int cores) {
   std::vector<Patch> moves;
   for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
@@ -191,7 +239,60 @@ Spec Generous(Spec spec, int cores) {
   return spec;
 }
 
+namespace {
+
+const LoaderSpec* LoaderIn(const Spec& spec, const std::string& name) {
+  for (const StageSpec& stage : spec.stages) {
+    if (stage.name == name) return std::get_if<LoaderSpec>(&stage.kind);
+  }
+  return nullptr;
+}
+
+// Each worker iterates over an iterable data set; whether it takes only its share, no setting says.
+bool SameShards(const LoaderSpec& a, const LoaderSpec& b) {
+  const auto iterators = [](const LoaderSpec& loader) {
+    return std::max<int64_t>(loader.num_workers, 1);
+  };
+  return !a.iterable || iterators(a) == iterators(b);
+}
+
+// Calls `differ` with each pair of loaders that are not the same.
+template <class Differ>
+void CompareLoaders(const Spec& a, const Spec& b, const Differ& differ) {
+  for (const StageSpec& stage : a.stages) {
+    const auto* before = std::get_if<LoaderSpec>(&stage.kind);
+    const LoaderSpec* const after = LoaderIn(b, stage.name);
+    if (before != nullptr && after != nullptr && *before != *after) differ(*before, *after);
+  }
+}
+
+}  // namespace
+
+std::string SideEffect(const Spec& from, const Spec& to) {
+  if (!IsJob(from)) return LearnsTheSame(from, to) ? "" : "may change what is learned";
+  std::string text;
+  CompareLoaders(from, to, [&](const LoaderSpec& before, const LoaderSpec& after) {
+    const char* said = before.batch_size != after.batch_size
+                           ? "another batch size changes what is trained"
+                       : !SameShards(before, after)
+                           ? "an iterable data set repeats its samples unless it shards by worker"
+                       : before.in_order != after.in_order ? "batches come in another order"
+                       : before.num_workers != after.num_workers
+                           ? "random numbers that the data set draws are others"
+                           : "";
+    if (text.empty()) text = said;
+  });
+  return text;
+}
+
 bool LearnsTheSame(const Spec& a, const Spec& b) {
+  if (IsJob(a)) {
+    bool same = true;
+    CompareLoaders(a, b, [&](const LoaderSpec& before, const LoaderSpec& after) {
+      same = same && before.batch_size == after.batch_size && SameShards(before, after);
+    });
+    return same;
+  }
   const auto plain = [](Spec spec) {
     for (StageSpec& stage : spec.stages) {
       if (auto* source = std::get_if<SourceSpec>(&stage.kind)) {
@@ -230,7 +331,7 @@ double DistanceOf(const Spec& from, const Spec& to, int cores) {
       distance += kSwitchCost;
       continue;
     }
-    const bool workers = knob.path.ends_with(".parallelism");
+    const bool workers = knob.path.ends_with(".parallelism") || knob.path.ends_with(".num_workers");
     distance +=
         (workers ? kWorkerCost : 1) * std::abs(std::log2((*new_number + 1) / (*old_number + 1)));
   }

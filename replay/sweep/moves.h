@@ -3,6 +3,7 @@
 // the data's format. Any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct TunedKnob {
 // more.
 std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores);
 
+// The next of the knob's values behind this one, or before it.
+std::optional<std::string> NextValue(const TunedKnob& knob, const std::string& now, bool up);
+
 // The changes from this spec by one knob, to its other values; also a prefetch after the last stage
 // if there is none.
 std::vector<Patch> MovesFrom(const Spec& spec, int cores);
@@ -30,8 +34,13 @@ std::vector<Patch> MovesFrom(const Spec& spec, int cores);
 Spec Generous(Spec spec, int cores);
 
 // Whether the trainer learns the same from both: the same samples in the same batches, though
-// perhaps in another order.
+// perhaps in another order. Of a job: as far as its settings tell. Random numbers that its data set
+// draws are others in other workers, drawn alike.
 bool LearnsTheSame(const Spec& a, const Spec& b);
+
+// What the change does besides its speed, to be said beside its figures: "may change what is
+// learned". Empty: nothing that is known.
+std::string SideEffect(const Spec& from, const Spec& to);
 
 // How far a spec is from the one that it was made from, over the knobs of both: doublings of
 // workers and buffers, and switches. Of two equally fast specs the nearer one is better: nothing is

@@ -1,7 +1,10 @@
 #include "replay/sweep/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
@@ -52,6 +55,26 @@ std::optional<size_t> BaseOfGrid(const Spec& spec, const std::vector<Axis>& axes
   }
   if (axes.empty()) return std::nullopt;
   return index;
+}
+
+// Settings by their paths.
+using Values = std::map<std::string, std::string>;
+
+Values ValuesOf(const Patch& patch) {
+  Values values;
+  for (const auto& change : patch.changes) {
+    if (const auto* set = std::get_if<SetChange>(&change)) values[set->path] = set->value;
+  }
+  return values;
+}
+
+// Gives one of these settings another value.
+bool Contradicts(const Values& taken, const Patch& patch) {
+  const Values values = ValuesOf(patch);
+  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
+    const auto found = taken.find(value.first);
+    return found != taken.end() && found->second != value.second;
+  });
 }
 
 size_t Stores(const Spec& spec) {
@@ -127,11 +150,15 @@ void PlanCombination(const Spec& spec, const Predictor* predictor, Sweep& sweep)
   if (std::any_of(sweep.points.begin(), sweep.points.end(), combined_before)) return;
   Spec combined = spec;
   size_t taken = 0;
+  Values values;
   for (const Winner& winner : Winners(sweep)) {
+    // Another value of a setting that a better change has set is not a further change.
+    if (Contradicts(values, winner.patch)) continue;
     auto with = Apply(combined, winner.patch);
     if (!with.ok() || with.value() == combined || !LearnsTheSame(spec, with.value())) continue;
     if (taken > 0 && !Adds(predictor, combined, with.value())) continue;
     combined = std::move(with).value();
+    values.merge(ValuesOf(winner.patch));
     ++taken;
   }
   if (taken < 2) return;

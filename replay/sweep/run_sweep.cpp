@@ -179,7 +179,7 @@ Status SweepWorker::Predict(Task task) {
 }
 
 RunWish SweepWorker::Wish(const Point& point, bool digest, SweepPhase phase) {
-  RunWish wish{point.cores, digest, {}, {}};
+  RunWish wish{point.cores, digest, {}, {}, {}};
   wish.tell = [this, phase, name = NameOf(point)](bool waiting) {
     Tell(phase, waiting ? kWaitingForTurn : name);
   };

@@ -51,6 +51,7 @@ class Neutral {
 }  // namespace
 
 std::optional<std::string> DataKey(const Spec& spec, uint64_t steps) {
+  if (IsJob(spec)) return std::nullopt;  // its workers draw random numbers of their own
   Spec plain = spec;
   plain.name.clear();
   plain.rewrites = {};

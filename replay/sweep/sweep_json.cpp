@@ -240,7 +240,7 @@ std::string WriteSweep(const Sweep& sweep) {
   add("complete", IsComplete(sweep));
   add("warnings", sweep.warnings);
   add("errors", ErrorsJson(ErrorsOf(sweep)));
-  const auto spec = ReadSpec(sweep.spec_json, sweep.trace);
+  const auto spec = ReadAnySpec(sweep.spec_json, sweep.trace);
   const bool verified = sweep.kind == SweepKind::kVerify && spec.ok();
   add("best", ValueOrNull(verified ? BestOf(spec.value(), sweep) : std::nullopt));
   add("base", sweep.base_point.has_value() ? Json(*sweep.base_point) : PointJson(sweep.base));

@@ -40,16 +40,18 @@ void Note(std::string text, report::SweepRow& row) {
   row.note += (row.note.empty() ? "" : "; ") + std::move(text);
 }
 
-// Which recommendation to take, and which may cost more than time.
+// Which recommendation to take, and which may cost more than time. Whoever varies a setting of a
+// pipeline knows what it does; a job's data set is another matter.
 void NoteTheBest(const Sweep& sweep, size_t first_row, report::SweepTable& table) {
-  const auto spec = ReadSpec(sweep.spec_json, sweep.trace);
-  if (sweep.kind != SweepKind::kVerify || !spec.ok()) return;
+  const auto spec = ReadAnySpec(sweep.spec_json, sweep.trace);
+  if (!spec.ok() || (sweep.kind != SweepKind::kVerify && !IsJob(spec.value()))) return;
   for (size_t i = 0; i < sweep.points.size(); ++i) {
     const auto changed = SpecOf(spec.value(), sweep.points[i]);
-    if (changed.ok() && !LearnsTheSame(spec.value(), changed.value())) {
-      Note("may change what is learned", table.rows[first_row + i]);
-    }
+    if (!changed.ok()) continue;
+    std::string effect = SideEffect(spec.value(), changed.value());
+    if (!effect.empty()) Note(std::move(effect), table.rows[first_row + i]);
   }
+  if (sweep.kind != SweepKind::kVerify) return;
   const auto best = BestOf(spec.value(), sweep);
   if (best.has_value()) {
     Note("the smallest change that is as fast as the fastest", table.rows[first_row + *best]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/spec/knobs.h"
 #include "replay/sweep/moves.h"
 
 namespace stallscope::replay {
@@ -28,7 +29,7 @@ double RateOf(const Try& tried) {
 
 class TuneRun {
  public:
-  TuneRun(const Predictor& predictor, const Spec& base, Bench* bench, const TuneOptions& options)
+  TuneRun(const Predictor* predictor, const Spec& base, Bench* bench, const TuneOptions& options)
       : predictor_(predictor), options_(options), bench_(bench) {
     tuned_.base.spec = base;
   }
@@ -52,6 +53,10 @@ class TuneRun {
   Status ByRuns();
   void TryIdeas(unsigned most_runs);
   void Explore(unsigned most_runs);
+  void Walk(unsigned most_runs);
+  bool Step(const TunedKnob& knob, bool up, unsigned most_runs);
+  bool Fits(const Spec& spec) const;
+  Price PriceOf(const Spec& spec) const;
   bool Propose(const Predictor& predictor, unsigned most_runs);
   void RunOn(Try& tried);
   void ForFewerCores(double rate);
@@ -59,7 +64,7 @@ class TuneRun {
   void Compare();
   std::optional<Candidate> OnCores(const Predictor& predictor, int cores, double rate) const;
 
-  const Predictor& predictor_;
+  const Predictor* const predictor_;  // null: by runs alone
   const TuneOptions& options_;
   Bench* const bench_;
   Tuned tuned_;
@@ -90,12 +95,15 @@ std::string TuneRun::Untried() const {
     const std::string name = NameOf(point);
     if (!LearnsTheSame(tuned_.base.spec, spec.value())) {
       learned += (learned.empty() ? "" : ", ") + name;
-    } else if (!Tried(spec.value(), 0) && !predictor_.Predict(spec.value()).rate.has_value()) {
+    } else if (!Tried(spec.value(), 0) && !PriceOf(spec.value()).rate.has_value()) {
       unpriced += (unpriced.empty() ? "" : ", ") + name;
     }
   }
   std::string text;
-  if (!unpriced.empty()) text += "; not tried, the simulation cannot price it: " + unpriced;
+  if (!unpriced.empty()) {
+    text += predictor_ == nullptr ? "; not tried: " + unpriced
+                                  : "; not tried, the simulation cannot price it: " + unpriced;
+  }
   if (!learned.empty()) text += "; not tried, it may change what is learned: " + learned;
   return text;
 }
@@ -120,7 +128,7 @@ Try TuneRun::NewTry(const Candidate& candidate, int cores) const {
 // One run more of a configuration.
 void TuneRun::RunOn(Try& tried) {
   Tell(NameOf(tried.point));
-  RunWish wish{tried.point.cores, false, options_.limits.stop_requested, {}};
+  RunWish wish{tried.point.cores, false, {}, options_.limits.stop_requested, {}};
   wish.tell = [&](bool waiting) { Tell(waiting ? kWaitingForTurn : NameOf(tried.point)); };
   auto outcome = bench_->Measure(tried.spec, wish);
   if (!outcome.ok()) {
@@ -205,8 +213,8 @@ void TuneRun::TryIdeas(unsigned most_runs) {
   for (const Patch& idea : Ideas()) {
     const auto spec = Apply(tuned_.base.spec, idea);
     if (!spec.ok() || HasSnapshot(spec.value()) || Tried(spec.value(), 0)) continue;
-    const Price price = predictor_.Predict(spec.value());
-    if (price.rate.has_value()) continue;
+    const Price price = PriceOf(spec.value());
+    if (price.rate.has_value() || !Fits(spec.value())) continue;
     if (tuned_.runs >= most_runs || failures >= kMostFailures || stopped_ || Stopped()) return;
     Try tried = NewTry({spec.value(), price}, 0);
     RunOn(tried);
@@ -218,7 +226,7 @@ void TuneRun::TryIdeas(unsigned most_runs) {
       continue;
     }
     tuned_.best = tuned_.tries.size() - 1;
-    if (!last_run_.has_value()) continue;
+    if (!last_run_.has_value() || predictor_ == nullptr) continue;
     auto refined = Predictor::Make(last_run_->run, last_run_->attribution);
     if (!refined.ok()) continue;
     refined_ = std::move(refined).value();
@@ -228,7 +236,8 @@ void TuneRun::TryIdeas(unsigned most_runs) {
 
 void TuneRun::Explore(unsigned most_runs) {
   tuned_.ended = "run limit reached";
-  const Predictor* predictor = refined_ ? &*refined_ : &predictor_;
+  if (predictor_ == nullptr) return Walk(most_runs);
+  const Predictor* predictor = refined_ ? &*refined_ : predictor_;
   while (tuned_.runs < most_runs && !stopped_ && !Stopped()) {
     if (!Propose(*predictor, most_runs)) return;
     if (!last_run_.has_value()) return;
@@ -237,6 +246,85 @@ void TuneRun::Explore(unsigned most_runs) {
     refined_ = std::move(refined).value();
     refined_->SetOptions(ShortSimulation());
     predictor = &*refined_;
+  }
+}
+
+Price TuneRun::PriceOf(const Spec& spec) const {
+  return predictor_ == nullptr ? Price() : predictor_->Predict(spec);
+}
+
+int64_t Processes(const Spec& spec) {
+  int64_t workers = 0;
+  for (const StageSpec& stage : spec.stages) {
+    if (const auto* loader = std::get_if<LoaderSpec>(&stage.kind)) workers += loader->num_workers;
+  }
+  return workers;
+}
+
+// Whether a job's further workers have room, by what those of the runs so far needed. A run would
+// show it too, on a machine that others use.
+bool TuneRun::Fits(const Spec& spec) const {
+  const uint64_t limit = options_.limits.memory_bytes;
+  if (limit == 0) return true;
+  std::vector<const Try*> known{&tuned_.base};
+  for (const Try& tried : tuned_.tries) known.push_back(&tried);
+  double each = 0;
+  const Try* most = nullptr;
+  for (const Try* a : known) {
+    if (a->point.runs.empty()) continue;
+    if (most == nullptr || Processes(a->spec) > Processes(most->spec)) most = a;
+    for (const Try* b : known) {
+      const auto more = static_cast<double>(Processes(a->spec) - Processes(b->spec));
+      if (b->point.runs.empty() || more <= 0) continue;
+      each = std::max(each, (static_cast<double>(MemoryOf(a->point).value_or(0)) -
+                             static_cast<double>(MemoryOf(b->point).value_or(0))) /
+                                more);
+    }
+  }
+  if (most == nullptr) return true;
+  const auto more = static_cast<double>(Processes(spec) - Processes(most->spec));
+  return more <= 0 || static_cast<double>(MemoryOf(most->point).value_or(0)) + each * more <=
+                          static_cast<double>(limit);
+}
+
+// A step of the walk, if it is worth a run; whether it was better.
+bool TuneRun::Step(const TunedKnob& knob, bool up, unsigned most_runs) {
+  if (tuned_.runs >= most_runs || stopped_ || Stopped()) return false;
+  const auto now = GetKnob(Best().spec, knob.path);
+  const auto next = now.ok() ? NextValue(knob, now.value(), up) : std::nullopt;
+  Spec spec = Best().spec;
+  if (!next || !SetKnob(spec, knob.path, *next).ok() || Tried(spec, 0)) return false;
+  if (!Fits(spec)) {
+    tuned_.ended = "further workers do not fit into the memory limit";
+    return false;
+  }
+  Try tried = NewTry({spec, {}}, 0);
+  RunOn(tried);
+  if (tried.point.runs.empty() && tried.point.error.empty()) return false;
+  const bool better = tried.point.error.empty() && RateOf(tried) > RateOf(Best()) * (1 + kNoise);
+  tuned_.tries.push_back(std::move(tried));
+  if (better) tuned_.best = tuned_.tries.size() - 1;
+  return better;
+}
+
+// One knob after the other, as long as any of them helps.
+void TuneRun::Walk(unsigned most_runs) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const TunedKnob& knob : TunedKnobs(Best().spec, options_.limits.cores)) {
+      const bool up = Step(knob, true, most_runs);
+      while (up && Step(knob, true, most_runs)) {
+      }
+      // A deeper queue is no slower than a shallow one.
+      const bool may_fall = knob.path.ends_with(".num_workers") || knob.path.ends_with(".threads");
+      const bool down = !up && may_fall && Step(knob, false, most_runs);
+      while (down && Step(knob, false, most_runs)) {
+      }
+      moved = moved || up || down;
+    }
+  }
+  if (tuned_.runs < most_runs && !stopped_ && tuned_.ended == "run limit reached") {
+    tuned_.ended = "no single further change is faster";
   }
 }
 
@@ -254,7 +342,8 @@ std::optional<Candidate> TuneRun::OnCores(const Predictor& predictor, int cores,
 
 // The fewest cores that lose nothing against `rate`.
 void TuneRun::ForFewerCores(double rate) {
-  const Predictor& predictor = refined_ ? *refined_ : predictor_;
+  if (predictor_ == nullptr) return;
+  const Predictor& predictor = refined_ ? *refined_ : *predictor_;
   for (int cores = 1; cores < options_.limits.cores && !stopped_ && !Stopped(); ++cores) {
     const auto candidate = OnCores(predictor, cores, rate);
     if (!candidate.has_value() || Tried(candidate->spec, cores)) continue;
@@ -316,31 +405,31 @@ Status TuneRun::ByRuns() {
 }
 
 Result<Tuned> TuneRun::Tune() {
-  const Price price = predictor_.Predict(tuned_.base.spec);
-  if (!price.rate.has_value()) {
+  const Price price = PriceOf(tuned_.base.spec);
+  if (!price.rate.has_value() && predictor_ != nullptr) {
     return Error{ErrorKind::kInput, "cannot predict the run: " + price.unpriced, "",
                  "record it again"};
   }
   tuned_.base.point.predicted = price.rate;
   tuned_.base.point.predicted_memory_bytes = price.memory_bytes;
-  Tell("simulating");
+  if (predictor_ != nullptr) Tell("simulating");
   if (bench_ != nullptr) {
     STALLSCOPE_RETURN_IF_ERROR(ByRuns());
   } else {
-    BySimulation(Search(predictor_, tuned_.base.spec, Ideas(), options_.limits));
+    BySimulation(Search(*predictor_, tuned_.base.spec, Ideas(), options_.limits));
     if (options_.goal == TuneGoal::kCost) {
       ForFewerCores(Best().point.predicted->samples_per_s);
     }
   }
   tuned_.ended += Untried();
-  const Predictor& last = refined_ ? *refined_ : predictor_;
-  tuned_.bound = last.Predict(Best().spec, Best().point.cores).bottleneck;
+  const Predictor* const last = refined_ ? &*refined_ : predictor_;
+  if (last != nullptr) tuned_.bound = last->Predict(Best().spec, Best().point.cores).bottleneck;
   return std::move(tuned_);
 }
 
 }  // namespace
 
-Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
+Result<Tuned> Tune(const Predictor* predictor, const Spec& base, Bench* bench,
                    const TuneOptions& options) {
   return TuneRun(predictor, base, bench, options).Tune();
 }

@@ -3,7 +3,9 @@
 // Runs the base, then the best configuration that the simulation proposes. The next proposal is
 // simulated from that run, so that an error of the first simulation is not repeated. It ends when
 // the next predicted gain is within the noise, or the run limit is reached; the remaining runs
-// alternate between base and best, for a significant answer. One thread calls.
+// alternate between base and best, for a significant answer. Without a predictor (a job) it tries
+// the recommendations, then one setting at a time, further in each direction that helps. One thread
+// calls.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +55,9 @@ struct Tuned {
   std::string bound;  // what bounds the best configuration, by the simulation: a stage, "trainer"
 };
 
-// `predictor` should make short simulations. Without a bench, by simulation alone. An error where
-// the base itself cannot be run or predicted.
-Result<Tuned> Tune(const Predictor& predictor, const Spec& base, Bench* bench,
+// `predictor` should make short simulations; null: by runs alone. Without a bench, by simulation
+// alone. An error where the base itself cannot be run or predicted.
+Result<Tuned> Tune(const Predictor* predictor, const Spec& base, Bench* bench,
                    const TuneOptions& options);
 
 // The best spec, with budget.cores where fewer cores suffice.

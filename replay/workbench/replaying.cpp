@@ -2,10 +2,11 @@
 
 #include <utility>
 
-#include "analyzer/base/folders.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/rerun/emulate.h"
+#include "replay/sweep/moves.h"
 #include "replay/workload/build_workload.h"
 
 namespace stallscope::workbench {
@@ -14,8 +15,17 @@ namespace {
 using replay::SweepMode;
 
 Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
+  const bool job = IsJob(spec);
+  if (job && (options.emulate || options.throttle_bytes_per_s)) {
+    return Error{ErrorKind::kUsage,
+                 std::string("a job reads its data by itself, so it cannot be ") +
+                     (options.emulate ? "emulated" : "throttled"),
+                 "", "leave the option out"};
+  }
   std::vector<std::string> settings;
-  if (options.steps) settings.push_back("trainer.steps=" + std::to_string(*options.steps));
+  if (options.steps) {
+    settings.push_back((job ? "job.steps=" : "trainer.steps=") + std::to_string(*options.steps));
+  }
   if (options.throttle_bytes_per_s && !spec.stages.empty()) {
     settings.push_back(spec.stages.front().name +
                        ".throttle_bytes_per_s=" + std::to_string(*options.throttle_bytes_per_s));
@@ -25,7 +35,12 @@ Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
 
 }  // namespace
 
+bool CanRerun(const model::Run& run) {
+  return replay::RecordedJob(run).has_value() || ReadSpec(run.info.spec_json, run.path).ok();
+}
+
 Result<Spec> SpecOf(const Opened& opened) {
+  if (auto job = replay::RecordedJob(*opened.run)) return *std::move(job);
   auto spec = ReadSpec(opened.run->info.spec_json, opened.run->path);
   if (spec.ok() || !opened.run->info.spec_json.empty()) return spec;
   STALLSCOPE_ASSIGN_OR_RETURN(const replay::Workload workload,
@@ -49,8 +64,14 @@ Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options)
   } else {
     unpredictable = predictor.error();
   }
-  auto spec = ReadSpec(run_->info.spec_json, run_->path);
+  auto job = replay::RecordedJob(*run_);
+  auto spec =
+      job.has_value() ? Result<Spec>(*std::move(job)) : ReadSpec(run_->info.spec_json, run_->path);
   const bool can_run = spec.ok() || options.emulate;
+  if (model::IsJob(*run_) && !spec.ok()) {
+    return Error{ErrorKind::kInput, "no data loader was seen in the job: it has no settings",
+                 run_->path, "record a job that uses PyTorch's DataLoader"};
+  }
   if (spec.ok()) {
     recorded_ = std::move(spec).value();
   } else if (predictor_.has_value()) {
@@ -80,6 +101,7 @@ Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options)
   }
   if (mode_ != SweepMode::kSimulate) {
     plan_ = replay::PlanRerun(*run_, recorded_, options.folder);
+    if (plan_->job.has_value()) STALLSCOPE_RETURN_IF_ERROR(replay::CheckCommand(*plan_->job));
     spec_ = plan_->spec;
   }
   return {};
@@ -126,7 +148,45 @@ replay::Sweep ReplaySubject::PlanGrid(const GridPlan& grid) const {
 replay::Sweep ReplaySubject::PlanVerification(const report::Report& report) const {
   replay::Sweep sweep = NewSweep();
   replay::PlanVerification(report, sweep);
+  if (!IsJob(spec_)) return sweep;
+  std::erase_if(sweep.points, [&](const replay::Point& point) {
+    const auto changed = replay::SpecOf(spec_, point);
+    if (!changed.ok() || replay::LearnsTheSame(spec_, changed.value())) return false;
+    sweep.warnings.push_back("not tried: " + NameOf(point) + ": " + SideEffectOf(changed.value()) +
+                             "; --vary tries it");
+    return true;
+  });
   return sweep;
+}
+
+Result<Spec> ReplaySubject::With(const std::vector<std::string>& settings) const {
+  return ApplySettings(spec_, settings);
+}
+
+std::string ReplaySubject::SideEffectOf(const Spec& spec) const {
+  return replay::SideEffect(spec_, spec);
+}
+
+replay::RerunOptions ReplaySubject::OptionsOf(const std::string& program,
+                                              replay::PageCache page_cache,
+                                              const ScratchFolder& scratch) const {
+  replay::RerunOptions options;
+  options.program = program;
+  options.scratch = scratch.path();
+  options.page_cache = page_cache;
+  if (plan_.has_value()) options.job = plan_->job;
+  return options;
+}
+
+Result<std::optional<replay::Outcome>> ReplaySubject::RunOnce(const Spec& spec,
+                                                              const SingleRun& how) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const ScratchFolder scratch, ScratchFolder::Make());
+  replay::LiveBench bench(OptionsOf(how.program, how.page_cache, scratch));
+  STALLSCOPE_ASSIGN_OR_RETURN(replay::Outcome outcome,
+                              bench.Measure(spec, {0, false, how.output, how.cancel, how.tell}));
+  if (outcome.failed.has_value()) return *std::move(outcome.failed);
+  if (outcome.stopped) return std::optional<replay::Outcome>();
+  return std::optional<replay::Outcome>(std::move(outcome));
 }
 
 Result<replay::Sweep> ReplaySubject::Run(const replay::Sweep& planned, const SweepRun& how) {
@@ -146,11 +206,7 @@ Result<replay::Sweep> ReplaySubject::Run(const replay::Sweep& planned, const Swe
   if (mode_ != SweepMode::kSimulate) {
     STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
     scratch.emplace(std::move(made));
-    replay::RerunOptions options;
-    options.program = how.program;
-    options.scratch = scratch->path();
-    options.page_cache = how.page_cache;
-    work.bench = &bench.emplace(std::move(options));
+    work.bench = &bench.emplace(OptionsOf(how.program, how.page_cache, *scratch));
   }
   STALLSCOPE_ASSIGN_OR_RETURN(replay::Sweep done, replay::RunSweep(planned, work));
   if (!how.combine || !replay::IsComplete(done) || how.cancel.requested()) return done;

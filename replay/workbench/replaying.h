@@ -1,5 +1,6 @@
-// Replays of an opened run: a grid of settings, or its recommendations. The order of the calls is
-// the order of the work: make the subject, plan, agree (a trace may have come from anywhere), run.
+// Replays of an opened run: one with other settings, a grid of them, or its recommendations. The
+// run may be of our own pipeline, or of a user's job. The order of the calls is the order of the
+// work: make the subject, plan, agree (a trace may have come from anywhere), run.
 //
 // Any thread; runs disturb each other, so one at a time.
 #pragma once
@@ -10,12 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/base/folders.h"
 #include "analyzer/base/result.h"
 #include "analyzer/report/report.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec.h"
 #include "replay/rerun/page_cache.h"
 #include "replay/rerun/recorded_inputs.h"
+#include "replay/sweep/bench.h"
 #include "replay/sweep/plan.h"
 #include "replay/sweep/predictor.h"
 #include "replay/sweep/run_sweep.h"
@@ -23,8 +26,11 @@
 
 namespace stallscope::workbench {
 
-// The spec that the run was made from, or of an imported run one that stands for its stages.
+// The spec that the run was made from, the settings of a job, or of an imported run a spec that
+// stands for its stages.
 Result<Spec> SpecOf(const Opened& opened);
+// Whether runs of it can be made, and not only of an emulation.
+bool CanRerun(const model::Run& run);
 
 struct ReplayOptions {
   std::optional<replay::SweepMode> mode;  // nothing: both, or what the trace allows
@@ -40,6 +46,15 @@ struct GridPlan {
   std::vector<replay::Axis> axes;
   std::vector<replay::NamedPatch> patches;
   uint64_t points = 0;
+};
+
+// One run, kept as a trace.
+struct SingleRun {
+  std::string output;   // the trace
+  std::string program;  // as in SweepRun
+  replay::PageCache page_cache = replay::PageCache::kAsItIs;
+  Cancel cancel;
+  std::function<void(bool waiting)> tell;  // once a second; may be empty
 };
 
 struct SweepRun {
@@ -68,8 +83,16 @@ class ReplaySubject {
   Result<GridPlan> ReadGrid(const std::vector<std::string>& lines,
                             const std::vector<std::string>& patches) const;
   replay::Sweep PlanGrid(const GridPlan& grid) const;
-  // Each recommendation of the run's report that has a patch.
+  // Each recommendation of the run's report that has a patch. Not one that changes what a job
+  // trains: whoever wants that asks for it by name.
   replay::Sweep PlanVerification(const report::Report& report) const;
+
+  // "PATH=VALUE" in turn.
+  Result<Spec> With(const std::vector<std::string>& settings) const;
+  // What `spec` changes besides speed; empty: nothing that is known.
+  std::string SideEffectOf(const Spec& spec) const;
+  // Empty where it was canceled.
+  Result<std::optional<replay::Outcome>> RunOnce(const Spec& spec, const SingleRun& how);
 
   // What the sweep file holds at the end.
   Result<replay::Sweep> Run(const replay::Sweep& planned, const SweepRun& how);
@@ -79,6 +102,8 @@ class ReplaySubject {
   Status Choose(const Opened& opened, const ReplayOptions& options);
   Status Emulate(const ReplayOptions& options);
   replay::Sweep NewSweep() const;
+  replay::RerunOptions OptionsOf(const std::string& program, replay::PageCache page_cache,
+                                 const ScratchFolder& scratch) const;
 
   std::shared_ptr<const model::Run> run_;
   std::optional<replay::Predictor> predictor_;

@@ -1,12 +1,20 @@
 #include "replay/workbench/tuning.h"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <utility>
+#include <variant>
 
 #include "analyzer/base/file.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/content.h"
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 #include "replay/rerun/core_limit.h"
+#include "replay/workbench/replaying.h"
 #include "replay/workload/build_workload.h"
 
 namespace stallscope::workbench {
@@ -41,13 +49,18 @@ Result<TuneSubject> TuneSubject::Make(TuneRequest request, const std::optional<S
   if (!subject.request_.simulate_only) {
     STALLSCOPE_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::Make());
     subject.scratch_.emplace(std::move(scratch));
-    replay::RerunOptions options;
-    options.program = subject.request_.program;
-    options.scratch = subject.scratch_->path();
-    subject.bench_ = std::make_unique<replay::LiveBench>(std::move(options));
+    subject.MakeBench(std::nullopt);
   }
   STALLSCOPE_RETURN_IF_ERROR(spec.has_value() ? subject.Record(*spec) : subject.TakeTrace());
   return subject;
+}
+
+void TuneSubject::MakeBench(const std::optional<replay::JobPlan>& job) {
+  replay::RerunOptions options;
+  options.program = request_.program;
+  options.scratch = scratch_->path();
+  options.job = job;
+  bench_ = std::make_unique<replay::LiveBench>(std::move(options));
 }
 
 Status TuneSubject::Record(const Spec& spec) {
@@ -57,7 +70,7 @@ Status TuneSubject::Record(const Spec& spec) {
   }
   spec_ = spec;
   if (request_.steps) spec_.trainer.steps = *request_.steps;
-  replay::RunWish wish{0, false, request_.cancel, {}};
+  replay::RunWish wish{0, false, {}, request_.cancel, {}};
   bool told = false;
   wish.tell = [&](bool waiting) {
     if (waiting && request_.on_waiting && !std::exchange(told, true)) request_.on_waiting();
@@ -76,16 +89,22 @@ Status TuneSubject::Record(const Spec& spec) {
 
 Status TuneSubject::TakeTrace() {
   STALLSCOPE_ASSIGN_OR_RETURN(opened_, Open({request_.input}, request_.watch));
-  auto recorded = ReadSpec(opened_.run->info.spec_json, opened_.run->path);
-  if (recorded.ok()) {
-    spec_ = std::move(recorded).value();
+  if (CanRerun(*opened_.run)) {
+    STALLSCOPE_ASSIGN_OR_RETURN(spec_, SpecOf(opened_));
   } else {
     STALLSCOPE_RETURN_IF_ERROR(TakeStagesForSpec());
   }
-  if (request_.steps) spec_.trainer.steps = *request_.steps;
+  if (request_.steps) (IsJob(spec_) ? spec_.job.steps : spec_.trainer.steps) = *request_.steps;
   if (bench_ == nullptr) return {};
   plan_ = replay::PlanRerun(*opened_.run, spec_, request_.folder);
   spec_ = plan_->spec;
+  if (!plan_->job.has_value()) return {};
+  if (request_.goal == replay::TuneGoal::kCost) {
+    return Error{ErrorKind::kUsage, "how many cores a job needs is not predicted", "--goal cost",
+                 "leave the option out"};
+  }
+  STALLSCOPE_RETURN_IF_ERROR(replay::CheckCommand(*plan_->job));
+  MakeBench(plan_->job);
   return {};
 }
 
@@ -103,10 +122,63 @@ Status TuneSubject::TakeStagesForSpec() {
   return {};
 }
 
+namespace {
+
+std::string PythonOf(const std::string& value) {
+  if (value == "true") return "True";
+  if (value == "false") return "False";
+  return value.find_first_not_of("0123456789") == std::string::npos ? value : "'" + value + "'";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spec& best) const {
+  std::vector<std::pair<std::string, std::string>> lines;
+  if (!IsJob(best)) return lines;
+  const replay::RerunPlan plan = replay::PlanRerun(*opened_.run, spec_, request_.folder);
+  const replay::JobPlan& job = *plan.job;
+  std::string settings;
+  std::map<std::string, std::string> calls;
+  for (const auto& change : Diff(spec_, best).changes) {
+    const auto* set = std::get_if<SetChange>(&change);
+    if (set == nullptr) continue;
+    const auto value = GetKnob(best, set->path);
+    if (!value.ok()) continue;
+    settings += " --set " + replay::CommandText({set->path + "=" + value.value()});
+    const size_t dot = set->path.find('.');
+    std::string& call = calls[set->path.substr(0, dot)];
+    if (!call.empty()) call += ", ";
+    call += set->path.substr(dot + 1) + "=" + PythonOf(value.value());
+  }
+  lines.emplace_back("run",
+                     "stallscope run" + settings + " -- " + replay::CommandText(job.command));
+  for (const replay::RecordedLoader& loader : job.loaders) {
+    const auto call = calls.find(loader.name);
+    if (call == calls.end()) continue;
+    lines.emplace_back("code", words::PlaceInCode(loader.file, loader.line) + ": DataLoader(..., " +
+                                   call->second + ")");
+  }
+  if (best.job.threads != spec_.job.threads) {
+    lines.emplace_back("export", fmt::format("OMP_NUM_THREADS={0} MKL_NUM_THREADS={0} "
+                                             "OPENBLAS_NUM_THREADS={0}",
+                                             best.job.threads));
+  }
+  return lines;
+}
+
 Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneWatch& watch) {
-  STALLSCOPE_ASSIGN_OR_RETURN(auto predictor,
-                              replay::Predictor::Make(*opened_.run, *opened_.attribution));
-  predictor.SetOptions(replay::ShortSimulation());
+  auto predictor = replay::Predictor::Make(*opened_.run, *opened_.attribution);
+  // A job is tuned by runs alone.
+  if (!predictor.ok() && (bench_ == nullptr || !IsJob(spec_))) return predictor.error();
+  if (predictor.ok()) predictor.value().SetOptions(replay::ShortSimulation());
+  replay::Bench* bench = bench_.get();
+  if (bench != nullptr && !request_.keep.empty()) {
+    // A spec was recorded just now, and its runs are those of any time.
+    const std::string subject =
+        runs_ > 0 ? "" : std::to_string(opened_.run->info.start_realtime_ns);
+    kept_ = std::make_unique<replay::KeptRuns>(request_.keep, subject, *bench);
+    bench = kept_.get();
+  }
   replay::TuneOptions options;
   options.goal = request_.goal;
   options.max_runs = request_.max_runs - runs_;
@@ -117,7 +189,7 @@ Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneW
   options.limits.stop_requested = request_.cancel;
   options.limits.simulated = watch.on_simulated;
   options.progress = watch.on_progress;
-  return replay::Tune(predictor, spec_, bench_.get(), options);
+  return replay::Tune(predictor.ok() ? &predictor.value() : nullptr, spec_, bench, options);
 }
 
 }  // namespace stallscope::workbench

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/base/folders.h"
@@ -15,6 +16,7 @@
 #include "analyzer/report/report.h"
 #include "analyzer/spec/spec.h"
 #include "replay/rerun/recorded_inputs.h"
+#include "replay/sweep/kept_runs.h"
 #include "replay/sweep/tune.h"
 #include "replay/workbench/workbench.h"
 
@@ -28,6 +30,7 @@ struct TuneRequest {
   std::optional<int64_t> steps;  // of each run, instead of the spec's
   bool simulate_only = false;
   std::string folder;   // where the data is now; empty: where it was recorded
+  std::string keep;     // a folder for the runs' traces, which are not made again; empty: none
   std::string program;  // `stallscope`, which runs are made in; empty: in this process
   Cancel cancel;
   ReadWatch watch;
@@ -54,9 +57,15 @@ class TuneSubject {
   // What a run reads and writes, where it is a trace's own: ask NeedsYes, then CheckData.
   const std::optional<replay::RerunPlan>& plan() const { return plan_; }
   unsigned runs() const { return runs_; }  // that Make took
+  // That were found in the folder of kept runs, and not made again.
+  unsigned found() const { return kept_ == nullptr ? 0 : kept_->found(); }
   // For a run without a spec: what was used as one, and what is counted.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::string& counted() const { return counted_; }
+
+  // How a user makes a job's settings: a command line, variables of the environment, a change of
+  // the call that constructs the loader. Each with its name; none for a pipeline.
+  std::vector<std::pair<std::string, std::string>> HowToSet(const Spec& best) const;
 
   // `report` is the opened run's; its recommendations are tried first.
   Result<replay::Tuned> Run(const report::Report& report, const TuneWatch& watch);
@@ -64,12 +73,14 @@ class TuneSubject {
  private:
   TuneSubject() = default;
   Status Record(const Spec& spec);
+  void MakeBench(const std::optional<replay::JobPlan>& job);
   Status TakeTrace();
   Status TakeStagesForSpec();
 
   TuneRequest request_;
   std::optional<ScratchFolder> scratch_;
   std::unique_ptr<replay::LiveBench> bench_;  // null: by simulation alone
+  std::unique_ptr<replay::KeptRuns> kept_;    // null: the runs' traces are not kept
   Opened opened_;
   Spec spec_;
   std::optional<replay::RerunPlan> plan_;

@@ -14,12 +14,12 @@ namespace {
 
 RecordProcess ProcessIn(const test::ScratchDir& dir, const std::string& spec) {
   std::ofstream(dir / "spec.json") << spec;
-  return {test::BuildDir() + "/bin/stallscope",
-          dir / "spec.json",
-          dir / "run.sst",
+  return {{test::BuildDir() + "/bin/stallscope", "record", dir / "spec.json", "-o", dir / "run.sst",
+           "--quiet"},
           dir / "errors",
-          false,
-          ""};
+          "",
+          "",
+          false};
 }
 
 constexpr const char* kQuick = R"({"stages": [
@@ -60,7 +60,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a missing program is reported") {
     test::ScratchDir dir;
     RecordProcess process = ProcessIn(dir, kQuick);
-    process.program = "/no/such/program";
+    process.command[0] = "/no/such/program";
     const auto done = Run(process, {});
     REQUIRE_FALSE(done.ok());
     CHECK(done.error().where == "/no/such/program");
@@ -69,10 +69,10 @@ TEST_SUITE("fast") {
   TEST_CASE("a child that does not heed the stop is killed when its time is up, not before") {
     test::ScratchDir dir;
     RecordProcess process = ProcessIn(dir, kQuick);
-    process.program = dir / "deaf";
-    std::ofstream(process.program) << "#!/bin/sh\ntrap '' TERM\ntouch " << dir / "deaf.ready"
-                                   << "\nwhile :; do sleep 0.05; done\n";
-    std::filesystem::permissions(process.program, std::filesystem::perms::owner_all);
+    process.command[0] = dir / "deaf";
+    std::ofstream(process.command[0]) << "#!/bin/sh\ntrap '' TERM\ntouch " << dir / "deaf.ready"
+                                      << "\nwhile :; do sleep 0.05; done\n";
+    std::filesystem::permissions(process.command[0], std::filesystem::perms::owner_all);
     const auto ready = [&] { return std::filesystem::exists(dir / "deaf.ready"); };
     // A second at each look.
     int looks = 0;
@@ -87,5 +87,31 @@ TEST_SUITE("fast") {
     const auto done = Run(ProcessIn(dir, kEndless), [] { return true; });
     REQUIRE(done.ok());
     CHECK(done.value());
+  }
+
+  TEST_CASE("what a child leaves behind is gone, and it has a folder and a TMPDIR of its own") {
+    test::ScratchDir dir;
+    RecordProcess process;
+    process.command = {"/bin/sh", "-c",
+                       "sleep 1000 & echo $! > left; echo $TMPDIR $(pwd) > seen; cat; exit 3"};
+    process.errors = dir / "errors";
+    process.folder = dir.path();
+    process.temporary = dir / "tmp";
+    process.job = true;
+    const auto done = Run(process, {});
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().kind == ErrorKind::kRun);
+    CHECK(done.error().Line() == "the job exited 3");
+    const auto line = [&](const std::string& name) {
+      std::string text;
+      std::getline(std::ifstream(dir / name) >> std::ws, text);
+      return text;
+    };
+    CHECK(line("seen") == dir / "tmp" + " " + std::filesystem::canonical(dir.path()).string());
+    // Killed, though perhaps not reaped yet by whoever adopted it.
+    const std::string stat = "/proc/" + line("left") + "/stat";
+    std::string state;
+    std::getline(std::ifstream(stat), state);
+    CHECK((state.empty() || state.find(") Z ") != std::string::npos));
   }
 }

@@ -118,4 +118,61 @@ TEST_SUITE("fast") {
     CHECK_FALSE(same(R"~([{"op": "insert", "after": "decode", "stage": {"name": "kept",
                           "snapshot": {"path": "kept"}}}])~"));
   }
+
+  TEST_CASE("what a job's settings change besides speed is known, as far as they tell") {
+    const Spec spec = test::JobSpecOfTest();
+    const auto with = [&](const std::string& setting, bool iterable = false) {
+      Spec from = spec;
+      std::get<LoaderSpec>(from.stages[0].kind).iterable = iterable;
+      const auto to = ApplySettings(from, {setting});
+      REQUIRE(to.ok());
+      return std::pair(LearnsTheSame(from, to.value()), replay::SideEffect(from, to.value()));
+    };
+    CHECK(with("loader.prefetch_factor=4") == std::pair(true, std::string()));
+    CHECK(with("job.threads=1") == std::pair(true, std::string()));
+    CHECK(with("loader.num_workers=4").first);
+    CHECK(with("loader.num_workers=4").second.find("random numbers") != std::string::npos);
+    CHECK_FALSE(with("loader.batch_size=8").first);
+    CHECK(with("loader.batch_size=8").second.find("batch size") != std::string::npos);
+    CHECK_FALSE(with("loader.num_workers=4", true).first);
+    CHECK(with("loader.num_workers=4", true).second.find("iterable") != std::string::npos);
+    CHECK(with("loader.prefetch_factor=4", true).first);
+  }
+
+  TEST_CASE("a tuner changes a job's workers, how far they work ahead, and threads") {
+    const auto paths_of = [](const Spec& spec) {
+      std::string paths;
+      for (const auto& knob : replay::TunedKnobs(spec, 2)) paths += knob.path + " ";
+      return paths;
+    };
+    Spec spec = test::JobSpecOfTest();
+    CHECK(paths_of(spec) ==
+          "loader.num_workers loader.prefetch_factor loader.persistent_workers job.threads ");
+    auto& loader = std::get<LoaderSpec>(spec.stages[0].kind);
+    loader.num_workers = 0;
+    CHECK(paths_of(spec) == "loader.num_workers job.threads ");
+    loader.num_workers = 2;
+    loader.iterable = true;
+    CHECK(paths_of(spec).find("num_workers") == std::string::npos);
+    for (const Patch& move : MovesFrom(test::JobSpecOfTest(), 2)) {
+      const auto moved = Apply(test::JobSpecOfTest(), move);
+      REQUIRE(moved.ok());
+      CHECK(LearnsTheSame(test::JobSpecOfTest(), moved.value()));
+    }
+  }
+
+  TEST_CASE("the next value of a knob") {
+    const replay::TunedKnob workers{"loader.num_workers", {"0", "1", "2", "4", "8"}};
+    CHECK(NextValue(workers, "2", true) == "4");
+    CHECK(NextValue(workers, "2", false) == "1");
+    CHECK(NextValue(workers, "3", true) == "4");
+    CHECK(NextValue(workers, "3", false) == "2");
+    CHECK(NextValue(workers, "16", false) == "8");
+    CHECK_FALSE(NextValue(workers, "8", true).has_value());
+    CHECK_FALSE(NextValue(workers, "16", true).has_value());
+    CHECK_FALSE(NextValue(workers, "0", false).has_value());
+    const replay::TunedKnob flag{"loader.persistent_workers", {"false", "true"}};
+    CHECK(NextValue(flag, "false", true) == "true");
+    CHECK_FALSE(NextValue(flag, "true", true).has_value());
+  }
 }

@@ -94,6 +94,17 @@ TEST_SUITE("fast") {
     CHECK(none.points.size() == 3);
   }
 
+  TEST_CASE("two values of one setting are not combined: the better one stays") {
+    Sweep sweep = Verified(180, 120, 90);
+    sweep.points[2].patch = Patch{{SetTo("decode.parallelism", 8)}};
+    sweep.points[2].runs.clear();
+    Measure(sweep.points[2], 150);
+    PlanCombination(test::SweepSpec(), nullptr, sweep);
+    REQUIRE(sweep.points.size() == 4);
+    CHECK(test::DecodeWorkers(SpecOf(test::SweepSpec(), sweep.points[3]).value()) == 4);
+    CHECK(sweep.points[3].patch->changes.size() == 2);
+  }
+
   TEST_CASE("measured gains go to the recommendations of the same patch") {
     report::Report report = ReportOf();
     report.findings[4].recommendation->gain.reset();

@@ -23,6 +23,14 @@ Spec SweepSpec() {
     "trainer": {"device": "emulated", "steps": 40, "emulated": {"compute_us_per_batch": 2000}}})~");
 }
 
+Spec JobSpecOfTest() {
+  Spec spec;
+  spec.name = "train.py";
+  spec.stages = {{"loader", LoaderSpec{.num_workers = 2, .batch_size = 16}}};
+  spec.job.steps = 40;
+  return spec;
+}
+
 replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats) {
   model::Run run;
   run.path = "run.sst";
@@ -37,7 +45,7 @@ replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats) {
 Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWish& wish) {
   if (before) before(asked.size());
   if (broken.has_value()) return *broken;
-  asked.push_back(GetKnob(spec, "decode.parallelism").value());
+  asked.push_back(GetKnob(spec, IsJob(spec) ? "loader.num_workers" : "decode.parallelism").value());
   digests.push_back(wish.digest);
   replay::Outcome outcome;
   outcome.stopped = stop;
@@ -46,7 +54,8 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
     outcome.failed = Error{ErrorKind::kRun, "it fell over", "", ""};
     return outcome;
   }
-  outcome.figure = {{rate, rate * 0.99, rate * 1.01}, 40, 1'000'000, "here"};
+  outcome.figure = {
+      {rate, rate * 0.99, rate * 1.01}, 40, memory ? memory(spec) : 1'000'000, "here"};
   if (wish.digest) outcome.digest = digest;
   outcome.verdict = "balanced";
   outcome.summary.samples_per_s = rate;

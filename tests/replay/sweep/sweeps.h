@@ -14,6 +14,8 @@ namespace stallscope::test {
 // read, decode (a map), batch, ready (prefetch); an emulated device.
 Spec SweepSpec();
 Spec SpecFrom(const std::string& json);
+// A job's, whose loader has two workers.
+Spec JobSpecOfTest();
 
 // A planned grid over decode.parallelism=1,2,4, which has the base (2) in it.
 replay::Sweep PlannedGrid(replay::SweepMode mode, unsigned repeats = 2);
@@ -24,12 +26,13 @@ class FakeBench final : public replay::Bench {
   explicit FakeBench(std::function<double(const Spec&, int cores)> rate) : rate_(std::move(rate)) {}
   Result<replay::Outcome> Measure(const Spec& spec, const replay::RunWish& wish) override;
 
-  std::vector<std::string> asked;  // decode.parallelism of each run
+  std::vector<std::string> asked;  // decode.parallelism or loader.num_workers of each run
   std::vector<bool> digests;
   std::string digest = "00112233445566778899aabbccddeeff";
-  std::function<void(size_t runs)> before;  // each run; may be empty
-  bool stop = false;                        // every run is stopped
-  std::optional<Error> broken;              // nothing can be run
+  std::function<uint64_t(const Spec&)> memory;  // of a run; empty: 1,000,000 bytes
+  std::function<void(size_t runs)> before;      // each run; may be empty
+  bool stop = false;                            // every run is stopped
+  std::optional<Error> broken;                  // nothing can be run
 
  private:
   std::function<double(const Spec&, int cores)> rate_;

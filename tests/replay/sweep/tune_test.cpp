@@ -11,7 +11,6 @@
 #include "tests/support/paths.h"
 
 using namespace stallscope;
-using replay::Tune;
 using replay::Tuned;
 using test::FakeBench;
 
@@ -41,12 +40,17 @@ Tuned Done(Result<Tuned> tuned) {
   return std::move(tuned).value();
 }
 
+Result<Tuned> TuneWith(const replay::Predictor& predictor, const Spec& base, replay::Bench* bench,
+                       const replay::TuneOptions& options) {
+  return replay::Tune(&predictor, base, bench, options);
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
   TEST_CASE("a sleeping map gets more workers by simulation alone") {
     const Spec spec = test::SweepSpec();
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, nullptr, Options()));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, nullptr, Options()));
     REQUIRE(tuned.best.has_value());
     const replay::Try& best = tuned.tries[*tuned.best];
     CHECK(test::DecodeWorkers(best.spec) > 2);
@@ -60,10 +64,10 @@ TEST_SUITE("fast") {
     const replay::Predictor predictor = PredictorOf(spec);
     replay::TuneOptions options = Options();
     options.limits.threads = 4;
-    const Tuned whole = Done(Tune(predictor, spec, nullptr, options));
+    const Tuned whole = Done(TuneWith(predictor, spec, nullptr, options));
     for (uint64_t n = 1; n <= 3; ++n) {
       const ThreadStartFault fault(n);
-      const Tuned tuned = Done(Tune(predictor, spec, nullptr, options));
+      const Tuned tuned = Done(TuneWith(predictor, spec, nullptr, options));
       CHECK(fault.starts() >= n);
       CHECK(ResultOf(tuned) == ResultOf(whole));
     }
@@ -74,7 +78,7 @@ TEST_SUITE("fast") {
     FakeBench bench([](const Spec& s, int) {
       return 1000.0 * static_cast<double>(std::min<int64_t>(test::DecodeWorkers(s), 4));
     });
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &bench, Options()));
     REQUIRE(tuned.best.has_value());
     CHECK(test::DecodeWorkers(tuned.tries[*tuned.best].spec) >= 4);
     CHECK(bench.asked.size() == tuned.runs);
@@ -86,7 +90,7 @@ TEST_SUITE("fast") {
   TEST_CASE("where nothing helps the base stays, with a reason") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : 400.0; });
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &bench, Options()));
     CHECK_FALSE(tuned.best.has_value());
     CHECK(ResultOf(tuned) == spec);
     CHECK_FALSE(tuned.ended.empty());
@@ -96,7 +100,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a failing configuration, or one that needs too much memory, is not the best") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : -1.0; });
-    const Tuned failed = Done(Tune(PredictorOf(spec), spec, &bench, Options()));
+    const Tuned failed = Done(TuneWith(PredictorOf(spec), spec, &bench, Options()));
     CHECK_FALSE(failed.best.has_value());
     REQUIRE_FALSE(failed.tries.empty());
     CHECK(failed.tries[0].point.error == "it fell over");
@@ -104,14 +108,14 @@ TEST_SUITE("fast") {
         [](const Spec& s, int) { return 100.0 * static_cast<double>(test::DecodeWorkers(s)); });
     replay::TuneOptions options = Options();
     options.limits.memory_bytes = 999'999;  // the bench's runs need 1,000,000
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &large, options));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &large, options));
     CHECK_FALSE(tuned.best.has_value());
   }
 
   TEST_CASE("a base that cannot run is an error") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec&, int) { return -1.0; });
-    CHECK_FALSE(Tune(PredictorOf(spec), spec, &bench, Options()).ok());
+    CHECK_FALSE(TuneWith(PredictorOf(spec), spec, &bench, Options()).ok());
   }
 
   TEST_CASE("a bench that cannot measure is an error, at the base and on the way") {
@@ -123,7 +127,7 @@ TEST_SUITE("fast") {
       bench.before = [&](size_t runs) {
         if (runs == runs_before) bench.broken = Error{ErrorKind::kRun, "no lock", "/a.lock", ""};
       };
-      const auto tuned = Tune(predictor, spec, &bench, Options());
+      const auto tuned = TuneWith(predictor, spec, &bench, Options());
       REQUIRE_FALSE(tuned.ok());
       CHECK(tuned.error().Line() == bench.broken->Line());
       CHECK(bench.asked.size() == runs_before);
@@ -136,7 +140,7 @@ TEST_SUITE("fast") {
         [](const Spec& s, int) { return 100.0 * static_cast<double>(test::DecodeWorkers(s)); });
     replay::TuneOptions options = Options();
     options.goal = replay::TuneGoal::kCost;
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, options));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &bench, options));
     REQUIRE(tuned.best.has_value());
     CHECK(tuned.tries[*tuned.best].point.cores == 1);
     CHECK(ResultOf(tuned).budget.cores == 1);
@@ -147,7 +151,7 @@ TEST_SUITE("fast") {
     FakeBench bench([](const Spec&, int) { return 100.0; });
     replay::TuneOptions options = Options();
     options.limits.stop_requested = [&] { return !bench.asked.empty(); };
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, options));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &bench, options));
     CHECK(tuned.runs == 1);
     CHECK_FALSE(tuned.best.has_value());
   }
@@ -157,7 +161,7 @@ TEST_SUITE("fast") {
     replay::TuneOptions options = Options();
     options.ideas = {Patch{{InsertChange{{"kept", SnapshotSpec{"kept"}}, Place::After("decode")}}},
                      Patch{{SetTo("batch.size", int64_t{8})}}};
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, nullptr, options));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, nullptr, options));
     CHECK(tuned.ended.find("cannot price it: ") != std::string::npos);
     CHECK(tuned.ended.find("kept") != std::string::npos);
     CHECK(tuned.ended.find("may change what is learned: batch.size=8") != std::string::npos);
@@ -174,12 +178,74 @@ TEST_SUITE("fast") {
     });
     replay::TuneOptions options = Options();
     options.ideas = {Patch{{InsertChange{{"kept", cache}, Place::After("decode")}}}};
-    const Tuned tuned = Done(Tune(PredictorOf(spec), spec, &bench, options));
+    const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &bench, options));
     REQUIRE(tuned.best.has_value());
     const auto& stages = tuned.tries[*tuned.best].spec.stages;
     CHECK(std::any_of(stages.begin(), stages.end(),
                       [](const StageSpec& stage) { return stage.name == "kept"; }));
     CHECK(tuned.ended.find("not tried") == std::string::npos);
     CHECK(tuned.runs <= 10);
+  }
+
+  TEST_CASE("a job is tuned by runs alone, one setting after the other") {
+    const Spec spec = test::JobSpecOfTest();
+    // Best at 8 workers; a deeper queue adds a little, threads take away.
+    FakeBench bench([](const Spec& s, int) {
+      const auto& loader = std::get<LoaderSpec>(s.stages[0].kind);
+      return 100.0 * static_cast<double>(std::min<int64_t>(loader.num_workers, 6)) *
+             (loader.prefetch_factor > 2 ? 1.05 : 1.0) * (s.job.threads > 0 ? 0.5 : 1.0);
+    });
+    const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, Options(16)));
+    REQUIRE(tuned.best.has_value());
+    const auto& best = std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind);
+    CHECK(best.num_workers == 8);
+    CHECK(best.prefetch_factor == 4);
+    CHECK(tuned.tries[*tuned.best].spec.job.threads == 0);
+    CHECK(tuned.bound.empty());
+    CHECK(tuned.ended == "no single further change is faster");
+    CHECK(tuned.runs <= 16);
+    // A recommendation is tried first.
+    replay::TuneOptions options = Options(16);
+    options.ideas = {Patch{{SetTo("loader.num_workers", int64_t{4})}},
+                     Patch{{SetTo("loader.batch_size", int64_t{64})}}};
+    bench.asked.clear();
+    const Tuned again = Done(replay::Tune(nullptr, spec, &bench, options));
+    REQUIRE(bench.asked.size() > 2);
+    CHECK(bench.asked[0] == "2");
+    CHECK(bench.asked[1] == "4");
+    CHECK(again.ended.find("may change what is learned: loader.batch_size=64") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("fewer workers are tried where more are slower") {
+    Spec spec = test::JobSpecOfTest();
+    std::get<LoaderSpec>(spec.stages[0].kind).num_workers = 6;
+    FakeBench bench([](const Spec& s, int) {
+      return 1000.0 / static_cast<double>(1 + std::get<LoaderSpec>(s.stages[0].kind).num_workers);
+    });
+    const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, Options(16)));
+    REQUIRE(tuned.best.has_value());
+    CHECK(std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind).num_workers == 0);
+  }
+
+  TEST_CASE("no worker is started that has no memory left") {
+    const Spec spec = test::JobSpecOfTest();
+    int64_t most = 0;
+    FakeBench bench([&](const Spec& s, int) {
+      const int64_t workers = std::get<LoaderSpec>(s.stages[0].kind).num_workers;
+      most = std::max(most, workers);
+      return 100.0 * static_cast<double>(workers);
+    });
+    bench.memory = [](const Spec& s) {
+      return uint64_t{1'000'000} *
+             static_cast<uint64_t>(std::get<LoaderSpec>(s.stages[0].kind).num_workers);
+    };
+    replay::TuneOptions options = Options(16);
+    options.limits.memory_bytes = 7'000'000;
+    const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, options));
+    REQUIRE(tuned.best.has_value());
+    CHECK(std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind).num_workers == 4);
+    CHECK(most == 4);
+    CHECK(tuned.ended.find("memory limit") != std::string::npos);
   }
 }

@@ -175,4 +175,43 @@ TEST_SUITE("fast") {
     REQUIRE(tuned.ok());
     CHECK(tuned.value().best.has_value());
   }
+
+  TEST_CASE("what changes the data of a job is not verified: it is asked for by name") {
+    auto run = std::make_shared<model::Run>();
+    run->path = "run.sst";
+    run->info.job.command = {"python", "train.py"};
+    run->loaders.resize(1);
+    run->loaders[0].name = "loader";
+    run->loaders[0].info.settings_json = R"({"num_workers": 2, "iterable": true})";
+    Opened opened{run, std::make_shared<const attribution::Attribution>()};
+    CHECK(CanRerun(*run));
+    report::Report report;
+    for (const char* path : {"loader.num_workers", "loader.prefetch_factor"}) {
+      report::FindingRow finding;
+      finding.recommendation.emplace();
+      finding.recommendation->patch = Patch{{SetTo(path, int64_t{4})}};
+      report.findings.push_back(finding);
+    }
+    const auto subject = ReplaySubject::Make(opened, {});
+    REQUIRE_MESSAGE(subject.ok(), subject.error().Line());
+    CHECK(subject.value().mode() == replay::SweepMode::kRerun);
+    REQUIRE(subject.value().plan().has_value());
+    CHECK(subject.value().plan()->NeedsYes());
+    const replay::Sweep sweep = subject.value().PlanVerification(report);
+    REQUIRE(sweep.points.size() == 1);
+    CHECK(NameOf(sweep.points[0]) == "loader.prefetch_factor=4");
+    CHECK(sweep.warnings.back().find("loader.num_workers=4") != std::string::npos);
+    CHECK(subject.value().ReadGrid({"loader.num_workers=0,2,4"}, {}).value().points == 3);
+    // By name it is done.
+    CHECK(subject.value().With({"loader.num_workers=4"}).ok());
+    ReplayOptions emulated;
+    emulated.emulate = true;
+    CHECK_FALSE(ReplaySubject::Make(opened, emulated).ok());
+    run->info.job.command.emplace_back("--token=***");
+    CHECK_FALSE(ReplaySubject::Make(opened, {}).ok());
+    run->loaders.clear();
+    run->info.job.command = {"python", "train.py"};
+    CHECK_FALSE(CanRerun(*run));
+    CHECK_FALSE(ReplaySubject::Make(opened, {}).ok());
+  }
 }
