@@ -78,8 +78,8 @@ class Watch {
     }
     for (const auto& process : names_.processes()) process->CatchUp();
     adopter_.ReleaseAll();
-    // Asked for beforehand: the run is updated under the table's lock, and whoever reads names takes
-    // that one while it holds its own.
+    // Asked for beforehand: the run is updated under the table's lock, and whoever reads names
+    // takes that one while it holds its own.
     const uint64_t bad_lines = names_.bad_lines();
     recorder_.UpdateRun([&](trace::RunInfo& run) { SayWhatWasNotSeen(bad_lines, run); });
   }
@@ -100,8 +100,7 @@ class Watch {
                              " in the session's folder could not be read as a ring");
     }
     if (bad_lines != 0) {
-      run.warnings.push_back(files(bad_lines, "line") +
-                             " of the job's names could not be read");
+      run.warnings.push_back(files(bad_lines, "line") + " of the job's names could not be read");
     }
     if (adopter_.rings() != 0) return;
     run.limits.push_back(

@@ -143,8 +143,8 @@ class Planner {
   }
 
   void AddStage(const trace::StageInfo& stage) {
-    const std::vector<TrackId> tracks = ThreadsWhere(
-        [&](const trace::TrackInfo& thread) { return thread.stage == stage.id; });
+    const std::vector<TrackId> tracks =
+        ThreadsWhere([&](const trace::TrackInfo& thread) { return thread.stage == stage.id; });
     if (tracks.size() == 1) {
       const TrackId only = tracks.front();
       AddThread(only, stage.name, LevelsOr(only, std::string(run_.NameOf(only))), 0);
@@ -174,8 +174,8 @@ class Planner {
   std::vector<Process> ProcessesWithThreads() const {
     std::vector<Process> processes;
     for (const trace::ProcessInfo& info : run_.processes) processes.push_back({info.id});
-    for (const TrackId id : ThreadsWhere(
-             [](const trace::TrackInfo& thread) { return thread.process.known(); })) {
+    for (const TrackId id :
+         ThreadsWhere([](const trace::TrackInfo& thread) { return thread.process.known(); })) {
       const trace::TrackInfo& thread = run_.tracks[id.value].info;
       Process& process = processes[thread.process.value];
       process.threads.push_back(id);

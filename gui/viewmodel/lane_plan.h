@@ -34,7 +34,7 @@ constexpr size_t kNoRow = static_cast<size_t>(-1);
 // Every member has an initializer, so that naming only some gives no warning.
 struct Lane {
   LaneKind kind = LaneKind::kThread;
-  std::string key = {};     // of ToggleLane
+  std::string key = {};  // of ToggleLane
   std::string name = {};
   std::string detail = {};  // "4 workers, 98% busy", "0 to 16"
   int indent = 0;

@@ -100,9 +100,9 @@ void AddLead(const session::OpenRun& open, const session::State& state, Selectio
   const auto& [where, ns] = *Largest(parts);
   const std::string process = ProcessOf(run, where.first);
   if (process.empty()) return;
-  model.lead = fmt::format("{}: {} for {}", process,
-                           where.second.known() ? run.NameOf(where.second) : "unknown",
-                           words::Duration(ns));
+  model.lead =
+      fmt::format("{}: {} for {}", process,
+                  where.second.known() ? run.NameOf(where.second) : "unknown", words::Duration(ns));
   std::map<trace::StringId, int64_t> ops;
   for (const attribution::ChainLink& link : state.explanation.chain) {
     if (std::pair(link.track, link.stage) != where || !link.op.known()) continue;
@@ -119,10 +119,10 @@ void AddLead(const session::OpenRun& open, const session::State& state, Selectio
   const attribution::StageUse& use = open.whole.attribution->stages[where.second.value];
   if (use.ops.empty()) return;
   const attribution::OpUse& op = use.ops.front();
-  model.lead += fmt::format("; the ops of this batch were not recorded, {} takes {} of {} in others",
-                            op.name, words::Percent(static_cast<double>(op.ns) /
-                                                    static_cast<double>(use.sampled_ns)),
-                            run.NameOf(where.second));
+  model.lead +=
+      fmt::format("; the ops of this batch were not recorded, {} takes {} of {} in others", op.name,
+                  words::Percent(static_cast<double>(op.ns) / static_cast<double>(use.sampled_ns)),
+                  run.NameOf(where.second));
   model.place = PlaceOf(op.file, op.line);
 }
 

@@ -15,8 +15,8 @@ struct CodePlace {
 CodePlace PlaceOf(const std::string& file, uint32_t line);
 
 struct SelectionModel {
-  // "step 12 waited 41.2 ms (41,234,567 ns): decode cpu 80.0%, read io 20.0%", or the same of a span
-  // or of an element that is followed; empty for nothing.
+  // "step 12 waited 41.2 ms (41,234,567 ns): decode cpu 80.0%, read io 20.0%", or the same of a
+  // span or of an element that is followed; empty for nothing.
   std::string text;
   // Of a stall in a job, the process and the op that most of it led to: "worker 1 (pid 711): fetch
   // for 38.1 ms, of which Store.get 36.0 ms". Of a span in a job, its process. May be empty.

@@ -138,7 +138,8 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
   if (steps > 0 && steps <= run.rows.steps.size()) {
     took_ns = run.rows.steps[steps - 1].received_ns - run.info.start_ns;
   }
-  job.longest_ns = kToStartNs + kMuchSlower * std::clamp<int64_t>(took_ns, 0, kNsPerSecond * 86'400);
+  job.longest_ns =
+      kToStartNs + kMuchSlower * std::clamp<int64_t>(took_ns, 0, kNsPerSecond * 86'400);
   return job;
 }
 

@@ -48,8 +48,8 @@ Status CheckCommand(const JobPlan& job);
 // The folder and the program are there: else kInput.
 Status CheckJobIsThere(const JobPlan& job);
 
-// The arguments of `stallscope run` for these settings: --set, --at, --steps. kUsage: a setting that
-// cannot be made, because it is unknown where the loader is constructed, or how.
+// The arguments of `stallscope run` for these settings: --set, --at, --steps. kUsage: a setting
+// that cannot be made, because it is unknown where the loader is constructed, or how.
 Result<std::vector<std::string>> RunArguments(const JobPlan& job, const Spec& spec);
 
 // Whether the run had the settings of `spec` that differ from the recorded ones: else kRun.

@@ -38,8 +38,8 @@ std::optional<Outcome> OutcomeIn(const std::string& path) {
 
 Result<Outcome> KeptRuns::Measure(const Spec& spec, const RunWish& wish) {
   const std::string settings = WriteSpec(spec, JsonLayout::kOneLine);
-  const std::string stem = fmt::format(
-      "{:016x}", HashOf(fmt::format("{}\n{}\n{}", subject_, settings, wish.cores)));
+  const std::string stem =
+      fmt::format("{:016x}", HashOf(fmt::format("{}\n{}\n{}", subject_, settings, wish.cores)));
   const std::string path = fmt::format("{}/{}-{}.sst", folder_, stem, ++asked_[stem]);
   if (auto outcome = OutcomeIn(path)) {
     ++found_;

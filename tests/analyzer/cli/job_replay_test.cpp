@@ -32,12 +32,11 @@ struct Recorded {
   explicit Recorded(const std::string& arguments = "") {
     std::filesystem::copy_file(SourceDir() + "/tests/replay/rerun/small_job.py",
                                job / "small_job.py");
-    const ProgramResult done =
-        RunProgram({"sh", "-c",
-                    "cd " + job.path() + " && " + BuildDir() +
-                        "/bin/stallscope run --quiet -o run.sst -- python3 small_job.py " +
-                        arguments},
-                   {PythonPath()});
+    const ProgramResult done = RunProgram(
+        {"sh", "-c",
+         "cd " + job.path() + " && " + BuildDir() +
+             "/bin/stallscope run --quiet -o run.sst -- python3 small_job.py " + arguments},
+        {PythonPath()});
     REQUIRE_MESSAGE(done.exit_code == 0, done.err);
   }
   static std::string PythonPath() {
@@ -66,8 +65,8 @@ TEST_SUITE("fast") {
   TEST_CASE("replay --set: one run with another setting, as a trace") {
     const Recorded recorded;
     const std::string out = recorded.dir / "four.sst";
-    const ProgramResult refused = recorded.Run(
-        {"replay", recorded.trace, "--set", "loader.num_workers=2", "-o", out});
+    const ProgramResult refused =
+        recorded.Run({"replay", recorded.trace, "--set", "loader.num_workers=2", "-o", out});
     CHECK(refused.exit_code == 2);
     CHECK(OneLine(refused.err));
     CHECK(Has(refused.err, "--yes"));
@@ -96,10 +95,12 @@ TEST_SUITE("fast") {
   TEST_CASE("replay --vary: a sweep of a job's settings, which goes on where it was stopped") {
     const Recorded recorded;
     const std::string out = recorded.dir / "sweep.json";
-    const std::vector<std::string> command = {"replay", recorded.trace,     "--vary",
-                                              "loader.num_workers=0,2", "--repeats", "1",
-                                              "--steps",                "20",        "--yes",
-                                              "-o",                     out};
+    const std::vector<std::string> command = {"replay",    recorded.trace,
+                                              "--vary",    "loader.num_workers=0,2",
+                                              "--repeats", "1",
+                                              "--steps",   "20",
+                                              "--yes",     "-o",
+                                              out};
     const ProgramResult done = recorded.Run(command);
     REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     auto sweep = JsonIn(out);
@@ -128,8 +129,8 @@ TEST_SUITE("fast") {
   TEST_CASE("replay --verify: the report's change is measured, and shown by analyze") {
     const Recorded recorded;
     const std::string out = recorded.job / "run.sweep.json";
-    const ProgramResult done = recorded.Run(
-        {"replay", recorded.trace, "--verify", "--repeats", "1", "--yes", "-o", out});
+    const ProgramResult done =
+        recorded.Run({"replay", recorded.trace, "--verify", "--repeats", "1", "--yes", "-o", out});
     REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     const auto sweep = JsonIn(out);
     REQUIRE(sweep["points"].size() >= 1);
@@ -151,9 +152,17 @@ TEST_SUITE("fast") {
     const Recorded recorded;
     const std::string kept = recorded.dir / "kept";
     std::filesystem::create_directory(kept);
-    const std::vector<std::string> command = {
-        "tune",  recorded.trace, "--max-runs", "3",    "--steps", "30",
-        "--yes", "--keep",       kept,         "-o",   recorded.dir / "best.json"};
+    const std::vector<std::string> command = {"tune",
+                                              recorded.trace,
+                                              "--max-runs",
+                                              "3",
+                                              "--steps",
+                                              "30",
+                                              "--yes",
+                                              "--keep",
+                                              kept,
+                                              "-o",
+                                              recorded.dir / "best.json"};
     const ProgramResult done = recorded.Run(command);
     REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     CHECK(Has(done.out, "as recorded"));
@@ -195,8 +204,14 @@ TEST_SUITE("fast") {
   TEST_CASE("a folder that has moved, a program that is gone, a job that fails") {
     const Recorded recorded;
     const auto run = [&](std::vector<std::string> more) {
-      std::vector<std::string> arguments{"replay", recorded.trace, "--vary",
-                                         "loader.num_workers=0,2", "--yes", "--repeats", "1", "-o",
+      std::vector<std::string> arguments{"replay",
+                                         recorded.trace,
+                                         "--vary",
+                                         "loader.num_workers=0,2",
+                                         "--yes",
+                                         "--repeats",
+                                         "1",
+                                         "-o",
                                          recorded.dir / "s.json"};
       arguments.insert(arguments.end(), more.begin(), more.end());
       return recorded.Run(arguments);

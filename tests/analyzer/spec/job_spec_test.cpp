@@ -26,7 +26,8 @@ std::string ErrorOf(const std::string& setting) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a job has the settings of its loaders, its threads and its environment, and no others") {
+  TEST_CASE(
+      "a job has the settings of its loaders, its threads and its environment, and no others") {
     CHECK(IsJob(JobSpecOfTest()));
     CHECK(Validate(JobSpecOfTest()).ok());
     for (const char* good :
@@ -55,8 +56,8 @@ TEST_SUITE("fast") {
         ApplySettings(spec, {"loader.num_workers=4", "env.B=2", "env.A=1", "job.threads=1"});
     REQUIRE(changed.ok());
     const Patch patch = Diff(spec, changed.value());
-    CHECK(WritePatch(patch, JsonLayout::kOneLine).find(
-              R"({"op":"set","path":"env.A","value":"1"})") != std::string::npos);
+    CHECK(WritePatch(patch, JsonLayout::kOneLine)
+              .find(R"({"op":"set","path":"env.A","value":"1"})") != std::string::npos);
     CHECK(patch.changes.size() == 4);
     CHECK(Apply(spec, patch).value() == changed.value());
     CHECK(GetKnob(changed.value(), "env.B").value() == "2");
@@ -74,8 +75,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a job cannot become a pipeline, nor a pipeline a job") {
-    const auto pipeline = ReadSpec(
-        R"({"stages": [{"name": "read", "source": {"format": "synthetic"}}]})", "test");
+    const auto pipeline =
+        ReadSpec(R"({"stages": [{"name": "read", "source": {"format": "synthetic"}}]})", "test");
     REQUIRE(pipeline.ok());
     Spec mixed = pipeline.value();
     mixed.stages.push_back({"loader", LoaderSpec{}});

@@ -73,10 +73,10 @@ struct SmallJob {
     const std::string source = test::SourceDir() + "/tests/";
     setenv("PYTHONPATH", (source + "collectors/job/python/standin").c_str(), 1);
     std::filesystem::copy_file(source + "replay/rerun/small_job.py", dir / "small_job.py");
-    const auto done = test::RunProgram(
-        {"sh", "-c",
-         "cd " + dir.path() + " && " + test::BuildDir() +
-             "/bin/stallscope run --quiet -o run.sst -- python3 small_job.py"});
+    const auto done =
+        test::RunProgram({"sh", "-c",
+                          "cd " + dir.path() + " && " + test::BuildDir() +
+                              "/bin/stallscope run --quiet -o run.sst -- python3 small_job.py"});
     REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     auto loaded = model::LoadTrace(dir / "run.sst");
     REQUIRE(loaded.ok());
