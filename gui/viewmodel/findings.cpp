@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
