@@ -171,7 +171,7 @@ TEST_SUITE("fast") {
     opened.session.Settle();
     const SelectionModel stall = DescribeSelection(*opened.session.state());
     CHECK(stall.text.starts_with("step 5 waited 7.00 ms (7,000,000 ns): fetch blocked "));
-    CHECK(stall.lead == "worker 1 (pid 712): fetch for 6.00 ms, of which Store.get 3.00 ms");
+    CHECK(stall.lead == "worker 1 (pid 712): fetch for 6.50 ms, of which Store.get 3.00 ms");
     CHECK(stall.place.whole == "/home/u/train.py:17");
     CHECK(stall.place.brief == "train.py:17");
     const auto model = opened.Build();
