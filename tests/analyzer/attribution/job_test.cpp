@@ -173,8 +173,10 @@ TEST_SUITE("fast") {
     s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 100);
     s.Stall();
     const model::Run run = s.Take();
+    const auto links = ExplainStall(*LayGroundwork(run, 1), 0, 1);
+    REQUIRE(links);
     int64_t in_op = 0;
-    for (const ChainLink& link : *ExplainStall(*LayGroundwork(run, 1), 0, 1)) {
+    for (const ChainLink& link : *links) {
       if (!link.op.known()) continue;
       CHECK(link.track == s.worker);
       REQUIRE(run.OpOf(link.op) != nullptr);
