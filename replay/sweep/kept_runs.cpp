@@ -1,10 +1,9 @@
 #include "replay/sweep/kept_runs.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
-#include <cstdint>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "analyzer/model/loader.h"
@@ -12,13 +11,6 @@
 
 namespace stallscope::replay {
 namespace {
-
-// FNV-1a: the same in every version and on every machine.
-uint64_t HashOf(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 // What another process left behind may be anything: a file that is not a run is made again.
 std::optional<Outcome> OutcomeIn(const std::string& path) {
@@ -38,8 +30,8 @@ std::optional<Outcome> OutcomeIn(const std::string& path) {
 
 Result<Outcome> KeptRuns::Measure(const Spec& spec, const RunWish& wish) {
   const std::string settings = WriteSpec(spec, JsonLayout::kOneLine);
-  const std::string stem =
-      fmt::format("{:016x}", HashOf(fmt::format("{}\n{}\n{}", subject_, settings, wish.cores)));
+  const std::string what = fmt::format("{}\n{}\n{}", subject_, settings, wish.cores);
+  const std::string stem = fmt::format("{:016x}", XXH3_64bits(what.data(), what.size()));
   const std::string path = fmt::format("{}/{}-{}.sst", folder_, stem, ++asked_[stem]);
   if (auto outcome = OutcomeIn(path)) {
     ++found_;

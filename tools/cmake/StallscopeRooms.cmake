@@ -39,7 +39,7 @@ set(STALLSCOPE_ROOM_TABLE
   "replay/simulate|replay/workload|"
   "replay/whatif|replay/simulate analyzer/report|"
   "replay/rerun|replay/workload collectors/capture|"
-  "replay/sweep|replay/whatif replay/rerun analyzer/report|json"
+  "replay/sweep|replay/whatif replay/rerun analyzer/report|json xxhash"
   "replay/workbench|replay/sweep analyzer/importers|"
   "gui/session|replay/workbench analyzer/export analyzer/report/html|json"
   "gui/viewmodel|gui/session analyzer/timeline analyzer/words|"
