@@ -143,8 +143,7 @@ bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::S
 std::optional<Question> RerunQuestionOf(const ReplayCall& call) {
   if (call.emulate) return std::nullopt;
   const model::Run& run = *call.opened.run;
-  if (!workbench::CanRerun(run)) return std::nullopt;
-  const auto spec = workbench::SpecOf(call.opened);
+  const auto spec = workbench::RecordedSpec(run);
   if (!spec.ok()) return std::nullopt;
   const replay::RerunPlan plan = replay::PlanRerun(run, spec.value(), call.folder);
   if (!plan.NeedsYes()) return std::nullopt;

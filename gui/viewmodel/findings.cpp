@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "analyzer/model/job_spec.h"
-#include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
+#include "replay/workbench/replaying.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -73,10 +72,7 @@ FindingCard CardOf(const session::State& state, const session::OpenRun& open, si
 
 std::string WhyNotVerify(const model::Run& run, const findings::Recommendation& recommendation) {
   if (recommendation.patch.changes.empty()) return "no knob controls this";
-  if (run.info.spec_json.empty() && !model::JobSpecOf(run).has_value()) {
-    return "the trace has no runnable spec";
-  }
-  return {};
+  return workbench::RecordedSpec(run).ok() ? "" : "the trace has no runnable spec";
 }
 
 std::optional<size_t> SameFinding(const report::Report& report, const report::FindingRow& finding) {

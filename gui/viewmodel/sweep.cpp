@@ -8,10 +8,10 @@
 
 #include "analyzer/report/describe.h"
 #include "analyzer/spec/knobs.h"
-#include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"
 #include "gui/viewmodel/phrases.h"
+#include "replay/workbench/replaying.h"
 
 namespace stallscope::viewmodel {
 namespace {
@@ -264,7 +264,7 @@ std::string Suggestion(const KnobInfo& knob) {
 }
 
 void AddKnobs(const model::Run& run, SweepModel& model) {
-  const auto spec = ReadSpec(run.info.spec_json, run.path);
+  const auto spec = workbench::RecordedSpec(run);
   if (!spec.ok()) {
     model.nothing =
         "The trace has no spec with knobs to vary. Lines that you type are checked against its "
@@ -273,7 +273,10 @@ void AddKnobs(const model::Run& run, SweepModel& model) {
   }
   for (const KnobInfo& knob : ListKnobs(spec.value())) {
     const std::string suggestion = Suggestion(knob);
-    if (suggestion.empty() || knob.path == "seed" || knob.path == "trainer.steps") continue;
+    if (suggestion.empty() || knob.path == "seed" || knob.path == "trainer.steps" ||
+        knob.path == "job.steps") {
+      continue;
+    }
     model.knobs.push_back({knob.path, knob.value, suggestion, knob.doc});
   }
 }

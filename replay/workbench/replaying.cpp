@@ -35,14 +35,18 @@ Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
 
 }  // namespace
 
-bool CanRerun(const model::Run& run) {
-  return replay::RecordedJob(run).has_value() || ReadSpec(run.info.spec_json, run.path).ok();
+Result<Spec> RecordedSpec(const model::Run& run) {
+  if (auto job = replay::RecordedJob(run)) return *std::move(job);
+  if (model::IsJob(run)) {
+    return Error{ErrorKind::kInput, "no data loader was seen in the job: it has no settings",
+                 run.path, "record a job that uses PyTorch's DataLoader"};
+  }
+  return ReadSpec(run.info.spec_json, run.path);
 }
 
 Result<Spec> SpecOf(const Opened& opened) {
-  if (auto job = replay::RecordedJob(*opened.run)) return *std::move(job);
-  auto spec = ReadSpec(opened.run->info.spec_json, opened.run->path);
-  if (spec.ok() || !opened.run->info.spec_json.empty()) return spec;
+  auto spec = RecordedSpec(*opened.run);
+  if (spec.ok() || model::IsJob(*opened.run) || !opened.run->info.spec_json.empty()) return spec;
   STALLSCOPE_ASSIGN_OR_RETURN(const replay::Workload workload,
                               replay::BuildWorkload(*opened.run, *opened.attribution));
   return workload.spec;
@@ -64,14 +68,9 @@ Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options)
   } else {
     unpredictable = predictor.error();
   }
-  auto job = replay::RecordedJob(*run_);
-  auto spec =
-      job.has_value() ? Result<Spec>(*std::move(job)) : ReadSpec(run_->info.spec_json, run_->path);
+  auto spec = RecordedSpec(*run_);
   const bool can_run = spec.ok() || options.emulate;
-  if (model::IsJob(*run_) && !spec.ok()) {
-    return Error{ErrorKind::kInput, "no data loader was seen in the job: it has no settings",
-                 run_->path, "record a job that uses PyTorch's DataLoader"};
-  }
+  if (model::IsJob(*run_) && !spec.ok()) return spec.error();
   if (spec.ok()) {
     recorded_ = std::move(spec).value();
   } else if (predictor_.has_value()) {

@@ -26,11 +26,11 @@
 
 namespace stallscope::workbench {
 
-// The spec that the run was made from, the settings of a job, or of an imported run a spec that
-// stands for its stages.
+// What the run can be run again with: the spec that it was made from, or the settings of a job,
+// with the steps of a re-run. kInput: it has neither.
+Result<Spec> RecordedSpec(const model::Run& run);
+// The same, or of an imported run a spec that stands for its stages.
 Result<Spec> SpecOf(const Opened& opened);
-// Whether runs of it can be made, and not only of an emulation.
-bool CanRerun(const model::Run& run);
 
 struct ReplayOptions {
   std::optional<replay::SweepMode> mode;  // nothing: both, or what the trace allows

@@ -89,8 +89,9 @@ Status TuneSubject::Record(const Spec& spec) {
 
 Status TuneSubject::TakeTrace() {
   STALLSCOPE_ASSIGN_OR_RETURN(opened_, Open({request_.input}, request_.watch));
-  if (CanRerun(*opened_.run)) {
-    STALLSCOPE_ASSIGN_OR_RETURN(spec_, SpecOf(opened_));
+  auto spec = RecordedSpec(*opened_.run);
+  if (spec.ok()) {
+    spec_ = std::move(spec).value();
   } else {
     STALLSCOPE_RETURN_IF_ERROR(TakeStagesForSpec());
   }
@@ -135,7 +136,8 @@ std::string PythonOf(const std::string& value) {
 std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spec& best) const {
   std::vector<std::pair<std::string, std::string>> lines;
   if (!IsJob(best)) return lines;
-  const replay::RerunPlan plan = replay::PlanRerun(*opened_.run, spec_, request_.folder);
+  const replay::RerunPlan plan =
+      plan_.has_value() ? *plan_ : replay::PlanRerun(*opened_.run, spec_, request_.folder);
   const replay::JobPlan& job = *plan.job;
   std::string settings;
   std::map<std::string, std::string> calls;

@@ -1,10 +1,12 @@
 // Every panel of every sample: there, whole, and without a contradiction.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "gui/viewmodel/snapshot.h"
 #include "tests/gui/session/scene.h"
+#include "tests/support/job_trace.h"
 
 using namespace stallscope;
 using namespace stallscope::viewmodel;
@@ -165,5 +167,24 @@ TEST_SUITE("fast") {
     CHECK_FALSE(all.stalls->nothing.empty());
     CHECK_FALSE(all.pipeline->nothing.empty());
     CHECK_FALSE(all.compare->nothing.empty());
+  }
+
+  TEST_CASE("a job's settings are the knobs of its sweep, and its findings can be verified") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildJob(trace);
+    trace.Write(dir / "train.sst");
+    session::Session session(test::QuietOptions());
+    test::OpenAndSettle(session, dir / "train.sst");
+    const SweepModel sweep = BuildSweep(*session.state());
+    CHECK(sweep.nothing.empty());
+    std::vector<std::string> paths;
+    for (const KnobChoice& knob : sweep.knobs) paths.push_back(knob.path);
+    CHECK(std::count(paths.begin(), paths.end(), "loader.num_workers") == 1);
+    CHECK(std::count(paths.begin(), paths.end(), "job.steps") == 0);
+    findings::Recommendation more;
+    more.patch.changes.emplace_back(SetChange{"loader.num_workers", "4"});
+    const session::OpenRun& open = *session.state()->Active();
+    CHECK(WhyNotVerify(*open.run, more).empty());
   }
 }
