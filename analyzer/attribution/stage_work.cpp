@@ -46,7 +46,7 @@ class Pass {
         const bool others = waits ? what.cause == trace::WaitCause::kEmpty
                                   : what.activity != trace::SpanActivity::kOp;
         open_.push_back({at.start_ns, Cut(at), waits ? Cut(at) : inside.waits_ns,
-                         others ? at.ns() : inside.others_ns});
+                         others ? at.ns() : inside.others_ns, waits ? 0 : CpuOf(i, at)});
       }
       covered_ns_ += Cut(at) - inside.ns;
       first_ns_ = std::min(first_ns_, at.start_ns);
@@ -66,17 +66,24 @@ class Pass {
     int64_t cut_ns;
     int64_t waits_ns;
     int64_t others_ns;
+    int64_t cpu_ns;
   };
   struct Inside {
     int64_t ns = 0;
     int64_t waits_ns = 0;  // of this, also inside other work
     int64_t others_ns =
-        0;  // not cut: other work, and waiting for it; no part of this one's service
+        0;               // not cut: other work, and waiting for it; no part of this one's service
+    int64_t cpu_ns = 0;  // likewise
   };
 
   int64_t Cut(Interval at) const {
     return std::max<int64_t>(
         0, std::min(at.end_ns, window_.end_ns) - std::max(at.start_ns, window_.start_ns));
+  }
+
+  int64_t CpuOf(size_t i, Interval at) const {
+    if (spans_.cpu_ns.empty()) return 0;
+    return static_cast<int64_t>(std::min(spans_.cpu_ns[i], static_cast<uint64_t>(at.ns())));
   }
 
   // The time of the spans inside this one, which represents them from now on.
@@ -86,6 +93,7 @@ class Pass {
       inside.ns += open_.back().cut_ns;
       inside.waits_ns += open_.back().waits_ns;
       inside.others_ns += open_.back().others_ns;
+      inside.cpu_ns += open_.back().cpu_ns;
       open_.pop_back();
     }
     return inside;
@@ -113,11 +121,12 @@ class Pass {
   void AddOp(size_t i, OpWork& op, Interval at, const Inside& inside) {
     has_ops_ = true;
     ++op.count;
-    op.own_ns += std::max<int64_t>(0, Cut(at) - inside.ns);
-    if (spans_.cpu_ns.empty() || spans_.cpu_ns[i] == 0) return;
-    op.measured_ns += at.ns();
-    op.measured_cpu_ns +=
-        static_cast<int64_t>(std::min(spans_.cpu_ns[i], static_cast<uint64_t>(at.ns())));
+    const int64_t own = std::max<int64_t>(0, Cut(at) - inside.ns);
+    op.own_ns += own;
+    const int64_t cpu = CpuOf(i, at);
+    if (cpu == 0 || Cut(at) < at.ns()) return;
+    op.measured_ns += own;
+    op.measured_cpu_ns += std::clamp<int64_t>(cpu - inside.cpu_ns, 0, own);
   }
 
   void AddWork(size_t i, const trace::SpanClass& what, Interval at, const Inside& inside) {

@@ -4,6 +4,15 @@
 namespace stallscope::findings::slow_op {
 namespace {
 
+// Of its time; not in a queue for a core, as far as the stage's threads tell.
+double WaitedFor(const attribution::OpUse& op, const attribution::StageUse& stage) {
+  if (op.ns <= 0) return 0;
+  const double off = 1 - static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns);
+  const auto blocked = static_cast<double>(stage.blocked_ns);
+  const double off_stage = blocked + static_cast<double>(stage.contention_ns);
+  return off_stage > 0 ? off * blocked / off_stage : off;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
@@ -14,8 +23,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
         use->sampled_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->sampled_ns) : 0;
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(op);
-    const double on_cpu =
-        op.ns > 0 ? static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns) : 0;
+    const double waited = WaitedFor(op, *use);
     Draft draft =
         About(c, stage.id, blamed * of_stage,
               fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));
@@ -28,10 +36,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     }
     RecommendUnpriced(
         draft,
-        on_cpu >= 0.5 ? fmt::format("make {} cheaper, or do its work once, before training", name)
-                      : fmt::format("{} is off the CPU for {} of its time: let it wait less, or "
-                                    "let more workers wait in parallel",
-                                    name, Percent(1 - on_cpu)),
+        waited < 0.5 ? fmt::format("make {} cheaper, or do its work once, before training", name)
+                     : fmt::format("{} is off the CPU for {} of its time: let it wait less, or "
+                                   "let more workers wait in parallel",
+                                   name, Percent(waited)),
         Patch(), "stallscope cannot predict how much cheaper the op could be");
     drafts.push_back(std::move(draft));
   }

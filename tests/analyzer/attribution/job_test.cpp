@@ -143,8 +143,8 @@ TEST_SUITE("fast") {
     const trace::StringId resize = s.Text("Resize");
     s.run.ops.push_back({"Resize", "/u/train.py", 12});
     s.Op(s.worker, s.fetch, resize, 20, 60, {.cpu = 40});
-    s.Op(s.worker, s.fetch, item, 10, 80, {.cpu = 35});
-    s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 50});
+    s.Op(s.worker, s.fetch, item, 10, 80, {.cpu = 55});
+    s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 75});
     const Attribution attribution = s.Explain();
     const StageUse& fetch = attribution.stages[s.fetch.value];
     REQUIRE(fetch.ops.size() == 2);

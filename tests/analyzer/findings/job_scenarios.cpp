@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/analyzer/findings/scenarios.h"
 
 namespace stallscope::test {
@@ -50,6 +52,25 @@ TEST_SUITE("fast") {
         }
         if (finding.recommendation) CHECK_FALSE(finding.recommendation->gain.has_value());
       }
+    }
+  }
+
+  TEST_CASE("job: an op is called waiting only for what is no queue for a core") {
+    for (const bool contended : {true, false}) {
+      CaseBuilder b;
+      MakeJob(b, contended ? Cause::kCpuContention : Cause::kBlocked);
+      AddOps(b, 0.8);
+      attribution::StageUse& use = b.UseOf("decode");
+      use.ops[0].cpu_ns = use.ops[0].ns / 10;
+      use.contention_ns = contended ? use.busy_ns / 2 : 0;
+      use.blocked_ns = use.busy_ns / 2 - use.contention_ns;
+      const auto found = b.Find();
+      const auto slow = std::find_if(found.begin(), found.end(),
+                                     [](const auto& finding) { return finding.id == "slow-op"; });
+      REQUIRE(slow != found.end());
+      const std::string& advice = slow->recommendation->text;
+      CHECK((advice.find("is off the CPU for 90.0%") != std::string::npos) == !contended);
+      CHECK((advice.find("cheaper") != std::string::npos) == contended);
     }
   }
 

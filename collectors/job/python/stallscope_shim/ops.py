@@ -2,8 +2,8 @@
 
 The calls that `__getitem__` or `__iter__` makes are ops, and those of a Compose. In the data set's
 own methods, and in functions of its module, calls of one another and of libraries that decode or
-read are; everything else is part of the function that calls it. An op's span leaves out the ops
-inside of it, so that the spans of a fetch add up.
+read are; everything else is part of the function that calls it. Each call is a span, around those
+of the ops inside of it.
 
 Whole batches are sampled, so that watching costs about 0.3% of the time: with `sys.monitoring`
 where there is one (Python 3.12), on these functions alone; else with `sys.setprofile`, which makes
@@ -19,8 +19,8 @@ from .loaders import installed
 _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _COLD = 4  # batches
-_SHORT = 20_000  # ns: shorter pieces are only kept where there are no longer ones
-_MOST = 600  # pieces of one batch
+_SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
+_MOST = 600  # calls of one batch
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
 _LIBRARIES = frozenset(
     "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
@@ -68,7 +68,7 @@ class Watcher:
             time = ring.now()
             _end(sample, self.stage)
             # Between other work, with cold caches, these are several times what a loop shows.
-            inside = sample.events * 800 + len(sample.pieces) * 5000
+            inside = sample.events * 800 + len(sample.ended) * 5000
             self.credit -= ring.now() - time + inside
 
 
@@ -117,49 +117,65 @@ class _Sight:
         return True
 
 
+class _Call:
+    """An op under way. `mark`: what its end is known by."""
+
+    __slots__ = ("op", "mark", "depth", "time", "cpu", "inside", "cpu_inside")
+
+    def __init__(self, op, mark):
+        self.op = op
+        self.mark = mark
+        self.depth = 1
+        self.inside = self.cpu_inside = 0  # ns of the ops inside
+        # A thread is often preempted where the kernel reads its CPU clock: that is within the op.
+        self.time = ring.now()
+        self.cpu = ring.cpu()
+
+
 class _Sample:
-    """One batch: the ops under way, innermost last, and the pieces of those before."""
+    """One batch: the ops under way, innermost last, and those that have ended."""
 
     def __init__(self, sight):
         self.sight = sight
         self.thread = get_ident()
-        self.stack = []  # [op, begin of the piece, CPU at its begin, what its end is known by, depth]
-        self.pieces = []
+        self.stack = []
+        self.ended = []  # (op, start, end, CPU ns, own ns, own CPU ns)
         self.events = 0
 
     def enter(self, op, mark):
-        time, cpu = ring.now(), ring.cpu()
-        if self.stack:
-            self._piece(self.stack[-1], time, cpu)
-        self.stack.append([op, time, cpu, mark, 1])
+        self.stack.append(_Call(op, mark))
 
     def leave(self):
-        time, cpu = ring.now(), ring.cpu()
-        self._piece(self.stack.pop(), time, cpu)
+        call = self.stack.pop()
+        cpu = ring.cpu() - call.cpu
+        time = ring.now()
+        wall = time - call.time
         if self.stack:
-            self.stack[-1][1:3] = time, cpu
-
-    def _piece(self, entry, time, cpu):
-        if len(self.pieces) < _MOST:
-            self.pieces.append((entry[0], entry[1], time, cpu - entry[2]))
+            outer = self.stack[-1]
+            outer.inside += wall
+            outer.cpu_inside += cpu
+        if len(self.ended) < _MOST:
+            self.ended.append((call.op, call.time, time, cpu, wall - call.inside,
+                               cpu - call.cpu_inside))
 
     def write(self, stage):
         while self.stack:
             self.leave()
         out = ring.mine()
-        long = [p for p in self.pieces if p[2] - p[1] >= _SHORT]
-        if long:
-            for op, start, end, cpu in long:
+        long = [c for c in self.ended if c[2] - c[1] >= _SHORT]
+        own = sum(c[4] for c in self.ended)
+        if own - sum(c[4] for c in long) <= own // 10:
+            for op, start, end, cpu, _, _ in long:
                 out.put(end, ring.named(ring.OP, op, start, end, stage, cpu))
-        elif self.pieces:
-            # All short: one span per op with their sum, one behind the other.
+        else:
+            # Many short ones: one span per op with its own time, one behind the other.
             sums = {}
-            for op, start, end, cpu in self.pieces:
+            for op, _, _, _, own, own_cpu in self.ended:
                 wall, used = sums.get(op, (0, 0))
-                sums[op] = wall + end - start, used + cpu
-            time = self.pieces[0][1]
+                sums[op] = wall + own, used + own_cpu
+            time = min(c[1] for c in self.ended)
             for op, (wall, cpu) in sums.items():
-                out.put(time, ring.named(ring.OP, op, time, time + wall, stage, cpu))
+                out.put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
                 time += wall
 
 
@@ -242,7 +258,7 @@ def _on_call(code, offset, callee, _):
     sample.events += 1
     sight = sample.sight
     stack = sample.stack
-    if stack and stack[-1][3][1] is code:
+    if stack and stack[-1].mark[1] is code:
         sample.leave()  # it was called from here, and has returned without a word
     inner = _code_of(callee)
     if _trivial(callee) or (code not in sight.roots and not _counts(callee, inner, sight)):
@@ -274,7 +290,7 @@ def _on_return_of_other(code, offset, callee, _):
     sample = _current
     if sample is not None and sample.thread == get_ident():
         stack = sample.stack
-        if stack and stack[-1][3][0] is None and stack[-1][3][1] is code:
+        if stack and stack[-1].mark[0] is None and stack[-1].mark[1] is code:
             sample.leave()
 
 
@@ -284,12 +300,12 @@ def _on_start(code, offset):
         return
     sample.events += 1
     stack = sample.stack
-    if stack and stack[-1][3][0] is code:
-        entry = stack[-1]
-        if entry[3][2]:
-            entry[4] += 1  # it calls itself
+    if stack and stack[-1].mark[0] is code:
+        call = stack[-1]
+        if call.mark[2]:
+            call.depth += 1  # it calls itself
         else:
-            entry[3] = (code, entry[3][1], True)
+            call.mark = (code, call.mark[1], True)
     elif code in sample.sight.roots and code.co_name in _ENTRIES:
         key = (code, None, None)
         op = _names.get(key)
@@ -303,11 +319,11 @@ def _on_end(code, offset, _):
     if sample is None or sample.thread != get_ident():
         return
     stack = sample.stack
-    while stack and stack[-1][3][1] is code and stack[-1][3][0] is not code:
+    while stack and stack[-1].mark[1] is code and stack[-1].mark[0] is not code:
         sample.leave()  # what this function has called
-    if stack and stack[-1][3][0] is code:
-        stack[-1][4] -= 1
-        if stack[-1][4] <= 0:
+    if stack and stack[-1].mark[0] is code:
+        stack[-1].depth -= 1
+        if stack[-1].depth <= 0:
             sample.leave()
 
 
@@ -366,7 +382,7 @@ def _profile(frame, event, arg):
                 frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES):
             _enter_frame(sample, frame, code, caller)
     elif event == "return":
-        if stack and stack[-1][3] is frame:
+        if stack and stack[-1].mark is frame:
             sample.leave()
         elif code is sight.fetch:
             _stop_profile()
@@ -381,7 +397,7 @@ def _profile(frame, event, arg):
         if op is None:
             op = _names[key] = _name(arg, code, frame.f_lineno)
         sample.enter(op, (frame, arg))
-    elif stack and type(stack[-1][3]) is tuple and stack[-1][3][0] is frame:
+    elif stack and type(stack[-1].mark) is tuple and stack[-1].mark[0] is frame:
         sample.leave()  # c_return, c_exception
 
 

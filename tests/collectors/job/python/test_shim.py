@@ -242,10 +242,18 @@ class Settings(Case):
 
 class Ops(Case):
     def ops(self, session):
+        """By their time without the ops inside."""
         found = {}
-        for _, e in session.events("named"):
+        ended = {}  # by process, and not yet part of one around them
+        for process, e in session.events("named"):
             if e.extra[0] == 7:
-                found[e.extra[1]] = found.get(e.extra[1], 0) + e.end - e.start
+                own = e.end - e.start
+                inside = ended.setdefault(id(process), [])
+                while inside and inside[-1].start >= e.start:
+                    inner = inside.pop()
+                    own -= inner.end - inner.start
+                inside.append(e)
+                found[e.extra[1]] = found.get(e.extra[1], 0) + own
         return sorted(found, key=found.get, reverse=True)
 
     def test_a_transform_of_a_compose_has_its_name(self):
@@ -257,6 +265,16 @@ class Ops(Case):
                 place = next(o for p in session.processes for o in p.names["op"]
                              if o["name"] == "Slow")
                 self.assertEqual(os.path.join(HERE, "jobs.py"), place["file"])
+
+    def test_each_call_is_a_span_around_those_inside(self):
+        session = self.record("zero_compose")
+        calls = sorted((e.start, -e.end, e.extra[1]) for _, e in session.events("named")
+                       if e.extra[0] == 7)
+        outer = [(start, -end) for start, end, name in calls if name.endswith("__getitem__")]
+        inner = [(start, -end) for start, end, name in calls if name == "Slow"]
+        self.assertEqual(len(inner), len(outer))
+        for (start, end), (from_, to) in zip(outer, inner):
+            self.assertTrue(start <= from_ and to <= end)
 
     def test_none_where_the_user_wants_none(self):
         session = self.record("zero_compose", settings={"profile": "off"})
