@@ -221,6 +221,8 @@ def _start_time():
 
 def _process_name(arguments):
     for before, argument in zip(arguments, arguments[1:]):
+        if before in ("-W", "-X"):
+            continue
         if before == "-c":
             module = argument.split()[1:2] if argument.startswith("from multiprocessing") else []
             return module[0] if module else "python -c"

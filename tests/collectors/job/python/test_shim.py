@@ -454,6 +454,15 @@ class Faults(Case):
         gap = next(e for e in process.events if e.kind == "gap")
         self.assertEqual(10000 - 8192, gap.item)
 
+    def test_a_process_has_the_name_of_its_program(self):
+        for options in ([], ["-W", "ignore"], ["-B", "-X", "utf8"]):
+            with self.subTest(options):
+                shutil.rmtree(self.session, True)
+                os.makedirs(self.session)
+                self.python(*options, "-c", "pass")
+                process = ring_reader.read(self.session).processes[0]
+                self.assertEqual("python -c", process.names["process"][0]["name"])
+
     def test_secrets_are_masked(self):
         self.python("-c", "pass", "--token", "hunter2", "--api-key=hunter2", "WANDB_KEY=hunter2")
         text = json.dumps(ring_reader.read(self.session).processes[0].names["process"])
