@@ -129,28 +129,6 @@ Table StageTable(const Report& report) {
   return table;
 }
 
-Table OpTable(const Report& report) {
-  constexpr size_t kMostOps = 8;  // of a stage
-  Table table{{{"stage", false, true},
-               {"op", false, true},
-               {"where", false, true},
-               {"of stage", true},
-               {"calls", true},
-               {"time", true},
-               {"on CPU", true}},
-              {},
-              "op"};
-  for (const StageRow& stage : report.stages) {
-    for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
-      const attribution::OpUse& op = stage.ops[i];
-      table.rows.push_back({stage.name, op.name, words::PlaceInCode(op.file, op.line),
-                            words::PercentOrDash(stage.ShareOf(op)), words::Grouped(op.count),
-                            words::Duration(op.ns), words::Duration(op.cpu_ns)});
-    }
-  }
-  return table;
-}
-
 std::string CopyWord(const attribution::CopyUse& copy) {
   constexpr std::array<const char*, 3> kDirections = {"h2d", "d2h", "d2d"};
   constexpr std::array<const char*, 3> kMemory = {"", ", pinned", ", pageable"};
@@ -476,6 +454,28 @@ std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
   if (counts.warnings != 0) text += fmt::format(", {} warned", counts.warnings);
   if (counts.inconclusive != 0) text += fmt::format(", {} inconclusive", counts.inconclusive);
   return text;
+}
+
+Table OpTable(const Report& report) {
+  constexpr size_t kMostOps = 8;  // of a stage
+  Table table{{{"stage", false, true},
+               {"op", false, true},
+               {"where", false, true},
+               {"of stage", true},
+               {"calls", true},
+               {"time", true},
+               {"on CPU", true}},
+              {},
+              "op"};
+  for (const StageRow& stage : report.stages) {
+    for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
+      const attribution::OpUse& op = stage.ops[i];
+      table.rows.push_back({stage.name, op.name, words::PlaceInCode(op.file, op.line),
+                            words::PercentOrDash(stage.ShareOf(op)), words::Grouped(op.count),
+                            words::Duration(op.ns), words::Duration(op.cpu_ns)});
+    }
+  }
+  return table;
 }
 
 Document DocumentOf(const Report& report) {

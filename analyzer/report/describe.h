@@ -13,7 +13,10 @@ namespace stallscope::report {
 Document DocumentOf(const Report& report);
 Document DocumentOf(const compare::Comparison& comparison);
 
-// --- Phrases that other forms of the report share ---
+// --- What the window shows, too ---
+
+// The largest ops of each stage.
+Table OpTable(const Report& report);
 
 // What a change gains, in pieces, for a form that sets them apart: a measurement comes first and
 // large, and a prediction beside one is small.

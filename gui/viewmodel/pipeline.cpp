@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "analyzer/report/describe.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
@@ -15,11 +16,13 @@ namespace {
 // In lines of text.
 constexpr float kBoxWidth = 12;
 constexpr float kBoxHeight = 6;
-constexpr float kGap = 5;     // between boxes: room for a gauge
-constexpr float kRowGap = 4;  // between rows of a folded chain
+constexpr float kOpHeight = 1;  // where boxes name the largest op
+constexpr float kGap = 5;       // between boxes: room for a gauge
+constexpr float kRowGap = 4;    // between rows of a folded chain
 constexpr float kMargin = 1;
 constexpr float kThinnest = 0.15F;
 constexpr float kThickest = 0.8F;
+constexpr size_t kOpsShown = 5;
 constexpr size_t kNoBox = static_cast<size_t>(-1);
 
 // How far a stage is from the source, along the longest path.
@@ -57,6 +60,7 @@ class Layout {
     Place();
     AddPipes();
     AddTable();
+    model_.ops = TableOf(report::OpTable(report_));
     return std::move(model_);
   }
 
@@ -113,6 +117,13 @@ class Layout {
     }
     box.tooltip.push_back("waits for input " + words::PercentOrDash(row.starved) + ", for space " +
                           words::PercentOrDash(row.blocked));
+    for (size_t i = 0; i < std::min(row.ops.size(), kOpsShown); ++i) {
+      const attribution::OpUse& op = row.ops[i];
+      const std::string share = words::PercentOrDash(row.ShareOf(op)) + " ";
+      if (i == 0) box.lines.push_back(share + op.name);
+      const std::string place = words::PlaceInCode(op.file, op.line);
+      box.tooltip.push_back(share + op.name + (place.empty() ? "" : " (" + place + ")"));
+    }
   }
 
   void AddTrainer() {
@@ -159,7 +170,10 @@ class Layout {
       if (!IsTrainer(stage)) tallest = std::max(tallest, ++beside[depths_[stage.id.value]]);
     }
     beside.clear();
-    const float row_height = static_cast<float>(tallest) * (kBoxHeight + kRowGap);
+    const bool ops = std::any_of(report_.stages.begin(), report_.stages.end(),
+                                 [](const report::StageRow& stage) { return !stage.ops.empty(); });
+    const float height = kBoxHeight + (ops ? kOpHeight : 0);
+    const float row_height = static_cast<float>(tallest) * (height + kRowGap);
     for (size_t i = 0; i < model_.boxes.size(); ++i) {
       StageBox& box = model_.boxes[i];
       const size_t depth = box.stage.known() ? depths_[box.stage.value] : of_trainer;
@@ -167,9 +181,9 @@ class Layout {
       const size_t place = beside[depth]++;
       box.x = kMargin + static_cast<float>(depth % fits) * (kBoxWidth + kGap);
       box.y = kMargin + static_cast<float>(row) * row_height +
-              static_cast<float>(place) * (kBoxHeight + kRowGap);
+              static_cast<float>(place) * (height + kRowGap);
       box.width = kBoxWidth;
-      box.height = kBoxHeight;
+      box.height = height;
       model_.width = std::max(model_.width, box.x + box.width + kMargin);
       model_.height = std::max(model_.height, box.y + box.height + kRowGap);
     }
@@ -190,7 +204,8 @@ class Layout {
     batched_.assign(run_.stages.size(), false);
     for (const size_t i : order) {
       const trace::StageInfo& stage = run_.stages[i];
-      batched_[i] = stage.kind.find("batch") != std::string::npos;
+      // A job's loader shows batches only.
+      batched_[i] = stage.loader.known() || stage.kind.find("batch") != std::string::npos;
       for (const StageId input : stage.inputs) {
         if (!input.known() || input.value >= run_.stages.size()) continue;
         if (batched_[input.value]) batched_[i] = true;

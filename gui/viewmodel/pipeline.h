@@ -59,6 +59,7 @@ struct PipelineModel {
   float height = 0;
   std::string nothing;  // why there is no graph; empty
   Table stages;
+  Table ops;  // of a job's stages
 };
 
 // `width` of the panel in lines of text: a chain that does not fit is folded.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "analyzer/export/words.h"
+#include "analyzer/model/job_spec.h"
+#include "analyzer/report/job_section.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
@@ -83,6 +85,21 @@ void AddLosses(const model::Run& run, std::vector<FactGroup>& groups) {
   lost.Into(groups);
 }
 
+void AddJob(const model::Run& run, std::vector<FactGroup>& groups) {
+  Group job("Job");
+  job.Add("software", report::SoftwareOf(run.info.job));
+  job.Add("folder", run.info.folder);
+  job.Into(groups);
+  for (const model::Loader& loader : run.loaders) {
+    Group facts(loader.name + ": " + report::LoaderPhrase(loader.info));
+    facts.Add("constructed at", words::PlaceInCode(loader.info.file, loader.info.line),
+              report::WholePlace(loader.info.file, loader.info.line));
+    facts.Add("fed", words::Counted(loader.steps, "step"));
+    for (const auto& [name, value] : report::SettingsOf(loader.info)) facts.Add(name, value);
+    facts.Into(groups);
+  }
+}
+
 void AddTables(const session::State& state, const model::Run& run, RunFacts& facts) {
   facts.tracks.columns = {{"track", false}, {"spans", true}, {"dropped", true}};
   // A device's track has copies and kernels, which count as spans too.
@@ -101,6 +118,9 @@ void AddTables(const session::State& state, const model::Run& run, RunFacts& fac
   }
   if (state.shown.report == nullptr) return;
   const report::Report& report = *state.shown.report;
+  if (!report.processes.empty()) {
+    facts.processes = TableOf(report::ProcessTable(report.processes, false));
+  }
   facts.kernels.columns = {{"kernel", false}, {"count", true}, {"time", true}, {"share", true}};
   for (const report::KernelRow& kernel : report.kernels) {
     facts.kernels.rows.push_back({{kernel.name},
@@ -134,13 +154,17 @@ RunFacts BuildRunFacts(const session::State& state) {
   if (open->run == nullptr) return facts;
   const model::Run& run = *open->run;
   AddTrace(*open, facts.groups);
+  if (model::IsJob(run)) AddJob(run, facts.groups);
   AddHost(run, facts.groups);
   AddLosses(run, facts.groups);
   // Formatted if it is one of our specs; otherwise as the trace has it.
   const auto spec = ReadSpec(run.info.spec_json, run.path);
   facts.spec = spec.ok() ? WriteSpec(spec.value()) : run.info.spec_json;
-  for (const std::string& argument : run.info.command_line) {
-    facts.command_line += (facts.command_line.empty() ? "" : " ") + argument;
+  facts.command_line = report::CommandOf(run.info.job);
+  if (!model::IsJob(run)) {
+    for (const std::string& argument : run.info.command_line) {
+      facts.command_line += (facts.command_line.empty() ? "" : " ") + argument;
+    }
   }
   if (state.shown.report != nullptr) facts.limits = state.shown.report->trust.limits;
   facts.assumed = AssumedOn(run.info.device);

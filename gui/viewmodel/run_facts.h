@@ -1,4 +1,4 @@
-// What is known about a run besides its times: host, device, spec, losses. Any thread.
+// What is known about a run besides its times: host, device, job, spec, losses. Any thread.
 #pragma once
 
 #include <string>
@@ -22,6 +22,7 @@ struct RunFacts {
   std::vector<std::string> limits;  // what this trace cannot show
   std::string spec;                 // indented; empty: none
   std::string command_line;
+  Table processes;  // of a job
   Table kernels;
   Table copies;
   Table tracks;  // spans, dropped

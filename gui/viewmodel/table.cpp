@@ -51,6 +51,18 @@ std::string Markdown(const Table& table) {
 
 }  // namespace
 
+Table TableOf(const report::Table& table) {
+  Table shown;
+  for (const report::Table::Column& column : table.columns) {
+    shown.columns.push_back({column.title, column.number});
+  }
+  for (const std::vector<std::string>& row : table.rows) {
+    std::vector<TableCell>& cells = shown.rows.emplace_back();
+    for (const std::string& text : row) cells.push_back({text});
+  }
+  return shown;
+}
+
 std::string TextOf(const Table& table, TableForm form) {
   switch (form) {
     case TableForm::kCsv:

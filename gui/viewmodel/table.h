@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report/document.h"
+
 namespace stallscope::viewmodel {
 
 struct TableColumn {
@@ -23,6 +25,9 @@ struct Table {
   std::vector<TableColumn> columns;
   std::vector<std::vector<TableCell>> rows;  // each as long as `columns`
 };
+
+// A report's, in its words.
+Table TableOf(const report::Table& table);
 
 enum class TableForm : uint8_t { kCsv, kTsv, kMarkdown };
 

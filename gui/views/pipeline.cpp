@@ -180,8 +180,9 @@ void DrawPipeline(const Snapshot& snapshot, Intents& intents) {
   const PipelineModel& model = *snapshot.pipeline;
   if (!model.nothing.empty()) return DrawNothing("No pipeline", model.nothing);
   DrawGraph(model, *snapshot.state, intents);
-  const Card card("stages", {0, 0}, {}, false);
-  DrawTitledTable("Stages", model.stages, true, intents);
+  const Card card("stages", {0, 0}, {}, !model.ops.rows.empty());
+  DrawTitledTable("Stages", model.stages, model.ops.rows.empty(), intents);
+  if (!model.ops.rows.empty()) DrawTitledTable("Ops", model.ops, false, intents);
 }
 
 }  // namespace stallscope::views

@@ -78,6 +78,7 @@ void DrawRun(const Snapshot& snapshot, Intents& intents) {
   }
   ImGui::SameLine();
   const Card card("tables", {0, 0}, {}, true);
+  DrawTableIfAny("Processes", facts.processes, intents);
   DrawTableIfAny("Kernels", facts.kernels, intents);
   DrawTableIfAny("Copies", facts.copies, intents);
   DrawTableIfAny("Tracks", facts.tracks, intents);

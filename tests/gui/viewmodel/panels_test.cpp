@@ -187,4 +187,39 @@ TEST_SUITE("fast") {
     const session::OpenRun& open = *session.state()->Active();
     CHECK(WhyNotVerify(*open.run, more).empty());
   }
+
+  TEST_CASE("a job's stages show their ops, and its facts the loaders and processes") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildJob(trace);
+    trace.Write(dir / "train.sst");
+    session::Session session(test::QuietOptions());
+    test::OpenAndSettle(session, dir / "train.sst");
+    const PipelineModel pipeline = BuildPipeline(*session.state(), 80);
+    const auto fetch = std::find_if(pipeline.boxes.begin(), pipeline.boxes.end(),
+                                    [](const StageBox& box) { return box.name == "fetch"; });
+    REQUIRE(fetch != pipeline.boxes.end());
+    CHECK(fetch->lines.back().find("% Store.get") != std::string::npos);
+    CHECK(fetch->tooltip.back().find("Resize (transforms.py:80)") != std::string::npos);
+    REQUIRE(pipeline.ops.rows.size() == 2);
+    CHECK(pipeline.ops.rows[0][1].text == "Store.get");
+
+    const RunFacts facts = BuildRunFacts(*session.state());
+    const auto loader = std::find_if(
+        facts.groups.begin(), facts.groups.end(),
+        [](const FactGroup& group) { return group.title == "loader: DataLoader of Images"; });
+    REQUIRE(loader != facts.groups.end());
+    CHECK(std::any_of(loader->facts.begin(), loader->facts.end(), [](const Figure& fact) {
+      return fact.name == "num_workers" && fact.text == "2";
+    }));
+    CHECK(facts.processes.rows.size() == 3);
+    CHECK(facts.command_line == "python train.py --data 'a folder'");
+  }
+
+  TEST_CASE("a pipeline of our own has no ops of a job") {
+    session::Session session(test::QuietOptions());
+    test::OpenAndSettle(session, test::SampleTrace("input_decode"));
+    CHECK(BuildPipeline(*session.state(), 80).ops.rows.empty());
+    CHECK(BuildRunFacts(*session.state()).processes.rows.empty());
+  }
 }
