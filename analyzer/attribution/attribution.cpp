@@ -96,7 +96,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.window = window;
   uint64_t samples = 0;
   for (const StepShare& step : partition.steps) samples += step.samples;
-  result.cpu = UseOfCpu(run, ground.counters);
+  result.cpu = UseOfCpu(run, window, ground.counters);
 
   StallBlame blame = BlameStalls(ground.ForBlame(), threads, cancel);
   if (cancel.requested()) return std::nullopt;

@@ -186,6 +186,8 @@ struct CpuUse {
   std::optional<double> steal;             // fraction of all cores' time
   std::optional<double> read_bytes_per_s;  // requested
   std::optional<double> disk_bytes_per_s;  // read from the disk
+  // Of the window, of one trainer's thread: ready, without a core.
+  std::optional<double> trainer_run_wait;
 };
 
 // The model's arithmetic: per step with a full batch, all replicas together.

@@ -203,7 +203,7 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
     if (!run.rows.steps.empty()) {
       partition.limits.push_back(
           "no device track is recorded: what the trainer does between receiving a batch and the "
-          "step's end counts as compute");
+          "step's end counts as compute, even while it is ready without a core");
     } else {
       limit(Category::kCompute, "neither steps nor a device track are recorded");
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "analyzer/base/units.h"
@@ -10,6 +11,21 @@
 
 namespace stallscope::attribution {
 namespace {
+
+constexpr std::string_view kThread = "thread";
+
+// "thread1234.run_wait", also where its rank stands before it.
+bool IsOfThread(std::string_view name, std::string_view of_rank, std::string_view what) {
+  for (const std::string_view start : {kThread, of_rank}) {
+    if (!name.starts_with(start)) continue;
+    const std::string_view rest = name.substr(start.size());
+    const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (digits > 0 && rest.substr(digits).starts_with('.') && rest.substr(digits + 1) == what) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // A file may contain any number: one that cannot be a count is unknown.
 std::optional<uint64_t> Count(std::optional<double> value) {
@@ -21,7 +37,7 @@ std::optional<uint64_t> Count(std::optional<double> value) {
 }  // namespace
 
 CounterRates::CounterRates(const model::Run& run, const Window& window)
-    : run_(run), series_(run.counters.size()) {
+    : run_(run), window_(window), series_(run.counters.size()) {
   // A sample just outside the window still bounds what happened inside.
   for (const trace::Sample& sample : run.rows.samples) {
     if (!sample.counter.known()) continue;
@@ -66,6 +82,25 @@ std::optional<double> CounterRates::Rate(std::string_view name, uint32_t rank) c
   return grown / static_cast<double>(series->last_ns - series->first_ns);
 }
 
+std::optional<double> CounterRates::RateOfThreads(std::string_view what, uint32_t rank) const {
+  if (window_.ns() <= 0) return std::nullopt;
+  const std::string of_rank = model::NameOnRank(rank, kThread);
+  double sum = 0;
+  bool seen = false;
+  for (size_t i = 0; i < run_.counters.size(); ++i) {
+    const Series& series = series_[i];
+    const std::string_view name = run_.counters[i].name;
+    if (series.samples < 2 || !IsOfThread(name, of_rank, what)) continue;
+    const int64_t lived_ns =
+        std::min(series.last_ns, window_.end_ns) - std::max(series.first_ns, window_.start_ns);
+    const auto all_ns = static_cast<double>(series.last_ns - series.first_ns);
+    if (lived_ns <= 0 || all_ns <= 0) continue;
+    seen = true;
+    sum += std::max(0.0, series.last - series.first) * static_cast<double>(lived_ns) / all_ns;
+  }
+  return seen ? std::optional(sum / static_cast<double>(window_.ns())) : std::nullopt;
+}
+
 std::optional<double> CounterRates::Least(std::string_view name) const {
   const Series* const series = Find(name, run_.info.rank);
   return series == nullptr ? std::nullopt : std::optional(series->least);
@@ -81,14 +116,38 @@ std::vector<ThreadRate> RatesOfThreads(const model::Run& run, const CounterRates
   for (size_t i = 0; i < run.tracks.size(); ++i) {
     const model::Track& track = run.tracks[i];
     if (track.info.thread == 0 || track.spans.size() == 0) continue;
-    const std::string name = "thread" + std::to_string(track.info.thread);
+    const std::string name = std::string(kThread) + std::to_string(track.info.thread);
     rates[i] = {counters.Rate(name + ".on_cpu", track.rank),
                 counters.Rate(name + ".run_wait", track.rank)};
   }
   return rates;
 }
 
-CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters) {
+namespace {
+
+// The mean of the ranks' trainers.
+std::optional<double> RunWaitOfTrainers(const model::Run& run, const Window& window,
+                                        const CounterRates& counters) {
+  std::set<TrackId> trainers;
+  for (size_t row = window.first_row; row < window.first_row + window.rows; ++row) {
+    const TrackId track = run.rows.steps[row].track;
+    if (track.known()) trainers.insert(track);
+  }
+  double sum = 0;
+  for (const TrackId id : trainers) {
+    const model::Track& track = run.tracks[id.value];
+    const auto rate = counters.Rate(
+        std::string(kThread) + std::to_string(track.info.thread) + ".run_wait", track.rank);
+    if (!rate.has_value()) return std::nullopt;
+    sum += *rate;
+  }
+  if (trainers.empty()) return std::nullopt;
+  return std::min(1.0, sum / static_cast<double>(trainers.size()));
+}
+
+}  // namespace
+
+CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates& counters) {
   CpuUse use;
   const trace::HostInfo& host = run.info.host;
   use.cores = host.cores_allowed > 0 ? host.cores_allowed : host.cores_online;
@@ -100,6 +159,9 @@ CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters) {
   const auto system = counters.Rate("process.cpu_system", rank);
   if (user.has_value() && system.has_value()) use.process_busy = *user + *system;
   use.run_wait = counters.Rate("process.run_wait", rank);
+  // A job has several processes, and only its threads are counted.
+  if (!use.run_wait.has_value()) use.run_wait = counters.RateOfThreads("run_wait", rank);
+  use.trainer_run_wait = RunWaitOfTrainers(run, window, counters);
   use.throttled = counters.Rate("cgroup.throttled", rank);
   use.steal = counters.Rate("cpu.steal", rank);
   if (use.steal.has_value() && host.cores_online > 0) *use.steal /= host.cores_online;

@@ -18,6 +18,9 @@ class CounterRates {
   CounterRates(const model::Run& run, const Window& window);
   // `rank` matters if ranks were merged.
   std::optional<double> Rate(std::string_view name, uint32_t rank) const;
+  // The same of all threads of which this was recorded ("run_wait"), shared over the window: a
+  // thread may live for a part of it.
+  std::optional<double> RateOfThreads(std::string_view what, uint32_t rank) const;
   // Of the samples in the window; of all, if none is.
   std::optional<double> Least(std::string_view name) const;
   std::optional<double> Most(std::string_view name) const;
@@ -35,6 +38,7 @@ class CounterRates {
   const Series* Find(std::string_view name, uint32_t rank) const;
 
   const model::Run& run_;
+  const Window window_;
   std::vector<Series> series_;  // by counter
 };
 
@@ -45,7 +49,7 @@ struct ThreadRate {
 // By track.
 std::vector<ThreadRate> RatesOfThreads(const model::Run& run, const CounterRates& counters);
 
-CpuUse UseOfCpu(const model::Run& run, const CounterRates& counters);
+CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates& counters);
 // Needs the stages with their queues filled in.
 MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
                       const std::vector<StageUse>& stages);

@@ -99,6 +99,12 @@ void Doubt(double factor, std::string why, Verdict& verdict) {
   verdict.doubts.push_back(std::move(why));
 }
 
+// Without a device track such time counts as compute.
+bool HostWaitsForCores(const Attribution& attribution) {
+  return attribution.devices.empty() &&
+         attribution.cpu.trainer_run_wait.value_or(0) >= kModerateShare;
+}
+
 // How near the run is to another bound.
 void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4>& candidates,
                    Verdict& verdict) {
@@ -107,6 +113,13 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   const Candidate& second = candidates[1];
   switch (verdict.bound) {
     case Bound::kCompute:
+      if (HostWaitsForCores(attribution)) {
+        Doubt(0.8,
+              fmt::format("the trainer computes on the host, and for {} of step time its thread "
+                          "is ready without a core",
+                          words::Percent(*attribution.cpu.trainer_run_wait)),
+              verdict);
+      }
       if (first.fraction < kNamesTheBound - 0.02) return;
       if (compute < kFullDeviceUse) {
         Doubt(0.8,

@@ -206,7 +206,8 @@ Json CpuTree(const attribution::CpuUse& cpu) {
           {"throttled", OrNull(cpu.throttled)},
           {"steal", OrNull(cpu.steal)},
           {"read_bytes_per_s", OrNull(cpu.read_bytes_per_s)},
-          {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)}};
+          {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)},
+          {"trainer_run_wait", OrNull(cpu.trainer_run_wait)}};
 }
 
 Json ArithmeticTree(const std::optional<attribution::Arithmetic>& arithmetic) {

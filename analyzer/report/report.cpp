@@ -311,6 +311,13 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
           " of the time in " + report.stages.back().name);
     }
   }
+  if (attribution.devices.empty() && attribution.cpu.trainer_run_wait.has_value()) {
+    report.trust.limits.push_back(
+        "compute is host time, without a device track: for " +
+        words::Percent(*attribution.cpu.trainer_run_wait) +
+        " of the window the trainer's thread was ready without a core (cpu.trainer_run_wait), and "
+        "what of that is not in a wait for input is in compute");
+  }
   report.devices = attribution.devices;
   for (const auto& use : attribution.kernels) {
     report.kernels.push_back({std::string(run.Text(use.name)), use.count, use.ns, use.fraction});

@@ -29,6 +29,24 @@ std::string WhatInputCouldGain(const Case& c) {
                      words::Factor(1 / (1 - waits)));
 }
 
+// "the device computes for 93.0% of step time"; without a device track the host's time counts.
+std::string WhoComputes(const Case& c) {
+  const std::string share = Percent(Share(c, Category::kCompute));
+  if (!c.attribution.devices.empty()) {
+    return fmt::format("the device computes for {} of step time", share);
+  }
+  std::string text =
+      fmt::format("the trainer computes on the host: its own work takes {} of step time", share);
+  const double waits = c.attribution.cpu.trainer_run_wait.value_or(0);
+  if (waits >= kModerateShare) {
+    text += fmt::format(
+        ", and for up to {} it is ready without a core: fewer busy threads, or more "
+        "cores, would help",
+        Percent(waits));
+  }
+  return text;
+}
+
 std::string WhatBounds(const Case& c) {
   std::string text;
   if (!c.attribution.kernels.empty()) {
@@ -49,9 +67,9 @@ std::string WhatBounds(const Case& c) {
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   const double share = Share(c, Category::kCompute);
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("the device computes for {} of step time: {}{}", Percent(share),
-                                  WhatInputCouldGain(c), WhatBounds(c)));
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("{}; {}{}", WhoComputes(c), WhatInputCouldGain(c), WhatBounds(c)));
   draft.finding.severity = Severity::kInfo;
   ShowKernels(c, draft);
   // A trace that does not show how many samples a step has is measured in steps.

@@ -317,6 +317,33 @@ TEST_SUITE("fast") {
     CHECK(!use.disk_bytes_per_s.has_value());
   }
 
+  TEST_CASE("cpu: waits for a core by the threads' counters, where there is none of the process") {
+    RunBuilder b;
+    const TrackId trainer = b.Thread("train.py", b.Stage("trainer", "trainer"));
+    const TrackId worker = b.Thread("worker", b.Stage("fetch"));
+    b.ThreadCounter(trainer, "run_wait", 0, 300, 60);
+    b.ThreadCounter(trainer, "on_cpu", 0, 300, 200);
+    b.ThreadCounter(worker, "run_wait", 150, 450, 300);  // half of it after the window
+    const CounterId other = b.Counter("threads.run_wait");
+    b.Sample(other, 0, 0);
+    b.Sample(other, 300, 300);
+    for (uint64_t k = 0; k < 3; ++k) {
+      const auto start = static_cast<int64_t>(100 * k);
+      b.Step({.index = k,
+              .requested = start,
+              .received = start + 10,
+              .issued = start + 100,
+              .done = start + 100,
+              .track = trainer});
+    }
+    const CpuUse use = Attribute(b.Take()).cpu;
+    REQUIRE(use.run_wait.has_value());
+    CHECK(*use.run_wait == Approx(0.2 + 0.5));
+    REQUIRE(use.trainer_run_wait.has_value());
+    CHECK(*use.trainer_run_wait == Approx(0.2));
+    CHECK_FALSE(Attribute(RunBuilder().Take()).cpu.run_wait.has_value());
+  }
+
   TEST_CASE("cross-check: least capacity against most blame") {
     const auto check = [](int64_t read_ns, int64_t decode_ns) {
       RunBuilder b;

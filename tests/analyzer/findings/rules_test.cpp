@@ -145,6 +145,20 @@ TEST_SUITE("fast") {
     CHECK_FALSE(told());
   }
 
+  TEST_CASE("compute-bound without a device: the host's time, and its waits for a core") {
+    CaseBuilder builder;
+    CHECK(builder.FindingOf("compute-bound")->text.starts_with("the device computes for 100%"));
+    builder.attribution.devices.clear();
+    builder.attribution.kernels.clear();
+    builder.attribution.cpu.trainer_run_wait = 0.02;
+    const std::string host = builder.FindingOf("compute-bound")->text;
+    CHECK(host.starts_with("the trainer computes on the host"));
+    CHECK(host.find("core") == std::string::npos);
+    builder.attribution.cpu.trainer_run_wait = 0.3;
+    const std::string waits = builder.FindingOf("compute-bound")->text;
+    CHECK(waits.find("for up to 30.0% it is ready without a core") != std::string::npos);
+  }
+
   TEST_CASE("balanced: nothing is worth changing") {
     CaseBuilder builder;
     for (const auto& name : {"decode", "augment", "read"}) {

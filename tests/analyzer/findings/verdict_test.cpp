@@ -72,6 +72,17 @@ bool Doubts(const Verdict& verdict, const std::string& words) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("compute on the host: the trainer's waits for a core are a doubt") {
+    Facts facts({.compute = 95'000});
+    CHECK_FALSE(Doubts(facts.Judged(), "core"));
+    facts.a.cpu.trainer_run_wait = 0.04;
+    CHECK_FALSE(Doubts(facts.Judged(), "core"));
+    facts.a.cpu.trainer_run_wait = 0.4;
+    CHECK(Doubts(facts.Judged(), "for 40.0% of step time its thread is ready without a core"));
+    facts.a.devices.resize(1);
+    CHECK_FALSE(Doubts(facts.Judged(), "core"));
+  }
+
   TEST_CASE("compute-bound from 90%, whatever else there is") {
     CHECK(Text({.compute = 90'000}) == "compute-bound");
     CHECK(Text({.compute = 90'000, .input = 10'000}) == "compute-bound");
