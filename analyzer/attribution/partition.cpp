@@ -200,6 +200,13 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
   if (!device_tracks) {
     limit(Category::kTransfer, "no device track is recorded");
     limit(Category::kLaunch, "no device track is recorded");
+    // A recorded pipeline has the replicas of its spec; another run may have any number.
+    const bool may_have = run.imported() || !run.info.job.command.empty();
+    if (may_have && run.info.world_size != 1) {
+      limit(
+          Category::kCommunication,
+          "no device track is recorded, so it is unknown whether and when replicas exchange data");
+    }
     if (!run.rows.steps.empty()) {
       partition.limits.push_back(
           "no device track is recorded: what the trainer does between receiving a batch and the "

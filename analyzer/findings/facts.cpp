@@ -106,6 +106,17 @@ double Share(const Case& c, Category category) {
   return total.has_value() ? total->fraction : 0;
 }
 
+std::string KnownShares(const Case& c, std::initializer_list<Category> categories) {
+  std::string text;
+  for (const Category category : categories) {
+    if (!c.attribution.breakdown[At(category)].has_value()) continue;
+    std::string word(attribution::WordFor(category));
+    std::replace(word.begin(), word.end(), '_', ' ');
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", word, Percent(Share(c, category)));
+  }
+  return text;
+}
+
 double Blamed(const Case& c, StageId stage) {
   double share = 0;
   for (const auto& blame : c.attribution.blame) {

@@ -17,6 +17,8 @@ using attribution::Cause;
 
 // Of the window; 0 if the trace does not show it.
 double Share(const Case& c, Category category);
+// "launch 12.0%, communication 3.1%": without those that the trace does not show.
+std::string KnownShares(const Case& c, std::initializer_list<Category> categories);
 // The stall's parts, as shares of the window.
 double Blamed(const Case& c, StageId stage);
 double Blamed(const Case& c, StageId stage, std::initializer_list<Cause> causes);

@@ -20,14 +20,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
         "for {} of step time this trace shows nothing at work, and nothing else is worth changing",
         Percent(unseen));
   }
-  Draft draft =
-      About(c, StageId::None(), 0,
-            fmt::format(
-                "{}: compute {}, input stall {}, transfer "
-                "{}, launch {}, communication {} of step time",
-                what, Percent(Share(c, Category::kCompute)),
-                Percent(Share(c, Category::kInputStall)), Percent(Share(c, Category::kTransfer)),
-                Percent(Share(c, Category::kLaunch)), Percent(Share(c, Category::kCommunication))));
+  Draft draft = About(
+      c, StageId::None(), 0,
+      fmt::format("{}: {} of step time", what,
+                  KnownShares(c, {Category::kCompute, Category::kInputStall, Category::kTransfer,
+                                  Category::kLaunch, Category::kCommunication})));
   draft.finding.severity = Severity::kInfo;
   drafts.push_back(std::move(draft));
 }

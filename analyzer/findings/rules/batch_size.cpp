@@ -33,8 +33,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
       fmt::format("{} of step time is a fixed cost per step, {}", Percent(share),
                   known ? fmt::format("spread over {} samples", now) : "whatever the batch size"));
   Show(draft, Evidence::Kind::kStep,
-       fmt::format("launch {}, communication {} of step time", Percent(Share(c, Category::kLaunch)),
-                   Percent(Share(c, Category::kCommunication))));
+       KnownShares(c, {Category::kLaunch, Category::kCommunication}) + " of step time");
   draft.args.value = known ? std::to_string(2 * now) : "2 * batch_size";
   Recommend(draft,
             fmt::format("use batches {}, and scale the learning rate accordingly",

@@ -240,6 +240,27 @@ TEST_SUITE("fast") {
     CHECK(!partition.limits.empty());
   }
 
+  TEST_CASE("partition: without a device track, whether foreign replicas communicate is unknown") {
+    const auto known = [](auto change) {
+      RunBuilder b;
+      b.Step({.index = 0, .requested = 0, .received = 30, .issued = 35, .done = 80});
+      change(b);
+      return PartitionOf(b.Take()).known[At(Category::kCommunication)];
+    };
+    const auto xplane = [](RunBuilder& b) { b.run.info.imported_from = "xplane"; };
+    CHECK(known([](RunBuilder&) {}));
+    CHECK_FALSE(known(xplane));
+    CHECK_FALSE(known([](RunBuilder& b) { b.run.info.job.command = {"python", "train.py"}; }));
+    CHECK(known([&](RunBuilder& b) {
+      xplane(b);
+      b.run.info.world_size = 1;
+    }));
+    CHECK(known([&](RunBuilder& b) {
+      xplane(b);
+      b.Kernel(b.Stream(), 40, 70);
+    }));
+  }
+
   TEST_CASE("partition: a rank without a device track beside one that has them") {
     RunBuilder b;
     b.Kernel(b.Stream(0, 0), 20, 60);

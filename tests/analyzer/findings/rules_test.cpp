@@ -170,6 +170,20 @@ TEST_SUITE("fast") {
     CHECK(findings[0].text.starts_with("nothing is worth changing"));
   }
 
+  TEST_CASE("balanced: shares that the trace does not show are not zero") {
+    CaseBuilder builder;
+    builder.Spend(stallscope::attribution::Category::kOther, 0.4, Bound::kBalanced);
+    CHECK(builder.FindingOf("balanced")->text.find("communication 0.0%") != std::string::npos);
+    using stallscope::attribution::At;
+    using stallscope::attribution::Category;
+    for (const Category category :
+         {Category::kTransfer, Category::kLaunch, Category::kCommunication}) {
+      builder.attribution.breakdown[At(category)].reset();
+    }
+    const std::string text = builder.FindingOf("balanced")->text;
+    CHECK(text.ends_with(": compute 60.0%, input stall 0.0% of step time"));
+  }
+
   TEST_CASE("balanced: time that the trace does not show") {
     for (const double unseen : {0.19, 0.97}) {
       CaseBuilder builder;
