@@ -302,6 +302,18 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
   return uses;
 }
 
+namespace {
+
+// Samples per second that the trainer would take if it never waited for a batch.
+std::optional<double> TakenByTrainer(const model::Run& run, const std::vector<StageUse>& stages) {
+  for (const StageUse& use : stages) {
+    if (model::IsTrainer(run, use.stage)) return use.capacity_samples_per_s;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUse>& stages,
                                 const std::vector<Blame>& blame) {
   CrossCheck check;
@@ -323,11 +335,19 @@ CrossCheck CheckAgainstCapacity(const model::Run& run, const std::vector<StageUs
     }
   }
   const Group* slowest = nullptr;
+  StageId slowest_runs_in;
   for (const auto& [owner, group] : groups) {
-    if (slowest == nullptr || group.need > slowest->need) slowest = &group;
+    if (slowest != nullptr && group.need <= slowest->need) continue;
+    slowest = &group;
+    slowest_runs_in = owner;
   }
   if (slowest == nullptr) return check;
   check.by_capacity = slowest->most;
+  // One that keeps up with the trainer beside it delays nothing on average. In the trainer's own
+  // thread nothing is beside it.
+  const std::optional<double> taken = TakenByTrainer(run, stages);
+  const bool beside = slowest_runs_in.known() && !model::IsTrainer(run, slowest_runs_in);
+  if (beside && taken.has_value() && slowest->need * *taken <= 1 + 1e-9) return check;
   std::map<StageId, int64_t> blamed;
   for (const Blame& part : blame) blamed[part.stage] += part.ns;
   const auto top = std::max_element(blamed.begin(), blamed.end(), [](const auto& a, const auto& b) {

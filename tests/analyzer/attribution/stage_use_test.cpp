@@ -377,6 +377,12 @@ TEST_SUITE("fast") {
     CHECK(other.by_capacity == StageId{0});
     CHECK(other.text.find("'decode'") != std::string::npos);
     CHECK(other.text.find("'read'") != std::string::npos);
+    // The trainer takes a sample in 100 ns: a reader that delivers as fast contradicts nothing.
+    const CrossCheck keeps_up = check(100, 60);
+    CHECK(keeps_up.agrees);
+    CHECK(keeps_up.by_capacity == StageId{0});
+    CHECK(keeps_up.text.empty());
+    CHECK_FALSE(check(101, 60).agrees);
   }
 
   TEST_CASE("trainer: its capacity is what it would take if it never waited") {
