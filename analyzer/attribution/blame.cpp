@@ -96,6 +96,35 @@ bool Bursts::OnlyBursts(size_t counted_step) const {
   return most > 0 && sum(demand_ns_) >= kBurstMargin * most;
 }
 
+// By stage: whether a queue is between it and the trainer, which could hold more. A foreign trace
+// does not always show a queue's capacity; then threads of the stage that fills it show that it has
+// one. A stage that works in the trainer's own thread has none.
+std::vector<bool> QueueAfter(const model::Run& run) {
+  std::vector<bool> threads(run.stages.size());
+  for (const model::Track& track : run.tracks) {
+    if (track.info.kind != trace::TrackKind::kThread || !track.info.stage.known()) continue;
+    threads[track.info.stage.value] = true;
+  }
+  std::vector<bool> after(run.stages.size());
+  for (size_t i = 0; i < after.size(); ++i) {
+    const QueueId queue = run.stages[i].queue;
+    if (!queue.known() || run.queues[queue.value].info.lock) continue;
+    after[i] = run.queues[queue.value].info.capacity > 0 || threads[i];
+  }
+  // Up from the consumers: inputs may be in any order, so until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (!after[i]) continue;
+      for (const StageId input : run.stages[i].inputs) {
+        if (!input.known() || after[input.value]) continue;
+        after[input.value] = changed = true;
+      }
+    }
+  }
+  return after;
+}
+
 constexpr size_t kPiece = 64;  // steps that a thread takes at a time
 constexpr size_t kMostStragglers = 10;
 
@@ -153,7 +182,8 @@ class Blamer {
       : input_(input),
         paths_(input.run, input.views, RowsOf(stalls), threads, cancel),
         walk_(input.run, input.views, input.split, paths_),
-        bursts_(input.run, input.partition, input.totals, input.buckets) {}
+        bursts_(input.run, input.partition, input.totals, input.buckets),
+        queue_after_(QueueAfter(input.run)) {}
 
   Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {
     const trace::Step& step = input_.run.rows.steps[stall.row];
@@ -170,8 +200,9 @@ class Blamer {
   Cause Relabelled(const Shares::Share& share, bool only_bursts) const {
     const Cause cause = share.cause;
     if (cause == Cause::kStartup || cause == Cause::kUnknown) return cause;
-    // A larger buffer gives way neither to order nor to a lock.
-    if (only_bursts && cause != Cause::kOrder && cause != Cause::kLock) {
+    // A larger buffer gives way neither to order nor to a lock, and there must be one.
+    const bool buffered = share.stage.known() && queue_after_[share.stage.value];
+    if (only_bursts && buffered && cause != Cause::kOrder && cause != Cause::kLock) {
       return Cause::kBuffer;
     }
     const bool serial = share.stage.known() && input_.serial[share.stage.value];
@@ -195,6 +226,7 @@ class Blamer {
   const ItemPaths paths_;
   const BlameWalk walk_;
   const Bursts bursts_;
+  const std::vector<bool> queue_after_;
 };
 
 // A step that waited much longer than most, for one element.

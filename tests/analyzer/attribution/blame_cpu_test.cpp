@@ -194,6 +194,40 @@ TEST_SUITE("fast") {
           "decode unknown 20");
   }
 
+  TEST_CASE("buffer: only where there is a queue to enlarge") {
+    // The stage could keep up: it works 100 of each step's 300.
+    const auto scene = [](bool own_queue, bool queue_after, bool threads, uint64_t capacity) {
+      test::RunBuilder b;
+      const StageId fetch = b.Stage("fetch");
+      const StageId pass = b.Stage("pass", "map", 1, true, {fetch});
+      const StageId train = b.Stage("trainer", "trainer", 1, true, {pass});
+      if (own_queue) b.Queue("fetch", capacity, fetch);
+      if (queue_after) b.Queue("pass", capacity, pass);
+      const TrackId trainer = b.Thread("trainer", train);
+      const TrackId worker = threads ? b.Thread("fetch/0", fetch) : trainer;
+      for (uint64_t k = 0; k < 4; ++k) {
+        const auto at = static_cast<int64_t>(300 * k);
+        b.Work(worker, fetch, at, at + 100, {.cpu = 100});
+        if (threads) {
+          b.Wait(trainer, WaitCause::kEmpty, QueueId{0}, at, at + 100, {.waker = worker});
+        }
+        b.Step({.index = k,
+                .requested = at,
+                .received = at + 100,
+                .issued = at + 100,
+                .done = at + 300,
+                .track = trainer});
+      }
+      const model::Run run = b.Take();
+      return test::BlameText(run, Attribute(run));
+    };
+    CHECK(scene(true, false, true, 4) == "fetch buffer 400");
+    CHECK(scene(false, true, true, 4) == "fetch buffer 400");
+    CHECK(scene(true, false, true, 0) == "fetch buffer 400");  // its capacity is unknown
+    CHECK(scene(true, false, false, 0) == "fetch cpu 400");    // and there are no threads, either
+    CHECK(scene(false, false, false, 0) == "fetch cpu 400");
+  }
+
   TEST_CASE("buffer: only a nearby lack of capacity rules out a burst") {
     // Step k computes 100; the stage works 10 for each but 100,000 for the last, which counts by
     // 1 - distance / 65: 10 x 65 + 99,990 x weight against 6,500 / 1.05. From 62 steps away on the
