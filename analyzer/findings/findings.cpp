@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::findings {
 namespace {
@@ -63,6 +64,29 @@ bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
     return draft.finding.stands_alone;
   }
   return true;
+}
+
+// Where a setting is applied is where the loader is constructed: others of that line get it, too.
+std::string SharedSite(const Case& c, const Patch& patch) {
+  const auto is_set = [&](const model::Loader& loader) {
+    return std::any_of(patch.changes.begin(), patch.changes.end(), [&](const auto& change) {
+      const auto* const set = std::get_if<SetChange>(&change);
+      return set != nullptr && set->path.starts_with(loader.name + ".");
+    });
+  };
+  for (const model::Loader& loader : c.run.loaders) {
+    if (loader.info.file.empty() || loader.name.empty() || !is_set(loader)) continue;
+    std::string others;
+    for (const model::Loader& other : c.run.loaders) {
+      const bool same = other.info.file == loader.info.file && other.info.line == loader.info.line;
+      if (&other == &loader || !same) continue;
+      others += (others.empty() ? "" : ", ") + other.name;
+    }
+    if (others.empty()) continue;
+    return fmt::format("; {} is constructed at {}, as is {}: the setting applies to all of them",
+                       loader.name, words::PlaceInCode(loader.info.file, loader.info.line), others);
+  }
+  return "";
 }
 
 double GainFor(const Finding& finding) {
@@ -130,6 +154,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       if (!Finish(c, known, price, draft)) continue;
       if (finding.recommendation.has_value()) {
         finding.recommendation->of_stages = c.run.imported();
+        finding.recommendation->text += SharedSite(c, finding.recommendation->patch);
         finding.recommendation->code = Only(CodeOf(rule->advice, draft.args), frameworks);
       }
       findings.push_back(std::move(finding));

@@ -74,6 +74,23 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: loaders that one line constructs share a setting, which is said") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    b.run.loaders[0].info.file = "/u/train.py";
+    b.run.loaders[0].info.line = 12;
+    b.run.loaders.resize(2);
+    b.run.loaders[1].name = "loader2";
+    b.run.loaders[1].info.file = "/u/train.py";
+    b.run.loaders[1].info.line = 13;
+    const auto text = [&] { return b.FindingOf("loader-workers")->recommendation->text; };
+    CHECK(text().ends_with("num_workers=4"));
+    b.run.loaders[1].info.line = 12;
+    CHECK(
+        text().ends_with("num_workers=4; loader is constructed at train.py:12, as is loader2: "
+                         "the setting applies to all of them"));
+  }
+
   TEST_CASE("job: the workers that fetch collate as well") {
     CaseBuilder b;
     MakeJob(b, Cause::kOrder);
