@@ -52,11 +52,11 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kLaunch, Category::kCommunication),
     .check = Check,
     .advice = {
-        .tf_data = R"py(ds = ds.batch({value}, drop_remainder=True))py",
+        .tf_data = R"py(ds = ds.batch({value}))py",
         .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}))py",
         .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
 def pipe(): ...)py",
-        .grain = R"py(ds = ds.batch({value}, drop_remainder=True))py",
+        .grain = R"py(ds = ds.batch({value}))py",
     }};
 
 }  // namespace stallscope::findings::batch_size

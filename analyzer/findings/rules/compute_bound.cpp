@@ -14,8 +14,9 @@ void ShowKernels(const Case& c, Draft& draft) {
     if (draft.finding.evidence.size() >= kNamedKernels) break;
     const double each = static_cast<double>(kernel.ns) / static_cast<double>(kernel.count);
     Show(draft, Evidence::Kind::kKernel,
-         fmt::format("{}: {} of kernel time, {} launches of {}", c.run.Text(kernel.name),
-                     Percent(kernel.fraction), kernel.count, Duration(each)));
+         fmt::format("{}: {} of kernel time, {} of {}", c.run.Text(kernel.name),
+                     Percent(kernel.fraction), Counted(kernel.count, "launch", "launches"),
+                     Duration(each)));
   }
 }
 

@@ -29,9 +29,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   });
   if (idle == 0 || most == 0) return;
   const double share = static_cast<double>(idle) / static_cast<double>(devices.size());
-  Draft draft =
-      About(c, StageId::None(), share,
-            fmt::format("{} of {} devices take no part in training", idle, devices.size()));
+  Draft draft = About(c, StageId::None(), share,
+                      fmt::format("{} of {} devices {} no part in training", idle, devices.size(),
+                                  idle == 1 ? "takes" : "take"));
   for (const auto& device : devices) {
     Show(draft, Evidence::Kind::kKernel,
          fmt::format("device {}: busy {}", device.device,

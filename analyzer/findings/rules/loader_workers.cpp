@@ -82,12 +82,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
               "the trainer's own thread spends {} of step time loading batches: num_workers is 0",
               Percent(share)));
       Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} per batch, {} batches", stage.name, Duration(use->service_ns.mean),
-                       use->elements));
+           fmt::format("{}: {} per batch, {}", stage.name, Duration(use->service_ns.mean),
+                       Counted(use->elements, "batch", "batches")));
       draft.args.value = WorkersInCode(c, workers);
       Recommend(draft,
-                fmt::format("load in worker processes: num_workers={}{}, persistent_workers=True",
-                            workers, UpToTheCores(c)),
+                fmt::format("load in worker processes: num_workers={}{}", workers, UpToTheCores(c)),
                 StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
       drafts.push_back(std::move(draft));
       continue;
@@ -101,12 +100,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(waited), stage.name));
     draft.args.value = "2 * num_workers";
     RecommendUnpriced(
-        draft,
-        "give it more workers (num_workers), and let them work further ahead (prefetch_factor)",
-        Patch(),
+        draft, "give it more workers (num_workers)", Patch(),
         "the file shows the loader only from the outside: to see what its workers do, profile "
-        "them, "
-        "too, or profile the same loop with num_workers=0");
+        "them, too, or profile the same loop with num_workers=0");
     drafts.push_back(std::move(draft));
   }
 }
@@ -119,9 +115,7 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
-        .pytorch =
-            R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True,
-                    prefetch_factor=4, pin_memory=True))py",
+        .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers={value}))py",
     }};
 
 }  // namespace stallscope::findings::loader_workers

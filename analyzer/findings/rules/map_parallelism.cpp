@@ -56,8 +56,7 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls={value})  # or tf.data.AUTOTUNE)py",
-        .pytorch =
-            R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True))py",
+        .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers={value}))py",
         .dali = R"py(@pipeline_def(batch_size=batch_size, num_threads={value}, device_id=0)
 def pipe(): ...)py",
         .grain =

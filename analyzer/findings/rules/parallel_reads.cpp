@@ -73,8 +73,7 @@ extern const Rule kRule = {
     .advice = {
         .tf_data = R"py(ds = tf.data.Dataset.list_files("data-*.tfrecord").interleave(
     tf.data.TFRecordDataset, cycle_length={value}, num_parallel_calls={value}))py",
-        .pytorch =
-            R"py(loader = DataLoader(dataset, batch_size, num_workers={value}, persistent_workers=True))py",
+        .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers={value}))py",
         .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,
                            prefetch_queue_depth={value}, read_ahead=True))py",
         .grain =

@@ -30,9 +30,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(restarts.share), stage.name));
     const Restart& longest = restarts.all.front();
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: the longest of {} restarts: {} until the workers ended, {} until the "
+         fmt::format("{}: {}, the longest: {} until the workers ended, {} until the "
                      "first batch of the new ones; other fetches take {}",
-                     stage.name, restarts.all.size(),
+                     stage.name, Counted(restarts.all.size(), "restart"),
                      Duration(static_cast<double>(longest.shut_down_ns)),
                      Duration(static_cast<double>(longest.first_ns)), Duration(restarts.fetch_ns)));
     draft.finding.evidence.back().start_ns = longest.start_ns;

@@ -178,7 +178,8 @@ extern const Rule kRule = {
     .advice = {
         .tf_data = R"py(ds = ds.prefetch({value})  # or tf.data.AUTOTUNE; the last step)py",
         .pytorch =
-            R"py(loader = DataLoader(dataset, batch_size, num_workers=max(num_workers, 1), prefetch_factor={value}))py",
+            R"py(loader = DataLoader(dataset, batch_size, num_workers=max(num_workers, 1),  # only workers
+                    prefetch_factor={value})  # prepare batches ahead, so many each)py",
         .dali =
             R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=0, prefetch_queue_depth={value})
 def pipe(): ...)py",

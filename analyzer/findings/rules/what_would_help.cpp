@@ -96,7 +96,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Draft draft = About(c, of_stage ? c.verdict.stage : StageId::None(), share, std::move(text));
   if (*category == Category::kTransfer && copies.ns > 0) {
     Show(draft, Evidence::Kind::kCopy,
-         fmt::format("{} copies to the device: {} at {}", copies.count, Bytes(copies.bytes),
+         fmt::format("{} to the device: {} at {}", Counted(copies.count, "copy", "copies"),
+                     Bytes(copies.bytes),
                      words::BytesPerSecond(1e9 * static_cast<double>(copies.bytes) /
                                            static_cast<double>(copies.ns))));
   }

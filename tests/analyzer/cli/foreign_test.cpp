@@ -130,7 +130,7 @@ TEST_SUITE("fast") {
     CHECK(recommendation["patch"].empty());  // its author has no spec
     CHECK(recommendation["gain"].is_null());
     CHECK(Has(recommendation["unpriced"].get<std::string>(), "how many cores"));
-    CHECK(Has(recommendation["code"]["pytorch"].get<std::string>(), "persistent_workers"));
+    CHECK(Has(recommendation["code"]["pytorch"].get<std::string>(), "num_workers=min("));
     for (const char* const other : {"tf.data", "dali", "grain"}) {
       CHECK(recommendation["code"][other].is_null());
     }

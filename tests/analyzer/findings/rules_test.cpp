@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "tests/analyzer/findings/scenarios.h"
 
@@ -412,6 +413,41 @@ TEST_SUITE("fast") {
     const auto cpu = advice(8, false);
     CHECK_FALSE(cpu.gain.has_value());
     CHECK(cpu.unpriced.find("on a core") != std::string::npos);
+  }
+
+  TEST_CASE("PyTorch's loader: the code sets nothing that the finding does not explain") {
+    const std::vector<std::pair<std::string, std::string>> explained = {
+        {"persistent_workers=", "keep the workers"},
+        {"prefetch_factor=", "ahead"},
+        {"pin_memory=", "pinned"},
+        {"in_order=", "order"},
+        {"drop_last=", "drop"},
+        {"drop_remainder=", "drop"}};
+    for (const Scenario& scenario : AllScenarios()) {
+      CAPTURE(scenario.id);
+      const auto finding = Fired(scenario).FindingOf(scenario.id);
+      if (!finding.has_value() || !finding->recommendation.has_value()) continue;
+      const auto& advice = *finding->recommendation;
+      for (const std::string* const all : {&advice.code.pytorch, &advice.code.tf_data}) {
+        std::string text = finding->text + advice.text;
+        std::string code;
+        std::istringstream lines(*all);
+        for (std::string line; std::getline(lines, line); code += "\n") {
+          const size_t comment = std::min(line.find('#'), line.size());
+          code += line.substr(0, comment);
+          text += line.substr(comment);
+        }
+        for (const auto& [setting, why] : explained) {
+          CAPTURE(setting);
+          if (code.find(setting) == std::string::npos) continue;
+          CHECK(text.find(why) != std::string::npos);
+        }
+        // PyTorch raises ValueError for one that is set without workers.
+        if (code.find("prefetch_factor=") != std::string::npos) {
+          CHECK(code.find("max(num_workers, 1)") != std::string::npos);
+        }
+      }
+    }
   }
 
   TEST_CASE("imported run: code names no function after a profiler's event") {
