@@ -52,11 +52,17 @@ struct StepShare {
   PerCategory<int64_t> ns{};  // the mean of the rank's devices, remainders to the first; adds up
 };
 
+// With fewer steps nothing is known of how they vary, and no figure has an interval.
+constexpr size_t kFewestForInterval = 3;
+// With fewer values the 95th and 99th percentiles are their maximum under other names.
+constexpr size_t kFewestForTails = 10;
+
 struct CategoryTotal {
   int64_t ns = 0;
   double fraction = 0;
   double low = 0;  // 95% interval of the fraction
   double high = 0;
+  bool bounded = true;  // false: there is no interval, both are the fraction
 };
 
 struct Blame {
@@ -226,6 +232,7 @@ struct Throughput {
   double samples_per_s = 0;
   double low = 0;  // 95% interval
   double high = 0;
+  bool bounded = true;  // false: there is no interval, both are the rate
 };
 
 // Blame and capacity, side by side.

@@ -53,8 +53,9 @@ PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
     for (const StepShare& step : partition.steps) mine.push_back(static_cast<double>(step.ns[c]));
     const stallscope::Interval interval = RatioInterval(mine, lengths);
     const double half = (interval.high - interval.low) / 2;
-    total.low = std::max(0.0, total.fraction - half);
-    total.high = std::min(1.0, total.fraction + half);
+    total.bounded = window.steps >= kFewestForInterval;
+    total.low = total.bounded ? std::max(0.0, total.fraction - half) : total.fraction;
+    total.high = total.bounded ? std::min(1.0, total.fraction + half) : total.fraction;
     breakdown[c] = total;
   }
   return breakdown;
@@ -72,6 +73,7 @@ std::optional<Throughput> ThroughputOf(const Partition& partition, const Window&
   if (window.steps == 0 || window.ns() <= 0 || all <= 0) return std::nullopt;
   const stallscope::Interval interval = RatioInterval(samples, seconds);
   const double rate = all / (static_cast<double>(window.ns()) / kNsPerSecond);
+  if (window.steps < kFewestForInterval) return Throughput{rate, rate, rate, false};
   const double half = interval.mean > 0 ? (interval.high - interval.low) / 2 / interval.mean : 0;
   return Throughput{rate, std::max(0.0, rate * (1 - half)), rate * (1 + half)};
 }
@@ -101,6 +103,7 @@ std::optional<Throughput> StepRate(const Attribution& attribution) {
     return std::nullopt;
   }
   const double rate = kNsPerSecond / attribution.step_ns->mean;
+  if (attribution.window.steps < kFewestForInterval) return Throughput{rate, rate, rate, false};
   const double half = 1.96 * attribution.step_ns->variation /
                       std::sqrt(static_cast<double>(attribution.steps.size()));
   return Throughput{rate, rate * std::max(0.0, 1 - half), rate * (1 + half)};

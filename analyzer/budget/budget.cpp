@@ -258,6 +258,11 @@ void CheckBounds(const BudgetCheck& check, const Figure& figure, CheckRow& row) 
   if (figure.low && figure.high) {
     row.text += fmt::format(" ({} to {})", Digits(*figure.low), Digits(*figure.high));
   }
+  // One or two steps may be anything.
+  if (figure.unbounded) {
+    row.outcome = Outcome::kInconclusive;
+    row.text += ", of too few steps for an interval";
+  }
 }
 
 // As for `max`, an interval on both sides of the limit decides nothing. One that also holds no loss

@@ -144,7 +144,7 @@ Figure FigureAt(const Json& tree, const Metric& metric) {
   const std::string& key = metric.steps.back().key;
   double sum = 0;
   for (const Json* row : rows) {
-    if (row->at(key).is_null()) return {{}, {}, {}, WhyMissing(tree, metric)};
+    if (row->at(key).is_null()) return {{}, {}, {}, false, WhyMissing(tree, metric)};
     sum += ValueOf(row->at(key));
   }
   figure.value = sum;
@@ -154,6 +154,7 @@ Figure FigureAt(const Json& tree, const Metric& metric) {
   if (has_bounds && rows.size() == 1 && row.contains("low") && row.contains("high")) {
     if (row.at("low").is_number()) figure.low = row.at("low").get<double>();
     if (row.at("high").is_number()) figure.high = row.at("high").get<double>();
+    figure.unbounded = !figure.low.has_value() || !figure.high.has_value();
   }
   return figure;
 }
@@ -164,11 +165,11 @@ Figure FigureAt(const Json& tree, const Metric& metric) {
 report::Report Everything() {
   report::Report report;
   report.throughput = attribution::Throughput{};
-  report.step_ms = attribution::Quantiles{};
+  report.step_ms = report::Times{0, 0, 0, 0, 0};
   for (auto& total : report.breakdown) total = attribution::CategoryTotal{};
   report.blame.resize(1);
   report::StageRow stage;
-  stage.service_ms = attribution::Quantiles{};
+  stage.service_ms = report::Times{0, 0, 0, 0, 0};
   stage.utilization = stage.capacity_samples_per_s = stage.starved = stage.blocked = 0;
   stage.cpu_s = 0;
   stage.parallelism = 0;

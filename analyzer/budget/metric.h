@@ -33,7 +33,8 @@ struct Figure {
   std::optional<double> value;
   std::optional<double> low;
   std::optional<double> high;
-  std::string missing;  // why there is no value
+  bool unbounded = false;  // its interval is missing: a run with too few steps
+  std::string missing;     // why there is no value
 };
 // One per metric.
 std::vector<Figure> FiguresOf(const report::Report& report, const std::vector<Metric>& metrics);

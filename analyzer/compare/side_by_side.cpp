@@ -48,7 +48,14 @@ std::optional<Change> StepTimeChange(const RatedSides& rated, const Evidence& ev
     for (const StepSeries& run : runs) list.push_back(ValueOf(run, statistic));
     return list;
   };
+  const bool tail = statistic == Statistic::kP95 || statistic == Statistic::kP99;
+  const auto too_few = [&](const std::vector<StepSeries>& runs) {
+    return tail && std::any_of(runs.begin(), runs.end(), [](const StepSeries& run) {
+             return run.ms.size() < attribution::kFewestForTails;
+           });
+  };
   if (evidence.basis == Basis::kSteps) {
+    if (too_few(evidence.base_steps) || too_few(evidence.now_steps)) return std::nullopt;
     Change change = ChangeOf(values(evidence.base_steps), values(evidence.now_steps));
     if (change.base > 0 && change.now > 0) {
       const Reach& reach = evidence.reach[static_cast<size_t>(statistic)];
@@ -65,7 +72,7 @@ std::optional<Change> StepTimeChange(const RatedSides& rated, const Evidence& ev
   for (const RatedRun& run : rated.now) {
     if (!run.steps.ms.empty()) now.push_back(run.steps);
   }
-  if (base.empty() || now.empty()) return std::nullopt;
+  if (base.empty() || now.empty() || too_few(base) || too_few(now)) return std::nullopt;
   return ChangeOf(values(base), values(now));
 }
 

@@ -45,12 +45,13 @@ std::vector<Fact> FactsOf(const Report& report) {
   std::vector<Fact> facts;
   if (const auto& rate = report.throughput) {
     facts.push_back({words::Number(rate->samples_per_s) + " samples/s", "throughput",
-                     words::Number(rate->low) + " to " + words::Number(rate->high)});
+                     rate->bounded ? words::Number(rate->low) + " to " + words::Number(rate->high)
+                                   : std::string()});
   }
   if (const auto& step = report.step_ms) {
     facts.push_back({words::Number(step->p50) + " ms", "step time, median",
                      fmt::format("mean {}, p95 {}, p99 {}", words::Number(step->mean),
-                                 words::Number(step->p95), words::Number(step->p99))});
+                                 words::NumberOrDash(step->p95), words::NumberOrDash(step->p99))});
   }
   if (const auto& stall = report.breakdown[attribution::At(Category::kInputStall)]) {
     facts.push_back({words::Percent(stall->fraction), "of step time stalled", ""});

@@ -1,5 +1,7 @@
 #include "analyzer/report/document.h"
 
+#include <fmt/core.h>
+
 #include <array>
 
 #include "analyzer/words/words.h"
@@ -25,6 +27,11 @@ std::string CategoryWord(attribution::Category category, bool emulated) {
   const bool of_device = category == Category::kCompute || category == Category::kTransfer ||
                          category == Category::kCommunication || category == Category::kLaunch;
   return emulated && of_device ? word + " (emulated)" : word;
+}
+
+std::string IntervalPhrase(const attribution::CategoryTotal& total) {
+  if (!total.bounded) return std::string(words::kUnknown);
+  return fmt::format("{:.1f} to {:.1f}", total.low * 100, total.high * 100);
 }
 
 std::string AndMore(size_t all, size_t shown, const std::string& noun) {

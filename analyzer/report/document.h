@@ -98,6 +98,8 @@ struct BreakdownFigure {
 
 // "compute", "compute (emulated)".
 std::string CategoryWord(attribution::Category category, bool emulated);
+// "41.2 to 43.0", in percent; "-" without an interval.
+std::string IntervalPhrase(const attribution::CategoryTotal& total);
 
 struct LanesFigure {
   std::vector<timeline::Lane> lanes;

@@ -94,12 +94,12 @@ Json TrustTree(const Trust& trust) {
           {"assumed", trust.assumed},   {"line", trust.line}};
 }
 
-Json QuantilesTree(const std::optional<attribution::Quantiles>& quantiles) {
-  if (!quantiles.has_value()) return nullptr;
-  return {{"mean", Number(quantiles->mean)},
-          {"p50", Number(quantiles->p50)},
-          {"p95", Number(quantiles->p95)},
-          {"p99", Number(quantiles->p99)}};
+Json TimesTree(const std::optional<Times>& times) {
+  if (!times.has_value()) return nullptr;
+  return {{"mean", Number(times->mean)},
+          {"p50", Number(times->p50)},
+          {"p95", OrNull(times->p95)},
+          {"p99", OrNull(times->p99)}};
 }
 
 Json BreakdownTree(const Report& report) {
@@ -110,8 +110,8 @@ Json BreakdownTree(const Report& report) {
     if (!total.has_value()) continue;
     entry = {{"ns", total->ns},
              {"fraction", Number(total->fraction)},
-             {"low", Number(total->low)},
-             {"high", Number(total->high)}};
+             {"low", total->bounded ? Number(total->low) : Json(nullptr)},
+             {"high", total->bounded ? Number(total->high) : Json(nullptr)}};
   }
   return tree;
 }
@@ -150,7 +150,7 @@ Json StageTree(const StageRow& stage) {
           {"inputs", stage.inputs},
           {"parallelism", OrNull(stage.parallelism)},
           {"elements", OrNull(stage.elements)},
-          {"service_ms", QuantilesTree(stage.service_ms)},
+          {"service_ms", TimesTree(stage.service_ms)},
           {"utilization", OrNull(stage.utilization)},
           {"capacity_samples_per_s", OrNull(stage.capacity_samples_per_s)},
           {"starved", OrNull(stage.starved)},
@@ -362,7 +362,9 @@ void Collect(const Json& tree, const std::string& path, const std::string& row,
 // A limit names a figure by its path, or begins with its last word.
 bool Named(const std::vector<std::string>& limits, const std::string& path) {
   const std::string last = path.substr(path.rfind('.') + 1);
+  const bool is_bound = last == "low" || last == "high";
   return std::any_of(limits.begin(), limits.end(), [&](const std::string& limit) {
+    if (is_bound && limit.starts_with(kNoIntervals)) return true;
     return limit.find(path) != std::string::npos || limit.starts_with(last + ":");
   });
 }
@@ -376,9 +378,10 @@ Json PatchTree(const Patch& patch) {
 Json ReportTree(const Report& report) {
   Json throughput;
   if (report.throughput.has_value()) {
+    const bool bounded = report.throughput->bounded;
     throughput = {{"samples_per_s", Number(report.throughput->samples_per_s)},
-                  {"low", Number(report.throughput->low)},
-                  {"high", Number(report.throughput->high)}};
+                  {"low", bounded ? Number(report.throughput->low) : Json(nullptr)},
+                  {"high", bounded ? Number(report.throughput->high) : Json(nullptr)}};
   }
   Json tree{{"schema", "stallscope.report/1"},
             {"run", RunTree(report)},
@@ -389,7 +392,7 @@ Json ReportTree(const Report& report) {
               {"steps", report.steps},
               {"warmup_steps_excluded", report.warmup_steps}}},
             {"throughput", throughput},
-            {"step_time_ms", QuantilesTree(report.step_ms)},
+            {"step_time_ms", TimesTree(report.step_ms)},
             {"breakdown", BreakdownTree(report)},
             {"stall_blame", BlameTree(report.blame)},
             {"stages", ListTree(report.stages, StageTree)},

@@ -105,9 +105,8 @@ std::string Draw(const BreakdownFigure& figure) {
     const double share = std::clamp(total->fraction, 0.0, 1.0);
     std::string bar;
     for (int i = 0; i < static_cast<int>(share * 20 + 0.5); ++i) bar += "█";
-    rows += fmt::format("| {} | {} | {:.1f} to {:.1f} | {} |\n",
-                        CategoryWord(category, figure.emulated), words::Percent(total->fraction),
-                        total->low * 100, total->high * 100, bar);
+    rows += fmt::format("| {} | {} | {} | {} |\n", CategoryWord(category, figure.emulated),
+                        words::Percent(total->fraction), IntervalPhrase(*total), bar);
   }
   return rows.empty() ? "" : "\n| category | share | 95% interval | |\n|---|--:|--:|---|\n" + rows;
 }

@@ -16,10 +16,35 @@ namespace {
 constexpr size_t kLaneColumns = 240;
 constexpr size_t kDeviceLanes = 8;
 
-std::optional<attribution::Quantiles> InMs(std::optional<attribution::Quantiles> ns) {
-  if (!ns.has_value()) return ns;
-  for (double* value : {&ns->mean, &ns->p50, &ns->p95, &ns->p99}) *value /= kNsPerMs;
-  return ns;
+Times InMs(const attribution::Quantiles& ns, uint64_t count) {
+  Times ms{ns.mean / kNsPerMs, ns.p50 / kNsPerMs, {}, {}, ns.variation};
+  if (count < attribution::kFewestForTails) return ms;
+  ms.p95 = ns.p95 / kNsPerMs;
+  ms.p99 = ns.p99 / kNsPerMs;
+  return ms;
+}
+
+// What few steps, or few pieces of work, do not show.
+void SayWhatIsTooFew(Report& report) {
+  std::vector<std::string>& limits = report.trust.limits;
+  const auto fewer = [](size_t than) { return "fewer than " + std::to_string(than); };
+  if (report.steps < attribution::kFewestForInterval) {
+    limits.push_back(kNoIntervals + (" " + fewer(attribution::kFewestForInterval)) +
+                     " steps were counted, too few for those of breakdown and throughput");
+  }
+  if (report.step_ms.has_value() && !report.step_ms->p95.has_value()) {
+    limits.push_back("step_time_ms.p95, step_time_ms.p99: " + fewer(attribution::kFewestForTails) +
+                     " steps were counted");
+  }
+  std::string stages;
+  for (const StageRow& stage : report.stages) {
+    if (!stage.service_ms.has_value() || stage.service_ms->p95.has_value()) continue;
+    stages += (stages.empty() ? "" : ", ") + stage.name;
+  }
+  if (!stages.empty()) {
+    limits.push_back("stages[].service_ms.p95, stages[].service_ms.p99: " +
+                     fewer(attribution::kFewestForTails) + " elements were counted for " + stages);
+  }
 }
 
 // What the report shows of an emulated device was set, not measured.
@@ -79,7 +104,7 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   row.bytes = use.bytes;
   // Without one piece of work nothing is known of what its work costs.
   if (use.elements != 0) {
-    row.service_ms = InMs(use.service_ns);
+    row.service_ms = InMs(use.service_ns, use.elements);
     row.cpu_s = static_cast<double>(use.cpu_ns) / kNsPerSecond;
   }
   const bool seen = use.elements != 0 || use.busy_ns != 0 || use.starved != 0 || use.blocked != 0;
@@ -299,7 +324,9 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.steps = attribution.window.steps;
   report.warmup_steps = attribution.window.warmup_steps;
   report.throughput = attribution.throughput;
-  report.step_ms = InMs(attribution.step_ns);
+  if (attribution.step_ns.has_value()) {
+    report.step_ms = InMs(*attribution.step_ns, attribution.window.steps);
+  }
   report.breakdown = attribution.breakdown;
   report.blame = BlameOf(run, attribution);
   for (const auto& use : attribution.stages) {
@@ -334,6 +361,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
                     verdict.doubts, verdict.text,
                     verdict.also};
   for (auto& finding : findings) report.findings.push_back(FindingOf(run, std::move(finding)));
+  SayWhatIsTooFew(report);
   NameMissingFigures(report);
   return report;
 }

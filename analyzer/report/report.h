@@ -44,13 +44,21 @@ struct QueueRow {
   std::optional<double> full;
 };
 
+struct Times {
+  double mean = 0;
+  double p50 = 0;
+  std::optional<double> p95;  // nothing: of too few
+  std::optional<double> p99;
+  double variation = 0;  // standard deviation / mean
+};
+
 struct StageRow {
   std::string name;
   std::string kind;
   std::vector<std::string> inputs;
   std::optional<uint32_t> parallelism;  // nothing: its workers are not in the trace
   std::optional<uint64_t> elements;     // nothing: the trace does not tell
-  std::optional<attribution::Quantiles> service_ms;
+  std::optional<Times> service_ms;
   std::optional<double> utilization;
   std::optional<double> capacity_samples_per_s;
   std::optional<double> starved;
@@ -158,7 +166,7 @@ struct Report {
   uint64_t steps = 0;
   uint64_t warmup_steps = 0;
   std::optional<attribution::Throughput> throughput;
-  std::optional<attribution::Quantiles> step_ms;
+  std::optional<Times> step_ms;
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;
   std::vector<BlameRow> blame;
   std::vector<StageRow> stages;
@@ -182,6 +190,9 @@ std::string TrustLine(const model::Run& run);
 
 // "exited with 1", "was killed by SIGKILL": how a job with this exit code ended.
 std::string ExitPhrase(uint32_t exit_code);
+
+// How the limit begins that says why there are no intervals.
+constexpr const char* kNoIntervals = "intervals:";
 
 // Adds to trust.limits a line for each kind of figure that is null in the JSON and that no limit
 // names yet, so that no null goes unexplained. MakeReport already does this.

@@ -198,7 +198,7 @@ class TextWriter {
       }
       rows.push_back({std::string(1, look.glyph), CategoryWord(category, figure.emulated),
                       words::Duration(total->ns), words::Percent(total->fraction),
-                      fmt::format("{:.1f} to {:.1f}", total->low * 100, total->high * 100)});
+                      IntervalPhrase(*total)});
     }
     text_ += "  " + bar + "\n" + AlignedTable(rows, {2, 3, 4});
   }

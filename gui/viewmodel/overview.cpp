@@ -84,9 +84,12 @@ std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
     at += total->fraction;
     part.end = std::min(at, 1.0);
     part.text = words::Percent(total->fraction);
-    part.tooltip = fmt::format("{}: {}, {} ({} to {})", part.name, words::BothNs(total->ns),
-                               words::Percent(total->fraction), words::Percent(total->low),
-                               words::Percent(total->high));
+    part.tooltip = fmt::format("{}: {}, {}", part.name, words::BothNs(total->ns),
+                               words::Percent(total->fraction));
+    if (total->bounded) {
+      part.tooltip +=
+          fmt::format(" ({} to {})", words::Percent(total->low), words::Percent(total->high));
+    }
     parts.push_back(std::move(part));
   }
   return parts;
@@ -120,15 +123,19 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
     const auto& rate = *report.throughput;
     figures.push_back(
         {"throughput", words::Number(rate.samples_per_s) + " samples/s",
-         fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))});
+         rate.bounded ? fmt::format("{} to {} (95%)", words::Rate(rate.low), words::Rate(rate.high))
+                      : fmt::format("{} are too few for an interval",
+                                    words::Counted(report.steps, "step"))});
   }
   if (report.step_ms.has_value()) {
     const auto& step = *report.step_ms;
     const auto ns = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
+    const auto tail = [&](const std::optional<double>& ms) {
+      return ms ? words::Duration(ns(*ms)) : std::string(words::kUnknown);
+    };
     figures.push_back({"step time", words::Duration(ns(step.mean)),
                        fmt::format("mean {}; p50 {}, p95 {}, p99 {}", words::ExactNs(ns(step.mean)),
-                                   words::Duration(ns(step.p50)), words::Duration(ns(step.p95)),
-                                   words::Duration(ns(step.p99)))});
+                                   words::Duration(ns(step.p50)), tail(step.p95), tail(step.p99))});
   }
   figures.push_back({"steps", words::Grouped(report.steps),
                      report.warmup_steps == 0

@@ -109,8 +109,9 @@ class Layout {
     if (row.elements) box.tooltip.push_back(words::Counted(*row.elements, "element"));
     if (row.service_ms.has_value()) {
       const auto ns = [](double ms) { return words::ExactNs(static_cast<int64_t>(ms * 1e6)); };
+      const auto& p95 = row.service_ms->p95;
       box.tooltip.push_back("mean " + ns(row.service_ms->mean) + ", p50 " +
-                            ns(row.service_ms->p50) + ", p95 " + ns(row.service_ms->p95));
+                            ns(row.service_ms->p50) + (p95 ? ", p95 " + ns(*p95) : ""));
     }
     if (row.capacity_samples_per_s.has_value()) {
       box.tooltip.push_back("capacity " + words::Rate(*row.capacity_samples_per_s));

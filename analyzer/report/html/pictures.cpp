@@ -217,8 +217,7 @@ std::string Picture(const BreakdownFigure& figure) {
     }
     svg += "</g>";
     x += width;
-    keys += Key(look.color,
-                label + fmt::format(" ({:.1f} to {:.1f})", total->low * 100, total->high * 100));
+    keys += Key(look.color, total->bounded ? label + " (" + IntervalPhrase(*total) + ")" : label);
   }
   return Svg(kHeight, "Step time by category", svg) + "<ul class=\"legend\">" + keys + "</ul>\n";
 }

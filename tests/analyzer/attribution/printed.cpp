@@ -57,12 +57,12 @@ class Printer {
     Put(queue), Put(capacity), Put(mean), Put(empty), Put(full), Put(pushed);
   }
   void Put(const attribution::CategoryTotal& total) {
-    const auto& [ns, fraction, low, high] = total;
-    Put(ns), Put(fraction), Put(low), Put(high);
+    const auto& [ns, fraction, low, high, bounded] = total;
+    Put(ns), Put(fraction), Put(low), Put(high), Put(bounded ? 1 : 0);
   }
   void Put(const attribution::Throughput& t) {
-    const auto& [rate, low, high] = t;
-    Put(rate), Put(low), Put(high);
+    const auto& [rate, low, high, bounded] = t;
+    Put(rate), Put(low), Put(high), Put(bounded ? 1 : 0);
   }
   void Put(const attribution::PerCategory<int64_t>& ns) {
     for (const int64_t value : ns) Put(value);

@@ -45,6 +45,16 @@ TEST_SUITE("fast") {
     CHECK(!Attribute(RunBuilder().Take()).throughput.has_value());
   }
 
+  TEST_CASE("no intervals from one or two steps") {
+    for (const bool enough : {false, true}) {
+      const Attribution a = enough ? Of({1000, 1100, 1000}) : Of({1000, 1100});
+      CHECK(a.throughput->bounded == enough);
+      CHECK((a.throughput->low < a.throughput->samples_per_s) == enough);
+      CHECK(a.breakdown[At(Category::kInputStall)]->bounded == enough);
+      CHECK(StepRate(a)->bounded == enough);
+    }
+  }
+
   TEST_CASE("step rate: needs no samples, varies as the steps do") {
     const auto even = StepRate(Of({1000, 1000, 1000, 1000}));
     REQUIRE(even.has_value());

@@ -241,6 +241,21 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a figure whose interval is missing decides nothing") {
+    report::Report report = test::InputBoundReport();
+    report.throughput->bounded = false;
+    report.breakdown[attribution::At(attribution::Category::kInputStall)]->bounded = false;
+    const auto row = Checked(R"({"metric": "throughput.samples_per_s", "min": 1})", report).at(0);
+    CHECK(row.outcome == Outcome::kInconclusive);
+    CHECK(Has(row.text, ", of too few steps for an interval"));
+    CHECK(OutcomeOf(R"({"metric": "breakdown.input_stall.fraction", "max": 0.0001})", report) ==
+          Outcome::kInconclusive);
+    CHECK(OutcomeOf(R"({"metric": "breakdown.input_stall.ns", "min": 1})", report) ==
+          Outcome::kPass);
+    report.step_ms->p95.reset();
+    CHECK(OutcomeOf(R"({"metric": "step_time_ms.p95", "max": 1000})", report) == Outcome::kFail);
+  }
+
   TEST_CASE("of times more is worse, what the comparison lacks fails") {
     const report::Report report = test::InputBoundReport();
     const compare::Comparison base = test::SlowerComparison();

@@ -126,19 +126,22 @@ def check_breakdown(report, text, markdown, page):
     window = report["window"]["end_ns"] - report["window"]["start_ns"]
     if known and len(known) == len(report["breakdown"]) and report["window"]["steps"]:
         same(sum(total["ns"] for total in known.values()), window, "json: breakdown and window")
-    rows = re.findall(r"^  \S  (\S[a-z ]*?)(?: \(emulated\))? {2,}.*? ([\d.]+)% +([\d.]+) to ([\d.]+)$",
+    rows = re.findall(r"^  \S  (\S[a-z ]*?)(?: \(emulated\))? {2,}.*? ([\d.]+)% +(?:([\d.]+) to ([\d.]+)|-)$",
                       text, re.M)
     same([row[0] for row in rows], list(known), "text: categories")
-    table = re.findall(r"^\| ([a-z ]+?)(?: \\?\(emulated\\?\))? \| ([\d.]+)% \| ([\d.]+) to ([\d.]+) \|",
+    table = re.findall(r"^\| ([a-z ]+?)(?: \\?\(emulated\\?\))? \| ([\d.]+)% \| (?:([\d.]+) to ([\d.]+)|-) \|",
                        markdown, re.M)
-    legend = [re.fullmatch(r"([a-z ]+?)(?: \(emulated\))? ([\d.]+)% \(([\d.]+) to ([\d.]+)\)", item)
-              for item in page.all("li") if re.match(r"[a-z ]+(?: \(emulated\))? [\d.]+% \(", item)]
+    legend = [re.fullmatch(r"([a-z ]+?)(?: \(emulated\))? ([\d.]+)%(?: \(([\d.]+) to ([\d.]+)\))?", item)
+              for item in page.all("li") if re.match(r"[a-z ]+(?: \(emulated\))? [\d.]+%(?: \(|$)", item)]
     keys = [match.groups() for match in legend if match]
     same([key[0] for key in keys], list(known), "html: categories")
     for form, found in (("text", rows), ("markdown", table), ("html", keys)):
         for name, share, low, high in found:
             expect(name in known, f"{form}: {name} is no category")
             for shown, key in ((share, "fraction"), (low, "low"), (high, "high")):
+                if not shown:
+                    expect(known[name][key] is None, f"{form}: {name} has no {key}")
+                    continue
                 shows(shown, known[name][key] * 100, f"{form}: {name} {key}")
     shown = {row[0] for row in table}
     for name, total in known.items():

@@ -24,8 +24,8 @@ StageRow Stage(const std::string& name, const std::string& kind, const std::stri
   if (!input.empty()) row.inputs = {input};
   row.parallelism = 1;
   row.elements = 3200;
-  row.service_ms = attribution::Quantiles{service_ms, service_ms * 0.94, service_ms * 1.4,
-                                          service_ms * 2.1, 0.2};
+  row.service_ms =
+      report::Times{service_ms, service_ms * 0.94, service_ms * 1.4, service_ms * 2.1, 0.2};
   row.utilization = utilization;
   row.capacity_samples_per_s = capacity;
   row.starved = std::max(0.0, 0.9 - utilization);
@@ -174,7 +174,7 @@ void SetRun(Report& report) {
   report.steps = 200;
   report.warmup_steps = 2;
   report.throughput = attribution::Throughput{266.7, 261.2, 272.4};
-  report.step_ms = attribution::Quantiles{60, 59.4, 68.1, 84.2, 0.08};
+  report.step_ms = report::Times{60, 59.4, 68.1, 84.2, 0.08};
   report.devices = {{0,
                      0,
                      "A100",
@@ -393,7 +393,7 @@ Report ReportNamed(const std::string& text) {
   report.against_base->stages[0].name = text;
   report.against_base->spec_change = Patch{{SetTo(text, text)}};
   report.throughput = attribution::Throughput{1e12, 1e12, 1e12};
-  report.step_ms = attribution::Quantiles{1e12, 1e12, 1e12, 1e12, 1};
+  report.step_ms = report::Times{1e12, 1e12, 1e12, 1e12, 1};
   return report;
 }
 

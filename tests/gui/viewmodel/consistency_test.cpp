@@ -102,7 +102,8 @@ void CheckFigures(const session::State& state, const Json& report) {
   const Json& times = report["step_time_ms"];
   if (steps.nothing.empty() && !times.is_null()) {
     const auto text = [&](const char* of) {
-      return words::Duration(times[of].get<double>() * 1e6);
+      return times[of].is_null() ? std::string(words::kUnknown)
+                                 : words::Duration(times[of].get<double>() * 1e6);
     };
     CHECK(
         Has(steps.summary, "p50 " + text("p50") + ", p95 " + text("p95") + ", p99 " + text("p99")));
