@@ -9,27 +9,35 @@
 namespace stallscope::findings {
 namespace {
 
+bool IsEmulated(const Case& c) {
+  return c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
+}
+
 // How much compute grows with the batch. An emulated device defines it; a run with batches of one
 // size does not show it of a real one.
 Assumed GrowthWithBatch(const Case& c, double factor) {
-  const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
-  if (!emulated) {
+  if (!IsEmulated(c)) {
     return {std::pow(factor, kComputeGrowth[0]), std::pow(factor, kComputeGrowth[1]),
             std::pow(factor, kComputeGrowth[2])};
   }
+  const double growth = 1 + (factor - 1) * (1 - FixedPartOfCompute(c));
+  return {growth, growth, growth};
+}
+
+}  // namespace
+
+double FixedPartOfCompute(const Case& c) {
+  if (!IsEmulated(c)) return 0;
   const auto batch = FirstOf<BatchSpec>(*c.spec);
-  if (batch >= c.spec->stages.size()) return {factor, factor, factor};
+  if (batch >= c.spec->stages.size()) return 0;
   const EmulatedSpec device = Resolved(c.spec->trainer.emulated);
   const auto replicas =
       static_cast<double>(std::max<int64_t>(c.spec->trainer.strategy.replicas, 1));
   const double samples_us = device.compute_us_per_sample / replicas *
                             static_cast<double>(As<BatchSpec>(c.spec->stages[batch])->size);
-  const double now_us = device.compute_us_per_batch + samples_us;
-  const double growth = now_us > 0 ? (now_us + (factor - 1) * samples_us) / now_us : 1;
-  return {growth, growth, growth};
+  const double all_us = device.compute_us_per_batch + samples_us;
+  return all_us > 0 ? device.compute_us_per_batch / all_us : 1;
 }
-
-}  // namespace
 
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
   Load copy = load != nullptr ? *load : Load();
@@ -104,8 +112,7 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
 // which the trace says nothing gain as much as pageable ones at best, and nothing at worst.
 Assumed LeftWhenPinned(const Case& c) {
   if (c.spec.has_value() && c.spec->transfer.pinned) return {1, 1, 1};
-  const bool emulated = c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
-  if (emulated) {
+  if (IsEmulated(c)) {
     const EmulatedSpec link = Resolved(c.spec->trainer.emulated);
     const double left = link.h2d_gbps_pageable / link.h2d_gbps_pinned;
     return {left, left, left};

@@ -31,6 +31,10 @@ Effect WithExposedTimes(attribution::Category category, const Assumed& sizes);
 // with them.
 Effect WithLargerBatch(const Case& c, StageId batch, double factor);
 
+// Of a step's compute, the part that takes as long for any batch: an emulated device defines it,
+// and of a real one it is unknown, 0.
+double FixedPartOfCompute(const Case& c);
+
 // What pinned memory leaves of the copies' time.
 Assumed LeftWhenPinned(const Case& c);
 

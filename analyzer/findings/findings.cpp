@@ -89,10 +89,36 @@ std::string SharedSite(const Case& c, const Patch& patch) {
   return "";
 }
 
+const Rule* RuleNamed(std::string_view id) {
+  for (const Rule* const rule : AllRules()) {
+    if (rule->id == id) return rule;
+  }
+  return nullptr;
+}
+
 double GainFor(const Finding& finding) {
   const bool priced =
       finding.recommendation.has_value() && finding.recommendation->gain.has_value();
   return priced ? finding.recommendation->gain->predicted : 0;
+}
+
+// Less work in the input may let the rest of it keep up with the device: then the whole stall goes,
+// and a change gains more than its own share is worth.
+void ExplainGainBeyondShare(const Case& c, Finding& finding) {
+  const bool priced =
+      finding.recommendation.has_value() && finding.recommendation->gain.has_value();
+  if (!priced || finding.share <= 0 || finding.share >= 1) return;
+  const Rule* const rule = RuleNamed(finding.id);
+  const double stall = Share(c, Category::kInputStall);
+  const bool of_input = rule != nullptr && (rule->shortens & Parts(Category::kInputStall)) != 0;
+  if (!of_input || stall <= finding.share) return;
+  if (finding.recommendation->gain->predicted * (1 - finding.share) <= kMoreThanItsShare) return;
+  Evidence& evidence = finding.evidence.emplace_back();
+  evidence.stage = finding.stage;
+  evidence.text = fmt::format(
+      "the rest of the input then keeps up with the device: more of the {} of step time that is "
+      "spent waiting for input goes with it",
+      Percent(stall));
 }
 
 }  // namespace
@@ -160,7 +186,9 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       findings.push_back(std::move(finding));
     }
   }
-  return Settled(std::move(findings), c.attribution.window.steps, price ? pricer : Pricer());
+  findings = Settled(std::move(findings), c.attribution.window.steps, price ? pricer : Pricer());
+  for (Finding& finding : findings) ExplainGainBeyondShare(c, finding);
+  return findings;
 }
 
 }  // namespace stallscope::findings

@@ -52,6 +52,9 @@ constexpr double kBearableLoss = 0.10;
 
 // --- Gains ---------------------------------------------------------------------------------------
 
+// A gain times what is left without the finding's share: 1 is all that the share is worth, and the
+// rest of this is what simulated means are off by.
+constexpr double kMoreThanItsShare = 1.02;
 // A gain is shown if the low end of its interval is more than nothing as it is printed: 1.01x.
 constexpr double kLeastShownGain = 1.005;
 // A gain whose interval includes 1.0 is not shown, but a tenth or more from a short recording may
@@ -207,9 +210,9 @@ constexpr Assumed kLeftOfHalves = {0.65, 0.53, 0.5};
 
 // Of the kernels' time: with less than this in matrix products, another precision changes little.
 constexpr double kProductShare = 0.2;
-// How compute grows with the batch, as a power of the factor: in proportion at worst, less if a
-// small batch leaves units idle.
-constexpr Assumed kComputeGrowth = {1.0, 0.96, 0.85};
+// How compute grows with the batch, as a power of the factor: in proportion, as far as a run shows;
+// less if a small batch leaves units idle, which only the interval's high end counts on.
+constexpr Assumed kComputeGrowth = {1.0, 1.0, 0.85};
 // What replicas exchange, as a part of what one device computed.
 constexpr Assumed kExchanged = {0.3, 0.1, 0.02};
 // Steps that the loss scale discarded; dynamic scaling loses one in 2,000 by design.

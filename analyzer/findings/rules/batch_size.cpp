@@ -15,8 +15,10 @@ double ShareOncePerStep(const Case& c) {
 }
 
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
-  const double share = ShareOncePerStep(c);
+  double share = ShareOncePerStep(c);
   if (share < kModerateShare || load == nullptr) return;
+  const double computed = FixedPartOfCompute(c) * Share(c, Category::kCompute);
+  share += computed;
   StageId batch;
   for (const auto& stage : c.run.stages) {
     if (RoleOf(c, stage.id) == StageRole::kBatch) batch = stage.id;
@@ -33,7 +35,10 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
       fmt::format("{} of step time is a fixed cost per step, {}", Percent(share),
                   known ? fmt::format("spread over {} samples", now) : "whatever the batch size"));
   Show(draft, Evidence::Kind::kStep,
-       KnownShares(c, {Category::kLaunch, Category::kCommunication}) + " of step time");
+       KnownShares(c, {Category::kLaunch, Category::kCommunication}) + " of step time" +
+           (computed > 0
+                ? fmt::format("; compute that is the same for any batch, {}", Percent(computed))
+                : ""));
   draft.args.value = known ? std::to_string(2 * now) : "2 * batch_size";
   Recommend(draft,
             fmt::format("use batches {}, and scale the learning rate accordingly",

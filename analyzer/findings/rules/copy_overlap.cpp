@@ -6,6 +6,9 @@
 namespace stallscope::findings::copy_overlap {
 namespace {
 
+// Of step time: less reads as nothing.
+constexpr double kLeastSaid = 0.001;
+
 // Only so much is hidden as is computed meanwhile. The size is the number of the assumption: the
 // copies become faster, too, where they were not from pinned memory. With batches prefetched to the
 // device, the next one is asked for while this one is computed, like from a prefetch.
@@ -27,10 +30,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (Share(c, Category::kCompute) < kModerateShare) return;
   if (c.spec.has_value() && c.spec->transfer.overlap) return;
   const CopiesToDevice copies = CopiesOf(c);
-  const double share = Share(c, Category::kTransfer);
-  Draft draft =
-      About(c, StageId::None(), share,
-            fmt::format("for {} of step time the device does nothing but copy", Percent(share)));
+  const double copied = Share(c, Category::kTransfer);
+  // What is copied ahead is requested and launched ahead, too: such a change shortens all three.
+  const bool asks_ahead = c.spec.has_value() && c.spec->transfer.prefetch_to_device == 0;
+  const double waited =
+      asks_ahead ? Share(c, Category::kInputStall) + Share(c, Category::kLaunch) : 0;
+  std::string text =
+      fmt::format("for {} of step time the device does nothing but copy", Percent(copied));
+  if (waited >= kLeastSaid) {
+    text += fmt::format(", and for {} it waits until the next batch is requested and launched",
+                        Percent(waited));
+  }
+  Draft draft = About(c, StageId::None(), copied + waited, std::move(text));
   Show(draft, Evidence::Kind::kCopy,
        fmt::format("{} to the device, {}", Counted(copies.count, "copy", "copies"),
                    Bytes(copies.bytes)));
@@ -40,7 +51,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     patch = Setting("transfer.overlap", true);
     // A copy from pageable memory holds the host up until it is done.
     if (!c.spec->transfer.pinned) patch.changes.emplace_back(SetTo("transfer.pinned", true));
-    if (c.spec->transfer.prefetch_to_device == 0) {
+    if (asks_ahead) {
       ahead = kFirstPrefetch;
       patch.changes.emplace_back(SetTo("transfer.prefetch_to_device", ahead));
     }
