@@ -180,6 +180,30 @@ std::string PrintableLines(std::string_view text) {
   return lines;
 }
 
+std::string ShellWord(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  // zsh replaces a word that begins with "=" by a program's path.
+  const bool plain = !word.empty() && word.front() != '=' &&
+                     word.find_first_not_of(kPlain) == std::string_view::npos;
+  if (plain) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + ShellWord(word);
+  return text;
+}
+
 std::string EscapeMarkup(std::string_view text) { return Entities(Printable(text)); }
 std::string EscapeMarkupLines(std::string_view text) { return Entities(PrintableLines(text)); }
 

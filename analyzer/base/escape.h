@@ -3,7 +3,7 @@
 // else. Any thread.
 //
 // Every result is valid UTF-8, whatever the bytes of the input (SarifText leaves that to the JSON
-// around it). "Steering" characters are those
+// around it, and a shell gets the bytes as they are). "Steering" characters are those
 // that end a line, drive a terminal, turn the direction of writing, or show nothing at all: C0 and
 // C1 controls (ESC and U+009B among them), bidirectional marks, overrides and isolates, line
 // separators, zero-width and tag characters.
@@ -11,6 +11,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stallscope {
 
@@ -22,6 +23,13 @@ bool IsSteering(char32_t code);
 std::string Printable(std::string_view text);
 // The same with its line feeds and tabs; the carriage return of a CRLF is dropped.
 std::string PrintableLines(std::string_view text);
+
+// --- Shell ---
+
+// One word for a POSIX shell, zsh or fish: as it is if it is plain, else in single quotes.
+std::string ShellWord(std::string_view word);
+// A command line of such words.
+std::string ShellCommand(const std::vector<std::string>& words);
 
 // --- HTML and XML (JUnit, SVG) ---
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/cli/command_list.h"
 #include "analyzer/cli/program.h"
 
@@ -13,13 +14,6 @@ std::string Joined(const std::vector<std::string>& words, const char* between) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
-}
-
-// Inside single quotes, for any of the three shells.
-std::string ShellQuoted(const std::string& text) {
-  std::string quoted;
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted;
 }
 
 std::vector<std::string> CommandNames(const std::vector<CommandRow>& commands) {
@@ -81,7 +75,7 @@ complete -o filenames -F _stallscope stallscope
 
 // One option in the syntax of zsh's _arguments.
 std::string ZshOption(const OptionRow& option) {
-  std::string about = ShellQuoted(option.about);
+  std::string about = option.about;
   for (size_t at = 0; (at = about.find_first_of("[]:", at)) != std::string::npos; at += 2) {
     about.insert(at, "\\");
   }
@@ -89,11 +83,11 @@ std::string ZshOption(const OptionRow& option) {
                              : option.words.empty() ? ":value:_files"
                                                     : ":value:(" + Joined(option.words, " ") + ")";
   if (option.positional) {
-    return fmt::format("        '*{}'\n", values.empty() ? ":file:_files" : values);
+    return "        " + ShellWord("*" + (values.empty() ? ":file:_files" : values)) + "\n";
   }
   std::string lines;
   for (const std::string& name : option.names) {
-    lines += fmt::format("        '{}[{}]{}'\n", name, about, values);
+    lines += "        " + ShellWord(fmt::format("{}[{}]{}", name, about, values)) + "\n";
   }
   return lines;
 }
@@ -102,7 +96,7 @@ std::string Zsh(const std::vector<CommandRow>& commands) {
   std::string names;
   std::string cases;
   for (const CommandRow& command : commands) {
-    names += fmt::format("    '{}:{}'\n", command.name, ShellQuoted(command.about));
+    names += "    " + ShellWord(command.name + ":" + command.about) + "\n";
     std::string options;
     for (const OptionRow& option : command.options) options += ZshOption(option);
     cases +=
@@ -132,8 +126,8 @@ _stallscope "$@"
 std::string Fish(const std::vector<CommandRow>& commands) {
   std::string text = "# Completion of stallscope for fish.\n";
   for (const CommandRow& command : commands) {
-    text += fmt::format("complete -c stallscope -n __fish_use_subcommand -f -a {} -d '{}'\n",
-                        command.name, ShellQuoted(command.about));
+    text += fmt::format("complete -c stallscope -n __fish_use_subcommand -f -a {} -d {}\n",
+                        command.name, ShellWord(command.about));
     for (const OptionRow& option : command.options) {
       text +=
           fmt::format("complete -c stallscope -n '__fish_seen_subcommand_from {}'", command.name);
@@ -152,7 +146,7 @@ std::string Fish(const std::vector<CommandRow>& commands) {
       } else if (option.takes_value) {
         text += " -r";
       }
-      text += fmt::format(" -d '{}'\n", ShellQuoted(option.about));
+      text += " -d " + ShellWord(option.about) + "\n";
     }
   }
   return text;

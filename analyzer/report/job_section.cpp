@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/words/words.h"
 
@@ -71,7 +72,7 @@ List JobFacts(const Report& report) {
   const auto add = [&](const char* tag, std::string text) {
     if (!text.empty()) list.items.push_back({tag, std::move(text), Tone::kPlain});
   };
-  add("command", CommandOf(report.job));
+  add("command", ShellCommand(report.job.command));
   add("folder", report.folder);
   add("software", SoftwareOf(report.job));
   if (report.job.exit_code.value_or(0) != 0) {
@@ -174,20 +175,6 @@ std::string LoaderPhrase(const trace::LoaderInfo& loader) {
 
 std::string WholePlace(const std::string& file, uint32_t line) {
   return file.empty() ? "" : fmt::format("{}:{}", file, line);
-}
-
-std::string CommandOf(const trace::JobInfo& job) {
-  std::string text;
-  for (const std::string& argument : job.command) {
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" \t\n\"'\\$`*?[]{}()<>|&;#~!") == std::string::npos;
-    std::string quoted = argument;
-    for (size_t at = 0; !plain && (at = quoted.find('\'', at)) != std::string::npos; at += 4) {
-      quoted.replace(at, 1, "'\\''");
-    }
-    text += (text.empty() ? "" : " ") + (plain ? quoted : "'" + quoted + "'");
-  }
-  return text;
 }
 
 std::string SoftwareOf(const trace::JobInfo& job) {

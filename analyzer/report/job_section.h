@@ -26,8 +26,6 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const trace::LoaderI
 std::string LoaderPhrase(const trace::LoaderInfo& loader);
 // "/home/u/train.py:12": to be copied; empty where it is unknown.
 std::string WholePlace(const std::string& file, uint32_t line);
-// The command as a shell would take it.
-std::string CommandOf(const trace::JobInfo& job);
 // "Python 3.13.0, torch 2.15.0"; empty where neither was seen.
 std::string SoftwareOf(const trace::JobInfo& job);
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "analyzer/base/escape.h"
 #include "collectors/capture/data_files.h"
 #include "collectors/system/origin.h"
 
@@ -85,7 +86,7 @@ std::vector<std::string> RerunPlan::Lines(const std::string& output) const {
   const std::string own = output.empty() ? std::string() : output + " and ";
   if (job.has_value()) {
     return {"reads what the command reads",
-            "runs " + CommandText(job->command) + " in " + folder + ", up to " +
+            "runs " + ShellCommand(job->command) + " in " + folder + ", up to " +
                 std::to_string(spec.job.steps) + " steps at a time",
             "writes " + own +
                 "what the command writes; TMPDIR is a scratch folder, which is "

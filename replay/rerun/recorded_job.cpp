@@ -102,16 +102,6 @@ bool NeedsWorkers(const std::string& field) {
          field == "multiprocessing_context" || field == "in_order";
 }
 
-// As a shell takes it.
-std::string Word(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 Error CannotSet(const std::string& path, const std::string& why, const std::string& hint) {
   return {ErrorKind::kUsage, path + " cannot be set: " + why, "", hint};
 }
@@ -141,12 +131,6 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
   job.longest_ns =
       kToStartNs + kMuchSlower * std::clamp<int64_t>(took_ns, 0, kNsPerSecond * 86'400);
   return job;
-}
-
-std::string CommandText(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + Word(word);
-  return text;
 }
 
 Status CheckCommand(const JobPlan& job) {

@@ -40,9 +40,6 @@ struct JobPlan {
 // `folder`: where the job is now. Loaders below the recorded folder are below that one then.
 JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& folder);
 
-// As a shell takes it.
-std::string CommandText(const std::vector<std::string>& words);
-
 // The command line holds secrets, which no trace has: kInput.
 Status CheckCommand(const JobPlan& job);
 // The folder and the program are there: else kInput.

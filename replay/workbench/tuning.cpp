@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/content.h"
@@ -146,14 +147,13 @@ std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spe
     if (set == nullptr) continue;
     const auto value = GetKnob(best, set->path);
     if (!value.ok()) continue;
-    settings += " --set " + replay::CommandText({set->path + "=" + value.value()});
+    settings += " --set " + ShellWord(set->path + "=" + value.value());
     const size_t dot = set->path.find('.');
     std::string& call = calls[set->path.substr(0, dot)];
     if (!call.empty()) call += ", ";
     call += set->path.substr(dot + 1) + "=" + PythonOf(value.value());
   }
-  lines.emplace_back("run",
-                     "stallscope run" + settings + " -- " + replay::CommandText(job.command));
+  lines.emplace_back("run", "stallscope run" + settings + " -- " + ShellCommand(job.command));
   for (const replay::RecordedLoader& loader : job.loaders) {
     const auto call = calls.find(loader.name);
     if (call == calls.end()) continue;

@@ -164,6 +164,18 @@ TEST_SUITE("fast") {
     CHECK(JsonText(nlohmann::json("a=b")) == "\"a=b\"");
   }
 
+  TEST_CASE("shell: a word stays one word, plain ones without quotes") {
+    CHECK(ShellCommand({"sh", "-c", "it's $x"}) == R"(sh -c 'it'\''s $x')");
+    CHECK(ShellCommand({"--at=loader=/u/train.py:12", "a%b@c+d,e", ""}) ==
+          "--at=loader=/u/train.py:12 a%b@c+d,e ''");
+    for (const char* const word :
+         {"a b", "a\tb", "a\nb", "\"", "\\", "$(x)", "`x`", "*", "?", "[a]", "{a}",
+          "<",   ">",    "|",    "&",  ";",  "#",    "~",   "!", "^", "=x",  "\xc3\xa9"}) {
+      CHECK(ShellWord(word) == "'" + std::string(word) + "'");
+    }
+    CHECK(ShellWord("-x=1") == "-x=1");
+  }
+
   TEST_CASE("sarif: a message has no link, a path is a file reference") {
     CheckTable({{"[a](http://evil)", "[a\\](http://evil)"},
                 {"[a\\](u)", "[a\\\\\\](u)"},
