@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "analyzer/compare/answer.h"
 #include "analyzer/compare/rates.h"
 #include "analyzer/compare/side_by_side.h"
-#include "analyzer/spec/json_text.h"
+#include "analyzer/model/job_spec.h"
+#include "analyzer/spec/spec_json.h"
 
 namespace stallscope::compare {
 namespace {
@@ -58,14 +58,16 @@ void AddStages(const model::Run& run, const attribution::Attribution& attributio
   }
 }
 
-// "loader.num_workers" set to 2, for each of a job's loaders.
-std::vector<SetChange> SettingsOf(const model::Run& run) {
+// "loader.num_workers" set to 2, for each knob of each of a job's loaders.
+std::vector<SetChange> KnobsOf(const model::Run& run) {
   std::vector<SetChange> settings;
   for (const model::Loader& loader : run.loaders) {
-    const auto tree = ParseJson(loader.info.settings_json, run.path, "settings");
-    if (!tree.ok() || !tree.value().is_object()) continue;
-    for (const auto& [name, value] : tree.value().items()) {
-      settings.push_back({loader.name + "." + name, value.dump()});
+    const auto given = model::SettingsOf(loader.info);
+    for (const std::string_view knob : model::kLoaderKnobs) {
+      const auto found = given.find(std::string(knob));
+      // What was left to the framework is no value that could be set.
+      if (found == given.end() || found->second == "null") continue;
+      settings.push_back({loader.name + "." + found->first, found->second});
     }
   }
   return settings;
@@ -263,7 +265,7 @@ RunSummary Summarise(const model::Run& run, const attribution::Attribution& attr
   AddSteps(attribution, summary);
   AddStages(run, attribution, summary);
   summary.spec_json = run.info.spec_json;
-  summary.settings = SettingsOf(run);
+  summary.settings = KnobsOf(run);
   summary.digest = run.info.digest;
   summary.complete = run.quality.Complete();
   summary.cores_allowed = CoresOf(run.info.host);

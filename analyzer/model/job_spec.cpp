@@ -1,11 +1,13 @@
 #include "analyzer/model/job_spec.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
+#include <system_error>
 #include <vector>
 
+#include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
 
 namespace stallscope::model {
@@ -14,24 +16,30 @@ namespace {
 constexpr size_t kMostLoaders = 64;
 constexpr int64_t kMostOfASetting = 1'000'000;
 
-void Take(const nlohmann::json& json, const char* key, int64_t least, int64_t& value) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number_integer()) return;
-  const auto number = found->get<int64_t>();
+using Settings = std::map<std::string, std::string>;
+
+void Take(const Settings& settings, const char* key, int64_t least, int64_t& value) {
+  const auto found = settings.find(key);
+  if (found == settings.end()) return;
+  const std::string& text = found->second;
+  int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return;
   if (number >= least && number <= kMostOfASetting) value = number;
 }
 
-void Take(const nlohmann::json& json, const char* key, bool& value) {
-  const auto found = json.find(key);
-  if (found != json.end() && found->is_boolean()) value = found->get<bool>();
+void Take(const Settings& settings, const char* key, bool& value) {
+  const auto found = settings.find(key);
+  if (found == settings.end() || (found->second != "true" && found->second != "false")) return;
+  value = found->second == "true";
 }
 
-StartMethod StartOf(const nlohmann::json& json) {
-  const auto found = json.find("multiprocessing_context");
-  if (found == json.end() || !found->is_string()) return StartMethod::kInherited;
+StartMethod StartOf(const Settings& settings) {
+  const auto found = settings.find("multiprocessing_context");
+  if (found == settings.end()) return StartMethod::kInherited;
   for (const StartMethod method :
        {StartMethod::kFork, StartMethod::kSpawn, StartMethod::kForkserver}) {
-    if (found->get_ref<const std::string&>() == ToWord(method)) return method;
+    if (found->second == '"' + std::string(ToWord(method)) + '"') return method;
   }
   return StartMethod::kInherited;
 }
@@ -40,18 +48,27 @@ StartMethod StartOf(const nlohmann::json& json) {
 
 bool IsJob(const Run& run) { return !run.info.job.command.empty(); }
 
+std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
+  Settings settings;
+  const auto tree = ParseJson(info.settings_json, "", "settings");
+  if (!tree.ok() || !tree.value().is_object()) return settings;
+  for (const auto& [name, value] : tree.value().items()) {
+    settings[name] = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return settings;
+}
+
 LoaderSpec LoaderSpecOf(const trace::LoaderInfo& info) {
   LoaderSpec loader;
-  const auto json = nlohmann::json::parse(info.settings_json, nullptr, false);
-  if (!json.is_object()) return loader;
-  Take(json, "num_workers", 0, loader.num_workers);
-  Take(json, "prefetch_factor", 1, loader.prefetch_factor);
-  Take(json, "persistent_workers", loader.persistent_workers);
-  Take(json, "pin_memory", loader.pin_memory);
-  Take(json, "batch_size", 1, loader.batch_size);
-  Take(json, "in_order", loader.in_order);
-  Take(json, "iterable", loader.iterable);
-  loader.multiprocessing_context = StartOf(json);
+  const Settings settings = SettingsOf(info);
+  Take(settings, "num_workers", 0, loader.num_workers);
+  Take(settings, "prefetch_factor", 1, loader.prefetch_factor);
+  Take(settings, "persistent_workers", loader.persistent_workers);
+  Take(settings, "pin_memory", loader.pin_memory);
+  Take(settings, "batch_size", 1, loader.batch_size);
+  Take(settings, "in_order", loader.in_order);
+  Take(settings, "iterable", loader.iterable);
+  loader.multiprocessing_context = StartOf(settings);
   return loader;
 }
 

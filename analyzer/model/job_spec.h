@@ -2,7 +2,11 @@
 // patches and the window. Any thread.
 #pragma once
 
+#include <array>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "analyzer/model/run.h"
 #include "analyzer/spec/spec.h"
@@ -15,8 +19,16 @@ bool IsJob(const Run& run);
 // seen.
 std::optional<Spec> JobSpecOf(const Run& run);
 
-// What the loader's constructor was given. A trace may say anything: what makes no sense is left at
-// its default.
+// What the loader's constructor was given, by name, each as JSON text: 2, true, "spawn". Empty
+// where the trace's text is no such table.
+std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info);
+
+// Those of them that are knobs, the one that decides most first.
+constexpr std::array<std::string_view, 7> kLoaderKnobs = {
+    "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
+    "pin_memory", "in_order",    "multiprocessing_context"};
+
+// The same as a spec has it. A trace may say anything: what makes no sense is left at its default.
 LoaderSpec LoaderSpecOf(const trace::LoaderInfo& info);
 
 }  // namespace stallscope::model

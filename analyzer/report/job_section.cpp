@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/spec/json_text.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::report {
@@ -18,10 +18,12 @@ namespace {
 constexpr size_t kMostProcesses = 12;
 
 // As Python writes it, without a string's quotes.
-std::string PythonValue(const nlohmann::ordered_json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string PythonValue(const std::string& json) {
+  if (json == "true") return "True";
+  if (json == "false") return "False";
+  if (!json.starts_with('"')) return json;
+  const auto text = nlohmann::json::parse(json, nullptr, false);
+  return text.is_string() ? text.get<std::string>() : json;
 }
 
 // "worker" of "worker 12": what processes of a kind have in common.
@@ -91,7 +93,7 @@ List LoaderList(const std::vector<model::Loader>& loaders) {
     if (!place.empty()) text += ", constructed at " + place;
     text += ", fed " + words::Counted(loader.steps, "step");
     std::string settings;
-    for (const auto& [name, value] : SettingsOf(loader.info)) {
+    for (const auto& [name, value] : SettingsInCode(loader.info)) {
       settings += (settings.empty() ? ": " : ", ") + name + "=" + value;
     }
     list.items.push_back({loader.name, text + settings, Tone::kPlain});
@@ -147,23 +149,17 @@ Table ProcessTable(const std::vector<ProcessRow>& processes, bool condensed) {
   return table;
 }
 
-std::vector<std::pair<std::string, std::string>> SettingsOf(const trace::LoaderInfo& loader) {
-  constexpr std::array<std::string_view, 7> kFirst = {
-      "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
-      "pin_memory", "in_order",    "multiprocessing_context"};
+std::vector<std::pair<std::string, std::string>> SettingsInCode(const trace::LoaderInfo& loader) {
   std::vector<std::pair<std::string, std::string>> settings;
-  if (!ParseJson(loader.settings_json, "", "settings").ok()) return settings;
-  const auto tree = nlohmann::ordered_json::parse(loader.settings_json, nullptr, false);
-  if (!tree.is_object()) return settings;
-  for (const auto& [name, value] : tree.items()) {
-    if (!value.is_null()) settings.emplace_back(name, PythonValue(value));
+  for (const auto& [name, value] : model::SettingsOf(loader)) {
+    if (value != "null") settings.emplace_back(name, PythonValue(value));
   }
-  std::stable_sort(settings.begin(), settings.end(), [&](const auto& a, const auto& b) {
-    const auto rank = [&](const std::string& name) {
-      return std::find(kFirst.begin(), kFirst.end(), name) - kFirst.begin();
-    };
-    return rank(a.first) < rank(b.first);
-  });
+  const auto rank = [](const std::string& name) {
+    const auto& knobs = model::kLoaderKnobs;
+    return std::find(knobs.begin(), knobs.end(), name) - knobs.begin();
+  };
+  std::stable_sort(settings.begin(), settings.end(),
+                   [&](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
   return settings;
 }
 

@@ -21,7 +21,7 @@ Table ProcessTable(const std::vector<ProcessRow>& processes, bool condensed);
 
 // A loader's settings in the words of its code, {"num_workers", "2"}, what decides its speed first.
 // Without those that are None.
-std::vector<std::pair<std::string, std::string>> SettingsOf(const trace::LoaderInfo& loader);
+std::vector<std::pair<std::string, std::string>> SettingsInCode(const trace::LoaderInfo& loader);
 // "DataLoader of Images": its class without the modules, and its data set's.
 std::string LoaderPhrase(const trace::LoaderInfo& loader);
 // "/home/u/train.py:12": to be copied; empty where it is unknown.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::order {
 namespace {
@@ -25,7 +26,9 @@ Patch Unordered(const Case& c, StageId stage) {
   const model::Loader* const loader = JobLoaderOf(c, stage);
   if (loader == nullptr) return StageSetting(c, stage, "deterministic", false);
   // PyTorch before 2.6 has no such setting, and its recordings have no such key.
-  const bool knows = loader->info.settings_json.find("\"in_order\":true") != std::string::npos;
+  const auto settings = model::SettingsOf(loader->info);
+  const auto in_order = settings.find("in_order");
+  const bool knows = in_order != settings.end() && in_order->second == "true";
   return knows ? LoaderSetting(c, stage, "in_order", false) : Patch();
 }
 

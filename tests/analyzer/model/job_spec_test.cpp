@@ -40,6 +40,20 @@ TEST_SUITE("fast") {
         "batch_size": null, "in_order": null})") == LoaderSpec{});
   }
 
+  TEST_CASE("a loader's settings by name, as JSON text") {
+    trace::LoaderInfo info;
+    info.settings_json =
+        R"({"num_workers": 4, "shuffle": true, "sampler": "Random", "seed": null})";
+    CHECK(model::SettingsOf(info) == std::map<std::string, std::string>{{"num_workers", "4"},
+                                                                        {"sampler", "\"Random\""},
+                                                                        {"seed", "null"},
+                                                                        {"shuffle", "true"}});
+    for (const char* const text : {"", "[1]", "{", R"({"a": 1, "a": 2})"}) {
+      info.settings_json = text;
+      CHECK(model::SettingsOf(info).empty());
+    }
+  }
+
   TEST_CASE("settings that make no sense are left at their defaults") {
     for (const char* text : {"", "[]", "{", R"({"num_workers": -1, "prefetch_factor": 0})",
                              R"({"num_workers": 1e300, "batch_size": 99999999})",
