@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/model/job_spec.h"
+
 namespace stallscope::attribution {
 namespace {
 
@@ -201,7 +203,7 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
     limit(Category::kTransfer, "no device track is recorded");
     limit(Category::kLaunch, "no device track is recorded");
     // A recorded pipeline has the replicas of its spec; another run may have any number.
-    const bool may_have = run.imported() || !run.info.job.command.empty();
+    const bool may_have = run.imported() || model::IsJob(run);
     if (may_have && run.info.world_size != 1) {
       limit(
           Category::kCommunication,

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "analyzer/model/job_spec.h"
+
 namespace stallscope::findings {
 namespace {
 
@@ -60,7 +62,7 @@ Code CodeOf(const Advice& advice, const AdviceArgs& args) {
 }
 
 Frameworks FrameworksOf(const model::Run& run) {
-  if (!run.info.job.command.empty()) return {false, true, false, false};
+  if (model::IsJob(run)) return {false, true, false, false};
   if (!run.imported()) return {};
   if (run.info.imported_from == "kineto") return {false, true, false, false};
   if (run.info.imported_from == "tensorflow") return {true, false, false, false};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::findings {
@@ -30,9 +31,8 @@ std::string WhyUnpriced(const Case& c, const Load* load) {
 void Price(const Case& c, const Load* load, Draft& draft) {
   Recommendation& recommendation = *draft.finding.recommendation;
   if (!draft.effect.has_value()) return;
-  if (!c.run.info.job.command.empty()) {
-    recommendation.unpriced =
-        "gains of a job's changes are not predicted: `stallscope replay --verify` measures it";
+  if (model::IsJob(c.run)) {
+    recommendation.unpriced = NotPredictedForJobs("what this change gains");
     return;
   }
   if (draft.effect->side_by_side) {

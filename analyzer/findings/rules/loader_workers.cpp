@@ -18,12 +18,6 @@ int64_t WorkersToHide(double share) {
   return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
 }
 
-// What workers cost (their start, sending batches) is in no recording without them, and how far
-// the work spreads over more of them is not yet simulated.
-constexpr std::string_view kTryIt =
-    "what more workers cost and gain is not predicted for jobs: `stallscope replay --verify` "
-    "measures it";
-
 // The loader's workers are threads of the stage that fetches; they collate as well.
 bool HasWorkers(const Case& c, StageId stage) {
   const LoaderId loader = c.run.stages[stage.value].loader;
@@ -61,7 +55,8 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   draft.args.value = std::to_string(workers);
   RecommendUnpriced(draft,
                     fmt::format("load in {} worker processes: num_workers={}", workers, workers),
-                    LoaderSetting(c, stage, "num_workers", workers), std::string(kTryIt));
+                    LoaderSetting(c, stage, "num_workers", workers),
+                    NotPredictedForJobs("what more workers cost and gain"));
   drafts.push_back(std::move(draft));
 }
 

@@ -124,8 +124,7 @@ void TooShallowInJob(const Case& c, std::vector<Draft>& drafts) {
     draft.args.value = std::to_string(deeper);
     RecommendUnpriced(draft, fmt::format("let each worker prepare {} batches ahead", deeper),
                       LoaderSetting(c, stage.id, "prefetch_factor", deeper),
-                      "what a deeper queue gains is not predicted for jobs: `stallscope replay "
-                      "--verify` measures it");
+                      NotPredictedForJobs("what a deeper queue gains"));
     SetMemory(c, (deeper - now.prefetch_factor) * now.num_workers, draft);
     drafts.push_back(std::move(draft));
     return;

@@ -59,6 +59,11 @@ void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string 
   draft.effect.reset();
 }
 
+std::string NotPredictedForJobs(std::string_view what) {
+  return fmt::format("{} is not predicted for jobs: `stallscope replay --verify` measures it",
+                     what);
+}
+
 void CostsMemory(Draft& draft, double bytes) {
   if (bytes != 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
 }
