@@ -112,6 +112,9 @@ struct OpUse {
   int64_t cpu_ns = 0;  // of this; if it was not measured, by the stage's share
 };
 
+// Of its stage's work, as far as that work's ops were recorded; nothing if none were.
+std::optional<double> ShareOfStage(const OpUse& op, int64_t sampled_ns);
+
 // What a stage did in the window. Times of a stage whose work was not recorded are zero.
 struct StageUse {
   StageId stage;

@@ -241,6 +241,11 @@ std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringI
 
 }  // namespace
 
+std::optional<double> ShareOfStage(const OpUse& op, int64_t sampled_ns) {
+  if (sampled_ns <= 0) return std::nullopt;
+  return static_cast<double>(op.ns) / static_cast<double>(sampled_ns);
+}
+
 std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
                                   const std::vector<TrackView>& views, const SpanTotals& totals,
                                   const WorkSplit& split, const std::vector<bool>& serial,

@@ -235,8 +235,7 @@ MemoryRow MemoryOf(const model::Run& run, const attribution::MemoryUse& use) {
 }  // namespace
 
 std::optional<double> StageRow::ShareOf(const attribution::OpUse& op) const {
-  if (sampled_ns <= 0) return std::nullopt;
-  return static_cast<double>(op.ns) / static_cast<double>(sampled_ns);
+  return attribution::ShareOfStage(op, sampled_ns);
 }
 
 std::string_view WordFor(CheckLevel level) {

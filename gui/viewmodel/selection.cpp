@@ -121,7 +121,7 @@ void AddLead(const session::OpenRun& open, const session::State& state, Selectio
   const attribution::OpUse& op = use.ops.front();
   model.lead +=
       fmt::format("; the ops of this batch were not recorded, {} takes {} of {} in others", op.name,
-                  words::Percent(static_cast<double>(op.ns) / static_cast<double>(use.sampled_ns)),
+                  words::PercentOrDash(attribution::ShareOfStage(op, use.sampled_ns)),
                   run.NameOf(where.second));
   model.place = PlaceOf(op.file, op.line);
 }

@@ -19,8 +19,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || use->ops.empty()) continue;
     const double blamed = BlamedForWork(c, stage.id);
     const attribution::OpUse& op = use->ops.front();
-    const double of_stage =
-        use->sampled_ns > 0 ? static_cast<double>(op.ns) / static_cast<double>(use->sampled_ns) : 0;
+    const double of_stage = attribution::ShareOfStage(op, use->sampled_ns).value_or(0);
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(op);
     const double waited = WaitedFor(op, *use);
