@@ -95,8 +95,7 @@ std::string Loaders(const model::Run& run, bool colors) {
   Rows rows{{"loader", "kind", "data set", "constructed at", "steps"}};
   for (const model::Loader& loader : run.loaders) {
     const trace::LoaderInfo& info = loader.info;
-    rows.push_back({loader.name, info.kind, info.dataset,
-                    info.file.empty() ? "" : info.file + ":" + std::to_string(info.line),
+    rows.push_back({loader.name, info.kind, info.dataset, words::WholePlace(info.file, info.line),
                     words::Grouped(loader.steps)});
   }
   return Heading("Loaders", colors) + AlignedTable(rows, {4});

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -405,13 +404,10 @@ Status ChromeWriter::WriteGaps(const model::Track& track, ThreadNumbers thread) 
 }
 
 Status ChromeWriter::WriteTracks() {
-  std::unordered_map<std::string_view, std::string> places;
-  for (const trace::OpInfo& op : run_.ops) {
-    if (!op.file.empty()) places.emplace(op.name, op.file + ":" + std::to_string(op.line));
-  }
   for (const trace::SpanClass& span_class : run_.span_classes) {
-    const auto place = places.find(run_.Text(span_class.name));
-    span_places_.push_back(place == places.end() ? "" : place->second);
+    const trace::OpInfo* const op = span_class.name.known() ? run_.OpOf(span_class.name) : nullptr;
+    const bool placed = op != nullptr && !op->file.empty();
+    span_places_.push_back(placed ? op->file + ":" + std::to_string(op->line) : "");
     if (span_class.kind == trace::SpanKind::kWork) {
       const bool named = span_class.name.known();
       span_heads_.push_back(

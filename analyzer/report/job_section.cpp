@@ -89,7 +89,7 @@ List LoaderList(const std::vector<model::Loader>& loaders) {
   list.more = "loader";
   for (const model::Loader& loader : loaders) {
     std::string text = LoaderPhrase(loader.info);
-    const std::string place = WholePlace(loader.info.file, loader.info.line);
+    const std::string place = words::WholePlace(loader.info.file, loader.info.line);
     if (!place.empty()) text += ", constructed at " + place;
     text += ", fed " + words::Counted(loader.steps, "step");
     std::string settings;
@@ -167,10 +167,6 @@ std::string LoaderPhrase(const trace::LoaderInfo& loader) {
   const std::string kind = loader.kind.substr(loader.kind.rfind('.') + 1);
   const std::string name = kind.empty() ? "loader" : kind;
   return loader.dataset.empty() ? name : name + " of " + loader.dataset;
-}
-
-std::string WholePlace(const std::string& file, uint32_t line) {
-  return file.empty() ? "" : fmt::format("{}:{}", file, line);
 }
 
 std::string SoftwareOf(const trace::JobInfo& job) {

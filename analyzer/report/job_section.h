@@ -24,8 +24,6 @@ Table ProcessTable(const std::vector<ProcessRow>& processes, bool condensed);
 std::vector<std::pair<std::string, std::string>> SettingsInCode(const trace::LoaderInfo& loader);
 // "DataLoader of Images": its class without the modules, and its data set's.
 std::string LoaderPhrase(const trace::LoaderInfo& loader);
-// "/home/u/train.py:12": to be copied; empty where it is unknown.
-std::string WholePlace(const std::string& file, uint32_t line);
 // "Python 3.13.0, torch 2.15.0"; empty where neither was seen.
 std::string SoftwareOf(const trace::JobInfo& job);
 

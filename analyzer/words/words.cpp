@@ -279,8 +279,11 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
 }
 
 std::string PlaceInCode(std::string_view file, uint32_t line) {
-  if (file.empty()) return "";
-  return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(line);
+  return WholePlace(file.substr(file.rfind('/') + 1), line);
+}
+
+std::string WholePlace(std::string_view file, uint32_t line) {
+  return file.empty() ? "" : std::string(file) + ":" + std::to_string(line);
 }
 
 namespace {

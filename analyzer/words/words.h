@@ -74,6 +74,8 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
 
 // "train.py:12": the file's own name; empty where the file is unknown.
 std::string PlaceInCode(std::string_view file, uint32_t line);
+// "/home/u/train.py:12": to be copied; empty likewise.
+std::string WholePlace(std::string_view file, uint32_t line);
 
 // --- Many lines of one kind ---
 

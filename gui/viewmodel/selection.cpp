@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/report/job_section.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
 namespace stallscope::viewmodel {
 
 CodePlace PlaceOf(const std::string& file, uint32_t line) {
-  return {report::WholePlace(file, line), words::PlaceInCode(file, line)};
+  return {words::WholePlace(file, line), words::PlaceInCode(file, line)};
 }
 
 // "decode waits (full)", or its name.

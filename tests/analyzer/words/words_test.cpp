@@ -142,6 +142,8 @@ TEST_SUITE("fast") {
     CHECK(Condensed({}).empty());
     CHECK(stallscope::words::PlaceInCode("/u/train.py", 12) == "train.py:12");
     CHECK(stallscope::words::PlaceInCode("", 12).empty());
+    CHECK(stallscope::words::WholePlace("/u/train.py", 12) == "/u/train.py:12");
+    CHECK(stallscope::words::WholePlace("", 12).empty());
   }
 
   TEST_CASE("words: no wrapped line is too wide, and no letter is lost") {
