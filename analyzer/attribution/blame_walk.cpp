@@ -67,10 +67,6 @@ bool IsStartup(const trace::SpanClass& what) {
   return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
 }
 
-bool IsTransport(const model::Run& run, StageId stage) {
-  return stage.known() && run.stages[stage.value].kind == "transport";
-}
-
 bool IsWork(const TrackView& view, size_t span) {
   return view.ClassOf(span).kind == trace::SpanKind::kWork;
 }
@@ -291,7 +287,7 @@ void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, i
   const trace::SpanClass& what = view.ClassOf(span);
   const StageId stage = what.stage;
   Split split = split_.Of(view, span, part.ns());
-  if (IsTransport(run_, stage)) ExplainHeld(view, span, part, depth, split, shares);
+  if (model::IsTransport(run_, stage)) ExplainHeld(view, span, part, depth, split, shares);
   shares.Add(stage, Cause::kCpu, split.cpu_ns);
   shares.Add(stage, Cause::kCpuContention, split.contention_ns);
   shares.Add(stage, Cause::kBlocked, split.blocked_ns);
@@ -323,7 +319,7 @@ void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, i
           part,
           [&](size_t i, Interval at) {
             const StageId stage = other.ClassOf(i).stage;
-            if (!IsWork(other, i) || IsTransport(run_, stage)) return;
+            if (!IsWork(other, i) || model::IsTransport(run_, stage)) return;
             const Split works = split_.Of(other, i, at.ns());
             held.Add(stage, Cause::kCpu, works.cpu_ns);
             held.Add(stage, Cause::kCpuContention, works.contention_ns);

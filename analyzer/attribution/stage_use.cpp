@@ -387,7 +387,7 @@ void SetQueues(const model::Run& run, const std::vector<QueueUse>& queues,
     const trace::StageInfo& stage = run.stages[use.stage.value];
     if (stage.queue.known()) use.queue = queues[stage.queue.value];
     // A job's transport has several spans per batch: where it is packed, sent and unpacked.
-    const bool hands_over = stage.kind == "transport";
+    const bool hands_over = model::IsTransport(run, use.stage);
     if (use.elements != 0 && !hands_over) continue;
     if (use.queue.has_value() && use.queue->pushed != 0) {
       use.passed = use.queue->pushed;

@@ -94,6 +94,10 @@ bool IsTrainer(const Run& run, StageId stage) {
   return stage.known() && run.stages[stage.value].kind == "trainer";
 }
 
+bool IsTransport(const Run& run, StageId stage) {
+  return stage.known() && run.stages[stage.value].kind == "transport";
+}
+
 bool IsLimited(const Run& run, std::string_view figure) {
   const std::vector<std::string>& limits = run.info.limits;
   return std::any_of(limits.begin(), limits.end(), [&](std::string_view limit) {

@@ -135,6 +135,8 @@ std::vector<StepInterval> StepIntervals(const Run& run);
 
 // False for None.
 bool IsTrainer(const Run& run, StageId stage);
+// Of a job: sends batches from the workers to the trainer.
+bool IsTransport(const Run& run, StageId stage);
 
 // Whether `info.limits`, which names figures before a colon ("steps: ..."), has this one: the run
 // lacks it, or derived it.

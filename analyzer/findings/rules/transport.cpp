@@ -8,8 +8,8 @@ namespace {
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
-    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || stage.kind != "transport")
-      continue;
+    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr) continue;
+    if (!model::IsTransport(c.run, stage.id)) continue;
     // Without a core a small batch takes long, too.
     const double share = Blamed(c, stage.id, {Cause::kCpu, Cause::kBlocked, Cause::kIo});
     if (share < kModerateShare) continue;
