@@ -1,9 +1,9 @@
 """Names for what a data set does inside of a fetch.
 
 The calls that `__getitem__` or `__iter__` makes are ops, and those of a Compose. In the data set's
-own methods, and in functions of its module, calls of one another and of libraries that decode or
-read are; everything else is part of the function that calls it. Each call is a span, around those
-of the ops inside of it.
+own methods, inherited ones too, and in functions of its module, calls of one another and of
+libraries that decode or read are; everything else is part of the function that calls it. Each call
+is a span, around those of the ops inside of it.
 
 Whole batches are sampled, so that watching costs about 0.3% of the time: with `sys.monitoring`
 where there is one (Python 3.12), on these functions alone; else with `sys.setprofile`, which makes
@@ -92,6 +92,8 @@ class _Sight:
                     value = value.__func__
                 if isinstance(value, _FUNCTION):
                     (self.roots if name in _ENTRIES else self.own).add(value.__code__)
+            if cls is not type(data_set):
+                continue  # a base class's module has helpers of many data sets
             source = sys.modules.get(module)
             if not installed(getattr(source, "__file__", None) or ""):
                 for value in list(vars(source).values()) if source is not None else ():

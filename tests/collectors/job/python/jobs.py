@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 
+import photos
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, get_worker_info
 
@@ -79,6 +80,12 @@ class Slow:
     def __call__(self, x):
         time.sleep(0.002)
         return x
+
+
+class Augmented(photos.Photos):
+    def augment(self, index):
+        photos.pause()
+        return index
 
 
 class Failing(Squares):
@@ -169,6 +176,10 @@ def zero_pinned():
 
 def zero_compose():
     train(DataLoader(Composed(), batch_size=8), epochs=4)
+
+
+def zero_helper():
+    train(DataLoader(Augmented(), batch_size=8), epochs=4)
 
 
 def two():

@@ -276,6 +276,11 @@ class Ops(Case):
         for (start, end), (from_, to) in zip(outer, inner):
             self.assertTrue(start <= from_ and to <= end)
 
+    def test_a_function_beside_the_base_class_belongs_to_the_op_that_calls_it(self):
+        session = self.record("zero_helper")
+        self.assertEqual("Augmented.augment", self.ops(session)[0])
+        self.assertNotIn("pause", self.ops(session))
+
     def test_none_where_the_user_wants_none(self):
         session = self.record("zero_compose", settings={"profile": "off"})
         self.assertEqual([], self.ops(session))
