@@ -14,7 +14,7 @@ using replay::KeptRuns;
 
 namespace {
 
-// Leaves a real trace where it is told to, as a run does.
+// Writes a real trace to the given path, as a run does.
 class KeepingBench final : public replay::Bench {
  public:
   Result<replay::Outcome> Measure(const Spec&, const replay::RunWish& wish) override {
