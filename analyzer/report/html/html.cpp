@@ -78,6 +78,10 @@ pre { background: var(--code); border: 1px solid var(--line); border-radius: 6px
   padding: 9px 12px; overflow-x: auto; font: 13px/1.45 ui-monospace, "Liberation Mono", monospace; }
 ul { margin: 0; padding-left: 20px; overflow-wrap: anywhere; }
 footer { margin-top: 20px; color: var(--faint); font-size: 13px; overflow-wrap: anywhere; }
+@media (max-width: 900px) {
+  main { padding: 20px 12px 40px; } section { padding: 14px; }
+  table { font-size: 12.5px; } th { font-size: 12px; } th, td { padding-right: 10px; }
+  th:not(.n), td:not(.n) { min-width: 4em; } th.n { white-space: normal; } }
 @media print { body { background: none; } section, .tile { break-inside: avoid; } }
 )";
 
