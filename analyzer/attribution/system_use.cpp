@@ -221,7 +221,7 @@ std::vector<ProcessUse> UseOfProcesses(const model::Run& run) {
     bool seen = false;
   };
   std::vector<ProcessUse> uses;
-  for (const trace::ProcessInfo& process : run.processes) uses.push_back({process.id});
+  for (const trace::ProcessInfo& process : run.processes) uses.emplace_back().process = process.id;
   if (uses.empty()) return uses;
   std::vector<Series> series(run.counters.size());
   for (const trace::Sample& sample : run.rows.samples) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/export/words.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/report/job_section.h"
@@ -93,9 +94,9 @@ void AddJob(const model::Run& run, std::vector<FactGroup>& groups) {
   for (const model::Loader& loader : run.loaders) {
     Group facts(loader.name + ": " + report::LoaderPhrase(loader.info));
     facts.Add("constructed at", words::PlaceInCode(loader.info.file, loader.info.line),
-              report::WholePlace(loader.info.file, loader.info.line));
+              words::WholePlace(loader.info.file, loader.info.line));
     facts.Add("fed", words::Counted(loader.steps, "step"));
-    for (const auto& [name, value] : report::SettingsOf(loader.info)) facts.Add(name, value);
+    for (const auto& [name, value] : report::SettingsInCode(loader.info)) facts.Add(name, value);
     facts.Into(groups);
   }
 }
@@ -160,7 +161,7 @@ RunFacts BuildRunFacts(const session::State& state) {
   // Formatted if it is one of our specs; otherwise as the trace has it.
   const auto spec = ReadSpec(run.info.spec_json, run.path);
   facts.spec = spec.ok() ? WriteSpec(spec.value()) : run.info.spec_json;
-  facts.command_line = report::CommandOf(run.info.job);
+  facts.command_line = ShellCommand(run.info.job.command);
   if (!model::IsJob(run)) {
     for (const std::string& argument : run.info.command_line) {
       facts.command_line += (facts.command_line.empty() ? "" : " ") + argument;

@@ -184,7 +184,7 @@ TEST_SUITE("fast") {
     run->loaders[0].name = "loader";
     run->loaders[0].info.settings_json = R"({"num_workers": 2, "iterable": true})";
     Opened opened{run, std::make_shared<const attribution::Attribution>()};
-    CHECK(CanRerun(*run));
+    CHECK(RecordedSpec(*run).ok());
     report::Report report;
     for (const char* path : {"loader.num_workers", "loader.prefetch_factor"}) {
       report::FindingRow finding;
@@ -211,7 +211,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(ReplaySubject::Make(opened, {}).ok());
     run->loaders.clear();
     run->info.job.command = {"python", "train.py"};
-    CHECK_FALSE(CanRerun(*run));
+    CHECK_FALSE(RecordedSpec(*run).ok());
     CHECK_FALSE(ReplaySubject::Make(opened, {}).ok());
   }
 }
