@@ -38,6 +38,22 @@ std::string Console(const std::string& page, std::string& document) {
 
 // A browser needs seconds to start.
 TEST_SUITE("slow") {
+  TEST_CASE("no table is cut in a window 800 pixels wide") {
+    if (test::RunProgram({"sh", "-c", "command -v chromium"}).exit_code != 0) {
+      return test::Skip("chromium is not installed");
+    }
+    std::string page = report::WriteHtml(report::DocumentOf(test::InputBoundReport()));
+    // The page itself allows no scripts.
+    const size_t policy = page.find("<meta http-equiv");
+    REQUIRE(policy != std::string::npos);
+    page.erase(policy, page.find('>', policy) + 1 - policy);
+    page.insert(page.rfind("</body>"),
+                "<script>for (const e of document.querySelectorAll('.scroll'))"
+                " if (e.scrollWidth > e.clientWidth) console.log('cut')</script>");
+    std::string document;
+    CHECK(Console(page, document).empty());
+  }
+
   TEST_CASE("a browser reports no problems with the page") {
     if (test::RunProgram({"sh", "-c", "command -v chromium"}).exit_code != 0) {
       return test::Skip("chromium is not installed");
