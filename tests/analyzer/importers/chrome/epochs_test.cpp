@@ -57,7 +57,7 @@ TEST_SUITE("fast") {
       const Judged judged = Judge(ReadText(Text(boundary)));
       const findings::Finding* const finding = judged.FindingOf("persistent-workers");
       REQUIRE(finding != nullptr);
-      CHECK(finding->evidence.at(0).text.find("the longest of 2") != std::string::npos);
+      CHECK(finding->evidence.at(0).text.find("2 restarts, the longest") != std::string::npos);
       REQUIRE(finding->recommendation.has_value());
       CHECK(finding->recommendation->code.pytorch.find("persistent_workers=True") !=
             std::string::npos);
