@@ -94,6 +94,7 @@ void TellTheEnd(const RunArguments& arguments, const job::JobResult& result) {
   if (result.trace.dropped != 0) {
     Tell(fmt::format("{} of {} events were dropped", result.trace.dropped, result.trace.emitted));
   }
+  if (!result.digest.empty()) Tell("digest " + result.digest);
   Tell(LastLine(arguments, result));
 }
 
@@ -141,8 +142,10 @@ void AddRun(CLI::App& app, int& exit_code) {
       ->add_option("--profile", arguments->profile, "Look for the ops inside the loader's stages")
       ->check(CLI::IsMember({"auto", "off"}))
       ->capture_default_str();
-  command->add_flag("--digest", arguments->digest,
-                    "Hash every batch, to compare the data of two runs");
+  command->add_flag(
+      "--digest", arguments->digest,
+      "Hash every batch that the trainer gets, to compare the data of two runs: takes the "
+      "job's time");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   // For replays, which know where a loader is constructed, and must not leave a job behind.
   command->add_option("--at", arguments->places, "Where a loader is constructed: LOADER=FILE:LINE")

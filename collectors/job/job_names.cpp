@@ -187,6 +187,13 @@ bool JobNames::ended_by_steps() const {
   return ended_by_steps_;
 }
 
+std::vector<LoaderDigest> JobNames::digests() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LoaderDigest> all;
+  for (const auto& [key, digest] : digests_) all.push_back(digest);
+  return all;
+}
+
 bool JobNames::Take(JobProcess& process, std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.size() != 1) return false;
@@ -201,6 +208,7 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   if (kind == "counter") return TakeCounter(process, line);
   if (kind == "track") return TakeTrack(process, line);
   if (kind == "framework") return TakeFramework(line);
+  if (kind == "digest") return TakeDigest(process, line);
   if (kind == "said") return line.json.is_string() && TakeSaid(line.json.get<std::string>());
   if (kind == "ended") {
     ended_by_steps_ = line.json.is_object();
@@ -366,6 +374,31 @@ bool JobNames::TakeFramework(const Line& line) {
   table_.UpdateRun([&](trace::RunInfo& run) {
     run.job.frameworks.push_back({name, line.Text("version")});
   });
+  return true;
+}
+
+bool JobNames::TakeDigest(const JobProcess& process, const Line& line) {
+  LoaderDigest digest;
+  digest.hash = line.Text("hash");
+  const LoaderId id = IdIn(process.ids_.loaders, line.Number("loader"));
+  const auto loader = std::find_if(loaders_.begin(), loaders_.end(),
+                                   [&](const auto& known) { return known.second.id == id; });
+  if (!IsDigest(digest.hash) || !id.known() || loader == loaders_.end()) return false;
+  const trace::LoaderInfo& info = loader->second;
+  digest.place = info.file.empty() ? "loader " + std::to_string(id.value)
+                                   : info.file + ":" + std::to_string(info.line);
+  digest.batches = line.Number("batches").value_or(0);
+  digest.steps = line.Number("steps").value_or(0);
+  digest.hashing_ns = line.Number("ns").value_or(0);
+  digest.ordered = line.Flag("ordered");
+  if (const Json* const missing = line.Member("missing"); missing && missing->is_array()) {
+    for (const Json& what : *missing) {
+      if (what.is_string() && digest.missing.size() < kMostSaid) {
+        digest.missing.push_back(what.get<std::string>().substr(0, kLongestSentence));
+      }
+    }
+  }
+  digests_[{process.key_, digest.place}] = std::move(digest);
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectors/job/job_digest.h"
 #include "collectors/recorder/definitions.h"
 #include "collectors/recorder/ring_file.h"
 #include "collectors/recorder/translate.h"
@@ -67,6 +68,7 @@ class JobNames {
   uint64_t bad_lines() const;
   // The shim ends the job because it has done the steps that were asked for.
   bool ended_by_steps() const;
+  std::vector<LoaderDigest> digests() const;
 
   // For one line of `process`; false if it makes no sense. For JobProcess, with the lock held.
   bool Take(JobProcess& process, std::string_view line);
@@ -83,6 +85,7 @@ class JobNames {
   bool TakeCounter(JobProcess& process, const Line& line);
   bool TakeTrack(JobProcess& process, const Line& line);
   bool TakeFramework(const Line& line);
+  bool TakeDigest(const JobProcess& process, const Line& line);
   bool TakeSaid(const std::string& text);
 
   recorder::DefinitionTable& table_;
@@ -95,6 +98,7 @@ class JobNames {
   std::map<std::pair<LoaderId, std::string>, trace::QueueInfo> queues_;
   std::set<std::string> frameworks_;
   std::set<std::string> said_;
+  std::map<std::pair<recorder::ProcessKey, std::string>, LoaderDigest> digests_;  // by place
   uint64_t bad_lines_ = 0;
   bool ended_by_steps_ = false;
 };

@@ -49,8 +49,9 @@ trace::RunInfo RunInfoOf(const JobOptions& options) {
 // What goes on beside the job, every 20 ms.
 class Watch {
  public:
-  Watch(recorder::Recorder& recorder, const Session& session)
+  Watch(recorder::Recorder& recorder, const Session& session, bool digest)
       : recorder_(recorder),
+        digest_(digest),
         names_(recorder.names(), session.fd()),
         sampler_(recorder, names_),
         adopter_(recorder, names_, sampler_, session.fd()) {}
@@ -81,7 +82,11 @@ class Watch {
     // Asked for beforehand: the run is updated under the table's lock, and whoever reads names
     // takes that one while it holds its own.
     const uint64_t bad_lines = names_.bad_lines();
-    recorder_.UpdateRun([&](trace::RunInfo& run) { SayWhatWasNotSeen(bad_lines, run); });
+    const std::vector<LoaderDigest> digests = names_.digests();
+    recorder_.UpdateRun([&](trace::RunInfo& run) {
+      if (digest_) SetDigest(digests, run);
+      SayWhatWasNotSeen(bad_lines, run);
+    });
   }
 
  private:
@@ -113,6 +118,7 @@ class Watch {
   }
 
   recorder::Recorder& recorder_;
+  const bool digest_;
   JobNames names_;
   JobSampler sampler_;
   Adopter adopter_;
@@ -148,7 +154,7 @@ Result<JobResult> RunJob(const JobOptions& options) {
   system::SamplerOptions machine;
   machine.own_process = false;
   STALLSCOPE_ASSIGN_OR_RETURN(const auto sampler, system::SystemSampler::Start(*recorder, machine));
-  Watch watch(*recorder, session);
+  Watch watch(*recorder, session, options.settings.digest);
   STALLSCOPE_RETURN_IF_ERROR(launcher.Start(
       options.command, EnvironmentOf(environ, session.path(), session.shim(), settings)));
   // From here on the job goes on whatever happens to its trace.
@@ -164,8 +170,10 @@ Result<JobResult> RunJob(const JobOptions& options) {
   result.interrupted = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && launcher.interrupted();
   watch.Finish();
   sampler->Stop();
-  recorder->UpdateRun(
-      [&](trace::RunInfo& run) { run.job.exit_code = static_cast<uint32_t>(result.exit_code); });
+  recorder->UpdateRun([&](trace::RunInfo& run) {
+    run.job.exit_code = static_cast<uint32_t>(result.exit_code);
+    result.digest = run.digest;
+  });
   result.trace = recorder->Stop();
   result.steps = recorder->steps();
   return result;

@@ -35,6 +35,7 @@ struct JobOptions {
 struct JobResult {
   int exit_code = 0;         // as a shell would report it
   bool interrupted = false;  // it died of the SIGINT that this process has had, too
+  std::string digest;        // of the main loader's batches; empty unless asked for
   recorder::StepCount steps;
   recorder::Summary trace;
 };

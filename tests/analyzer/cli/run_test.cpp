@@ -52,6 +52,32 @@ TEST_SUITE("fast") {
     CHECK(job["loaders"][0]["settings"]["num_workers"] == 0);
   }
 
+  TEST_CASE("run --digest: the same batches have one digest, whatever the workers") {
+    const ScratchDir dir;
+    const std::string shim = stallscope::test::SourceDir() + "/tests/collectors/job/python/";
+    const std::string stand_in = "PYTHONPATH=" + shim + "standin";
+    const auto digest_of = [&](const std::string& job, std::vector<std::string> options) {
+      std::vector<std::string> words{"run", "-o", dir / "r.sst"};
+      words.insert(words.end(), options.begin(), options.end());
+      words.insert(words.end(), {"--", "python3", shim + "jobs.py", job});
+      const ProgramResult done = RunStallscope(words, {stand_in});
+      CHECK(done.exit_code == 0);
+      const auto report = nlohmann::json::parse(
+          RunStallscope({"analyze", dir / "r.sst", "--format", "json", "--no-price"}).out);
+      const auto& digest = report["run"]["digest"];
+      const auto limits = report["trust"]["limits"].dump();
+      CHECK(Has(limits, "--digest takes to hash") == digest.is_string());
+      if (!digest.is_string()) return std::string();
+      CHECK(Has(done.err, "stallscope: digest " + digest.get<std::string>() + "\n"));
+      return digest.get<std::string>();
+    };
+    const std::string zero = digest_of("zero", {"--digest"});
+    CHECK(zero.size() == 32);
+    CHECK(digest_of("zero", {"--digest", "--set", "loader.num_workers=2"}) == zero);
+    CHECK(digest_of("subset", {"--digest"}) != zero);
+    CHECK(digest_of("zero", {}).empty());
+  }
+
   TEST_CASE("run: a program without a loader still has a report") {
     const ScratchDir dir;
     const ProgramResult done = RunStallscope(

@@ -145,6 +145,8 @@ TEST_SUITE("fast") {
         R"({"framework": {"name": 5}})",
         R"({"said": {}})",
         R"({"ended": 1})",
+        R"({"digest": {"loader": 0, "hash": "00000000000000000000000000000000"}})",
+        R"({"digest": 5})",
         std::string(70'000, ' ') + R"({"string": {"id": 0, "text": "a"}})",
         std::string(60'000, '['),
         std::string(200'000, '\0')};
@@ -163,6 +165,30 @@ TEST_SUITE("fast") {
                     "\n");
     f.names.ProcessOf(kMain)->CatchUp();
     CHECK(f.names.bad_lines() == 0);
+  }
+
+  TEST_CASE("digests of loaders are taken, the last one of a line") {
+    NamesFolder f;
+    const std::string loader = R"({"loader": {"id": 0, "where": {"file": "/a.py", "line": 3}}})"
+                               "\n";
+    const auto digest = [](const std::string& hash, const std::string& batches) {
+      return R"({"digest": {"loader": 0, "hash": ")" + hash + R"(", "batches": )" + batches +
+             R"(, "steps": 2, "ns": 9, "ordered": true, "missing": ["objects of class A", 5]}})" +
+             "\n";
+    };
+    const std::string hash(32, 'b');
+    f.Append(kMain, loader + digest(std::string(32, 'a'), "1") + digest(hash, "2"));
+    f.Append(kWorker, loader + digest(std::string(31, 'a'), "1") + digest(hash, "-1"));
+    for (const recorder::ProcessKey& key : {kMain, kWorker}) f.names.ProcessOf(key)->CatchUp();
+    const auto digests = f.names.digests();
+    REQUIRE(digests.size() == 2);
+    CHECK(digests[0].hash == hash);
+    CHECK(digests[0].batches == 2);
+    CHECK(digests[0].steps == 2);
+    CHECK(digests[0].missing == std::vector<std::string>{"objects of class A"});
+    CHECK(digests[0].place == digests[1].place);
+    CHECK(digests[1].batches == 0);
+    CHECK(f.names.bad_lines() == 1);
   }
 
   TEST_CASE("sentences of many processes are said once") {

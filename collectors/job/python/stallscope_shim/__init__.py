@@ -11,6 +11,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
+    digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
 
 The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's

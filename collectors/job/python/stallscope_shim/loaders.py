@@ -42,6 +42,7 @@ class Loader:
         self.workers, self.capacity, self.ordered, self.pinned = workers, capacity, ordered, pinned
         self.id = session.define("loader", **line)
         self.passes = 0  # iterators so far
+        self.chain = None  # of the digest, in the process that iterates
         self.queue = session.define("queue", name="loader", capacity=capacity, loader=self.id,
                                     lock=False)
         self.send_lock = self.queue
@@ -84,6 +85,10 @@ def of(dataloader):
         bool(_get(dataloader, "pin_memory", False)),
         kind=_class_name(dataloader), dataset=_class_name(_get(dataloader, "dataset", None)),
         where=place[1], settings=_settings(dataloader))
+    if session.settings().get("digest"):
+        from . import digest
+
+        loader.chain = digest.Chain(loader.id, place[1])
     _loaders[id(dataloader)] = (weakref.ref(dataloader), loader)
     _feeds.append(loader.loader)
     if _trainer is None:

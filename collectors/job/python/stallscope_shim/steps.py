@@ -8,7 +8,7 @@ import os
 import sys
 
 from . import loaders, ring, session
-from .watch import Method, uses
+from .watch import Method, guarded, uses
 
 _HELD = 16
 
@@ -118,6 +118,8 @@ class Trainer:
             ring.step(step.item, step.requested, step.received, step.done, step.samples,
                       self.count))
         self.count += 1
+        if step.feed.loader.chain is not None:
+            step.feed.loader.chain.steps += 1
 
     def _end(self):
         """The user's --steps: the job ends as if its loop had."""
@@ -129,6 +131,7 @@ class Trainer:
             raise SystemExit(0)
         import multiprocessing
 
+        _write_digests()
         sys.stdout.flush()
         sys.stderr.flush()
         for child in multiprocessing.active_children():
@@ -166,6 +169,13 @@ def _finish():
         trainer.finish()
     except Exception:
         pass
+    _write_digests()
+
+
+def _write_digests():
+    digest = sys.modules.get(__package__ + ".digest")
+    if digest is not None:
+        guarded(digest.write)
 
 
 def attach(module):

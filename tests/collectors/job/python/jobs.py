@@ -226,6 +226,29 @@ def pinned():
     train(DataLoader(Squares(), batch_size=4, pin_memory=True, **workers()))
 
 
+def opaque():
+    for batch in DataLoader(Squares(8), batch_size=4, collate_fn=lambda batch: (b for b in batch)):
+        print(sum(batch))
+
+
+def every_epoch():
+    model = Model()
+    for _ in range(3):
+        for batch in DataLoader(Squares(8), batch_size=4):
+            model.step(batch)
+
+
+class Tensors(Squares):
+    def __getitem__(self, index):
+        return {"image": torch.arange(12.0).reshape(3, 4).t() * index, "label": index}
+
+
+def tensors():
+    for _ in range(2):
+        for batch in DataLoader(Tensors(), batch_size=4):
+            print(batch["image"].sum().item())
+
+
 def unordered():
     loader = DataLoader(Straggling(), batch_size=4, in_order=False, **workers())
     print(sorted(str(listed(b)) for b in loader))

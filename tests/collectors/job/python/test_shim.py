@@ -240,6 +240,77 @@ class Settings(Case):
                          session.said)
 
 
+class Digests(Case):
+    def digests(self, name, **more):
+        shutil.rmtree(self.session, True)
+        settings = dict({"digest": True}, **more.pop("settings", {}))
+        self.last = self.record(name, settings=settings, **more)
+        return [d for p in self.last.processes for d in p.names["digest"]]
+
+    def workers(self, count, **more):
+        return {"set": [{"knob": "loader." + k, "value": v}
+                        for k, v in dict(num_workers=count, **more).items()]}
+
+    def test_none_unless_asked_for(self):
+        self.assertEqual([], self.record("zero").main.names["digest"])
+
+    def test_the_same_batches_whatever_the_workers(self):
+        digest, = self.digests("zero")
+        self.assertEqual((16, 16, True, []), (digest["batches"], digest["steps"],
+                                              digest["ordered"], digest["missing"]))
+        for count, start in ((1, "fork"), (3, "spawn")):
+            other, = self.digests("zero", same=False, settings=self.workers(
+                count, multiprocessing_context=start))
+            self.assertEqual(digest["hash"], other["hash"])
+        self.assertEqual(digest["hash"], self.digests("persistent", same=False, settings={
+            "steps": 16})[0]["hash"])
+
+    def test_other_batches(self):
+        hashes = [self.digests(name)[0]["hash"] for name in (
+            "zero", "zero_getitems", "collate", "subset", "batch_sampler")]
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertEqual(4, len(set(hashes)))
+
+    def test_loaders_of_one_line(self):
+        """That of each epoch belongs to it, that of an evaluation does not."""
+        digest, = self.digests("evaluated")
+        self.assertEqual((16, 16), (digest["batches"], digest["steps"]))
+        digest, = self.digests("every_epoch")
+        self.assertEqual((6, 6), (digest["batches"], digest["steps"]))
+
+    def test_a_loader_inside_of_a_data_set_has_none(self):
+        for name in ("nested", "nested_workers"):
+            digest, = self.digests(name)
+            self.assertEqual(3, digest["batches"])
+
+    def test_without_order_it_is_the_sum(self):
+        hashes = set()
+        for _ in range(2):
+            digest, = self.digests("unordered")
+            self.assertFalse(digest["ordered"])
+            hashes.add(digest["hash"])
+        self.assertEqual(1, len(hashes))
+
+    def test_a_limit_of_steps(self):
+        digest, = self.digests("two", settings={"steps": 5}, same=False)
+        self.assertEqual((5, 5), (digest["batches"], digest["steps"]))
+
+    def test_what_is_not_hashed_is_said(self):
+        digest, = self.digests("opaque")
+        self.assertEqual(["objects of class builtins.generator"], digest["missing"])
+        digest, = self.digests("threads")
+        self.assertIn("several threads", digest["missing"][0])
+
+    def test_objects(self):
+        """Every kind of object: its value counts, and nothing else of it."""
+        program = os.path.join(HERE, "digest_objects.py")
+        for seed in ("1", "2"):
+            code, out, err = self.python(program, os.path.join(self.folder, "shim"),
+                                         env={"PYTHONHASHSEED": seed})
+            self.assertEqual((0, ""), (code, err))
+            self.assertEqual("ok\n", out)
+
+
 class Ops(Case):
     def ops(self, session):
         """By their time without the ops inside."""
@@ -494,6 +565,21 @@ class Torch(Case):
                 session = self.record(name, method)
                 self.check_batches(session, count, not name.startswith("zero"))
                 self.assertEqual(count * epochs, len(session.steps))
+
+    def test_digests(self):
+        """The same over worker counts, and of every kind of tensor."""
+        hashes = set()
+        for count in (0, 2):
+            shutil.rmtree(self.session, True)
+            session = self.record("tensors", same=False, settings={"digest": True, "set": [
+                {"knob": "loader.num_workers", "value": count}]})
+            digest, = session.main.names["digest"]
+            self.assertEqual((16, []), (digest["batches"], digest["missing"]))
+            hashes.add(digest["hash"])
+        self.assertEqual(1, len(hashes))
+        code, out, err = self.python(os.path.join(HERE, "digest_objects.py"),
+                                     os.path.join(self.folder, "shim"), "torch")
+        self.assertEqual((0, "ok\n"), (code, out), err)
 
     def test_output(self):
         for name, steps in self.others:
