@@ -1,85 +1,49 @@
 #include "collectors/job/job_settings.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/spec/job_knobs.h"
+#include "analyzer/spec/knobs.h"
+#include "analyzer/spec/spec.h"
+#include "analyzer/spec/validate.h"
 
 namespace stallscope::job {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-enum class KnobKind { kNumber, kFlag, kStart };
-struct Knob {
-  const char* name;
-  KnobKind kind;
-  int64_t least = 0;
-};
-constexpr Knob kLoaderKnobs[] = {
-    {"num_workers", KnobKind::kNumber, 0},   {"prefetch_factor", KnobKind::kNumber, 1},
-    {"persistent_workers", KnobKind::kFlag}, {"pin_memory", KnobKind::kFlag},
-    {"batch_size", KnobKind::kNumber, 1},    {"multiprocessing_context", KnobKind::kStart},
-    {"in_order", KnobKind::kFlag},
-};
-constexpr int64_t kMostOfAKnob = 1'000'000;
+constexpr std::string_view kEnv = "env.";
+constexpr std::string_view kThreads = "job.threads";
 constexpr const char* kKnobs =
     "knobs are loader.num_workers, .prefetch_factor, .persistent_workers, .pin_memory, "
     ".batch_size, .multiprocessing_context, .in_order; job.threads; env.NAME";
-// The variables that the math libraries of a process take their number of threads from.
-constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
-                                            "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
-                                            "VECLIB_MAXIMUM_THREADS"};
 
 std::string Quoted(const std::string& text) { return "'" + Printable(text) + "'"; }
 
-Error BadSetting(const std::string& what, const std::string& setting) {
-  return {ErrorKind::kUsage, what, "--set " + setting, kKnobs};
+Error BadSetting(const std::string& what, const std::string& setting,
+                 const std::string& hint = "") {
+  return {ErrorKind::kUsage, what, "--set " + setting, hint.empty() ? kKnobs : hint};
 }
 
-std::optional<int64_t> WholeNumber(std::string_view text, int64_t least) {
-  int64_t value = 0;
+// From 1 on; nothing else in the text.
+std::optional<uint32_t> Ordinal(std::string_view text) {
+  uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (value < least || value > kMostOfAKnob) return std::nullopt;
+  if (value == 0 || text[0] == '0') return std::nullopt;
   return value;
-}
-
-std::optional<OrderedJson> ValueOf(const Knob& knob, const std::string& text) {
-  switch (knob.kind) {
-    case KnobKind::kNumber:
-      if (const auto number = WholeNumber(text, knob.least)) return OrderedJson(*number);
-      return std::nullopt;
-    case KnobKind::kFlag:
-      if (text == "true" || text == "false") return OrderedJson(text == "true");
-      return std::nullopt;
-    case KnobKind::kStart:
-      if (text == "fork" || text == "spawn" || text == "forkserver") return OrderedJson(text);
-      return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 // loader, loader2, ...
 bool IsLoaderName(std::string_view name) {
   if (!name.starts_with("loader")) return false;
   const std::string_view number = name.substr(6);
-  return number.empty() || (WholeNumber(number, 2).has_value() && number[0] != '0');
-}
-
-bool IsVariableName(std::string_view name) {
-  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), fits);
-}
-
-// What stallscope itself puts there.
-bool IsOurs(const std::string& variable) {
-  return variable == "PYTHONPATH" || variable.starts_with("STALLSCOPE_");
+  return number.empty() || Ordinal(number).value_or(0) > 1;
 }
 
 // Null where the loader's place is not given.
@@ -88,8 +52,7 @@ Result<OrderedJson> PlaceOf(const std::string& loader, const std::vector<std::st
     const size_t equals = place.find('=');
     const size_t colon = place.rfind(':');
     const bool whole = equals != std::string::npos && colon != std::string::npos && colon > equals;
-    const auto line =
-        whole ? WholeNumber(std::string_view(place).substr(colon + 1), 1) : std::nullopt;
+    const auto line = whole ? Ordinal(std::string_view(place).substr(colon + 1)) : std::nullopt;
     if (!line) {
       return Error{ErrorKind::kUsage, "expected LOADER=FILE:LINE", "--at " + place, ""};
     }
@@ -97,6 +60,28 @@ Result<OrderedJson> PlaceOf(const std::string& loader, const std::vector<std::st
     return OrderedJson{{"file", place.substr(equals + 1, colon - equals - 1)}, {"line", *line}};
   }
   return OrderedJson();
+}
+
+// As a spec of a job takes it: the ranges, words and names are those of analyzer/spec.
+Result<OrderedJson> CheckedValue(const std::string& path, const std::string& value,
+                                 const std::string& loader) {
+  Spec job;
+  job.stages.push_back({loader, LoaderSpec{}});
+  Status set;
+  if (path.starts_with(kEnv)) {
+    job.env[path.substr(kEnv.size())] = value;  // as it is: no JSON
+  } else {
+    set = SetKnob(job, path, value);
+  }
+  if (set.ok()) set = Validate(job, "");
+  if (!set.ok()) return set.error();
+  if (path.starts_with(kEnv)) return OrderedJson(value);
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::string known, GetKnob(job, path));
+  if (IsProgramsChoice(path, known)) {
+    return Error{ErrorKind::kUsage, Quoted(known) + " is no value to set", path, ""};
+  }
+  OrderedJson json = OrderedJson::parse(known, nullptr, false);
+  return json.is_discarded() ? OrderedJson(known) : json;
 }
 
 Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<std::string>& places,
@@ -109,31 +94,24 @@ Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<st
   }
   const std::string value = setting.substr(equals + 1);
   const std::string group = path.substr(0, dot);
-  const std::string name = path.substr(dot + 1);
-  if (group == "env" && IsVariableName(name)) {
-    if (IsOurs(name)) return BadSetting(Quoted(name) + " is stallscope's own", setting);
-    settings.environment.emplace_back(name, value);
-    return OrderedJson{{"knob", path}, {"value", value}};
+  const bool loader = IsLoaderName(group);
+  if (!loader && path != kThreads && !path.starts_with(kEnv)) {
+    return BadSetting("unknown knob " + Quoted(path), setting);
   }
-  if (path == "job.threads") {
-    const auto threads = WholeNumber(value, 1);
-    if (!threads) return BadSetting(Quoted(value) + " is not a number of threads", setting);
-    for (const char* variable : kThreadVariables)
+  auto checked = CheckedValue(path, value, loader ? group : "loader");
+  if (!checked.ok()) return BadSetting(checked.error().what, setting, checked.error().hint);
+  if (path.starts_with(kEnv)) {
+    settings.environment.emplace_back(path.substr(kEnv.size()), value);
+  } else if (path == kThreads) {
+    for (const std::string_view variable : kThreadVariables) {
       settings.environment.emplace_back(variable, value);
-    return OrderedJson{{"knob", path}, {"value", *threads}};
-  }
-  if (IsLoaderName(group)) {
-    for (const Knob& knob : kLoaderKnobs) {
-      if (name != knob.name) continue;
-      const auto known = ValueOf(knob, value);
-      if (!known) return BadSetting(Quoted(value) + " is not a value of " + path, setting);
-      OrderedJson one{{"knob", path}, {"value", *known}};
-      STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson place, PlaceOf(group, places));
-      if (!place.is_null()) one["where"] = std::move(place);
-      return one;
     }
   }
-  return BadSetting("unknown knob " + Quoted(path), setting);
+  OrderedJson one{{"knob", path}, {"value", std::move(checked).value()}};
+  if (!loader) return one;
+  STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson place, PlaceOf(group, places));
+  if (!place.is_null()) one["where"] = std::move(place);
+  return one;
 }
 
 }  // namespace

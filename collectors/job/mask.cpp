@@ -4,10 +4,11 @@
 #include <cctype>
 #include <string_view>
 
+#include "analyzer/spec/job_knobs.h"
+
 namespace stallscope::job {
 namespace {
 
-constexpr std::string_view kMask = "***";
 constexpr std::string_view kBlanks = " \t\n;&|()\"'";
 
 // "--Api-Key" is "api_key"
@@ -51,7 +52,7 @@ void MaskUrl(std::string& word) {
   const size_t at = word.rfind('@', end);
   const size_t colon = word.find(':', from);
   if (at == std::string::npos || at < from || colon == std::string::npos || colon > at) return;
-  word.replace(colon + 1, at - colon - 1, kMask);
+  word.replace(colon + 1, at - colon - 1, kMasked);
 }
 
 // One word behind another. `expects`: the word before was an option that takes a secret.
@@ -59,16 +60,16 @@ std::string MaskWord(std::string word, bool& expects) {
   const bool option = word.starts_with('-');
   if (expects && !option && !word.empty()) {
     expects = false;
-    return std::string(kMask);
+    return std::string(kMasked);
   }
   const size_t equals = word.find('=');
   expects = option && equals == std::string::npos && NamesSecret(word);
   if (equals != std::string::npos && NamesSecret(word.substr(0, equals))) {
-    return word.substr(0, equals + 1) + std::string(kMask);
+    return word.substr(0, equals + 1) + std::string(kMasked);
   }
   const size_t value = equals == std::string::npos ? 0 : equals + 1;
   if (LooksSecret(std::string_view(word).substr(value))) {
-    return word.substr(0, value) + std::string(kMask);
+    return word.substr(0, value) + std::string(kMasked);
   }
   MaskUrl(word);
   return word;

@@ -12,6 +12,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/base/units.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/patch.h"
 
@@ -26,8 +27,6 @@ constexpr size_t kFewestSteps = 100;
 // Settings may be that much slower, and still be figures.
 constexpr int64_t kMuchSlower = 10;
 constexpr int64_t kToStartNs = 120 * kNsPerSecond;
-// As `stallscope run` writes what it takes out of a command line.
-constexpr std::string_view kMask = "***";
 
 // The iterator that made the batch, in its loader (collectors/recorder/RING.md).
 uint64_t PassOf(const trace::Step& step) { return step.batch.value >> 32U; }
@@ -135,8 +134,9 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
 
 Status CheckCommand(const JobPlan& job) {
   for (size_t i = 0; i < job.command.size(); ++i) {
-    if (job.command[i].find(kMask) == std::string::npos) continue;
-    const std::string option = i > 0 && job.command[i].starts_with(kMask) ? job.command[i - 1] : "";
+    if (job.command[i].find(kMasked) == std::string::npos) continue;
+    const std::string option =
+        i > 0 && job.command[i].starts_with(kMasked) ? job.command[i - 1] : "";
     return Error{ErrorKind::kInput,
                  fmt::format("the job's argument {}{} was a secret, which the trace does not hold",
                              i, option.empty() ? "" : " (" + Printable(option) + ")"),
@@ -172,9 +172,7 @@ Result<std::vector<std::string>> RunArguments(const JobPlan& job, const Spec& sp
     } else {
       STALLSCOPE_ASSIGN_OR_RETURN(value, GetKnob(spec, path));
     }
-    const bool inherits = value == ToWord(StartMethod::kInherited) ||
-                          (value == "0" && !path.ends_with(".num_workers"));
-    if (inherits && !path.starts_with("env.")) {
+    if (IsProgramsChoice(path, value)) {
       return CannotSet(path, "the program decides on " + value, "give a value of its own");
     }
     arguments.push_back("--set=" + path + "=" + value);

@@ -10,6 +10,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/content.h"
+#include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
@@ -161,9 +162,11 @@ std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spe
                                    call->second + ")");
   }
   if (best.job.threads != spec_.job.threads) {
-    lines.emplace_back("export", fmt::format("OMP_NUM_THREADS={0} MKL_NUM_THREADS={0} "
-                                             "OPENBLAS_NUM_THREADS={0}",
-                                             best.job.threads));
+    std::string variables;
+    for (const std::string_view variable : kThreadVariables) {
+      variables += fmt::format("{}{}={}", variables.empty() ? "" : " ", variable, best.job.threads);
+    }
+    lines.emplace_back("export", std::move(variables));
   }
   return lines;
 }

@@ -5,6 +5,8 @@
 #
 # `analyzer/trace` and `collectors/data` both take CRC32C from isa-l, because `analyzer/base` is
 # std only: a checksum of our own there would be slower than the part that both can have.
+# `collectors/job` links `analyzer/spec`, because `run --set` takes the settings that a job's spec has:
+# one table of knobs, ranges and names for it and for the replays that start it.
 set(STALLSCOPE_ROOM_TABLE
   "analyzer/base||"
   "analyzer/trace||protobuf isal"
@@ -29,7 +31,7 @@ set(STALLSCOPE_ROOM_TABLE
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl sodium"
-  "collectors/job|collectors/recorder collectors/system|json"
+  "collectors/job|collectors/recorder collectors/system analyzer/spec|json"
   "collectors/pipeline|collectors/recorder collectors/data analyzer/plan analyzer/spec|xxhash"
   "collectors/device|collectors/recorder|blas dl"
   "collectors/device/cuda|collectors/device|dl cudart"

@@ -1,6 +1,7 @@
 // The settings of a user's own job, as a spec has them.
 #include <doctest/doctest.h>
 
+#include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
@@ -48,6 +49,17 @@ TEST_SUITE("fast") {
     for (const KnobInfo& knob : ListKnobs(JobSpecOfTest())) paths.push_back(knob.path);
     CHECK(paths.size() == 1 + 2 * 7 + 2);
     CHECK(paths.back() == "job.threads");
+  }
+
+  TEST_CASE("what a program decides on itself is no value to set") {
+    for (const char* path : {"job.threads", "loader.batch_size"}) {
+      CHECK(IsProgramsChoice(path, "0"));
+      CHECK_FALSE(IsProgramsChoice(path, "1"));
+    }
+    CHECK(IsProgramsChoice("loader.multiprocessing_context", "inherited"));
+    CHECK_FALSE(IsProgramsChoice("loader2.num_workers", "0"));
+    CHECK_FALSE(IsProgramsChoice("env.A", "0"));
+    CHECK_FALSE(IsProgramsChoice("env.A", "inherited"));
   }
 
   TEST_CASE("a change of a job is a patch like any other") {

@@ -19,16 +19,36 @@ TEST_SUITE("fast") {
   TEST_CASE("knobs of a job are checked before it starts") {
     for (const char* good :
          {"loader.num_workers=0", "loader2.prefetch_factor=1", "loader.persistent_workers=true",
-          "loader10.multiprocessing_context=spawn", "job.threads=1", "env.A_1=", "env.B=c=d"}) {
+          "loader10.multiprocessing_context=spawn", "job.threads=1", "env.A_1=", "env.B=c=d",
+          "env.C=\"open", "env.D=0"}) {
       CAPTURE(good);
       CHECK(ErrorOf(good) == "");
     }
-    for (const char* bad :
-         {"", "loader", "loader.num_workers", "loader.num_workers=-1", "loader.num_workers=2x",
-          "loader.prefetch_factor=0", "loader.in_order=yes", "loader1.num_workers=2",
-          "loader02.num_workers=2", "loaderx.num_workers=2", "loader.workers=2",
-          "loader.multiprocessing_context=thread", "job.threads=0", "env.=1", "env.1A=1",
-          "env.A-B=1", "env.PYTHONPATH=/", "env.STALLSCOPE_SESSION=/", "job.cores=1"}) {
+    for (const char* bad : {"",
+                            "loader",
+                            "loader.num_workers",
+                            "loader.num_workers=-1",
+                            "loader.num_workers=2x",
+                            "loader.prefetch_factor=0",
+                            "loader.in_order=yes",
+                            "loader1.num_workers=2",
+                            "loader02.num_workers=2",
+                            "loaderx.num_workers=2",
+                            "loader.workers=2",
+                            "loader.multiprocessing_context=thread",
+                            "job.threads=0",
+                            "env.=1",
+                            "env.1A=1",
+                            "env.A-B=1",
+                            "env.PYTHONPATH=/",
+                            "env.STALLSCOPE_SESSION=/",
+                            "job.cores=1",
+                            "job.steps=5",
+                            "name=x",
+                            "loader.batch_size=0",
+                            "loader.multiprocessing_context=inherited",
+                            "loader.iterable=true",
+                            "loader.num_workers=1000001"}) {
       CAPTURE(bad);
       CHECK(ErrorOf(bad).find("--set") != std::string::npos);
     }

@@ -1,0 +1,13 @@
+#include "analyzer/spec/job_knobs.h"
+
+#include "analyzer/spec/spec.h"
+
+namespace stallscope {
+
+bool IsProgramsChoice(std::string_view path, std::string_view value) {
+  if (path.starts_with("env.")) return false;
+  return value == ToWord(StartMethod::kInherited) ||
+         (value == "0" && !path.ends_with(".num_workers"));
+}
+
+}  // namespace stallscope

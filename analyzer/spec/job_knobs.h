@@ -1,0 +1,22 @@
+// What is special about a job: its settings (LoaderSpec, JobSpec, env) and the command that they
+// are for. Pure.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace stallscope {
+
+// The variables that the math libraries of a process take their number of threads from:
+// `job.threads` sets all of them.
+inline constexpr std::array<std::string_view, 5> kThreadVariables = {
+    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS"};
+
+// What stands in a recorded command where a secret was.
+inline constexpr std::string_view kMasked = "***";
+
+// Whether the value stands for what the program itself decides on: nobody can set that.
+bool IsProgramsChoice(std::string_view path, std::string_view value);
+
+}  // namespace stallscope
