@@ -515,6 +515,25 @@ class Faults(Case):
         self.assertEqual(16, len(session.steps))
         self.assertEqual([], session.said)
 
+    def test_a_prefix_of_its_own(self):
+        """As conda's: an interpreter with its library below its prefix, and no pyvenv.cfg."""
+        place = os.path.join(self.folder, "conda")
+        library = os.path.dirname(os.__file__)
+        os.makedirs(os.path.join(place, "bin"))
+        os.makedirs(os.path.join(place, "lib"))
+        python = os.path.join(place, "bin", "python")
+        shutil.copy(os.path.realpath(sys.executable), python)
+        os.symlink(library, os.path.join(place, "lib", os.path.basename(library)))
+        code, prefix, err = self.python("-c", "import sys; print(sys.prefix)", shim=False,
+                                        executable=python)
+        self.assertEqual((0, place + "\n"), (code, prefix), err)
+        for method in ("fork", "spawn"):
+            with self.subTest(method):
+                shutil.rmtree(self.session, True)
+                session = self.record("two", method, executable=python)
+                self.assertEqual(16, len(session.steps))
+                self.assertEqual([], session.said)
+
     def test_a_full_ring_counts_what_it_drops(self):
         program = ("import sys; sys.path.insert(0, %r)\n"
                    "from stallscope_shim import ring, session\n"
