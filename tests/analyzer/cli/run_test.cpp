@@ -116,7 +116,8 @@ TEST_SUITE("fast") {
     refused({}, 2, "COMMAND");
     refused({"true"}, 2, "--");
     refused({"--"}, 2, "COMMAND");
-    refused({"--set", "loader.workers=2", "--", "true"}, 2, "unknown knob 'loader.workers'");
+    refused({"--set", "loader.workers=2", "--", "true"}, 2,
+            "the nearest path is 'loader.num_workers'");
     refused({"--profile", "on", "--", "true"}, 2, "profile");
     refused({"--", "/no/such/program"}, 5, "/no/such/program: cannot be started");
     const ProgramResult nowhere = RunStallscope({"run", "-o", "/no/folder/r.sst", "--", "true"});
