@@ -229,7 +229,7 @@ void JobSampler::Follow(const JobProcess& process, uint64_t tid) {
 void JobSampler::Sample(bool last) {
   SampleThreads(last);
   if (!last && MonotonicNs() < next_processes_ns_) return;
-  Discover();
+  if (MayHaveNew() || last) Discover();
   SampleProcesses();
   const auto alive = std::count_if(processes_.begin(), processes_.end(),
                                    [](const auto& process) { return !process.second->ended; });
@@ -255,6 +255,21 @@ void JobSampler::SampleThreads(bool all) {
     thread.run_wait.Put(*sink_, run_wait);
     ++next_thread_;
   }
+}
+
+// False where no process was started anywhere since the last call: looking for children costs a
+// file per thread of the job.
+bool JobSampler::MayHaveNew() {
+  const auto text = ReadOnce("/proc/loadavg");
+  const size_t at = text ? text->rfind(' ') : std::string::npos;
+  if (at == std::string::npos) return true;
+  std::string_view digits = std::string_view(*text).substr(at + 1);
+  const auto last_pid = TakeNumber(digits);
+  const size_t named = names_.processes().size();
+  const bool same = last_pid && last_pid == last_pid_ && named == processes_named_;
+  last_pid_ = last_pid;
+  processes_named_ = named;
+  return !same;
 }
 
 void JobSampler::Discover() {

@@ -73,6 +73,7 @@ class JobSampler {
   class Sink;
 
   void SampleThreads(bool all);
+  bool MayHaveNew();
   void SampleProcesses();
   void Discover();
   void LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at);
@@ -87,6 +88,8 @@ class JobSampler {
   std::vector<recorder::ProcessKey> ended_;
   size_t next_thread_ = 0;
   size_t threads_named_ = 0;
+  std::optional<uint64_t> last_pid_;  // that the kernel had given away at the last look
+  size_t processes_named_ = 0;
   int64_t next_processes_ns_ = 0;
   Usage of_ended_;
   uint64_t peak_rss_ = 0;

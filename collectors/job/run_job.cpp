@@ -26,6 +26,8 @@ namespace {
 // How long rings of processes that the first one leaves behind are still drained.
 constexpr int64_t kGraceNs = 200 * kNsPerMs;
 constexpr int64_t kProgressNs = 200 * kNsPerMs;
+// The job needs every core: with these looks alone, a thread may write 160,000 events/s.
+constexpr int64_t kCalmLookNs = 50 * kNsPerMs;
 
 trace::RunInfo RunInfoOf(const JobOptions& options) {
   trace::RunInfo run;
@@ -147,6 +149,7 @@ Result<JobResult> RunJob(const JobOptions& options) {
   recorder::Options recording;
   recording.publish = false;
   recording.join_session = false;
+  recording.calm_look_interval_ns = kCalmLookNs;
   recording.ops = options.ops;
   STALLSCOPE_ASSIGN_OR_RETURN(
       const auto recorder,

@@ -13,6 +13,8 @@ namespace {
 
 // A clock that another core reads may be a little ahead.
 constexpr int64_t kClockSlackNs = 1'000'000;
+// Of a ring, between two drains: more, and the next drain may come too late.
+constexpr uint64_t kCalmShare = 64;
 
 }  // namespace
 
@@ -118,6 +120,12 @@ bool FileRecording::AnyRingFilling() {
                      [](const auto& channel) { return channel->Filling(); });
 }
 
+int64_t FileRecording::NextLookNs() const {
+  return calm_.load(std::memory_order_relaxed)
+             ? std::max(options_.calm_look_interval_ns, options_.look_interval_ns)
+             : options_.look_interval_ns;
+}
+
 bool FileRecording::Channel::Filling() const {
   if (adopted != nullptr) return adopted->Filling();
   return (own->Published() - own->Tail()) * 8 > own->capacity();
@@ -129,8 +137,8 @@ void FileRecording::FlusherLoop() {
   std::unique_lock lock(wake_mutex_);
   while (!stop_flusher_) {
     const int64_t until_flush = last_flush + options_.flush_interval_ns - MonotonicNs();
-    wake_.wait_for(lock, std::chrono::nanoseconds(
-                             std::clamp(until_flush, int64_t{0}, options_.look_interval_ns)));
+    wake_.wait_for(lock,
+                   std::chrono::nanoseconds(std::clamp(until_flush, int64_t{0}, NextLookNs())));
     if (stop_flusher_) return;
     lock.unlock();
     if (MonotonicNs() - last_flush >= options_.flush_interval_ns) {
@@ -218,7 +226,13 @@ void FileRecording::DrainAll() {
   WriteNewDefinitions();
   WriteKnobs();
   for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_->Add(gap);
-  for (size_t i = 0; i < channels.size(); ++i) DrainChannel(*channels[i], ends[i]);
+  bool calm = true;
+  for (size_t i = 0; i < channels.size(); ++i) {
+    const Ring& ring = channels[i]->ring();
+    calm = calm && (ends[i] - ring.Tail()) * kCalmShare <= ring.capacity();
+    DrainChannel(*channels[i], ends[i]);
+  }
+  calm_.store(calm, std::memory_order_relaxed);
   RetireChannels(done);
   WriteChunk();
 }

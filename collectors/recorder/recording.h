@@ -88,6 +88,7 @@ class FileRecording final : public Recording {
 
   void FlusherLoop();
   bool AnyRingFilling();
+  int64_t NextLookNs() const;
   void TopUpSpareRings();
   std::unique_ptr<Ring> TakeRing();
 
@@ -135,6 +136,8 @@ class FileRecording final : public Recording {
 
   std::mutex stop_mutex_;
   std::optional<Summary> summary_;
+
+  std::atomic<bool> calm_{false};  // as of the last drain
 
   std::mutex wake_mutex_;
   std::condition_variable wake_;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -87,6 +88,29 @@ TEST_SUITE("fast") {
     CHECK(trace.rows.gaps[0].from_ns >= spans[63].start_ns);
     CHECK(trace.rows.gaps[0].to_ns <= spans[64].start_ns);
     CHECK(trace.rows.gaps[0].track == track->id());
+  }
+
+  TEST_CASE("a ring that fills up between two drains is drained, also after calm ones") {
+    ScratchDir dir;
+    Options options;
+    options.ring_slots = 1024;
+    options.look_interval_ns = 1'000'000;
+    options.calm_look_interval_ns = 2'000'000;
+    options.flush_interval_ns = 3'600'000'000'000;
+    auto started = Recorder::Start(dir / "r.sst", {}, options);
+    REQUIRE(started.ok());
+    auto recorder = std::move(started).value();
+    const auto track = recorder->NewTrack({});
+    for (uint64_t from = 0; from < 600; from += 200) {
+      CHECK(recorder->Flush().ok());  // once it is empty: calm
+      CHECK(recorder->Flush().ok());
+      const auto before = std::filesystem::file_size(dir / "r.sst");
+      for (uint64_t i = 0; i < 200; ++i) Touch(*track, ItemId{from + i});
+      while (std::filesystem::file_size(dir / "r.sst") == before) std::this_thread::yield();
+    }
+    const Summary summary = recorder->Stop();
+    CHECK(summary.dropped == 0);
+    CHECK(summary.stored == 600);
   }
 
   TEST_CASE("events that never reached their track count as dropped, at the time of their loss") {
