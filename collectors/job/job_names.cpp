@@ -77,6 +77,31 @@ const recorder::IdMap& JobProcess::CatchUp() {
   return ids_;
 }
 
+const recorder::IdMap& JobProcess::CatchUpWith(std::string_view bytes) {
+  const std::lock_guard lock(names_.mutex_);
+  TakeBytes(bytes);
+  return ids_;
+}
+
+// Lines, of which the last one may have no end yet.
+void JobProcess::TakeBytes(std::string_view fresh) {
+  for (size_t end = fresh.find('\n'); end != std::string_view::npos; end = fresh.find('\n')) {
+    rest_ += fresh.substr(0, end);
+    if (skipping_ || rest_.size() > kLongestLine || !names_.Take(*this, rest_)) {
+      ++names_.bad_lines_;
+    }
+    skipping_ = false;
+    rest_.clear();
+    fresh.remove_prefix(end + 1);
+  }
+  skipping_ = skipping_ || rest_.size() + fresh.size() > kLongestLine;
+  if (skipping_) {
+    rest_.clear();
+  } else {
+    rest_ += fresh;
+  }
+}
+
 void JobProcess::ReadMore() {
   const std::string name = recorder::NamesFileOf(key_);
   const int fd =
@@ -87,22 +112,7 @@ void JobProcess::ReadMore() {
     const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset_));
     if (got <= 0) break;
     offset_ += static_cast<uint64_t>(got);
-    std::string_view fresh(bytes.data(), static_cast<size_t>(got));
-    for (size_t end = fresh.find('\n'); end != std::string_view::npos; end = fresh.find('\n')) {
-      rest_ += fresh.substr(0, end);
-      if (skipping_ || rest_.size() > kLongestLine || !names_.Take(*this, rest_)) {
-        ++names_.bad_lines_;
-      }
-      skipping_ = false;
-      rest_.clear();
-      fresh.remove_prefix(end + 1);
-    }
-    skipping_ = skipping_ || rest_.size() + fresh.size() > kLongestLine;
-    if (skipping_) {
-      rest_.clear();
-    } else {
-      rest_ += fresh;
-    }
+    TakeBytes({bytes.data(), static_cast<size_t>(got)});
   }
   close(fd);
 }

@@ -29,6 +29,8 @@ class JobProcess final : public recorder::ForeignProcess {
  public:
   // Reads what has been appended to the names file.
   const recorder::IdMap& CatchUp() override;
+  // As if they had been appended to it: for tests, which need no file.
+  const recorder::IdMap& CatchUpWith(std::string_view bytes);
   // The track of a ring, with the name that the process has given it, if any.
   TrackId TrackOf(const recorder::RingOwner& ring);
   // It has ended.
@@ -41,6 +43,7 @@ class JobProcess final : public recorder::ForeignProcess {
   friend class JobNames;
   JobProcess(JobNames& names, recorder::ProcessKey key, trace::ProcessInfo info);
   void ReadMore();
+  void TakeBytes(std::string_view fresh);
   void NameTrack(uint64_t id, trace::TrackInfo info);
 
   JobNames& names_;

@@ -35,9 +35,7 @@ Error NotARing(const std::string& name, const char* why) {
 bool IsRingSize(uint64_t slots) {
   return std::has_single_bit(slots) && slots >= kFewestSlots && slots <= AdoptedRing::kMostSlots;
 }
-off_t OffsetOf(uint64_t place) {
-  return static_cast<off_t>(Ring::kHeaderBytes + place * sizeof(Slot));
-}
+uint64_t OffsetOf(uint64_t place) { return Ring::kHeaderBytes + place * sizeof(Slot); }
 
 std::optional<uint64_t> TakeDecimal(std::string_view& text) {
   uint64_t value = 0;
@@ -65,10 +63,37 @@ struct ProducerWords {
 };
 
 template <class Words>
-bool ReadWords(int fd, size_t offset, Words& words) {
-  return pread(fd, &words, sizeof words, static_cast<off_t>(offset)) ==
-         static_cast<ssize_t>(sizeof words);
+bool ReadWords(const RingBytes& bytes, size_t offset, Words& words) {
+  return bytes.Read(offset, &words, sizeof words);
 }
+
+class FileBytes final : public RingBytes {
+ public:
+  FileBytes(int folder, std::string name, int fd)
+      : folder_(folder), name_(std::move(name)), fd_(fd) {}
+  ~FileBytes() override { close(fd_); }
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  std::optional<uint64_t> Length() const override {
+    struct stat about;
+    if (fstat(fd_, &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
+    return static_cast<uint64_t>(about.st_size);
+  }
+  bool Read(uint64_t offset, void* to, size_t bytes) const override {
+    return pread(fd_, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+  }
+  void Write(uint64_t offset, const void* from, size_t bytes) override {
+    // The writer drops and counts what has no room if this fails.
+    [[maybe_unused]] const ssize_t written = pwrite(fd_, from, bytes, static_cast<off_t>(offset));
+  }
+  void Remove() override { unlinkat(folder_, name_.c_str(), 0); }
+
+ private:
+  const int folder_;
+  const std::string name_;
+  const int fd_;
+};
 
 }  // namespace
 
@@ -146,61 +171,56 @@ Result<std::unique_ptr<Ring>> CreateRingFile(const std::string& folder, const Ri
 }
 
 Result<std::unique_ptr<AdoptedRing>> AdoptedRing::Open(int folder, const std::string& name) {
-  const auto named = OwnerInName(name);
-  if (!named) return NotARing(name, "the name is not a ring's");
   // Whatever the job has put there: not a pipe that never opens, not a way out of the folder.
   const int fd = openat(folder, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
     const bool later = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
     return RingError(later ? ErrorKind::kRun : ErrorKind::kInput, name, errno);
   }
-  struct stat about;
+  return Open(std::make_unique<FileBytes>(folder, name, fd), name);
+}
+
+Result<std::unique_ptr<AdoptedRing>> AdoptedRing::Open(std::unique_ptr<RingBytes> bytes,
+                                                       const std::string& name) {
+  const auto named = OwnerInName(name);
+  if (!named) return NotARing(name, "the name is not a ring's");
+  const auto length = bytes->Length();
   Facts facts{};
-  const bool readable = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && ReadWords(fd, 0, facts);
+  const bool readable = length.has_value() && ReadWords(*bytes, 0, facts);
   const auto [magic, version, slots, pid, tid, start, ticks, track] = facts;
   const char* wrong = nullptr;
   if (!readable || magic != kRingMagic) {
     wrong = "not a ring";
   } else if (version != kRingVersion) {
     wrong = "an unknown version";
-  } else if (!IsRingSize(slots) || about.st_size != OffsetOf(slots)) {
+  } else if (!IsRingSize(slots) || *length != OffsetOf(slots)) {
     wrong = "a length that does not fit its slots";
   } else if (pid != named->process.pid || start != named->process.start || tid != named->tid) {
     wrong = "another thread's name";
   } else if (ticks > static_cast<uint64_t>(TickSource::kTsc) || (ticks != 0 && !TicksAreTsc())) {
     wrong = "an unknown clock";
   }
-  if (wrong != nullptr) {
-    close(fd);
-    return NotARing(name, wrong);
-  }
+  if (wrong != nullptr) return NotARing(name, wrong);
   RingOwner owner = *named;
   owner.track_plus_1 = track;
   owner.ticks = static_cast<TickSource>(ticks);
-  std::unique_ptr<AdoptedRing> ring(new AdoptedRing(folder, name, fd, owner, slots));
+  std::unique_ptr<AdoptedRing> ring(new AdoptedRing(std::move(bytes), owner, slots));
   if (!ring->ring_.ok()) return RingError(ErrorKind::kRun, name, ENOMEM);
   return ring;
 }
 
-AdoptedRing::AdoptedRing(int folder, std::string name, int fd, const RingOwner& owner,
-                         uint64_t slots)
-    : folder_(folder),
-      name_(std::move(name)),
-      fd_(fd),
-      owner_(owner),
-      ring_(slots, Ring::Fault::kLater) {}
-
-AdoptedRing::~AdoptedRing() { close(fd_); }
+AdoptedRing::AdoptedRing(std::unique_ptr<RingBytes> bytes, const RingOwner& owner, uint64_t slots)
+    : bytes_(std::move(bytes)), owner_(owner), ring_(slots, Ring::Fault::kLater) {}
 
 bool AdoptedRing::Filling() const {
   uint64_t published = 0;
-  if (!ReadWords(fd_, offsetof(RingHeader, published), published)) return false;
+  if (!ReadWords(*bytes_, offsetof(RingHeader, published), published)) return false;
   return (published - ring_.Published()) * 8 > ring_.capacity();
 }
 
 void AdoptedRing::Pull(bool last) {
   ProducerWords words{};
-  if (!ReadWords(fd_, offsetof(RingHeader, published), words)) return;
+  if (!ReadWords(*bytes_, offsetof(RingHeader, published), words)) return;
   closed_ = words.closed != 0;
   RingHeader& to = *ring_.header_;
   to.dropped.store(std::min(words.dropped, kMostCounted), std::memory_order_relaxed);
@@ -229,10 +249,7 @@ bool AdoptedRing::CopySlots(uint64_t from, uint64_t to) {
   while (from != to) {
     const uint64_t place = from & mask;
     const uint64_t count = std::min(to - from, ring_.capacity() - place);
-    const auto bytes = static_cast<ssize_t>(count * sizeof(Slot));
-    if (pread(fd_, ring_.slots_ + place, static_cast<size_t>(bytes), OffsetOf(place)) != bytes) {
-      return false;
-    }
+    if (!bytes_->Read(OffsetOf(place), ring_.slots_ + place, count * sizeof(Slot))) return false;
     from += count;
   }
   return true;
@@ -240,11 +257,7 @@ bool AdoptedRing::CopySlots(uint64_t from, uint64_t to) {
 
 void AdoptedRing::Push() {
   const uint64_t tail = ring_.Tail();
-  // The writer drops and counts what has no room if this fails.
-  [[maybe_unused]] const ssize_t written =
-      pwrite(fd_, &tail, sizeof tail, offsetof(RingHeader, tail));
+  bytes_->Write(offsetof(RingHeader, tail), &tail, sizeof tail);
 }
-
-void AdoptedRing::Remove() { unlinkat(folder_, name_.c_str(), 0); }
 
 }  // namespace stallscope::recorder

@@ -41,6 +41,18 @@ struct RingOwner {
 Result<std::unique_ptr<Ring>> CreateRingFile(const std::string& folder, const RingOwner& owner,
                                              uint64_t number, size_t slots);
 
+// The bytes of a ring's file, or in tests a piece of memory.
+class RingBytes {
+ public:
+  virtual ~RingBytes() = default;
+  // Empty if it is not a file.
+  virtual std::optional<uint64_t> Length() const = 0;
+  // All of them, or false.
+  virtual bool Read(uint64_t offset, void* to, size_t bytes) const = 0;
+  virtual void Write(uint64_t offset, const void* from, size_t bytes) = 0;
+  virtual void Remove() = 0;
+};
+
 class AdoptedRing {
  public:
   static constexpr uint64_t kMostSlots = uint64_t{1} << 20;
@@ -48,7 +60,8 @@ class AdoptedRing {
   // `name` in the folder that `folder` is a descriptor of, which must outlive the object. kRun:
   // no descriptors are left, try again later; kInput: not a ring.
   static Result<std::unique_ptr<AdoptedRing>> Open(int folder, const std::string& name);
-  ~AdoptedRing();
+  static Result<std::unique_ptr<AdoptedRing>> Open(std::unique_ptr<RingBytes> bytes,
+                                                   const std::string& name);
   AdoptedRing(const AdoptedRing&) = delete;
   AdoptedRing& operator=(const AdoptedRing&) = delete;
 
@@ -69,15 +82,13 @@ class AdoptedRing {
   // Tells the writer how far ring() has been drained.
   void Push();
   // Removes the file; the writer may go on, for nobody.
-  void Remove();
+  void Remove() { bytes_->Remove(); }
 
  private:
-  AdoptedRing(int folder, std::string name, int fd, const RingOwner& owner, uint64_t slots);
+  AdoptedRing(std::unique_ptr<RingBytes> bytes, const RingOwner& owner, uint64_t slots);
   bool CopySlots(uint64_t from, uint64_t to);
 
-  const int folder_;
-  const std::string name_;
-  const int fd_;
+  const std::unique_ptr<RingBytes> bytes_;
   const RingOwner owner_;
   Ring ring_;
   bool closed_ = false;

@@ -1,13 +1,11 @@
 // Any ring and any names file: adopted, read, checked and drained as those of a job. The input is
 // the length of the ring (4 bytes), its header's first 136 bytes and its slots, and behind it the
 // names.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,22 +25,23 @@ namespace {
 constexpr recorder::ProcessKey kProcess{7, 9};
 constexpr Ticks kLast = 1'000'000;
 
-// A folder in memory for the life of the target.
-struct FuzzFolder {
-  std::string path = "/dev/shm/stallscope-ring-fuzz-" + std::to_string(getpid());
-  int fd = -1;
-  FuzzFolder() {
-    std::filesystem::create_directory(path);
-    fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+class InputBytes final : public recorder::RingBytes {
+ public:
+  explicit InputBytes(std::string& file) : file_(file) {}
+  std::optional<uint64_t> Length() const override { return file_.size(); }
+  bool Read(uint64_t offset, void* to, size_t bytes) const override {
+    if (offset > file_.size() || bytes > file_.size() - offset) return false;
+    std::memcpy(to, file_.data() + offset, bytes);
+    return true;
   }
-  ~FuzzFolder() { std::filesystem::remove_all(path); }
+  void Write(uint64_t offset, const void* from, size_t bytes) override {
+    STALLSCOPE_EXPECT(offset + bytes <= file_.size());
+    std::memcpy(file_.data() + offset, from, bytes);
+  }
+  void Remove() override {}
 
-  void Put(const std::string& name, std::string_view bytes) const {
-    const int file = openat(fd, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    STALLSCOPE_EXPECT(write(file, bytes.data(), bytes.size()) ==
-                      static_cast<ssize_t>(bytes.size()));
-    close(file);
-  }
+ private:
+  std::string& file_;
 };
 
 void CheckChunk(const std::string& payload) {
@@ -59,30 +58,28 @@ void CheckChunk(const std::string& payload) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const FuzzFolder folder;
   if (size < 4) return 0;
   uint32_t length = 0;
   std::memcpy(&length, data, sizeof length);
   const std::string_view rest(reinterpret_cast<const char*>(data) + 4, size - 4);
   const std::string_view ring = rest.substr(0, std::min<size_t>(length, rest.size()));
-  const std::string name = kProcess.Text() + ".8.0.ring";
+  static const std::string name = kProcess.Text() + ".8.0.ring";
   constexpr size_t kHeaderWords = 136;
-  std::string file(ring.substr(0, kHeaderWords));
+  static std::string file;
+  file.assign(ring.substr(0, kHeaderWords));
   file.resize(recorder::Ring::kHeaderBytes);
   file += ring.substr(std::min(kHeaderWords, ring.size()));
-  folder.Put(name, file);
-  folder.Put(recorder::NamesFileOf(kProcess), rest.substr(ring.size()));
 
   recorder::DefinitionTable table{trace::RunInfo{}};
-  job::JobNames names(table, folder.fd);
+  job::JobNames names(table, -1);
   const auto process = names.ProcessOf(kProcess);
-  const recorder::IdMap& ids = process->CatchUp();
+  const recorder::IdMap& ids = process->CatchUpWith(rest.substr(ring.size()));
   trace::ChunkBuilder builder(table);
   const trace::Definitions defined = table.TakeNew();
   if (defined.run) builder.Define(*defined.run);
   CheckChunk(builder.Finish({}));
 
-  auto opened = recorder::AdoptedRing::Open(folder.fd, name);
+  auto opened = recorder::AdoptedRing::Open(std::make_unique<InputBytes>(file), name);
   if (!opened.ok()) return 0;
   recorder::AdoptedRing& adopted = *opened.value();
   const TrackId track = process->TrackOf(adopted.owner());
