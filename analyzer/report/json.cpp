@@ -50,6 +50,20 @@ Json LoaderTree(const model::Loader& loader) {
           {"settings", SpecTree(info.settings_json)}};
 }
 
+Json ProcessTree(const ProcessRow& process) {
+  const auto seconds = [](const std::optional<int64_t>& ns) {
+    return ns.has_value() ? Number(static_cast<double>(*ns) / 1e9) : Json(nullptr);
+  };
+  return {{"name", process.name},
+          {"pid", process.pid},
+          {"lived_s", seconds(process.lived_ns)},
+          {"cpu_s", seconds(process.use.cpu_ns)},
+          {"run_wait_s", seconds(process.use.run_wait_ns)},
+          {"read_bytes", OrNull(process.use.read_bytes)},
+          {"disk_bytes", OrNull(process.use.disk_bytes)},
+          {"peak_rss_bytes", OrNull(process.use.peak_rss_bytes)}};
+}
+
 Json JobTree(const Report& report) {
   if (report.job.command.empty()) return nullptr;
   Json frameworks = Json::object();
@@ -58,12 +72,15 @@ Json JobTree(const Report& report) {
   }
   Json loaders = Json::array();
   for (const model::Loader& loader : report.loaders) loaders.push_back(LoaderTree(loader));
+  Json processes = Json::array();
+  for (const ProcessRow& process : report.processes) processes.push_back(ProcessTree(process));
   return {{"command", report.job.command},
           {"cwd", report.folder},
           {"python", TextOrNull(report.job.python)},
           {"frameworks", frameworks},
           {"exit_code", OrNull(report.job.exit_code)},
-          {"loaders", loaders}};
+          {"loaders", loaders},
+          {"processes", processes}};
 }
 
 Json RunTree(const Report& report) {

@@ -50,6 +50,12 @@ TEST_SUITE("fast") {
     CHECK(job["cwd"] == std::filesystem::current_path().string());
     CHECK(job["loaders"][0]["where"]["line"] == 12);
     CHECK(job["loaders"][0]["settings"]["num_workers"] == 0);
+    REQUIRE(job["processes"].size() >= 1);
+    const auto& process = job["processes"][0];
+    CHECK(process["name"] == "writer.py");
+    CHECK(process["pid"].get<int>() > 1);
+    CHECK(process["cpu_s"].get<double>() <= process["lived_s"].get<double>() * 8 + 1);
+    CHECK(process["peak_rss_bytes"].get<double>() > 1e6);
   }
 
   TEST_CASE("run --digest: the same batches have one digest, whatever the workers") {
