@@ -6,6 +6,7 @@
     python3 job_cost.py start
 """
 import argparse
+import collections
 import json
 import os
 import re
@@ -56,8 +57,18 @@ def calibrate(options):
                       "--per-element", calls(options.element_us / 1e6, work.decode)]))
 
 
+def cpu_of(pid):
+    """ns, of all threads of a process."""
+    total = 0
+    for thread in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/schedstat" % (pid, thread)) as f:
+            total += int(f.read().split()[0])
+    return total
+
+
 def steps(options):
-    """Trains; prints the mean ns of a step behind the first ones, its CPU time, and when it ended."""
+    """Trains; prints the mean ns of a step behind the first ones, the CPU time of the process, of its
+    workers and of what records it, and when it ended."""
     import torch
     from torch.utils.data import DataLoader, Dataset
 
@@ -75,20 +86,28 @@ def steps(options):
     loader = DataLoader(Elements(), batch_size=options.batch, num_workers=options.workers,
                         **({"multiprocessing_context": "fork"} if options.workers else {}))
     skipped = max(10, options.steps // 20)
-    for i, batch in enumerate(loader):
+    batches = iter(loader)
+    seen = {"cpu_ns": [os.getpid()], "workers_ns": [w.pid for w in getattr(batches, "_workers", ())],
+            "recorder_ns": [os.getppid()] if os.environ.get("STALLSCOPE_SESSION") else []}
+
+    def used():
+        return {name: sum(map(cpu_of, pids)) for name, pids in seen.items()}
+
+    for i, batch in enumerate(batches):
         loss = net(batch[:16]).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         work.multiply(options.per_step)
         if i == skipped:
-            begin, cpu = time.monotonic_ns(), time.process_time_ns()
+            before, begin = used(), time.monotonic_ns()
         if i == skipped + options.steps:
             break
     ended = time.monotonic_ns()
+    after = used()
     print(json.dumps({"ns": (ended - begin) / options.steps,
-                      "cpu_ns": (time.process_time_ns() - cpu) / options.steps}))
-    del loader
+                      **{name: (after[name] - before[name]) / options.steps for name in seen}}))
+    del batches, loader
     sys.stdout.flush()
     print(time.monotonic_ns(), file=sys.stderr, flush=True)
 
@@ -149,25 +168,30 @@ class Bench:
 
     def pairs(self, folder, name, goal, ms, element_us, *words):
         """Rates in turns, with and without; each pair is ABBA, so that a drift cancels."""
-        costs, cpu, plain = [], [], []
+        costs, plain, cpu = [], [], []
+        more = {"cpu_ns": [], "workers_ns": [], "recorder_ns": []}
         words += tuple(json.loads(subprocess.run(
             self.command("calibrate", "--ms", ms, "--element-us", element_us), check=True,
             capture_output=True, text=True).stdout))
         for i in range(self.repeats):
-            used = {True: [0, 0], False: [0, 0]}
+            used = {True: collections.Counter(), False: collections.Counter()}
             for turn in (0, 1, 1, 0):
                 recorded = turn == i % 2
-                seen = self.job(folder, recorded, *words)
-                used[recorded][0] += seen["ns"]
-                used[recorded][1] += seen["cpu_ns"]
-            costs.append(100 * (used[True][0] / used[False][0] - 1))
-            cpu.append((used[True][1] - used[False][1]) / 2 / 1000)
-            plain.append(used[False][0] / 2 / 1e6)
+                used[recorded].update(self.job(folder, recorded, *words))
+            costs.append(100 * (used[True]["ns"] / used[False]["ns"] - 1))
+            plain.append(used[False]["ns"] / 2 / 1e6)
+            for name, of_name in more.items():
+                of_name.append((used[True][name] - used[False][name]) / 2 / 1000)
+            cpu.append(100 * (sum(used[True][n] for n in more) / sum(used[False][n] for n in more)
+                              - 1))
         self.row(f"{name}: a step, ms", "", plain)
-        low, middle, high = self.interval(costs)
-        print(f"{'  recording costs, %':<58} {goal:>12}   {middle:.2f}, 95% of medians "
-              f"{low:.2f} .. {high:.2f} ({len(costs)} times ABBA)", flush=True)
-        self.row("  CPU time of the main process per step, us", "", cpu, 1)
+        for what, values in (("recording costs, %", costs), ("CPU time of all processes, %", cpu)):
+            low, middle, high = self.interval(values)
+            print(f"{'  ' + what:<58} {goal:>12}   {middle:.2f}, 95% of medians "
+                  f"{low:.2f} .. {high:.2f} ({len(values)} times ABBA)", flush=True)
+        for what, which in (("the main process", "cpu_ns"), ("the workers", "workers_ns"),
+                            ("stallscope", "recorder_ns")):
+            self.row(f"  more CPU time of {what} per step, us", "", more[which], 1)
         return plain, costs
 
     def start(self, folder):
