@@ -9,8 +9,10 @@
 
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/system_use.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
+#include "replay/workload/job_costs.h"
 #include "replay/workload/span_costs.h"
 #include "replay/workload/trainer_costs.h"
 
@@ -263,6 +265,27 @@ void TakeMeasured(const attribution::Attribution& attribution,
   recorded.spread = k90Of95 * (measured.high - measured.low) / (2 * measured.samples_per_s);
 }
 
+Result<Workload> BuildJob(const model::Run& run, const attribution::Attribution& attribution,
+                          const attribution::Throughput& steps_per_s) {
+  auto spec = model::JobSpecOf(run);
+  if (!spec.has_value()) {
+    return Cannot(run, "no data loader was seen in the job",
+                  "record a job that uses PyTorch's DataLoader");
+  }
+  auto recorded = std::make_shared<Recorded>();
+  STALLSCOPE_ASSIGN_OR_RETURN(JobCosts costs, CostsOfJob(run, attribution, recorded->limits));
+  recorded->spec = *std::move(spec);
+  recorded->job = std::make_shared<const JobCosts>(std::move(costs));
+  TakeMachine(run, attribution, *recorded);
+  TakeMeasured(attribution, steps_per_s, 1, *recorded);
+  recorded->trainer.batch = recorded->samples_per_s / steps_per_s.samples_per_s;
+  recorded->steps = run.rows.steps.size();
+  Workload workload;
+  workload.spec = recorded->spec;
+  workload.recorded = std::move(recorded);
+  return workload;
+}
+
 }  // namespace
 
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution) {
@@ -278,6 +301,7 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
   if (!run.step_ranks.empty()) {
     return Cannot(run, "a run of several ranks cannot be simulated", "pass one rank's trace");
   }
+  if (model::IsJob(run)) return BuildJob(run, attribution, *steps_per_s);
   auto recorded = std::make_shared<Recorded>();
   std::vector<std::string> names;
   double samples_a_step = 1;

@@ -10,7 +10,7 @@ namespace stallscope::replay {
 
 // An error (kInput) where nothing can be predicted from the run: no steps, no throughput, several
 // ranks, or stages whose work was not recorded. A run without a spec (an imported trace) gets one
-// with its stages. The workload keeps no reference to the run.
+// with its stages, a job that of its settings. The workload keeps no reference to the run.
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::replay

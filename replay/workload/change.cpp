@@ -8,6 +8,7 @@
 
 #include "analyzer/plan/plan.h"
 #include "analyzer/spec/knobs.h"
+#include "replay/workload/job_change.h"
 #include "replay/workload/known_ops.h"
 
 namespace stallscope::replay {
@@ -24,6 +25,8 @@ constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
 constexpr double kMostDoubt = 0.7;
+// Of the recorded steps' time: what the model does not explain is told from here on.
+constexpr double kUnexplained = 0.10;
 
 // Rounded, so that a logarithm's last bit, which depends on the processor, does not matter.
 double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
@@ -325,12 +328,29 @@ class SpecComparison {
   const Spec& to_;
 };
 
+Changed WithJob(const Workload& workload, Spec spec) {
+  JobChange change = CompareJob(*workload.recorded, spec);
+  Changed changed{workload, std::move(change.unpriceable), std::move(change.by_name_only)};
+  changed.workload.spec = std::move(spec);
+  changed.workload.doubt = change.doubt;
+  changed.workload.assumptions = std::move(change.assumptions);
+  const double off = workload.calibration.has_value() ? workload.calibration->off : 0;
+  if (std::fabs(off) >= kUnexplained) {
+    changed.workload.assumptions.push_back(fmt::format(
+        "the recorded steps: the model makes them {:.0f}% {} than they were, which it cannot "
+        "explain",
+        100 * std::fabs(off), off > 0 ? "longer" : "shorter"));
+  }
+  return changed;
+}
+
 }  // namespace
 
 Changed WithSpec(const Workload& workload, Spec spec) {
+  if (workload.recorded->job != nullptr) return WithJob(workload, std::move(spec));
   SpecComparison comparison(*workload.recorded, spec);
   comparison.Compare();
-  Changed changed{workload, std::move(comparison.unpriceable)};
+  Changed changed{workload, std::move(comparison.unpriceable), ""};
   changed.workload.spec = std::move(spec);
   changed.workload.doubt = comparison.doubt;
   changed.workload.assumptions = std::move(comparison.assumptions);

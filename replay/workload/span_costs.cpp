@@ -89,11 +89,7 @@ class TrackPass {
   std::vector<Open> open_;
 };
 
-// How a stage's time off the CPU divides, and its time where no CPU was taken.
-struct Shares {
-  double cpu = 1;         // of own time
-  double contention = 0;  // of own time off the CPU
-};
+}  // namespace
 
 Shares SharesOf(const attribution::StageUse& use) {
   Shares shares;
@@ -104,18 +100,15 @@ Shares SharesOf(const attribution::StageUse& use) {
   return shares;
 }
 
-Cost CostOf(const Item& item, const Shares& shares) {
-  const auto own = static_cast<double>(item.own_ns);
-  double cpu = item.cpu_ns >= 0 ? static_cast<double>(item.cpu_ns) : own * shares.cpu;
-  if (own - cpu < kNoise * own) cpu = own;
+Cost CostOf(double own_ns, double cpu_ns, double io_ns, const Shares& shares) {
+  double cpu = cpu_ns >= 0 ? cpu_ns : own_ns * shares.cpu;
+  if (own_ns - cpu < kNoise * own_ns) cpu = own_ns;
   Cost cost;
   cost.cpu_ns = static_cast<float>(cpu);
-  cost.blocked_ns = static_cast<float>((own - cpu) * (1 - shares.contention));
-  cost.io_ns = static_cast<float>(item.io_ns);
+  cost.blocked_ns = static_cast<float>((own_ns - cpu) * (1 - shares.contention));
+  cost.io_ns = static_cast<float>(io_ns);
   return cost;
 }
-
-}  // namespace
 
 SpanCosts CostsOfSpans(const model::Run& run, const attribution::Attribution& attribution,
                        size_t most) {
@@ -150,7 +143,9 @@ SpanCosts CostsOfSpans(const model::Run& run, const attribution::Attribution& at
         stage < attribution.stages.size() ? SharesOf(attribution.stages[stage]) : Shares();
     const size_t first = all.size() > most ? all.size() - most : 0;
     for (size_t i = first; i < all.size(); ++i) {
-      costs.items[stage].push_back(CostOf(all[i], shares));
+      costs.items[stage].push_back(CostOf(static_cast<double>(all[i].own_ns),
+                                          static_cast<double>(all[i].cpu_ns),
+                                          static_cast<double>(all[i].io_ns), shares));
     }
   }
   return costs;

@@ -17,6 +17,15 @@ struct SpanCosts {
   std::vector<double> gap_ns;
 };
 
+// How a stage's time off the CPU divides, and its time where no CPU was taken.
+struct Shares {
+  double cpu = 1;         // of own time
+  double contention = 0;  // of own time off the CPU
+};
+Shares SharesOf(const attribution::StageUse& use);
+// Of a span of so much time of its own; `cpu_ns` < 0: it was not taken.
+Cost CostOf(double own_ns, double cpu_ns, double io_ns, const Shares& shares);
+
 // Of the window; of a stage that did nothing in it, of the whole run. No more than the last
 // `most` items of a stage.
 SpanCosts CostsOfSpans(const model::Run& run, const attribution::Attribution& attribution,

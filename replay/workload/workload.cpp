@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "replay/workload/job_costs.h"
+
 namespace stallscope::replay {
 namespace {
 
@@ -20,7 +22,7 @@ bool Decodes(const plan::Node& node) {
 }  // namespace
 
 uint64_t Workload::steps() const {
-  const int64_t asked = spec.trainer.steps;
+  const int64_t asked = recorded->job != nullptr ? spec.job.steps : spec.trainer.steps;
   return asked > 0 ? static_cast<uint64_t>(asked) : recorded->steps;
 }
 
@@ -30,6 +32,16 @@ uint64_t BatchSize(const Spec& spec) {
     if (batch != nullptr) return static_cast<uint64_t>(batch->size);
   }
   return 1;
+}
+
+double SamplesOfStep(const Workload& workload) {
+  const Recorded& recorded = *workload.recorded;
+  if (recorded.job == nullptr) return static_cast<double>(BatchSize(workload.spec));
+  const LoaderSpec* const now = FirstLoader(workload.spec);
+  const int64_t before = recorded.job->loader.batch_size;
+  if (now == nullptr || now->batch_size == 0 || before == 0) return recorded.trainer.batch;
+  return recorded.trainer.batch * static_cast<double>(now->batch_size) /
+         static_cast<double>(before);
 }
 
 double ItemBytes(const Workload& workload, const plan::Graph& graph, size_t node) {

@@ -59,12 +59,16 @@ struct TrainerCosts {
   double turn_ns = 0;            // from the device's end to when the host goes on
 };
 
+struct JobCosts;  // job_costs.h
+
 // Everything that one recording shows. Never changes once it is made.
 struct Recorded {
   Spec spec;
   bool made_up_spec = false;  // a foreign run has none; it was read off its stage graph
   bool imported = false;      // from another profiler: its training loop is unknown
   std::map<std::string, StageCosts, std::less<>> stages;
+  // Of a user's job, whose spec is its settings: what it costs, instead of stages and trainer.
+  std::shared_ptr<const JobCosts> job;
   // Of a map that was cut in two, the part that works on whole batches; `stages` has the other.
   std::map<std::string, StageCosts, std::less<>> vectorized;
   TrainerCosts trainer;
@@ -97,6 +101,7 @@ struct Calibration {
   double step_extra_ns = 0;  // of the trainer's thread, each step
   double rest = 1;           // of a step's time, what the two do not explain
   double doubt = 0;  // of a prediction, as a part of it: what the simulation did not explain
+  double off = 0;    // by how much the recorded step was shorter than the simulated one, before
 };
 
 struct Workload {
@@ -115,6 +120,8 @@ struct Workload {
 
 // Samples of a step; 1 without a batch stage.
 uint64_t BatchSize(const Spec& spec);
+// Likewise; of a job, on average, by what was recorded.
+double SamplesOfStep(const Workload& workload);
 // Of one element behind this node of the spec's plan: what was read, or once it is decoded what a
 // batch has of it. 0 where it is not known.
 double ItemBytes(const Workload& workload, const plan::Graph& graph, size_t node);

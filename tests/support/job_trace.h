@@ -22,8 +22,8 @@ struct JobShape {
 namespace job {
 
 constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kFetch = 30 * kMs;
-constexpr int64_t kCompute = 8 * kMs;
+constexpr int64_t kFetchNs = 30 * kMs;
+constexpr int64_t kComputeNs = 8 * kMs;
 
 // What a process used by the end, as two samples of each counter.
 inline void AddCounters(TraceBuilder& trace, ProcessId process, uint64_t pid, int64_t end_ns,
@@ -87,12 +87,12 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
     fetching.push_back(trace.Thread(name, fetch, processes.back()));
     sending.push_back(trace.Thread(name + " feeder", transport, processes.back()));
   }
-  const int64_t apart = kFetch / shape.workers;
+  const int64_t apart = kFetchNs / shape.workers;
   int64_t requested = shape.trains_at_ns;
   for (uint64_t step = 0; step < shape.steps; ++step) {
     const size_t worker = step % shape.workers;
     const int64_t from = shape.trains_at_ns + apart * static_cast<int64_t>(step);
-    const int64_t to = from + kFetch;
+    const int64_t to = from + kFetchNs;
     const ItemId batch{step};
     trace.OpWork(fetching[worker], fetch, get, from + 2 * kMs, to - 3 * kMs);
     trace.OpWork(fetching[worker], fetch, resize, to - 3 * kMs, to - kMs);
@@ -102,10 +102,10 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
     const int64_t received = std::max(to, requested) + kMs;
     trace.Wait(trained, trace::WaitCause::kEmpty, queue, requested, received - kMs / 2);
     trace.Work(trained, transport, received - kMs / 2, received, batch);
-    trace.Work(trained, trainer, received, received + kCompute, batch);
-    trace.rows().Add(trace::Step{step, requested, received, received, received + kCompute, batch,
+    trace.Work(trained, trainer, received, received + kComputeNs, batch);
+    trace.rows().Add(trace::Step{step, requested, received, received, received + kComputeNs, batch,
                                  trained, 16, 0});
-    requested = received + kCompute;
+    requested = received + kComputeNs;
   }
   for (size_t i = 0; i < processes.size(); ++i) {
     AddCounters(trace, processes[i], i == 0 ? kMainPid : kMainPid + 10 + i, requested,

@@ -1,0 +1,140 @@
+#include "replay/workload/job_change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "replay/workload/job_costs.h"
+
+namespace stallscope::replay {
+namespace {
+
+// Halves of 90% intervals, as a part of the throughput; METHOD.md says where they come from.
+constexpr double kProcessesDoubt =
+    0.03;                              // for each doubling: caches and memory bandwidth are shared
+constexpr double kMovedDoubt = 0.05;   // work that moves into other processes, or out of them
+constexpr double kMathDoubt = 0.10;    // of a doubling: what of the math is parallel is estimated
+constexpr double kSizeDoubt = 0.10;    // likewise: only one size was seen
+constexpr double kShardsDoubt = 0.10;  // of an iterable data set's other shards
+constexpr double kOrderDoubt = 0.02;
+
+class JobComparison {
+ public:
+  JobComparison(const Recorded& recorded, const Spec& to)
+      : recorded_(recorded), costs_(*recorded.job), to_(to) {}
+
+  JobChange Compare() {
+    for (const StageSpec& stage : to_.stages) {
+      const auto before =
+          std::find_if(recorded_.spec.stages.begin(), recorded_.spec.stages.end(),
+                       [&](const StageSpec& other) { return other.name == stage.name; });
+      if (before == recorded_.spec.stages.end()) {
+        Cannot(stage.name, "the recorded job has no such loader");
+      } else if (&*before != &recorded_.spec.stages.front() && before->kind != stage.kind) {
+        Cannot(stage.name, "it does not feed the recorded steps");
+      }
+    }
+    if (const LoaderSpec* const loader = FirstLoader(to_)) CompareLoader(*loader);
+    CompareThreads();
+    if (to_.env != recorded_.spec.env) {
+      Cannot("env", "one run cannot tell what another variable does");
+    }
+    return std::move(change_);
+  }
+
+ private:
+  // The first reason counts.
+  void Cannot(const std::string& path, const std::string& why) {
+    if (!change_.unpriceable.empty()) return;
+    change_.unpriceable = fmt::format("{}: {}; record a few steps with the change", path, why);
+  }
+  void Doubt(double more, std::string assumption = "") {
+    change_.doubt = std::sqrt(change_.doubt * change_.doubt + more * more);
+    if (!assumption.empty()) change_.assumptions.push_back(std::move(assumption));
+  }
+  static double Doublings(int64_t before, int64_t now) {
+    const double ratio = static_cast<double>(std::max<int64_t>(1, now)) /
+                         static_cast<double>(std::max<int64_t>(1, before));
+    return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6;
+  }
+
+  void CompareLoader(const LoaderSpec& now) {
+    const LoaderSpec& before = costs_.loader;
+    if (now.num_workers != before.num_workers) CompareWorkers(before, now);
+    if (now.pin_memory != before.pin_memory) {
+      Cannot("loader.pin_memory", "one run cannot tell what pinning costs and what copies gain");
+    }
+    if (now.num_workers == 0) return CompareBatch(before, now);
+    const bool starts_anew = !costs_.passes.empty();
+    if (now.persistent_workers != before.persistent_workers && starts_anew && !costs_.start) {
+      Cannot("loader.persistent_workers", "how workers start was not recorded");
+    }
+    const bool other_start = now.multiprocessing_context != before.multiprocessing_context &&
+                             now.multiprocessing_context != StartMethod::kInherited &&
+                             before.num_workers > 0;
+    if (other_start && starts_anew && !now.persistent_workers) {
+      Cannot("loader.multiprocessing_context",
+             "one run cannot tell how long workers take to start in another way");
+    }
+    if (now.in_order != before.in_order) Doubt(kOrderDoubt);
+    CompareBatch(before, now);
+  }
+
+  void CompareWorkers(const LoaderSpec& before, const LoaderSpec& now) {
+    Doubt(kProcessesDoubt * Doublings(before.num_workers, now.num_workers));
+    if ((now.num_workers == 0) != (before.num_workers == 0)) Doubt(kMovedDoubt);
+    if (now.num_workers > 0 && !costs_.sends) {
+      Doubt(0,
+            "loader.num_workers: what it costs to start workers and to hand batches over was not "
+            "recorded (num_workers=0): the interval holds what it may be; record with "
+            "num_workers=1 to know");
+    }
+    if (!costs_.loader.iterable) return;
+    const char* const kShards =
+        "loader.num_workers: each worker iterates over the data set: assumes that it takes only "
+        "its share";
+    change_.by_name_only = kShards;
+    Doubt(kShardsDoubt, kShards);
+  }
+
+  void CompareBatch(const LoaderSpec& before, const LoaderSpec& now) {
+    if (now.batch_size == before.batch_size) return;
+    if (now.batch_size == 0 || before.batch_size == 0) {
+      return Cannot("loader.batch_size", "the job's own sampler decides");
+    }
+    const char* const kTrained =
+        "loader.batch_size: another batch size changes what is trained; assumes that a step's time "
+        "grows with the batch";
+    change_.by_name_only = kTrained;
+    Doubt(kSizeDoubt * Doublings(before.batch_size, now.batch_size), kTrained);
+  }
+
+  void CompareThreads() {
+    const int64_t now = to_.job.threads;
+    if (now == recorded_.spec.job.threads || now == 0) return;
+    if (costs_.math_ns == 0) {
+      return Doubt(0,
+                   "job.threads: no work of a math library's threads was recorded: assumes that "
+                   "their number does not matter");
+    }
+    if (costs_.math_threads < 2) {
+      return Cannot("job.threads", "one run cannot tell what of a step its threads could share");
+    }
+    Doubt(kMathDoubt * std::max(1.0, Doublings(costs_.math_threads, now)),
+          "job.threads: assumes that what the library's threads burned is shared evenly");
+  }
+
+  const Recorded& recorded_;
+  const JobCosts& costs_;
+  const Spec& to_;
+  JobChange change_;
+};
+
+}  // namespace
+
+JobChange CompareJob(const Recorded& recorded, const Spec& to) {
+  return JobComparison(recorded, to).Compare();
+}
+
+}  // namespace stallscope::replay

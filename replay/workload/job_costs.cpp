@@ -1,0 +1,458 @@
+#include "replay/workload/job_costs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "analyzer/base/math.h"
+#include "analyzer/model/job_spec.h"
+#include "replay/workload/span_costs.h"
+
+namespace stallscope::replay {
+namespace {
+
+// The last ones: enough for every quantile that matters.
+constexpr size_t kMostBatches = 65'536;
+// A pass's number is above the batch's in an item (collectors/recorder/RING.md).
+constexpr uint64_t kPassShift = 32;
+constexpr std::string_view kWorkerName = "worker ";
+// Of the CPU that the main process's other threads burn for a batch: more is the math library's.
+constexpr double kQueuesNs = 400'000;
+// Less of a step's CPU than this is no work that threads share.
+constexpr double kShared = 0.1;
+constexpr std::string_view kFirstLoader = "loader";
+// Of the first loader's steps: those of another one that do not matter.
+constexpr double kFew = 0.02;
+
+uint64_t PassOf(uint64_t item) { return item >> kPassShift; }
+
+void Add(Cost& cost, const Cost& more) {
+  cost.cpu_ns += more.cpu_ns;
+  cost.blocked_ns += more.blocked_ns;
+  cost.io_ns += more.io_ns;
+}
+
+// What a trace says of one batch.
+struct Row {
+  BatchCost cost;
+  bool fetched = false;
+  bool collated = false;
+  bool sent = false;
+  bool received = false;
+};
+
+struct Work {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t cpu_ns = 0;
+  bool fetches = false;
+};
+
+// Of one process.
+struct Process {
+  std::optional<uint32_t> worker;                     // its number
+  std::vector<Work> work;                             // of its recorded threads
+  std::vector<std::pair<int64_t, double>> cpu;        // samples of its counter
+  std::optional<std::pair<int64_t, int64_t>> booted;  // a worker: from its start to its first batch
+};
+
+enum class Role : uint8_t { kNone, kSample, kFetch, kCollate, kTransport, kPin, kTrain };
+
+class JobReader {
+ public:
+  JobReader(const model::Run& run, const attribution::Attribution& attribution,
+            const model::Loader& loader)
+      : run_(run), attribution_(attribution), loader_(loader), processes_(run.processes.size()) {
+    costs_.loader = model::LoaderSpecOf(loader.info);
+  }
+
+  Result<JobCosts> Read(std::vector<std::string>& limits) {
+    FindStages();
+    for (const model::Track& track : run_.tracks) {
+      if (track.info.kind == trace::TrackKind::kThread) ReadTrack(track);
+    }
+    ReadCounters();
+    TakeBatches();
+    if (costs_.batches.empty()) {
+      return Error{ErrorKind::kInput, "what is in the loader's batches was not seen", run_.path,
+                   "record a job whose loader's work the shim knows"};
+    }
+    TakeSteps();
+    TakePasses();
+    TakeStarts();
+    TakeExtras();
+    TakeMemory();
+    if (!costs_.sends) {
+      limits.push_back(loader_.name + ": handing batches over from workers was not recorded");
+    }
+    return std::move(costs_);
+  }
+
+ private:
+  void FindStages();
+  void ReadTrack(const model::Track& track);
+  void ReadWork(const model::Track& track, size_t span, Role role, Process* process);
+  void ReadCounters();
+  void TakeBatches();
+  void TakeSteps();
+  void TakePasses();
+  void TakeStarts();
+  void TakeExtras();
+  void TakeMemory();
+  std::optional<double> Unseen(const Process& process, double& fetched) const;
+  bool IsMain(ProcessId process) const { return process == loader_.info.process; }
+  // A fetch that collates nothing found the end of the data.
+  bool Whole(const Row& row) const { return row.fetched && (row.collated || !collates_); }
+
+  const model::Run& run_;
+  const attribution::Attribution& attribution_;
+  const model::Loader& loader_;
+  JobCosts costs_;
+  std::vector<Role> roles_;     // by stage
+  std::vector<Shares> shares_;  // by stage
+  bool collates_ = false;
+  std::map<uint64_t, Row> rows_;
+  std::map<uint64_t, int64_t> step_cpu_ns_;  // by item
+  std::vector<Process> processes_;
+  // Of the thread that trains.
+  std::vector<attribution::Interval> startups_;
+  std::vector<attribution::Interval> in_loader_;  // everything that is recorded there, and no step
+  std::vector<int64_t> samplings_;                // starts of choosing indices
+  Shares trainer_;
+};
+
+void JobReader::FindStages() {
+  roles_.resize(run_.stages.size());
+  shares_.resize(run_.stages.size());
+  for (size_t i = 0; i < run_.stages.size(); ++i) {
+    const trace::StageInfo& stage = run_.stages[i];
+    shares_[i] = SharesOf(attribution_.stages[i]);
+    if (stage.kind == "trainer") {
+      roles_[i] = Role::kTrain;
+      trainer_ = shares_[i];
+    }
+    if (stage.loader != loader_.info.id) continue;
+    roles_[i] = stage.kind == "source"      ? Role::kSample
+                : stage.kind == "map"       ? Role::kFetch
+                : stage.kind == "batch"     ? Role::kCollate
+                : stage.kind == "transport" ? Role::kTransport
+                : stage.kind == "pin"       ? Role::kPin
+                                            : Role::kNone;
+  }
+}
+
+void JobReader::ReadTrack(const model::Track& track) {
+  const ProcessId of = track.info.process;
+  Process* const process = of.known() ? &processes_[of.value] : nullptr;
+  const bool trains =
+      track.info.stage.known() && IsMain(of) && roles_[track.info.stage.value] == Role::kTrain;
+  const trace::SpanColumns& spans = track.spans;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const trace::SpanClass& what = run_.ClassOf(track, i);
+    const attribution::Interval at{spans.start_ns[i], spans.EndNs(i)};
+    if (what.kind == trace::SpanKind::kWait) {
+      if (what.cause == trace::WaitCause::kStartup && trains) startups_.push_back(at);
+      if (what.cause == trace::WaitCause::kStartup && !trains && process != nullptr) {
+        process->booted = {at.start_ns, at.end_ns};
+      }
+      if (trains) in_loader_.push_back(at);
+      continue;
+    }
+    if (what.activity != trace::SpanActivity::kNone || !what.stage.known()) continue;
+    const Role role = roles_[what.stage.value];
+    if (role == Role::kNone) continue;
+    if (trains && role != Role::kTrain) in_loader_.push_back(at);
+    if (trains && role == Role::kSample) samplings_.push_back(at.start_ns);
+    ReadWork(track, i, role, process);
+  }
+}
+
+void JobReader::ReadWork(const model::Track& track, size_t span, Role role, Process* process) {
+  const trace::SpanColumns& spans = track.spans;
+  const uint64_t item = spans.item[span];
+  const int64_t taken = spans.cpu_ns.empty() || spans.cpu_ns[span] == 0
+                            ? -1
+                            : static_cast<int64_t>(spans.cpu_ns[span]);
+  if (process != nullptr) {
+    process->work.push_back({spans.start_ns[span], spans.EndNs(span), std::max<int64_t>(taken, 0),
+                             role == Role::kFetch});
+  }
+  if (role == Role::kTrain) {
+    step_cpu_ns_[item] = taken;
+    return;
+  }
+  const StageId stage = run_.ClassOf(track, span).stage;
+  const auto own = static_cast<double>(spans.DurationNs(span));
+  const Cost cost = CostOf(own, std::min(static_cast<double>(taken), own), 0, shares_[stage.value]);
+  Row& row = rows_[item];
+  const std::string_view name = track.info.name;
+  if (role == Role::kFetch && name.starts_with(kWorkerName)) {
+    const std::string_view number = name.substr(kWorkerName.size());
+    std::from_chars(number.data(), number.data() + number.size(), row.cost.worker);
+    if (process != nullptr) process->worker = row.cost.worker;
+  }
+  switch (role) {
+    case Role::kSample:
+      return Add(row.cost.sample, cost);
+    case Role::kFetch:
+      row.fetched = true;
+      return Add(row.cost.fetch, cost);
+    case Role::kCollate:
+      row.collated = collates_ = true;
+      return Add(row.cost.fetch, cost);
+    case Role::kPin:
+      return Add(row.cost.pin, cost);
+    default:
+      break;
+  }
+  (IsMain(track.info.process) ? row.received : row.sent) = true;
+  if (!spans.bytes.empty() && spans.bytes[span] > 0) {
+    row.cost.bytes = static_cast<uint32_t>(std::min<uint64_t>(spans.bytes[span], UINT32_MAX));
+  }
+  Add(IsMain(track.info.process) ? row.cost.receive : row.cost.send, cost);
+}
+
+void JobReader::ReadCounters() {
+  std::vector<uint32_t> process_of(run_.counters.size(), UINT32_MAX);
+  for (size_t i = 0; i < run_.counters.size(); ++i) {
+    const trace::CounterInfo& counter = run_.counters[i];
+    if (counter.process.known() && counter.name.ends_with(".cpu")) {
+      process_of[i] = counter.process.value;
+    }
+  }
+  for (const trace::Sample& sample : run_.rows.samples) {
+    if (!sample.counter.known() || process_of[sample.counter.value] == UINT32_MAX) continue;
+    processes_[process_of[sample.counter.value]].cpu.emplace_back(sample.time_ns, sample.value);
+  }
+}
+
+void JobReader::TakeBatches() {
+  // What the warm-up's steps got is as cold as they are.
+  const size_t warm = attribution_.window.warmup_steps;
+  const auto& steps = run_.rows.steps;
+  const uint64_t first = warm > 0 && warm < steps.size() ? steps[warm].batch.value : uint64_t{0};
+  const bool workers = costs_.loader.num_workers > 0;
+  size_t sent = 0;
+  uint64_t number = 0;
+  for (const auto& [item, row] : rows_) {
+    if (!Whole(row)) continue;
+    ++number;
+    if (workers && (!row.sent || !row.received)) continue;  // on its way when the job ended
+    if (item < first) continue;
+    if (costs_.batches.empty()) costs_.first = number - 1;
+    costs_.batches.push_back(row.cost);
+    sent += workers ? 1 : 0;
+  }
+  if (costs_.batches.empty() && workers) {  // the queues were not recognised
+    for (const auto& [item, row] : rows_) {
+      if (Whole(row)) costs_.batches.push_back(row.cost);
+    }
+  }
+  costs_.sends = sent > 0;
+  if (costs_.batches.size() > kMostBatches) costs_.batches.resize(kMostBatches);
+}
+
+void JobReader::TakeSteps() {
+  const auto& steps = run_.rows.steps;
+  std::sort(in_loader_.begin(), in_loader_.end(),
+            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  std::vector<double> hand_outs;
+  size_t next = 0;
+  const size_t begin = attribution_.window.first_row;
+  const size_t end = std::min(steps.size(), begin + attribution_.window.rows);
+  for (size_t i = begin; i < end; ++i) {
+    const trace::Step& step = steps[i];
+    const auto own = static_cast<double>(step.device_done_ns - step.received_ns);
+    const auto cpu = step_cpu_ns_.find(step.batch.value);
+    const double taken =
+        cpu == step_cpu_ns_.end() ? -1 : std::min(static_cast<double>(cpu->second), own);
+    costs_.steps.push_back(CostOf(own, taken, 0, trainer_));
+    int64_t seen = 0;
+    while (next < in_loader_.size() && in_loader_[next].start_ns < step.requested_ns) ++next;
+    for (; next < in_loader_.size() && in_loader_[next].start_ns < step.received_ns; ++next) {
+      seen += std::min(in_loader_[next].end_ns, step.received_ns) - in_loader_[next].start_ns;
+    }
+    hand_outs.push_back(
+        std::max(0.0, static_cast<double>(step.received_ns - step.requested_ns - seen)));
+  }
+  std::sort(hand_outs.begin(), hand_outs.end());
+  costs_.hand_out_ns = Quantile(hand_outs, 0.5);
+}
+
+void JobReader::TakePasses() {
+  const auto& steps = run_.rows.steps;
+  double gaps = 0;
+  size_t ended = 0;
+  uint64_t batches = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    ++batches;
+    if (i + 1 == steps.size() || PassOf(steps[i].batch.value) == PassOf(steps[i + 1].batch.value)) {
+      continue;
+    }
+    costs_.passes.push_back(std::exchange(batches, 0));
+    int64_t gap = steps[i + 1].requested_ns - steps[i].device_done_ns;
+    for (const attribution::Interval& startup : startups_) {
+      const int64_t from = std::max(startup.start_ns, steps[i].device_done_ns);
+      const int64_t to = std::min(startup.end_ns, steps[i + 1].requested_ns);
+      gap -= std::max<int64_t>(0, to - from);
+    }
+    gaps += static_cast<double>(std::max<int64_t>(gap, 0));
+    ++ended;
+  }
+  if (ended > 0)
+    costs_.between_passes.blocked_ns = static_cast<float>(gaps / static_cast<double>(ended));
+  if (!costs_.loader.iterable || ended == 0) return;
+  // The last one before it ended, by worker: each ends with a fetch that collates nothing.
+  std::map<uint64_t, std::map<uint32_t, uint64_t>> shares;
+  for (const auto& [item, row] : rows_) {
+    if (Whole(row)) ++shares[PassOf(item)][row.cost.worker];
+  }
+  for (const auto& [worker, count] : shares.begin()->second) {
+    costs_.shards.resize(std::max<size_t>(costs_.shards.size(), worker + 1));
+    costs_.shards[worker] = count;
+  }
+}
+
+void JobReader::TakeStarts() {
+  const auto workers = static_cast<double>(costs_.loader.num_workers);
+  if (workers == 0) return;
+  WorkerStart start;
+  double begun = 0;
+  double ended = 0;
+  std::sort(samplings_.begin(), samplings_.end());
+  for (const attribution::Interval& startup : startups_) {
+    const auto ns = static_cast<double>(startup.end_ns - startup.start_ns);
+    // The first indices are chosen as soon as all workers are started.
+    const bool begins = std::binary_search(samplings_.begin(), samplings_.end(), startup.end_ns);
+    // Persistent workers are started once; later passes begin at once.
+    if (begins && costs_.loader.persistent_workers && begun > 0) continue;
+    if (begins) start.fork_ns += ns / workers;
+    if (!begins) start.end_ns += ns;
+    (begins ? begun : ended) += 1;
+  }
+  if (begun == 0) return;
+  start.fork_ns /= begun;
+  if (ended > 0) start.end_ns /= ended;
+  double booted = 0;
+  for (const Process& process : processes_) {
+    if (!process.worker || !process.booted) continue;
+    const auto [from, to] = *process.booted;
+    double cpu = 0;
+    for (const auto& [time, value] : process.cpu) {
+      if (time <= to) cpu = value;
+    }
+    const auto wall = static_cast<double>(to - from);
+    cpu = std::min(cpu, wall);
+    start.boot_cpu_ns += cpu;
+    start.boot_blocked_ns += wall - cpu;
+    booted += 1;
+  }
+  if (booted > 0) {
+    start.boot_cpu_ns /= booted;
+    // Forked ones are there long before the last one is started, and wait for it.
+    const double waited = (workers - 1) / 2 * start.fork_ns;
+    start.boot_blocked_ns = std::max(0.0, start.boot_blocked_ns / booted - waited);
+  }
+  costs_.start = start;
+}
+
+// CPU that the process burned in the window outside of its recorded work; and the batches that it
+// fetched meanwhile.
+std::optional<double> JobReader::Unseen(const Process& process, double& fetched) const {
+  if (process.work.empty()) return std::nullopt;
+  int64_t from = INT64_MAX;
+  int64_t to = INT64_MIN;
+  for (const Work& work : process.work) {
+    from = std::min(from, work.start_ns);
+    to = std::max(to, work.end_ns);
+  }
+  from = std::max(from, attribution_.window.start_ns);
+  to = std::min(to, attribution_.window.end_ns);
+  const std::pair<int64_t, double>* first = nullptr;
+  const std::pair<int64_t, double>* last = nullptr;
+  for (const auto& sample : process.cpu) {
+    if (sample.first < from || sample.first > to) continue;
+    if (first == nullptr) first = &sample;
+    last = &sample;
+  }
+  if (first == nullptr || last->first <= first->first) return std::nullopt;
+  double seen = 0;
+  for (const Work& work : process.work) {
+    const int64_t begin = std::max(work.start_ns, first->first);
+    const int64_t end = std::min(work.end_ns, last->first);
+    if (end <= begin) continue;
+    const double part =
+        static_cast<double>(end - begin) / static_cast<double>(work.end_ns - work.start_ns);
+    seen += part * static_cast<double>(work.cpu_ns);
+    if (work.fetches) fetched += part;
+  }
+  return last->second - first->second - seen;
+}
+
+void JobReader::TakeExtras() {
+  double workers_ns = 0;
+  double workers_fetched = 0;
+  for (const Process& process : processes_) {
+    if (!process.worker) continue;
+    double fetched = 0;
+    const auto unseen = Unseen(process, fetched);
+    if (!unseen || fetched <= 0) continue;
+    workers_ns += *unseen;
+    workers_fetched += fetched;
+  }
+  if (workers_fetched > 0) costs_.worker_extra_ns = std::max(0.0, workers_ns / workers_fetched);
+  if (!loader_.info.process.known() || costs_.steps.empty()) return;
+  double fetched = 0;
+  const auto unseen = Unseen(processes_[loader_.info.process.value], fetched);
+  if (!unseen) return;
+  double step_ns = 0;
+  for (const Cost& step : costs_.steps) step_ns += static_cast<double>(step.cpu_ns);
+  const auto steps = static_cast<double>(costs_.steps.size());
+  const double extra = std::max(0.0, *unseen / steps - costs_.hand_out_ns);
+  costs_.math_ns = std::max(0.0, extra - kQueuesNs);
+  if (costs_.math_ns < kShared * step_ns / steps) costs_.math_ns = 0;
+  costs_.main_extra_ns = extra - costs_.math_ns;
+  costs_.math_threads = std::max<int64_t>(1, std::llround(attribution_.cpu.cores));
+}
+
+void JobReader::TakeMemory() {
+  for (size_t i = 0; i < processes_.size() && i < attribution_.processes.size(); ++i) {
+    const auto peak = attribution_.processes[i].peak_rss_bytes;
+    if (!processes_[i].worker || !peak) continue;
+    costs_.worker_bytes = std::max(costs_.worker_bytes.value_or(0), *peak);
+  }
+}
+
+}  // namespace
+
+const LoaderSpec* FirstLoader(const Spec& spec) {
+  for (const StageSpec& stage : spec.stages) {
+    if (stage.name == kFirstLoader) return std::get_if<LoaderSpec>(&stage.kind);
+  }
+  return nullptr;
+}
+
+Result<JobCosts> CostsOfJob(const model::Run& run, const attribution::Attribution& attribution,
+                            std::vector<std::string>& limits) {
+  const model::Loader* feeds = nullptr;
+  for (const model::Loader& loader : run.loaders) {
+    if (loader.name == kFirstLoader) feeds = &loader;
+  }
+  for (const model::Loader& loader : run.loaders) {
+    if (feeds != nullptr && &loader != feeds &&
+        static_cast<double>(loader.steps) > kFew * static_cast<double>(feeds->steps)) {
+      return Error{ErrorKind::kInput, "several loaders feed the job's steps", run.path,
+                   "what each of them gains is not predicted: run it (stallscope replay)"};
+    }
+  }
+  if (feeds == nullptr || feeds->steps == 0 || !feeds->info.process.known()) {
+    return Error{ErrorKind::kInput, "no data loader feeds the job's steps", run.path,
+                 "record a job that trains from PyTorch's DataLoader"};
+  }
+  return JobReader(run, attribution, *feeds).Read(limits);
+}
+
+}  // namespace stallscope::replay

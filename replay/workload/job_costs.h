@@ -1,0 +1,72 @@
+// What a recorded job's data loader and its training loop cost, batch by batch: the job's part of
+// Recorded.
+//
+// Of the loader that feeds the steps; what the job does with others is part of its steps. A cost is
+// as recorded, without the time that it waited for a core. What the trace does not hold is empty,
+// and `limits` of Recorded names it. Plain data; any thread may read it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribution/attribution.h"
+#include "analyzer/base/result.h"
+#include "analyzer/model/run.h"
+#include "replay/workload/workload.h"
+
+namespace stallscope::replay {
+
+struct BatchCost {
+  Cost sample;   // choosing the indices, in the main process
+  Cost fetch;    // fetching and collating: in a worker, or in the main process
+  Cost send;     // serialising, in the worker
+  Cost receive;  // its undoing, in the main process or in its pinning thread
+  Cost pin;
+  uint32_t worker = 0;
+  uint32_t bytes = 0;  // of the message
+};
+
+// How the workers of a loader start and end.
+struct WorkerStart {
+  double fork_ns = 0;          // of the main process, for each
+  double boot_cpu_ns = 0;      // from there to when a worker asks for its first batch
+  double boot_blocked_ns = 0;  // likewise
+  double end_ns = 0;           // of the main process, to end them all
+};
+
+struct JobCosts {
+  LoaderSpec loader;  // as it was recorded
+  // In the order of the loader's passes, and in each of the batches; begins with number `first`,
+  // behind the warm-up.
+  std::vector<BatchCost> batches;
+  uint64_t first = 0;
+  // The trainer's own time between two batches, by step.
+  std::vector<Cost> steps;
+  Cost between_passes;         // besides: evaluation, checkpoints
+  double hand_out_ns = 0;      // of the main process, for a batch, in the loader's own code
+  double main_extra_ns = 0;    // CPU of the main process's other threads, for a batch
+  double worker_extra_ns = 0;  // likewise of a worker's
+  // CPU that other threads of the main process's math library burn for a step, and how many threads
+  // it had, the main one included.
+  double math_ns = 0;
+  int64_t math_threads = 1;
+  bool sends = false;  // handing batches over from workers was recorded
+  std::optional<WorkerStart> start;
+  // Batches of each pass that ended.
+  std::vector<uint64_t> passes;
+  // Batches of each worker's share in a pass, where an iterable data set's ended.
+  std::vector<uint64_t> shards;
+  std::optional<uint64_t> worker_bytes;  // resident memory of a worker, at most
+};
+
+// Of the loader that feeds the steps; null: the spec is no job's.
+const LoaderSpec* FirstLoader(const Spec& spec);
+
+// kInput where nothing can be predicted from the run: several loaders feed its steps, or what is in
+// their batches was not seen. Adds to `limits` what the trace does not hold.
+Result<JobCosts> CostsOfJob(const model::Run& run, const attribution::Attribution& attribution,
+                            std::vector<std::string>& limits);
+
+}  // namespace stallscope::replay
