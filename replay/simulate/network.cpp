@@ -23,9 +23,7 @@ class NetworkBuilder {
         epoch_share_(EpochShare(workload, batches)) {
     network_.stages = workload.spec.stages.size();
     network_.workers.assign(network_.stages + 1, 1);
-    const double cores = std::max(1.0, recorded_.cores);
-    network_.cores =
-        std::max(0.1, recorded_.cores - recorded_.other_cores) * (1 - kSharing * (1 - 1 / cores));
+    network_.cores = UsableCores(recorded_);
     network_.wake_ns = recorded_.wake_ns;
   }
 
@@ -360,6 +358,11 @@ class NetworkBuilder {
 };
 
 }  // namespace
+
+double UsableCores(const Recorded& recorded) {
+  const double cores = std::max(1.0, recorded.cores);
+  return std::max(0.1, recorded.cores - recorded.other_cores) * (1 - kSharing * (1 - 1 / cores));
+}
 
 Result<Network> BuildNetwork(const Workload& workload, uint64_t batches) {
   STALLSCOPE_ASSIGN_OR_RETURN(const plan::Graph graph, plan::Lower(workload.spec));

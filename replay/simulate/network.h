@@ -60,4 +60,8 @@ struct Network {
 // each phase keeps its share. Error where the spec has no plan (plan::Lower).
 Result<Network> BuildNetwork(const Workload& workload, uint64_t batches);
 
+// That a run of these costs has: without what others take, and what busy cores take from each
+// other.
+double UsableCores(const Recorded& recorded);
+
 }  // namespace stallscope::replay

@@ -3,15 +3,42 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+#include <variant>
 
 #include "analyzer/attribution/window.h"
 #include "replay/simulate/engine.h"
+#include "replay/simulate/job_model.h"
 #include "replay/simulate/model_constants.h"
 
 namespace stallscope::replay {
 namespace {
 
+// What is run: the stages of a pipeline, or a job's loader.
+struct Subject {
+  std::variant<Network, JobSetup> what;
+  double cores = 0;
+  bool host_computes = false;  // the host's threads play the device
+
+  SimulatedRun Run(uint64_t seed, uint64_t batches) const {
+    if (const auto* job = std::get_if<JobSetup>(&what)) return RunJob(*job, seed, batches);
+    return replay::Run(std::get<Network>(what), seed, batches);
+  }
+};
+
+Result<Subject> SubjectOf(const Workload& workload, uint64_t batches, Unknowns unknowns) {
+  if (workload.recorded->job != nullptr) {
+    const double cores = UsableCores(*workload.recorded);
+    return Subject{SetupOf(workload, cores, unknowns), cores, false};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(Network network, BuildNetwork(workload, batches));
+  const double cores = network.cores;
+  const bool host_computes = network.step.host_threads > 0;
+  return Subject{std::move(network), cores, host_computes};
+}
+
 uint64_t BatchesOf(const Workload& workload, const SimulateOptions& options) {
+  if (workload.recorded->job != nullptr) return JobSteps(workload, options);
   uint64_t steps = std::max<uint64_t>(1, workload.steps());
   const Recorded& recorded = *workload.recorded;
   const uint64_t batch = BatchSize(workload.spec);
@@ -76,11 +103,13 @@ Repetition Measure(SimulatedRun run) {
 
 // The stage that has the least room: of the group of threads that is at work most, the one that
 // works most in it.
-std::string BottleneckOf(const Workload& workload, const Network& network, const Repetition& last,
+std::string BottleneckOf(const Workload& workload, const Subject& subject, const Repetition& last,
                          const Prediction& prediction) {
   const double time = last.run.end_ns;
   if (prediction.input_stall < kStalls || time <= 0) return "trainer";
-  if (last.run.cpu_ns >= kAllCores * network.cores * time) return "cores";
+  if (last.run.cpu_ns >= kAllCores * subject.cores * time) return "cores";
+  if (workload.recorded->job != nullptr) return workload.spec.stages.front().name;
+  const Network& network = std::get<Network>(subject.what);
   double most = 0;
   std::string name = "trainer";
   const auto look = [&](const Group& group) {
@@ -105,9 +134,17 @@ std::string BottleneckOf(const Workload& workload, const Network& network, const
   return name;
 }
 
-void AddLoads(const Workload& workload, const Network& network, const Repetition& last,
+void AddLoads(const Workload& workload, const Subject& subject, const Repetition& last,
               Prediction& prediction) {
   const double time = std::max(1.0, last.run.end_ns);
+  if (const auto* job = std::get_if<JobSetup>(&subject.what)) {
+    const double workers = std::max(1u, job->workers);
+    prediction.stages.push_back({workload.spec.stages.front().name,
+                                 std::min(1.0, last.run.busy_ns[0] / (workers * time)), workers});
+    prediction.stages.push_back({"trainer", std::min(1.0, last.run.busy_ns[1] / time), 1});
+    return;
+  }
+  const Network& network = std::get<Network>(subject.what);
   for (size_t i = 0; i <= network.stages; ++i) {
     StageUtilization load;
     load.stage = i < network.stages ? workload.spec.stages[i].name : "trainer";
@@ -119,6 +156,7 @@ void AddLoads(const Workload& workload, const Network& network, const Repetition
 
 uint64_t MemoryOf(const Workload& workload) {
   const Recorded& recorded = *workload.recorded;
+  if (recorded.job != nullptr) return JobMemory(workload);
   if (recorded.peak_rss_bytes == 0) return 0;
   Workload before = workload;
   before.spec = recorded.spec;
@@ -130,18 +168,28 @@ uint64_t MemoryOf(const Workload& workload) {
 // Of one step, in the simulation of the recorded spec.
 Repetition SimulateRecorded(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
-  const Result<Network> network = BuildNetwork(workload, batches);
-  if (!network.ok()) return {};
-  return Measure(Run(network.value(), options.seed, batches));
+  const Result<Subject> subject = SubjectOf(workload, batches, Unknowns::kLeast);
+  if (!subject.ok()) return {};
+  return Measure(subject.value().Run(options.seed, batches));
 }
 
-double CoresDoubt(const Workload& workload, const Network& network, const Repetition& last) {
+double CoresDoubt(const Workload& workload, const Subject& subject, const Repetition& last) {
   const Recorded& recorded = *workload.recorded;
-  const double time = last.run.end_ns * network.cores;
+  const double time = last.run.end_ns * subject.cores;
   if (time <= 0 || recorded.cores <= 0) return 0;
   const double used = std::min(1.0, last.run.cpu_ns / time);
   const double more = std::max(0.0, used - recorded.busy_cores / recorded.cores);
   return kIdleCores * more + kOthersCores * used * recorded.other_cores / recorded.cores;
+}
+
+// Between the least and the most of what the recording does not hold anything may be: from
+// `least_ns` of a step, and from the other end, it is a factor of this to the middle.
+double UnknownsOf(const Workload& workload, const SimulateOptions& options, uint64_t batches,
+                  double least_ns) {
+  if (workload.recorded->job == nullptr || !HasUnknowns(workload)) return 1;
+  const Result<Subject> most = SubjectOf(workload, batches, Unknowns::kMost);
+  if (!most.ok()) return 1;
+  return std::sqrt(std::max(1.0, Measure(most.value().Run(options.seed, batches)).ns / least_ns));
 }
 
 // How much of the difference between simulation and measurement is the simulation's: all of it
@@ -155,17 +203,17 @@ double Trust(const Recorded& recorded) {
 
 Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
-  const Result<Network> built = BuildNetwork(workload, batches);
+  const Result<Subject> built = SubjectOf(workload, batches, Unknowns::kLeast);
   Prediction prediction;
   if (!built.ok()) return prediction;
-  const Network& network = built.value();
+  const Subject& subject = built.value();
   const unsigned resamples = std::max(1u, options.resamples);
   double ns = 0;
   double within = 0;
   std::vector<double> means;
   Repetition last;
   for (unsigned i = 0; i < resamples; ++i) {
-    last = Measure(Run(network, options.seed + i, batches));
+    last = Measure(subject.Run(options.seed + i, batches));
     means.push_back(last.ns);
     ns += last.ns / resamples;
     within += last.variance / resamples;
@@ -182,24 +230,26 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
       std::min(1.0, static_cast<double>(batches) / static_cast<double>(workload.steps()));
   const double run_error = kZ90 * std::sqrt(std::max(within, between) * share) / ns;
   const double calibration = workload.calibration.has_value() ? workload.calibration->doubt : 0;
-  const bool host_computes = network.step.host_threads > 0;
   const double host =
-      kHostRepeats * (host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall));
-  const double cores = CoresDoubt(workload, network, last);
+      kHostRepeats * (subject.host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall));
+  const double cores = CoresDoubt(workload, subject, last);
   double squares = 0;
   const double anchor = workload.recorded->spread * std::sqrt(Trust(*workload.recorded));
   for (const double part :
        {run_error, anchor, kDeviceRepeats, host, cores, calibration, workload.doubt}) {
     squares += part * part;
   }
-  const double half = std::sqrt(squares);
-  prediction.samples_per_s = static_cast<double>(BatchSize(workload.spec)) / (ns * rest) * 1e9;
+  double half = std::sqrt(squares);
+  const double unknown = UnknownsOf(workload, options, batches, ns);
+  ns *= unknown;
+  half += unknown - 1;
+  prediction.samples_per_s = SamplesOfStep(workload) / (ns * rest) * 1e9;
   // 1 + h for e^h: the library's exponential is not the same on every processor.
   prediction.low = prediction.samples_per_s / (1 + half);
   prediction.high = prediction.samples_per_s * (1 + half);
   prediction.memory_bytes = MemoryOf(workload);
-  AddLoads(workload, network, last, prediction);
-  prediction.bottleneck = BottleneckOf(workload, network, last, prediction);
+  AddLoads(workload, subject, last, prediction);
+  prediction.bottleneck = BottleneckOf(workload, subject, last, prediction);
   return prediction;
 }
 
@@ -214,6 +264,7 @@ Workload Calibrate(Workload workload, const SimulateOptions& options) {
     const double measured_ns = now.ns + Trust(*workload.recorded) * (recorded_ns - now.ns);
     const double off = std::max(measured_ns / now.ns, now.ns / measured_ns) - 1;
     calibration.doubt = kUnexplained * off;
+    calibration.off = now.ns / measured_ns - 1;
     // The input takes what is missing where it is what the step waits for. More than once: what is
     // hidden behind the device answers late.
     for (int round = 0; round < kRounds && now.stall >= kStalls; ++round) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "analyzer/base/thread.h"
-#include "analyzer/model/job_spec.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
 
@@ -66,10 +65,6 @@ SimulateOptions SimulationFor(uint64_t points) {
 
 Result<Predictor> Predictor::Make(const model::Run& run,
                                   const attribution::Attribution& attribution) {
-  if (model::IsJob(run)) {
-    return Error{ErrorKind::kInput, "what a job's settings gain is not predicted", run.path,
-                 "run them (--mode rerun)"};
-  }
   Predictor predictor;
   STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, CalibratedWorkload(run, attribution));
   predictor.workloads_.push_back(std::move(workload));

@@ -199,8 +199,8 @@ Spec SweepWorker::ProbeSpec(Spec spec) const {
   const double batch = std::max(recorded.trainer.batch, 1.0);
   const auto steps = static_cast<int64_t>(kProbeSeconds * recorded.samples_per_s / batch);
   const int64_t enough = std::max(steps, kFewestProbeSteps);
-  spec.trainer.steps =
-      spec.trainer.steps == 0 ? enough : std::min<int64_t>(spec.trainer.steps, enough);
+  int64_t& asked = IsJob(spec) ? spec.job.steps : spec.trainer.steps;
+  asked = asked == 0 ? enough : std::min<int64_t>(asked, enough);
   return spec;
 }
 

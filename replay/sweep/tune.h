@@ -3,9 +3,9 @@
 // Runs the base, then the best configuration that the simulation proposes. The next proposal is
 // simulated from that run, so that an error of the first simulation is not repeated. It ends when
 // the next predicted gain is within the noise, or the run limit is reached; the remaining runs
-// alternate between base and best, for a significant answer. Without a predictor (a job) it tries
-// the recommendations, then one setting at a time, further in each direction that helps. One thread
-// calls.
+// alternate between base and best, for a significant answer. Without a predictor (a job of several
+// loaders) it tries the recommendations, then one setting at a time, further in each direction that
+// helps. One thread calls.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,6 @@ struct Priceable {
 
 std::optional<Priceable> PriceableOf(const model::Run& run,
                                      const attribution::Attribution& attribution) {
-  if (model::IsJob(run)) return std::nullopt;
   auto built = BuildWorkload(run, attribution);
   if (!built.ok()) return std::nullopt;
   Priceable priceable{Calibrate(std::move(built).value(), kQuick), {}};
@@ -38,6 +37,12 @@ std::optional<Priceable> PriceableOf(const model::Run& run,
 void Price(const Priceable& run, findings::Recommendation& recommendation) {
   const auto changed = WithPatch(run.workload, recommendation.patch);
   if (!changed.ok()) return;
+  if (run.workload.recorded->job != nullptr) {
+    // Better than a rule's own reason, which does not know this run's.
+    recommendation.unpriced = !changed.value().unpriceable.empty() ? changed.value().unpriceable
+                                                                   : changed.value().by_name_only;
+    if (!recommendation.unpriced.empty()) return;
+  }
   if (!changed.value().unpriceable.empty()) {
     if (!recommendation.gain.has_value() && recommendation.unpriced.empty()) {
       recommendation.unpriced = changed.value().unpriceable;

@@ -73,6 +73,9 @@ Status ReplaySubject::Choose(const Opened& opened, const ReplayOptions& options)
   if (model::IsJob(*run_) && !spec.ok()) return spec.error();
   if (spec.ok()) {
     recorded_ = std::move(spec).value();
+    if (IsJob(recorded_) && predictor_.has_value()) {
+      warnings_ = predictor_->workload().recorded->limits;
+    }
   } else if (predictor_.has_value()) {
     recorded_ = predictor_->workload().spec;
     warnings_ = predictor_->workload().recorded->limits;

@@ -173,7 +173,7 @@ std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spe
 
 Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneWatch& watch) {
   auto predictor = replay::Predictor::Make(*opened_.run, *opened_.attribution);
-  // A job is tuned by runs alone.
+  // A job that cannot be predicted is tuned by runs alone.
   if (!predictor.ok() && (bench_ == nullptr || !IsJob(spec_))) return predictor.error();
   if (predictor.ok()) predictor.value().SetOptions(replay::ShortSimulation());
   replay::Bench* bench = bench_.get();

@@ -180,6 +180,23 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(recorded.job / "pids"));
   }
 
+  TEST_CASE("other settings of a job are predicted without running it") {
+    const Recorded recorded;
+    const std::string out = recorded.dir / "s.json";
+    std::filesystem::remove(recorded.job / "pids");
+    const ProgramResult done =
+        recorded.Run({"replay", recorded.trace, "--vary", "loader.num_workers=0,4", "--mode",
+                      "simulate", "-o", out});
+    REQUIRE_MESSAGE(done.exit_code == 0, done.err);
+    CHECK_FALSE(std::filesystem::exists(recorded.job / "pids"));
+    const auto points = JsonIn(out)["points"];
+    // Recorded without workers: what they cost is a range, and said so.
+    CHECK(points[0]["predicted"]["samples_per_s"].get<double>() > 0);
+    CHECK(points[1]["predicted"]["high"].get<double>() >
+          1.3 * points[1]["predicted"]["low"].get<double>());
+    CHECK(Has(done.out, "handing batches over from workers was not recorded"));
+  }
+
   TEST_CASE("a job that cannot be run again is said in one line") {
     const Recorded recorded("--api-key 123456789");
     const auto refused = [&](std::vector<std::string> more, int exit_code, const char* what) {
@@ -194,7 +211,6 @@ TEST_SUITE("fast") {
     const std::string vary = "loader.num_workers=0,2";
     refused({"--vary", vary, "--yes"}, 3, "secret");
     refused({"--vary", "loader.workers=1,2", "--yes"}, 3, "secret");
-    refused({"--vary", vary, "--mode", "simulate"}, 3, "not predicted");
     refused({"--vary", vary, "--emulate"}, 2, "emulated");
     refused({"--vary", vary, "--throttle", "100"}, 2, "throttled");
     refused({"--set", "loader.num_workers=2", "--verify"}, 2, "cannot be combined");

@@ -1,0 +1,625 @@
+#include "replay/simulate/job_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "replay/simulate/model_constants.h"
+#include "replay/simulate/scheduler.h"
+
+namespace stallscope::replay {
+namespace {
+
+constexpr uint32_t kMain = 0;
+constexpr uint32_t kPin = 1;
+constexpr uint32_t kQueues = 2;  // the main process's other threads
+constexpr uint32_t kFirstWorker = 3;
+constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
+// A pipe's buffer: whoever sends more waits until somebody reads.
+constexpr uint32_t kPipeBytes = 65'536;
+// From an event to when the process that sleeps for it runs (measured: 30 to 70 us).
+constexpr double kEventToRunNs = 50'000;
+
+enum class JobState : uint8_t {
+  // The main process.
+  kBegin,    // a pass
+  kForked,   // another worker
+  kIssue,    // wants to put indices
+  kIssued,   // has chosen them
+  kRequest,  // the trainer wants a batch
+  kTake,     // looks for it
+  kArrived,  // has received one
+  kHanded,   // has the one whose turn it is
+  kTrain,
+  kShare,  // has done what the library's threads cannot share
+  kJoin,   // waits for them
+  kTrained,
+  kEnded,  // the pass
+  // Workers, feeders, the pinning thread, and the library's threads.
+  kAsk,
+  kDone,
+  kReleased,
+};
+
+struct Message {
+  uint64_t batch = 0;  // of the pass
+  uint32_t worker = 0;
+  bool ends = false;   // this worker's share of the data
+  bool waits = false;  // its feeder, until it is received
+  uint64_t drawn = 0;  // whose costs it has
+};
+
+struct JobThread {
+  JobState state = JobState::kAsk;
+  bool sleeps = false;
+  double cpu_ns = 0;  // owed
+  double blocked_ns = 0;
+  Message now;  // at work on
+};
+
+struct JobWorker {
+  std::deque<uint64_t> asked;  // batches
+  std::deque<Message> made;    // for its feeder
+  uint64_t produced = 0;       // in the pass
+  uint32_t holds = 0;          // indices whose batch was not handed out, where order is not kept
+  bool active = true;
+  bool ended = false;
+  double since_ns = 0;
+};
+
+class JobEngine {
+ public:
+  JobEngine(const JobSetup& setup, uint64_t seed, uint64_t steps);
+  SimulatedRun Finish();
+
+ private:
+  uint32_t FeederOf(uint32_t worker) const { return kFirstWorker + setup_.workers + worker; }
+  uint32_t FirstMath() const { return kFirstWorker + 2 * setup_.workers; }
+  bool Pins() const { return costs_.loader.pin_memory && setup_.workers > 0; }
+
+  void Go(uint32_t who);
+  void GoMain();
+  bool MovesInPass();
+  bool MovesInStep();
+  bool EndStep();
+  void GoWorker(uint32_t worker);
+  void GoFeeder(uint32_t worker);
+  void GoPin();
+
+  void Owe(uint32_t who, const Cost& cost, double scale = 1);
+  bool Spends(uint32_t who);
+  void Sleep(uint32_t who) { threads_[who].sleeps = true; }
+  void Wake(uint32_t who);
+  void WakeTaker();
+  void BurnBeside(double ns);
+
+  uint64_t Drawn(uint64_t number) const;
+  uint64_t DrawnOf(const JobWorker& worker, uint32_t number, uint64_t batch) const;
+  uint64_t LengthOfPass() const;
+
+  void BeginPass();
+  void StartWorker(uint32_t worker);
+  void PutIndex();
+  bool MayIssue() const;
+  void SkipEnded();
+  void Take();
+  void Arrived(const Message& message);
+  void HandToFeeder(uint32_t worker, const Message& message);
+  void Send(uint32_t worker);
+  void Deliver(const Message& message);
+  void Release(const Message& message);
+  void FetchHere();
+  void OweStep();
+  void Share();
+
+  const JobSetup& setup_;
+  const JobCosts& costs_;
+  const uint64_t wanted_;
+  Scheduler scheduler_;
+  std::vector<JobThread> threads_;
+  std::vector<JobWorker> workers_;
+  std::vector<std::vector<uint64_t>> of_worker_;  // recorded batches, where each has its own data
+  uint64_t shift_ = 0;
+  bool over_ = false;
+
+  // Of the pass.
+  uint64_t pass_ = 0;
+  uint64_t before_ = 0;  // batches of earlier ones
+  uint64_t length_ = kEndless;
+  uint64_t issued_ = 0;
+  uint64_t handed_ = 0;
+  uint64_t turn_ = 0;  // whose turn it is, where order is kept
+  uint32_t next_worker_ = 0;
+  uint32_t starting_ = 0;
+  std::vector<uint32_t> worker_of_;
+  std::vector<bool> arrived_;
+
+  uint64_t to_issue_ = 0;
+  JobState after_issue_ = JobState::kRequest;
+  std::deque<Message> pipe_;
+  std::deque<Message> pinned_;
+  std::deque<uint32_t> senders_;  // feeders that wait for the pipe, the first one has it
+  bool main_extra_runs_ = false;
+  double main_extra_owed_ = 0;
+  unsigned sharing_ = 0;
+  double trained_since_ns_ = 0;
+  SimulatedRun run_;
+};
+
+uint64_t MixedSeed(uint64_t x) {
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31U);
+}
+
+JobEngine::JobEngine(const JobSetup& setup, uint64_t seed, uint64_t steps)
+    : setup_(setup),
+      costs_(*setup.costs),
+      wanted_(steps),
+      scheduler_(setup.cores, kFirstWorker + 2 * setup.workers + setup.math_threads + 1),
+      threads_(kFirstWorker + 2 * setup.workers + setup.math_threads),
+      workers_(setup.workers) {
+  if (seed != 1) shift_ = MixedSeed(seed) % costs_.batches.size();
+  if (costs_.loader.iterable && costs_.loader.num_workers == setup.workers && setup.workers > 0) {
+    of_worker_.resize(setup.workers);
+    for (size_t i = 0; i < costs_.batches.size(); ++i) {
+      const uint32_t worker = costs_.batches[i].worker;
+      if (worker < of_worker_.size()) of_worker_[worker].push_back(i);
+    }
+  }
+  run_.busy_ns.resize(2);
+  threads_[kMain].state = JobState::kBegin;
+  for (uint32_t who = kPin; who < threads_.size(); ++who) Sleep(who);
+}
+
+SimulatedRun JobEngine::Finish() {
+  GoMain();
+  uint32_t who = 0;
+  while (!over_ && scheduler_.Next(who)) Go(who);
+  run_.end_ns = scheduler_.now();
+  run_.events = scheduler_.events();
+  return std::move(run_);
+}
+
+void JobEngine::Go(uint32_t who) {
+  if (who == kQueues) {
+    main_extra_runs_ = false;
+    return BurnBeside(0);
+  }
+  if (who >= FirstMath()) {
+    --sharing_;
+    JobThread& main = threads_[kMain];
+    if (sharing_ > 0 || main.state != JobState::kTrained || !main.sleeps) return;
+    main.sleeps = false;
+    return GoMain();
+  }
+  if (Spends(who)) return;
+  if (who == kMain) return GoMain();
+  if (who == kPin) return GoPin();
+  if (who < FeederOf(0)) return GoWorker(who - kFirstWorker);
+  GoFeeder(who - FeederOf(0));
+}
+
+void JobEngine::Owe(uint32_t who, const Cost& cost, double scale) {
+  threads_[who].cpu_ns += scale * static_cast<double>(cost.cpu_ns);
+  threads_[who].blocked_ns +=
+      scale * (static_cast<double>(cost.blocked_ns) + static_cast<double>(cost.io_ns));
+}
+
+// Begins the next part of what the thread owes. False: it owes nothing.
+bool JobEngine::Spends(uint32_t who) {
+  JobThread& thread = threads_[who];
+  if (thread.cpu_ns > 0) {
+    run_.cpu_ns += thread.cpu_ns;
+    scheduler_.Burn(who, thread.cpu_ns);
+    thread.cpu_ns = 0;
+    return true;
+  }
+  if (thread.blocked_ns <= 0) return false;
+  scheduler_.WakeAt(who, scheduler_.now() + thread.blocked_ns);
+  thread.blocked_ns = 0;
+  return true;
+}
+
+void JobEngine::Wake(uint32_t who) {
+  if (!threads_[who].sleeps) return;
+  threads_[who].sleeps = false;
+  scheduler_.WakeAt(who, scheduler_.now() + kEventToRunNs);
+}
+
+void JobEngine::BurnBeside(double ns) {
+  main_extra_owed_ += ns;
+  if (main_extra_runs_ || main_extra_owed_ <= 0) return;
+  main_extra_runs_ = true;
+  run_.cpu_ns += main_extra_owed_;
+  scheduler_.Burn(kQueues, main_extra_owed_);
+  main_extra_owed_ = 0;
+}
+
+// ---- What is drawn
+// --------------------------------------------------------------------------------
+
+uint64_t JobEngine::Drawn(uint64_t number) const {
+  const uint64_t count = costs_.batches.size();
+  return (number + count - costs_.first % count + shift_) % count;
+}
+
+uint64_t JobEngine::DrawnOf(const JobWorker& worker, uint32_t number, uint64_t batch) const {
+  if (of_worker_.empty() || of_worker_[number].empty()) return Drawn(before_ + batch);
+  const auto& own = of_worker_[number];
+  return own[(worker.produced + shift_) % own.size()];
+}
+
+uint64_t JobEngine::LengthOfPass() const {
+  const bool by_shards = !of_worker_.empty() && !costs_.shards.empty();
+  if (costs_.passes.empty() || by_shards) return kEndless;
+  const uint64_t recorded = costs_.passes[std::min<size_t>(pass_, costs_.passes.size() - 1)];
+  const double length = static_cast<double>(recorded) / setup_.samples_scale;
+  return static_cast<uint64_t>(std::max(1.0, std::ceil(length)));
+}
+
+// ---- The main process
+// -----------------------------------------------------------------------------
+
+void JobEngine::BeginPass() {
+  length_ = LengthOfPass();
+  issued_ = handed_ = turn_ = 0;
+  next_worker_ = starting_ = 0;
+  worker_of_.clear();
+  arrived_.clear();
+  for (JobWorker& worker : workers_) {
+    worker.produced = 0;
+    worker.holds = 0;
+    worker.active = true;
+    worker.ended = false;
+  }
+  to_issue_ = uint64_t{setup_.workers} * setup_.ahead;
+  after_issue_ = JobState::kRequest;
+  const bool starts = setup_.workers > 0 && (pass_ == 0 || !setup_.persistent);
+  threads_[kMain].state = starts ? JobState::kForked : JobState::kIssue;
+  if (setup_.workers == 0) threads_[kMain].state = JobState::kRequest;
+  if (starts) threads_[kMain].cpu_ns += setup_.start.fork_ns;
+}
+
+void JobEngine::StartWorker(uint32_t worker) {
+  const uint32_t who = kFirstWorker + worker;
+  threads_[who].state = JobState::kAsk;
+  threads_[who].sleeps = false;
+  threads_[who].cpu_ns += setup_.start.boot_cpu_ns;
+  threads_[who].blocked_ns += setup_.start.boot_blocked_ns;
+  if (!Spends(who)) scheduler_.WakeAt(who, scheduler_.now());
+}
+
+bool JobEngine::MayIssue() const {
+  if (issued_ >= length_) return false;
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](const JobWorker& w) { return w.active; });
+}
+
+void JobEngine::PutIndex() {
+  // Out of order, a worker gets no more than its share.
+  for (uint32_t looked = 0; looked < setup_.workers; ++looked) {
+    const JobWorker& next = workers_[next_worker_];
+    if (next.active && (setup_.in_order || next.holds < setup_.ahead)) break;
+    next_worker_ = (next_worker_ + 1) % setup_.workers;
+  }
+  workers_[next_worker_].asked.push_back(issued_);
+  ++workers_[next_worker_].holds;
+  worker_of_.push_back(next_worker_);
+  arrived_.push_back(false);
+  ++issued_;
+  Wake(kFirstWorker + next_worker_);
+  next_worker_ = (next_worker_ + 1) % setup_.workers;
+}
+
+void JobEngine::SkipEnded() {
+  while (turn_ < issued_ && !arrived_[turn_] && !workers_[worker_of_[turn_]].active) ++turn_;
+}
+
+void JobEngine::GoMain() {
+  while (!Spends(kMain) && (MovesInPass() || MovesInStep())) {
+  }
+}
+
+// Starting a pass, ending it, and choosing indices. False: the main process does something else.
+bool JobEngine::MovesInPass() {
+  JobThread& main = threads_[kMain];
+  switch (main.state) {
+    case JobState::kBegin:
+      BeginPass();
+      return true;
+    case JobState::kForked:
+      StartWorker(starting_++);
+      if (starting_ < setup_.workers) {
+        main.cpu_ns += setup_.start.fork_ns;
+      } else {
+        main.state = JobState::kIssue;
+      }
+      return true;
+    case JobState::kIssue:
+      if (to_issue_ == 0 || !MayIssue()) {
+        to_issue_ = 0;
+        main.state = after_issue_;
+        return true;
+      }
+      Owe(kMain, costs_.batches[Drawn(before_ + issued_)].sample, setup_.samples_scale);
+      main.state = JobState::kIssued;
+      return true;
+    case JobState::kIssued:
+      PutIndex();
+      --to_issue_;
+      main.state = JobState::kIssue;
+      return true;
+    case JobState::kEnded:
+      before_ += handed_;
+      ++pass_;
+      if (setup_.workers > 0 && !setup_.persistent) main.blocked_ns += setup_.start.end_ns;
+      Owe(kMain, costs_.between_passes);
+      main.state = JobState::kBegin;
+      return true;
+    default:
+      return false;
+  }
+}
+
+// From the trainer's request to the end of its step. False: it sleeps, or the run is over.
+bool JobEngine::MovesInStep() {
+  JobThread& main = threads_[kMain];
+  switch (main.state) {
+    case JobState::kRequest:
+      run_.steps.push_back({scheduler_.now(), 0, 0});
+      main.cpu_ns += costs_.hand_out_ns;
+      main.state = JobState::kTake;
+      if (setup_.workers == 0) FetchHere();
+      return true;
+    case JobState::kTake:
+      Take();
+      return !main.sleeps;
+    case JobState::kArrived:
+      Arrived(main.now);
+      return true;
+    case JobState::kHanded:
+      ++handed_;
+      to_issue_ = setup_.workers > 0 ? 1 : 0;
+      after_issue_ = JobState::kTrain;
+      main.state = JobState::kIssue;
+      return true;
+    case JobState::kTrain:
+      run_.steps.back().received_ns = trained_since_ns_ = scheduler_.now();
+      BurnBeside(costs_.main_extra_ns);
+      OweStep();
+      main.state = JobState::kShare;
+      return true;
+    case JobState::kShare:
+      Share();
+      main.state = JobState::kJoin;
+      return true;
+    case JobState::kJoin:
+      main.state = JobState::kTrained;
+      if (sharing_ > 0) Sleep(kMain);
+      return sharing_ == 0;
+    default:
+      return EndStep();
+  }
+}
+
+bool JobEngine::EndStep() {
+  run_.steps.back().done_ns = scheduler_.now();
+  run_.busy_ns[1] += scheduler_.now() - trained_since_ns_;
+  over_ = run_.steps.size() >= wanted_;
+  threads_[kMain].state = handed_ >= length_ ? JobState::kEnded : JobState::kRequest;
+  return !over_;
+}
+
+// Without workers.
+void JobEngine::FetchHere() {
+  const BatchCost& cost = costs_.batches[Drawn(before_ + handed_)];
+  Owe(kMain, cost.sample, setup_.samples_scale);
+  Owe(kMain, cost.fetch, setup_.fetch_scale);
+  Owe(kMain, cost.pin, setup_.fetch_scale);
+  run_.busy_ns[0] +=
+      setup_.fetch_scale * static_cast<double>(cost.fetch.cpu_ns + cost.fetch.blocked_ns);
+  threads_[kMain].state = JobState::kHanded;
+}
+
+// Looks for the batch whose turn it is among those that are here, else receives the next one.
+void JobEngine::Take() {
+  JobThread& main = threads_[kMain];
+  if (setup_.in_order) {
+    SkipEnded();
+    if (turn_ < issued_ && arrived_[turn_]) {
+      ++turn_;
+      main.state = JobState::kHanded;
+      return;
+    }
+  }
+  // The data of every worker has ended.
+  const bool none = std::none_of(workers_.begin(), workers_.end(),
+                                 [](const JobWorker& worker) { return worker.active; });
+  if (none && pipe_.empty() && pinned_.empty() && (!setup_.in_order || turn_ >= issued_)) {
+    run_.steps.pop_back();
+    main.state = JobState::kEnded;
+    return;
+  }
+  auto& from = Pins() ? pinned_ : pipe_;
+  if (from.empty()) return Sleep(kMain);
+  main.now = from.front();
+  from.pop_front();
+  if (!Pins() && !main.now.ends) {
+    Owe(kMain, costs_.batches[main.now.drawn].receive, setup_.fetch_scale);
+    Owe(kMain, setup_.more_receive);
+  }
+  main.state = JobState::kArrived;
+}
+
+void JobEngine::Arrived(const Message& message) {
+  JobThread& main = threads_[kMain];
+  main.state = JobState::kTake;
+  if (!Pins()) Release(message);
+  if (message.ends) {
+    workers_[message.worker].active = false;
+    to_issue_ = 1;
+    after_issue_ = JobState::kTake;
+    main.state = JobState::kIssue;
+    return;
+  }
+  if (setup_.in_order) {
+    arrived_[message.batch] = true;
+  } else {
+    --workers_[message.worker].holds;
+    main.state = JobState::kHanded;
+  }
+}
+
+void JobEngine::OweStep() {
+  const Cost& step = costs_.steps[(run_.steps.size() - 1 + shift_) % costs_.steps.size()];
+  Owe(kMain, step, setup_.step_scale);
+  JobThread& main = threads_[kMain];
+  main.cpu_ns += setup_.more_step_ns;
+  main.blocked_ns += setup_.step_extra_ns;
+  // The main thread's part of what all threads share was recorded as its own.
+  if (costs_.math_ns <= 0 || costs_.math_threads < 2) return;
+  const double each = costs_.math_ns / static_cast<double>(costs_.math_threads - 1);
+  main.cpu_ns = std::max(0.0, main.cpu_ns - setup_.step_scale * each);
+}
+
+void JobEngine::Share() {
+  if (costs_.math_ns <= 0 || costs_.math_threads < 2) return;
+  const auto recorded = static_cast<double>(costs_.math_threads);
+  const double all = setup_.step_scale * costs_.math_ns * recorded / (recorded - 1);
+  const double each = all / setup_.math_threads;
+  threads_[kMain].cpu_ns += each;
+  for (uint32_t i = 0; i + 1 < setup_.math_threads; ++i) {
+    run_.cpu_ns += each;
+    scheduler_.Burn(FirstMath() + i, each);
+    ++sharing_;
+  }
+}
+
+// ---- Workers, feeders and the pinning thread
+// ------------------------------------------------------
+
+void JobEngine::GoWorker(uint32_t number) {
+  JobWorker& worker = workers_[number];
+  JobThread& thread = threads_[kFirstWorker + number];
+  for (;;) {
+    if (thread.state == JobState::kDone) {
+      run_.busy_ns[0] += scheduler_.now() - worker.since_ns;
+      ++worker.produced;
+      HandToFeeder(number, thread.now);
+      thread.state = JobState::kAsk;
+    }
+    if (worker.asked.empty()) return Sleep(kFirstWorker + number);
+    const uint64_t batch = worker.asked.front();
+    const bool over = !of_worker_.empty() && number < costs_.shards.size() &&
+                      worker.produced >= costs_.shards[number];
+    if (over) {
+      worker.asked.pop_front();
+      if (!std::exchange(worker.ended, true)) HandToFeeder(number, {batch, number, true, false, 0});
+      continue;
+    }
+    worker.asked.pop_front();
+    thread.now = {batch, number, false, false, DrawnOf(worker, number, batch)};
+    Owe(kFirstWorker + number, costs_.batches[thread.now.drawn].fetch, setup_.fetch_scale);
+    worker.since_ns = scheduler_.now();
+    thread.state = JobState::kDone;
+    if (Spends(kFirstWorker + number)) return;
+  }
+}
+
+void JobEngine::HandToFeeder(uint32_t number, const Message& message) {
+  workers_[number].made.push_back(message);
+  // It may wait until somebody reads what it sends.
+  if (threads_[FeederOf(number)].state == JobState::kAsk) Wake(FeederOf(number));
+}
+
+void JobEngine::GoFeeder(uint32_t number) {
+  const uint32_t who = FeederOf(number);
+  JobThread& thread = threads_[who];
+  JobWorker& worker = workers_[number];
+  for (;;) {
+    switch (thread.state) {
+      case JobState::kDone:
+        Send(number);
+        if (thread.sleeps) return;
+        break;
+      case JobState::kReleased:
+        thread.cpu_ns += costs_.worker_extra_ns;
+        thread.state = JobState::kAsk;
+        break;
+      default:
+        if (worker.made.empty()) return Sleep(who);
+        thread.now = worker.made.front();
+        worker.made.pop_front();
+        thread.state = JobState::kDone;
+        if (thread.now.ends) break;
+        Owe(who, costs_.batches[thread.now.drawn].send, setup_.fetch_scale);
+        Owe(who, setup_.more_send);
+        break;
+    }
+    if (Spends(who)) return;
+  }
+}
+
+void JobEngine::Send(uint32_t number) {
+  JobThread& thread = threads_[FeederOf(number)];
+  thread.state = JobState::kReleased;
+  thread.now.waits = !thread.now.ends && costs_.batches[thread.now.drawn].bytes > kPipeBytes;
+  if (!thread.now.waits) return Deliver(thread.now);
+  senders_.push_back(number);
+  Sleep(FeederOf(number));
+  if (senders_.front() == number) Deliver(thread.now);
+}
+
+// A message that is larger than the pipe's buffer is out of the sender's hands when it is received.
+void JobEngine::Release(const Message& message) {
+  if (!message.waits) return;
+  senders_.pop_front();
+  Wake(FeederOf(message.worker));
+  if (!senders_.empty()) Deliver(threads_[FeederOf(senders_.front())].now);
+}
+
+void JobEngine::Deliver(const Message& message) {
+  pipe_.push_back(message);
+  if (Pins()) return Wake(kPin);
+  WakeTaker();
+}
+
+// It may sleep for its own threads instead.
+void JobEngine::WakeTaker() {
+  if (threads_[kMain].state == JobState::kTake) Wake(kMain);
+}
+
+void JobEngine::GoPin() {
+  JobThread& thread = threads_[kPin];
+  for (;;) {
+    if (thread.state == JobState::kDone) {
+      Release(thread.now);
+      pinned_.push_back(thread.now);
+      WakeTaker();
+      thread.state = JobState::kAsk;
+    }
+    if (pipe_.empty()) return Sleep(kPin);
+    thread.now = pipe_.front();
+    pipe_.pop_front();
+    if (!thread.now.ends) {
+      const BatchCost& cost = costs_.batches[thread.now.drawn];
+      Owe(kPin, cost.receive, setup_.fetch_scale);
+      Owe(kPin, cost.pin, setup_.fetch_scale);
+      Owe(kPin, setup_.more_receive);
+    }
+    thread.state = JobState::kDone;
+    if (Spends(kPin)) return;
+  }
+}
+
+}  // namespace
+
+SimulatedRun RunJob(const JobSetup& setup, uint64_t seed, uint64_t steps) {
+  return JobEngine(setup, seed, steps).Finish();
+}
+
+}  // namespace stallscope::replay

@@ -1,0 +1,240 @@
+// Every rate here can be worked out on paper.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "replay/simulate/simulate.h"
+#include "replay/workload/change.h"
+#include "tests/replay/made_job.h"
+#include "tests/support/random.h"
+
+using stallscope::LoaderSpec;
+using stallscope::replay::Calibrate;
+using stallscope::replay::Prediction;
+using stallscope::replay::Simulate;
+using stallscope::replay::WithSettings;
+using stallscope::replay::WorkerStart;
+using stallscope::replay::Workload;
+using stallscope::test::CostMs;
+using stallscope::test::MadeJob;
+
+namespace {
+
+double RateWith(MadeJob job, int64_t workers, int64_t ahead = 2) {
+  job.costs.loader.num_workers = workers;
+  job.costs.loader.prefetch_factor = ahead;
+  return Simulate(job.Make()).samples_per_s;
+}
+
+doctest::Approx Near(double rate, double part = 0.02) {
+  return doctest::Approx(rate).epsilon(part);
+}
+
+// The eighth batch of each eight takes long.
+MadeJob Straggling() {
+  MadeJob job(CostMs(0, 1), CostMs(5));
+  job.costs.batches.resize(8, job.costs.batches[0]);
+  job.costs.batches[0].fetch = CostMs(0, 100);
+  job.costs.loader.num_workers = 4;
+  return job;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("job: without workers the trainer fetches, and each batch costs both") {
+    const MadeJob job(CostMs(10), CostMs(5));
+    CHECK(RateWith(job, 0) == Near(1e3 / 15));
+  }
+
+  TEST_CASE("job: workers that wait are as many times as fast, up to the trainer") {
+    const MadeJob job(CostMs(0, 40), CostMs(1));
+    CHECK(RateWith(job, 1) == Near(25));
+    CHECK(RateWith(job, 4) == Near(100));
+    CHECK(RateWith(job, 64) > 900);
+    // Hidden behind the trainer.
+    CHECK(RateWith(MadeJob(CostMs(0, 10), CostMs(20)), 1) == Near(50));
+  }
+
+  TEST_CASE("job: workers that burn are bounded by the cores") {
+    // 10 ms of a batch on two cores, which are worth 1.92.
+    const MadeJob job(CostMs(8), CostMs(2));
+    CHECK(RateWith(job, 1) == Near(1e3 / 8 * 0.96, 0.05));
+    CHECK(RateWith(job, 4) == Near(192, 0.03));
+    CHECK(RateWith(job, 8) == Near(192, 0.03));
+    MadeJob one = job;
+    one.recorded.cores = 1;
+    CHECK(RateWith(one, 4) == Near(100, 0.03));
+  }
+
+  TEST_CASE("job: serializing and its undoing are work of the worker and of the main process") {
+    MadeJob job(CostMs(0, 1), CostMs(5));
+    job.costs.batches[0].receive = CostMs(5);
+    CHECK(RateWith(job, 2) == Near(100));
+    // A pinning thread receives while the trainer works.
+    job.costs.loader.pin_memory = true;
+    CHECK(RateWith(job, 2) == Near(200 * 0.96, 0.05));
+    // Large messages leave the worker only when they are received.
+    job.costs.loader.pin_memory = false;
+    job.costs.batches[0].bytes = 1'000'000;
+    CHECK(RateWith(job, 2) == Near(100));
+    job.costs.batches[0].receive = {};
+    job.costs.batches[0].send = CostMs(20);
+    job.costs.batches[0].bytes = 100;
+    CHECK(RateWith(job, 1) == Near(50));
+  }
+
+  TEST_CASE("job: the order holds back what is behind a straggler") {
+    // With eight batches in flight the next straggler is asked for when the last one is handed out.
+    MadeJob job = Straggling();
+    CHECK(Simulate(job.Make()).samples_per_s == Near(80));
+    job.costs.loader.in_order = false;
+    CHECK(Simulate(job.Make()).samples_per_s == Near(200, 0.06));
+    // Of four workers, one gets all stragglers, and being further ahead is of no use. Of five,
+    // others get the next ones, and two are on their way at once.
+    job.costs.loader.in_order = true;
+    CHECK(RateWith(job, 4, 4) == Near(80));
+    CHECK(RateWith(job, 5, 4) > 140);
+  }
+
+  TEST_CASE("job: workers start with every epoch, unless they persist") {
+    MadeJob job(CostMs(0, 1), CostMs(10));
+    job.costs.passes = {10, 10};
+    job.costs.loader.num_workers = 2;
+    job.costs.start = WorkerStart{5e6, 0, 30e6, 20e6};
+    // 100 ms of steps, two starts of 5 ms, 30 ms until the second is there, the end of 20 ms.
+    CHECK(Simulate(job.Make()).samples_per_s == Near(10 / 0.157, 0.04));
+    job.costs.loader.persistent_workers = true;
+    CHECK(Simulate(job.Make()).samples_per_s == Near(100, 0.03));
+    // One long pass starts them once, in its warm-up.
+    job.costs.loader.persistent_workers = false;
+    job.costs.passes.clear();
+    CHECK(Simulate(job.Make()).samples_per_s == Near(100, 0.03));
+  }
+
+  TEST_CASE("job: threads of a math library share what they are recorded to share") {
+    // 10 ms of the main thread, 8 of them beside another one: 2 ms alone and 16 ms to share.
+    MadeJob job(CostMs(0, 1), CostMs(10));
+    job.costs.math_ns = 8e6;
+    job.costs.math_threads = 2;
+    Workload workload = job.Make();
+    workload.spec.job.threads = 1;
+    CHECK(Simulate(workload).samples_per_s == Near(1e3 / 18));
+    workload.spec.job.threads = 2;
+    CHECK(Simulate(workload).samples_per_s == Near(1e3 / 10 * 0.96, 0.04));
+    job.recorded.cores = 8;
+    workload = job.Make();
+    workload.spec.job.threads = 4;
+    CHECK(Simulate(workload).samples_per_s == Near(1e3 / 6, 0.08));
+  }
+
+  TEST_CASE("job: workers whose data ends are passed over") {
+    MadeJob job(CostMs(0, 10), CostMs(1));
+    job.costs.loader.iterable = true;
+    job.costs.loader.num_workers = 2;
+    job.costs.batches.resize(8, job.costs.batches[0]);
+    for (size_t i = 0; i < 8; ++i) job.costs.batches[i].worker = i < 2 ? 0 : 1;
+    job.costs.shards = {2, 6};
+    job.costs.passes = {8, 8};
+    // Two batches side by side, twice, then four one after the other: 60 ms for 8.
+    CHECK(Simulate(job.Make()).samples_per_s == Near(8 / 0.061, 0.04));
+  }
+
+  TEST_CASE("job: more workers never slow down pure waiting, and never outrun the cores") {
+    stallscope::test::Random random(20261123);
+    for (int round = 0; round < 60; ++round) {
+      const double ms = 1 + static_cast<double>(random.Below(400)) / 10;
+      const double step = static_cast<double>(random.Below(100)) / 10;
+      MadeJob waits(CostMs(0, ms), CostMs(step));
+      MadeJob burns(CostMs(ms), CostMs(step));
+      burns.recorded.cores = waits.recorded.cores = static_cast<double>(1 + random.Below(8));
+      const int64_t ahead = 1 + static_cast<int64_t>(random.Below(4));
+      double before = 0;
+      CAPTURE(ms);
+      CAPTURE(step);
+      for (const int64_t workers : {0, 1, 2, 4, 8, 16}) {
+        CAPTURE(workers);
+        const double rate = RateWith(waits, workers, ahead);
+        CHECK(rate >= before * 0.99);
+        before = rate;
+        CHECK(RateWith(burns, workers, ahead) <= 1.01e3 * burns.recorded.cores / (ms + step));
+      }
+    }
+  }
+
+  TEST_CASE(
+      "job: what a recording without workers does not hold widens the interval, and is said") {
+    MadeJob job(CostMs(10), CostMs(5));
+    job.costs.loader.num_workers = 0;
+    job.costs.sends = false;
+    job.costs.start.reset();
+    const auto changed = WithSettings(job.Make(), {"loader.num_workers=2"});
+    REQUIRE(changed.ok());
+    CHECK(changed.value().unpriceable.empty());
+    REQUIRE(changed.value().workload.assumptions.size() == 1);
+    CHECK(changed.value().workload.assumptions[0].find("num_workers=1") != std::string::npos);
+    const Prediction guess = Simulate(changed.value().workload);
+    MadeJob seen(CostMs(10), CostMs(5));
+    const auto known = WithSettings(seen.Make(), {"loader.num_workers=2"});
+    REQUIRE(known.ok());
+    CHECK(known.value().workload.assumptions.empty());
+    const Prediction sure = Simulate(known.value().workload);
+    CHECK(guess.high / guess.low > 1.2 * sure.high / sure.low);
+    CHECK(guess.low < sure.samples_per_s);
+  }
+
+  TEST_CASE("job: changes that one run cannot tell, and those for the user alone to make") {
+    MadeJob job(CostMs(10), CostMs(5));
+    const auto of = [&](const char* setting) {
+      auto changed = WithSettings(job.Make(), {setting});
+      REQUIRE(changed.ok());
+      return std::move(changed).value();
+    };
+    CHECK(of("loader.pin_memory=true").unpriceable.starts_with("loader.pin_memory: "));
+    CHECK(of("env.OMP_PROC_BIND=true").unpriceable.starts_with("env: "));
+    CHECK(of("loader.batch_size=2").unpriceable.empty());
+    CHECK(of("loader.batch_size=2").by_name_only.starts_with("loader.batch_size: "));
+    CHECK(of("loader.num_workers=2").by_name_only.empty());
+    CHECK(of("job.threads=1").unpriceable.empty());
+    job.costs.loader.iterable = true;
+    CHECK(of("loader.num_workers=2").by_name_only.starts_with("loader.num_workers: "));
+    CHECK(of("loader.prefetch_factor=4").by_name_only.empty());
+    // Workers that start with each epoch in an unrecorded way.
+    CHECK(of("loader.multiprocessing_context=spawn").unpriceable.empty());
+    job.costs.passes = {10};
+    CHECK_FALSE(of("loader.multiprocessing_context=spawn").unpriceable.empty());
+  }
+
+  TEST_CASE("job: the model must give the recorded rate, or its intervals widen and it is said") {
+    MadeJob job(CostMs(0, 40), CostMs(1));
+    job.recorded.samples_per_s = 25;
+    const auto width = [](const MadeJob& made) {
+      const Prediction now = Simulate(Calibrate(made.Make()));
+      CHECK(now.samples_per_s == Near(made.recorded.samples_per_s, 0.05));
+      return now.high / now.low;
+    };
+    const double sound = width(job);
+    const auto said = [](const MadeJob& made) {
+      return WithSettings(Calibrate(made.Make()), {"loader.num_workers=2"})
+          .value()
+          .workload.assumptions.size();
+    };
+    CHECK(said(job) == 0);
+    job.recorded.samples_per_s = 17;
+    CHECK(width(job) > 1.3 * sound);
+    CHECK(said(job) == 1);
+  }
+
+  TEST_CASE("job: memory grows by that of a worker, where workers were seen") {
+    MadeJob job(CostMs(10), CostMs(5));
+    job.recorded.peak_rss_bytes = 500;
+    job.costs.worker_bytes = 200;
+    LoaderSpec loader = job.costs.loader;
+    loader.num_workers = 3;
+    CHECK(Simulate(job.Make()).memory_bytes == 500);
+    CHECK(Simulate(job.With(loader)).memory_bytes == 900);
+    job.costs.worker_bytes.reset();
+    CHECK(Simulate(job.With(loader)).memory_bytes == 0);
+  }
+}
