@@ -2,6 +2,7 @@
 
     python jobs.py --list                      the table, as JSON
     python jobs.py NAME [--severity 0|1|2] [--method fork|spawn|forkserver] [--steps N] [--seed N]
+                        [--rate]
 
 Each planted job trains a small model with steps of about 10 ms on batches of 16; another seed than 0
 takes others. Severity 0 costs
@@ -95,10 +96,16 @@ class Model:
 
 def train(loader, step_ms=None):
     model = Model(step_ms or STEP_MS)
+    ended = []
     while True:
         for batch in loader:
-            if not model.step(batch):
+            more = model.step(batch)
+            ended.append(time.monotonic())
+            if not more:
                 print("trained", model.steps, "steps")
+                if options.rate:
+                    warm = len(ended) // 10
+                    print("samples/s", (len(ended) - 1 - warm) * BATCH / (ended[-1] - ended[warm]))
                 return
 
 
@@ -441,6 +448,7 @@ def main():
     parser.add_argument("--method", default="fork", choices=("fork", "spawn", "forkserver"))
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rate", action="store_true", help="prints it, without the first steps'")
     options = parser.parse_args()
     vary(options.name)
     if options.list or options.name is None:
