@@ -199,6 +199,7 @@ SimulatedRun Engine::Finish() {
   }
   run_.end_ns = scheduler_.now();
   run_.events = scheduler_.events();
+  run_.waited_ns = scheduler_.waited_ns();
   return std::move(run_);
 }
 
@@ -499,7 +500,9 @@ void Engine::GoTrainer(uint32_t who) {
       }
   }
   thread.state = feeds_ ? State::kTake : State::kRequest;
-  scheduler_.WakeAt(who, scheduler_.now() + plan_.extra_ns + (waited_ ? plan_.turn_ns : 0));
+  const double pause = plan_.extra_ns + (waited_ ? plan_.turn_ns : 0);
+  if (pause > 0) return scheduler_.WakeAt(who, scheduler_.now() + pause);
+  ready_.Push(who);  // it keeps its core
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct SimulatedRun {
   std::vector<SimulatedStep> steps;
   std::vector<double> busy_ns;  // by stage of the spec
   double cpu_ns = 0;            // burned by all
+  double waited_ns = 0;         // by all, for a core
   double end_ns = 0;
   uint64_t events = 0;
 };

@@ -24,6 +24,12 @@ constexpr uint64_t kMostShuffled = 16'384;
 // Cores share caches, memory and often execution units: of two busy ones each does 4% less than one
 // alone (tests/bench saw 2% to 31% for decoding loops).
 constexpr double kSharing = 0.08;
+// Linux's fair scheduler with two cores (EEVDF, from 6.6 on): how long a thread runs before others
+// that are owed as much have their turn; how often that is looked at (HZ=250, as distributions
+// ship it); the most that a thread can save up.
+constexpr double kSliceNs = 1.4e6;
+constexpr double kTickNs = 4e6;
+constexpr double kMostOwedNs = 4e6;
 // Unused tokens of a throttled disk are kept this long (collectors/data/throttle.cpp).
 constexpr double kDiskBurstNs = 20e6;
 // Time that a thread owes is spent before it takes the next item if it is more than this: below it,
