@@ -21,6 +21,7 @@ HopCosts::HopCosts(const Hop& hop, uint64_t seed)
       scale_(hop.scale),
       // What comes through the throttled disk takes what that takes.
       io_scale_(hop.io_bytes != 0 ? 0 : hop.io_scale),
+      after_idle_(hop.after_idle),
       more_cpu_ns_(hop.more_cpu_ns),
       more_blocked_ns_(hop.more_blocked_ns),
       io_bytes_(hop.io_bytes),
@@ -35,7 +36,7 @@ Chain::Chain(const std::vector<Hop>& hops, bool has_input, uint64_t seed)
   }
 }
 
-bool Chain::GivesByItself(Place& place, Debt& debt, std::vector<double>& busy_ns) {
+bool Chain::GivesByItself(Place& place, Debt& debt, std::vector<StageTally>& tallies) {
   if (place.kind == Hop::Kind::kShuffle) {
     const bool ended = place.epoch != 0 && place.passed >= place.epoch;
     if (place.held == 0 || (place.held < place.size && !ended)) return false;
@@ -43,24 +44,24 @@ bool Chain::GivesByItself(Place& place, Debt& debt, std::vector<double>& busy_ns
     return true;
   }
   if (place.kind == Hop::Kind::kCache && place.epoch != 0 && place.passed >= place.epoch) {
-    place.hits.AddTo(debt, busy_ns);
+    place.hits.AddTo(debt, tallies);
     return true;
   }
   return false;
 }
 
-bool Chain::Passes(Place& place, Debt& debt, std::vector<double>& busy_ns) {
+bool Chain::Passes(Place& place, Debt& debt, std::vector<StageTally>& tallies) {
   switch (place.kind) {
     case Hop::Kind::kWork:
-      place.costs.AddTo(debt, busy_ns);
+      place.costs.AddTo(debt, tallies);
       return true;
     case Hop::Kind::kFilter:
-      place.costs.AddTo(debt, busy_ns);
+      place.costs.AddTo(debt, tallies);
       return random_.Fraction() < place.kept;
     case Hop::Kind::kBatch:
       if (++place.held < place.size) return false;
       place.held = 0;
-      place.costs.AddTo(debt, busy_ns);
+      place.costs.AddTo(debt, tallies);
       return true;
     case Hop::Kind::kShuffle:
       ++place.held;
@@ -68,22 +69,22 @@ bool Chain::Passes(Place& place, Debt& debt, std::vector<double>& busy_ns) {
       return false;
     case Hop::Kind::kCache:
       ++place.passed;
-      place.costs.AddTo(debt, busy_ns);
+      place.costs.AddTo(debt, tallies);
       return true;
   }
   return true;
 }
 
-bool Chain::Advance(bool taken, Debt& debt, std::vector<double>& busy_ns) {
+bool Chain::Advance(bool taken, Debt& debt, std::vector<StageTally>& tallies) {
   for (;;) {
     size_t at = 0;
     if (!taken) {
       at = places_.size();
-      while (at > 0 && !GivesByItself(places_[at - 1], debt, busy_ns)) --at;
+      while (at > 0 && !GivesByItself(places_[at - 1], debt, tallies)) --at;
       if (at == 0 && has_input_) return false;
     }
     taken = false;
-    while (at < places_.size() && Passes(places_[at], debt, busy_ns)) ++at;
+    while (at < places_.size() && Passes(places_[at], debt, tallies)) ++at;
     if (at == places_.size()) return true;
   }
 }

@@ -57,32 +57,48 @@ struct Debt {
   double cpu_ns = 0;
   double off_ns = 0;  // sleeps and reads
   uint64_t io_bytes = 0;
+  bool idle = false;     // the thread was, before what it does next
   double since_ns = -1;  // when the thread began to pay; the disk works meanwhile
 
   double ns() const { return cpu_ns + off_ns; }
   bool none() const { return cpu_ns + off_ns == 0 && io_bytes == 0; }
 };
 
+// What a stage has done.
+struct StageTally {
+  double busy_ns = 0;
+  uint64_t items = 0;
+  uint64_t after_idle = 0;  // of these, in a thread that had been idle
+};
+
 // One hop with its place in the stream of recorded costs.
 class HopCosts {
  public:
   HopCosts(const Hop& hop, uint64_t seed);
-  void AddTo(Debt& debt, std::vector<double>& busy_ns) {
+  void AddTo(Debt& debt, std::vector<StageTally>& tallies) {
     const Cost cost = stream_.Next();
-    const double cpu = std::max(0.0, static_cast<double>(cost.cpu_ns) * scale_ + more_cpu_ns_);
+    double cpu = std::max(0.0, static_cast<double>(cost.cpu_ns) * scale_ + more_cpu_ns_);
+    StageTally& tally = tallies[stage_];
+    ++tally.items;
+    if (debt.idle) {
+      cpu *= after_idle_;
+      ++tally.after_idle;
+    }
     const double blocked =
         std::max(0.0, static_cast<double>(cost.blocked_ns) * scale_ + more_blocked_ns_);
     const double off = blocked + static_cast<double>(cost.io_ns) * io_scale_;
     debt.cpu_ns += cpu;
     debt.off_ns += off;
     debt.io_bytes += io_bytes_;
-    busy_ns[stage_] += cpu + off;
+    tally.busy_ns += cpu + off;
+    if (cpu + off > kWarmsNs) debt.idle = off >= kIdleNs;
   }
 
  private:
   CostStream stream_;
   double scale_;
   double io_scale_;
+  double after_idle_;
   double more_cpu_ns_;
   double more_blocked_ns_;
   uint64_t io_bytes_;
@@ -96,7 +112,7 @@ class Chain {
   // Goes as far as it can without another item from below. True: an item has come out at the top.
   // False: it needs one, and must be called again with `taken` once there is one; a chain with a
   // source of its own never does.
-  bool Advance(bool taken, Debt& debt, std::vector<double>& busy_ns);
+  bool Advance(bool taken, Debt& debt, std::vector<StageTally>& tallies);
 
  private:
   struct Place {
@@ -110,9 +126,9 @@ class Chain {
     uint64_t passed = 0;  // kShuffle: taken in this pass; kCache: kept, kFilter: for its share
   };
 
-  bool GivesByItself(Place& place, Debt& debt, std::vector<double>& busy_ns);
+  bool GivesByItself(Place& place, Debt& debt, std::vector<StageTally>& tallies);
   // False: the item goes no further.
-  bool Passes(Place& place, Debt& debt, std::vector<double>& busy_ns);
+  bool Passes(Place& place, Debt& debt, std::vector<StageTally>& tallies);
 
   std::vector<Place> places_;
   bool has_input_;

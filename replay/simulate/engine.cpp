@@ -46,6 +46,7 @@ struct Thread {
   uint32_t group = 0;
   uint64_t collected = 0;  // of its job
   uint64_t ticket = 0;
+  double parked_ns = -1;  // since when it waits for another thread; it does not: -1
   Debt debt;
   Debt work;  // to be owed when the turn is over
 };
@@ -161,7 +162,7 @@ Engine::Engine(const Network& network, uint64_t seed, uint64_t batches)
       compute_(ComputeOf(network), seed) {
   groups_.reserve(network.groups.size() + 1);
   threads_.reserve(ThreadsOf(network));
-  run_.busy_ns.resize(network.stages + 1);
+  run_.stages.resize(network.stages + 1);
   run_.steps.reserve(batches);
   for (const Group& group : network.groups) Add(group, group.workers, State::kTurn, seed);
   Add(network.trainer, 1, State::kRequest, seed);
@@ -204,7 +205,12 @@ SimulatedRun Engine::Finish() {
 }
 
 void Engine::Go(uint32_t who) {
-  const State state = threads_[who].state;
+  Thread& thread = threads_[who];
+  const State state = thread.state;
+  if (thread.parked_ns >= 0) {
+    thread.debt.idle = thread.debt.idle || scheduler_.now() - thread.parked_ns >= kIdleNs;
+    thread.parked_ns = -1;
+  }
   if (state <= State::kPush) return GoWorker(who);
   if (state <= State::kCopied) return GoFetcher(who);
   if (state <= State::kWait) return GoTrainer(who);
@@ -258,7 +264,7 @@ bool Engine::Pulls(uint32_t who) {
   Thread& thread = threads_[who];
   GroupState& state = groups_[thread.group];
   while (thread.collected < state.group->job) {
-    if (state.chain.Advance(std::exchange(thread.took, false), thread.debt, run_.busy_ns)) {
+    if (state.chain.Advance(std::exchange(thread.took, false), thread.debt, run_.stages)) {
       ++thread.collected;
       continue;
     }
@@ -268,6 +274,7 @@ bool Engine::Pulls(uint32_t who) {
       if (Spends(who)) return false;
       if (!queue.pushers.empty()) WakePushers(queue);
       queue.popper = who;
+      thread.parked_ns = scheduler_.now();
       return false;
     }
     queue.Pop();
@@ -279,9 +286,10 @@ bool Engine::Pulls(uint32_t who) {
 
 void Engine::OweWork(Thread& thread, GroupState& state) {
   Debt& work = thread.work;
+  work.idle = thread.debt.idle;
   for (size_t i = 0; i < state.work.size(); ++i) {
     const uint64_t times = state.group->work[i].times;
-    for (uint64_t n = 0; n < times; ++n) state.work[i].AddTo(work, run_.busy_ns);
+    for (uint64_t n = 0; n < times; ++n) state.work[i].AddTo(work, run_.stages);
   }
   work.cpu_ns += state.group->handover_ns;
   Debt& turn = thread.debt;
@@ -289,6 +297,7 @@ void Engine::OweWork(Thread& thread, GroupState& state) {
   work.cpu_ns += turn.cpu_ns;
   work.off_ns += turn.off_ns;
   turn = Debt();
+  turn.idle = work.idle;
 }
 
 void Engine::ReleaseTurn(GroupState& state) {
@@ -314,6 +323,7 @@ void Engine::GoWorker(uint32_t who) {
         thread.state = State::kPull;
         if (state.turn_taken) {
           state.waiting.Push(who);  // whoever gives up the turn wakes the first
+          thread.parked_ns = scheduler_.now();
           return;
         }
         state.turn_taken = true;
@@ -339,6 +349,7 @@ void Engine::GoWorker(uint32_t who) {
       default:
         if (!state.queue.HasRoom(thread.ticket)) {
           state.queue.pushers.push_back({thread.ticket, who});
+          thread.parked_ns = scheduler_.now();
           return;
         }
         Push(thread, state.queue);
@@ -416,7 +427,7 @@ void Engine::Issue() {
   Fetched& step = in_flight_.emplace_back(current_);
   if (plan_.host_threads > 0) return StartCompute();
   Debt compute;
-  compute_.AddTo(compute, run_.busy_ns);
+  compute_.AddTo(compute, run_.stages);
   const double start = std::max({issue_start_ns_, step.copied_ns, compute_free_ns_});
   step.step.done_ns = std::max(start + compute.cpu_ns, scheduler_.now() + plan_.last_kernel_ns);
   compute_free_ns_ = step.step.done_ns;
@@ -428,7 +439,7 @@ void Engine::StartCompute() {
   const Fetched& step = in_flight_[begun_];
   computing_ = plan_.host_threads;
   Debt compute;
-  compute_.AddTo(compute, run_.busy_ns);
+  compute_.AddTo(compute, run_.stages);
   compute.off_ns = std::max(0.0, step.copied_ns - scheduler_.now());
   for (unsigned i = 0; i < plan_.host_threads; ++i) {
     threads_[first_device_ + i].debt = compute;

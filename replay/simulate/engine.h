@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "replay/simulate/chain.h"
 #include "replay/simulate/network.h"
 
 namespace stallscope::replay {
@@ -16,9 +17,9 @@ struct SimulatedStep {
 
 struct SimulatedRun {
   std::vector<SimulatedStep> steps;
-  std::vector<double> busy_ns;  // by stage of the spec
-  double cpu_ns = 0;            // burned by all
-  double waited_ns = 0;         // by all, for a core
+  std::vector<StageTally> stages;  // of the spec, then the trainer
+  double cpu_ns = 0;               // burned by all
+  double waited_ns = 0;            // by all, for a core
   double end_ns = 0;
   uint64_t events = 0;
 };

@@ -63,6 +63,18 @@ constexpr double kUnexplained = 0.6;
 constexpr double kIdleCores = 0.15;
 constexpr double kOthersCores = 0.8;
 
+// Of a difference between the recording's shares and its simulation's: waiting that the model does
+// not have, or has for another reason, may stay or go with a change.
+constexpr double kUnlike = 0.5;
+// Differences of shares that sound recordings show: the recorder, the samplers and each wake-up
+// cost CPU that no stage has, and ready threads wait a little on an idle machine, too.
+constexpr double kStallsDiffer = 0.10;
+constexpr double kWaitsDiffer = 0.25;
+constexpr double kBusyDiffers = 0.20;
+// Of the items that follow an idle time in a recording where all do, or none, and in the simulation
+// the others: decoding on a cold core took 5% to 20% more.
+constexpr double kIdleDoubt = 0.10;
+
 // ---- Calibration and verdict
 constexpr double kMostScale = 3;    // beyond it the model is wrong, and a factor would hide that
 constexpr int kRounds = 3;          // what is hidden behind the device answers late

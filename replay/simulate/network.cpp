@@ -112,6 +112,7 @@ class NetworkBuilder {
     hop.scale = hop.io_scale = Calibrated() / SpeedOf(name);
     if (costs == nullptr) return hop;
     hop.costs = &costs->items;
+    hop.after_idle = costs->idle.factor;
     hop.kept = costs->kept;
     // A batch costs as much as its samples.
     const double now = kind == Hop::Kind::kBatch ? static_cast<double>(batch_) : ItemElements();

@@ -20,6 +20,7 @@ struct Hop {
   const std::vector<Cost>* costs = nullptr;  // null: none
   double scale = 1;                          // of the costs
   double io_scale = 1;                       // of their reads
+  double after_idle = 1;                     // of their CPU, in a thread that was idle
   double more_cpu_ns = 0;                    // extra, per item; may be negative
   double more_blocked_ns = 0;                // the same, off the CPU
   uint64_t io_bytes = 0;                     // that come through the throttled disk, instead of io

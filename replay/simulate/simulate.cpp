@@ -10,6 +10,7 @@
 #include "replay/simulate/engine.h"
 #include "replay/simulate/job_model.h"
 #include "replay/simulate/model_constants.h"
+#include "replay/simulate/self_check.h"
 
 namespace stallscope::replay {
 namespace {
@@ -58,7 +59,8 @@ uint64_t BatchesOf(const Workload& workload, const SimulateOptions& options) {
 struct Repetition {
   double ns = 0;        // of a step
   double variance = 0;  // of that mean
-  double stall = 0;     // share
+  double stall = 0;     // share: the trainer waits for a batch
+  double exposed = 0;   // of this, while the device has nothing to do either
   SimulatedRun run;
 };
 
@@ -74,13 +76,20 @@ Repetition Measure(SimulatedRun run) {
   const size_t first = attribution::WarmupSteps(durations);
   const size_t counted = steps - first;
   double stalled = 0;
+  double exposed = 0;
   double whole = 0;
   for (size_t i = first; i < steps; ++i) {
+    const double device_done = i > 0 ? run.steps[i - 1].done_ns : 0;
+    exposed +=
+        std::max(0.0, run.steps[i].received_ns - std::max(run.steps[i].requested_ns, device_done));
     stalled += run.steps[i].received_ns - run.steps[i].requested_ns;
     whole += static_cast<double>(durations[i]);
   }
   if (counted > 0) result.ns = whole / static_cast<double>(counted);
-  if (whole > 0) result.stall = stalled / whole;
+  if (whole > 0) {
+    result.stall = stalled / whole;
+    result.exposed = exposed / whole;
+  }
   const size_t blocks = std::min(kStepBlocks, counted / 2);
   if (blocks >= 2) {
     std::vector<double> means;
@@ -117,7 +126,7 @@ std::string BottleneckOf(const Workload& workload, const Subject& subject, const
     double largest = 0;
     uint32_t stage = 0;
     const auto add = [&](const Hop& hop, double workers) {
-      const double share = last.run.busy_ns[hop.stage] / workers;
+      const double share = last.run.stages[hop.stage].busy_ns / workers;
       busy += share;
       if (share <= largest) return;
       largest = share;
@@ -149,7 +158,7 @@ void AddLoads(const Workload& workload, const Subject& subject, const Repetition
     StageUtilization load;
     load.stage = i < network.stages ? workload.spec.stages[i].name : "trainer";
     load.workers = network.workers[i];
-    load.utilization = std::min(1.0, last.run.busy_ns[i] / (load.workers * time));
+    load.utilization = std::min(1.0, last.run.stages[i].busy_ns / (load.workers * time));
     prediction.stages.push_back(std::move(load));
   }
 }
@@ -192,6 +201,50 @@ double UnknownsOf(const Workload& workload, const SimulateOptions& options, uint
   return std::sqrt(std::max(1.0, Measure(most.value().Run(options.seed, batches)).ns / least_ns));
 }
 
+// What the change leaves unknown of costs that depend on whether a thread was idle before: where
+// the recording has both kinds of items, they are known. Of the stage with the least room.
+double IdleDoubt(const Workload& workload, const Subject& subject, const Repetition& last) {
+  if (!std::holds_alternative<Network>(subject.what)) return 0;
+  const Network& network = std::get<Network>(subject.what);
+  double doubt = 0;
+  double most = 0;
+  for (size_t i = 0; i < network.stages; ++i) {
+    const StageTally& tally = last.run.stages[i];
+    const auto costs = workload.recorded->stages.find(workload.spec.stages[i].name);
+    const double busy = tally.busy_ns / network.workers[i];
+    if (costs == workload.recorded->stages.end() || tally.items == 0 || busy <= most) continue;
+    most = busy;
+    const StageCosts& recorded = costs->second;
+    const double off = recorded.mean_blocked_ns + recorded.mean_io_ns;
+    const double cpu = recorded.mean_cpu_ns / std::max(1.0, recorded.mean_cpu_ns + off);
+    const double share = static_cast<double>(tally.after_idle) / static_cast<double>(tally.items);
+    doubt = recorded.idle.shown ? 0 : kIdleDoubt * cpu * std::fabs(share - recorded.idle.share);
+  }
+  return doubt;
+}
+
+// How the simulation of the recorded spec compares with the recording.
+SelfCheck CheckRecorded(const Recorded& recorded, const Repetition& simulated) {
+  std::vector<Likeness> shares;
+  const double time = std::max(1.0, simulated.run.end_ns);
+  if (recorded.input_stall.has_value()) {
+    shares.push_back(
+        {"waits for its input", *recorded.input_stall, simulated.exposed, kStallsDiffer});
+  }
+  const double cpu = simulated.run.cpu_ns / time;
+  if (recorded.busy_cores > 0 && recorded.cores_known) {
+    shares.push_back({"uses its cores", std::min(1.0, recorded.busy_cores / recorded.cores),
+                      std::min(1.0, cpu / recorded.cores), kBusyDiffers});
+  }
+  if (recorded.waited_cores.has_value() && recorded.cores_known) {
+    const double waited = simulated.run.waited_ns / time;
+    shares.push_back({"has threads that are ready wait for each core",
+                      std::min(1.0, *recorded.waited_cores / recorded.cores),
+                      std::min(1.0, waited / recorded.cores), kWaitsDiffer});
+  }
+  return CheckLikeness(shares);
+}
+
 // How much of the difference between simulation and measurement is the simulation's: all of it
 // where the run was steady, little where its own interval is wide, because something disturbed it.
 double Trust(const Recorded& recorded) {
@@ -230,13 +283,16 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
       std::min(1.0, static_cast<double>(batches) / static_cast<double>(workload.steps()));
   const double run_error = kZ90 * std::sqrt(std::max(within, between) * share) / ns;
   const double calibration = workload.calibration.has_value() ? workload.calibration->doubt : 0;
-  const double host =
-      kHostRepeats * (subject.host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall));
+  // As far as steps wait for what the host's threads do.
+  const double hosts_part =
+      subject.host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall);
+  const double host = kHostRepeats * hosts_part;
   const double cores = CoresDoubt(workload, subject, last);
   double squares = 0;
   const double anchor = workload.recorded->spread * std::sqrt(Trust(*workload.recorded));
+  const double idle = IdleDoubt(workload, subject, last) * hosts_part;
   for (const double part :
-       {run_error, anchor, kDeviceRepeats, host, cores, calibration, workload.doubt}) {
+       {run_error, anchor, kDeviceRepeats, host, cores, idle, calibration, workload.doubt}) {
     squares += part * part;
   }
   double half = std::sqrt(squares);
@@ -277,6 +333,10 @@ Workload Calibrate(Workload workload, const SimulateOptions& options) {
       now = SimulateRecorded(recorded, options);
     }
     calibration.rest = std::clamp(measured_ns / now.ns, 1 / kMostScale, kMostScale);
+    SelfCheck check = CheckRecorded(*workload.recorded, now);
+    calibration.doubt =
+        std::sqrt(calibration.doubt * calibration.doubt + check.doubt * check.doubt);
+    calibration.unexplained = std::move(check.unexplained);
   }
   workload.calibration = calibration;
   return workload;

@@ -58,6 +58,9 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
   recommendation.gain = gain;
   recommendation.unpriced.clear();
   recommendation.assumptions = changed.value().workload.assumptions;
+  for (const std::string& missing : run.workload.calibration->unexplained) {
+    recommendation.assumptions.push_back(missing);
+  }
   if (prediction.memory_bytes > 0) {
     recommendation.memory_bytes =
         static_cast<int64_t>(prediction.memory_bytes) - static_cast<int64_t>(run.now.memory_bytes);

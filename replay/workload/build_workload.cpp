@@ -172,6 +172,7 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
     const attribution::StageUse& use = attribution.stages[i];
     StageCosts costs;
     costs.items = std::move(spans.items[i]);
+    costs.idle = spans.idle[i];
     if (info.kind == "cache" || info.kind == "snapshot") SplitStore(run, info.id, costs);
     FillMeans(costs);
     // Of a foreign run the order of the stages is the file's, and their kinds are its words.
@@ -251,6 +252,9 @@ void TakeMachine(const model::Run& run, const attribution::Attribution& attribut
   recorded.cores = recorded.cores_known ? std::max(1.0, attribution.cpu.cores) : kManyCores;
   recorded.other_cores = OtherCores(run, attribution);
   recorded.busy_cores = attribution.cpu.process_busy.value_or(0);
+  recorded.waited_cores = attribution.cpu.run_wait;
+  const auto& stall = attribution.breakdown[attribution::At(attribution::Category::kInputStall)];
+  if (stall.has_value()) recorded.input_stall = stall->fraction;
   recorded.wake_ns = kWakeNs;
   recorded.peak_rss_bytes = attribution.memory.peak_rss_bytes.value_or(0);
 }

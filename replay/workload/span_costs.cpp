@@ -1,10 +1,12 @@
 #include "replay/workload/span_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
 #include "analyzer/attribution/track_view.h"
+#include "analyzer/base/math.h"
 
 namespace stallscope::replay {
 namespace {
@@ -12,6 +14,10 @@ namespace {
 constexpr int64_t kLongestGapNs = 100'000;
 // Clocks are read one after the other: less than this part of a span off the CPU says nothing.
 constexpr double kNoise = 0.03;
+// Items after an idle time, or in a row, that show what they cost.
+constexpr size_t kLeastOfAKind = 30;
+constexpr double kSignificant = 2.5;      // standard errors
+constexpr double kMostIdleFactor = 1.6;   // beyond it something else differs
 constexpr size_t kMostSpans = 2'000'000;  // that are looked at; a longer run tells no more
 
 struct Item {
@@ -19,6 +25,7 @@ struct Item {
   int64_t own_ns = 0;
   int64_t io_ns = 0;
   int64_t cpu_ns = -1;  // not taken
+  int64_t idle_ns = 0;  // of its thread, just before
   bool in_window = false;
 };
 
@@ -30,6 +37,7 @@ class TrackPass {
 
   void Run(std::vector<std::vector<Item>>& items, std::vector<double>& gap_ns) {
     const StageId own = view_.track().info.stage;
+    work_end_ns_ = from_ns_;
     int64_t group_start = INT64_MAX;
     int64_t last_end = INT64_MIN;
     for (size_t i = view_.FirstEndingAfter(from_ns_); i < spans_.size(); ++i) {
@@ -78,6 +86,12 @@ class TrackPass {
     if (!spans_.cpu_ns.empty() && spans_.cpu_ns[i] != 0) {
       item.cpu_ns = std::min(static_cast<int64_t>(spans_.cpu_ns[i]), item.own_ns);
     }
+    item.idle_ns = std::max<int64_t>(0, at.start_ns - work_end_ns_);
+    if (static_cast<double>(item.own_ns) > kWarmsNs) {
+      // A span that mostly slept leaves its thread as cold as a wait does.
+      const bool slept = item.cpu_ns >= 0 && 2 * item.cpu_ns < item.own_ns;
+      work_end_ns_ = at.end_ns - (slept ? item.own_ns - item.cpu_ns : 0);
+    }
     item.in_window = at.start_ns >= window_.start_ns && at.end_ns <= window_.end_ns;
     items[what.stage.value].push_back(item);
   }
@@ -87,6 +101,7 @@ class TrackPass {
   const attribution::Interval window_;
   const int64_t from_ns_;
   std::vector<Open> open_;
+  int64_t work_end_ns_ = 0;  // of the last work that kept the core busy
 };
 
 }  // namespace
@@ -109,6 +124,48 @@ Cost CostOf(double own_ns, double cpu_ns, double io_ns, const Shares& shares) {
   cost.io_ns = static_cast<float>(io_ns);
   return cost;
 }
+
+namespace {
+
+// A median with its standard error.
+struct Middle {
+  double value = 0;
+  double error = 0;
+};
+
+Middle MiddleOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const double spread = (Quantile(values, 0.75) - Quantile(values, 0.25)) / 1.35;
+  return {Quantile(values, 0.5), 1.25 * spread / std::sqrt(static_cast<double>(values.size()))};
+}
+
+// By the medians, which a few interrupted items do not move.
+IdleEffect EffectOf(const std::vector<Item>& items) {
+  std::vector<double> idle;
+  std::vector<double> busy;
+  for (const Item& item : items) {
+    if (item.cpu_ns <= 0) continue;
+    const bool was_idle = static_cast<double>(item.idle_ns) >= kIdleNs;
+    (was_idle ? idle : busy).push_back(static_cast<double>(item.cpu_ns));
+  }
+  IdleEffect effect;
+  const size_t all = idle.size() + busy.size();
+  if (all > 0) effect.share = static_cast<double>(idle.size()) / static_cast<double>(all);
+  if (std::min(idle.size(), busy.size()) < kLeastOfAKind) return effect;
+  effect.shown = true;
+  const Middle after_idle = MiddleOf(std::move(idle));
+  const Middle in_a_row = MiddleOf(std::move(busy));
+  if (in_a_row.value <= 0) return effect;
+  const double factor = after_idle.value / in_a_row.value;
+  const double error =
+      factor * std::hypot(after_idle.error / after_idle.value, in_a_row.error / in_a_row.value);
+  if (std::abs(factor - 1) > kSignificant * error) {
+    effect.factor = std::clamp(factor, 1 / kMostIdleFactor, kMostIdleFactor);
+  }
+  return effect;
+}
+
+}  // namespace
 
 SpanCosts CostsOfSpans(const model::Run& run, const attribution::Attribution& attribution,
                        size_t most) {
@@ -142,10 +199,14 @@ SpanCosts CostsOfSpans(const model::Run& run, const attribution::Attribution& at
     const Shares shares =
         stage < attribution.stages.size() ? SharesOf(attribution.stages[stage]) : Shares();
     const size_t first = all.size() > most ? all.size() - most : 0;
+    costs.idle.push_back(EffectOf(all));
     for (size_t i = first; i < all.size(); ++i) {
-      costs.items[stage].push_back(CostOf(static_cast<double>(all[i].own_ns),
-                                          static_cast<double>(all[i].cpu_ns),
-                                          static_cast<double>(all[i].io_ns), shares));
+      Cost cost = CostOf(static_cast<double>(all[i].own_ns), static_cast<double>(all[i].cpu_ns),
+                         static_cast<double>(all[i].io_ns), shares);
+      if (static_cast<double>(all[i].idle_ns) >= kIdleNs) {
+        cost.cpu_ns /= static_cast<float>(costs.idle.back().factor);
+      }
+      costs.items[stage].push_back(cost);
     }
   }
   return costs;

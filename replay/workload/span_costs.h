@@ -12,6 +12,7 @@ namespace stallscope::replay {
 struct SpanCosts {
   // By stage of the run, in the order of the spans' starts.
   std::vector<std::vector<Cost>> items;
+  std::vector<IdleEffect> idle;  // by stage; the items' costs are free of it
   // By stage: what its own threads did between two spans, each gap capped at 100 microseconds: a
   // longer one is a lost core.
   std::vector<double> gap_ns;

@@ -27,6 +27,19 @@ struct Cost {
   float io_ns = 0;       // in a read
 };
 
+// A thread that was idle for this long finds caches and clock cooled down (a wake-up alone is 30
+// us).
+constexpr double kIdleNs = 50'000;
+// Work that is shorter does not warm them.
+constexpr double kWarmsNs = 2'000;
+
+// What an item costs after its thread was idle, against one right after another.
+struct IdleEffect {
+  double factor = 1;   // of the CPU; 1 as well where the run does not show it
+  bool shown = false;  // the run has enough items of both kinds
+  double share = 0;    // of the recorded items, those after an idle time
+};
+
 // Of one stage of the spec, by its name.
 struct StageCosts {
   // In the order in which they were begun, so that neighbors stay together: an empirical
@@ -40,6 +53,7 @@ struct StageCosts {
   double bytes = 0;         // of an item that it hands on
   double kept = 1;          // share of its items that it hands on (filter)
   bool of_batches = false;  // its items are batches
+  IdleEffect idle;          // that `items` are free of
 };
 
 // What a step costs besides its input.
@@ -72,13 +86,15 @@ struct Recorded {
   // Of a map that was cut in two, the part that works on whole batches; `stages` has the other.
   std::map<std::string, StageCosts, std::less<>> vectorized;
   TrainerCosts trainer;
-  double cores = 0;         // that the run could use
-  bool cores_known = true;  // else enough of them are assumed
-  bool cpu_known = true;    // else all of a stage's time is assumed to be CPU time
-  double other_cores = 0;   // that something else on the machine used meanwhile
-  double busy_cores = 0;    // that the run itself used
-  double wake_ns = 0;       // from an event to when a thread that slept for it runs
-  uint64_t steps = 0;       // warm-up counted
+  double cores = 0;                    // that the run could use
+  bool cores_known = true;             // else enough of them are assumed
+  bool cpu_known = true;               // else all of a stage's time is assumed to be CPU time
+  double other_cores = 0;              // that something else on the machine used meanwhile
+  double busy_cores = 0;               // that the run itself used
+  std::optional<double> waited_cores;  // threads of it that were ready, but had none
+  std::optional<double> input_stall;   // share of the step time
+  double wake_ns = 0;                  // from an event to when a thread that slept for it runs
+  uint64_t steps = 0;                  // warm-up counted
   // Elements that a pass over the data has; nothing where the run did not see a pass end.
   std::optional<uint64_t> elements_per_epoch;
   double elements_per_file = 0;                       // 0: not known
@@ -102,6 +118,8 @@ struct Calibration {
   double rest = 1;           // of a step's time, what the two do not explain
   double doubt = 0;  // of a prediction, as a part of it: what the simulation did not explain
   double off = 0;    // by how much the recorded step was shorter than the simulated one, before
+  // What the simulation of the recorded run has otherwise than the recording, in words.
+  std::vector<std::string> unexplained;
 };
 
 struct Workload {

@@ -15,6 +15,7 @@ using stallscope::RepeatSpec;
 using stallscope::ShardSpec;
 using stallscope::SourceFormat;
 using stallscope::replay::Cost;
+using stallscope::replay::Prediction;
 using stallscope::replay::Simulate;
 using stallscope::test::Batch;
 using stallscope::test::MadeWorkload;
@@ -167,5 +168,28 @@ TEST_SUITE("fast") {
     MadeWorkload idle = Work(1);
     idle.spec().trainer.emulated.compute_us_per_batch = 9000;
     CHECK(Simulate(idle.Costs("work", 1).Make()).bottleneck == "trainer");
+  }
+
+  TEST_CASE("work after a sleep costs what it did after idle times in the recording") {
+    // One thread: 1 ms of sleep, then 1 ms of work, which is half as much again on a cold core.
+    MadeWorkload made({Map("rest"), Map("work"), Batch(10), Prefetch(2)}, 10);
+    made.Costs("rest", 0, 1000).Costs("work", 1000);
+    CHECK(Simulate(made.Make()).samples_per_s == doctest::Approx(500).epsilon(0.01));
+    made.recorded().stages["work"].idle = {1.5, true, 1};
+    CHECK(Simulate(made.Make()).samples_per_s == doctest::Approx(400).epsilon(0.01));
+    // A pause of 40 us cools nothing.
+    made.Costs("rest", 0, 40);
+    CHECK(Simulate(made.Make()).samples_per_s == doctest::Approx(1e6 / 1040).epsilon(0.01));
+  }
+
+  TEST_CASE("a recording without busy cores leaves a doubt of what a busy one would cost") {
+    const auto half_width = [](bool shown) {
+      MadeWorkload made({Map("work"), Batch(10), Prefetch(2)}, 10);
+      made.Costs("work", 1000);
+      made.recorded().stages["work"].idle = {1, shown, 1};
+      const Prediction prediction = Simulate(made.Make());
+      return prediction.high / prediction.samples_per_s - 1;
+    };
+    CHECK(half_width(false) > half_width(true) + 0.01);
   }
 }

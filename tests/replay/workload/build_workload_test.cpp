@@ -114,4 +114,32 @@ TEST_SUITE("fast") {
                               stallscope::trace::StringId{4}});
     CHECK(Built(run).recorded->tuned.at("fetch.parallelism") == 6);
   }
+
+  TEST_CASE("the first item after an idle time shows what a cold core costs") {
+    // The input is made in half of a step: the first of 16 items follows a wait.
+    const auto run_of = [](double first_factor) {
+      model::Run run = MakeRun({.fetch_cpu_us = 900, .compute_us = 32'000, .steps = 60});
+      auto& spans = run.tracks[0].spans;
+      int64_t last_end = 0;
+      for (size_t i = 0; i < spans.size(); ++i) {
+        const bool fetch = spans.cpu_ns[i] > 0;
+        const bool first = fetch && spans.start_ns[i] - last_end > 1'000'000;
+        if (first) spans.cpu_ns[i] = static_cast<uint64_t>(900'000 * first_factor);
+        if (spans.DurationNs(i) > 2'000) last_end = spans.EndNs(i);
+      }
+      return run;
+    };
+    const Workload cold = Built(run_of(1.1));
+    const auto& effect = CostsOf(cold, "fetch").idle;
+    CHECK(effect.shown);
+    CHECK(effect.factor == doctest::Approx(1.1));
+    CHECK(effect.share == doctest::Approx(1.0 / 16).epsilon(0.05));
+    CHECK(CostsOf(cold, "fetch").mean_cpu_ns == doctest::Approx(900'000).epsilon(0.001));
+
+    CHECK(CostsOf(Built(run_of(1)), "fetch").idle.factor == 1);
+    // Too few steps: of items after an idle time there are not enough.
+    const Workload few = Built(MakeRun({.fetch_cpu_us = 900, .compute_us = 32'000, .steps = 20}));
+    CHECK_FALSE(CostsOf(few, "fetch").idle.shown);
+    CHECK(CostsOf(few, "fetch").idle.share == doctest::Approx(1.0 / 16).epsilon(0.1));
+  }
 }
