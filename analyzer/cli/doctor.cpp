@@ -18,6 +18,8 @@
 #include "collectors/device/cuda_module.h"
 #include "collectors/device/host_blas.h"
 #include "collectors/system/doctor.h"
+#include "collectors/system/host.h"
+#include "replay/whatif/error_ledger.h"
 
 namespace stallscope::cli {
 namespace {
@@ -51,7 +53,47 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
   return out;
 }
 
-std::string DiagnosisJson(const Diagnosis& diagnosis) {
+// How far predictions were off on this machine.
+struct Predictions {
+  replay::LedgerSummary pipelines;
+  replay::LedgerSummary jobs;
+  std::string path;
+};
+
+Predictions ReadPredictions() {
+  const std::string host = system::ReadHost().name;
+  const replay::ErrorLedger ledger = replay::ErrorLedger::Load();
+  return {ledger.SummaryOf(host, replay::kOwnPipeline), ledger.SummaryOf(host, replay::kJob),
+          replay::ErrorLedger::Path()};
+}
+
+std::string PredictionsPhrase(const char* of, const replay::LedgerSummary& summary) {
+  if (summary.entries == 0) return "";
+  return fmt::format("{} of {} verified on this machine, median error {}; intervals are {} as wide "
+                     "as the model's own; ",
+                     words::Grouped(summary.entries), of, words::Percent(summary.median_error),
+                     words::Factor(summary.widening));
+}
+
+nlohmann::ordered_json SummaryJson(const replay::LedgerSummary& summary) {
+  return {{"verified", summary.entries},
+          {"median_error", summary.median_error},
+          {"widening", summary.widening}};
+}
+
+Check PredictionsPart(const Predictions& predictions) {
+  const std::string verified = PredictionsPhrase("pipelines", predictions.pipelines) +
+                               PredictionsPhrase("jobs", predictions.jobs);
+  if (verified.empty()) {
+    return {"predictions", system::CheckState::kOk, "none verified on this machine yet",
+            "stallscope replay TRACE --verify runs what is predicted; later intervals follow the "
+            "errors"};
+  }
+  return {"predictions", system::CheckState::kOk,
+          verified + predictions.path + " is safe to delete", ""};
+}
+
+std::string DiagnosisJson(const Diagnosis& diagnosis, const Predictions& predictions) {
   nlohmann::ordered_json report{{"schema", "stallscope.doctor/1"}};
   auto& checks = report["checks"] = nlohmann::ordered_json::array();
   for (const Check& check : diagnosis.checks) {
@@ -70,6 +112,9 @@ std::string DiagnosisJson(const Diagnosis& diagnosis) {
                         {"present", counter.present},
                         {"reason", counter.reason}});
   }
+  report["predictions"] = {{"pipelines", SummaryJson(predictions.pipelines)},
+                           {"jobs", SummaryJson(predictions.jobs)},
+                           {"path", predictions.path}};
   return JsonText(report) + "\n";
 }
 
@@ -113,12 +158,14 @@ void AddDoctor(CLI::App& app, int& exit_code) {
     Diagnosis diagnosis = system::Diagnose(options);
     AddCudaParts(diagnosis);
     diagnosis.checks.push_back(HostPart());
+    const Predictions predictions = ReadPredictions();
+    diagnosis.checks.push_back(PredictionsPart(predictions));
     if (const std::string version = app.version(); !version.empty()) {
       diagnosis.checks.insert(diagnosis.checks.begin(),
                               Check{"program", system::CheckState::kOk, version, ""});
     }
     const std::string result =
-        *format == "json" ? DiagnosisJson(diagnosis) : DiagnosisText(diagnosis);
+        *format == "json" ? DiagnosisJson(diagnosis, predictions) : DiagnosisText(diagnosis);
     std::fwrite(result.data(), 1, result.size(), stdout);
     exit_code = 0;
   });

@@ -295,7 +295,8 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
        {run_error, anchor, kDeviceRepeats, host, cores, idle, calibration, workload.doubt}) {
     squares += part * part;
   }
-  double half = std::sqrt(squares);
+  const double widening = workload.calibration.has_value() ? workload.calibration->widening : 1;
+  double half = std::sqrt(squares) * widening;
   const double unknown = UnknownsOf(workload, options, batches, ns);
   ns *= unknown;
   half += unknown - 1;

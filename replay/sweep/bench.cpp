@@ -7,6 +7,7 @@
 #include "analyzer/findings/findings.h"
 #include "analyzer/model/job_spec.h"
 #include "replay/sweep/host_turn.h"
+#include "replay/workload/build_workload.h"
 
 namespace stallscope::replay {
 namespace {
@@ -37,6 +38,7 @@ Result<Outcome> OutcomeOf(Rerun rerun) {
   outcome.figure.steps = rerun.run.rows.steps.size();
   outcome.figure.memory_bytes = rerun.attribution.memory.peak_rss_bytes.value_or(0);
   outcome.figure.host = rerun.run.info.host.name;
+  outcome.figure.others = OthersShare(rerun.run, rerun.attribution);
   outcome.digest = rerun.run.info.digest;
   outcome.verdict = findings::VerdictOn(rerun.run, rerun.attribution).text;
   outcome.summary = compare::Summarise(rerun.run, rerun.attribution);

@@ -27,28 +27,17 @@ bool LooksLikeSweep(const std::string& path) {
   return got.ok() && std::string_view(begin.data(), got.value()) == kBegin;
 }
 
-// Replays of one configuration that differ by more than this were disturbed: repeats of a steady
-// run on an idle machine stay within a few percent.
-constexpr double kSteady = 0.10;
-
-struct Extent {
-  double least = 0;
-  double most = 0;
-  double spread() const { return least > 0 ? most / least - 1 : 0; }
-};
-
-Extent ExtentOf(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {*least, *most};
-}
-
 std::string DisturbedBy(const Point& base, const Point& point) {
   for (const auto& [one, whose] : {std::pair(&point, "its"), std::pair(&base, "the base's")}) {
-    std::vector<double> rates;
-    for (const RunFigure& run : one->runs) rates.push_back(run.rate.samples_per_s);
-    const double spread = ExtentOf(rates).spread();
+    const double spread = SpreadOf(*one);
     if (spread > kSteady) {
       return std::string(whose) + " runs differ by " + words::Percent(spread);
+    }
+  }
+  for (const auto& [one, whose] : {std::pair(&point, "its"), std::pair(&base, "the base's")}) {
+    const double others = OthersIn(*one);
+    if (others > kDisturbing) {
+      return "other programs had " + words::Percent(others) + " of the cores in " + whose + " runs";
     }
   }
   constexpr std::string_view kContention = "contention";
@@ -84,7 +73,8 @@ findings::Measurement Together(const std::vector<findings::Measurement>& found) 
     if (all.disturbed.empty()) all.disturbed = one.disturbed;
   }
   all.factor = sum / std::max(all.runs, 1U);
-  if (ExtentOf(factors).spread() > kSteady) all.disturbed = "separate replays found " + listed;
+  const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
+  if (*most > *least * (1 + kSteady)) all.disturbed = "separate replays found " + listed;
   return all;
 }
 

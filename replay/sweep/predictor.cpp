@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/base/thread.h"
+#include "replay/whatif/price.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
 
@@ -11,12 +12,6 @@ namespace stallscope::replay {
 namespace {
 
 constexpr uint64_t kFewPoints = 200;
-
-Result<Workload> CalibratedWorkload(const model::Run& run,
-                                    const attribution::Attribution& attribution) {
-  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, BuildWorkload(run, attribution));
-  return Calibrate(std::move(workload));
-}
 
 Workload OnCores(Workload workload, int cores) {
   Recorded recorded = *workload.recorded;
@@ -66,13 +61,13 @@ SimulateOptions SimulationFor(uint64_t points) {
 Result<Predictor> Predictor::Make(const model::Run& run,
                                   const attribution::Attribution& attribution) {
   Predictor predictor;
-  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, CalibratedWorkload(run, attribution));
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, AnchoredWorkload(run, attribution));
   predictor.workloads_.push_back(std::move(workload));
   return predictor;
 }
 
 Status Predictor::AddProbe(const model::Run& run, const attribution::Attribution& attribution) {
-  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, CalibratedWorkload(run, attribution));
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, AnchoredWorkload(run, attribution));
   workloads_.push_back(std::move(workload));
   return {};
 }
@@ -93,6 +88,33 @@ Price Predictor::Predict(const Spec& spec, int cores) const {
   Price price;
   price.unpriced = std::move(unpriced);
   return price;
+}
+
+std::optional<VerifiedPrediction> Predictor::VerifiedOf(const Point& point) const {
+  const Recorded& recorded = *workload().recorded;
+  const auto measured = Measured(point);
+  if (!point.predicted || !measured || point.probed || !point.error.empty()) return std::nullopt;
+  for (const RunFigure& run : point.runs) {
+    if (run.host != recorded.host) return std::nullopt;
+  }
+  // What others had of the cores while the run was recorded is part of the prediction.
+  const double expected = recorded.cores > 0 ? recorded.other_cores / recorded.cores : 0;
+  if (SpreadOf(point) > kSteady || OthersIn(point) > expected + kDisturbing) return std::nullopt;
+  const Rate& predicted = *point.predicted;
+  const double widening = workload().calibration->widening;
+  return VerifiedPrediction{recorded.host, std::string(LedgerKindOf(recorded)),
+                            predicted.samples_per_s,
+                            (predicted.high / predicted.samples_per_s - 1) / widening,
+                            measured->samples_per_s};
+}
+
+void KeepErrors(const Predictor& predictor, const std::vector<const Point*>& points) {
+  std::vector<VerifiedPrediction> verified;
+  for (const Point* point : points) {
+    auto entry = predictor.VerifiedOf(*point);
+    if (entry.has_value()) verified.push_back(*std::move(entry));
+  }
+  [[maybe_unused]] const Status kept = AddToLedger(verified);
 }
 
 void PredictPoints(const Spec& spec, const Predictor& predictor, unsigned threads,

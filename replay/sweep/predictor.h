@@ -14,6 +14,7 @@
 #include "analyzer/spec/spec.h"
 #include "replay/simulate/simulate.h"
 #include "replay/sweep/sweep.h"
+#include "replay/whatif/error_ledger.h"
 #include "replay/workload/workload.h"
 
 namespace stallscope::replay {
@@ -42,6 +43,10 @@ class Predictor {
 
   const Workload& workload() const { return workloads_.front(); }
 
+  // For the error ledger, where the point was predicted from the recorded run and measured on the
+  // same machine, undisturbed.
+  std::optional<VerifiedPrediction> VerifiedOf(const Point& point) const;
+
  private:
   Predictor() = default;
 
@@ -54,6 +59,10 @@ SimulateOptions ShortSimulation();
 // Short simulations for sweeps of many points. Depends only on the number of points, so that a
 // resumed sweep gives the same results.
 SimulateOptions SimulationFor(uint64_t points);
+
+// Adds what the runs of these points say of their predictions to the user's error ledger. One that
+// cannot be written is no reason to lose the runs.
+void KeepErrors(const Predictor& predictor, const std::vector<const Point*>& points);
 
 // The results do not depend on the number of threads.
 // Sets `predicted`, `unpriced` or `error` of each that needs it. After `stop_requested` (may be

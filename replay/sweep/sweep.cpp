@@ -117,6 +117,22 @@ std::optional<Rate> Measured(const Point& point) {
               std::max(interval.mean + half, *most)};
 }
 
+double SpreadOf(const Point& point) {
+  if (point.runs.empty()) return 0;
+  const auto [slowest, fastest] = std::minmax_element(
+      point.runs.begin(), point.runs.end(), [](const RunFigure& a, const RunFigure& b) {
+        return a.rate.samples_per_s < b.rate.samples_per_s;
+      });
+  const double least = slowest->rate.samples_per_s;
+  return least > 0 ? fastest->rate.samples_per_s / least - 1 : 0;
+}
+
+double OthersIn(const Point& point) {
+  double most = 0;
+  for (const RunFigure& run : point.runs) most = std::max(most, run.others);
+  return most;
+}
+
 std::optional<uint64_t> MemoryOf(const Point& point) {
   uint64_t most = 0;
   for (const RunFigure& run : point.runs) most = std::max(most, run.memory_bytes);

@@ -30,6 +30,7 @@ struct RunFigure {
   uint64_t steps = 0;
   uint64_t memory_bytes = 0;  // its peak; 0: not known
   std::string host;
+  double others = 0;  // share of its cores that other programs had
   bool operator==(const RunFigure&) const = default;
 };
 
@@ -97,6 +98,15 @@ bool IsComplete(const Sweep& sweep);
 // The mean of the runs. The interval is Student's t for five runs or more; with fewer it is the
 // runs' own, from their steps, and never narrower than the spread of the runs. Empty without a run.
 std::optional<Rate> Measured(const Point& point);
+// How much faster the fastest of its runs is than the slowest: 0.1 where one is 10% faster.
+double SpreadOf(const Point& point);
+// Replays of one configuration that differ by more than this were disturbed: repeats of a steady
+// run on an idle machine stay within a few percent.
+constexpr double kSteady = 0.10;
+// Nor is a run believed whose cores other programs had to this share.
+constexpr double kDisturbing = 0.10;
+// The most that other programs had of the cores in one of its runs.
+double OthersIn(const Point& point);
 // The largest of the runs' peaks, else the predicted one.
 std::optional<uint64_t> MemoryOf(const Point& point);
 

@@ -67,6 +67,7 @@ Json PointJson(const Point& point) {
     figure["steps"] = run.steps;
     figure["memory_bytes"] = run.memory_bytes;
     figure["host"] = run.host;
+    figure["others"] = run.others;
     json["runs"].push_back(std::move(figure));
   }
   return json;
@@ -136,7 +137,8 @@ Point PointFrom(const Json& json) {
                            run.at("high").get<double>()},
                           run.at("steps").get<uint64_t>(),
                           run.at("memory_bytes").get<uint64_t>(),
-                          run.at("host").get<std::string>()});
+                          run.at("host").get<std::string>(),
+                          run.value("others", 0.0)});
   }
   return point;
 }

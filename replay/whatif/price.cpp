@@ -7,7 +7,7 @@
 #include "analyzer/findings/findings.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
-#include "replay/simulate/simulate.h"
+#include "replay/whatif/error_ledger.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
 #include "replay/workload/foreign_spec.h"
@@ -26,9 +26,9 @@ struct Priceable {
 
 std::optional<Priceable> PriceableOf(const model::Run& run,
                                      const attribution::Attribution& attribution) {
-  auto built = BuildWorkload(run, attribution);
-  if (!built.ok()) return std::nullopt;
-  Priceable priceable{Calibrate(std::move(built).value(), kQuick), {}};
+  auto anchored = AnchoredWorkload(run, attribution, kQuick);
+  if (!anchored.ok()) return std::nullopt;
+  Priceable priceable{std::move(anchored).value(), {}};
   priceable.now = Simulate(priceable.workload, kQuick);
   if (priceable.now.samples_per_s <= 0) return std::nullopt;
   return priceable;
@@ -68,6 +68,20 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
 }
 
 }  // namespace
+
+std::string_view LedgerKindOf(const Recorded& recorded) {
+  return recorded.job != nullptr ? kJob : kOwnPipeline;
+}
+
+Result<Workload> AnchoredWorkload(const model::Run& run,
+                                  const attribution::Attribution& attribution,
+                                  const SimulateOptions& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, BuildWorkload(run, attribution));
+  workload = Calibrate(std::move(workload), options);
+  workload.calibration->widening =
+      ErrorLedger::Load().WideningFor(workload.recorded->host, LedgerKindOf(*workload.recorded));
+  return workload;
+}
 
 findings::Pricer PricerFor(const model::Run& run, const attribution::Attribution& attribution) {
   // Made for the first recommendation that asks: most runs of a CI have none.

@@ -1,14 +1,28 @@
 // The report on a run, with what simulation predicts of each recommendation. Any thread.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/base/result.h"
 #include "analyzer/findings/findings.h"
 #include "analyzer/model/run.h"
 #include "analyzer/report/report.h"
+#include "replay/simulate/simulate.h"
+#include "replay/workload/workload.h"
 
 namespace stallscope::replay {
+
+// What the run's work costs, such that its simulation gives the measured throughput, and intervals
+// are as wide as earlier predictions on this machine ask for. An error where the run does not show
+// what its stages cost.
+Result<Workload> AnchoredWorkload(const model::Run& run,
+                                  const attribution::Attribution& attribution,
+                                  const SimulateOptions& options = {});
+
+// As which the error ledger keeps predictions of this run.
+std::string_view LedgerKindOf(const Recorded& recorded);
 
 // Sets gain and memory of a recommendation by simulating its patch, ten of them within 200 ms; what
 // the simulation cannot price keeps the rule's own estimate. Run and attribution must outlive it.

@@ -211,6 +211,13 @@ Result<replay::Sweep> ReplaySubject::Run(const replay::Sweep& planned, const Swe
     work.bench = &bench.emplace(OptionsOf(how.program, how.page_cache, *scratch));
   }
   STALLSCOPE_ASSIGN_OR_RETURN(replay::Sweep done, replay::RunSweep(planned, work));
+  if (mode_ == SweepMode::kBoth && !emulated_) {
+    std::vector<const replay::Point*> points;
+    for (size_t i = 0; i < replay::Configurations(done); ++i) {
+      points.push_back(&replay::ConfigurationAt(std::as_const(done), i));
+    }
+    replay::KeepErrors(*predictor_, points);
+  }
   if (!how.combine || !replay::IsComplete(done) || how.cancel.requested()) return done;
   const size_t before = done.points.size();
   replay::PlanCombination(spec_, work.predictor, done);

@@ -194,7 +194,14 @@ Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneW
   options.limits.stop_requested = request_.cancel;
   options.limits.simulated = watch.on_simulated;
   options.progress = watch.on_progress;
-  return replay::Tune(predictor.ok() ? &predictor.value() : nullptr, spec_, bench, options);
+  const replay::Predictor* const predicts = predictor.ok() ? &predictor.value() : nullptr;
+  STALLSCOPE_ASSIGN_OR_RETURN(replay::Tuned tuned, replay::Tune(predicts, spec_, bench, options));
+  if (predicts != nullptr && bench != nullptr) {
+    std::vector<const replay::Point*> points{&tuned.base.point};
+    for (const replay::Try& tried : tuned.tries) points.push_back(&tried.point);
+    replay::KeepErrors(*predicts, points);
+  }
+  return tuned;
 }
 
 }  // namespace stallscope::workbench

@@ -86,6 +86,7 @@ struct Recorded {
   // Of a map that was cut in two, the part that works on whole batches; `stages` has the other.
   std::map<std::string, StageCosts, std::less<>> vectorized;
   TrainerCosts trainer;
+  std::string host;                    // the machine's name
   double cores = 0;                    // that the run could use
   bool cores_known = true;             // else enough of them are assumed
   bool cpu_known = true;               // else all of a stage's time is assumed to be CPU time
@@ -120,6 +121,8 @@ struct Calibration {
   double off = 0;    // by how much the recorded step was shorter than the simulated one, before
   // What the simulation of the recorded run has otherwise than the recording, in words.
   std::vector<std::string> unexplained;
+  // Of every interval, by how far earlier predictions were off (replay/whatif/error_ledger.h).
+  double widening = 1;
 };
 
 struct Workload {

@@ -3,14 +3,22 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
+#include <string>
 
 #include "tests/support/paths.h"
 #include "tests/support/skip.h"
 
 int main(int argc, char** argv) {
-  // What is recorded here is nothing of the user who runs the tests.
-  setenv("XDG_STATE_HOME", (stallscope::test::BuildDir() + "/tests/state").c_str(), 1);
+  // What is recorded here is nothing of the user who runs the tests, and what one of them learns of
+  // its predictions must not change another one's. They measure in turn all the same.
+  const stallscope::test::ScratchDir state;
+  setenv("XDG_STATE_HOME", state.path().c_str(), 1);
+  const std::string turns = stallscope::test::BuildDir() + "/tests/state";
+  mkdir(turns.c_str(), S_IRWXU);
+  setenv("XDG_RUNTIME_DIR", turns.c_str(), 1);
   doctest::Context context(argc, argv);
   const int result = context.run();
   if (context.shouldExit()) return result;

@@ -39,7 +39,7 @@ set(STALLSCOPE_ROOM_TABLE
   "collectors/capture|collectors/trainer collectors/system|"
   "replay/workload|analyzer/attribution analyzer/plan analyzer/spec|"
   "replay/simulate|replay/workload|"
-  "replay/whatif|replay/simulate analyzer/report|"
+  "replay/whatif|replay/simulate analyzer/report|json"
   "replay/rerun|replay/workload collectors/capture|"
   "replay/sweep|replay/whatif replay/rerun analyzer/report|json xxhash"
   "replay/workbench|replay/sweep analyzer/importers|"

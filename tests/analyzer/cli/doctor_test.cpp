@@ -53,6 +53,8 @@ TEST_SUITE("fast") {
     const auto report = nlohmann::json::parse(result.out, nullptr, false);
     REQUIRE_FALSE(report.is_discarded());
     CHECK(report["schema"] == "stallscope.doctor/1");
+    CHECK(report["predictions"]["pipelines"]["verified"].is_number_unsigned());
+    CHECK(report["predictions"]["jobs"]["widening"].is_number());
     for (const auto& check : report["checks"]) {
       const std::string state = check["state"];
       CHECK((state == "ok" || state == "missing" || state == "limited"));

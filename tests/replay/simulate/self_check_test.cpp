@@ -69,4 +69,11 @@ TEST_SUITE("fast") {
     made.recorded().waited_cores = 1;
     CHECK(Calibrate(made.Make()).calibration->unexplained.size() == 1);
   }
+
+  TEST_CASE("earlier errors widen every interval") {
+    Workload workload = Calibrate(Waiting().Make());
+    const double half = HalfWidth(workload);
+    workload.calibration->widening = 1.5;
+    CHECK(HalfWidth(workload) == doctest::Approx(1.5 * half));
+  }
 }

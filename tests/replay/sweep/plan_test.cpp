@@ -197,6 +197,13 @@ TEST_SUITE("fast") {
     CHECK(report.findings[0].recommendation->measured->disturbed == "its runs differ by 28.6%");
     CHECK(report.findings[4].recommendation->measured->disturbed == "its threads lacked cores");
     CHECK(report.findings[5].recommendation->measured->disturbed.empty());
+    sweep.points[2].runs.front().others = 0.15;
+    replay::SetMeasuredGains({sweep}, report);
+    CHECK(report.findings[5].recommendation->measured->disturbed ==
+          "other programs had 15.0% of the cores in its runs");
+    sweep.points[2].runs.front().others = 0.05;
+    replay::SetMeasuredGains({sweep}, report);
+    CHECK(report.findings[5].recommendation->measured->disturbed.empty());
     sweep.base.runs.push_back({{125, 124, 126}, 40, 0, "here"});
     replay::SetMeasuredGains({sweep}, report);
     CHECK(report.findings[5].recommendation->measured->disturbed ==

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "analyzer/attribution/attribution.h"
+#include "replay/sweep/predictor.h"
+#include "tests/replay/made_run.h"
 #include "tests/replay/sweep/sweeps.h"
 
 using namespace stallscope;
@@ -32,6 +35,46 @@ TEST_SUITE("fast") {
     CHECK(errors.failed == 0);
     Set(sweep.points[0], 210, 1, 100);
     CHECK(*ErrorsOf(sweep).best_within == doctest::Approx(0.5));
+  }
+
+  TEST_CASE("a steady run of a prediction on the recorded machine is kept for later intervals") {
+    model::Run run = test::MakeRun();
+    run.info.host.name = "here";
+    const auto attribution = attribution::Attribute(run);
+    const auto predictor = replay::Predictor::Make(run, attribution);
+    REQUIRE(predictor.ok());
+    const auto kept = [&](const replay::Point& point) {
+      return predictor.value().VerifiedOf(point);
+    };
+    replay::Point point;
+    Set(point, 1000, 100, 900);
+    const auto verified = kept(point);
+    REQUIRE(verified.has_value());
+    CHECK(verified->host == "here");
+    CHECK(verified->predicted == 1000);
+    CHECK(verified->measured == 900);
+    CHECK(verified->half_width == doctest::Approx(0.1));
+
+    replay::Point other = point;
+    other.runs.front().host = "there";
+    CHECK_FALSE(kept(other).has_value());
+    other = point;
+    other.runs.push_back({{1000, 1000, 1000}, 40, 0, "here"});  // 11% faster: one was disturbed
+    CHECK_FALSE(kept(other).has_value());
+    other.runs.back().rate.samples_per_s = 950;
+    CHECK(kept(other)->measured == 925);
+    other = point;
+    other.runs.front().others = 0.2;
+    CHECK_FALSE(kept(other).has_value());
+    other = point;
+    other.probed = true;
+    CHECK_FALSE(kept(other).has_value());
+    other = point;
+    other.error = "its data differ";
+    CHECK_FALSE(kept(other).has_value());
+    other = point;
+    other.predicted.reset();
+    CHECK_FALSE(kept(other).has_value());
   }
 
   TEST_CASE("without both figures there are no errors") {

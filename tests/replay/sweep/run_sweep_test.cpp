@@ -72,6 +72,27 @@ TEST_SUITE("fast") {
     CHECK(sweep.points[0].verdict == "balanced");
   }
 
+  TEST_CASE("a run that other programs disturbed is repeated once, and the quieter one counts") {
+    test::ScratchDir dir;
+    FakeBench bench(
+        [&](const Spec& spec, int) { return Fast(spec, 0) - (bench.asked.size() == 2 ? 50 : 0); });
+    bench.others = [](size_t runs) { return runs == 1 ? 0.2 : 0.02; };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun, 1), WorkOn(dir, &bench));
+    CHECK(bench.asked == std::vector<std::string>{"1", "2", "2", "4"});
+    CHECK(sweep.points[1].runs.size() == 1);
+    CHECK(Measured(sweep.points[1])->samples_per_s == 200);
+    CHECK(OthersIn(sweep.points[1]) == doctest::Approx(0.02));
+  }
+
+  TEST_CASE("work that goes on all the time is no reason to repeat") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    bench.others = [](size_t) { return 0.25; };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun, 1), WorkOn(dir, &bench));
+    CHECK(bench.asked == std::vector<std::string>{"1", "2", "4"});
+    CHECK(OthersIn(sweep.points[2]) == doctest::Approx(0.25));
+  }
+
   TEST_CASE("a base that is not a point is run like one") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);
