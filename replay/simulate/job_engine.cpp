@@ -170,7 +170,7 @@ JobEngine::JobEngine(const JobSetup& setup, uint64_t seed, uint64_t steps)
       if (worker < of_worker_.size()) of_worker_[worker].push_back(i);
     }
   }
-  run_.busy_ns.resize(2);
+  run_.stages.resize(2);
   threads_[kMain].state = JobState::kBegin;
   for (uint32_t who = kPin; who < threads_.size(); ++who) Sleep(who);
 }
@@ -180,6 +180,7 @@ SimulatedRun JobEngine::Finish() {
   uint32_t who = 0;
   while (!over_ && scheduler_.Next(who)) Go(who);
   run_.end_ns = scheduler_.now();
+  run_.waited_ns = scheduler_.waited_ns();
   run_.events = scheduler_.events();
   return std::move(run_);
 }
@@ -408,7 +409,7 @@ bool JobEngine::MovesInStep() {
 
 bool JobEngine::EndStep() {
   run_.steps.back().done_ns = scheduler_.now();
-  run_.busy_ns[1] += scheduler_.now() - trained_since_ns_;
+  run_.stages[1].busy_ns += scheduler_.now() - trained_since_ns_;
   over_ = run_.steps.size() >= wanted_;
   threads_[kMain].state = handed_ >= length_ ? JobState::kEnded : JobState::kRequest;
   return !over_;
@@ -420,7 +421,7 @@ void JobEngine::FetchHere() {
   Owe(kMain, cost.sample, setup_.samples_scale);
   Owe(kMain, cost.fetch, setup_.fetch_scale);
   Owe(kMain, cost.pin, setup_.fetch_scale);
-  run_.busy_ns[0] +=
+  run_.stages[0].busy_ns +=
       setup_.fetch_scale * static_cast<double>(cost.fetch.cpu_ns + cost.fetch.blocked_ns);
   threads_[kMain].state = JobState::kHanded;
 }
@@ -507,7 +508,7 @@ void JobEngine::GoWorker(uint32_t number) {
   JobThread& thread = threads_[kFirstWorker + number];
   for (;;) {
     if (thread.state == JobState::kDone) {
-      run_.busy_ns[0] += scheduler_.now() - worker.since_ns;
+      run_.stages[0].busy_ns += scheduler_.now() - worker.since_ns;
       ++worker.produced;
       HandToFeeder(number, thread.now);
       thread.state = JobState::kAsk;

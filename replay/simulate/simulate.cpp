@@ -149,8 +149,8 @@ void AddLoads(const Workload& workload, const Subject& subject, const Repetition
   if (const auto* job = std::get_if<JobSetup>(&subject.what)) {
     const double workers = std::max(1u, job->workers);
     prediction.stages.push_back({workload.spec.stages.front().name,
-                                 std::min(1.0, last.run.busy_ns[0] / (workers * time)), workers});
-    prediction.stages.push_back({"trainer", std::min(1.0, last.run.busy_ns[1] / time), 1});
+                                 std::min(1.0, last.run.stages[0].busy_ns / (workers * time)), workers});
+    prediction.stages.push_back({"trainer", std::min(1.0, last.run.stages[1].busy_ns / time), 1});
     return;
   }
   const Network& network = std::get<Network>(subject.what);
