@@ -5,8 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/model/loader.h"
 #include "tests/replay/kineto_run.h"
 #include "tests/replay/made_run.h"
+#include "tests/support/job_trace.h"
+#include "tests/support/paths.h"
 
 using stallscope::Patch;
 using stallscope::SetTo;
@@ -110,6 +113,36 @@ TEST_SUITE("fast") {
     const auto priced =
         Settled({Proposes("fetch.parallelism", 2, 9.0)}, 100, PricerFor(run, attribution));
     CHECK(priced[0].recommendation->gain->predicted == 9.0);
+  }
+
+  TEST_CASE("a job's settings are priced by its own batches, or the model says why not") {
+    stallscope::test::TraceBuilder trace;
+    trace.run.host.cores_online = 4;
+    stallscope::test::BuildJob(trace, {.workers = 2, .steps = 60});
+    const stallscope::test::ScratchDir dir;
+    trace.Write(dir / "job.sst");
+    const auto run = stallscope::model::LoadTrace(dir / "job.sst");
+    REQUIRE(run.ok());
+    const auto attribution = Attribute(run.value());
+    const auto price = [&](Finding row) {
+      row.stands_alone = true;
+      row.recommendation->gain.reset();
+      row.recommendation->unpriced = "nobody knows";
+      PricerFor(run.value(), attribution)(*row.recommendation);
+      return *row.recommendation;
+    };
+    // A batch takes 30 ms in each of two workers, a step 9: 15 ms become 9.
+    const Recommendation more = price(Proposes("loader.num_workers", 4, 9.0));
+    REQUIRE(more.gain.has_value());
+    CHECK(more.gain->predicted == doctest::Approx(15.0 / 9.0).epsilon(0.1));
+    CHECK(more.gain->low > 1.2);
+    CHECK(more.unpriced.empty());
+    const Recommendation pinned = price(Proposes("loader.pin_memory", true, 9.0));
+    CHECK_FALSE(pinned.gain.has_value());
+    CHECK(pinned.unpriced.starts_with("loader.pin_memory: "));
+    const Recommendation batch = price(Proposes("loader.batch_size", 32, 9.0));
+    CHECK_FALSE(batch.gain.has_value());
+    CHECK(batch.unpriced.find("changes what is trained") != std::string::npos);
   }
 
   TEST_CASE("a finding without a patch is left alone") {
