@@ -71,6 +71,7 @@ constexpr double kUnlike = 0.5;
 constexpr double kStallsDiffer = 0.10;
 constexpr double kWaitsDiffer = 0.25;
 constexpr double kBusyDiffers = 0.20;
+constexpr double kScarce = 0.8;  // of the cores: from here on threads get into each other's way
 // Of the items that follow an idle time in a recording where all do, or none, and in the simulation
 // the others: decoding on a cold core took 5% to 20% more.
 constexpr double kIdleDoubt = 0.10;

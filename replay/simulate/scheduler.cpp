@@ -1,6 +1,7 @@
 #include "replay/simulate/scheduler.h"
 
 #include <cmath>
+#include <utility>
 
 #include "replay/simulate/model_constants.h"
 
@@ -16,6 +17,10 @@ Scheduler::Scheduler(double cores, size_t threads) : threads_(threads) {
     const double share = cores / static_cast<double>(busy);
     if (share < 1) speeds_[busy] = {share, 1 / share};
   }
+  parts_.push_back(0);
+  for (size_t count = 1; count <= threads; ++count) {
+    parts_.push_back(1 / static_cast<double>(count));
+  }
   for (size_t core = cores_.size(); core-- > 0;) idle_.push_back(static_cast<uint32_t>(core));
 }
 
@@ -26,36 +31,34 @@ void Scheduler::Account(Thread& thread) const {
 }
 
 double Scheduler::Average(const Core& core) const {
-  double sum = 0;
-  size_t count = core.queue.size();
-  for (const uint32_t who : core.queue) sum += threads_[who].ran;
-  if (core.running != kNone) {
-    sum += threads_[core.running].ran;
-    ++count;
-  }
-  return sum / static_cast<double>(std::max<size_t>(count, 1));
+  const size_t waiting = core.queue.size();
+  if (core.running == kNone) return core.ran * parts_[waiting];
+  return (core.ran + threads_[core.running].ran) * parts_[waiting + 1];
+}
+
+// Not std::floor, a call where the processor may lack the instruction.
+double Scheduler::LastTick() const {
+  return static_cast<double>(static_cast<int64_t>(now_ * (1 / kTickNs))) * kTickNs;
 }
 
 // Of those that ran no more than the average, the one whose slice ends first.
-uint32_t Scheduler::Pick(const Core& core, bool with_running) const {
+size_t Scheduler::Pick(const Core& core) const {
+  const size_t waiting = core.queue.size();
+  if (waiting == 1 && core.running == kNone) return 0;
   const double average = Average(core);
-  uint32_t best = kNone;
-  bool best_eligible = false;
-  const auto look = [&](uint32_t who) {
-    const Thread& thread = threads_[who];
-    const bool eligible = thread.ran <= average;
-    if (best != kNone && eligible == best_eligible) {
-      const Thread& other = threads_[best];
-      if (eligible ? thread.deadline >= other.deadline : thread.ran >= other.ran) return;
-    } else if (best != kNone && !eligible) {
-      return;
-    }
-    best = who;
-    best_eligible = eligible;
-  };
-  for (const uint32_t who : core.queue) look(who);
-  if (with_running && core.running != kNone) look(core.running);
-  return best;
+  size_t best = waiting;
+  double deadline = kNever;
+  size_t least = 0;  // should rounding leave nobody
+  for (size_t i = 0; i < waiting; ++i) {
+    const Thread& thread = threads_[core.queue[i]];
+    if (thread.ran < threads_[core.queue[least]].ran) least = i;
+    if (thread.ran > average || thread.deadline >= deadline) continue;
+    best = i;
+    deadline = thread.deadline;
+  }
+  if (core.running == kNone) return best == waiting ? least : best;
+  const Thread& running = threads_[core.running];
+  return running.ran <= average && running.deadline < deadline ? waiting : best;
 }
 
 uint32_t Scheduler::Busiest() const {
@@ -94,39 +97,47 @@ void Scheduler::Enqueue(uint32_t at, uint32_t who) {
   if (!between_bursts) Account(running);
   if (core.queue.empty()) {
     // While it was alone no tick was simulated; each one began a new slice.
-    const double since_tick = (now_ - std::floor(now_ / kTickNs) * kTickNs) * now_at_.speed;
+    const double since_tick = (now_ - LastTick()) * now_at_.speed;
     const double ran_at_tick = running.ran - since_tick;
     if (ran_at_tick >= running.deadline) running.deadline = ran_at_tick + kSliceNs;
   }
-  const auto others = static_cast<double>(core.queue.size() + 1);
+  const size_t others = core.queue.size() + 1;
   // What it ran too much is forgiven while it sleeps, as fast as the others catch up.
   double owed = thread.owed;
-  if (owed < 0) owed = std::min(0.0, owed + (now_ - thread.slept_at) / (others + 1));
+  if (owed < 0) owed = std::min(0.0, owed + (now_ - thread.slept_at) * parts_[others + 1]);
   owed = std::clamp(owed, -kMostOwedNs, kMostOwedNs);
-  thread.ran = Average(core) - owed * (others + 1) / others;
+  thread.ran = Average(core) - owed * (1 + parts_[others]);
   thread.deadline = thread.ran + kSliceNs;
   thread.core = at;
   core.queue.push_back(who);
+  core.ran += thread.ran;
   ++waiting_;
-  if (next_tick_ == kNever) next_tick_ = (std::floor(now_ / kTickNs) + 1) * kTickNs;
+  if (next_tick_ == kNever) next_tick_ = LastTick() + kTickNs;
   if (between_bursts) return;
   const bool slice_over = running.ran >= running.deadline;
   if (slice_over) running.deadline = running.ran + kSliceNs;
   // Within its slice it is left alone as long as it is owed time itself.
   if (!slice_over && running.ran <= Average(core)) return;
-  const uint32_t next = Pick(core, true);
-  if (next != core.running) Switch(at, next);
+  Switch(core, Pick(core));
 }
 
-// From the running thread, which stays runnable, to one of the queue.
-void Scheduler::Switch(uint32_t at, uint32_t to) {
-  Core& core = cores_[at];
+void Scheduler::Switch(Core& core, size_t place) {
+  if (place == core.queue.size()) return;
   Thread& from = threads_[core.running];
-  Account(from);
   from.end = -1;
-  *std::find(core.queue.begin(), core.queue.end(), to) = core.running;
-  core.running = to;
-  Start(to);
+  core.ran += from.ran - threads_[core.queue[place]].ran;
+  std::swap(core.queue[place], core.running);
+  Start(core.running);
+}
+
+uint32_t Scheduler::TakeFrom(Core& core, size_t place) {
+  const uint32_t who = core.queue[place];
+  core.queue[place] = core.queue.back();
+  core.queue.pop_back();
+  // No rounding error outlives a moment without anybody waiting.
+  core.ran = core.queue.empty() ? 0 : core.ran - threads_[who].ran;
+  if (--waiting_ == 0) next_tick_ = kNever;
+  return who;
 }
 
 void Scheduler::Leave() {
@@ -140,16 +151,13 @@ void Scheduler::Leave() {
   --busy_;
   uint32_t from = at;
   if (core.queue.empty() && waiting_ > 0) from = Busiest();
-  std::vector<uint32_t>& queue = cores_[from].queue;
-  if (queue.empty()) {
+  if (cores_[from].queue.empty()) {
     idle_.push_back(at);
     SetSpeed();
     return;
   }
-  const uint32_t next = Pick(cores_[from], false);
-  queue.erase(std::find(queue.begin(), queue.end(), next));
-  if (--waiting_ == 0) next_tick_ = kNever;
-  Occupy(at, next);
+  const size_t place = from == at ? Pick(core) : 0;
+  Occupy(at, TakeFrom(cores_[from], place));
 }
 
 // The kernel looks whether slices have ended.
@@ -162,8 +170,7 @@ void Scheduler::Tick() {
     Account(running);
     if (running.ran < running.deadline) continue;
     running.deadline = running.ran + kSliceNs;
-    const uint32_t next = Pick(core, true);
-    if (next != core.running) Switch(at, next);
+    Switch(core, Pick(core));
   }
 }
 

@@ -91,6 +91,7 @@ class Scheduler {
   };
   struct Core {
     uint32_t running = kNone;
+    double ran = 0;  // of all that wait
     std::vector<uint32_t> queue;
   };
   // Each thread's speed when this many cores are busy, and its inverse: a division per event would
@@ -122,9 +123,12 @@ class Scheduler {
   // The running thread's figures as of now.
   void Account(Thread& thread) const;
   double Average(const Core& core) const;
-  // Of the queue and the running thread; or of the queue alone.
-  uint32_t Pick(const Core& core, bool with_running) const;
-  void Switch(uint32_t core, uint32_t to);
+  double LastTick() const;
+  // A place in the queue, or behind it where the running thread should go on.
+  size_t Pick(const Core& core) const;
+  // From the running thread, which stays runnable, to the one at this place.
+  void Switch(Core& core, size_t place);
+  uint32_t TakeFrom(Core& core, size_t place);
   void Tick();
   uint32_t Busiest() const;
   void AdvanceTo(double time) {
@@ -137,6 +141,7 @@ class Scheduler {
   }
 
   std::vector<Speed> speeds_;
+  std::vector<double> parts_;  // 1 / n: no division per event
   std::vector<Thread> threads_;
   std::vector<Core> cores_;
   std::vector<uint32_t> idle_;

@@ -232,9 +232,12 @@ SelfCheck CheckRecorded(const Recorded& recorded, const Repetition& simulated) {
         {"waits for its input", *recorded.input_stall, simulated.exposed, kStallsDiffer});
   }
   const double cpu = simulated.run.cpu_ns / time;
-  if (recorded.busy_cores > 0 && recorded.cores_known) {
-    shares.push_back({"uses its cores", std::min(1.0, recorded.busy_cores / recorded.cores),
-                      std::min(1.0, cpu / recorded.cores), kBusyDiffers});
+  // CPU that no stage has matters where the cores are short, or are thought to be.
+  const double busy = recorded.busy_cores / std::max(1.0, recorded.cores);
+  const double simulated_busy = cpu / std::max(1.0, recorded.cores);
+  if (recorded.busy_cores > 0 && std::max(busy, simulated_busy) >= kScarce) {
+    shares.push_back(
+        {"uses its cores", std::min(1.0, busy), std::min(1.0, simulated_busy), kBusyDiffers});
   }
   if (recorded.waited_cores.has_value() && recorded.cores_known) {
     const double waited = simulated.run.waited_ns / time;

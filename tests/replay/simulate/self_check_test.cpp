@@ -70,6 +70,17 @@ TEST_SUITE("fast") {
     CHECK(Calibrate(made.Make()).calibration->unexplained.size() == 1);
   }
 
+  TEST_CASE("unexplained CPU matters where it leaves no core") {
+    MadeWorkload made = Waiting();
+    made.recorded().busy_cores = 1.4;  // of 2
+    CHECK(Calibrate(made.Make()).calibration->unexplained.empty());
+    made.recorded().busy_cores = 1.9;
+    const Workload short_of_cores = Calibrate(made.Make());
+    REQUIRE(short_of_cores.calibration->unexplained.size() == 1);
+    CHECK(short_of_cores.calibration->unexplained[0] ==
+          "the recorded run uses its cores 95% of the time, its simulation 0%");
+  }
+
   TEST_CASE("earlier errors widen every interval") {
     Workload workload = Calibrate(Waiting().Make());
     const double half = HalfWidth(workload);
