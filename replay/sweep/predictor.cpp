@@ -97,9 +97,9 @@ std::optional<VerifiedPrediction> Predictor::VerifiedOf(const Point& point) cons
   for (const RunFigure& run : point.runs) {
     if (run.host != recorded.host) return std::nullopt;
   }
-  // What others had of the cores while the run was recorded is part of the prediction.
-  const double expected = recorded.cores > 0 ? recorded.other_cores / recorded.cores : 0;
-  if (SpreadOf(point) > kSteady || OthersIn(point) > expected + kDisturbing) return std::nullopt;
+  // Neither the recording nor a run shows what the model is worth if other programs took part.
+  const bool disturbed = recorded.other_cores > kDisturbing * recorded.cores;
+  if (disturbed || SpreadOf(point) > kSteady || OthersIn(point) > kDisturbing) return std::nullopt;
   const Rate& predicted = *point.predicted;
   const double widening = workload().calibration->widening;
   return VerifiedPrediction{recorded.host, std::string(LedgerKindOf(recorded)),

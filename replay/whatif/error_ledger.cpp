@@ -23,10 +23,14 @@ constexpr double kCovered = 0.9;
 // A long row of lucky predictions proves no more than this.
 constexpr double kLeastWidening = 0.4;
 constexpr double kMostWidening = 5;
-// Scores of the model on random pipelines (tests/accuracy/random), at evenly spaced ranks.
+// Where nothing was verified yet: those of a model whose own intervals are right and whose errors
+// are normal, at evenly spaced ranks.
 constexpr std::array<double, 20> kEarlierScores = {0.03, 0.06, 0.10, 0.13, 0.17, 0.20, 0.24,
                                                    0.28, 0.32, 0.36, 0.41, 0.45, 0.51, 0.56,
                                                    0.63, 0.70, 0.78, 0.89, 1.00, 1.40};
+
+// How many entries each of them counts for: two bad days must not rule the third.
+constexpr int kEarlierWeight = 2;
 
 double ScoreOf(const VerifiedPrediction& entry) {
   return std::abs(std::log(entry.measured / entry.predicted)) / std::log1p(entry.half_width);
@@ -95,7 +99,10 @@ std::string ErrorLedger::Text() const {
 }
 
 double ErrorLedger::WideningFor(std::string_view host, std::string_view kind) const {
-  std::vector<double> scores(kEarlierScores.begin(), kEarlierScores.end());
+  std::vector<double> scores;
+  for (int i = 0; i < kEarlierWeight; ++i) {
+    scores.insert(scores.end(), kEarlierScores.begin(), kEarlierScores.end());
+  }
   for (const VerifiedPrediction& entry : entries_) {
     if (entry.host == host && entry.kind == kind) scores.push_back(ScoreOf(entry));
   }

@@ -3,9 +3,9 @@
 // Every prediction that a run has checked leaves an entry. Its score is how many of the model's own
 // half-widths the measurement was away, in logarithms; an interval is widened by the 90% quantile
 // of the scores (conformal prediction: it holds whatever the model gets wrong, as long as the next
-// pipeline is like the earlier ones). Scores that the model earned on pipelines that it was not
-// built on count as well, like so many entries: the first day is honest, and each further entry
-// says more of this user's own pipelines.
+// pipeline is like the earlier ones). Assumed scores, of a model whose own intervals are right,
+// count as well, like 40 entries: on the first day nothing changes, and each further entry says
+// more of this user's own pipelines.
 //
 // The file is predictions.json in the user's state folder, the newest 500 entries of all machines
 // that share it; deleting it is safe. Plain data; any thread may read it while no one changes it.
