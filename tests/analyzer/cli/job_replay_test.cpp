@@ -104,12 +104,12 @@ TEST_SUITE("fast") {
     const ProgramResult done = recorded.Run(command);
     REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     auto sweep = JsonIn(out);
-    CHECK(sweep["mode"] == "rerun");
+    CHECK(sweep["mode"] == "both");
     CHECK(sweep["base"] == 0);
     REQUIRE(sweep["points"].size() == 2);
     for (const auto& point : sweep["points"]) {
       CHECK(point["measured"]["samples_per_s"] > 0);
-      CHECK(point["predicted"].is_null());
+      CHECK(point["predicted"]["samples_per_s"] > 0);
       CHECK(point["error"].is_null());
       CHECK(point["runs"][0]["steps"] == 20);
     }
@@ -122,7 +122,9 @@ TEST_SUITE("fast") {
     resumed.emplace_back("--resume");
     const ProgramResult again = recorded.Run(resumed);
     CHECK_MESSAGE(again.exit_code == 0, again.err);
-    CHECK(recorded.Pids().size() == 1);
+    // A run that other programs disturbed is made once more.
+    const size_t made = recorded.Pids().size();
+    CHECK((made == 1 || made == 2));
     CHECK(JsonIn(out)["points"][1]["runs"].size() == 1);
   }
 
