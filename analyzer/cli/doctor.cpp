@@ -69,10 +69,11 @@ Predictions ReadPredictions() {
 
 std::string PredictionsPhrase(const char* of, const replay::LedgerSummary& summary) {
   if (summary.entries == 0) return "";
-  return fmt::format("{} of {} verified on this machine, median error {}; intervals are {} as wide "
-                     "as the model's own; ",
-                     words::Grouped(summary.entries), of, words::Percent(summary.median_error),
-                     words::Factor(summary.widening));
+  return fmt::format(
+      "{} of {} verified on this machine, median error {}; intervals are {} as wide "
+      "as the model's own; ",
+      words::Grouped(summary.entries), of, words::Percent(summary.median_error),
+      words::Factor(summary.widening));
 }
 
 nlohmann::ordered_json SummaryJson(const replay::LedgerSummary& summary) {

@@ -32,7 +32,7 @@ void Price(const Case& c, const Load* load, Draft& draft) {
   Recommendation& recommendation = *draft.finding.recommendation;
   if (!draft.effect.has_value()) return;
   if (model::IsJob(c.run)) {
-    recommendation.unpriced = NotPredictedForJobs("what this change gains");
+    recommendation.unpriced = WasNotPredicted("what this change gains");
     return;
   }
   if (draft.effect->side_by_side) {

@@ -149,7 +149,8 @@ void AddLoads(const Workload& workload, const Subject& subject, const Repetition
   if (const auto* job = std::get_if<JobSetup>(&subject.what)) {
     const double workers = std::max(1u, job->workers);
     prediction.stages.push_back({workload.spec.stages.front().name,
-                                 std::min(1.0, last.run.stages[0].busy_ns / (workers * time)), workers});
+                                 std::min(1.0, last.run.stages[0].busy_ns / (workers * time)),
+                                 workers});
     prediction.stages.push_back({"trainer", std::min(1.0, last.run.stages[1].busy_ns / time), 1});
     return;
   }
@@ -287,8 +288,7 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
   const double run_error = kZ90 * std::sqrt(std::max(within, between) * share) / ns;
   const double calibration = workload.calibration.has_value() ? workload.calibration->doubt : 0;
   // As far as steps wait for what the host's threads do.
-  const double hosts_part =
-      subject.host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall);
+  const double hosts_part = subject.host_computes ? 1 : std::min(1.0, 2 * prediction.input_stall);
   const double host = kHostRepeats * hosts_part;
   const double cores = CoresDoubt(workload, subject, last);
   double squares = 0;

@@ -102,10 +102,9 @@ std::optional<VerifiedPrediction> Predictor::VerifiedOf(const Point& point) cons
   if (disturbed || SpreadOf(point) > kSteady || OthersIn(point) > kDisturbing) return std::nullopt;
   const Rate& predicted = *point.predicted;
   const double widening = workload().calibration->widening;
-  return VerifiedPrediction{recorded.host, std::string(LedgerKindOf(recorded)),
-                            predicted.samples_per_s,
-                            (predicted.high / predicted.samples_per_s - 1) / widening,
-                            measured->samples_per_s};
+  return VerifiedPrediction{
+      recorded.host, std::string(LedgerKindOf(recorded)), predicted.samples_per_s,
+      (predicted.high / predicted.samples_per_s - 1) / widening, measured->samples_per_s};
 }
 
 void KeepErrors(const Predictor& predictor, const std::vector<const Point*>& points) {

@@ -56,7 +56,7 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   RecommendUnpriced(draft,
                     fmt::format("load in {} worker processes: num_workers={}", workers, workers),
                     LoaderSetting(c, stage, "num_workers", workers),
-                    NotPredictedForJobs("what more workers cost and gain"));
+                    WasNotPredicted("what more workers cost and gain"));
   drafts.push_back(std::move(draft));
 }
 

@@ -17,7 +17,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                             Percent(startup), stage.name));
       RecommendUnpriced(draft, "keep the workers between epochs: persistent_workers=True",
                         LoaderSetting(c, stage.id, "persistent_workers", true),
-                        NotPredictedForJobs("how much of it is between epochs"));
+                        WasNotPredicted("how much of it is between epochs"));
       drafts.push_back(std::move(draft));
     }
     if (!IsDataLoader(c, stage.id)) continue;

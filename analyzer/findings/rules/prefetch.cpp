@@ -124,7 +124,7 @@ void TooShallowInJob(const Case& c, std::vector<Draft>& drafts) {
     draft.args.value = std::to_string(deeper);
     RecommendUnpriced(draft, fmt::format("let each worker prepare {} batches ahead", deeper),
                       LoaderSetting(c, stage.id, "prefetch_factor", deeper),
-                      NotPredictedForJobs("what a deeper queue gains"));
+                      WasNotPredicted("what a deeper queue gains"));
     SetMemory(c, (deeper - now.prefetch_factor) * now.num_workers, draft);
     drafts.push_back(std::move(draft));
     return;

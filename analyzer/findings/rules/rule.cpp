@@ -59,9 +59,8 @@ void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string 
   draft.effect.reset();
 }
 
-std::string NotPredictedForJobs(std::string_view what) {
-  return fmt::format("{} is not predicted for jobs: `stallscope replay --verify` measures it",
-                     what);
+std::string WasNotPredicted(std::string_view what) {
+  return fmt::format("{} was not predicted: `stallscope replay --verify` measures it", what);
 }
 
 void CostsMemory(Draft& draft, double bytes) {

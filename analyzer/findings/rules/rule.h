@@ -62,8 +62,9 @@ void Recommend(Draft& draft, std::string text, Patch patch, Effect effect);
 // One that it cannot price: `why`, and what to record to have a price.
 void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string why,
                        Aim aim = Aim::kSpeed);
-// Why a change to a job has no gain, and how to get one. `what` is what it would be about.
-std::string NotPredictedForJobs(std::string_view what);
+// Why a change to a job has no gain where its workers are not simulated, and how to get one. `what`
+// is what it would be about.
+std::string WasNotPredicted(std::string_view what);
 // What the recommendation costs; nothing is said where `bytes` is 0, unknown.
 void CostsMemory(Draft& draft, double bytes);
 
