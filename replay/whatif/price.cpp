@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "analyzer/findings/findings.h"
+#include "analyzer/findings/thresholds.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 #include "replay/whatif/error_ledger.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
@@ -55,9 +57,17 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
   gain.predicted = prediction.samples_per_s / run.now.samples_per_s;
   gain.low = prediction.low / run.now.samples_per_s;
   gain.high = prediction.high / run.now.samples_per_s;
+  const auto& assumed = changed.value().workload.assumptions;
+  if (run.workload.recorded->job != nullptr && !assumed.empty() && gain.predicted > 1 &&
+      gain.low < findings::kLeastShownGain) {
+    // What was not recorded decides it: that is no reason to be silent.
+    recommendation.unpriced = "anything from " + words::Factor(gain.low) + " to " +
+                              words::Factor(gain.high) + ": " + assumed.front();
+    return;
+  }
   recommendation.gain = gain;
   recommendation.unpriced.clear();
-  recommendation.assumptions = changed.value().workload.assumptions;
+  recommendation.assumptions = assumed;
   for (const std::string& missing : run.workload.calibration->unexplained) {
     recommendation.assumptions.push_back(missing);
   }

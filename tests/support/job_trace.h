@@ -13,17 +13,17 @@ namespace stallscope::test {
 constexpr const char* kJobScript = "/home/u/train.py";
 
 struct JobShape {
-  uint32_t workers = 2;
+  uint32_t workers = 2;  // 0: the main thread fetches
   uint64_t steps = 12;
   uint32_t exit_code = 0;
   int64_t trains_at_ns = 5'000'000;
+  int64_t computes_ns = 8'000'000;
 };
 
 namespace job {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFetchNs = 30 * kMs;
-constexpr int64_t kComputeNs = 8 * kMs;
 
 // What a process used by the end, as two samples of each counter.
 inline void AddCounters(TraceBuilder& trace, ProcessId process, uint64_t pid, int64_t end_ns,
@@ -87,25 +87,30 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
     fetching.push_back(trace.Thread(name, fetch, processes.back()));
     sending.push_back(trace.Thread(name + " feeder", transport, processes.back()));
   }
-  const int64_t apart = kFetchNs / shape.workers;
+  if (shape.workers == 0) fetching.push_back(trained);
+  const int64_t apart = kFetchNs / std::max(1U, shape.workers);
   int64_t requested = shape.trains_at_ns;
   for (uint64_t step = 0; step < shape.steps; ++step) {
-    const size_t worker = step % shape.workers;
-    const int64_t from = shape.trains_at_ns + apart * static_cast<int64_t>(step);
+    const size_t worker = step % fetching.size();
+    const int64_t from =
+        shape.workers == 0 ? requested : shape.trains_at_ns + apart * static_cast<int64_t>(step);
     const int64_t to = from + kFetchNs;
     const ItemId batch{step};
     trace.OpWork(fetching[worker], fetch, get, from + 2 * kMs, to - 3 * kMs);
     trace.OpWork(fetching[worker], fetch, resize, to - 3 * kMs, to - kMs);
     trace.Work(fetching[worker], fetch, from, to, batch);
     trace.rows().AddCost(0, 3 * kMs);
-    trace.Work(sending[worker], transport, to, to + kMs / 2, batch);
-    const int64_t received = std::max(to, requested) + kMs;
-    trace.Wait(trained, trace::WaitCause::kEmpty, queue, requested, received - kMs / 2);
-    trace.Work(trained, transport, received - kMs / 2, received, batch);
-    trace.Work(trained, trainer, received, received + kComputeNs, batch);
-    trace.rows().Add(trace::Step{step, requested, received, received, received + kComputeNs, batch,
-                                 trained, 16, 0});
-    requested = received + kComputeNs;
+    int64_t received = to;
+    if (shape.workers > 0) {
+      trace.Work(sending[worker], transport, to, to + kMs / 2, batch);
+      received = std::max(to, requested) + kMs;
+      trace.Wait(trained, trace::WaitCause::kEmpty, queue, requested, received - kMs / 2);
+      trace.Work(trained, transport, received - kMs / 2, received, batch);
+    }
+    trace.Work(trained, trainer, received, received + shape.computes_ns, batch);
+    trace.rows().Add(trace::Step{step, requested, received, received, received + shape.computes_ns,
+                                 batch, trained, 16, 0});
+    requested = received + shape.computes_ns;
   }
   for (size_t i = 0; i < processes.size(); ++i) {
     AddCounters(trace, processes[i], i == 0 ? kMainPid : kMainPid + 10 + i, requested,

@@ -145,6 +145,32 @@ TEST_SUITE("fast") {
     CHECK(batch.unpriced.find("changes what is trained") != std::string::npos);
   }
 
+  TEST_CASE(
+      "a job without workers: a gain that what was not recorded decides is a range in words") {
+    // What can be hidden behind a step: 30 ms of 180, or of 430, where handing over may cost as
+    // much.
+    for (const int64_t computes_ns : {150'000'000, 400'000'000}) {
+      stallscope::test::TraceBuilder trace;
+      trace.run.host.cores_online = 4;
+      stallscope::test::BuildJob(trace, {.workers = 0, .steps = 200, .computes_ns = computes_ns});
+      const stallscope::test::ScratchDir dir;
+      trace.Write(dir / "job.sst");
+      const auto run = stallscope::model::LoadTrace(dir / "job.sst");
+      REQUIRE(run.ok());
+      const auto attribution = Attribute(run.value());
+      Finding row = Proposes("loader.num_workers", int64_t{1}, 9.0);
+      row.recommendation->gain.reset();
+      const auto settled = Settled({row}, 200, PricerFor(run.value(), attribution));
+      REQUIRE(settled.size() == 1);
+      REQUIRE(settled[0].recommendation.has_value());
+      const Recommendation& advice = *settled[0].recommendation;
+      CHECK(advice.gain.has_value() == (computes_ns == 150'000'000));
+      CHECK(advice.unpriced.starts_with("anything from ") == !advice.gain.has_value());
+      CHECK(advice.gain.has_value() !=
+            (advice.unpriced.find("record with num_workers=1") != std::string::npos));
+    }
+  }
+
   TEST_CASE("a finding without a patch is left alone") {
     Finding row;
     row.id = "balanced";
