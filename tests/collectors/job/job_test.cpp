@@ -261,7 +261,7 @@ TEST_SUITE("fast") {
     const model::Run run = place.Load();
     CHECK(run.quality.Complete());
     CHECK(SpansOf(run, "fetch") == 507);
-    CHECK(run.processes.size() == 6);
+    CHECK(run.processes.size() >= 6);  // a sanitizer that looks for leaks has some of its own
     std::set<uint32_t> with_spans;
     for (const model::Track& track : run.tracks) {
       if (track.spans.size() != 0) with_spans.insert(track.info.process.value);
