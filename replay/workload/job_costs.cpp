@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "analyzer/attribution/intervals.h"
 #include "analyzer/base/math.h"
 #include "analyzer/model/job_spec.h"
 #include "replay/workload/span_costs.h"
