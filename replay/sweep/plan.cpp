@@ -1,4 +1,5 @@
 #include "replay/sweep/plan.h"
+#include "replay/sweep/moves.h"
 
 #include <algorithm>
 #include <map>
