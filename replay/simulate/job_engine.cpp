@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/splitmix.h"
+#include "replay/simulate/job_pass.h"
 #include "replay/simulate/model_constants.h"
 #include "replay/simulate/scheduler.h"
 
@@ -18,7 +20,7 @@ constexpr uint32_t kPin = 1;
 constexpr uint32_t kQueues = 2;  // the main process's other threads
 constexpr uint32_t kFirstWorker = 3;
 constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
-// A pipe's buffer: whoever sends more waits until somebody reads.
+// A pipe's buffer: a sender of more waits for the reader.
 constexpr uint32_t kPipeBytes = 65'536;
 // From an event to when the process that sleeps for it runs (measured: 30 to 70 us).
 constexpr double kEventToRunNs = 50'000;
@@ -64,8 +66,6 @@ struct JobWorker {
   std::deque<uint64_t> asked;  // batches
   std::deque<Message> made;    // for its feeder
   uint64_t produced = 0;       // in the pass
-  uint32_t holds = 0;          // indices whose batch was not handed out, where order is not kept
-  bool active = true;
   bool ended = false;
   double since_ns = 0;
 };
@@ -103,8 +103,6 @@ class JobEngine {
   void BeginPass();
   void StartWorker(uint32_t worker);
   void PutIndex();
-  bool MayIssue() const;
-  void SkipEnded();
   void Take();
   void Arrived(const Message& message);
   void HandToFeeder(uint32_t worker, const Message& message);
@@ -125,17 +123,10 @@ class JobEngine {
   uint64_t shift_ = 0;
   bool over_ = false;
 
-  // Of the pass.
-  uint64_t pass_ = 0;
-  uint64_t before_ = 0;  // batches of earlier ones
-  uint64_t length_ = kEndless;
-  uint64_t issued_ = 0;
-  uint64_t handed_ = 0;
-  uint64_t turn_ = 0;  // whose turn it is, where order is kept
-  uint32_t next_worker_ = 0;
-  uint32_t starting_ = 0;
-  std::vector<uint32_t> worker_of_;
-  std::vector<bool> arrived_;
+  JobPass pass_;
+  uint64_t passes_ = 0;    // that ended
+  uint64_t before_ = 0;    // batches of earlier ones
+  uint32_t starting_ = 0;  // worker
 
   uint64_t to_issue_ = 0;
   JobState after_issue_ = JobState::kRequest;
@@ -149,20 +140,15 @@ class JobEngine {
   SimulatedRun run_;
 };
 
-uint64_t MixedSeed(uint64_t x) {
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31U);
-}
-
 JobEngine::JobEngine(const JobSetup& setup, uint64_t seed, uint64_t steps)
     : setup_(setup),
       costs_(*setup.costs),
       wanted_(steps),
       scheduler_(setup.cores, kFirstWorker + 2 * setup.workers + setup.math_threads + 1),
       threads_(kFirstWorker + 2 * setup.workers + setup.math_threads),
-      workers_(setup.workers) {
-  if (seed != 1) shift_ = MixedSeed(seed) % costs_.batches.size();
+      workers_(setup.workers),
+      pass_(setup.workers, setup.ahead, setup.in_order) {
+  if (seed != 1) shift_ = SplitMix(seed) % costs_.batches.size();
   if (costs_.loader.iterable && costs_.loader.num_workers == setup.workers && setup.workers > 0) {
     of_worker_.resize(setup.workers);
     for (size_t i = 0; i < costs_.batches.size(); ++i) {
@@ -240,8 +226,7 @@ void JobEngine::BurnBeside(double ns) {
   main_extra_owed_ = 0;
 }
 
-// ---- What is drawn
-// --------------------------------------------------------------------------------
+// ---- What is drawn ----
 
 uint64_t JobEngine::Drawn(uint64_t number) const {
   const uint64_t count = costs_.batches.size();
@@ -257,29 +242,23 @@ uint64_t JobEngine::DrawnOf(const JobWorker& worker, uint32_t number, uint64_t b
 uint64_t JobEngine::LengthOfPass() const {
   const bool by_shards = !of_worker_.empty() && !costs_.shards.empty();
   if (costs_.passes.empty() || by_shards) return kEndless;
-  const uint64_t recorded = costs_.passes[std::min<size_t>(pass_, costs_.passes.size() - 1)];
+  const uint64_t recorded = costs_.passes[std::min<size_t>(passes_, costs_.passes.size() - 1)];
   const double length = static_cast<double>(recorded) / setup_.samples_scale;
   return static_cast<uint64_t>(std::max(1.0, std::ceil(length)));
 }
 
-// ---- The main process
-// -----------------------------------------------------------------------------
+// ---- The main process ----
 
 void JobEngine::BeginPass() {
-  length_ = LengthOfPass();
-  issued_ = handed_ = turn_ = 0;
-  next_worker_ = starting_ = 0;
-  worker_of_.clear();
-  arrived_.clear();
+  pass_.Begin(LengthOfPass());
+  starting_ = 0;
   for (JobWorker& worker : workers_) {
     worker.produced = 0;
-    worker.holds = 0;
-    worker.active = true;
     worker.ended = false;
   }
   to_issue_ = uint64_t{setup_.workers} * setup_.ahead;
   after_issue_ = JobState::kRequest;
-  const bool starts = setup_.workers > 0 && (pass_ == 0 || !setup_.persistent);
+  const bool starts = setup_.workers > 0 && (passes_ == 0 || !setup_.persistent);
   threads_[kMain].state = starts ? JobState::kForked : JobState::kIssue;
   if (setup_.workers == 0) threads_[kMain].state = JobState::kRequest;
   if (starts) threads_[kMain].cpu_ns += setup_.start.fork_ns;
@@ -294,30 +273,11 @@ void JobEngine::StartWorker(uint32_t worker) {
   if (!Spends(who)) scheduler_.WakeAt(who, scheduler_.now());
 }
 
-bool JobEngine::MayIssue() const {
-  if (issued_ >= length_) return false;
-  return std::any_of(workers_.begin(), workers_.end(),
-                     [&](const JobWorker& w) { return w.active; });
-}
-
 void JobEngine::PutIndex() {
-  // Out of order, a worker gets no more than its share.
-  for (uint32_t looked = 0; looked < setup_.workers; ++looked) {
-    const JobWorker& next = workers_[next_worker_];
-    if (next.active && (setup_.in_order || next.holds < setup_.ahead)) break;
-    next_worker_ = (next_worker_ + 1) % setup_.workers;
-  }
-  workers_[next_worker_].asked.push_back(issued_);
-  ++workers_[next_worker_].holds;
-  worker_of_.push_back(next_worker_);
-  arrived_.push_back(false);
-  ++issued_;
-  Wake(kFirstWorker + next_worker_);
-  next_worker_ = (next_worker_ + 1) % setup_.workers;
-}
-
-void JobEngine::SkipEnded() {
-  while (turn_ < issued_ && !arrived_[turn_] && !workers_[worker_of_[turn_]].active) ++turn_;
+  const uint64_t batch = pass_.asked();
+  const uint32_t worker = pass_.Ask();
+  workers_[worker].asked.push_back(batch);
+  Wake(kFirstWorker + worker);
 }
 
 void JobEngine::GoMain() {
@@ -341,12 +301,12 @@ bool JobEngine::MovesInPass() {
       }
       return true;
     case JobState::kIssue:
-      if (to_issue_ == 0 || !MayIssue()) {
+      if (to_issue_ == 0 || !pass_.MayAsk()) {
         to_issue_ = 0;
         main.state = after_issue_;
         return true;
       }
-      Owe(kMain, costs_.batches[Drawn(before_ + issued_)].sample, setup_.samples_scale);
+      Owe(kMain, costs_.batches[Drawn(before_ + pass_.asked())].sample, setup_.samples_scale);
       main.state = JobState::kIssued;
       return true;
     case JobState::kIssued:
@@ -355,8 +315,8 @@ bool JobEngine::MovesInPass() {
       main.state = JobState::kIssue;
       return true;
     case JobState::kEnded:
-      before_ += handed_;
-      ++pass_;
+      before_ += pass_.handed();
+      ++passes_;
       if (setup_.workers > 0 && !setup_.persistent) main.blocked_ns += setup_.start.end_ns;
       Owe(kMain, costs_.between_passes);
       main.state = JobState::kBegin;
@@ -383,7 +343,7 @@ bool JobEngine::MovesInStep() {
       Arrived(main.now);
       return true;
     case JobState::kHanded:
-      ++handed_;
+      pass_.HandOut();
       to_issue_ = setup_.workers > 0 ? 1 : 0;
       after_issue_ = JobState::kTrain;
       main.state = JobState::kIssue;
@@ -411,13 +371,13 @@ bool JobEngine::EndStep() {
   run_.steps.back().done_ns = scheduler_.now();
   run_.stages[1].busy_ns += scheduler_.now() - trained_since_ns_;
   over_ = run_.steps.size() >= wanted_;
-  threads_[kMain].state = handed_ >= length_ ? JobState::kEnded : JobState::kRequest;
+  threads_[kMain].state = pass_.ended() ? JobState::kEnded : JobState::kRequest;
   return !over_;
 }
 
 // Without workers.
 void JobEngine::FetchHere() {
-  const BatchCost& cost = costs_.batches[Drawn(before_ + handed_)];
+  const BatchCost& cost = costs_.batches[Drawn(before_ + pass_.handed())];
   Owe(kMain, cost.sample, setup_.samples_scale);
   Owe(kMain, cost.fetch, setup_.fetch_scale);
   Owe(kMain, cost.pin, setup_.fetch_scale);
@@ -429,18 +389,11 @@ void JobEngine::FetchHere() {
 // Looks for the batch whose turn it is among those that are here, else receives the next one.
 void JobEngine::Take() {
   JobThread& main = threads_[kMain];
-  if (setup_.in_order) {
-    SkipEnded();
-    if (turn_ < issued_ && arrived_[turn_]) {
-      ++turn_;
-      main.state = JobState::kHanded;
-      return;
-    }
+  if (pass_.TakeTurn()) {
+    main.state = JobState::kHanded;
+    return;
   }
-  // The data of every worker has ended.
-  const bool none = std::none_of(workers_.begin(), workers_.end(),
-                                 [](const JobWorker& worker) { return worker.active; });
-  if (none && pipe_.empty() && pinned_.empty() && (!setup_.in_order || turn_ >= issued_)) {
+  if (pass_.Exhausted() && pipe_.empty() && pinned_.empty()) {
     run_.steps.pop_back();
     main.state = JobState::kEnded;
     return;
@@ -461,18 +414,14 @@ void JobEngine::Arrived(const Message& message) {
   main.state = JobState::kTake;
   if (!Pins()) Release(message);
   if (message.ends) {
-    workers_[message.worker].active = false;
+    pass_.EndShare(message.worker);
     to_issue_ = 1;
     after_issue_ = JobState::kTake;
     main.state = JobState::kIssue;
     return;
   }
-  if (setup_.in_order) {
-    arrived_[message.batch] = true;
-  } else {
-    --workers_[message.worker].holds;
-    main.state = JobState::kHanded;
-  }
+  pass_.Arrive(message.batch, message.worker);
+  if (!setup_.in_order) main.state = JobState::kHanded;
 }
 
 void JobEngine::OweStep() {
@@ -500,8 +449,7 @@ void JobEngine::Share() {
   }
 }
 
-// ---- Workers, feeders and the pinning thread
-// ------------------------------------------------------
+// ---- Workers, feeders and the pinning thread ----
 
 void JobEngine::GoWorker(uint32_t number) {
   JobWorker& worker = workers_[number];
@@ -533,7 +481,7 @@ void JobEngine::GoWorker(uint32_t number) {
 
 void JobEngine::HandToFeeder(uint32_t number, const Message& message) {
   workers_[number].made.push_back(message);
-  // It may wait until somebody reads what it sends.
+  // It may be waiting for the reader of what it sends.
   if (threads_[FeederOf(number)].state == JobState::kAsk) Wake(FeederOf(number));
 }
 

@@ -84,7 +84,7 @@ class Scheduler {
     double deadline = 0;   // on the same scale: the end of its slice
     double left = 0;       // to burn
     double started = 0;    // by the virtual clock
-    double end = -1;       // likewise; of a thread that does not run -1
+    double end = -1;       // the same; -1 of a thread that does not run
     double owed = 0;       // when it went to sleep
     double slept_at = -1;  // it has not run yet
     uint32_t core = 0;
@@ -149,7 +149,7 @@ class Scheduler {
   EventHeap timers_;
   double now_ = 0;
   double virtual_now_ = 0;
-  double next_tick_ = kNever;  // only while somebody waits for a core
+  double next_tick_ = kNever;  // only while a thread waits for a core
   size_t busy_ = 0;
   size_t waiting_ = 0;
   uint32_t holder_ = kNone;  // whose burst has just ended
