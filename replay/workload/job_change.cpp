@@ -11,11 +11,10 @@ namespace stallscope::replay {
 namespace {
 
 // Halves of 90% intervals, as a part of the throughput; METHOD.md says where they come from.
-constexpr double kProcessesDoubt =
-    0.03;                              // for each doubling: caches and memory bandwidth are shared
-constexpr double kMovedDoubt = 0.05;   // work that moves into other processes, or out of them
-constexpr double kMathDoubt = 0.10;    // of a doubling: what of the math is parallel is estimated
-constexpr double kSizeDoubt = 0.10;    // likewise: only one size was seen
+constexpr double kProcessesDoubt = 0.03;  // per doubling: they share caches and memory bandwidth
+constexpr double kMovedDoubt = 0.05;      // work that moves into other processes, or out of them
+constexpr double kMathDoubt = 0.10;    // per doubling: the parallel part of the math is an estimate
+constexpr double kSizeDoubt = 0.10;    // per doubling: only one size was seen
 constexpr double kShardsDoubt = 0.10;  // of an iterable data set's other shards
 constexpr double kOrderDoubt = 0.02;
 
@@ -66,14 +65,14 @@ class JobComparison {
       Cannot("loader.pin_memory", "one run cannot tell what pinning costs and what copies gain");
     }
     if (now.num_workers == 0) return CompareBatch(before, now);
-    const bool starts_anew = !costs_.passes.empty();
-    if (now.persistent_workers != before.persistent_workers && starts_anew && !costs_.start) {
+    const bool starts_again = !costs_.passes.empty();
+    if (now.persistent_workers != before.persistent_workers && starts_again && !costs_.start) {
       Cannot("loader.persistent_workers", "how workers start was not recorded");
     }
     const bool other_start = now.multiprocessing_context != before.multiprocessing_context &&
                              now.multiprocessing_context != StartMethod::kInherited &&
                              before.num_workers > 0;
-    if (other_start && starts_anew && !now.persistent_workers) {
+    if (other_start && starts_again && !now.persistent_workers) {
       Cannot("loader.multiprocessing_context",
              "one run cannot tell how long workers take to start in another way");
     }
@@ -86,9 +85,8 @@ class JobComparison {
     if ((now.num_workers == 0) != (before.num_workers == 0)) Doubt(kMovedDoubt);
     if (now.num_workers > 0 && !costs_.sends) {
       Doubt(0,
-            "loader.num_workers: what it costs to start workers and to hand batches over was not "
-            "recorded (num_workers=0): the interval holds what it may be; record with "
-            "num_workers=1 to know");
+            "loader.num_workers: a recording without workers does not show what starting them and "
+            "handing batches over costs; record with num_workers=1 for a narrow interval");
     }
     if (!costs_.loader.iterable) return;
     const char* const kShards =
