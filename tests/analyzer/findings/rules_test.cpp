@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "tests/analyzer/findings/scenarios.h"
 
@@ -208,44 +207,6 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("map-parallelism without a spec: words and code") {
-    CaseBuilder builder;
-    builder.with_spec = false;
-    builder.run.stages[2].kind = "ParallelMapV2";
-    builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
-    const auto finding = builder.FindingOf("map-parallelism");
-    REQUIRE(finding.has_value());
-    REQUIRE(finding->recommendation.has_value());
-    CHECK(finding->recommendation->patch.changes.empty());
-    CHECK(finding->recommendation->code.tf_data.starts_with(
-        "ds = ds.map(decode, num_parallel_calls="));
-    CHECK(finding->recommendation->code.pytorch.find("num_workers=") != std::string::npos);
-  }
-
-  TEST_CASE("imported run: patch to its stages, if known") {
-    CaseBuilder builder;
-    builder.run.info.imported_from = "xplane";
-    builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
-    stallscope::findings::Case c{builder.run, builder.attribution, builder.verdict, std::nullopt,
-                                 builder.spec};
-    const auto patch_of = [&](const std::string& id) {
-      for (const Finding& finding : stallscope::findings::Find(c)) {
-        if (finding.id == id) return finding.recommendation->patch;
-      }
-      return stallscope::Patch();
-    };
-    CHECK(patch_of("map-parallelism").changes.size() == 1);
-    for (const Finding& finding : stallscope::findings::Find(c)) {
-      if (finding.id != "map-parallelism") continue;
-      CHECK(finding.recommendation->of_stages);  // the user has no spec to apply it to
-    }
-    // One whose name no spec has, has no knob.
-    for (auto& stage : c.stages->stages) {
-      if (stage.name == "decode") stage.name = "decode_2";
-    }
-    CHECK(patch_of("map-parallelism").changes.empty());
-  }
-
   TEST_CASE("missing price: the reason fits the run") {
     CaseBuilder builder;
     builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
@@ -256,30 +217,6 @@ TEST_SUITE("fast") {
     CHECK(why().find("samples") != std::string::npos);
     builder.attribution.window.steps = 0;
     CHECK(why().find("no steps") != std::string::npos);
-  }
-
-  TEST_CASE("DataLoader without workers: one finding") {
-    CaseBuilder builder;
-    builder.with_spec = false;
-    builder.run.info.imported_from = "kineto";
-    // Its work is done in the trainer's thread, and nothing stands behind it.
-    const auto loader = builder.IdOf("read");
-    builder.Stall("read", stallscope::attribution::Cause::kUnknown, 0.5);
-    builder.run.stages.resize(1);
-    builder.run.stages[0].kind = "dataloader";
-    builder.attribution.stages = {builder.UseOf("read")};
-    builder.attribution.stages[0].runs_in = stallscope::StageId::None();
-    builder.run.tracks.clear();
-    const auto says = [&](std::string_view id) {
-      const std::vector<Finding> all = builder.Find(false);
-      return std::any_of(all.begin(), all.end(), [&](const Finding& finding) {
-        return finding.id == id && finding.stage == loader;
-      });
-    };
-    CHECK(says("loader-workers"));
-    CHECK_FALSE(says("prefetch"));
-    builder.run.stages[0].kind = "generator";
-    CHECK(says("prefetch"));
   }
 
   TEST_CASE("empty run: only inconclusive") {
@@ -387,79 +324,6 @@ TEST_SUITE("fast") {
     CHECK(pinned.high < pageable.high + 1e-9);
     CHECK(unknown.low == doctest::Approx(pinned.low));
     CHECK(unknown.high == doctest::Approx(pageable.high));
-  }
-
-  TEST_CASE("imported run: no gain of work side by side without cores and CPU time") {
-    const auto advice = [](double cores, bool cpu_time) {
-      CaseBuilder builder;
-      builder.with_spec = false;
-      builder.run.info.imported_from = "kineto";
-      builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
-      builder.attribution.cpu.cores = cores;
-      if (!cpu_time) {
-        for (auto& use : builder.attribution.stages) use.cpu_ns = 0;
-      }
-      const auto finding = builder.FindingOf("map-parallelism");
-      REQUIRE(finding.has_value());
-      REQUIRE(finding->recommendation.has_value());
-      return *finding->recommendation;
-    };
-    CHECK(advice(8, true).gain.has_value());
-    const auto cores = advice(0, true);
-    CHECK_FALSE(cores.gain.has_value());
-    CHECK(cores.unpriced.find("how many cores") != std::string::npos);
-    CHECK(cores.unpriced.find("record") != std::string::npos);
-    CHECK(cores.code.pytorch.find("os.cpu_count()") != std::string::npos);
-    const auto cpu = advice(8, false);
-    CHECK_FALSE(cpu.gain.has_value());
-    CHECK(cpu.unpriced.find("on a core") != std::string::npos);
-  }
-
-  TEST_CASE("PyTorch's loader: the code sets nothing that the finding does not explain") {
-    const std::vector<std::pair<std::string, std::string>> explained = {
-        {"persistent_workers=", "keep the workers"},
-        {"prefetch_factor=", "ahead"},
-        {"pin_memory=", "pinned"},
-        {"in_order=", "order"},
-        {"drop_last=", "drop"},
-        {"drop_remainder=", "drop"}};
-    for (const Scenario& scenario : AllScenarios()) {
-      CAPTURE(scenario.id);
-      const auto finding = Fired(scenario).FindingOf(scenario.id);
-      if (!finding.has_value() || !finding->recommendation.has_value()) continue;
-      const auto& advice = *finding->recommendation;
-      for (const std::string* const all : {&advice.code.pytorch, &advice.code.tf_data}) {
-        std::string text = finding->text + advice.text;
-        std::string code;
-        std::istringstream lines(*all);
-        for (std::string line; std::getline(lines, line); code += "\n") {
-          const size_t comment = std::min(line.find('#'), line.size());
-          code += line.substr(0, comment);
-          text += line.substr(comment);
-        }
-        for (const auto& [setting, why] : explained) {
-          CAPTURE(setting);
-          if (code.find(setting) == std::string::npos) continue;
-          CHECK(text.find(why) != std::string::npos);
-        }
-        // PyTorch raises ValueError for one that is set without workers.
-        if (code.find("prefetch_factor=") != std::string::npos) {
-          CHECK(code.find("max(num_workers, 1)") != std::string::npos);
-        }
-      }
-    }
-  }
-
-  TEST_CASE("imported run: code names no function after a profiler's event") {
-    CaseBuilder builder;
-    builder.with_spec = false;
-    builder.run.info.imported_from = "tensorflow";
-    builder.run.stages[2].name = "Map";
-    builder.run.stages[2].kind = "ParallelMapV2";
-    builder.Stall("Map", stallscope::attribution::Cause::kUnknown, 0.5);
-    const auto finding = builder.FindingOf("map-parallelism");
-    REQUIRE(finding.has_value());
-    CHECK(finding->recommendation->code.tf_data.starts_with("ds = ds.map(fn, "));
   }
 
   TEST_CASE("decode-crop: code for the crop that the spec has") {
