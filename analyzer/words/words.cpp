@@ -213,6 +213,10 @@ std::string BytesOrDash(const std::optional<uint64_t>& bytes) {
   return bytes ? Bytes(*bytes) : std::string(kUnknown);
 }
 
+std::string MillisecondsOrDash(const std::optional<double>& ms) {
+  return ms.has_value() ? Duration(*ms * 1e6) : std::string(kUnknown);
+}
+
 size_t TextWidth(std::string_view text) {
   size_t columns = 0;
   ForEachCharacter(text, [&](const Character& character, std::string_view) {

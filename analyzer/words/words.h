@@ -57,6 +57,7 @@ std::string CountOrDash(const std::optional<uint64_t>& count);
 std::string NumberOrDash(const std::optional<double>& value);
 std::string PercentOrDash(const std::optional<double>& fraction);
 std::string BytesOrDash(const std::optional<uint64_t>& bytes);
+std::string MillisecondsOrDash(const std::optional<double>& ms);  // "41.2 us", "4.12 ms"
 
 // --- Fitting text into a width. Never for what is meant to be copied ---
 
@@ -74,7 +75,7 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
 
 // "train.py:12": the file's own name; empty where the file is unknown.
 std::string PlaceInCode(std::string_view file, uint32_t line);
-// "/home/u/train.py:12": to be copied; empty likewise.
+// "/home/u/train.py:12", for copying; empty if the file is.
 std::string WholePlace(std::string_view file, uint32_t line);
 
 // --- Many lines of one kind ---

@@ -96,7 +96,7 @@ std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
 }
 
 // Of the whole run, whatever range is shown: a part of a run is not priced, and what gains most
-// over all of it must not vanish because somebody looks at a part.
+// over all of it must not vanish when a part is selected.
 std::vector<Advice> AdviceOf(const session::OpenRun& open, const report::Report& shown) {
   std::vector<Advice> advice;
   const report::Report& whole = open.whole.report != nullptr ? *open.whole.report : shown;
@@ -130,12 +130,11 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
   if (report.step_ms.has_value()) {
     const auto& step = *report.step_ms;
     const auto ns = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
-    const auto tail = [&](const std::optional<double>& ms) {
-      return ms ? words::Duration(ns(*ms)) : std::string(words::kUnknown);
-    };
-    figures.push_back({"step time", words::Duration(ns(step.mean)),
-                       fmt::format("mean {}; p50 {}, p95 {}, p99 {}", words::ExactNs(ns(step.mean)),
-                                   words::Duration(ns(step.p50)), tail(step.p95), tail(step.p99))});
+    figures.push_back(
+        {"step time", words::Duration(ns(step.mean)),
+         fmt::format("mean {}; p50 {}, p95 {}, p99 {}", words::ExactNs(ns(step.mean)),
+                     words::MillisecondsOrDash(step.p50), words::MillisecondsOrDash(step.p95),
+                     words::MillisecondsOrDash(step.p99))});
   }
   figures.push_back({"steps", words::Grouped(report.steps),
                      report.warmup_steps == 0

@@ -63,11 +63,9 @@ class StepsBuilder {
       model_.summary[0] += ", " + words::Counted(warm_up, "warm-up step") + " excluded";
     }
     if (const auto& step = state_.shown.report->step_ms) {
-      const auto tail = [](const std::optional<double>& ms) {
-        return ms ? Text(*ms) : std::string(words::kUnknown);
-      };
-      model_.summary.push_back("p50 " + Text(step->p50) + ", p95 " + tail(step->p95) + ", p99 " +
-                               tail(step->p99));
+      model_.summary.push_back("p50 " + Text(step->p50) + ", p95 " +
+                               words::MillisecondsOrDash(step->p95) + ", p99 " +
+                               words::MillisecondsOrDash(step->p99));
     }
     model_.summary.push_back("min " + Text(counted.front()) + ", max " + Text(counted.back()));
     model_.histogram = MakeHistogram(counted, BinsFor(counted.size()), "ms");
