@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+
+#include "analyzer/spec/knobs.h"
+
 using namespace stallscope;
 using model::Run;
 
@@ -52,6 +57,18 @@ TEST_SUITE("fast") {
       info.settings_json = text;
       CHECK(model::SettingsOf(info).empty());
     }
+  }
+
+  TEST_CASE("a loader's knobs are those that a spec knows") {
+    Spec job;
+    job.stages.push_back({"loader", LoaderSpec{}});
+    std::set<std::string> known;
+    for (const KnobInfo& knob : ListKnobs(job)) {
+      if (knob.path.starts_with("loader.")) known.insert(knob.path.substr(7));
+    }
+    // No setting of a loader, but what its data set is: no one can set it.
+    known.erase("iterable");
+    CHECK(known == std::set<std::string>(model::kLoaderKnobs.begin(), model::kLoaderKnobs.end()));
   }
 
   TEST_CASE("settings that make no sense are left at their defaults") {
