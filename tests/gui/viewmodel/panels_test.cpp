@@ -23,6 +23,14 @@ void Look(session::Session& session, Composer& composer, Panel panel) {
   composer.Compose(session.state());
 }
 
+// A recorded job with a loader, two workers and ops.
+void OpenJob(session::Session& session, const test::ScratchDir& dir) {
+  test::TraceBuilder trace;
+  test::BuildJob(trace);
+  trace.Write(dir / "train.sst");
+  test::OpenAndSettle(session, dir / "train.sst");
+}
+
 void CheckOverview(const OverviewModel& model) {
   CHECK_FALSE(model.verdict.empty());
   CHECK_FALSE(model.sentence.empty());
@@ -171,11 +179,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a job's settings are the knobs of its sweep, and its findings can be verified") {
     const test::ScratchDir dir;
-    test::TraceBuilder trace;
-    test::BuildJob(trace);
-    trace.Write(dir / "train.sst");
     session::Session session(test::QuietOptions());
-    test::OpenAndSettle(session, dir / "train.sst");
+    OpenJob(session, dir);
     const SweepModel sweep = BuildSweep(*session.state());
     CHECK(sweep.nothing.empty());
     std::vector<std::string> paths;
@@ -190,11 +195,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a job's stages show their ops, and its facts the loaders and processes") {
     const test::ScratchDir dir;
-    test::TraceBuilder trace;
-    test::BuildJob(trace);
-    trace.Write(dir / "train.sst");
     session::Session session(test::QuietOptions());
-    test::OpenAndSettle(session, dir / "train.sst");
+    OpenJob(session, dir);
     const PipelineModel pipeline = BuildPipeline(*session.state(), 80);
     const auto fetch = std::find_if(pipeline.boxes.begin(), pipeline.boxes.end(),
                                     [](const StageBox& box) { return box.name == "fetch"; });
