@@ -71,9 +71,9 @@ class Pass {
   struct Inside {
     int64_t ns = 0;
     int64_t waits_ns = 0;  // of this, also inside other work
-    int64_t others_ns =
-        0;               // not cut: other work, and waiting for it; no part of this one's service
-    int64_t cpu_ns = 0;  // likewise
+    // Of other work, and of waiting for it, which are no part of this one's service; not cut.
+    int64_t others_ns = 0;
+    int64_t cpu_ns = 0;
   };
 
   int64_t Cut(Interval at) const {

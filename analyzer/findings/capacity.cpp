@@ -26,7 +26,7 @@ struct Group {
   double own_s = 0;
   double workers = 1;
   double variation = 0;       // of one item of the stage that asks
-  double items = 1;           // likewise, for one sample
+  double items = 1;           // the same, for one sample
   double places_batches = 0;  // of its queue
 
   double SecondsPerSample() const {

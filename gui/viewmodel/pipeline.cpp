@@ -318,7 +318,7 @@ class Layout {
   std::vector<size_t> depths_;
   std::vector<size_t> box_of_;
   std::vector<double> flows_;  // by stage
-  std::vector<bool> batched_;  // likewise: its output is batches
+  std::vector<bool> batched_;  // by stage: its output is batches
   PipelineModel model_;
 };
 

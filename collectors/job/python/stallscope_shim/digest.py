@@ -1,11 +1,12 @@
 """`stallscope run --digest`: what the trainer got, as one number per loader.
 
 Every batch is hashed when it is handed over, in that order, one chain for all passes over a loader;
-loaders that one line of the job constructs, as in every epoch, count as one. Equal digests mean equal data: dtype, shape and bytes of tensors
-and arrays, the values of what holds them. How each kind of object counts, `_Batch.add` says; what it
-cannot look into counts by its class alone, and the trace says so.
+loaders that one line of the job constructs, as in every epoch, count as one. Equal digests mean
+equal data: dtype, shape and bytes of tensors and arrays, the values of their containers. `_Batch.add`
+defines how each kind of object counts; one that it cannot look into counts by its class alone, and
+the trace names it.
 
-Imported only in a run that asked for it. Hashing takes the trainer's time: the sum is told, too.
+Imported only in a run that asked for it. Hashing takes the trainer's time; the trace has the sum.
 """
 import ctypes
 import hashlib

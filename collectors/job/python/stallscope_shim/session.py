@@ -1,7 +1,7 @@
 """This process's part of the session: who it is, and the file that names what its rings refer to.
 
 No descriptor is kept open: a job that closes all of its descriptors, and opens its own under the
-same numbers, must not find our lines in its files. Any thread may call; a forked child starts anew.
+same numbers, must not find our lines in its files. Any thread may call; a forked child starts over.
 """
 import os
 import sys
