@@ -4,6 +4,7 @@ A pass over a loader that feeds an optimizer is training, another one evaluation
 an optimizer every batch is a step. As this is known at the optimizer's step only, what a pass has
 handed out until then is held back, up to `_HELD` batches.
 """
+import functools
 import os
 import sys
 
@@ -162,6 +163,24 @@ def prepare():
         trainer.limit = steps if isinstance(steps, int) and steps > 0 else 0
         pid = os.getpid()
         atexit.register(lambda: os.getpid() == pid and _finish())
+        os.execv, os.execve = _last_call(os.execv), _last_call(os.execve)
+
+
+def _last_call(replace):
+    """`replace` puts another program into this process: `atexit` does not run then. A program that is
+    not there is tried, too, as all of PATH is."""
+
+    @functools.wraps(replace)
+    def wrapper(path, *args, **kwargs):
+        if os.access(path, os.X_OK):
+            _finish()
+        try:
+            return replace(path, *args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+
+    return wrapper
 
 
 def _finish():

@@ -397,6 +397,7 @@ class Faults(Case):
         session = self.record("execs")
         self.assertEqual(1, len(session.processes))
         self.assertEqual(2, len(session.processes[0].names["loader"]))
+        self.assertEqual(8 + 4, len(session.steps))
 
     def test_fork(self):
         session = self.record("forks")
