@@ -1,7 +1,8 @@
 """Identity, settings and stages of the job's DataLoaders.
 
-A loader is known by where the job constructs it. The process that iterates over it owns it; its
-workers are told who that is, and call its batches by the same numbers.
+A loader is known by where the job constructs it: one that is constructed again for each epoch, in the
+same way, is the same loader. The process that iterates over it owns it; its workers get its identity,
+and call its batches by the same numbers.
 """
 import os
 import sys
@@ -17,8 +18,9 @@ _WORKERS_ONLY = ("prefetch_factor", "persistent_workers", "multiprocessing_conte
 _STAGES = (("sampler", "source"), ("fetch", "map"), ("collate", "batch"),
            ("transport", "transport"), ("pin", "pin"), ("loader", "prefetch"))
 
-_places = {}  # id of a DataLoader → (weak reference, place)
+_places = {}  # id of a DataLoader → (weak reference, place, the lines that lead there)
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
+_again = {}  # how a DataLoader was constructed → (weak reference to the last one, Loader)
 _constructed = 0
 _trainer = None
 _feeds = []  # stages in front of the trainer
@@ -28,6 +30,7 @@ _torch_folder = ""
 def _forked():
     global _trainer
     _loaders.clear()
+    _again.clear()
     _trainer = None
     del _feeds[:]
 
@@ -71,25 +74,36 @@ def trainer_stage():
 
 def of(dataloader):
     """The Loader of a DataLoader that is about to be iterated over."""
-    global _trainer
     known = _loaders.get(id(dataloader))
     if known is not None and known[0]() is dataloader:
         return known[1]
     place = _places.get(id(dataloader))
     if place is None or place[0]() is not dataloader:  # copied or unpickled: no constructor ran
-        place = (None, _place(dataloader))
+        place = (None, _place(dataloader), None)
+    settings = _settings(dataloader)
+    kinds = _class_name(dataloader), _class_name(_get(dataloader, "dataset", None))
+    key = (place[2], kinds, tuple(settings.items()))
+    before = _again.get(key) if place[2] else None
+    if before is not None and before[0]() is None:  # one that is still there is another one
+        loader = before[1]
+    else:
+        loader = _define(dataloader, kinds, place[1], settings)
+    if session.settings().get("digest"):
+        from . import digest
+
+        loader.chain = digest.Chain(loader.id, place[1])
+    _loaders[id(dataloader)] = _again[key] = (weakref.ref(dataloader), loader)
+    return loader
+
+
+def _define(dataloader, kinds, place, settings):
+    global _trainer
     workers = int(_get(dataloader, "num_workers", 0))
     factor = _get(dataloader, "prefetch_factor", None) or 2
     loader = Loader(
         workers, workers * factor, bool(_get(dataloader, "in_order", True)),
         bool(_get(dataloader, "pin_memory", False)),
-        kind=_class_name(dataloader), dataset=_class_name(_get(dataloader, "dataset", None)),
-        where=place[1], settings=_settings(dataloader))
-    if session.settings().get("digest"):
-        from . import digest
-
-        loader.chain = digest.Chain(loader.id, place[1])
-    _loaders[id(dataloader)] = (weakref.ref(dataloader), loader)
+        kind=kinds[0], dataset=kinds[1], where=place, settings=settings)
     _feeds.append(loader.loader)
     if _trainer is None:
         _trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
@@ -105,7 +119,19 @@ def constructed(dataloader):
     """Called as the constructor begins, while the job's frames are on the stack."""
     number = id(dataloader)
     _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)),
-                       _place(dataloader))
+                       _place(dataloader), _lines())
+
+
+def _lines():
+    """Of the job's own code, the innermost first: a function that makes all its loaders in one line is
+    called from several."""
+    lines = []
+    frame = sys._getframe(3)
+    while frame is not None and len(lines) < 4:
+        if not installed(frame.f_code.co_filename):
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(lines)
 
 
 def _place(dataloader):

@@ -238,6 +238,18 @@ def every_epoch():
             model.step(batch)
 
 
+def alike():
+    def loader(**more):
+        return DataLoader(Squares(8), **more)
+
+    for each in [loader(batch_size=4) for _ in range(2)]:
+        train(each, 1)
+    train(loader(batch_size=4), 1)
+    train(loader(batch_size=4), 1)
+    for size in (2, 4):
+        train(loader(batch_size=size), 1)
+
+
 class Tensors(Squares):
     def __getitem__(self, index):
         return {"image": torch.arange(12.0).reshape(3, 4).t() * index, "label": index}

@@ -126,6 +126,15 @@ class Batches(Case):
                 self.assertEqual([], session.said)
                 self.assertEqual(2 * count, len(session.steps))
 
+    def test_a_loader_per_epoch_is_one_loader(self):
+        session = self.record("every_epoch")
+        self.assertEqual(1, len(session.main.names["loader"]))
+        self.assertEqual({0, 1, 2}, {e.item >> 32 & 0xFFFF for _, e in session.events("step")})
+
+    def test_loaders_of_one_line(self):
+        """Alive at a time, called from elsewhere, or with other settings: two of them each."""
+        self.assertEqual(6, len(self.record("alike").main.names["loader"]))
+
     def test_pinning_has_a_track(self):
         session = self.record("pinned")
         pinned = session.events("work", "pin")
