@@ -243,8 +243,8 @@ def _yielded(iterator, value):
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
         ring.mine().later(words)
-        if loader.chain is not None:
-            guarded(loader.chain.add, data, loader.ordered or not loader.workers)
+        if owner.feed.chain is not None:
+            guarded(owner.feed.chain.add, data, loader.ordered or not loader.workers)
     else:
         ring.mine().put(time, words)
 
@@ -448,7 +448,7 @@ def _coarse_request(iterator, passes):
 
 def _coarse_received(iterator):
     owner = iterator.__dict__[KEY]
-    if owner.loader.chain is not None:
-        owner.loader.chain.miss("the batches of this version of torch")
+    if owner.feed.chain is not None:
+        owner.feed.chain.miss("the batches of this version of torch")
     steps.trainer.receive(owner.feed, owner.base | owner.count, 1, ring.now(), ring.cpu())
     owner.count += 1

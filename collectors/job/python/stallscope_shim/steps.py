@@ -17,10 +17,11 @@ _HELD = 16
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds")
+    __slots__ = ("loader", "feeds", "chain")
 
     def __init__(self, loader):
         self.loader = loader
+        self.chain = loader.chain  # of the digest; the loader's next passes may have another one
         self.feeds = False
 
 
@@ -119,8 +120,8 @@ class Trainer:
             ring.step(step.item, step.requested, step.received, step.done, step.samples,
                       self.count))
         self.count += 1
-        if step.feed.loader.chain is not None:
-            step.feed.loader.chain.steps += 1
+        if step.feed.chain is not None:
+            step.feed.chain.steps += 1
 
     def _end(self):
         """The user's --steps: the job ends as if its loop had."""
