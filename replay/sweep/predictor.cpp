@@ -49,7 +49,7 @@ void PredictPoint(const Spec& spec, const Predictor& predictor, Point& point) {
 
 SimulateOptions ShortSimulation() {
   SimulateOptions options;
-  options.batches = 256;
+  options.batches = 128;
   options.resamples = 1;
   return options;
 }

@@ -155,7 +155,7 @@ def _place(dataloader):
 
 def installed(file):
     return ("site-packages" in file or "dist-packages" in file or
-            file.startswith(os.path.dirname(os.__file__)))
+            file.startswith((os.path.dirname(os.__file__), "<frozen ")))
 
 
 def _settings(dataloader):
