@@ -59,7 +59,7 @@ struct Groundwork {
         views(std::move(tracks)),
         buckets(partition.steps),
         totals(PassOverSpans(views, window, buckets, threads, cancel)),
-        split(views, totals, RatesOfThreads(run, counters), window),
+        split(views, totals, TimesOfThreads(run, window, counters)),
         serial(SerialStages(run)) {}
   // It points into this.
   BlameInput ForBlame() const {

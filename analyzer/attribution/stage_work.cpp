@@ -248,7 +248,7 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
 }
 
 WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
-                     const std::vector<ThreadRate>& rates, const Window& window)
+                     const std::vector<ThreadTime>& threads)
     : totals_(totals), thread_fraction_(views.size()), contention_share_(views.size()) {
   std::map<StageId, std::pair<int64_t, int64_t>> measured;  // own time, CPU
   for (const TrackUse& track : totals.tracks) {
@@ -262,12 +262,11 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
       cpu_fraction_[stage] = static_cast<double>(sums.second) / static_cast<double>(sums.first);
     }
   }
-  const auto window_ns = static_cast<double>(window.ns());
   for (size_t t = 0; t < views.size(); ++t) {
     int64_t own = 0;
     for (const auto& [stage, use] : totals.tracks[t].stages) own += use.own_ns;
-    if (own > 0 && rates[t].on_cpu.has_value()) {
-      thread_fraction_[t] = std::min(1.0, *rates[t].on_cpu * window_ns / static_cast<double>(own));
+    if (own > 0 && threads[t].on_cpu_ns.has_value()) {
+      thread_fraction_[t] = std::min(1.0, *threads[t].on_cpu_ns / static_cast<double>(own));
     }
     // Between two spans as well: a thread loses its core anywhere.
     auto off_cpu = static_cast<double>(totals.tracks[t].gap_ns);
@@ -275,10 +274,10 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
       const auto fraction = CpuFraction(stage, TrackId{static_cast<uint32_t>(t)});
       if (fraction.has_value()) off_cpu += static_cast<double>(use.own_ns) * (1 - *fraction);
     }
-    if (!rates[t].run_wait.has_value()) continue;
+    if (!threads[t].run_wait_ns.has_value()) continue;
     knows_contention_ = true;
     if (off_cpu > 0) {
-      contention_share_[t] = std::min(1.0, *rates[t].run_wait * window_ns / off_cpu);
+      contention_share_[t] = std::min(1.0, *threads[t].run_wait_ns / off_cpu);
     }
   }
 }

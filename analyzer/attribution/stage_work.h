@@ -85,7 +85,7 @@ struct Split {
 class WorkSplit {
  public:
   WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
-            const std::vector<ThreadRate>& rates, const Window& window);
+            const std::vector<ThreadTime>& threads);
 
   // Of `ns` of the span's own time; the parts add up to it. A span with a measured CPU time is
   // divided by it, others like the measured ones of their stage on average, and without any by the

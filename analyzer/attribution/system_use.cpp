@@ -82,6 +82,12 @@ std::optional<double> CounterRates::Rate(std::string_view name, uint32_t rank) c
   return grown / static_cast<double>(series->last_ns - series->first_ns);
 }
 
+std::optional<Interval> CounterRates::Sampled(std::string_view name, uint32_t rank) const {
+  const Series* const series = Find(name, rank);
+  if (series == nullptr) return std::nullopt;
+  return Interval{series->first_ns, series->last_ns};
+}
+
 std::optional<double> CounterRates::RateOfThreads(std::string_view what, uint32_t rank) const {
   if (window_.ns() <= 0) return std::nullopt;
   const std::string of_rank = model::NameOnRank(rank, kThread);
@@ -111,16 +117,27 @@ std::optional<double> CounterRates::Most(std::string_view name) const {
   return series == nullptr ? std::nullopt : std::optional(series->most);
 }
 
-std::vector<ThreadRate> RatesOfThreads(const model::Run& run, const CounterRates& counters) {
-  std::vector<ThreadRate> rates(run.tracks.size());
+std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,
+                                       const CounterRates& counters) {
+  std::vector<ThreadTime> times(run.tracks.size());
   for (size_t i = 0; i < run.tracks.size(); ++i) {
     const model::Track& track = run.tracks[i];
-    if (track.info.thread == 0 || track.spans.size() == 0) continue;
-    const std::string name = std::string(kThread) + std::to_string(track.info.thread);
-    rates[i] = {counters.Rate(name + ".on_cpu", track.rank),
-                counters.Rate(name + ".run_wait", track.rank)};
+    const trace::SpanColumns& spans = track.spans;
+    if (track.info.thread == 0 || spans.size() == 0) continue;
+    const std::string thread = std::string(kThread) + std::to_string(track.info.thread);
+    const auto in_window = [&](const std::string& name) -> std::optional<double> {
+      const auto rate = counters.Rate(name, track.rank);
+      const auto sampled = counters.Sampled(name, track.rank);
+      if (!rate.has_value() || !sampled.has_value()) return std::nullopt;
+      // It lived before its first sample and after its last one, too.
+      const int64_t first = std::min(sampled->start_ns, spans.start_ns[0]);
+      const int64_t last = std::max(sampled->end_ns, spans.EndNs(spans.size() - 1));
+      const int64_t lived = std::min(last, window.end_ns) - std::max(first, window.start_ns);
+      return *rate * static_cast<double>(std::max<int64_t>(0, lived));
+    };
+    times[i] = {in_window(thread + ".on_cpu"), in_window(thread + ".run_wait")};
   }
-  return rates;
+  return times;
 }
 
 namespace {

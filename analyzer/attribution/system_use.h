@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/intervals.h"
 
 namespace stallscope::attribution {
 
@@ -21,6 +22,8 @@ class CounterRates {
   // The same of all threads of which this was recorded ("run_wait"), shared over the window: a
   // thread may live for a part of it.
   std::optional<double> RateOfThreads(std::string_view what, uint32_t rank) const;
+  // From its first sample to its last, those just outside of the window included.
+  std::optional<Interval> Sampled(std::string_view name, uint32_t rank) const;
   // Of the samples in the window; of all, if none is.
   std::optional<double> Least(std::string_view name) const;
   std::optional<double> Most(std::string_view name) const;
@@ -42,12 +45,14 @@ class CounterRates {
   std::vector<Series> series_;  // by counter
 };
 
-struct ThreadRate {
-  std::optional<double> on_cpu;    // cores
-  std::optional<double> run_wait;  // cores
+// Of a thread's time in the window: it may live for a part of it.
+struct ThreadTime {
+  std::optional<double> on_cpu_ns;
+  std::optional<double> run_wait_ns;
 };
 // By track.
-std::vector<ThreadRate> RatesOfThreads(const model::Run& run, const CounterRates& counters);
+std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,
+                                       const CounterRates& counters);
 
 CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates& counters);
 // Needs the stages with their queues filled in.

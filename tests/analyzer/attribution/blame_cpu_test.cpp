@@ -77,6 +77,18 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 15, decode cpu 65, decode cpu_contention 20");
   }
 
+  TEST_CASE("work: a thread that lived for a part of the window waited in that part alone") {
+    StallScene s;
+    s.end = 1000;
+    for (int64_t start = 0; start < 1000; start += 100) {
+      const TrackId worker = s.Worker();
+      s.Work(worker, s.decode, start, start + 100, {.cpu = 40});
+      s.ThreadCounter(worker, "run_wait", start, start + 100, 30);
+    }
+    s.Stall(TrackId{0});
+    CHECK(s.Blamed() == "decode blocked 300, decode cpu 400, decode cpu_contention 300");
+  }
+
   TEST_CASE("work: waits inside are not its own time") {
     StallScene s;
     const TrackId worker = s.Worker();
