@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "analyzer/base/thread.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -150,8 +151,10 @@ std::vector<Stall> StallsOf(const model::Run& run, const Window& window,
     if (run.RankOfStep(row) != timeline.rank) continue;
     const trace::Step& step = run.rows.steps[row];
     Stall stall{row, row < window.first_row ? 0 : counted++, {}};
-    // An imported run's trainer may fetch anywhere in its step.
-    const int64_t until = run.imported() ? intervals[row].end_ns : step.received_ns;
+    // An imported run's trainer may fetch anywhere in its step, and a job's start workers behind
+    // it.
+    const bool anywhere = run.imported() || model::IsJob(run);
+    const int64_t until = anywhere ? intervals[row].end_ns : step.received_ns;
     const Interval asked{std::max(step.requested_ns, explained_until), until};
     explained_until = std::max(explained_until, until);
     if (asked.ns() <= 0) continue;

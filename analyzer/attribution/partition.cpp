@@ -72,6 +72,14 @@ void AddDeviceSpans(const model::Run& run, std::map<DeviceKey, Activity>& device
   }
 }
 
+constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
+                           std::numeric_limits<int64_t>::max() / 2};
+
+std::map<uint32_t, Intervals> AllInOrder(std::map<uint32_t, Intervals> waits) {
+  for (auto& [rank, intervals] : waits) intervals = UnionWithin(std::move(intervals), kAlways);
+  return waits;
+}
+
 // When each rank's trainer waited for a batch, by its track: of an imported run, whose steps do not
 // begin with the request. Sorted, without overlaps.
 std::map<uint32_t, Intervals> BatchWaits(const model::Run& run) {
@@ -83,16 +91,30 @@ std::map<uint32_t, Intervals> BatchWaits(const model::Run& run) {
       waits[track.rank].push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
     }
   }
-  constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
-                             std::numeric_limits<int64_t>::max() / 2};
-  for (auto& [rank, intervals] : waits) intervals = UnionWithin(std::move(intervals), kAlways);
-  return waits;
+  return AllInOrder(std::move(waits));
+}
+
+// When each rank's trainer waited for workers to start or to end: also between two steps, or in one
+// whose loop was left before its data ended.
+std::map<uint32_t, Intervals> Startups(const model::Run& run) {
+  std::set<TrackId> trainers;
+  for (const trace::Step& step : run.rows.steps) {
+    if (step.track.known()) trainers.insert(step.track);
+  }
+  std::map<uint32_t, Intervals> waits;
+  for (const TrackId id : trainers) {
+    const model::Track& track = run.tracks[id.value];
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kStartup) continue;
+      waits[track.rank].push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+    }
+  }
+  return AllInOrder(std::move(waits));
 }
 
 // Host work inside a fetch is input_stall, never launch: what a batch's own copy waits for, too.
 void TakeWaitsFrom(const Intervals& waits, Intervals& host) {
-  constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
-                             std::numeric_limits<int64_t>::max() / 2};
   host = SubtractAll(UnionWithin(std::move(host), kAlways), waits);
 }
 
@@ -100,7 +122,9 @@ void TakeWaitsFrom(const Intervals& waits, Intervals& host) {
 void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
              std::map<DeviceKey, Activity>& devices) {
   std::map<uint32_t, Activity> hosts;
-  const auto waits = run.imported() ? BatchWaits(run) : std::map<uint32_t, Intervals>();
+  const auto waits = run.imported()      ? BatchWaits(run)
+                     : model::IsJob(run) ? Startups(run)
+                                         : std::map<uint32_t, Intervals>();
   for (size_t i = 0; i < run.rows.steps.size(); ++i) {
     const trace::Step& step = run.rows.steps[i];
     Activity& host = hosts[run.RankOfStep(i)];
@@ -118,7 +142,8 @@ void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
   }
   for (const auto& [rank, intervals] : waits) {
     Activity& host = hosts[rank];
-    host[At(Category::kInputStall)] = intervals;
+    Intervals& stall = host[At(Category::kInputStall)];
+    stall.insert(stall.end(), intervals.begin(), intervals.end());
     TakeWaitsFrom(intervals, host[At(Category::kCompute)]);
   }
   for (auto& [key, activity] : devices) {

@@ -12,7 +12,8 @@ namespace stallscope::replay {
 struct SimulatedStep {
   double requested_ns = 0;
   double received_ns = 0;
-  double done_ns = 0;  // on the device
+  double done_ns = 0;         // on the device
+  double waits_after_ns = 0;  // a job, for workers that end and start between two steps
 };
 
 struct SimulatedRun {

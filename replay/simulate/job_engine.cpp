@@ -100,6 +100,7 @@ class JobEngine {
   uint64_t DrawnOf(const JobWorker& worker, uint32_t number, uint64_t batch) const;
   uint64_t LengthOfPass() const;
 
+  bool StartsWorkers() const { return setup_.workers > 0 && (passes_ == 0 || !setup_.persistent); }
   void BeginPass();
   void StartWorker(uint32_t worker);
   void PutIndex();
@@ -127,6 +128,7 @@ class JobEngine {
   uint64_t passes_ = 0;    // that ended
   uint64_t before_ = 0;    // batches of earlier ones
   uint32_t starting_ = 0;  // worker
+  double began_ns_ = 0;
 
   uint64_t to_issue_ = 0;
   JobState after_issue_ = JobState::kRequest;
@@ -258,10 +260,10 @@ void JobEngine::BeginPass() {
   }
   to_issue_ = uint64_t{setup_.workers} * setup_.ahead;
   after_issue_ = JobState::kRequest;
-  const bool starts = setup_.workers > 0 && (passes_ == 0 || !setup_.persistent);
-  threads_[kMain].state = starts ? JobState::kForked : JobState::kIssue;
+  began_ns_ = scheduler_.now();
+  threads_[kMain].state = StartsWorkers() ? JobState::kForked : JobState::kIssue;
   if (setup_.workers == 0) threads_[kMain].state = JobState::kRequest;
-  if (starts) threads_[kMain].cpu_ns += setup_.start.fork_ns;
+  if (StartsWorkers()) threads_[kMain].cpu_ns += setup_.start.fork_ns;
 }
 
 void JobEngine::StartWorker(uint32_t worker) {
@@ -317,7 +319,10 @@ bool JobEngine::MovesInPass() {
     case JobState::kEnded:
       before_ += pass_.handed();
       ++passes_;
-      if (setup_.workers > 0 && !setup_.persistent) main.blocked_ns += setup_.start.end_ns;
+      if (setup_.workers > 0 && !setup_.persistent) {
+        main.blocked_ns += setup_.start.end_ns;
+        if (!run_.steps.empty()) run_.steps.back().waits_after_ns += setup_.start.end_ns;
+      }
       Owe(kMain, costs_.between_passes);
       main.state = JobState::kBegin;
       return true;
@@ -331,7 +336,10 @@ bool JobEngine::MovesInStep() {
   JobThread& main = threads_[kMain];
   switch (main.state) {
     case JobState::kRequest:
-      run_.steps.push_back({scheduler_.now(), 0, 0});
+      if (pass_.handed() == 0 && StartsWorkers() && !run_.steps.empty()) {
+        run_.steps.back().waits_after_ns += scheduler_.now() - began_ns_;
+      }
+      run_.steps.push_back({scheduler_.now(), 0, 0, 0});
       main.cpu_ns += costs_.hand_out_ns;
       main.state = JobState::kTake;
       if (setup_.workers == 0) FetchHere();

@@ -82,7 +82,8 @@ Repetition Measure(SimulatedRun run) {
     const double device_done = i > 0 ? run.steps[i - 1].done_ns : 0;
     exposed +=
         std::max(0.0, run.steps[i].received_ns - std::max(run.steps[i].requested_ns, device_done));
-    stalled += run.steps[i].received_ns - run.steps[i].requested_ns;
+    exposed += run.steps[i].waits_after_ns;
+    stalled += run.steps[i].received_ns - run.steps[i].requested_ns + run.steps[i].waits_after_ns;
     whole += static_cast<double>(durations[i]);
   }
   if (counted > 0) result.ns = whole / static_cast<double>(counted);

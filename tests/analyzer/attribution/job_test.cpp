@@ -1,6 +1,8 @@
 // Stalls of a job: explained through its worker processes, down to the op.
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "analyzer/attribution/groundwork.h"
 #include "tests/analyzer/attribution/run_builder.h"
 
@@ -92,6 +94,30 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed(attribution, s.loader, Cause::kStartup) == 60);
     CHECK(s.Blamed(attribution, s.fetch, Cause::kCpu) == 40);
     CHECK(WordFor(Cause::kStartup) == "startup");
+  }
+
+  TEST_CASE("job: workers that start or end between two steps are a stall, other waits are not") {
+    const auto stalled = [](WaitCause cause) {
+      JobScene s;
+      s.run.info.job.command = {"python", "train.py"};
+      s.Wait(s.main, cause, s.queue, 110, 190);  // the loop is left at 110, in the step
+      s.Step({.index = 1,
+              .requested = 200,
+              .received = 210,
+              .issued = 210,
+              .done = 250,
+              .batch = kAwaited + 1,
+              .track = s.main});
+      const Attribution attribution = s.Explain();
+      const auto& stall = attribution.breakdown[At(Category::kInputStall)];
+      REQUIRE(stall.has_value());
+      int64_t blamed = 0;
+      for (const Blame& blame : attribution.blame) blamed += blame.ns;
+      CHECK(blamed == stall->ns);
+      return std::pair(stall->ns, s.Blamed(attribution, s.loader, Cause::kStartup));
+    };
+    CHECK(stalled(WaitCause::kStartup) == std::pair<int64_t, int64_t>(100 + 80 + 10, 80));
+    CHECK(stalled(WaitCause::kEmpty) == std::pair<int64_t, int64_t>(100 + 10, 0));
   }
 
   TEST_CASE("job: a transport that waits for the interpreter is explained by who has it") {
