@@ -8,6 +8,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     imports   calls back when a module has been imported
     watch     sees a method being called, or a field being used, without standing in the call chain
     loaders   identity, settings and stages of the job's DataLoaders
+    plain     loops without a DataLoader: the module `stallscope`, and other libraries' iterators
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
@@ -23,6 +24,7 @@ def start(folder):
     from . import imports, session
 
     session.start(folder)
+    imports.offer("stallscope", __file__[:-len("stallscope_shim/__init__.py")] + "stallscope.py")
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torch.optim.optimizer", _optimizer)
     for name in ("tensorflow", "grain", "nvidia.dali"):

@@ -46,6 +46,7 @@ class _Pass:
         self.began = ring.now()
         self.fresh = True  # no index was asked for yet
         self.nested = False
+        self.outer = None  # what this pass is a part of
         self.started = 0  # workers
         self._reset()
 
@@ -121,13 +122,28 @@ def _next_data(iterator):
     if owner is None:
         return
     owner.index_at = owner.arrived_at = None
-    if worker.current is not None or (_here.active not in (None, owner) and _inside()):
+    owner.outer = _outer()
+    if worker.current is not None or owner.outer is not None or (
+            _here.active not in (None, owner) and _inside()):
         owner.nested = True  # a loader inside of another one's data set feeds no trainer
+        if owner.outer is not None:
+            owner.outer.inner_begins(ring.now(), ring.cpu())
         return
     owner.nested = False
     _here.active = owner
     stamp = steps.trainer.request()
     owner.stamp = None if owner.loader.workers else stamp
+
+
+def _outer():
+    """The iterator that is no DataLoader's, and whose batch the calling thread makes."""
+    plain = sys.modules.get(__package__ + ".plain")
+    return None if plain is None else plain.making()
+
+
+def waiting():
+    """The pass whose batch the calling thread makes or waits for."""
+    return _here.active
 
 
 def _inside():
@@ -239,7 +255,7 @@ def _yielded(iterator, value):
         words += ring.release(loader.loader, item, completed, time)
         # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
         data = sys._getframe(2).f_locals.get("data")
-        samples = _samples(data, iterator.__dict__.get("_auto_collation"))
+        samples = steps.samples(data, iterator.__dict__.get("_auto_collation"))
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
         ring.mine().later(words)
@@ -247,19 +263,8 @@ def _yielded(iterator, value):
             guarded(loader.chain.add, data, loader.ordered or not loader.workers)
     else:
         ring.mine().put(time, words)
-
-
-def _samples(data, collated, depth=0):
-    """How many samples a batch has: the first dimension of its first tensor."""
-    shape = getattr(data, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else 1
-    if depth < 4 and isinstance(data, dict) and data:
-        return _samples(next(iter(data.values())), collated, depth + 1)
-    if depth < 4 and isinstance(data, (list, tuple)) and data:
-        first = _samples(data[0], collated, depth + 1)
-        return len(data) if first == 1 and not hasattr(data[0], "shape") and collated else first
-    return 1
+        if owner.outer is not None:
+            owner.outer.inner_ends(owner.base | owner.handed, time, cpu)
 
 
 def _shut_down(iterator):

@@ -38,7 +38,7 @@ session.fork_hooks.append(_forked)
 class Loader:
     """What this process calls a loader: ids of itself, its stages and its queues."""
 
-    def __init__(self, workers, capacity, ordered, pinned, **line):
+    def __init__(self, workers, capacity, ordered, pinned, stages=_STAGES, **line):
         self.workers, self.capacity, self.ordered, self.pinned = workers, capacity, ordered, pinned
         self.id = session.define("loader", **line)
         self.passes = 0  # iterators so far
@@ -46,11 +46,11 @@ class Loader:
         self.queue = session.define("queue", name="loader", capacity=capacity, loader=self.id,
                                     lock=False)
         self.send_lock = self.queue
-        if workers:
+        if workers and stages is _STAGES:
             self.send_lock = session.define(
                 "queue", name="send lock", capacity=1, loader=self.id, lock=True)
         before = []
-        for name, kind in _STAGES:
+        for name, kind in stages:
             if (name == "transport" and not workers) or (name == "pin" and not pinned):
                 continue
             parallel = max(1, workers) if name in ("fetch", "collate", "transport") else 1
@@ -69,27 +69,37 @@ def trainer_stage():
     return _trainer
 
 
+def trains():
+    """True in the thread that iterates over the loaders."""
+    return _trainer is not None and ring.stage_of_thread() == _trainer
+
+
 def of(dataloader):
     """The Loader of a DataLoader that is about to be iterated over."""
-    global _trainer
     known = _loaders.get(id(dataloader))
     if known is not None and known[0]() is dataloader:
         return known[1]
     place = _places.get(id(dataloader))
     if place is None or place[0]() is not dataloader:  # copied or unpickled: no constructor ran
-        place = (None, _place(dataloader))
+        place = (None, place_of(dataloader))
     workers = int(_get(dataloader, "num_workers", 0))
     factor = _get(dataloader, "prefetch_factor", None) or 2
     loader = Loader(
         workers, workers * factor, bool(_get(dataloader, "in_order", True)),
         bool(_get(dataloader, "pin_memory", False)),
-        kind=_class_name(dataloader), dataset=_class_name(_get(dataloader, "dataset", None)),
+        kind=class_name(dataloader), dataset=class_name(_get(dataloader, "dataset", None)),
         where=place[1], settings=_settings(dataloader))
+    _loaders[id(dataloader)] = (weakref.ref(dataloader), loader)
+    return adopt(loader, place[1])
+
+
+def adopt(loader, place):
+    """`loader`, as one that this process iterates over: it feeds the trainer."""
+    global _trainer
     if session.settings().get("digest"):
         from . import digest
 
-        loader.chain = digest.Chain(loader.id, place[1])
-    _loaders[id(dataloader)] = (weakref.ref(dataloader), loader)
+        loader.chain = digest.Chain(loader.id, place)
     _feeds.append(loader.loader)
     if _trainer is None:
         _trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
@@ -105,20 +115,20 @@ def constructed(dataloader):
     """Called as the constructor begins, while the job's frames are on the stack."""
     number = id(dataloader)
     _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)),
-                       _place(dataloader))
+                       place_of(dataloader))
 
 
-def _place(dataloader):
+def place_of(dataloader):
     """The line of the job that constructs the loader: the first one outside of torch, of the
     loader's own constructors, and of what is installed, if there is one."""
-    shim = os.path.dirname(__file__)
+    skipped = (os.path.dirname(__file__), _torch_folder or "<", "<")
     first = None
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
         own = code.co_name == "__init__" and frame.f_locals.get("self") is dataloader
-        if not own and not file.startswith((shim, _torch_folder, "<")):
+        if not own and not file.startswith(skipped):
             place = {"file": session.absolute(file), "line": frame.f_lineno}
             first = first or place
             if not installed(file):
@@ -146,7 +156,7 @@ def _settings(dataloader):
     found["iterable"] = not hasattr(type(_get(dataloader, "dataset", None)), "__getitem__")
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = _get(dataloader, name, None)
-        found[name] = None if value is None else _class_name(value)
+        found[name] = None if value is None else class_name(value)
     found["collate_fn"] = getattr(_get(dataloader, "collate_fn", None), "__qualname__", None)
     torch_multiprocessing = sys.modules.get("torch.multiprocessing")
     try:
@@ -177,7 +187,7 @@ def _get(obj, name, default):
         return default
 
 
-def _class_name(obj):
+def class_name(obj):
     if obj is None:
         return ""
     cls = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
@@ -209,7 +219,7 @@ def apply_settings(cls):
         global _constructed
         try:
             _constructed += 1
-            place = _place(dataloader)
+            place = place_of(dataloader)
             changes = {s["knob"].partition(".")[2]: s.get("value") for s in wanted
                        if _meant(s, place, _constructed)}
             if changes:

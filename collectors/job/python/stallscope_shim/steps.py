@@ -139,6 +139,19 @@ class Trainer:
         os._exit(0)
 
 
+def samples(data, collated, depth=0):
+    """How many samples a batch has: the first dimension of its first tensor."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    if depth < 4 and isinstance(data, dict) and data:
+        return samples(next(iter(data.values())), collated, depth + 1)
+    if depth < 4 and isinstance(data, (list, tuple)) and data:
+        first = samples(data[0], collated, depth + 1)
+        return len(data) if first == 1 and not hasattr(data[0], "shape") and collated else first
+    return 1
+
+
 trainer = Trainer()
 _registered = False
 

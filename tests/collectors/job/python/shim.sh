@@ -10,4 +10,6 @@ elif ! command -v "$python" >/dev/null; then
   echo "skipped: no $python" && exit 77
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")"
-exec "$python" -B test_shim.py "$1"
+file=test_shim.py
+[[ $1 == Loops ]] && file=test_loops.py
+exec "$python" -B "$file" "$1"
