@@ -27,6 +27,7 @@ def start(folder):
     imports.offer("stallscope", __file__[:-len("stallscope_shim/__init__.py")] + "stallscope.py")
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torch.optim.optimizer", _optimizer)
+    imports.call("webdataset.pipeline", _webdataset)
     for name in ("tensorflow", "grain", "nvidia.dali"):
         imports.call(name, _unknown)
 
@@ -35,6 +36,12 @@ def _data(module):
     from . import data
 
     data.attach(module)
+
+
+def _webdataset(module):
+    from . import libraries
+
+    libraries.webdataset(module)
 
 
 def _optimizer(module):

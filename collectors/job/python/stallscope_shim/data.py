@@ -141,6 +141,11 @@ def _outer():
     return None if plain is None else plain.making()
 
 
+def busy():
+    """The calling thread starts a pass, or waits for a batch of one."""
+    return _here.starting is not None or _here.active is not None
+
+
 def waiting():
     """The pass whose batch the calling thread makes or waits for."""
     return _here.active

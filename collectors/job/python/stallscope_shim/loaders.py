@@ -40,6 +40,8 @@ class Loader:
 
     def __init__(self, workers, capacity, ordered, pinned, stages=_STAGES, **line):
         self.workers, self.capacity, self.ordered, self.pinned = workers, capacity, ordered, pinned
+        self.line = line
+        self.share = self.last_share = 1  # batches per step of the optimizer
         self.id = session.define("loader", **line)
         self.passes = 0  # iterators so far
         self.chain = None  # of the digest, in the process that iterates
@@ -59,6 +61,15 @@ class Loader:
                 inputs=before, **({"queue": self.queue} if name == "loader" else {}))
             setattr(self, name, stage)
             before = [stage]
+
+    def accumulated(self, batches):
+        """An optimizer has stepped on so many of the loader's batches: twice the same is a habit."""
+        if batches != self.share and batches == self.last_share:
+            self.share = batches
+            self.line["settings"] = dict(self.line.get("settings", ()),
+                                         gradient_accumulation=batches)
+            session.redefine("loader", self.id, **self.line)
+        self.last_share = batches
 
     def describe(self):
         """What a worker needs to define the same loader."""
@@ -153,6 +164,9 @@ def _settings(dataloader):
         if not isinstance(found["batch_size"], int):
             found["batch_size"] = None
     found["multiprocessing_context"] = _start_method(dataloader) if found["num_workers"] else None
+    shards = _shards(_get(dataloader, "dataset", None))
+    if shards is not None:
+        found["shards"] = shards
     found["iterable"] = not hasattr(type(_get(dataloader, "dataset", None)), "__getitem__")
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = _get(dataloader, name, None)
@@ -164,6 +178,20 @@ def _settings(dataloader):
     except Exception:
         pass
     return found
+
+
+def _shards(dataset):
+    """Of a data set whose workers share its shards: those without one have nothing to do."""
+    library = type(dataset).__module__.partition(".")[0]
+    if library == "datasets" and not hasattr(type(dataset), "__getitem__"):
+        shards = _get(dataset, "num_shards", None) or _get(dataset, "n_shards", None)
+        return shards if isinstance(shards, int) else None
+    if library == "webdataset":
+        stages = _get(dataset, "pipeline", None) or [None]
+        if type(stages[0]).__name__ == "SimpleShardList":  # others repeat, or draw by chance
+            urls = _get(stages[0], "urls", None)
+            return len(urls) if isinstance(urls, (list, tuple)) else None
+    return None
 
 
 def _start_method(dataloader):

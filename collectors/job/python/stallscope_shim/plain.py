@@ -164,7 +164,8 @@ def source(place, kind, dataset, settings=(), workers=0):
     key = (place and (place["file"], place["line"]), kind, dataset)
     loader = _sources.get(key)
     if loader is None:
-        loader = _loader_of(kind=kind, dataset=dataset, where=place, settings=dict(settings))
+        loader = _loader_of(kind=kind, dataset=dataset, where=place,
+                            settings=dict(settings, workers=workers))
         loader.workers = workers
         _sources[key] = loaders.adopt(loader, place)
     _latest = loader

@@ -2,7 +2,9 @@
 
 A pass over a loader that feeds an optimizer is training, another one evaluation; in a job without
 an optimizer every batch is a step. As this is known at the optimizer's step only, what a pass has
-handed out until then is held back, up to `_HELD` batches.
+handed out until then is held back, up to `_HELD` batches. A batch that is asked for while torch
+records no gradients is for evaluation, whoever steps next: Lightning and Accelerate fetch one batch
+ahead, so that counting alone would take two batches of a sanity check for training.
 """
 import os
 import sys
@@ -55,7 +57,8 @@ class Trainer:
         step.requested, step.received, step.stepped = self.requested, time, None
         step.cpu = cpu
         self.requested = None
-        self.since[feed] = self.since.get(feed, 0) + 1
+        if gradients():
+            self.since[feed] = self.since.get(feed, 0) + 1
 
     def optimizer_step(self):
         step = self.current
@@ -64,7 +67,9 @@ class Trainer:
             return
         step.stepped = ring.now()
         if step.feed.feeds and len(self.since) == 1:
-            self.deepest = max(self.deepest, self.since.popitem()[1])
+            _, share = self.since.popitem()
+            self.deepest = max(self.deepest, share)
+            step.feed.loader.accumulated(share)
             return
         # Passes that take turns feed the same step, as with zip(a, b).
         share = self.since.get(step.feed)
@@ -152,6 +157,11 @@ def samples(data, collated, depth=0):
     return 1
 
 
+def _always():
+    return True
+
+
+gradients = _always  # whether torch records them; its own function, once it is imported
 trainer = Trainer()
 _registered = False
 
@@ -194,7 +204,9 @@ def _write_digests():
 def attach(module):
     """`module` is torch.optim.optimizer. Every optimizer's step ends with a call of
     `_optimizer_step_code`, from torch 1.12 on; where it does not, there is a hook."""
+    global gradients
     optimizer = module.Optimizer
+    gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", _always)
     if "_optimizer_step_code" in optimizer.__dict__ and uses(optimizer, "_optimizer_step_code"):
         Method(optimizer, "_optimizer_step_code", lambda _: trainer.optimizer_step())
     elif hasattr(module, "register_optimizer_step_post_hook"):
