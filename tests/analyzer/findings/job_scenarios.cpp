@@ -138,11 +138,11 @@ std::vector<Scenario> JobScenarios() {
       {"sharding", "a job's data set has fewer shards than its loader has workers",
        [](CaseBuilder& b) {
          MakeJob(b, Cause::kCpu);
-         b.run.loaders[0].info.settings_json = R"({"num_workers":4,"shards":2})";
+         b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":2})";
        },
        "each worker has one",
        [](CaseBuilder& b) {
-         b.run.loaders[0].info.settings_json = R"({"num_workers":4,"shards":4})";
+         b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":3})";
        }},
       {"slow-op", "a job's fetch is mostly one op",
        [](CaseBuilder& b) {

@@ -12,6 +12,8 @@ when a framework is. Standard library only, Python 3.8 and later.
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
+    libraries data sets of other libraries that are iterated over without a DataLoader
+    trainers  evaluation and checkpoints of training frameworks
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
 
@@ -28,6 +30,11 @@ def start(folder):
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torch.optim.optimizer", _optimizer)
     imports.call("webdataset.pipeline", _webdataset)
+    imports.call("torch.serialization", _serialization)
+    for name in ("lightning.pytorch", "pytorch_lightning"):  # the same, by either name
+        imports.call(name + ".trainer.trainer", _framework)
+    for name in ("accelerate.accelerator", "transformers.trainer"):
+        imports.call(name, _framework)
     for name in ("tensorflow", "grain", "nvidia.dali"):
         imports.call(name, _unknown)
 
@@ -36,6 +43,18 @@ def _data(module):
     from . import data
 
     data.attach(module)
+
+
+def _serialization(module):
+    from . import trainers
+
+    trainers.torch(module)
+
+
+def _framework(module):
+    from . import trainers
+
+    trainers.attach(module)
 
 
 def _webdataset(module):

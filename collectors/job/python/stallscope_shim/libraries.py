@@ -23,16 +23,12 @@ def webdataset(module):
         try:
             stages = data.pipeline
             if _free() and not (len(stages) == 1 and _is_data_loader(stages[0])):
-                return plain.watch(iterator, loaders.place_of(data), _kind(data), _shape(stages))
+                return plain.watch(iterator, data, loaders.place_of(data), _shape(stages))
         except Exception as error:
             session.say("the batches of a WebDataset pipeline are not seen: %s" % error)
         return iterator
 
     pipeline.__iter__ = __iter__
-
-
-def _kind(data):
-    return loaders.class_name(data)
 
 
 def _shape(stages):
@@ -58,8 +54,7 @@ def datasets(name):
             if not _free():
                 return iterator
             try:
-                return plain.watch(iterator, loaders.place_of(data), _kind(data), "",
-                                   samples=_rows)
+                return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
             except Exception as error:
                 session.say("the batches of a data set are not seen: %s" % error)
                 return iterator

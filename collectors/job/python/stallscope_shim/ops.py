@@ -32,6 +32,8 @@ _LIBRARIES = frozenset(
     "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
 _TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
 _FUNCTION = types.FunctionType
+_PLAIN = __package__ + ".plain"
+_SHIM = __file__[:-len("ops.py")]
 
 
 class Watcher:
@@ -85,7 +87,14 @@ class _Sight:
         self.entries = {}  # code → its name, if that is not the code's own
         self.chains = set()
         self.fetch = type(fetcher).fetch.__code__
-        self._data_set(fetcher.dataset, 0)
+        code = getattr(fetcher.dataset, "gi_code", None)
+        if code is None:
+            self._data_set(fetcher.dataset, 0)
+        else:
+            self.roots.add(code)
+            self.entries[code] = fetcher.dataset.__qualname__
+            frame = fetcher.dataset.gi_frame
+            self._functions(frame.f_globals if frame is not None else {})
         self.own -= self.roots
 
     def _data_set(self, data_set, depth):
@@ -107,10 +116,7 @@ class _Sight:
             if cls is not type(data_set):
                 continue  # a base class's module has helpers of many data sets
             source = sys.modules.get(module)
-            if not installed(getattr(source, "__file__", None) or ""):
-                for value in list(vars(source).values()) if source is not None else ():
-                    if isinstance(value, _FUNCTION) and value.__module__ == module:
-                        self.own.add(value.__code__)
+            self._functions(vars(source) if source is not None else {})
         if depth < 4:
             inner = getattr(data_set, "__dict__", {})
             below = [inner.get("dataset"), inner.get("source_datapipe")]
@@ -119,6 +125,13 @@ class _Sight:
             for each in below:
                 if each is not None:
                     self._data_set(each, depth + 1)
+
+    def _functions(self, module):
+        """Those that the job's own module defines; `module` is its dictionary."""
+        if not installed(module.get("__file__") or ""):
+            for value in list(module.values()):
+                if isinstance(value, _FUNCTION) and value.__module__ == module.get("__name__"):
+                    self.own.add(value.__code__)
 
     def _chain(self, library):
         """All generators of the library, by the names of their functions, without "_"."""
@@ -317,6 +330,9 @@ def _on_call(code, offset, callee, _):
     if stack and stack[-1].mark[1] is code:
         sample.leave()  # it was called from here, and has returned without a word
     inner = _code_of(callee)
+    if getattr(callee, "__module__", None) == _PLAIN or getattr(
+            type(callee), "__module__", None) == _PLAIN:
+        return sys.monitoring.DISABLE  # a stage that the job names
     if _trivial(callee) or (code not in sight.roots and not _counts(callee, inner, sight)):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop
     if inner is None and sight.composed(callee):
@@ -461,6 +477,8 @@ def _profile(frame, event, arg):
 def _enter_frame(sample, frame, code, caller):
     """A Python function that counts as an op. Of a callable object, its class has the name."""
     obj = None
+    if code.co_filename.startswith(_SHIM):
+        return
     if code.co_name in ("__call__", "forward", "_call_impl", "_wrapped_call_impl", "__init__"):
         obj = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
         if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):

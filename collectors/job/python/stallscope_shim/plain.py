@@ -16,7 +16,7 @@ import inspect
 import sys
 from _thread import _local, get_ident
 
-from . import loaders, ring, session, steps
+from . import loaders, ops, ring, session, steps
 from .watch import Method, guarded
 
 KEY = "_stallscope_plain"  # in the __dict__ of processes: the loader that their stages belong to
@@ -60,9 +60,9 @@ def making():
 class Watched:
     """An iterator over batches that a trainer asks for."""
 
-    def __init__(self, iterator, loader, samples=None):
+    def __init__(self, iterator, loader, samples=None, data=None):
         self._stallscope_iterator = iterator
-        self._stallscope_pass = _Pass(loader, samples)
+        self._stallscope_pass = _Pass(loader, samples, iterator if data is None else data)
 
     def __iter__(self):
         return self
@@ -86,9 +86,11 @@ class Watched:
 class _Pass:
     """One iterator over a loader."""
 
-    def __init__(self, loader, samples):
+    def __init__(self, loader, samples, data):
         self.loader = loader
         self.samples = samples
+        self.dataset = data
+        self.ops = ops.Watcher(loader.passes)
         self.base = loader.id << 48 | (loader.passes & 0xFFFF) << 32
         loader.passes += 1
         self.feed = steps.Feed(loader)
@@ -109,6 +111,11 @@ class _Pass:
         self.began, self.cpu = steps.trainer.request()
         self.at, self.at_cpu = self.began, self.cpu  # where this piece of the fetch begins
         self.spans.resume(self.began, self.cpu)
+        if not self.loader.named and not _elsewhere:  # else the job itself says what is what
+            self.ops.begin(self, self.loader.fetch)
+
+    def fetch(self):
+        """Stands for a DataLoader's fetcher, whose end takes a profiler off."""
 
     def inner_begins(self, time, cpu):
         if self.at is not None:
@@ -125,11 +132,13 @@ class _Pass:
         """No batch: the data is at its end, or an exception came out."""
         if _here.active is self:
             _here.active = None
+            self.ops.end()
 
     def received(self, batch):
         if self.began is None:
             return
         _here.active = None
+        self.ops.end()
         loader, item = self.loader, self.item
         time, cpu = ring.now(), ring.cpu()
         self.spans.pause(time, cpu)
@@ -178,11 +187,12 @@ def _loader_of(**line):
     return loader
 
 
-def watch(iterator, place, kind, dataset, settings=(), samples=None):
-    """For hooks: `iterator`, watched; as it is where something else is recorded already."""
+def watch(iterator, data, place, dataset, settings=(), samples=None):
+    """For hooks: an iterator over `data`, watched; as it is where something else is recorded."""
     if _here.active is not None or _in_worker():
         return iterator
-    return Watched(iterator, source(place, kind, dataset, settings), samples)
+    kind = loaders.class_name(data)
+    return Watched(iterator, source(place, kind, dataset, settings), samples, data)
 
 
 def _in_worker():

@@ -36,6 +36,7 @@ class Trainer:
         self.optimizer = False  # some optimizer has made a step
         self.current = None  # the step under way
         self.requested = None
+        self.evaluations = 0  # loops under way that a framework calls so
         self.since = {}  # Feed → batches since the last optimizer step
         self.held = []  # steps that are neither yet
         self.deepest = 0  # most batches that one optimizer step took
@@ -57,7 +58,7 @@ class Trainer:
         step.requested, step.received, step.stepped = self.requested, time, None
         step.cpu = cpu
         self.requested = None
-        if gradients():
+        if gradients() and not self.evaluations:
             self.since[feed] = self.since.get(feed, 0) + 1
 
     def optimizer_step(self):
