@@ -61,10 +61,19 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// Of the loader's stages this one is waited for longest: all would move to where it does.
+bool IsSlowest(const Case& c, StageId stage) {
+  const LoaderId loader = c.run.stages[stage.value].loader;
+  return std::none_of(c.run.stages.begin(), c.run.stages.end(), [&](const auto& other) {
+    return other.loader == loader && other.id != stage &&
+           Blamed(c, other.id, kAnyWork) > Blamed(c, stage, kAnyWork);
+  });
+}
+
 // A stage of a loop that no DataLoader feeds: the job itself decides which thread makes its batches.
 void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   const attribution::StageUse& use = *UseOf(c, stage);
-  if (!model::IsTrainer(c.run, use.runs_in)) return;
+  if (!model::IsTrainer(c.run, use.runs_in) || !IsSlowest(c, stage)) return;
   const double share = Blamed(c, stage, kAnyWork);
   const std::string name = NameOf(c, stage);
   Draft draft = About(c, stage, share,

@@ -28,6 +28,7 @@ def start(folder):
     session.start(folder)
     imports.offer("stallscope", __file__[:-len("stallscope_shim/__init__.py")] + "stallscope.py")
     imports.call("torch.utils.data.dataloader", _data)
+    imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
     imports.call("webdataset.pipeline", _webdataset)
     imports.call("torch.serialization", _serialization)
@@ -61,6 +62,12 @@ def _webdataset(module):
     from . import libraries
 
     libraries.webdataset(module)
+
+
+def _stateful(module):
+    from . import data
+
+    data.stateful(module)
 
 
 def _optimizer(module):

@@ -177,7 +177,8 @@ session.fork_hooks.append(_forked)
 
 def prepare():
     """Before the first step of the process that trains."""
-    global _registered
+    global _registered, gradients
+    gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", _always)
     if not _registered:
         import atexit
 
@@ -205,9 +206,7 @@ def _write_digests():
 def attach(module):
     """`module` is torch.optim.optimizer. Every optimizer's step ends with a call of
     `_optimizer_step_code`, from torch 1.12 on; where it does not, there is a hook."""
-    global gradients
     optimizer = module.Optimizer
-    gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", _always)
     if "_optimizer_step_code" in optimizer.__dict__ and uses(optimizer, "_optimizer_step_code"):
         Method(optimizer, "_optimizer_step_code", lambda _: trainer.optimizer_step())
     elif hasattr(module, "register_optimizer_step_post_hook"):

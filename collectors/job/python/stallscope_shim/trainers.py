@@ -3,7 +3,7 @@
 They iterate over DataLoaders, so that their batches and steps are seen already; `steps.py` tells
 evaluation from training where torch records no gradients. What is left:
 
-    checkpoint   an op of the trainer, whoever writes it: it is no wait for data
+    checkpoint   a span of its own, whoever writes it: it is no wait for data
     evaluation   transformers' loops switch gradients off for the forward pass alone
 """
 import functools
@@ -83,17 +83,16 @@ class _Checkpoint:
 
     def begin(self):
         global _writing
-        if not _writing and loaders.trains() and steps.trainer.current is not None:
+        if not _writing and loaders.trains():
             _writing = True
-            self.since, self.cpu = ring.now(), ring.cpu()
+            self.since = ring.now()
 
     def end(self):
         global _writing
         if self.since is not None:
             _writing = False
             ring.mine().later(ring.named(
-                ring.OP, session.string("checkpoint"), self.since, ring.now(),
-                loaders.trainer_stage(), ring.cpu() - self.cpu))
+                ring.EVALUATION, session.string("checkpoint"), self.since, ring.now()))
 
 
 class _Evaluation:
