@@ -13,6 +13,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
     libraries data sets of other libraries that are iterated over without a DataLoader
+    stores    shards that MosaicML streaming and litdata download
     trainers  evaluation and checkpoints of training frameworks
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
@@ -32,6 +33,8 @@ def start(folder):
     imports.call("torch.optim.optimizer", _optimizer)
     imports.call("webdataset.pipeline", _webdataset)
     imports.call("torch.serialization", _serialization)
+    for name in ("streaming.base.stream", "streaming.base.dataset", "litdata.streaming.config"):
+        imports.call(name, _store)
     for name in ("lightning.pytorch", "pytorch_lightning"):  # the same, by either name
         imports.call(name + ".trainer.trainer", _framework)
     for name in ("accelerate.accelerator", "transformers.trainer"):
@@ -44,6 +47,13 @@ def _data(module):
     from . import data
 
     data.attach(module)
+
+
+def _store(module):
+    from . import stores
+
+    {"streaming.base.stream": stores.streaming, "streaming.base.dataset": stores.streaming_waits,
+     "litdata.streaming.config": stores.litdata}[module.__name__](module)
 
 
 def _serialization(module):

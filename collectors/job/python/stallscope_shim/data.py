@@ -399,7 +399,7 @@ def stateful(module):
     """`module` is torchdata.stateful_dataloader.stateful_dataloader, whose iterators are copies of
     torch's and share its base class."""
     version = getattr(sys.modules.get("torchdata"), "__version__", None)
-    session.note("framework", {"name": "torchdata", "version": str(version)})
+    loaders.framework("torchdata")
     loader = module.StatefulDataLoader
     single = module._StatefulSingleProcessDataLoaderIter
     multi = module._StatefulMultiProcessingDataLoaderIter

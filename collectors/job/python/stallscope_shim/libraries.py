@@ -13,7 +13,7 @@ from . import loaders, plain, session
 
 def webdataset(module):
     """`module` is webdataset.pipeline."""
-    _version("webdataset")
+    loaders.framework("webdataset")
     pipeline = module.DataPipeline
     iterate = pipeline.__dict__["__iter__"]
 
@@ -44,7 +44,7 @@ def datasets(name):
     """For `name`, a class of Hugging Face's datasets, in the module that is passed then."""
 
     def attach(module):
-        _version("datasets")
+        loaders.framework("datasets")
         cls = getattr(module, name)
         iterate = cls.__dict__["iter"]
 
@@ -78,8 +78,3 @@ def _free():
 def _is_data_loader(stage):
     torch = sys.modules.get("torch.utils.data.dataloader")
     return torch is not None and isinstance(stage, torch.DataLoader)
-
-
-def _version(name):
-    module = sys.modules.get(name)
-    session.note("framework", {"name": name, "version": str(getattr(module, "__version__", ""))})

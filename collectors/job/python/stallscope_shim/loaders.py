@@ -23,6 +23,7 @@ _constructed = 0
 _trainer = None
 _feeds = []  # stages in front of the trainer
 _torch_folder = ""
+_frameworks = []  # seen, and not written down yet
 
 
 def _forked():
@@ -76,6 +77,11 @@ class Loader:
         return (self.workers, self.capacity, self.ordered, self.pinned)
 
 
+def framework(name):
+    """The job uses this one."""
+    _frameworks.append(name)
+
+
 def trainer_stage():
     return _trainer
 
@@ -83,6 +89,11 @@ def trainer_stage():
 def trains():
     """True in the thread that iterates over the loaders."""
     return _trainer is not None and ring.stage_of_thread() == _trainer
+
+
+def latest():
+    """The loader that was iterated over last, for threads that work for one."""
+    return next(reversed(list(_loaders.values())), (None, None))[1]
 
 
 def of(dataloader):
@@ -107,6 +118,10 @@ def of(dataloader):
 def adopt(loader, place):
     """`loader`, as one that this process iterates over: it feeds the trainer."""
     global _trainer
+    while _frameworks:  # a package knows its version only when all of it has been imported
+        name = _frameworks.pop()
+        version = getattr(sys.modules.get(name), "__version__", "")
+        session.note("framework", {"name": name, "version": str(version)})
     if session.settings().get("digest"):
         from . import digest
 

@@ -38,9 +38,7 @@ session.fork_hooks.append(_forked)
 
 def attach(module):
     """`module` is one of those in the tables."""
-    name = module.__name__.partition(".")[0]
-    version = getattr(sys.modules.get(name), "__version__", "")
-    session.note("framework", {"name": name, "version": str(version)})
+    loaders.framework(module.__name__.partition(".")[0])
     for where, cls, method in _CHECKPOINTS:
         if where == module.__name__:
             _surround(getattr(module, cls, None), method, _Checkpoint)

@@ -142,7 +142,7 @@ def _read_ring(path, process, tid):
         if kind == "work":
             event = Event(kind, tid, a, a + high, stages[low], c, cpu, size)
         elif kind == "wait":
-            queue = process.of("queue")[low >> 3]["name"]
+            queue = process.of("queue")[low >> 3]["name"] if low >> 3 != 0x1FFF else None
             event = Event(kind, tid, a, a + high, None, None, None, (_CAUSES[low & 7], queue))
         elif kind == "named":
             stage = (c >> 32) - 1
