@@ -39,7 +39,13 @@ def start(folder):
         imports.call(name + ".trainer.trainer", _framework)
     for name in ("accelerate.accelerator", "transformers.trainer"):
         imports.call(name, _framework)
-    for name in ("tensorflow", "grain", "nvidia.dali"):
+    for name in ("grain._src.python.dataset.dataset", "grain._src.python.data_loader"):
+        imports.call(name, _grain)
+    for name in ("pytorch", "jax", "jax.iterator", "mxnet", "paddle"):
+        imports.call("nvidia.dali.plugin." + name, _dali)
+    for name in ("arrow_dataset", "iterable_dataset"):
+        imports.call("datasets." + name, _datasets)
+    for name in ("tensorflow",):
         imports.call(name, _unknown)
 
 
@@ -47,6 +53,24 @@ def _data(module):
     from . import data
 
     data.attach(module)
+
+
+def _grain(module):
+    from . import libraries
+
+    libraries.grain(module)
+
+
+def _dali(module):
+    from . import libraries
+
+    libraries.dali(module)
+
+
+def _datasets(module):
+    from . import libraries
+
+    libraries.datasets(module)
 
 
 def _store(module):

@@ -2,6 +2,8 @@
 
     WebDataset   a pipeline around a DataLoader (`WebLoader(...).unbatched().batched(8)`), or without one
     datasets     `data.iter(batch_size)`
+    grain        a DataLoader of its own, and chains of nodes
+    DALI         the iterators of its plugins for torch, JAX and others
 
 Inside of a DataLoader these data sets are a part of its fetch: `ops.py` names what they do there.
 """
@@ -40,28 +42,90 @@ def _shape(stages):
     return ", ".join(names)[:200]
 
 
-def datasets(name):
-    """For `name`, a class of Hugging Face's datasets, in the module that is passed then."""
+def datasets(module):
+    """`module` is datasets.arrow_dataset or datasets.iterable_dataset."""
+    cls = getattr(module, "Dataset" if module.__name__.endswith("arrow_dataset") else "IterableDataset")
+    iterate = vars(cls).get("iter")
+    if iterate is None:
+        return  # an older version
+    loaders.framework("datasets")
 
-    def attach(module):
-        loaders.framework("datasets")
-        cls = getattr(module, name)
-        iterate = cls.__dict__["iter"]
-
-        @functools.wraps(iterate)
-        def iter(data, batch_size, *args, **kwargs):
-            iterator = iterate(data, batch_size, *args, **kwargs)
-            if not _free():
-                return iterator
-            try:
+    @functools.wraps(iterate)
+    def iter(data, batch_size, *args, **kwargs):
+        iterator = iterate(data, batch_size, *args, **kwargs)
+        try:
+            if _free():
                 return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
-            except Exception as error:
-                session.say("the batches of a data set are not seen: %s" % error)
-                return iterator
+        except Exception as error:
+            session.say("the batches of a data set are not seen: %s" % error)
+        return iterator
 
-        cls.iter = iter
+    cls.iter = iter
 
-    return attach
+
+def grain(module):
+    """`module` is grain._src.python.dataset.dataset or ...python.data_loader. Whoever iterates over
+    the outermost node of a chain gets batches from it; the nodes inside are ops of that."""
+    loaders.framework("grain")
+    if module.__name__.endswith("data_loader"):
+        plain.watch_class(module.DataLoaderIterator, _of_grain)
+        return
+    base = module.DatasetIterator
+    original = base.__dict__.get("__init_subclass__")
+
+    def __init_subclass__(cls, **kwargs):
+        if original is None:
+            super(base, cls).__init_subclass__(**kwargs)
+        else:
+            original.__get__(None, cls)(**kwargs)
+        if "__next__" in vars(cls) and cls.__module__.startswith("grain."):
+            plain.watch_class(cls, _of_grain)
+
+    base.__init_subclass__ = classmethod(__init_subclass__)
+    for cls in base.__subclasses__():
+        if "__next__" in vars(cls):
+            plain.watch_class(cls, _of_grain)
+    session.say("what grain's own threads and processes do is not seen, only waiting for them")
+
+
+def _of_grain(iterator):
+    data = getattr(iterator, "_ds", None) or getattr(iterator, "_data_loader", None) or iterator
+    return loaders.place_of(iterator), loaders.class_name(iterator), _nodes(iterator), (), data
+
+
+def _nodes(iterator):
+    """What a chain's nodes are called: "_BatchDatasetIterator, _MapDatasetIterator"."""
+    names = []
+    while iterator is not None and len(names) < 20:
+        names.append(type(iterator).__name__.strip("_"))
+        parents = getattr(iterator, "_parents", None) or (getattr(iterator, "_iterator", None),)
+        iterator = parents[0]
+    return ", ".join(names[1:] or names)[:200]
+
+
+def dali(module):
+    """`module` is one of nvidia.dali.plugin's, each with an iterator of its own."""
+    loaders.framework("nvidia.dali")
+    found = False
+    for name in ("DALIGenericIterator", "DALIRaggedIterator"):
+        cls = vars(module).get(name)
+        if isinstance(cls, type) and "__next__" in vars(cls):
+            plain.watch_class(cls, _of_dali)
+            found = True
+    session.say("what DALI's pipelines do is not seen, only waiting for their batches" if found else
+                "the iterators of %s are not as known: their batches are not seen" % module.__name__)
+
+
+def _of_dali(iterator):
+    pipelines = getattr(iterator, "_pipes", None) or ()
+    settings = {}
+    for name in ("max_batch_size", "num_threads", "prefetch_queue_depth"):
+        value = getattr(pipelines[0], name, None) if pipelines else None
+        if isinstance(value, int):
+            settings[name] = value
+    names = [type(p).__qualname__ for p in pipelines[:1]]
+    return (loaders.place_of(iterator), loaders.class_name(iterator), names[0] if names else "",
+            settings, iterator)
 
 
 def _rows(batch):

@@ -79,7 +79,8 @@ class Loader:
 
 def framework(name):
     """The job uses this one."""
-    _frameworks.append(name)
+    if name not in _frameworks:
+        _frameworks.append(name)
 
 
 def trainer_stage():

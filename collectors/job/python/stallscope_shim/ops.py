@@ -32,7 +32,6 @@ _LIBRARIES = frozenset(
     "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
 _TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
 _FUNCTION = types.FunctionType
-_PLAIN = __package__ + ".plain"
 _SHIM = __file__[:-len("ops.py")]
 
 
@@ -102,6 +101,8 @@ class _Sight:
             module = cls.__module__
             if module.startswith(_CHAINS):
                 self._chain(next(c for c in _CHAINS if module.startswith(c)))
+            if module.startswith("grain."):
+                self._nodes()
             if module.startswith("datasets."):
                 self._features()
             if module.startswith("torch.utils.data") or module in ("builtins", "typing", "abc"):
@@ -151,6 +152,26 @@ class _Sight:
                     self.roots.add(code)
                     owner = holder.__name__ if isinstance(holder, type) else library
                     self.entries[code] = owner + "." + code.co_name.strip("_")
+
+    def _nodes(self):
+        """Of grain: each node's `__next__` and `__getitem__`."""
+        if "grain" in self.chains:
+            return
+        self.chains.add("grain")
+        for name, module in list(sys.modules.items()):
+            if not name.startswith("grain._src.python.dataset.transformations."):
+                continue
+            for cls in [v for v in vars(module).values() if isinstance(v, type)]:
+                if cls.__module__ != name:
+                    continue
+                for method, function in list(vars(cls).items()):
+                    while hasattr(function, "__wrapped__"):
+                        function = function.__wrapped__
+                    code = getattr(function, "__code__", None)
+                    if code is not None:
+                        self.roots.add(code)
+                        if method in ("__next__", "__getitem__"):
+                            self.entries[code] = cls.__name__.strip("_")
 
     def _features(self):
         """Of Hugging Face's datasets: decoders are ops, and so is a transform of the job's."""
@@ -330,8 +351,8 @@ def _on_call(code, offset, callee, _):
     if stack and stack[-1].mark[1] is code:
         sample.leave()  # it was called from here, and has returned without a word
     inner = _code_of(callee)
-    if getattr(callee, "__module__", None) == _PLAIN or getattr(
-            type(callee), "__module__", None) == _PLAIN:
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    if isinstance(module, str) and module.startswith(__package__):
         return sys.monitoring.DISABLE  # a stage that the job names
     if _trivial(callee) or (code not in sight.roots and not _counts(callee, inner, sight)):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop

@@ -14,6 +14,7 @@ the trainer works, as an op of the trainer; else as a stage of its own.
 import functools
 import inspect
 import sys
+import weakref
 from _thread import _local, get_ident
 
 from . import loaders, ops, ring, session, steps
@@ -42,6 +43,7 @@ def _forked():
     global _latest, _elsewhere
     _here.active = _here.spans = None
     _sources.clear()
+    _passes.clear()
     _latest = None
     _elsewhere = False
 
@@ -193,6 +195,47 @@ def watch(iterator, data, place, dataset, settings=(), samples=None):
         return iterator
     kind = loaders.class_name(data)
     return Watched(iterator, source(place, kind, dataset, settings), samples, data)
+
+
+def watch_class(cls, describe):
+    """For hooks: hands-out of all iterators of `cls`, which stay the objects that they are: their
+    library looks at their class. `describe(iterator)`: (place, kind, data set, settings, data)."""
+    function = vars(cls)["__next__"]
+
+    @functools.wraps(function)
+    def __next__(iterator):
+        if _here.active is not None or _in_worker():
+            return function(iterator)
+        own = _pass_of(iterator, describe)
+        if own is None:
+            return function(iterator)
+        guarded(own.requested)
+        try:
+            batch = function(iterator)
+        except BaseException as error:
+            own.ended()
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+        guarded(own.received, batch)
+        return batch
+
+    cls.__next__ = __next__
+
+
+_passes = weakref.WeakKeyDictionary()  # iterator → _Pass, or None where it cannot be watched
+
+
+def _pass_of(iterator, describe):
+    try:
+        if iterator not in _passes:
+            _passes[iterator] = None
+            place, kind, dataset, settings, data = describe(iterator)
+            _passes[iterator] = _Pass(source(place, kind, dataset, settings), None, data)
+        return _passes[iterator]
+    except Exception as error:
+        session.say("the batches of %s are not seen: %s: %s" %
+                    (type(iterator).__qualname__, type(error).__name__, error))
+        return None
 
 
 def _in_worker():
