@@ -180,10 +180,11 @@ def _settings(dataloader):
         if not isinstance(found["batch_size"], int):
             found["batch_size"] = None
     found["multiprocessing_context"] = _start_method(dataloader) if found["num_workers"] else None
-    shards = _shards(_get(dataloader, "dataset", None))
+    # Not by its methods: torch's IterableDataset inherits a __getitem__.
+    found["iterable"] = _get(dataloader, "_dataset_kind", 0) == 1
+    shards = _shards(_get(dataloader, "dataset", None), found["iterable"])
     if shards is not None:
         found["shards"] = shards
-    found["iterable"] = not hasattr(type(_get(dataloader, "dataset", None)), "__getitem__")
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = _get(dataloader, name, None)
         found[name] = None if value is None else class_name(value)
@@ -196,10 +197,10 @@ def _settings(dataloader):
     return found
 
 
-def _shards(dataset):
+def _shards(dataset, iterable):
     """Of a data set whose workers share its shards: those without one have nothing to do."""
     library = type(dataset).__module__.partition(".")[0]
-    if library == "datasets" and not hasattr(type(dataset), "__getitem__"):
+    if library == "datasets" and iterable:
         shards = _get(dataset, "num_shards", None) or _get(dataset, "n_shards", None)
         return shards if isinstance(shards, int) else None
     if library == "webdataset":
