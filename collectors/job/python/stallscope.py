@@ -13,7 +13,8 @@ does nothing.
                 data = read(file)
             yield decode(data)
 
-`stallscope run` brings this module along. A program that also runs without it needs this one file.
+`stallscope run` brings this module along. A program that also runs without it needs this one file,
+which is installed in share/stallscope/python.
 """
 __all__ = ["loader", "stage", "step"]
 
