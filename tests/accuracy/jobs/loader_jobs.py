@@ -240,7 +240,7 @@ def mosaic(seconds, step_ms=None):
     import streaming.base.storage.download as store
 
     folder = tempfile.mkdtemp(prefix="loader-jobs-")
-    with streaming.MDSWriter(out=folder + "/remote", columns={"x": "int"}, size_limit=700) as out:
+    with streaming.MDSWriter(out=folder + "/remote", columns={"x": "int"}, size_limit=300) as out:
         for i in range(BATCH * (jobs.options.steps + 2)):
             out.write({"x": i % 7})
     get = store.LocalDownloader._download_file_impl

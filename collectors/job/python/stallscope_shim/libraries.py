@@ -8,7 +8,9 @@
 Inside of a DataLoader these data sets are a part of its fetch: `ops.py` names what they do there.
 """
 import functools
+import multiprocessing
 import sys
+import threading
 
 from . import loaders, plain, session
 
@@ -68,7 +70,7 @@ def grain(module):
     the outermost node of a chain gets batches from it; the nodes inside are ops of that."""
     loaders.framework("grain")
     if module.__name__.endswith("data_loader"):
-        plain.watch_class(module.DataLoaderIterator, _of_grain)
+        plain.watch_class(module.DataLoaderIterator, _of_grain, _not_in_grain)
         return
     base = module.DatasetIterator
     original = base.__dict__.get("__init_subclass__")
@@ -79,13 +81,23 @@ def grain(module):
         else:
             original.__get__(None, cls)(**kwargs)
         if "__next__" in vars(cls) and cls.__module__.startswith("grain."):
-            plain.watch_class(cls, _of_grain)
+            plain.watch_class(cls, _of_grain, _not_in_grain)
 
     base.__init_subclass__ = classmethod(__init_subclass__)
     for cls in base.__subclasses__():
         if "__next__" in vars(cls):
-            plain.watch_class(cls, _of_grain)
+            plain.watch_class(cls, _of_grain, _not_in_grain)
     session.say("what grain's own threads and processes do is not seen, only waiting for them")
+
+
+def _not_in_grain():
+    """False in its threads, which load ahead, and in its processes. Threads of the job's own are not
+    told from them."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    target = getattr(multiprocessing.current_process(), "_target", None)
+    target = getattr(target, "func", target)
+    return not (getattr(target, "__module__", None) or "").startswith("grain.")
 
 
 def _of_grain(iterator):

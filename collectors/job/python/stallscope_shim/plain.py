@@ -197,14 +197,15 @@ def watch(iterator, data, place, dataset, settings=(), samples=None):
     return Watched(iterator, source(place, kind, dataset, settings), samples, data)
 
 
-def watch_class(cls, describe):
-    """For hooks: hands-out of all iterators of `cls`, which stay the objects that they are: their
-    library looks at their class. `describe(iterator)`: (place, kind, data set, settings, data)."""
+def watch_class(cls, describe, wanted=lambda: True):
+    """For hooks: what all iterators of `cls` hand out where `wanted`. They stay the objects that they
+    are: their library looks at their class. `describe(iterator)`: (place, kind, data set, settings,
+    data)."""
     function = vars(cls)["__next__"]
 
     @functools.wraps(function)
     def __next__(iterator):
-        if _here.active is not None or _in_worker():
+        if _here.active is not None or _in_worker() or not wanted():
             return function(iterator)
         own = _pass_of(iterator, describe)
         if own is None:

@@ -9,7 +9,7 @@ import sys
 import tarfile
 import tempfile
 
-WORKERS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+WORKERS = int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
 FOLDER = tempfile.mkdtemp(prefix="library-jobs-")
 
 
@@ -18,7 +18,8 @@ def needs(job):
     return {"webdataset": "webdataset", "webloader": "webdataset", "few_shards": "webdataset",
             "hugging_face": "datasets", "hugging_face_stream": "datasets",
             "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",
-            "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain"}[job]
+            "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain",
+            "grain_processes": "grain"}[job]
 
 
 def train(loader, epochs=1):
@@ -157,6 +158,21 @@ def grain():
     data = grain.MapDataset.source(list(range(32))).map(lambda x: x + sum(range(100000))).batch(4)
     for batch in data.to_iter_dataset(grain.ReadOptions(num_threads=0, prefetch_buffer_size=0)):
         print(batch)
+
+
+def grain_processes():
+    import grain.python as grain
+    from absl import flags
+
+    flags.FLAGS(["job"])
+    data = grain.MapDataset.source(list(range(32))).to_iter_dataset().map(Plus()).batch(4)
+    for batch in data.mp_prefetch(grain.MultiprocessingOptions(num_workers=2)):
+        print(batch)
+
+
+class Plus:
+    def __call__(self, x):
+        return x + 1
 
 
 # With stand-ins.
