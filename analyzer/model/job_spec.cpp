@@ -58,6 +58,13 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   return settings;
 }
 
+bool HasKnobs(const trace::LoaderInfo& info) {
+  const Settings settings = SettingsOf(info);
+  return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {
+           return settings.contains(std::string(knob));
+         });
+}
+
 LoaderSpec LoaderSpecOf(const trace::LoaderInfo& info) {
   LoaderSpec loader;
   const Settings settings = SettingsOf(info);
@@ -76,8 +83,9 @@ std::optional<Spec> JobSpecOf(const Run& run) {
   if (!IsJob(run) || run.loaders.empty()) return std::nullopt;
   std::vector<const Loader*> loaders;
   for (const Loader& loader : run.loaders) {
-    if (!loader.name.empty()) loaders.push_back(&loader);
+    if (!loader.name.empty() && HasKnobs(loader.info)) loaders.push_back(&loader);
   }
+  if (loaders.empty()) return std::nullopt;
   // As they are named: loader, loader2, ...
   std::stable_sort(loaders.begin(), loaders.end(),
                    [](const Loader* a, const Loader* b) { return a->steps > b->steps; });

@@ -45,6 +45,9 @@ endfunction()
 
 if(TARGET stallscope_cli)
   install(TARGETS stallscope_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # For programs that import it and are also run without `stallscope run`.
+  install(FILES "${PROJECT_SOURCE_DIR}/collectors/job/python/stallscope.py"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/python")
   stallscope_install_printed(stallscope bash-completion/completions completion bash)
   stallscope_install_printed(_stallscope zsh/site-functions completion zsh)
   stallscope_install_printed(stallscope.fish fish/vendor_completions.d completion fish)

@@ -5,6 +5,7 @@
 
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::loader_workers {
 namespace {
@@ -60,11 +61,46 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// Of the loader's stages this one is waited for longest: all would move to where it does.
+bool IsSlowest(const Case& c, StageId stage) {
+  const LoaderId loader = c.run.stages[stage.value].loader;
+  return std::none_of(c.run.stages.begin(), c.run.stages.end(), [&](const auto& other) {
+    return other.loader == loader && other.id != stage &&
+           Blamed(c, other.id, kAnyWork) > Blamed(c, stage, kAnyWork);
+  });
+}
+
+// A stage of a loop that no DataLoader feeds: the job itself decides which thread makes its batches.
+void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
+  const attribution::StageUse& use = *UseOf(c, stage);
+  if (!model::IsTrainer(c.run, use.runs_in) || !IsSlowest(c, stage)) return;
+  const double share = Blamed(c, stage, kAnyWork);
+  const std::string name = NameOf(c, stage);
+  Draft draft = About(c, stage, share,
+                      fmt::format("the trainer's own thread spends {} of step time in {}: nothing "
+                                  "prepares batches ahead",
+                                  Percent(share), name));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} per batch, {} of it on the CPU", name, Duration(use.service_ns.mean),
+                   Percent(use.busy_ns > 0 ? static_cast<double>(use.cpu_ns) /
+                                                 static_cast<double>(use.busy_ns)
+                                           : 0)));
+  const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
+  draft.args.value = std::to_string(WorkersToHide(share));
+  RecommendUnpriced(draft,
+                    waits ? "prepare the next batches in a thread beside the trainer: it only waits"
+                          : "prepare the next batches in other processes: a thread would share the "
+                            "trainer's interpreter lock",
+                    Patch(), "stallscope cannot change how the job's own loop loads");
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
-    if (JobLoaderOf(c, stage.id) != nullptr && UseOf(c, stage.id) != nullptr &&
+    if (const model::Loader* loader = JobLoaderOf(c, stage.id);
+        loader != nullptr && UseOf(c, stage.id) != nullptr &&
         (stage.kind == "map" || stage.kind == "batch") && WorthAt(c, stage.id, kAnyWork)) {
-      CheckJob(c, stage.id, drafts);
+      (model::HasKnobs(loader->info) ? CheckJob : CheckLoop)(c, stage.id, drafts);
     }
     if (!IsDataLoader(c, stage.id) || !WorthAt(c, stage.id, kAnyWork)) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);

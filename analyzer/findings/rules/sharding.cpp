@@ -1,5 +1,10 @@
-// Row 3: every rank reads the same data, or a rank discards elements that it has already prepared.
+// Row 3: every rank reads the same data, a rank discards elements that it has already prepared, or
+// there are fewer shards than workers that could read them.
+#include <algorithm>
+#include <charconv>
+
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::sharding {
 namespace {
@@ -64,9 +69,46 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// Of a job's data set, whose workers share its shards; 0 if it has none, or if that is unknown.
+int64_t ShardsOf(const model::Loader& loader) {
+  const auto settings = model::SettingsOf(loader.info);
+  const auto found = settings.find("shards");
+  int64_t shards = 0;
+  if (found == settings.end()) return 0;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), shards);
+  return std::max<int64_t>(shards, 0);
+}
+
+void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const model::Loader* const loader = JobLoaderOf(c, stage.id);
+    if (loader == nullptr || stage.kind != "map") continue;
+    const int64_t shards = ShardsOf(*loader);
+    const int64_t workers = model::LoaderSpecOf(loader->info).num_workers;
+    if (shards == 0 || workers <= shards) continue;
+    Draft draft = About(
+        c, stage.id, BlamedForWork(c, stage.id),
+        fmt::format("{} of {}'s {} have nothing to load: its data set has {}", workers - shards,
+                    loader->name, Counted(static_cast<uint64_t>(workers), "worker"),
+                    Counted(static_cast<uint64_t>(shards), "shard")));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: a worker reads whole shards; one without a shard stops", stage.name));
+    draft.args.value = std::to_string(shards);
+    RecommendUnpriced(
+        draft,
+        fmt::format("write the data as {} shards or more, or do without those workers: "
+                    "num_workers={}",
+                    workers, shards),
+        Patch(), "stallscope cannot predict what other shards gain", Aim::kQuality);
+    draft.finding.stands_alone = true;
+    drafts.push_back(std::move(draft));
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Missing(c, drafts);
   TooLate(c, drafts);
+  FewerThanWorkers(c, drafts);
 }
 
 }  // namespace

@@ -91,6 +91,20 @@ TEST_SUITE("fast") {
                          "the setting applies to all of them"));
   }
 
+  TEST_CASE("job: a loop that no DataLoader feeds has no setting to change") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    b.run.loaders[0].info.settings_json = R"({"workers":0})";
+    CHECK_FALSE(b.FindingOf("loader-workers"));  // threads of its own
+    b.UseOf("decode").runs_in = b.IdOf("trainer");
+    const auto found = b.FindingOf("loader-workers");
+    REQUIRE(found);
+    CHECK(found->text.find("nothing prepares batches ahead") != std::string::npos);
+    CHECK(found->recommendation->patch == Patch());
+    b.Stall("decode", Cause::kBuffer, 0.5);
+    CHECK_FALSE(b.FindingOf("prefetch"));
+  }
+
   TEST_CASE("job: the workers that fetch collate as well") {
     CaseBuilder b;
     MakeJob(b, Cause::kOrder);
@@ -121,6 +135,15 @@ std::vector<Scenario> JobScenarios() {
       {"prefetch", "a job's bursts empty its queue",
        [](CaseBuilder& b) { MakeJob(b, Cause::kBuffer); }, "no worker works ahead",
        [](CaseBuilder& b) { b.run.loaders[0].info.settings_json = "{}"; }},
+      {"sharding", "a job's data set has fewer shards than its loader has workers",
+       [](CaseBuilder& b) {
+         MakeJob(b, Cause::kCpu);
+         b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":2})";
+       },
+       "each worker has one",
+       [](CaseBuilder& b) {
+         b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":3})";
+       }},
       {"slow-op", "a job's fetch is mostly one op",
        [](CaseBuilder& b) {
          MakeJob(b, Cause::kCpu);

@@ -8,9 +8,13 @@ when a framework is. Standard library only, Python 3.8 and later.
     imports   calls back when a module has been imported
     watch     sees a method being called, or a field being used, without standing in the call chain
     loaders   identity, settings and stages of the job's DataLoaders
+    plain     loops without a DataLoader: the module `stallscope`, and other libraries' iterators
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
+    libraries data sets of other libraries that are iterated over without a DataLoader
+    stores    shards that MosaicML streaming and litdata download
+    trainers  evaluation and checkpoints of training frameworks
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
 
@@ -23,9 +27,25 @@ def start(folder):
     from . import imports, session
 
     session.start(folder)
+    imports.offer("stallscope", __file__[:-len("stallscope_shim/__init__.py")] + "stallscope.py")
     imports.call("torch.utils.data.dataloader", _data)
+    imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
-    for name in ("tensorflow", "grain", "nvidia.dali"):
+    imports.call("webdataset.pipeline", _webdataset)
+    imports.call("torch.serialization", _serialization)
+    for name in ("streaming.base.stream", "streaming.base.dataset", "litdata.streaming.config"):
+        imports.call(name, _store)
+    for name in ("lightning.pytorch", "pytorch_lightning"):  # the same, by either name
+        imports.call(name + ".trainer.trainer", _framework)
+    for name in ("accelerate.accelerator", "transformers.trainer"):
+        imports.call(name, _framework)
+    for name in ("grain._src.python.dataset.dataset", "grain._src.python.data_loader"):
+        imports.call(name, _grain)
+    for name in ("pytorch", "jax", "jax.iterator", "mxnet", "paddle"):
+        imports.call("nvidia.dali.plugin." + name, _dali)
+    for name in ("arrow_dataset", "iterable_dataset"):
+        imports.call("datasets." + name, _datasets)
+    for name in ("tensorflow",):
         imports.call(name, _unknown)
 
 
@@ -33,6 +53,55 @@ def _data(module):
     from . import data
 
     data.attach(module)
+
+
+def _grain(module):
+    from . import libraries
+
+    libraries.grain(module)
+
+
+def _dali(module):
+    from . import libraries
+
+    libraries.dali(module)
+
+
+def _datasets(module):
+    from . import libraries
+
+    libraries.datasets(module)
+
+
+def _store(module):
+    from . import stores
+
+    {"streaming.base.stream": stores.streaming, "streaming.base.dataset": stores.streaming_waits,
+     "litdata.streaming.config": stores.litdata}[module.__name__](module)
+
+
+def _serialization(module):
+    from . import trainers
+
+    trainers.torch(module)
+
+
+def _framework(module):
+    from . import trainers
+
+    trainers.attach(module)
+
+
+def _webdataset(module):
+    from . import libraries
+
+    libraries.webdataset(module)
+
+
+def _stateful(module):
+    from . import data
+
+    data.stateful(module)
 
 
 def _optimizer(module):

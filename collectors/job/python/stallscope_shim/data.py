@@ -46,6 +46,7 @@ class _Pass:
         self.began = ring.now()
         self.fresh = True  # no index was asked for yet
         self.nested = False
+        self.outer = None  # what this pass is a part of
         self.started = 0  # workers
         self._reset()
 
@@ -121,8 +122,12 @@ def _next_data(iterator):
     if owner is None:
         return
     owner.index_at = owner.arrived_at = None
-    if worker.current is not None or (_here.active not in (None, owner) and _inside()):
+    owner.outer = _outer()
+    if worker.current is not None or owner.outer is not None or (
+            _here.active not in (None, owner) and _inside(iterator)):
         owner.nested = True  # a loader inside of another one's data set feeds no trainer
+        if owner.outer is not None:
+            owner.outer.inner_begins(ring.now(), ring.cpu())
         return
     owner.nested = False
     _here.active = owner
@@ -130,16 +135,31 @@ def _next_data(iterator):
     owner.stamp = None if owner.loader.workers else stamp
 
 
-def _inside():
-    """True if another iterator's `_next_data` is on the stack: else it was left by an exception."""
+def _outer():
+    """The iterator that is no DataLoader's, and whose batch the calling thread makes."""
+    plain = sys.modules.get(__package__ + ".plain")
+    return None if plain is None else plain.making()
+
+
+def busy():
+    """The calling thread starts a pass, or waits for a batch of one."""
+    return _here.starting is not None or _here.active is not None
+
+
+def waiting():
+    """The pass whose batch the calling thread makes or waits for."""
+    return _here.active
+
+
+def _inside(iterator):
+    """True if another iterator's call is on the stack: else it was left by an exception. Iterators of
+    the job's own, around this one, and a `__next__` that calls its base class's do not count."""
     frame = sys._getframe(3)
-    mine = True
     while frame is not None:
-        if frame.f_code.co_name == "_next_data":
-            return True
-        if frame.f_code.co_name == "__next__" and not mine:
-            return True
-        mine = mine and frame.f_code.co_name != "__next__"
+        if frame.f_code.co_name in ("_next_data", "__next__"):
+            other = frame.f_locals.get("self")
+            if other is not iterator and KEY in getattr(other, "__dict__", ()):
+                return True
         frame = frame.f_back
     return False
 
@@ -215,8 +235,8 @@ def _watch_tasks(iterator, value):
 
 def _yielded(iterator, value):
     owner = iterator.__dict__.get(KEY)
-    if owner is None or not value:
-        return
+    if owner is None or not value or sys._getframe(2).f_code.co_name != "__next__":
+        return  # a state is being restored
     owner.index_at = None
     loader = owner.loader
     stamp, owner.stamp = owner.stamp, None
@@ -239,7 +259,7 @@ def _yielded(iterator, value):
         words += ring.release(loader.loader, item, completed, time)
         # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
         data = sys._getframe(2).f_locals.get("data")
-        samples = _samples(data, iterator.__dict__.get("_auto_collation"))
+        samples = steps.samples(data, iterator.__dict__.get("_auto_collation"))
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
         ring.mine().later(words)
@@ -247,19 +267,8 @@ def _yielded(iterator, value):
             guarded(owner.feed.chain.add, data, loader.ordered or not loader.workers)
     else:
         ring.mine().put(time, words)
-
-
-def _samples(data, collated, depth=0):
-    """How many samples a batch has: the first dimension of its first tensor."""
-    shape = getattr(data, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else 1
-    if depth < 4 and isinstance(data, dict) and data:
-        return _samples(next(iter(data.values())), collated, depth + 1)
-    if depth < 4 and isinstance(data, (list, tuple)) and data:
-        first = _samples(data[0], collated, depth + 1)
-        return len(data) if first == 1 and not hasattr(data[0], "shape") and collated else first
-    return 1
+        if owner.outer is not None:
+            owner.outer.inner_ends(owner.base | owner.handed, time, cpu)
 
 
 def _shut_down(iterator):
@@ -375,11 +384,40 @@ def attach(module):
                     (unknown, version))
         _attach_coarse(loader, base)
         return
-    Method(loader, "_get_iterator", _get_iterator)
     Method(base, "__init__", _began)
     Method(base, "_next_index", _next_index)
     Field(base, "_num_yielded", wrote=_yielded)
-    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
+    _attach_iterators(loader, module._SingleProcessDataLoaderIter,
+                      module._MultiProcessingDataLoaderIter)
+    worker.attach(module._utils.fetch)
+    from multiprocessing.process import BaseProcess
+
+    Method(BaseProcess, "start", _process_starts)
+
+
+def stateful(module):
+    """`module` is torchdata.stateful_dataloader.stateful_dataloader, whose iterators are copies of
+    torch's and share its base class."""
+    version = getattr(sys.modules.get("torchdata"), "__version__", None)
+    loaders.framework("torchdata")
+    loader = module.StatefulDataLoader
+    single = module._StatefulSingleProcessDataLoaderIter
+    multi = module._StatefulMultiProcessingDataLoaderIter
+    unknown = _unlike(_needed_of_iterators(loader, single, multi))
+    if unknown is None and not any(
+            isinstance(vars(cls).get("_num_yielded"), Field) for cls in single.__mro__):
+        unknown = "its base class"
+    if unknown:
+        session.say("%s is not as known in torchdata %s: its batches are not seen" %
+                    (unknown, version))
+        return
+    loaders.apply_settings(loader)
+    Method(loader, "__init__", loaders.constructed)
+    _attach_iterators(loader, single, multi)
+
+
+def _attach_iterators(loader, single, multi):
+    Method(loader, "_get_iterator", _get_iterator)
     Method(single, "_next_data", _next_data)
     Field(single, "_dataset_fetcher", read=_index_known, wrote=_fetcher_made)
     Field(single, "_pin_memory", read=_pin_read)
@@ -391,22 +429,26 @@ def attach(module):
     Field(multi, "_tasks_outstanding", read=_got_data)
     Field(multi, "_task_info", replace=_watch_tasks)
     Field(multi, "_worker_pids_set", wrote=_pids_set)
-    worker.attach(module._utils.fetch)
-    from multiprocessing.process import BaseProcess
-
-    Method(BaseProcess, "start", _process_starts)
 
 
 def _unknown(module):
     """What of this version's code is not as the hooks need it; None if all of it is."""
     single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
     fetch = module._utils.fetch
-    needed = (
-        (module.DataLoader, "__iter__", "_get_iterator"),
-        (module.DataLoader, "_get_iterator"),
+    return _unlike((
         (module._BaseDataLoaderIter, "__init__"),
         (module._BaseDataLoaderIter, "__next__", "_next_data", "_num_yielded"),
         (module._BaseDataLoaderIter, "_next_index"),
+        (fetch._BaseDatasetFetcher, "__init__", "collate_fn"),
+        (fetch._MapDatasetFetcher, "fetch", "collate_fn", "dataset"),
+        (fetch._IterableDatasetFetcher, "fetch", "collate_fn", "dataset_iter"),
+    ) + _needed_of_iterators(module.DataLoader, single, multi))
+
+
+def _needed_of_iterators(loader, single, multi):
+    return (
+        (loader, "__iter__", "_get_iterator"),
+        (loader, "_get_iterator"),
         (single, "__init__", "_dataset_fetcher"),
         (single, "_next_data", "_next_index", "_dataset_fetcher", "fetch", "_pin_memory"),
         (multi, "__init__", "_worker_result_queue", "_worker_pids_set", "_reset", "start"),
@@ -416,10 +458,10 @@ def _unknown(module):
         (multi, "_try_get_data", "_data_queue", "get"),
         (multi, "_try_put_index", "_next_index", "_index_queues", "_task_info", "_send_idx"),
         (multi, "_shutdown_workers", "_shutdown", "_worker_pids_set"),
-        (fetch._BaseDatasetFetcher, "__init__", "collate_fn"),
-        (fetch._MapDatasetFetcher, "fetch", "collate_fn", "dataset"),
-        (fetch._IterableDatasetFetcher, "fetch", "collate_fn", "dataset_iter"),
     )
+
+
+def _unlike(needed):
     for cls, method, *names in needed:
         if not uses(cls, method, *names):
             return "%s.%s" % (cls.__name__, method)

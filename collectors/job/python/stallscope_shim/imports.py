@@ -2,6 +2,7 @@
 import sys
 
 _wanted = {}
+_offered = {}  # name of a module of ours → its file
 
 
 def call(name, callback):
@@ -29,9 +30,29 @@ def _safely(callback, module):
         sys.dont_write_bytecode, sys.pycache_prefix = settings
 
 
+def offer(name, file):
+    """The job may import our module `name`, unless it has one of that name itself."""
+    _offered[name] = file
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+
+
+def _own(name):
+    from importlib.util import spec_from_file_location
+
+    return spec_from_file_location(name, _offered[name])
+
+
 class _Finder:
     @classmethod
     def find_spec(cls, name, path=None, target=None):
+        if name in _offered:
+            for finder in sys.meta_path:
+                if finder is not cls and hasattr(finder, "find_spec"):
+                    spec = finder.find_spec(name, path, target)
+                    if spec is not None and spec.origin is not None:  # else a folder of that name
+                        return spec
+            return _own(name)
         if name not in _wanted:
             return None
         callback = _wanted.pop(name)

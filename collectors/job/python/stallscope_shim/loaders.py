@@ -25,6 +25,7 @@ _constructed = 0
 _trainer = None
 _feeds = []  # stages in front of the trainer
 _torch_folder = ""
+_frameworks = []  # seen, and not written down yet
 
 
 def _forked():
@@ -41,19 +42,21 @@ session.fork_hooks.append(_forked)
 class Loader:
     """What this process calls a loader: ids of itself, its stages and its queues."""
 
-    def __init__(self, workers, capacity, ordered, pinned, **line):
+    def __init__(self, workers, capacity, ordered, pinned, stages=_STAGES, **line):
         self.workers, self.capacity, self.ordered, self.pinned = workers, capacity, ordered, pinned
+        self.line = line
+        self.share = self.last_share = 1  # batches per step of the optimizer
         self.id = session.define("loader", **line)
         self.passes = 0  # iterators so far
         self.chain = None  # of the digest, in the process that iterates
         self.queue = session.define("queue", name="loader", capacity=capacity, loader=self.id,
                                     lock=False)
         self.send_lock = self.queue
-        if workers:
+        if workers and stages is _STAGES:
             self.send_lock = session.define(
                 "queue", name="send lock", capacity=1, loader=self.id, lock=True)
         before = []
-        for name, kind in _STAGES:
+        for name, kind in stages:
             if (name == "transport" and not workers) or (name == "pin" and not pinned):
                 continue
             parallel = max(1, workers) if name in ("fetch", "collate", "transport") else 1
@@ -63,13 +66,38 @@ class Loader:
             setattr(self, name, stage)
             before = [stage]
 
+    def accumulated(self, batches):
+        """An optimizer has stepped on so many of the loader's batches: twice the same is a habit."""
+        if batches != self.share and batches == self.last_share:
+            self.share = batches
+            self.line["settings"] = dict(self.line.get("settings", ()),
+                                         gradient_accumulation=batches)
+            session.redefine("loader", self.id, **self.line)
+        self.last_share = batches
+
     def describe(self):
         """What a worker needs to define the same loader."""
         return (self.workers, self.capacity, self.ordered, self.pinned)
 
 
+def framework(name):
+    """The job uses this one."""
+    if name not in _frameworks:
+        _frameworks.append(name)
+
+
 def trainer_stage():
     return _trainer
+
+
+def trains():
+    """True in the thread that iterates over the loaders."""
+    return _trainer is not None and ring.stage_of_thread() == _trainer
+
+
+def latest():
+    """The loader that was iterated over last, for threads that work for one."""
+    return next(reversed(list(_loaders.values())), (None, None))[1]
 
 
 def of(dataloader):
@@ -79,31 +107,37 @@ def of(dataloader):
         return known[1]
     place = _places.get(id(dataloader))
     if place is None or place[0]() is not dataloader:  # copied or unpickled: no constructor ran
-        place = (None, _place(dataloader), None)
+        place = (None, place_of(dataloader), None)
     settings = _settings(dataloader)
-    kinds = _class_name(dataloader), _class_name(_get(dataloader, "dataset", None))
+    kinds = class_name(dataloader), class_name(_get(dataloader, "dataset", None))
     key = (place[2], kinds, tuple(settings.items()))
     before = _again.get(key) if place[2] else None
     if before is not None and before[0]() is None:  # one that is still there is another one
         loader = before[1]
+        _begin_digest(loader, place[1])
     else:
-        loader = _define(dataloader, kinds, place[1], settings)
-    if session.settings().get("digest"):
-        from . import digest
-
-        loader.chain = digest.Chain(loader.id, place[1])
+        loader = adopt(_define(dataloader, kinds, place[1], settings), place[1])
     _loaders[id(dataloader)] = _again[key] = (weakref.ref(dataloader), loader)
     return loader
 
 
 def _define(dataloader, kinds, place, settings):
-    global _trainer
     workers = int(_get(dataloader, "num_workers", 0))
     factor = _get(dataloader, "prefetch_factor", None) or 2
-    loader = Loader(
+    return Loader(
         workers, workers * factor, bool(_get(dataloader, "in_order", True)),
         bool(_get(dataloader, "pin_memory", False)),
         kind=kinds[0], dataset=kinds[1], where=place, settings=settings)
+
+
+def adopt(loader, place):
+    """`loader`, as one that this process iterates over: it feeds the trainer."""
+    global _trainer
+    while _frameworks:  # a package knows its version only when all of it has been imported
+        name = _frameworks.pop()
+        version = getattr(sys.modules.get(name), "__version__", "")
+        session.note("framework", {"name": name, "version": str(version)})
+    _begin_digest(loader, place)
     _feeds.append(loader.loader)
     if _trainer is None:
         _trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
@@ -115,11 +149,18 @@ def _define(dataloader, kinds, place, settings):
     return loader
 
 
+def _begin_digest(loader, place):
+    if session.settings().get("digest"):
+        from . import digest
+
+        loader.chain = digest.Chain(loader.id, place)
+
+
 def constructed(dataloader):
     """Called as the constructor begins, while the job's frames are on the stack."""
     number = id(dataloader)
     _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)),
-                       _place(dataloader), _lines())
+                       place_of(dataloader), _lines())
 
 
 def _lines():
@@ -134,17 +175,17 @@ def _lines():
     return tuple(lines)
 
 
-def _place(dataloader):
+def place_of(dataloader):
     """The line of the job that constructs the loader: the first one outside of torch, of the
     loader's own constructors, and of what is installed, if there is one."""
-    shim = os.path.dirname(__file__)
+    skipped = (os.path.dirname(__file__), _torch_folder or "<", "<")
     first = None
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
         own = code.co_name == "__init__" and frame.f_locals.get("self") is dataloader
-        if not own and not file.startswith((shim, _torch_folder, "<")):
+        if not own and not file.startswith(skipped):
             place = {"file": session.absolute(file), "line": frame.f_lineno}
             first = first or place
             if not installed(file):
@@ -169,10 +210,14 @@ def _settings(dataloader):
         if not isinstance(found["batch_size"], int):
             found["batch_size"] = None
     found["multiprocessing_context"] = _start_method(dataloader) if found["num_workers"] else None
-    found["iterable"] = not hasattr(type(_get(dataloader, "dataset", None)), "__getitem__")
+    # Not by its methods: torch's IterableDataset inherits a __getitem__.
+    found["iterable"] = _get(dataloader, "_dataset_kind", 0) == 1
+    shards = _shards(_get(dataloader, "dataset", None), found["iterable"])
+    if shards is not None:
+        found["shards"] = shards
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = _get(dataloader, name, None)
-        found[name] = None if value is None else _class_name(value)
+        found[name] = None if value is None else class_name(value)
     found["collate_fn"] = getattr(_get(dataloader, "collate_fn", None), "__qualname__", None)
     torch_multiprocessing = sys.modules.get("torch.multiprocessing")
     try:
@@ -180,6 +225,20 @@ def _settings(dataloader):
     except Exception:
         pass
     return found
+
+
+def _shards(dataset, iterable):
+    """Of a data set whose workers share its shards: those without one have nothing to do."""
+    library = type(dataset).__module__.partition(".")[0]
+    if library == "datasets" and iterable:
+        shards = _get(dataset, "num_shards", None) or _get(dataset, "n_shards", None)
+        return shards if isinstance(shards, int) else None
+    if library == "webdataset":
+        stages = _get(dataset, "pipeline", None) or [None]
+        if type(stages[0]).__name__ == "SimpleShardList":  # others repeat, or draw by chance
+            urls = _get(stages[0], "urls", None)
+            return len(urls) if isinstance(urls, (list, tuple)) else None
+    return None
 
 
 def _start_method(dataloader):
@@ -203,7 +262,7 @@ def _get(obj, name, default):
         return default
 
 
-def _class_name(obj):
+def class_name(obj):
     if obj is None:
         return ""
     cls = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
@@ -235,7 +294,7 @@ def apply_settings(cls):
         global _constructed
         try:
             _constructed += 1
-            place = _place(dataloader)
+            place = place_of(dataloader)
             changes = {s["knob"].partition(".")[2]: s.get("value") for s in wanted
                        if _meant(s, place, _constructed)}
             if changes:

@@ -20,8 +20,11 @@ _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
-_MOST = 600  # calls of one batch
+_MOST = 600  # calls of one batch that are spans of their own
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
+# Libraries whose data sets are chains of generators: each of those is an op, and so is what it calls.
+_CHAINS = ("webdataset", "datasets.iterable_dataset", "torchdata", "torch.utils.data.datapipes.iter")
+_GENERATOR = 0x20  # in a code's flags
 _LIBRARIES = frozenset(
     "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
     "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
@@ -29,6 +32,7 @@ _LIBRARIES = frozenset(
     "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
 _TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
 _FUNCTION = types.FunctionType
+_SHIM = __file__[:-len("ops.py")]
 
 
 class Watcher:
@@ -68,23 +72,39 @@ class Watcher:
             time = ring.now()
             _end(sample, self.stage)
             # Between other work, with cold caches, these are several times what a loop shows.
-            inside = sample.events * 800 + len(sample.ended) * 5000
+            inside = sample.events * 800 + min(sample.calls, _MOST) * 5000
             self.credit -= ring.now() - time + inside
 
 
 class _Sight:
-    """Which code is looked into: `roots`, where every call counts, and `own`."""
+    """Which code is looked into: `roots`, where every call counts, and `own`. Those of the roots that
+    are `entries` are ops themselves."""
 
     def __init__(self, fetcher):
         self.roots = set()
         self.own = set()
+        self.entries = {}  # code → its name, if that is not the code's own
+        self.chains = set()
         self.fetch = type(fetcher).fetch.__code__
-        self._data_set(fetcher.dataset, 0)
+        code = getattr(fetcher.dataset, "gi_code", None)
+        if code is None:
+            self._data_set(fetcher.dataset, 0)
+        else:
+            self.roots.add(code)
+            self.entries[code] = fetcher.dataset.__qualname__
+            frame = fetcher.dataset.gi_frame
+            self._functions(frame.f_globals if frame is not None else {})
         self.own -= self.roots
 
     def _data_set(self, data_set, depth):
         for cls in type(data_set).__mro__:
             module = cls.__module__
+            if module.startswith(_CHAINS):
+                self._chain(next(c for c in _CHAINS if module.startswith(c)))
+            if module.startswith("grain."):
+                self._nodes()
+            if module.startswith("datasets."):
+                self._features()
             if module.startswith("torch.utils.data") or module in ("builtins", "typing", "abc"):
                 continue
             for name, value in list(vars(cls).items()):
@@ -92,13 +112,12 @@ class _Sight:
                     value = value.__func__
                 if isinstance(value, _FUNCTION):
                     (self.roots if name in _ENTRIES else self.own).add(value.__code__)
+                    if name in _ENTRIES:
+                        self.entries.setdefault(value.__code__, None)
             if cls is not type(data_set):
                 continue  # a base class's module has helpers of many data sets
             source = sys.modules.get(module)
-            if not installed(getattr(source, "__file__", None) or ""):
-                for value in list(vars(source).values()) if source is not None else ():
-                    if isinstance(value, _FUNCTION) and value.__module__ == module:
-                        self.own.add(value.__code__)
+            self._functions(vars(source) if source is not None else {})
         if depth < 4:
             inner = getattr(data_set, "__dict__", {})
             below = [inner.get("dataset"), inner.get("source_datapipe")]
@@ -107,6 +126,71 @@ class _Sight:
             for each in below:
                 if each is not None:
                     self._data_set(each, depth + 1)
+
+    def _functions(self, module):
+        """Those that the job's own module defines; `module` is its dictionary."""
+        if not installed(module.get("__file__") or ""):
+            for value in list(module.values()):
+                if isinstance(value, _FUNCTION) and value.__module__ == module.get("__name__"):
+                    self.own.add(value.__code__)
+
+    def _chain(self, library):
+        """All generators of the library, by the names of their functions, without "_"."""
+        if library in self.chains:
+            return
+        self.chains.add(library)
+        for name, module in list(sys.modules.items()):
+            if name != library and not name.startswith(library + "."):
+                continue
+            for holder in [module] + [v for v in vars(module).values() if isinstance(v, type)]:
+                for value in list(vars(holder).values()):
+                    # A filter of WebDataset holds its function.
+                    code = getattr(value, "__code__", None) or getattr(
+                        getattr(value, "f", None), "__code__", None)
+                    if code is None or not code.co_flags & _GENERATOR:
+                        continue
+                    self.roots.add(code)
+                    owner = holder.__name__ if isinstance(holder, type) else library
+                    self.entries[code] = owner + "." + code.co_name.strip("_")
+
+    def _nodes(self):
+        """Of grain: each node's `__next__` and `__getitem__`."""
+        if "grain" in self.chains:
+            return
+        self.chains.add("grain")
+        for name, module in list(sys.modules.items()):
+            if not name.startswith("grain._src.python.dataset.transformations."):
+                continue
+            for cls in [v for v in vars(module).values() if isinstance(v, type)]:
+                if cls.__module__ != name:
+                    continue
+                for method, function in list(vars(cls).items()):
+                    while hasattr(function, "__wrapped__"):
+                        function = function.__wrapped__
+                    code = getattr(function, "__code__", None)
+                    if code is not None:
+                        self.roots.add(code)
+                        if method in ("__next__", "__getitem__"):
+                            self.entries[code] = cls.__name__.strip("_")
+
+    def _features(self):
+        """Of Hugging Face's datasets: decoders are ops, and so is a transform of the job's."""
+        if "datasets.features" in self.chains:
+            return
+        self.chains.add("datasets.features")
+        for name, module in list(sys.modules.items()):
+            if not name.startswith(("datasets.features.", "datasets.formatting.")):
+                continue
+            for cls in [v for v in vars(module).values() if isinstance(v, type)]:
+                code = getattr(vars(cls).get("decode_example"), "__code__", None)
+                if code is not None and cls.__name__ != "Features":
+                    self.roots.add(code)
+                    self.entries[code] = cls.__name__ + ".decode_example"
+                if cls.__name__ == "CustomFormatter":
+                    for method in ("format_row", "format_column", "format_batch"):
+                        code = getattr(vars(cls).get(method), "__code__", None)
+                        if code is not None:
+                            self.roots.add(code)
 
     def composed(self, obj):
         """True of a Compose: then its calls are ops, instead of it."""
@@ -141,7 +225,10 @@ class _Sample:
         self.sight = sight
         self.thread = get_ident()
         self.stack = []
-        self.ended = []  # (op, start, end, CPU ns, own ns, own CPU ns)
+        self.long = []  # those that have ended and are not short: (op, start, end, CPU ns, own ns)
+        self.sums = {}  # op → [own ns, own CPU ns], of all that have ended
+        self.first = None  # when the first of them began
+        self.calls = 0
         self.events = 0
 
     def enter(self, op, mark):
@@ -156,27 +243,28 @@ class _Sample:
             outer = self.stack[-1]
             outer.inside += wall
             outer.cpu_inside += cpu
-        if len(self.ended) < _MOST:
-            self.ended.append((call.op, call.time, time, cpu, wall - call.inside,
-                               cpu - call.cpu_inside))
+        own = wall - call.inside
+        self.calls += 1
+        if self.first is None or call.time < self.first:
+            self.first = call.time
+        if wall >= _SHORT and len(self.long) < _MOST:
+            self.long.append((call.op, call.time, time, cpu, own))
+        sums = self.sums.setdefault(call.op, [0, 0])
+        sums[0] += own
+        sums[1] += cpu - call.cpu_inside
 
     def write(self, stage):
         while self.stack:
             self.leave()
         out = ring.mine()
-        long = [c for c in self.ended if c[2] - c[1] >= _SHORT]
-        own = sum(c[4] for c in self.ended)
-        if own - sum(c[4] for c in long) <= own // 10:
-            for op, start, end, cpu, _, _ in long:
+        own = sum(wall for wall, _ in self.sums.values())
+        if own - sum(c[4] for c in self.long) <= own // 10:
+            for op, start, end, cpu, _ in self.long:
                 out.put(end, ring.named(ring.OP, op, start, end, stage, cpu))
         else:
             # Many short ones: one span per op with its own time, one behind the other.
-            sums = {}
-            for op, _, _, _, own, own_cpu in self.ended:
-                wall, used = sums.get(op, (0, 0))
-                sums[op] = wall + own, used + own_cpu
-            time = min(c[1] for c in self.ended)
-            for op, (wall, cpu) in sums.items():
+            time = self.first
+            for op, (wall, cpu) in self.sums.items():
                 out.put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
                 time += wall
 
@@ -263,6 +351,9 @@ def _on_call(code, offset, callee, _):
     if stack and stack[-1].mark[1] is code:
         sample.leave()  # it was called from here, and has returned without a word
     inner = _code_of(callee)
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    if isinstance(module, str) and module.startswith(__package__):
+        return sys.monitoring.DISABLE  # a stage that the job names
     if _trivial(callee) or (code not in sight.roots and not _counts(callee, inner, sight)):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop
     if inner is None and sight.composed(callee):
@@ -308,11 +399,12 @@ def _on_start(code, offset):
             call.depth += 1  # it calls itself
         else:
             call.mark = (code, call.mark[1], True)
-    elif code in sample.sight.roots and code.co_name in _ENTRIES:
+    elif code in sample.sight.entries:
         key = (code, None, None)
         op = _names.get(key)
         if op is None:
-            op = _names[key] = _op(getattr(code, "co_qualname", code.co_name), code, code, 0)
+            name = sample.sight.entries[code] or getattr(code, "co_qualname", code.co_name)
+            op = _names[key] = _op(name, code, code, 0)
         sample.enter(op, (code, None, True))
 
 
@@ -369,12 +461,12 @@ def _profile(frame, event, arg):
     if event == "call":
         caller = frame.f_back
         outer = caller.f_code if caller is not None else None
-        if code in sight.roots and code.co_name in _ENTRIES:
+        if code in sight.entries:
             key = (code, None, None)
             op = _names.get(key)
             if op is None:
                 first = frame.f_locals.get("self")
-                name = "%s.%s" % (type(first).__qualname__, code.co_name)
+                name = sight.entries[code] or "%s.%s" % (type(first).__qualname__, code.co_name)
                 op = _names[key] = _op(name, code, code, 0)
             sample.enter(op, frame)
         elif outer in sight.roots:
@@ -406,6 +498,8 @@ def _profile(frame, event, arg):
 def _enter_frame(sample, frame, code, caller):
     """A Python function that counts as an op. Of a callable object, its class has the name."""
     obj = None
+    if code.co_filename.startswith(_SHIM):
+        return
     if code.co_name in ("__call__", "forward", "_call_impl", "_wrapped_call_impl", "__init__"):
         obj = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
         if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):

@@ -18,7 +18,7 @@ cpu = getattr(time, "thread_time_ns")
 SLOTS = 8192
 NONE = (1 << 64) - 1
 WORK, WAIT, COST, DURATION, RELEASE, BATCH, STEP, GAP, NAMED = 1, 2, 3, 4, 7, 9, 14, 16, 17
-EMPTY, FULL, LOCK, STARTUP = 1, 2, 5, 6  # causes of a wait
+EMPTY, FULL, IO, LOCK, STARTUP = 1, 2, 3, 5, 6  # causes of a wait
 OP, EVALUATION = 7, 8  # activities of a named span
 
 _HEADER = 4096
@@ -48,6 +48,10 @@ def name_thread(name=None, stage=None):
     ring = getattr(_here, "ring", None)
     if ring is not None and isinstance(ring, _Ring) and ring.track is not None:
         session.redefine("track", ring.track, tid=get_native_id(), name=name, **_works_for())
+
+
+def stage_of_thread():
+    return getattr(_here, "stage", None)
 
 
 def _works_for():
@@ -124,8 +128,9 @@ def release(stage, item, completed, released):
     return _span(completed, RELEASE | stage << 8, released - completed, item)
 
 
-def batch(stage, item, size, time):
-    return (time, BATCH | stage << 8 | (size & 0xFFFFFFFF) << 24, item, NONE, 0xFFFFFFFF, 0)
+def batch(stage, item, size, time, last=NONE):
+    """`last`: the batch of another loader that came last into this one."""
+    return (time, BATCH | stage << 8 | (size & 0xFFFFFFFF) << 24, item, last, 0xFFFFFFFF, 0)
 
 
 def step(item, requested, received, done, samples, index):

@@ -119,6 +119,12 @@ def define(kind, /, **fields):
         return number
 
 
+def next_number(kind):
+    """The id that the next definition of `kind` will have."""
+    with _lock:
+        return _names().counts.get(kind, 0)
+
+
 def redefine(kind, number, /, **fields):
     with _lock:
         _names().write(kind, dict(id=number, **fields))

@@ -2,7 +2,9 @@
 
 A pass over a loader that feeds an optimizer is training, another one evaluation; in a job without
 an optimizer every batch is a step. As this is known at the optimizer's step only, what a pass has
-handed out until then is held back, up to `_HELD` batches.
+handed out until then is held back, up to `_HELD` batches. A batch that is asked for while torch
+records no gradients is for evaluation, whoever steps next: Lightning and Accelerate fetch one batch
+ahead, so that counting alone would take two batches of a sanity check for training.
 """
 import functools
 import os
@@ -36,6 +38,7 @@ class Trainer:
         self.optimizer = False  # some optimizer has made a step
         self.current = None  # the step under way
         self.requested = None
+        self.evaluations = 0  # loops under way that a framework calls so
         self.since = {}  # Feed → batches since the last optimizer step
         self.held = []  # steps that are neither yet
         self.deepest = 0  # most batches that one optimizer step took
@@ -57,7 +60,8 @@ class Trainer:
         step.requested, step.received, step.stepped = self.requested, time, None
         step.cpu = cpu
         self.requested = None
-        self.since[feed] = self.since.get(feed, 0) + 1
+        if gradients() and not self.evaluations:
+            self.since[feed] = self.since.get(feed, 0) + 1
 
     def optimizer_step(self):
         step = self.current
@@ -66,7 +70,9 @@ class Trainer:
             return
         step.stepped = ring.now()
         if step.feed.feeds and len(self.since) == 1:
-            self.deepest = max(self.deepest, self.since.popitem()[1])
+            _, share = self.since.popitem()
+            self.deepest = max(self.deepest, share)
+            step.feed.loader.accumulated(share)
             return
         # Passes that take turns feed the same step, as with zip(a, b).
         share = self.since.get(step.feed)
@@ -141,6 +147,24 @@ class Trainer:
         os._exit(0)
 
 
+def samples(data, collated, depth=0):
+    """How many samples a batch has: the first dimension of its first tensor."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    if depth < 4 and isinstance(data, dict) and data:
+        return samples(next(iter(data.values())), collated, depth + 1)
+    if depth < 4 and isinstance(data, (list, tuple)) and data:
+        first = samples(data[0], collated, depth + 1)
+        return len(data) if first == 1 and not hasattr(data[0], "shape") and collated else first
+    return 1
+
+
+def _always():
+    return True
+
+
+gradients = _always  # whether torch records them; its own function, once it is imported
 trainer = Trainer()
 _registered = False
 
@@ -155,7 +179,8 @@ session.fork_hooks.append(_forked)
 
 def prepare():
     """Before the first step of the process that trains."""
-    global _registered
+    global _registered, gradients
+    gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", _always)
     if not _registered:
         import atexit
 

@@ -305,6 +305,19 @@ def accumulated():
             model.optimizer.step()
 
 
+def sanity_check():
+    model = Model()
+    with torch.no_grad():
+        for _, batch in zip(range(2), DataLoader(Squares(), batch_size=8)):
+            print(digest(batch))
+    batches = iter(DataLoader(Squares(), batch_size=4))
+    ahead = next(batches)
+    for batch in batches:
+        model.step(ahead)
+        ahead = batch
+    model.step(ahead)
+
+
 def inference():
     train(DataLoader(Squares(), batch_size=4), optimize=False)
 

@@ -90,6 +90,24 @@ def read(folder):
     return session
 
 
+def last_arrivals(folder):
+    """Batch → the batch of another loader that it was made of last."""
+    found = {}
+    for file in os.listdir(folder):
+        if file.endswith(".ring"):
+            with open(os.path.join(folder, file), "rb") as f:
+                data = f.read()
+            slots, published = struct.unpack_from("<Q", data, 16)[0], struct.unpack_from(
+                "<Q", data, 64)[0]
+            for i in range(min(slots, published)):
+                _, b, item = struct.unpack_from("<3Q", data, 4096 + 24 * i)
+                if b & 0xFF == 9:
+                    last = struct.unpack_from("<Q", data, 4096 + 24 * (i + 1))[0]
+                    if last != (1 << 64) - 1:
+                        found[item] = last
+    return found
+
+
 def _read_ring(path, process, tid):
     with open(path, "rb") as f:
         data = f.read()
@@ -124,7 +142,7 @@ def _read_ring(path, process, tid):
         if kind == "work":
             event = Event(kind, tid, a, a + high, stages[low], c, cpu, size)
         elif kind == "wait":
-            queue = process.of("queue")[low >> 3]["name"]
+            queue = process.of("queue")[low >> 3]["name"] if low >> 3 != 0x1FFF else None
             event = Event(kind, tid, a, a + high, None, None, None, (_CAUSES[low & 7], queue))
         elif kind == "named":
             stage = (c >> 32) - 1

@@ -185,7 +185,16 @@ class Steps(Case):
         self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
 
     def test_accumulated_gradients(self):
-        self.assertEqual(16, len(self.record("accumulated").steps))
+        session = self.record("accumulated")
+        self.assertEqual(16, len(session.steps))
+        (loader,) = session.main.of("loader").values()
+        self.assertEqual(4, loader["settings"]["gradient_accumulation"])
+
+    def test_batches_without_gradients_are_for_evaluation(self):
+        # Two batches of a sanity check, then two for the first step of a loop that fetches ahead.
+        session = self.record("sanity_check")
+        self.assertEqual(8, len(session.steps))
+        self.assertEqual(2, len([e for _, e in session.events("named") if e.extra[0] == 8]))
 
     def test_without_an_optimizer_each_batch_is_a_step(self):
         self.assertEqual(16, len(self.record("inference").steps))

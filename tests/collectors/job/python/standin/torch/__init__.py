@@ -4,3 +4,19 @@ from . import optim, utils
 from .utils import data
 
 __version__ = "0.1+standin"
+
+_gradients = True
+
+
+def is_grad_enabled():
+    return _gradients
+
+
+class no_grad:
+    def __enter__(self):
+        global _gradients
+        self.before, _gradients = _gradients, False
+
+    def __exit__(self, *_):
+        global _gradients
+        _gradients = self.before

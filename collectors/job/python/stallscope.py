@@ -1,0 +1,51 @@
+"""Names the parts of a training loop for `stallscope run`. Outside of a recording, everything here
+does nothing.
+
+    import stallscope
+
+    for batch in stallscope.loader(batches()):     # any iterable that hands out batches
+        train(batch)
+        stallscope.step()                          # where no PyTorch optimizer steps
+
+    def batches():
+        for file in files:
+            with stallscope.stage("read"):         # or @stallscope.stage("read") on a function
+                data = read(file)
+            yield decode(data)
+
+`stallscope run` brings this module along. A program that also runs without it needs this one file,
+which is installed in share/stallscope/python.
+"""
+__all__ = ["loader", "stage", "step"]
+
+import sys
+
+if "stallscope_shim" in sys.modules:  # `stallscope run` has put it there
+    from stallscope_shim.plain import loader, stage, step
+else:
+
+    def loader(batches, name=None, samples=None, workers=0):
+        """Returns `batches` as it is. In a recording: what hands out the loop's batches. `name` is
+        what the report calls the data, `samples` the number in a batch (or a function that tells
+        it), `workers` the number of processes that make the batches."""
+        return batches
+
+    class stage:
+        """A part of making a batch: a context manager, or a decorator of a function or generator."""
+
+        __slots__ = ()
+
+        def __init__(self, name):
+            pass
+
+        def __call__(self, function):
+            return function
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+    def step():
+        """The model has been updated: the batches since the last time were for training."""

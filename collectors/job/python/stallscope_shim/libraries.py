@@ -1,0 +1,156 @@
+"""Loops over data sets of libraries, where no DataLoader hands out the batches.
+
+    WebDataset   a pipeline around a DataLoader (`WebLoader(...).unbatched().batched(8)`), or without one
+    datasets     `data.iter(batch_size)`
+    grain        a DataLoader of its own, and chains of nodes
+    DALI         the iterators of its plugins for torch, JAX and others
+
+Inside of a DataLoader these data sets are a part of its fetch: `ops.py` names what they do there.
+"""
+import functools
+import multiprocessing
+import sys
+import threading
+
+from . import loaders, plain, session
+
+
+def webdataset(module):
+    """`module` is webdataset.pipeline."""
+    loaders.framework("webdataset")
+    pipeline = module.DataPipeline
+    iterate = pipeline.__dict__["__iter__"]
+
+    @functools.wraps(iterate)
+    def __iter__(data):
+        iterator = iterate(data)
+        try:
+            stages = data.pipeline
+            if _free() and not (len(stages) == 1 and _is_data_loader(stages[0])):
+                return plain.watch(iterator, data, loaders.place_of(data), _shape(stages))
+        except Exception as error:
+            session.say("the batches of a WebDataset pipeline are not seen: %s" % error)
+        return iterator
+
+    pipeline.__iter__ = __iter__
+
+
+def _shape(stages):
+    """What a pipeline's stages are called: "SimpleShardList, split_by_worker, map"."""
+    names = []
+    for stage in stages:
+        function = getattr(stage, "f", stage)
+        names.append(getattr(function, "__name__", type(stage).__name__).strip("_"))
+    return ", ".join(names)[:200]
+
+
+def datasets(module):
+    """`module` is datasets.arrow_dataset or datasets.iterable_dataset."""
+    cls = getattr(module, "Dataset" if module.__name__.endswith("arrow_dataset") else "IterableDataset")
+    iterate = vars(cls).get("iter")
+    if iterate is None:
+        return  # an older version
+    loaders.framework("datasets")
+
+    @functools.wraps(iterate)
+    def iter(data, batch_size, *args, **kwargs):
+        iterator = iterate(data, batch_size, *args, **kwargs)
+        try:
+            if _free():
+                return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
+        except Exception as error:
+            session.say("the batches of a data set are not seen: %s" % error)
+        return iterator
+
+    cls.iter = iter
+
+
+def grain(module):
+    """`module` is grain._src.python.dataset.dataset or ...python.data_loader. Whoever iterates over
+    the outermost node of a chain gets batches from it; the nodes inside are ops of that."""
+    loaders.framework("grain")
+    if module.__name__.endswith("data_loader"):
+        plain.watch_class(module.DataLoaderIterator, _of_grain, _not_in_grain)
+        return
+    base = module.DatasetIterator
+    original = base.__dict__.get("__init_subclass__")
+
+    def __init_subclass__(cls, **kwargs):
+        if original is None:
+            super(base, cls).__init_subclass__(**kwargs)
+        else:
+            original.__get__(None, cls)(**kwargs)
+        if "__next__" in vars(cls) and cls.__module__.startswith("grain."):
+            plain.watch_class(cls, _of_grain, _not_in_grain)
+
+    base.__init_subclass__ = classmethod(__init_subclass__)
+    for cls in base.__subclasses__():
+        if "__next__" in vars(cls):
+            plain.watch_class(cls, _of_grain, _not_in_grain)
+    session.say("what grain's own threads and processes do is not seen, only waiting for them")
+
+
+def _not_in_grain():
+    """False in its threads, which load ahead, and in its processes. Threads of the job's own are not
+    told from them."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    target = getattr(multiprocessing.current_process(), "_target", None)
+    target = getattr(target, "func", target)
+    return not (getattr(target, "__module__", None) or "").startswith("grain.")
+
+
+def _of_grain(iterator):
+    data = getattr(iterator, "_ds", None) or getattr(iterator, "_data_loader", None) or iterator
+    return loaders.place_of(iterator), loaders.class_name(iterator), _nodes(iterator), (), data
+
+
+def _nodes(iterator):
+    """What a chain's nodes are called: "_BatchDatasetIterator, _MapDatasetIterator"."""
+    names = []
+    while iterator is not None and len(names) < 20:
+        names.append(type(iterator).__name__.strip("_"))
+        parents = getattr(iterator, "_parents", None) or (getattr(iterator, "_iterator", None),)
+        iterator = parents[0]
+    return ", ".join(names[1:] or names)[:200]
+
+
+def dali(module):
+    """`module` is one of nvidia.dali.plugin's, each with an iterator of its own."""
+    loaders.framework("nvidia.dali")
+    found = False
+    for name in ("DALIGenericIterator", "DALIRaggedIterator"):
+        cls = vars(module).get(name)
+        if isinstance(cls, type) and "__next__" in vars(cls):
+            plain.watch_class(cls, _of_dali)
+            found = True
+    session.say("what DALI's pipelines do is not seen, only waiting for their batches" if found else
+                "the iterators of %s are not as known: their batches are not seen" % module.__name__)
+
+
+def _of_dali(iterator):
+    pipelines = getattr(iterator, "_pipes", None) or ()
+    settings = {}
+    for name in ("max_batch_size", "num_threads", "prefetch_queue_depth"):
+        value = getattr(pipelines[0], name, None) if pipelines else None
+        if isinstance(value, int):
+            settings[name] = value
+    names = [type(p).__qualname__ for p in pipelines[:1]]
+    return (loaders.place_of(iterator), loaders.class_name(iterator), names[0] if names else "",
+            settings, iterator)
+
+
+def _rows(batch):
+    """A batch is a dictionary of columns."""
+    return len(next(iter(batch.values()))) if isinstance(batch, dict) and batch else len(batch)
+
+
+def _free():
+    """No DataLoader is about to iterate: it would do so for its own batches."""
+    data = sys.modules.get(__package__ + ".data")
+    return data is None or not data.busy()
+
+
+def _is_data_loader(stage):
+    torch = sys.modules.get("torch.utils.data.dataloader")
+    return torch is not None and isinstance(stage, torch.DataLoader)

@@ -1,0 +1,240 @@
+"""Small jobs on other libraries' loaders for tests, one per name; with a number of workers.
+
+    python library_jobs.py NAME [WORKERS]
+"""
+import io
+import os
+import random
+import sys
+import tarfile
+import tempfile
+
+WORKERS = int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
+FOLDER = tempfile.mkdtemp(prefix="library-jobs-")
+
+
+def needs(job):
+    """What a job cannot do without."""
+    return {"webdataset": "webdataset", "webloader": "webdataset", "few_shards": "webdataset",
+            "hugging_face": "datasets", "hugging_face_stream": "datasets",
+            "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",
+            "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain",
+            "grain_processes": "grain"}[job]
+
+
+def train(loader, epochs=1):
+    import torch
+
+    weights = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([weights], lr=0.1)
+    for _ in range(epochs):
+        for batch in loader:
+            print(batch if isinstance(batch, int) else list(batch))
+            optimizer.step()
+
+
+def shards(count):
+    names = []
+    for shard in range(count):
+        names.append(os.path.join(FOLDER, "%d.tar" % shard))
+        with tarfile.open(names[-1], "w") as tar:
+            for i in range(16):
+                data = b"%d" % (16 * shard + i)
+                info = tarfile.TarInfo("%05d.cls" % (16 * shard + i))
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    return names
+
+
+def parse(sample):
+    sum(range(100000))
+    return sample["cls"]
+
+
+def pipeline(count):
+    import webdataset
+
+    return (webdataset.WebDataset(shards(count), shardshuffle=False, empty_check=False)
+            .decode().map(parse).batched(4, collation_fn=None))
+
+
+def webdataset():
+    from torch.utils.data import DataLoader
+
+    train(DataLoader(pipeline(4), batch_size=None, num_workers=WORKERS), 2)
+
+
+def few_shards():
+    from torch.utils.data import DataLoader
+
+    train(DataLoader(pipeline(1), batch_size=None, num_workers=WORKERS))
+
+
+def webloader():
+    import webdataset
+
+    train(webdataset.WebLoader(pipeline(4), batch_size=None, num_workers=WORKERS)
+          .unlisted().shuffle(8, rng=random.Random(1)).batched(8, collation_fn=None))
+
+
+def rows():
+    import datasets
+
+    return datasets.Dataset.from_dict({"x": list(range(64))})
+
+
+def double(row):
+    sum(range(100000))
+    return {"x": [2 * x for x in row["x"]] if isinstance(row["x"], list) else 2 * row["x"]}
+
+
+def hugging_face():
+    from torch.utils.data import DataLoader
+
+    train(DataLoader(rows().with_transform(double), batch_size=8, num_workers=WORKERS), 2)
+
+
+def hugging_face_stream(count=4):
+    from torch.utils.data import DataLoader
+
+    train(DataLoader(rows().to_iterable_dataset(num_shards=count).map(double), batch_size=8,
+                     num_workers=WORKERS), 2)
+
+
+def hugging_face_few():
+    hugging_face_stream(1)
+
+
+def stateful():
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    loader = StatefulDataLoader(list(range(32)), batch_size=4, num_workers=WORKERS)
+    train(loader, 2)
+    state = iter(loader)
+    next(state), next(state)
+    loader.load_state_dict(loader.state_dict())
+    train(loader)
+
+
+def mosaic():
+    import streaming
+    from torch.utils.data import DataLoader
+
+    remote = os.path.join(FOLDER, "remote")
+    with streaming.MDSWriter(out=remote, columns={"x": "int"}, size_limit=300) as out:
+        for i in range(64):
+            out.write({"x": i})
+    data = streaming.StreamingDataset(remote=remote, local=os.path.join(FOLDER, "local"),
+                                      batch_size=8, shuffle=False)
+    train(DataLoader(data, batch_size=8, num_workers=WORKERS))
+
+
+def accelerated():
+    import accelerate
+    import torch
+    from torch.utils.data import DataLoader
+
+    accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+    net = torch.nn.Linear(1, 1)
+    net, optimizer, data, test = accelerator.prepare(
+        net, torch.optim.SGD(net.parameters(), lr=0.1),
+        DataLoader(torch.ones(32, 1), batch_size=4, num_workers=WORKERS),
+        DataLoader(torch.ones(8, 1), batch_size=4))
+    for _ in range(2):
+        for batch in data:
+            with accelerator.accumulate(net):
+                accelerator.backward(net(batch).sum())
+                optimizer.step()
+                optimizer.zero_grad()
+        with torch.no_grad():
+            for batch in test:
+                print(len(batch))
+        accelerator.save_state(os.path.join(FOLDER, "state"))
+
+
+def grain():
+    import grain.python as grain
+
+    data = grain.MapDataset.source(list(range(32))).map(lambda x: x + sum(range(100000))).batch(4)
+    for batch in data.to_iter_dataset(grain.ReadOptions(num_threads=0, prefetch_buffer_size=0)):
+        print(batch)
+
+
+def grain_processes():
+    import grain.python as grain
+    from absl import flags
+
+    flags.FLAGS(["job"])
+    data = grain.MapDataset.source(list(range(32))).to_iter_dataset().map(Plus()).batch(4)
+    for batch in data.mp_prefetch(grain.MultiprocessingOptions(num_workers=2)):
+        print(batch)
+
+
+class Plus:
+    def __call__(self, x):
+        return x + 1
+
+
+# With stand-ins.
+
+
+def dali():
+    from nvidia.dali.plugin import pytorch
+
+    for batch in pytorch.DALIClassificationIterator([pytorch.Pipeline()], 5):
+        print(batch)
+
+
+def litdata():
+    from litdata.streaming.config import ChunksConfig
+    from torch.utils.data import DataLoader, Dataset
+
+    class Chunks(Dataset):
+        def __init__(self):
+            self.config = ChunksConfig(FOLDER)
+
+        def __len__(self):
+            return 16
+
+        def __getitem__(self, index):
+            self.config.download_chunk_from_index(index // 4)
+            self.config.try_decompress("")
+            return index
+
+    train_standin(DataLoader(Chunks(), batch_size=4, num_workers=WORKERS))
+
+
+def mosaic_standin():
+    from streaming.base.dataset import StreamingDataset
+    from torch.utils.data import DataLoader
+
+    train_standin(DataLoader(StreamingDataset(4), batch_size=4, num_workers=WORKERS))
+
+
+def hugging_face_trainer():
+    from torch.utils.data import DataLoader
+    from transformers.trainer import Trainer
+
+    Trainer(Standin(), DataLoader(list(range(16)), batch_size=4),
+            DataLoader(list(range(4)), batch_size=4)).train()
+
+
+class Standin:
+    def __init__(self):
+        import torch
+
+        self.optimizer = torch.optim.SGD()
+
+    def step(self, batch):
+        print(batch)
+        self.optimizer.step()
+
+
+def train_standin(loader):
+    model = Standin()
+    for batch in loader:
+        model.step(batch)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,220 @@
+"""Small jobs without PyTorch's DataLoader for tests, one per name. Each prints what its loop gets.
+
+    python loops.py NAME [START_METHOD]
+"""
+import multiprocessing
+import queue
+import sys
+import threading
+import time
+
+import stallscope
+
+METHOD = sys.argv[2] if len(sys.argv) > 2 else "fork"
+JOBS = {}
+
+
+def job(function):
+    JOBS[function.__name__] = function
+    return function
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def batches(count=6):
+    for i in range(count):
+        with stallscope.stage("read"):
+            burn(0.002)
+        with stallscope.stage("decode"):
+            for _ in range(2):
+                with stallscope.stage("resize"):
+                    burn(0.001)
+        yield [i] * 8
+
+
+def loop(loader, step=True):
+    for batch in loader:
+        print(batch)
+        if step:
+            stallscope.step()
+
+
+@job
+def generator():
+    loop(stallscope.loader(batches()))
+
+
+@job
+def without_steps():
+    loop(stallscope.loader(batches()), step=False)
+
+
+@job
+def yields_in_a_stage():
+    def inside():
+        for i in range(4):
+            with stallscope.stage("open"):
+                burn(0.002)
+                yield [i]
+
+    for batch in stallscope.loader(inside()):
+        print(batch)
+        burn(0.03)
+        stallscope.step()
+
+
+@job
+def left_in_a_stage():
+    def inside():
+        while True:
+            with stallscope.stage("open"):
+                yield [1]
+
+    for _ in range(2):
+        for batch in stallscope.loader(inside()):
+            stallscope.step()
+            break
+    print("left")
+
+
+@job
+def an_iterable():
+    data = stallscope.loader([[1, 2], [3, 4]], name="pairs")
+    print(len(data), data[1], data.index([3, 4]))
+    for _ in range(2):
+        loop(data)
+
+
+@job
+def many_spans():
+    def elements():
+        for i in range(3):
+            for _ in range(100):
+                with stallscope.stage("a"):
+                    with stallscope.stage("b"):
+                        pass
+            yield [i]
+
+    loop(stallscope.loader(elements(), samples=5))
+
+
+@job
+def evaluation():
+    for _ in range(2):
+        loop(stallscope.loader(batches(20), name="train"))
+        loop(stallscope.loader(batches(20), name="test"), step=False)
+
+
+@stallscope.stage("decode")
+def decode(i):
+    burn(0.002)
+    return [i]
+
+
+@stallscope.stage("numbers")
+def numbers(count):
+    for i in range(count):
+        yield i
+
+
+class Ahead:
+    """A thread loads ahead of the loop."""
+
+    def __init__(self, count):
+        self.queue = queue.Queue(2)
+        threading.Thread(target=self.work, args=(count,), daemon=True).start()
+
+    def work(self, count):
+        for i in range(count):
+            time.sleep(0.003)
+            self.queue.put(decode(i))
+        self.queue.put(None)
+
+    def __iter__(self):
+        return iter(self.queue.get, None)
+
+
+@job
+def a_thread():
+    loop(stallscope.loader(Ahead(12)))
+
+
+@job
+def processes():
+    with multiprocessing.get_context(METHOD).Pool(2) as pool:
+        loop(stallscope.loader(pool.imap(decode, numbers(12)), workers=2))
+
+
+@job
+def trainer_stages():
+    for batch in stallscope.loader(batches()):
+        with stallscope.stage("forward"):
+            burn(0.001)
+        print(batch)
+        stallscope.step()
+
+
+@job
+def raises():
+    def bad():
+        yield [1]
+        raise ValueError("the third batch")
+
+    loop(stallscope.loader(bad()))
+
+
+@job
+def delegates():
+    iterator = stallscope.loader(batches())
+    print(next(iterator), iterator.gi_frame is not None)
+    iterator.close()
+    print(list(iterator))
+
+
+def torch_loader(workers):
+    from torch.utils.data import DataLoader
+
+    return DataLoader(list(range(32)), batch_size=4, num_workers=workers)
+
+
+@job
+def a_data_loader():
+    data = torch_loader(0)
+    loader = stallscope.loader(data)
+    print(loader is data)
+    loop(loader)
+
+
+@job
+def around_a_data_loader():
+    def pairs():
+        batches = iter(torch_loader(2))
+        for batch in batches:
+            yield batch + next(batches)
+
+    loop(stallscope.loader(pairs()))
+
+
+@job
+def in_a_data_set():
+    from torch.utils.data import DataLoader, Dataset
+
+    class Data(Dataset):
+        def __len__(self):
+            return 16
+
+        def __getitem__(self, index):
+            with stallscope.stage("parse"):
+                burn(0.001)
+            return index
+
+    for workers in (0, 2):
+        loop(DataLoader(Data(), batch_size=4, num_workers=workers))
+
+
+if __name__ == "__main__":
+    JOBS[sys.argv[1]]()

@@ -1,0 +1,25 @@
+"""A stand-in for DALI's iterators: what the shim looks at."""
+
+
+class Pipeline:
+    max_batch_size, num_threads, prefetch_queue_depth = 4, 2, 2
+
+
+class _DaliBaseIterator:
+    def __init__(self, pipelines, count):
+        self._pipes, self._count = pipelines, count
+
+    def __iter__(self):
+        return self
+
+
+class DALIGenericIterator(_DaliBaseIterator):
+    def __next__(self):
+        if not self._count:
+            raise StopIteration
+        self._count -= 1
+        return [{"data": [self._count] * 4}]
+
+
+class DALIClassificationIterator(DALIGenericIterator):
+    pass

@@ -1,0 +1,155 @@
+"""Loaders of other libraries: those that the Pythons here have, and stand-ins for the rest. Needs no
+stallscope. STALLSCOPE_LOADERS_PYTHON names Pythons with such libraries, separated by colons."""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import library_jobs  # noqa: E402
+import ring_reader  # noqa: E402
+from test_shim import STAND_IN, Case  # noqa: E402
+
+
+class LibraryCase(Case):
+    def job(self, name, *args, **more):
+        return self.python(os.path.join(HERE, "library_jobs.py"), name, *args, **more)
+
+    def ops(self, session):
+        return {e.extra[1] for _, e in session.events("named") if e.extra[0] == 7}
+
+    def stages(self, session):
+        return {e.stage for _, e in session.events("work")}
+
+    def evaluations(self, session, name):
+        return len([e for _, e in session.events("named") if e.extra == (8, name)])
+
+
+class StandIns(LibraryCase):
+    path = os.pathsep.join((os.path.join(HERE, "standin_libraries"), STAND_IN))
+
+    def test_dali(self):
+        session = self.record("dali")
+        self.assertEqual(5, len(session.steps))
+        self.assertEqual([4] * 5, [s.extra["samples"] for s in session.steps])
+        self.assertIn("DALI's pipelines", session.said[0])
+        (loader,) = session.main.names["loader"]
+        self.assertEqual(2, loader["settings"]["num_threads"])
+
+    def test_litdata(self):
+        for workers in ("0", "2"):
+            with self.subTest(workers):
+                shutil.rmtree(self.session, True)
+                session = self.record("litdata", workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(4, len(session.steps))
+                # A chunk that is there already is no download.
+                self.assertEqual(4, len(session.events("work", "download")))
+                self.assertEqual(16, len(session.events("work", "decompress")))
+
+    def test_mosaic(self):
+        for workers in ("0", "1"):
+            with self.subTest(workers):
+                shutil.rmtree(self.session, True)
+                session = self.record("mosaic_standin", workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(4, len(session.steps))
+                waits = {e.extra for _, e in session.events("wait")}
+                self.assertTrue({("empty", "shards"), ("io", None)} <= waits, waits)
+                process, download = session.events("work", "download")[0]
+                stages = process.of("stage")
+                (track,) = [t for t in process.of("track").values() if t["tid"] == download.tid]
+                self.assertEqual("download", stages[track["stage"]]["name"])
+
+    def test_evaluation_and_checkpoints_of_transformers(self):
+        session = self.record("hugging_face_trainer")
+        self.assertEqual([], session.said)
+        self.assertEqual(4, len(session.steps))
+        self.assertEqual(1, self.evaluations(session, "evaluation"))
+        self.assertEqual(1, self.evaluations(session, "checkpoint"))
+
+
+class Libraries(LibraryCase):
+    path = None
+
+    def library(self, name, *args):
+        """The session of a job, on the first Python that can run it."""
+        needed = library_jobs.needs(name)
+        if not name.startswith("grain"):
+            needed += ", torch"
+        for python in os.environ.get("STALLSCOPE_LOADERS_PYTHON", sys.executable).split(":"):
+            if subprocess.run([python, "-c", "import " + needed], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0:
+                self.executable = python
+                shutil.rmtree(self.session, True)
+                session = self.record(name, *args, executable=python, errors=False)
+                self.assertEqual(0, self.code, self.err)
+                return session
+        self.skipTest("no Python here has " + needed)
+
+    def settings(self, session):
+        return session.main.of("loader")[0]["settings"]
+
+    def test_webdataset(self):
+        for workers in ("0", "2"):
+            session = self.library("webdataset", workers)
+            self.assertEqual([], session.said)
+            self.assertEqual(32, len(session.steps))
+            self.assertEqual(4, self.settings(session)["shards"])
+            self.assertTrue({"parse", "webdataset.map"} <= self.ops(session), self.ops(session))
+
+    def test_fewer_shards_than_workers(self):
+        for job in ("few_shards", "hugging_face_few"):
+            settings = self.settings(self.library(job, "2"))
+            self.assertEqual((1, 2), (settings["shards"], settings["num_workers"]))
+
+    def test_batches_that_a_webloader_makes(self):
+        session = self.library("webloader", "2")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+        self.assertTrue(ring_reader.last_arrivals(self.session))
+
+    def test_hugging_face(self):
+        for job in ("hugging_face", "hugging_face_stream"):
+            for workers in ("0", "2"):
+                session = self.library(job, workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(16, len(session.steps))
+                self.assertIn("double", self.ops(session))
+
+    def test_stateful_data_loader(self):
+        for workers in ("0", "2"):
+            session = self.library("stateful", workers)
+            self.assertEqual([], session.said)
+            self.assertEqual(22, len(session.steps))
+            self.assertTrue({"fetch", "collate", "sampler"} <= self.stages(session))
+
+    def test_mosaic(self):
+        for workers in ("0", "2"):
+            session = self.library("mosaic", workers)
+            self.assertEqual([], session.said)
+            self.assertEqual(8, len(session.steps))
+            self.assertIn("download", self.stages(session))
+
+    def test_accelerate(self):
+        session = self.library("accelerated", "2")
+        self.assertEqual([], session.said)
+        self.assertEqual(16, len(session.steps))
+        self.assertEqual(4, self.evaluations(session, "evaluation"))
+        self.assertEqual(2, self.evaluations(session, "checkpoint"))
+        self.assertEqual(2, self.settings(session)["gradient_accumulation"])
+
+    def test_grain(self):
+        session = self.library("grain")
+        self.assertEqual(8, len(session.steps))
+        self.assertTrue({"MapMapDataset", "BatchMapDataset"} <= self.ops(session), self.ops(session))
+
+    def test_the_processes_of_grain_hand_out_nothing(self):
+        session = self.library("grain_processes")
+        self.assertEqual(8, len(session.steps))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,192 @@
+"""The module `stallscope`, on the Python that runs this. Needs no stallscope."""
+import os
+import shutil
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import ring_reader  # noqa: E402
+from test_shim import SHIM, Case, items, without_numbers  # noqa: E402
+
+
+class Loops(Case):
+    def setUp(self):
+        super().setUp()
+        self.installed = os.path.join(self.folder, "installed")
+        os.mkdir(self.installed)
+        shutil.copy(os.path.join(SHIM, "stallscope.py"), self.installed)
+
+    def job(self, name, *args, **more):
+        return self.python(os.path.join(HERE, "loops.py"), name, *args,
+                           **dict({"path": self.installed}, **more))
+
+    def named(self, session, stage):
+        return [e for _, e in session.events("work", stage)]
+
+    def test_stages_of_a_generator(self):
+        session = self.record("generator")
+        self.assertEqual([], session.said)
+        self.assertEqual(6, len(session.steps))
+        self.assertEqual([8] * 6, [s.extra["samples"] for s in session.steps])
+        (loader,) = session.main.names["loader"]
+        self.assertEqual(("generator", "batches"), (loader["kind"], loader["dataset"]))
+        self.assertTrue(loader["where"]["file"].endswith("loops.py"))
+        for stage, count in (("read", 1), ("decode", 1), ("resize", 2), ("fetch", 1)):
+            spans = self.named(session, stage)
+            self.assertEqual(6 * count, len(spans), stage)
+            self.assertEqual({s.item for s in session.steps}, {e.item for e in spans})
+        for outer, inner in zip(self.named(session, "fetch"), self.named(session, "decode")):
+            self.assertTrue(outer.start <= inner.start <= inner.end <= outer.end)
+        stages = session.main.of("stage")
+        chain = {s["name"]: [stages[i]["name"] for i in s["inputs"]] for s in stages.values()}
+        self.assertEqual({"fetch": ["decode"], "decode": ["resize"], "resize": ["read"], "read": [],
+                          "loader": ["fetch"], "trainer": ["loader"]}, chain)
+
+    def test_spans_come_in_the_order_in_which_they_end(self):
+        for name in ("generator", "trainer_stages", "around_a_data_loader"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                for process in session.processes:
+                    for thread in {e.tid for e in process.events}:
+                        ends = [e.end for e in process.events
+                                if e.tid == thread and e.kind in ("work", "wait", "named")]
+                        self.assertEqual(sorted(ends), ends)
+
+    def test_without_a_step_each_batch_is_one(self):
+        self.assertEqual(6, len(self.record("without_steps").steps))
+
+    def test_evaluation(self):
+        session = self.record("evaluation")
+        self.assertEqual(40, len(session.steps))
+        self.assertEqual(40, len([e for _, e in session.events("named")
+                                  if e.extra == (8, "evaluation")]))
+
+    def test_a_stage_does_not_last_while_the_trainer_works(self):
+        session = self.record("yields_in_a_stage")
+        for step in session.steps:
+            spans = [e for e in self.named(session, "open") if e.item == step.item]
+            self.assertTrue(spans)
+            for span in spans:
+                self.assertLessEqual(span.end, step.extra["received"])
+
+    def test_a_generator_that_is_left(self):
+        session = self.record("left_in_a_stage")
+        self.assertEqual([], session.said)
+        self.assertEqual(2, len(session.steps))
+
+    def test_an_iterable(self):
+        session = self.record("an_iterable")
+        self.assertEqual(4, len(session.steps))
+        (loader,) = session.main.names["loader"]
+        self.assertEqual("pairs", loader["dataset"])
+        self.assertEqual({0, 1}, {e.item >> 32 & 0xFFFF for e in session.steps})
+
+    def test_many_spans_are_one_per_stage(self):
+        session = self.record("many_spans")
+        self.assertEqual([5] * 3, [s.extra["samples"] for s in session.steps])
+        self.assertEqual(3, len(self.named(session, "a")))
+        self.assertEqual(3, len(self.named(session, "b")))
+
+    def test_a_thread_that_loads_ahead(self):
+        session = self.record("a_thread")
+        self.assertEqual([], session.said)
+        decoded = session.events("work", "decode")
+        self.assertTrue(decoded)
+        main = session.main
+        tracks = {t["tid"]: t for t in main.names["track"]}
+        stages = main.of("stage")
+        for _, event in decoded:
+            self.assertEqual("loader", stages[tracks[event.tid]["stage"]]["name"])
+        self.assertTrue([e for _, e in session.events("wait") if e.extra == ("empty", "loader")])
+
+    def test_processes(self):
+        for method in ("fork", "spawn"):
+            with self.subTest(method):
+                shutil.rmtree(self.session, True)
+                session = self.record("processes", method)
+                self.assertEqual([], session.said)
+                self.assertEqual(12, len(session.steps))
+                decoded = session.events("work", "decode")
+                self.assertEqual(12, len(decoded))
+                for process in {p.pid: p for p, _ in decoded}.values():
+                    (loader,) = process.names["loader"]
+                    self.assertEqual((session.main.key, 0), (loader["owner"], loader["number"]))
+
+    def test_stages_of_the_trainer_are_its_ops(self):
+        session = self.record("trainer_stages")
+        ops = [e for _, e in session.events("named") if e.extra == (7, "forward")]
+        self.assertEqual(["trainer"] * 6, [e.stage for e in ops])
+
+    def test_stages_in_a_data_set_are_ops_of_its_fetch(self):
+        session = self.record("in_a_data_set")
+        self.assertEqual([], session.said)
+        ops = [e for _, e in session.events("named") if e.extra == (7, "parse")]
+        self.assertEqual(["fetch"] * 32, [e.stage for e in ops])
+
+    def test_a_data_loader_stays_what_it_is(self):
+        session = self.record("a_data_loader")
+        (loader,) = session.main.names["loader"]
+        self.assertTrue(loader["kind"].endswith("DataLoader"))
+        self.assertEqual(8, len(session.steps))
+
+    def test_around_a_data_loader(self):
+        session = self.record("around_a_data_loader")
+        self.assertEqual([], session.said)
+        self.assertEqual(4, len(session.steps))
+        last = {e.item: e for _, e in session.events("batch", "fetch") if e.extra == 8}
+        self.assertEqual({s.item for s in session.steps}, set(last))
+        made_of = ring_reader.last_arrivals(self.session)
+        own = (1 << 48) - 1  # each process numbers its loaders by itself
+        inner = {e.item & own for _, e in session.events("work", "collate")}
+        for step in session.steps:
+            self.assertIn(made_of[step.item] & own, inner)
+
+    def test_an_exception_has_the_same_traceback(self):
+        self.record("raises", errors=sys.version_info >= (3, 11))
+        self.assertEqual(1, self.code)
+        self.assertIn("ValueError: the third batch", self.err)
+
+    def test_the_iterators_own_attributes(self):
+        self.record("delegates")
+
+    def test_it_comes_along(self):
+        code, out, err = self.job("generator", path=None)
+        self.assertEqual((0, ""), (code, err))
+        self.assertEqual(6, len(ring_reader.read(self.session).steps))
+
+    def test_a_folder_of_that_name_is_not_it(self):
+        os.mkdir(os.path.join(self.folder, "stallscope"))
+        self.assertEqual(0, self.job("generator", path=self.folder)[0])
+
+    def test_the_jobs_own_module_of_that_name(self):
+        place = os.path.join(self.folder, "own")
+        os.mkdir(place)
+        with open(os.path.join(place, "stallscope.py"), "w") as f:
+            f.write("mine = 1\n")
+        code, out, err = self.python("-c", "import stallscope; print(stallscope.mine)", path=place)
+        self.assertEqual((0, "1\n", ""), (code, out, err))
+
+    def test_it_costs_nothing_outside_of_a_recording(self):
+        code, out, err = self.python("-S", "-c", """if True:
+            import sys
+            before = set(sys.modules)
+            import stallscope
+            data, function = [1], lambda: 1
+            assert set(sys.modules) - before == {"stallscope"}, set(sys.modules) - before
+            assert stallscope.loader(data) is data
+            assert stallscope.stage("a")(function) is function
+            with stallscope.stage("a") as entered:
+                assert stallscope.step() is None
+            """, shim=False, path=self.installed)
+        self.assertEqual((0, "", ""), (code, out, err))
+
+    def test_a_session_that_is_gone(self):
+        shutil.rmtree(os.path.join(self.folder, "shim", "stallscope_shim"))
+        code, out, err = self.job("generator")
+        self.assertEqual((0, ""), (code, without_numbers(err)))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
