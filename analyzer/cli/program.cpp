@@ -61,6 +61,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   AddRun(*app, exit_code);
   AddAnalyze(*app, exit_code);
   AddCompare(*app, exit_code);
+  AddApply(*app, exit_code);
   AddPatch(*app, exit_code);
   AddReplay(*app, exit_code);
   AddTune(*app, exit_code);

@@ -44,6 +44,7 @@ void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);
 void AddRecord(CLI::App& app, int& exit_code);
 void AddRun(CLI::App& app, int& exit_code);
+void AddApply(CLI::App& app, int& exit_code);
 void AddPatch(CLI::App& app, int& exit_code);
 void AddReplay(CLI::App& app, int& exit_code);
 void AddTune(CLI::App& app, int& exit_code);

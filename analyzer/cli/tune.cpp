@@ -89,6 +89,15 @@ void PrintTries(const replay::Tuned& tuned) {
   }
 }
 
+// The diff at the margin and apart: it is there to be copied.
+void PrintChanges(const std::vector<findings::SourceChange>& changes) {
+  for (const findings::SourceChange& change : changes) {
+    for (const std::string& text : change.by_hand) Line("by hand", text);
+  }
+  const std::string diff = findings::DiffOf(changes);
+  if (!diff.empty()) std::printf("\n%s\n", PrintableLines(diff).c_str());
+}
+
 void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& subject,
                  const replay::Tuned& tuned, const report::Report& report) {
   PrintTries(tuned);
@@ -107,6 +116,7 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     const Patch patch = Diff(subject.spec(), ResultOf(tuned));
     Line("patch", WritePatch(patch, JsonLayout::kOneLine));
     for (const auto& [name, text] : subject.HowToSet(ResultOf(tuned))) Line(name.c_str(), text);
+    PrintChanges(subject.SourceChanges(ResultOf(tuned)));
   } else {
     const auto& last = tuned.base.point.verdict;
     Line("answer", "nothing that was tried helped");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/findings/source_change.h"
 #include "analyzer/spec/patch.h"
 
 namespace stallscope::findings {
@@ -75,6 +76,12 @@ struct Recommendation {
   Code code;
 };
 
+// A line of the user's own code; no file: unknown.
+struct CodePlace {
+  std::string file;
+  uint32_t line = 0;
+};
+
 struct Finding {
   std::string id;  // "map-parallelism"
   Severity severity = Severity::kInfo;
@@ -83,6 +90,8 @@ struct Finding {
   std::string text;
   std::vector<Evidence> evidence;
   std::optional<Recommendation> recommendation;
+  CodePlace where;                    // that has to change, or that takes the time
+  std::vector<SourceChange> changes;  // what the recommendation's patch is in the user's own files
   // Worth reporting even if its recommendation turns out to bring nothing.
   bool stands_alone = false;
   // Its change shortens what the verdict names: such findings come first.

@@ -89,6 +89,19 @@ std::string SharedSite(const Case& c, const Patch& patch) {
   return "";
 }
 
+// A rule may have named a place already; else it is where the loader is constructed.
+void FindPlace(const Case& c, Finding& finding) {
+  if (finding.recommendation.has_value()) {
+    finding.changes = SourceChangesOf(c.run, finding.recommendation->patch);
+  }
+  if (!finding.where.file.empty()) return;
+  if (!finding.changes.empty()) {
+    finding.where = {finding.changes.front().file, finding.changes.front().line};
+  } else if (const model::Loader* const loader = JobLoaderOf(c, finding.stage)) {
+    finding.where = {loader->info.file, loader->info.line};
+  }
+}
+
 const Rule* RuleNamed(std::string_view id) {
   for (const Rule* const rule : AllRules()) {
     if (rule->id == id) return rule;
@@ -187,7 +200,10 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
     }
   }
   findings = Settled(std::move(findings), c.attribution.window.steps, price ? pricer : Pricer());
-  for (Finding& finding : findings) ExplainGainBeyondShare(c, finding);
+  for (Finding& finding : findings) {
+    ExplainGainBeyondShare(c, finding);
+    FindPlace(c, finding);
+  }
   return findings;
 }
 

@@ -271,6 +271,7 @@ void Assembler::AddJobDefinitions(trace::Definitions definitions) {
     Take(from.file, to.file);
     Take(from.line, to.line);
     Take(from.settings_json, to.settings_json);
+    Take(from.call, to.call);
   }
   for (trace::OpInfo& op : definitions.ops) {
     if (run_.ops.size() >= trace::kMaxOps) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/report/job_section.h"
 #include "analyzer/words/words.h"
 
@@ -274,7 +275,32 @@ FindingCard::Advice AdviceOf(const findings::Recommendation& recommendation) {
   return advice;
 }
 
-FindingCard CardOf(const FindingRow& finding, size_t number) {
+// "train.py:41", "train.py:41-43".
+std::string LinesPlace(const std::string& file, const findings::Replacement& lines) {
+  const std::string place = words::PlaceInCode(file, lines.first);
+  return lines.last > lines.first ? place + "-" + std::to_string(lines.last) : place;
+}
+
+// Forms end a block themselves; an empty line in a suggestion would be one more line of code.
+std::string WithoutLastFeed(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+void AddChanges(const std::vector<findings::SourceChange>& changes, FindingCard::Advice& advice) {
+  for (const findings::SourceChange& change : changes) {
+    advice.by_hand.insert(advice.by_hand.end(), change.by_hand.begin(), change.by_hand.end());
+    for (const findings::ChangedLines& lines : change.lines) {
+      const findings::Replacement replacement = findings::ReplacementOf(lines);
+      advice.suggestions.push_back(
+          {LinesPlace(change.file, replacement), "suggestion", WithoutLastFeed(replacement.text)});
+    }
+  }
+  const std::string diff = findings::DiffOf(changes);
+  if (!diff.empty()) advice.diff = Code{"diff", "diff", WithoutLastFeed(diff)};
+}
+
+FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t number) {
   FindingCard card;
   card.number = number;
   card.severity = finding.severity;
@@ -288,7 +314,14 @@ FindingCard CardOf(const FindingRow& finding, size_t number) {
   for (const EvidenceRow& evidence : finding.evidence) {
     if (!evidence.text.empty()) card.evidence.push_back(evidence.text);
   }
-  if (finding.recommendation.has_value()) card.advice = AdviceOf(*finding.recommendation);
+  card.where = words::PlaceInCode(finding.where.file, finding.where.line);
+  if (finding.recommendation.has_value()) {
+    card.advice = AdviceOf(*finding.recommendation);
+    AddChanges(finding.changes, *card.advice);
+    if (card.advice->diff.has_value()) {
+      card.advice->apply = ShellCommand({"stallscope", "apply", trace, "--finding", finding.id});
+    }
+  }
   return card;
 }
 
@@ -299,7 +332,7 @@ void AddFindings(const Report& report, Document& document) {
   }
   FindingCards findings;
   for (const FindingRow& finding : report.findings) {
-    findings.cards.push_back(CardOf(finding, findings.cards.size() + 1));
+    findings.cards.push_back(CardOf(finding, report.trace, findings.cards.size() + 1));
   }
   AddSection(document, "Findings", {std::move(findings)});
 }

@@ -74,6 +74,7 @@ struct FindingCard {
   findings::Severity severity = findings::Severity::kInfo;
   std::string id;
   std::string place;
+  std::string where;  // "train.py:41": in the user's own code; may be empty
   std::string text;
   std::vector<std::string> evidence;
   struct Advice {
@@ -83,6 +84,11 @@ struct FindingCard {
     std::string memory;
     std::optional<Code> patch;
     std::vector<Code> code;  // one per framework
+    std::vector<std::string> by_hand;
+    std::optional<Code> diff;  // of the user's own files
+    std::string apply;         // the command that writes it
+    std::vector<Code>
+        suggestions;  // the same, as the new lines alone, each titled with the old ones' place
   };
   std::optional<Advice> advice;
 };

@@ -39,14 +39,16 @@ Json SpecTree(const std::string& text) {
   return spec.is_object() ? spec : Json(nullptr);
 }
 
+Json PlaceTree(const std::string& file, uint32_t line) {
+  return file.empty() ? Json(nullptr) : Json{{"file", file}, {"line", line}};
+}
+
 Json LoaderTree(const model::Loader& loader) {
   const trace::LoaderInfo& info = loader.info;
-  const Json where =
-      info.file.empty() ? Json(nullptr) : Json{{"file", info.file}, {"line", info.line}};
   return {{"name", loader.name},
           {"kind", TextOrNull(info.kind)},
           {"dataset", TextOrNull(info.dataset)},
-          {"where", where},
+          {"where", PlaceTree(info.file, info.line)},
           {"settings", SpecTree(info.settings_json)}};
 }
 
@@ -305,12 +307,19 @@ Json FindingTree(const FindingRow& finding) {
   if (finding.recommendation.has_value()) {
     recommendation = RecommendationTree(*finding.recommendation);
   }
+  Json by_hand = Json::array();
+  for (const findings::SourceChange& change : finding.changes) {
+    for (const std::string& text : change.by_hand) by_hand.push_back(text);
+  }
   return {{"id", finding.id},
           {"severity", findings::WordFor(finding.severity)},
           {"stage", TextOrNull(finding.stage)},
           {"share", Number(finding.share)},
           {"text", finding.text},
           {"evidence", evidence},
+          {"where", PlaceTree(finding.where.file, finding.where.line)},
+          {"diff", TextOrNull(findings::DiffOf(finding.changes))},
+          {"by_hand", by_hand},
           {"recommendation", recommendation}};
 }
 

@@ -76,9 +76,19 @@ std::string DrawAdvice(const FindingCard::Advice& advice) {
   }
   if (!advice.memory.empty()) text += ", " + EscapeMarkdown(advice.memory);
   text += "\n";
+  for (const std::string& by_hand : advice.by_hand) {
+    text += "\n" + EscapeMarkdown(by_hand) + "\n";
+  }
+  // What a review takes over with a click, if the comment stands on these lines.
+  for (const Code& code : advice.suggestions) {
+    text += "\n" + MarkdownCode(code.title) + ":\n\n" + MarkdownBlock(code.language, code.text);
+  }
   std::string details;
   if (advice.patch.has_value()) {
     details += "\n" + MarkdownBlock(advice.patch->language, advice.patch->text);
+  }
+  if (advice.diff.has_value()) {
+    details += "\n" + MarkdownBlock(advice.diff->language, advice.diff->text);
   }
   for (const Code& code : advice.code) details += Draw(code);
   return details.empty() ? text : text + Fold("patch and code", details);
@@ -89,8 +99,9 @@ std::string Draw(const FindingCards& findings) {
   for (size_t i = 0; i < std::min(findings.cards.size(), kShown); ++i) {
     const FindingCard& card = findings.cards[i];
     text += fmt::format(
-        "\n**{}** ({}{}): {}\n", EscapeMarkdown(card.id), findings::WordFor(card.severity),
-        card.place.empty() ? "" : ", " + EscapeMarkdown(card.place), EscapeMarkdown(card.text));
+        "\n**{}** ({}{}{}): {}\n", EscapeMarkdown(card.id), findings::WordFor(card.severity),
+        card.place.empty() ? "" : ", " + EscapeMarkdown(card.place),
+        card.where.empty() ? "" : ", at " + MarkdownCode(card.where), EscapeMarkdown(card.text));
     if (card.advice.has_value()) text += DrawAdvice(*card.advice);
   }
   const size_t all = findings.cards.size();

@@ -183,6 +183,8 @@ FindingRow FindingOf(const model::Run& run, findings::Finding finding) {
   row.text = std::move(finding.text);
   for (const auto& evidence : finding.evidence) row.evidence.push_back(EvidenceOf(run, evidence));
   row.recommendation = std::move(finding.recommendation);
+  row.where = std::move(finding.where);
+  row.changes = std::move(finding.changes);
   return row;
 }
 

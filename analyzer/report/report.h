@@ -104,6 +104,8 @@ struct FindingRow {
   std::string text;
   std::vector<EvidenceRow> evidence;
   std::optional<findings::Recommendation> recommendation;
+  findings::CodePlace where;
+  std::vector<findings::SourceChange> changes;
 };
 
 struct VerdictRow {

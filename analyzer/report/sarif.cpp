@@ -61,15 +61,18 @@ Json RuleTree(const Rule& rule, const std::string& level) {
 
 class Run {
  public:
-  explicit Run(std::string_view path) : uri_(SarifUri(path)) {}
+  // `path`: what results are about that have no place in code.
+  explicit Run(std::string_view path) { ArtifactOf(path); }
 
   void Add(const Rule& rule, const std::string& level, const std::string& text,
-           const std::string& stage, const std::string& identity, Json properties) {
+           const std::string& stage, const std::string& identity, Json properties,
+           const findings::CodePlace& place = {}) {
     const auto [known, is_new] = indices_.try_emplace(rule.id, rules_.size());
     if (is_new) rules_.push_back(RuleTree(rule, level));
-    Json location{
-        {"physicalLocation",
-         {{"artifactLocation", {{"uri", uri_}, {"index", 0}}}, {"region", {{"startLine", 1}}}}}};
+    const size_t artifact = place.file.empty() ? 0 : ArtifactOf(place.file);
+    Json location{{"physicalLocation",
+                   {{"artifactLocation", {{"uri", uris_[artifact]}, {"index", artifact}}},
+                    {"region", {{"startLine", std::max(place.line, 1U)}}}}}};
     if (!stage.empty()) {
       location["logicalLocations"] =
           Json::array({{{"name", stage}, {"fullyQualifiedName", stage}, {"kind", "stage"}}});
@@ -84,14 +87,25 @@ class Run {
   }
 
   Json artifacts() const {
-    return Json::array(
-        {{{"location", {{"uri", uri_}}}, {"roles", Json::array({"analysisTarget"})}}});
+    Json all = Json::array();
+    for (const std::string& uri : uris_) {
+      all.push_back({{"location", {{"uri", uri}}}, {"roles", Json::array({"analysisTarget"})}});
+    }
+    return all;
   }
   Json rules() const { return rules_; }
   Json results() const { return results_; }
 
  private:
-  std::string uri_;
+  size_t ArtifactOf(std::string_view path) {
+    std::string uri = SarifUri(path);
+    const auto known = std::find(uris_.begin(), uris_.end(), uri);
+    if (known != uris_.end()) return static_cast<size_t>(known - uris_.begin());
+    uris_.push_back(std::move(uri));
+    return uris_.size() - 1;
+  }
+
+  std::vector<std::string> uris_;
   std::map<std::string, size_t> indices_;
   Json rules_ = Json::array();
   Json results_ = Json::array();
@@ -131,7 +145,13 @@ Rule RuleOf(const FindingRow& finding) {
   return rule;
 }
 
-void AddFinding(Run& run, const FindingRow& finding, bool budget) {
+// Below the job's folder as a relative path, which code scanning takes as one of the repository.
+findings::CodePlace InRepository(const findings::CodePlace& place, const std::string& folder) {
+  const bool below = !folder.empty() && place.file.starts_with(folder + "/");
+  return {below ? place.file.substr(folder.size() + 1) : place.file, place.line};
+}
+
+void AddFinding(Run& run, const FindingRow& finding, const std::string& folder, bool budget) {
   Json properties{{"severity", findings::WordFor(finding.severity)}, {"share", finding.share}};
   std::string text = finding.text;
   if (finding.recommendation.has_value()) {
@@ -142,9 +162,14 @@ void AddFinding(Run& run, const FindingRow& finding, bool budget) {
       text += (recommendation.gain && !recommendation.measured ? ": gain " : ": ") + gain;
     properties["patch"] = PatchTree(recommendation.patch);
   }
+  for (const findings::SourceChange& change : finding.changes) {
+    for (const std::string& by_hand : change.by_hand) text += "\n" + by_hand;
+  }
+  const std::string diff = findings::DiffOf(finding.changes);
+  if (!diff.empty()) properties["diff"] = diff;
   run.Add(RuleOf(finding), LevelOf(finding.severity, budget),
           text.empty() ? finding.id + "." : text, finding.stage, finding.stage,
-          std::move(properties));
+          std::move(properties), InRepository(finding.where, folder));
 }
 
 // "stages[decode].utilization" is about decode.
@@ -194,7 +219,7 @@ std::string WriteSarif(const Report& report, const SarifOptions& options) {
   Run run(options.spec_path.empty() ? report.trace : options.spec_path);
   for (const FindingRow& finding : report.findings) {
     if (finding.severity >= findings::Severity::kLow)
-      AddFinding(run, finding, report.budget.has_value());
+      AddFinding(run, finding, report.folder, report.budget.has_value());
   }
   if (report.budget.has_value()) {
     for (const CheckRow& check : *report.budget) {

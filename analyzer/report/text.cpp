@@ -158,8 +158,9 @@ class TextWriter {
   void DrawCard(const FindingCard& card) {
     const bool grave = card.severity >= findings::Severity::kMedium;
     const std::string place = card.place.empty() ? "" : ", " + card.place;
-    text_ += Painted(Lines(fmt::format("{}. {}: {}{}", card.number,
-                                       findings::WordFor(card.severity), card.id, place),
+    const std::string where = card.where.empty() ? "" : ", at " + card.where;
+    text_ += Painted(Lines(fmt::format("{}. {}: {}{}{}", card.number,
+                                       findings::WordFor(card.severity), card.id, place, where),
                            2, 5),
                      grave ? Tone::kBad : Tone::kStrong, colors_);
     text_ += Lines(card.text, 5, 5);
@@ -172,7 +173,14 @@ class TextWriter {
     }
     if (!advice.memory.empty()) text_ += Lines("memory: " + advice.memory, 8, 10);
     if (advice.patch.has_value()) text_ += CodeLines(*advice.patch, 8);
-    for (const Code& code : advice.code) text_ += SnippetLines(code, 5);
+    for (const std::string& text : advice.by_hand) text_ += Lines(text, 8, 10);
+    // A diff stands for the snippet, and at the margin: copied, it must apply.
+    if (advice.diff.has_value()) {
+      text_ += CodeLines({"write it:", "", advice.apply}, 8);
+      text_ += "\n" + PrintableLines(advice.diff->text) + "\n";
+    } else {
+      for (const Code& code : advice.code) text_ += SnippetLines(code, 5);
+    }
   }
 
   // The bar in glyphs, and one row per category.

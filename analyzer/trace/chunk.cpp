@@ -324,8 +324,10 @@ void ChunkBuilder::Define(const LoaderInfo& loader) {
   for (std::string* text : {&cut.kind, &cut.dataset, &cut.file, &cut.settings_json}) {
     Cut(*text, kMaxNameBytes);
   }
+  if (cut.call.source.size() > kMaxNameBytes) cut.call.source.clear();  // a part is of no use
   Grow(cut.kind.size() + cut.dataset.size() + cut.file.size() + cut.settings_json.size() +
-       6 * kPartBytes);
+       CutList(cut.call.names, kMaxNameBytes) + CutList(cut.call.parameters, kMaxNameBytes) +
+       CutList(cut.call.keywords, kMaxNameBytes) + cut.call.source.size() + 14 * kPartBytes);
 }
 void ChunkBuilder::Define(const OpInfo& op) {
   OpInfo& cut = definitions_.ops.emplace_back(op);

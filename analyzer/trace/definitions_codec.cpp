@@ -73,6 +73,31 @@ void Encode(const LoaderInfo& from, wire::LoaderInfo& to) {
   to.set_file(from.file);
   to.set_line(from.line);
   to.set_settings_json(from.settings_json);
+  if (from.call == CallSite()) return;
+  wire::CallSite& call = *to.mutable_call();
+  call.set_line(from.call.line);
+  call.set_column(from.call.column);
+  call.set_end_line(from.call.end_line);
+  call.set_end_column(from.call.end_column);
+  for (const std::string& name : from.call.names) call.add_name(name);
+  for (const std::string& parameter : from.call.parameters) call.add_parameter(parameter);
+  for (const std::string& keyword : from.call.keywords) call.add_keyword(keyword);
+  call.set_any_keyword(from.call.any_keyword);
+  call.set_source_line(from.call.source_line);
+  call.set_source(from.call.source);
+}
+
+CallSite Decode(const wire::CallSite& from) {
+  return {from.line(),
+          from.column(),
+          from.end_line(),
+          from.end_column(),
+          {from.name().begin(), from.name().end()},
+          {from.parameter().begin(), from.parameter().end()},
+          {from.keyword().begin(), from.keyword().end()},
+          from.any_keyword(),
+          from.source_line(),
+          from.source()};
 }
 
 JobInfo Decode(const wire::JobInfo& from) {
@@ -213,7 +238,7 @@ Definitions Decode(wire::Definitions& from) {
   }
   for (const wire::LoaderInfo& l : from.loaders()) {
     to.loaders.push_back({LoaderId{l.id()}, ProcessId{l.process_plus_1() - 1}, l.kind(),
-                          l.dataset(), l.file(), l.line(), l.settings_json()});
+                          l.dataset(), l.file(), l.line(), l.settings_json(), Decode(l.call())});
   }
   for (const wire::OpInfo& o : from.ops()) to.ops.push_back({o.name(), o.file(), o.line()});
   return to;

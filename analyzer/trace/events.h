@@ -95,6 +95,22 @@ struct ProcessInfo {
   bool operator==(const ProcessInfo&) const = default;
 };
 
+// The call that constructs a loader, as it is written in the job's own code.
+struct CallSite {
+  // Lines from 1, columns in bytes from 0; the end is behind the call. 0: only the line is known.
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t end_line = 0;
+  uint32_t end_column = 0;
+  std::vector<std::string> names;       // what the class is called there
+  std::vector<std::string> parameters;  // of the constructor, in order
+  std::vector<std::string> keywords;    // that it takes by name alone
+  bool any_keyword = false;             // it takes others, too
+  uint32_t source_line = 0;             // of the file, at which `source` begins
+  std::string source;                   // whole lines around the call, as they were; empty: none
+  bool operator==(const CallSite&) const = default;
+};
+
 // What hands a job its batches: a DataLoader, a tf.data iterator.
 struct LoaderInfo {
   LoaderId id;
@@ -104,6 +120,7 @@ struct LoaderInfo {
   std::string file;     // where it is constructed
   uint32_t line = 0;
   std::string settings_json;
+  CallSite call = {};  // nothing in it: other code calls the constructor
   bool operator==(const LoaderInfo&) const = default;
 };
 

@@ -21,6 +21,7 @@ constexpr uint64_t kLongestFile = uint64_t{256} << 20;
 constexpr size_t kReadAtOnce = size_t{64} << 10;
 constexpr size_t kMostSaid = 64;
 constexpr size_t kMostFrameworks = 16;
+constexpr size_t kMostTexts = 64;  // of a list in a line
 constexpr size_t kLongestSentence = 500;
 
 // Makes room for number `id` of a process.
@@ -64,7 +65,63 @@ struct JobNames::Line {
     if (member == nullptr || !member->is_string()) return "";
     return member->get_ref<const std::string&>().substr(0, trace::kMaxNameBytes);
   }
+  std::vector<std::string> Texts(const char* key) const {
+    std::vector<std::string> texts;
+    const Json* const member = Member(key);
+    if (member == nullptr || !member->is_array()) return texts;
+    for (const Json& each : *member) {
+      if (each.is_string() && texts.size() < kMostTexts) texts.push_back(each.get<std::string>());
+    }
+    return texts;
+  }
 };
+
+namespace {
+
+// The lines around the call, down to those without a secret: the report has no use for a line that
+// is masked. None if the call itself may have one.
+void TakeSource(std::string_view text, uint32_t from, trace::CallSite& call, uint32_t line) {
+  const uint32_t first = call.line != 0 ? call.line : line;
+  const uint32_t last = std::max(first, call.end_line);
+  call.source_line = from;
+  for (uint32_t at = from; !text.empty(); ++at) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    if (!MayHoldSecret(std::string(text.substr(0, end)))) {
+      call.source += text.substr(0, end);
+    } else if (at < first) {
+      call.source.clear();
+      call.source_line = at + 1;
+    } else {
+      if (at <= last) call.source.clear();
+      break;
+    }
+    text.remove_prefix(end);
+  }
+  if (call.source.empty() || call.source.size() > trace::kMaxNameBytes) {
+    call.source.clear();
+    call.source_line = 0;
+  }
+}
+
+}  // namespace
+
+// `line`: of the place.
+trace::CallSite JobNames::CallOf(const Line& json, uint32_t line) {
+  trace::CallSite call;
+  call.line = json.Number32("line");
+  call.column = json.Number32("column");
+  call.end_line = json.Number32("end_line");
+  call.end_column = json.Number32("end_column");
+  call.names = json.Texts("names");
+  call.parameters = json.Texts("parameters");
+  call.keywords = json.Texts("keywords");
+  call.any_keyword = json.Flag("any_keyword");
+  const Json* const source = json.Member("source");
+  if (source != nullptr && source->is_string()) {
+    TakeSource(source->get_ref<const std::string&>(), json.Number32("source_line"), call, line);
+  }
+  return call;
+}
 
 // --- A process -----------------------------------------------------------------------------------
 
@@ -273,6 +330,9 @@ bool JobNames::TakeLoader(JobProcess& process, const Line& line) {
     const Line place{*where};
     take(place.Text("file"), loader.file);
     if (const uint32_t at = place.Number32("line"); at != 0) loader.line = at;
+    if (const Json* const call = place.Member("call"); call != nullptr && call->is_object()) {
+      loader.call = CallOf(Line{*call}, loader.line);
+    }
   }
   if (const Json* const settings = line.Member("settings"); settings && settings->is_object()) {
     std::string text = settings->dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -81,6 +81,7 @@ class JobNames {
   struct Line;
   bool TakeProcess(JobProcess& process, const Line& line);
   bool TakeLoader(JobProcess& process, const Line& line);
+  static trace::CallSite CallOf(const Line& json, uint32_t line);
   bool TakeQueue(JobProcess& process, const Line& line);
   bool TakeStage(JobProcess& process, const Line& line);
   bool TakeString(JobProcess& process, const Line& line);

@@ -104,4 +104,22 @@ std::vector<std::string> Masked(std::vector<std::string> arguments) {
   return arguments;
 }
 
+bool MayHoldSecret(const std::string& line) {
+  bool expects = false;
+  std::string word;
+  for (size_t at = 0; at <= line.size(); ++at) {
+    const char c = at < line.size() ? line[at] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) expects = NamesSecret(word);
+    word.clear();
+    // What stands between a name and its value: its quote, blanks.
+    if ((c == '=' || c == ':') && expects) return true;
+    if (c != ' ' && c != '\t' && c != '"' && c != '\'') expects = false;
+  }
+  return MaskText(line) != line;
+}
+
 }  // namespace stallscope::job

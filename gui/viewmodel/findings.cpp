@@ -62,8 +62,13 @@ FindingCard CardOf(const session::State& state, const session::OpenRun& open, si
                              evidence.end_ns > evidence.start_ns || evidence.step.has_value() ||
                                  !evidence.name.empty()});
   }
+  card.where = words::WholePlace(finding.where.file, finding.where.line);
   if (finding.recommendation.has_value()) {
     AddRecommendation(state, open, finding, card);
+    card.diff = findings::DiffOf(finding.changes);
+    for (const findings::SourceChange& change : finding.changes) {
+      card.by_hand.insert(card.by_hand.end(), change.by_hand.begin(), change.by_hand.end());
+    }
   }
   return card;
 }

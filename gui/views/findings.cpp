@@ -84,6 +84,11 @@ void DrawActions(const FindingCard& card, bool busy, Intents& intents) {
     }
     Tip("Save the recorded spec with this change applied");
   }
+  if (!card.diff.empty()) {
+    ImGui::SameLine();
+    if (ImGui::Button("Copy diff")) intents.Add(intent::CopyText{card.diff});
+    Tip("Copy the change of your source, for patch -p1");
+  }
   for (const auto& [framework, code] : card.code) {
     if (code.empty()) continue;
     ImGui::SameLine();
@@ -122,6 +127,34 @@ void DrawCode(const FindingCard& card, float width) {
   ImGui::Dummy({width, high});
 }
 
+// The source around the line to change, each line as its sign says.
+void DrawDiff(const FindingCard& card, float width) {
+  const Look& look = TheLook();
+  if (card.diff.empty() || !card.selected) return;
+  const InFont mono(look.fonts.mono);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float pad = look.Px(8);
+  const float line = ImGui::GetTextLineHeight();
+  const auto count = std::count(card.diff.begin(), card.diff.end(), '\n');
+  const float high = static_cast<float>(count) * line + 2 * pad;
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.AddRectFilled(at, {at.x + width, at.y + high}, look.colors.window, look.Px(4));
+  float y = at.y + pad;
+  for (size_t begin = 0; begin < card.diff.size(); y += line) {
+    const size_t end = std::min(card.diff.find('\n', begin), card.diff.size());
+    const std::string text = card.diff.substr(begin, end - begin);
+    const bool head = text.starts_with("---") || text.starts_with("+++") || text.starts_with("@@");
+    const ImU32 color = head                    ? look.colors.muted
+                        : text.starts_with('+') ? look.colors.good
+                        : text.starts_with('-') ? look.colors.bad
+                                                : look.colors.text;
+    Put(list, *ImGui::GetFont(), {at.x + pad, y}, color,
+        Cut(*ImGui::GetFont(), text, width - 2 * pad));
+    begin = end + 1;
+  }
+  ImGui::Dummy({width, high});
+}
+
 // Its frame is drawn after its content: how text wraps is known only then.
 void DrawFinding(const FindingCard& card, const session::State& state, bool busy,
                  Intents& intents) {
@@ -146,6 +179,7 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
   }
   PutRight(list, *look.fonts.body, {at.x + width - pad, at.y + look.Px(10)}, look.colors.muted,
            card.share);
+  if (!card.where.empty()) Line("at " + card.where, look.colors.muted);
   const InColor text(look.colors.text);
   Wrapped(card.text);
   if (!card.advice.empty()) {
@@ -158,6 +192,8 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
   }
   if (card.selected) DrawEvidence(card, intents);
   if (!card.advice.empty()) DrawActions(card, busy, intents);
+  for (const std::string& by_hand : card.by_hand) Wrapped(by_hand);
+  DrawDiff(card, width - 2 * pad);
   DrawCode(card, width - 2 * pad);
   ImGui::PopItemWidth();
   ImGui::PopTextWrapPos();

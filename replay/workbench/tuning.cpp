@@ -171,6 +171,10 @@ std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spe
   return lines;
 }
 
+std::vector<findings::SourceChange> TuneSubject::SourceChanges(const Spec& best) const {
+  return findings::SourceChangesOf(*opened_.run, Diff(spec_, best));
+}
+
 Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneWatch& watch) {
   auto predictor = replay::Predictor::Make(*opened_.run, *opened_.attribution);
   // A job that cannot be predicted is tuned by runs alone.

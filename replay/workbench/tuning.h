@@ -13,6 +13,7 @@
 
 #include "analyzer/base/folders.h"
 #include "analyzer/base/result.h"
+#include "analyzer/findings/source_change.h"
 #include "analyzer/report/report.h"
 #include "analyzer/spec/spec.h"
 #include "replay/rerun/recorded_inputs.h"
@@ -66,6 +67,9 @@ class TuneSubject {
   // How a user makes a job's settings: a command line, variables of the environment, a change of
   // the call that constructs the loader. Each with its name; none for a pipeline.
   std::vector<std::pair<std::string, std::string>> HowToSet(const Spec& best) const;
+
+  // The same as a diff of the job's own source, as far as it can be one.
+  std::vector<findings::SourceChange> SourceChanges(const Spec& best) const;
 
   // `report` is the opened run's; its recommendations are tried first.
   Result<replay::Tuned> Run(const report::Report& report, const TuneWatch& watch);

@@ -18,6 +18,8 @@ struct JobShape {
   uint32_t exit_code = 0;
   int64_t trains_at_ns = 5'000'000;
   int64_t computes_ns = 8'000'000;
+  std::string folder = "/home/u";  // of train.py
+  trace::CallSite call = {};       // that constructs the loader
 };
 
 namespace job {
@@ -51,7 +53,7 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
   constexpr uint64_t kMainPid = 700;
   trace.run.name = "train.py";
   trace.run.device = {};
-  trace.run.folder = "/home/u";
+  trace.run.folder = shape.folder;
   trace.run.job = {{"python", "train.py", "--data", "a folder"},
                    "3.11.2",
                    {{"torch", "2.9.0"}},
@@ -61,12 +63,12 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
       {.process = main,
        .kind = "torch.utils.data.DataLoader",
        .dataset = "Images",
-       .file = kJobScript,
+       .file = shape.folder + "/train.py",
        .line = 41,
-       .settings_json =
-           R"({"batch_size":16,"collate_fn":"default_collate","num_workers":)" +
-           std::to_string(shape.workers) +
-           R"(,"persistent_workers":false,"prefetch_factor":2,"worker_init_fn":null})"});
+       .settings_json = R"({"batch_size":16,"collate_fn":"default_collate","num_workers":)" +
+                        std::to_string(shape.workers) +
+                        R"(,"persistent_workers":false,"prefetch_factor":2,"worker_init_fn":null})",
+       .call = shape.call});
   const StageId fetch = trace.Stage("fetch", "map", shape.workers);
   const StageId transport = trace.Stage("transport", "transport", shape.workers, {fetch});
   const StageId loader = trace.Stage("loader", "prefetch", 1, {transport});

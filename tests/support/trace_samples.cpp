@@ -75,7 +75,14 @@ trace::Definitions FullDefinitions() {
   definitions.processes = {{ProcessId{0}, "train.py", 7, 6, {"python", "train.py", ""}, 5, 9},
                            {ProcessId{3}, "worker 0", 8, 7, {}, 6, 0}};
   definitions.loaders = {
-      {LoaderId{2}, ProcessId{0}, "DataLoader", "Images", "/train.py", 12, "{\"num_workers\":2}"},
+      {LoaderId{2},
+       ProcessId{0},
+       "DataLoader",
+       "Images",
+       "/train.py",
+       12,
+       "{\"num_workers\":2}",
+       {12, 4, 13, 1, {"DataLoader", "D"}, {"dataset", ""}, {"in_order"}, true, 11, "a\nb\n"}},
       {LoaderId{0}, ProcessId::None(), "", "", "", 0, ""}};
   definitions.ops = {{"Resize", "/train.py", 30}, {"", "", 0}};
   return definitions;

@@ -26,6 +26,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Draft draft =
         About(c, stage.id, blamed * of_stage,
               fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));
+    draft.finding.where = {op.file, op.line};
     for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
       const attribution::OpUse& shown = use->ops[i];
       Show(draft, Evidence::Kind::kSpans,

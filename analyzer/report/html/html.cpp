@@ -159,7 +159,12 @@ std::string DrawAdvice(const FindingCard::Advice& advice) {
     if (!advice.gain.empty()) text += Element("p", "faint", "Gain unknown: " + advice.gain);
     if (!advice.memory.empty()) text += Element("p", "", "Memory: " + advice.memory);
   }
+  for (const std::string& by_hand : advice.by_hand) text += Element("p", "", by_hand);
+  if (!advice.apply.empty()) {
+    text += "<p>Write it: <code>" + EscapeMarkup(advice.apply) + "</code></p>\n";
+  }
   text += "<div class=\"tabs\">";
+  if (advice.diff.has_value()) text += Draw(*advice.diff);
   if (advice.patch.has_value()) text += Draw(*advice.patch);
   for (const Code& code : advice.code) text += Draw(code);
   return text + "</div></div>\n";
@@ -173,6 +178,9 @@ std::string Draw(const FindingCards& findings) {
             Tag(std::string(findings::WordFor(card.severity)), tone) + EscapeMarkup(card.id);
     if (!card.place.empty()) {
       text += " <span class=\"faint\">" + EscapeMarkup(card.place) + "</span>";
+    }
+    if (!card.where.empty()) {
+      text += " <span class=\"faint\">at <code>" + EscapeMarkup(card.where) + "</code></span>";
     }
     text += "</h3>\n" + Element("p", "", card.text);
     std::string evidence;

@@ -68,6 +68,17 @@ void CheckShape(const json& wanted, const json& got, const std::string& path) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a finding of a job has its line and its diff") {
+    const json got = json::parse(WriteJson(test::JobReport(2)))["findings"][0];
+    CHECK(got["where"] == json{{"file", "/home/u/train.py"}, {"line", 41}});
+    CHECK(got["diff"].get<std::string>().starts_with("--- a/train.py\n+++ b/train.py\n@@ -40,3"));
+    CHECK(got["by_hand"].size() == 1);
+    const json other = json::parse(WriteJson(test::InputBoundReport()))["findings"][0];
+    CHECK(other["where"].is_null());
+    CHECK(other["diff"].is_null());
+    CHECK(other["by_hand"].empty());
+  }
+
   TEST_CASE("a report has every field of the schema") {
     const json got = json::parse(WriteJson(test::InputBoundReport()));
     CheckShape(json::parse(kContract), got, "");

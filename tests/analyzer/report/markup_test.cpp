@@ -109,6 +109,36 @@ TEST_SUITE("fast") {
     test::MatchesGolden("budget.sarif", report::WriteSarif(WithBudget()));
   }
 
+  TEST_CASE("sarif: a job's finding is at the line of its source, relative to its folder") {
+    report::Report report = test::JobReport(2);
+    const auto place = [&] {
+      const json run = json::parse(report::WriteSarif(report))["runs"][0];
+      json found = run["results"][0]["locations"][0]["physicalLocation"];
+      const json& artifact = found["artifactLocation"];
+      CHECK(run["artifacts"][artifact["index"].get<size_t>()]["location"]["uri"] ==
+            artifact["uri"]);
+      CHECK(run["results"][0]["properties"]["diff"].get<std::string>().starts_with("--- a/"));
+      return found;
+    };
+    CHECK(place()["artifactLocation"]["uri"] == "train.py");
+    CHECK(place()["region"]["startLine"] == 41);
+    report.folder = "/home/us";
+    CHECK(place()["artifactLocation"]["uri"] == "file:///home/u/train.py");
+    report.findings[0].where = {};
+    CHECK(place()["artifactLocation"]["uri"] == "train.sst");
+    CHECK(place()["region"]["startLine"] == 1);
+  }
+
+  TEST_CASE("markdown: a suggestion is the new lines alone") {
+    const std::string page = report::WriteMarkdown(report::DocumentOf(test::JobReport(2)));
+    CHECK(Contains(page,
+                   "`train.py:41`:\n\n```suggestion\nloader = DataLoader(data, "
+                   "num_workers=4)\n```\n"));
+    CHECK(Contains(page, "```diff\n--- a/train.py\n"));
+    CHECK(Contains(page, "set in\\_order=False by hand") ==
+          !Contains(page, "set in_order=False by hand"));
+  }
+
   TEST_CASE("html: one page without scripts, addresses or unescaped names") {
     const std::string page = report::WriteHtml(report::DocumentOf(test::InputBoundReport()));
     CHECK(page.starts_with("<!doctype html>"));

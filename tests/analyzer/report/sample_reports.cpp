@@ -286,6 +286,34 @@ Report InconclusiveReport() {
   return report;
 }
 
+// One with a diff, and what a diff cannot have.
+static void AddFindingOfTheCall(Report& report) {
+  report::FindingRow finding;
+  finding.id = "loader-workers";
+  finding.severity = findings::Severity::kHigh;
+  finding.stage = "fetch";
+  finding.share = 0.482;
+  finding.text = "48.2% of step time is spent waiting for fetch";
+  finding.where = {"/home/u/train.py", 41};
+  findings::Recommendation advice;
+  advice.text = "load in 4 worker processes: num_workers=4";
+  advice.patch.changes.emplace_back(SetTo("loader.num_workers", 4));
+  advice.unpriced = "record it";
+  finding.recommendation = advice;
+  findings::SourceChange change;
+  change.file = "/home/u/train.py";
+  change.line = 41;
+  change.lines = {{40, "data = Images()\nloader = DataLoader(data, num_workers=2)\nmodel = Net()\n",
+                   "data = Images()\nloader = DataLoader(data, num_workers=4)\nmodel = Net()\n"}};
+  change.diff =
+      "--- a/train.py\n+++ b/train.py\n@@ -40,3 +40,3 @@\n data = Images()\n"
+      "-loader = DataLoader(data, num_workers=2)\n+loader = DataLoader(data, num_workers=4)\n"
+      " model = Net()\n";
+  change.by_hand = {"set in_order=False by hand: the call at train.py:41 passes **options"};
+  finding.changes = {change};
+  report.findings.push_back(std::move(finding));
+}
+
 Report JobReport(uint64_t workers) {
   Report report;
   report.name = "train.py";
@@ -317,6 +345,7 @@ Report JobReport(uint64_t workers) {
   loader.info.dataset = "Images";
   loader.info.file = "/home/u/train.py";
   loader.info.line = 41;
+  AddFindingOfTheCall(report);
   loader.info.settings_json = R"({"batch_size":16,"collate_fn":"default_collate",
       "num_workers":2,"persistent_workers":false,"prefetch_factor":2,"worker_init_fn":null})";
   report.loaders = {loader};
@@ -384,6 +413,12 @@ Report ReportNamed(const std::string& text) {
     advice.code = {text, text, text, text};
     advice.patch.changes = {SetTo(text, text)};
     advice.gain.reset();
+    finding.where = {text, 1};
+    std::string diff = "+" + text;
+    for (size_t at = diff.find('\n'); at != std::string::npos; at = diff.find('\n', at + 2)) {
+      diff.insert(at + 1, "+");
+    }
+    finding.changes = {{text, 1, {{1, text, text + "x"}}, diff, {text}}};
   }
   report.budget = {
       {text, text, report::CheckLevel::kError, report::Outcome::kFail, 1e12, 1e12, 1e12, text}};

@@ -36,9 +36,10 @@ std::string Plain(std::string text) {
 void CheckFits(const std::string& text, const std::string& path = "") {
   for (const std::string& line : LinesOf(text)) {
     CAPTURE(line);
-    CHECK(Printable(line) == line);
+    const bool diff = line.starts_with('+') || line.starts_with('-') || line.starts_with("@@");
+    CHECK((diff ? PrintableLines(line) : Printable(line)) == line);  // source has tabs
     const std::string rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-    const bool code = rest.starts_with("patch ") ||
+    const bool code = diff || rest.starts_with("write it: ") || rest.starts_with("patch ") ||
                       rest.starts_with("what the new side changes ") || rest.starts_with("[{") ||
                       rest.starts_with("{") || rest.starts_with("tf.data  ") ||
                       rest.starts_with("pytorch  ") || rest.starts_with("dali     ") ||

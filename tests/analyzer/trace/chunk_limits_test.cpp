@@ -159,7 +159,15 @@ TEST_SUITE("fast") {
                                    std::vector<std::string>(2'000, text), kMinTimeNs, -1});
       });
       CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {
-        builder.Define(LoaderInfo{LoaderId{i}, ProcessId{0xfffffffe}, text, text, text, ~0u, text});
+        const std::vector<std::string> many(2'000, text);
+        builder.Define(LoaderInfo{LoaderId{i},
+                                  ProcessId{0xfffffffe},
+                                  text,
+                                  text,
+                                  text,
+                                  ~0u,
+                                  text,
+                                  {~0u, ~0u, ~0u, ~0u, many, many, many, true, ~0u, text}});
       });
       CheckFilled(names, [&](ChunkBuilder& builder, uint32_t) {
         builder.Define(OpInfo{text, text, ~0u});

@@ -65,6 +65,36 @@ TEST_SUITE("fast") {
     CHECK(f.names.bad_lines() == 0);
   }
 
+  TEST_CASE("the call that constructs a loader is taken without lines that may hold a secret") {
+    const auto call_of = [](const std::string& source, const std::string& place) {
+      NamesFolder f;
+      f.Append(
+          kMain,
+          R"({"loader": {"id": 0, "where": {"file": "/a.py", "line": 12, "call": {)" + place +
+              R"("names": ["DataLoader"], "parameters": ["dataset"], "keywords": ["in_order"], "any_keyword": true, "source_line": 10, "source": ")" +
+              source + R"("}}}})" + "\n");
+      f.names.ProcessOf(kMain)->CatchUp();
+      return f.table.TakeNew().loaders.at(0).call;
+    };
+    const std::string place = R"("line": 12, "column": 4, "end_line": 13, "end_column": 1,)";
+    const trace::CallSite whole = call_of(R"(a\nb\nc(\n)\nd)", place);
+    CHECK(whole.source == "a\nb\nc(\n)\nd");
+    CHECK(whole.source_line == 10);
+    CHECK(whole.end_line == 13);
+    CHECK(whole.names == std::vector<std::string>{"DataLoader"});
+    CHECK(whole.any_keyword);
+    const trace::CallSite above = call_of(R"(api_key = 'x'\nb\nc(\n)\nd)", place);
+    CHECK(above.source == "b\nc(\n)\nd");
+    CHECK(above.source_line == 11);
+    CHECK(call_of(R"(a\nb\nc(\n)\ntoken: 'x'\ne)", place).source == "a\nb\nc(\n)\n");
+    const trace::CallSite inside = call_of(R"(a\nb\nc(\ntoken='x')\nd)", place);
+    CHECK(inside.source.empty());
+    CHECK(inside.source_line == 0);
+    CHECK(inside.line == 12);
+    CHECK(call_of(R"(a\nb\nc(token=1)\nd)", "").source.empty());
+    CHECK(call_of(std::string(5000, 'x'), place).source.empty());
+  }
+
   TEST_CASE("loaders of two processes are two, and so are their stages") {
     NamesFolder f;
     for (const recorder::ProcessKey& key : {kMain, kWorker}) {

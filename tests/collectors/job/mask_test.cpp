@@ -29,6 +29,20 @@ TEST_SUITE("fast") {
     CHECK(Masked({"s3://bucket/a:b@c"}) == Words{"s3://bucket/a:b@c"});
   }
 
+  TEST_CASE("lines of source that may hold a secret") {
+    using stallscope::job::MayHoldSecret;
+    for (const char* const line :
+         {"api_key = 'x'", "login(token=\"x\")", "{'password': x}", "f('hf_0123456789abcdef')",
+          "url = 'https://me:pass@host/a'", "TOKEN: str = x"}) {
+      CHECK_MESSAGE(MayHoldSecret(line), line);
+    }
+    for (const char* const line :
+         {"loader = DataLoader(data, num_workers=2)", "x = tokenizer(text, max_tokens=5)",
+          "for key in keys: pass", "if token in known:", "    # a token", ""}) {
+      CHECK_MESSAGE(!MayHoldSecret(line), line);
+    }
+  }
+
   TEST_CASE("what only sounds like a secret stays") {
     const Words plain{"--max-tokens",
                       "512",

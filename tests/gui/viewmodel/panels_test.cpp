@@ -193,6 +193,28 @@ TEST_SUITE("fast") {
     CHECK(WhyNotVerify(*open.run, more).empty());
   }
 
+  TEST_CASE("a job's finding shows the line of its source, and the diff of it") {
+    const test::ScratchDir dir;
+    test::JobShape shape;
+    shape.workers = 0;
+    shape.call = {41, 4, 41, 18, {"DataLoader"}, {"dataset"}, {"num_workers"}, false, 41, ""};
+    shape.call.source = "l = DataLoader(ds)\n";
+    test::TraceBuilder trace;
+    test::BuildJob(trace, shape);
+    trace.Write(dir / "train.sst");
+    session::Session session(test::QuietOptions());
+    test::OpenAndSettle(session, dir / "train.sst");
+    const FindingsModel model = BuildFindings(*session.state());
+    const auto card = std::find_if(
+        model.cards.begin(), model.cards.end(),
+        [](const FindingCard& each) { return each.title == "loader-workers in fetch"; });
+    REQUIRE(card != model.cards.end());
+    CHECK(card->where == "/home/u/train.py:41");
+    CHECK(card->diff.find("-l = DataLoader(ds)\n+l = DataLoader(ds, num_workers=") !=
+          std::string::npos);
+    CHECK(card->by_hand.empty());
+  }
+
   TEST_CASE("a job's stages show their ops, and its facts the loaders and processes") {
     const test::ScratchDir dir;
     session::Session session(test::QuietOptions());

@@ -9,6 +9,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     watch     sees a method being called, or a field being used, without standing in the call chain
     loaders   identity, settings and stages of the job's DataLoaders
     plain     loops without a DataLoader: the module `stallscope`, and other libraries' iterators
+    call_site the call that constructs a loader, as it is written
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does

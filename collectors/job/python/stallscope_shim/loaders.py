@@ -8,7 +8,7 @@ import os
 import sys
 import weakref
 
-from . import ring, session
+from . import call_site, ring, session
 from .watch import wrapped
 
 _KNOBS = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "batch_size",
@@ -159,8 +159,15 @@ def _begin_digest(loader, place):
 def constructed(dataloader):
     """Called as the constructor begins, while the job's frames are on the stack."""
     number = id(dataloader)
-    _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)),
-                       place_of(dataloader), _lines())
+    frame, direct = _constructing(dataloader)
+    place = _line_of(frame)
+    if direct:
+        try:
+            place["call"] = call_site.of(frame, type(dataloader))
+        except Exception as error:
+            session.say("the call that constructs a loader is not seen: %s: %s" %
+                        (type(error).__name__, error))
+    _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)), place, _lines())
 
 
 def _lines():
@@ -176,22 +183,33 @@ def _lines():
 
 
 def place_of(dataloader):
-    """The line of the job that constructs the loader: the first one outside of torch, of the
-    loader's own constructors, and of what is installed, if there is one."""
-    skipped = (os.path.dirname(__file__), _torch_folder or "<", "<")
+    return _line_of(_constructing(dataloader)[0])
+
+
+def _line_of(frame):
+    return frame and {"file": session.absolute(frame.f_code.co_filename), "line": frame.f_lineno}
+
+
+def _constructing(dataloader):
+    """The frame of the job that constructs the loader: the first one outside of torch, of the
+    loader's own constructors, and of what is installed, if there is one. And whether it is a frame
+    of the job's own, with nothing in between."""
+    shim = os.path.dirname(__file__)
+    skipped = (shim, _torch_folder or "<", "<")
     first = None
     frame = sys._getframe(1)
+    direct = True
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
         own = code.co_name == "__init__" and frame.f_locals.get("self") is dataloader
         if not own and not file.startswith(skipped):
-            place = {"file": session.absolute(file), "line": frame.f_lineno}
-            first = first or place
             if not installed(file):
-                return place
+                return frame, direct
+            first = first or frame
+        direct = direct and (own or file.startswith(shim))
         frame = frame.f_back
-    return first
+    return first, False
 
 
 def installed(file):

@@ -5,6 +5,7 @@ same numbers, must not find our lines in its files. Any thread may call; a forke
 """
 import os
 import sys
+import time
 from _thread import RLock
 
 try:
@@ -17,6 +18,7 @@ _open, _write, _read, _close, _getpid = os.open, os.write, os.read, os.close, os
 
 folder = None  # of the session
 cwd = ""  # when the process started: relative file names of code begin there
+started = 0.0  # when that was
 fork_hooks = []  # called in a forked child, in order
 _lock = RLock()
 _state = None
@@ -74,8 +76,9 @@ class _Names:
 
 def start(session_folder):
     """Called once per interpreter. Writes down that this Python has the shim."""
-    global folder, cwd
+    global folder, cwd, started
     folder = session_folder
+    started = time.time()
     try:
         cwd = os.getcwd()
     except OSError:

@@ -258,6 +258,86 @@ class Settings(Case):
                          session.said)
 
 
+class Calls(Case):
+    """The call that constructs a loader, as it is written."""
+
+    def calls(self, script, prefix="from torch.utils.data import DataLoader\n"):
+        self.file = os.path.join(self.folder, "script.py")
+        with open(self.file, "w") as f:
+            f.write(prefix + script)
+        self.text = prefix + script
+        shutil.rmtree(self.session, True)
+        code, _, err = self.python(self.file)
+        self.assertEqual((0, ""), (code, err))
+        found = ring_reader.read(self.session)
+        self.assertEqual([], found.said)
+        return [loader["where"].get("call") for loader in found.main.names["loader"]]
+
+    def check(self, call, wanted):
+        """The source has the call, and where it is known, its extent is that of `wanted`."""
+        lines = self.text.splitlines(True)
+        own = call["source"].splitlines(True)
+        first = call["source_line"] - 1
+        self.assertEqual(lines[first:first + len(own)], own)
+        self.assertIn(wanted, call["source"])
+        if sys.version_info >= (3, 11):
+            cut = [line.encode() for line in lines[call["line"] - 1:call["end_line"]]]
+            cut[-1] = cut[-1][:call["end_column"]]
+            cut[0] = cut[0][call["column"]:]
+            self.assertEqual(wanted, b"".join(cut).decode())
+
+    def test_the_extent(self):
+        wanted = "DataLoader(\n    [1],  # (\n    batch_size=2,\n)"
+        call, = self.calls("s = 'ä'; l = %s\nfor x in l: pass\n" % wanted)
+        self.check(call, wanted)
+        self.assertEqual(["dataset", "batch_size"], call["parameters"][:2])
+        self.assertIn("prefetch_factor", call["keywords"])
+
+    def test_two_on_one_line(self):
+        first, second = self.calls("for a, b in zip(DataLoader([1]), DataLoader([2], 3)): pass\n")
+        self.check(first, "DataLoader([1])")
+        self.check(second, "DataLoader([2], 3)")
+
+    def test_other_names(self):
+        call, = self.calls("import torch.utils.data as d\nL = DataLoader\n"
+                           "for x in L([1]): pass\n")
+        self.check(call, "L([1])")
+        self.assertEqual(["DataLoader", "L"], call["names"])
+
+    def test_a_function_and_a_subclass(self):
+        call, other = self.calls(
+            "class Mine(DataLoader):\n    def __init__(self, data, size=1):\n"
+            "        super().__init__(data, size, num_workers=0)\n"
+            "def make(data):\n    return DataLoader(data)\n"
+            "for a, b in zip(Mine([1]), make([2])): pass\n")
+        self.check(call, "Mine([1])")
+        self.assertEqual((["data", "size"], [], False),
+                         (call["parameters"], call["keywords"], call["any_keyword"]))
+        self.check(other, "DataLoader(data)")
+
+    def test_none_of_code_that_is_installed(self):
+        lib = os.path.join(self.folder, "site-packages")
+        os.makedirs(lib)
+        with open(os.path.join(lib, "fit.py"), "w") as f:
+            f.write("from torch.utils.data import DataLoader\n"
+                    "def fit():\n    for x in DataLoader([1]): pass\n")
+        self.assertEqual([None], self.calls("import sys; sys.path.append(%r)\nimport fit\n"
+                                            "fit.fit()\n" % lib))
+
+    def test_no_source_of_a_file_that_has_changed(self):
+        call, = self.calls("import os; os.utime(__file__, (4e9, 4e9))\n"
+                           "for x in DataLoader([1]): pass\n")
+        self.assertNotIn("source", call)
+
+    def test_a_part_of_a_large_file(self):
+        many = "x = 1  # %s\n" % ("long " * 100) * 20
+        call, = self.calls(many + "for x in DataLoader([1]): pass\n" + many)
+        self.assertLessEqual(len(call["source"]), 4000)
+        self.check(call, "DataLoader([1])")
+        call, = self.calls("for x in DataLoader([%s]): pass\n" % ("1," * 4000))
+        self.assertNotIn("source", call)
+
+
 class Digests(Case):
     def digests(self, name, **more):
         shutil.rmtree(self.session, True)

@@ -1,0 +1,193 @@
+// `stallscope apply`: what a finding changes in the user's own source, shown and then written.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "analyzer/base/escape.h"
+#include "analyzer/base/file.h"
+#include "analyzer/cli/outputs.h"
+#include "analyzer/cli/program.h"
+#include "analyzer/cli/terminal.h"
+#include "analyzer/findings/source_change.h"
+#include "analyzer/spec/nearest.h"
+#include "analyzer/words/words.h"
+#include "replay/workbench/workbench.h"
+
+namespace stallscope::cli {
+namespace {
+
+using findings::ChangedLines;
+using findings::SourceChange;
+
+constexpr uint64_t kLargestSource = uint64_t{16} << 20;
+
+struct ApplyArguments {
+  std::string trace;
+  std::string finding;
+  std::string stage;
+  bool yes = false;
+};
+
+std::string AllOf(const std::vector<std::string>& texts, const char* between) {
+  return fmt::format("{}", fmt::join(texts, between));
+}
+
+bool HasDiff(const report::FindingRow& row) { return !findings::DiffOf(row.changes).empty(); }
+
+// --set of each knob, where nothing but a spec has them.
+std::string AsSettings(const Patch& patch) {
+  std::string text;
+  for (const auto& change : patch.changes) {
+    const auto* const set = std::get_if<SetChange>(&change);
+    if (set == nullptr) return "";
+    text += " --set " + ShellWord(set->path + "=" + set->value);
+  }
+  return text;
+}
+
+// Why this finding has nothing to write, and what to do instead.
+Error NothingToWrite(const ApplyArguments& arguments, const report::FindingRow& row) {
+  Error error{ErrorKind::kUsage, "finding " + Quoted(row.id) + " changes no line of code",
+              arguments.trace, "see stallscope analyze"};
+  std::vector<std::string> by_hand;
+  for (const SourceChange& change : row.changes) {
+    by_hand.insert(by_hand.end(), change.by_hand.begin(), change.by_hand.end());
+  }
+  if (!row.recommendation.has_value()) return error;
+  const findings::Recommendation& recommendation = *row.recommendation;
+  const std::string settings = recommendation.of_stages ? "" : AsSettings(recommendation.patch);
+  if (!by_hand.empty()) {
+    error.what = "finding " + Quoted(row.id) + " cannot be written as a diff";
+    error.hint = AllOf(by_hand, "; ");
+  } else if (!settings.empty()) {
+    error.hint = "record the spec with" + settings;
+  } else if (!recommendation.patch.changes.empty() && !recommendation.of_stages) {
+    error.hint = "change the spec with stallscope patch";
+  } else {
+    error.hint = recommendation.text;
+  }
+  return error;
+}
+
+Result<const report::FindingRow*> Chosen(const ApplyArguments& arguments,
+                                         const report::Report& report) {
+  std::vector<const report::FindingRow*> rows;
+  std::vector<std::string> stages;
+  std::vector<std::string> others;
+  for (const report::FindingRow& row : report.findings) {
+    const bool meant = row.id == arguments.finding;
+    if (meant && (arguments.stage.empty() || row.stage == arguments.stage)) rows.push_back(&row);
+    if (meant) stages.push_back(row.stage);
+    if (HasDiff(row)) others.push_back(row.id);
+  }
+  if (rows.empty()) {
+    const std::string of = arguments.stage.empty() ? "" : " in " + Quoted(arguments.stage);
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+    return Error{ErrorKind::kUsage, "no finding " + Quoted(arguments.finding) + of, arguments.trace,
+                 others.empty() ? "no finding of this run changes a line of code"
+                                : "those that change code: " + AllOf(others, ", ")};
+  }
+  // Several stages may ask for the same change.
+  const auto is_like_first = [&](const report::FindingRow* row) {
+    return findings::DiffOf(row->changes) == findings::DiffOf(rows.front()->changes);
+  };
+  if (!std::all_of(rows.begin(), rows.end(), is_like_first)) {
+    return Error{ErrorKind::kUsage, Quoted(arguments.finding) + " is found in several stages",
+                 arguments.trace, "add --stage: " + AllOf(stages, ", ")};
+  }
+  if (!HasDiff(*rows.front())) return NothingToWrite(arguments, *rows.front());
+  return rows.front();
+}
+
+// The file as it is to be. Every line around the change must be as it was recorded.
+Result<std::string> ChangedContent(const SourceChange& change) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(change.file, failed)) {
+    return Error{ErrorKind::kInput, "not there", change.file,
+                 "apply the diff where the file is, with patch -p1"};
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadWholeFile(change.file, kLargestSource));
+  std::vector<size_t> begins{0};
+  for (size_t at = content.find('\n'); at != std::string::npos; at = content.find('\n', at + 1)) {
+    begins.push_back(at + 1);
+  }
+  // From below: what is above stays where it is.
+  for (auto lines = change.lines.rbegin(); lines != change.lines.rend(); ++lines) {
+    const bool there = lines->line >= 1 && lines->line <= begins.size();
+    const size_t at = there ? begins[lines->line - 1] : 0;
+    const size_t size = lines->before.size();
+    const bool same = there && content.compare(at, size, lines->before) == 0;
+    const bool whole = lines->before.ends_with('\n') || at + size == content.size();
+    if (!same || !whole) {
+      const bool done = there && content.compare(at, lines->after.size(), lines->after) == 0;
+      return Error{ErrorKind::kInput, done ? "has this change" : "changed since the recording",
+                   words::WholePlace(change.file, lines->line),
+                   done ? "" : "apply the diff by hand, or record again"};
+    }
+    content.replace(at, size, lines->after);
+  }
+  return content;
+}
+
+Status RunApply(const ApplyArguments& arguments) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
+                              workbench::Open({arguments.trace}, PrintWarnings()));
+  const report::Report report = workbench::Analyze(opened);
+  STALLSCOPE_ASSIGN_OR_RETURN(const report::FindingRow* const row, Chosen(arguments, report));
+  const auto each = [&](auto&& act) -> Status {
+    for (const SourceChange& change : row->changes) {
+      if (change.diff.empty()) continue;
+      STALLSCOPE_ASSIGN_OR_RETURN(const std::string content, ChangedContent(change));
+      STALLSCOPE_RETURN_IF_ERROR(act(change, content));
+    }
+    return {};
+  };
+  std::string files;
+  STALLSCOPE_RETURN_IF_ERROR(each([&](const SourceChange& change, const std::string&) -> Status {
+    files += (files.empty() ? "" : ", ") + change.file;
+    return {};
+  }));
+  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", PrintableLines(findings::DiffOf(row->changes))));
+  for (const SourceChange& change : row->changes) {
+    for (const std::string& text : change.by_hand) {
+      std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());
+    }
+  }
+  if (!arguments.yes && !AskedYes("write this to " + files + "?")) {
+    return Error{ErrorKind::kUsage, "not written", files, "pass --yes to write it"};
+  }
+  // Read once more: an answer takes its time.
+  return each([](const SourceChange& change, const std::string& content) -> Status {
+    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(change.file, content, Over::kOwnInput));
+    std::fprintf(stderr, "stallscope: changed %s\n", Printable(change.file).c_str());
+    return {};
+  });
+}
+
+}  // namespace
+
+void AddApply(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ApplyArguments>();
+  CLI::App* command = app.add_subcommand(
+      "apply", "Show what a finding changes in the source of a recorded job, and write it");
+  command->add_option("TRACE", arguments->trace, "Recorded run")->required();
+  command->add_option("--finding", arguments->finding, "Finding, by the name in the report")
+      ->required();
+  command->add_option("--stage", arguments->stage, "Its stage, where several have this finding");
+  command->add_flag("--yes", arguments->yes, "Write without asking");
+  command->callback([arguments, &exit_code] {
+    const Status done = RunApply(*arguments);
+    exit_code = done.ok() ? 0 : Fail(done.error());
+  });
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,104 @@
+"""The call that constructs a loader, as it is written: where it is, what it may be given, and the
+lines around it, of which reports make a diff.
+
+Nothing is parsed here: on Python 3.11 and later the instruction knows its place in the source,
+before, only its line. Looked up once per call in the source. Only files of the job's own count, and
+only if they are older than the process: else the lines may not be those that run.
+"""
+import itertools
+import os
+
+from . import session
+
+_AROUND = 6  # lines before and behind the call
+_BEHIND = 30  # lines behind its first one, where its end is not known
+_MOST_BYTES = 4000  # of source
+_LARGEST_FILE = 4 << 20
+_MOST_NAMES = 64
+_MOST_KNOWN = 256  # a job may make classes without end
+
+_known = {}  # (code, instruction, class) → what `of` returns
+
+
+def of(frame, cls):
+    """Of the call that this frame is about to make: of the constructor of `cls`."""
+    code = frame.f_code
+    key = (code, frame.f_lasti, cls)
+    call = _known.get(key)
+    if call is None:
+        call = {"names": _names(frame, cls)}
+        call.update(_parameters(cls))
+        place = _place(code, frame.f_lasti)
+        call.update(place)
+        call.update(_source(session.absolute(code.co_filename), place.get("line", frame.f_lineno),
+                            place.get("end_line")))
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = call
+    return call
+
+
+def _place(code, instruction):
+    """Lines from 1, columns in bytes from 0; the end is behind the call."""
+    positions = getattr(code, "co_positions", None)
+    if positions is None:
+        return {}
+    found = next(itertools.islice(positions(), instruction // 2, None), None)
+    if found is None or None in found:
+        return {}
+    line, end_line, column, end_column = found
+    return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+
+
+def _names(frame, cls):
+    """What the class is called in the code of this frame."""
+    names = {cls.__name__}
+    for name in frame.f_code.co_names:
+        if frame.f_globals.get(name) is cls:
+            names.add(name)
+    return sorted(names)[:_MOST_NAMES]
+
+
+def _parameters(cls):
+    """What the constructor takes by position, and by keyword alone."""
+    function = cls.__init__
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return {}
+    by_position = code.co_argcount
+    by_keyword = by_position + code.co_kwonlyargcount
+    return {"parameters": list(code.co_varnames[1:by_position])[:_MOST_NAMES],
+            "keywords": list(code.co_varnames[by_position:by_keyword])[:_MOST_NAMES],
+            "any_keyword": bool(code.co_flags & 0x08)}
+
+
+def _source(file, line, end_line):
+    """Whole lines around the call, as they are in the file."""
+    try:
+        status = os.stat(file)
+        if status.st_mtime > session.started or status.st_size > _LARGEST_FILE:
+            return {}
+        with open(file, "rb") as stream:
+            lines = stream.read().split(b"\n")
+    except OSError:
+        return {}
+    lines = [each + b"\n" for each in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    first = max(0, line - 1 - _AROUND)
+    last = min(len(lines), end_line + _AROUND if end_line else line + _BEHIND)
+    while sum(map(len, lines[first:last])) > _MOST_BYTES and (
+            first < line - 1 or last > (end_line or line)):
+        # What is nearest to the call stays.
+        if first < line - 1:
+            first += 1
+        if last > (end_line or line):
+            last -= 1
+    source = b"".join(lines[first:last])
+    # A carriage return alone ends a line for Python, and for nobody else.
+    if len(source) > _MOST_BYTES or b"\r" in source.replace(b"\r\n", b""):
+        return {}
+    try:
+        return {"source": source.decode("utf-8"), "source_line": first + 1}
+    except UnicodeDecodeError:
+        return {}

@@ -1,0 +1,349 @@
+// Calls as people write them, with « and » around the one that constructs the loader, and what they
+// become. Each change also goes through `patch`, and Python reads what comes out.
+#include "analyzer/findings/source_change.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analyzer/base/file.h"
+#include "analyzer/findings/python_call.h"
+#include "tests/support/paths.h"
+#include "tests/support/program.h"
+
+using namespace stallscope;
+using findings::ChangedLines;
+using findings::SourceChange;
+using test::Has;
+
+namespace {
+
+constexpr const char* kFolder = "/home/u/job";
+
+std::string Without(std::string text, const std::string& what) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.erase(at, what.size());
+  }
+  return text;
+}
+
+// Line and column of an offset.
+std::pair<uint32_t, uint32_t> PlaceIn(const std::string& text, size_t offset) {
+  const std::string before = text.substr(0, offset);
+  const auto line = static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
+  return {line, static_cast<uint32_t>(offset - (before.rfind('\n') + 1))};
+}
+
+model::Loader LoaderOf(const std::string& marked, const std::string& name = "loader") {
+  model::Loader loader;
+  loader.name = name;
+  trace::LoaderInfo& info = loader.info;
+  info.file = std::string(kFolder) + "/train.py";
+  info.call.source = Without(Without(marked, "«"), "»");
+  info.call.source_line = 1;
+  info.call.names = {"DataLoader"};
+  info.call.parameters = {"dataset", "batch_size",    "shuffle",
+                          "sampler", "batch_sampler", "num_workers"};
+  info.call.keywords = {"prefetch_factor", "persistent_workers"};
+  const size_t begin = marked.find("«");
+  const std::string open = Without(marked, "«");
+  const auto [line, column] = PlaceIn(info.call.source, begin);
+  info.line = line;
+  if (open.find("»") == std::string::npos) return loader;  // as before Python 3.11
+  info.call.line = line;
+  info.call.column = column;
+  std::tie(info.call.end_line, info.call.end_column) = PlaceIn(info.call.source, open.find("»"));
+  return loader;
+}
+
+model::Run RunOf(std::vector<model::Loader> loaders) {
+  model::Run run;
+  run.info.job.command = {"python", "train.py"};
+  run.info.folder = kFolder;
+  run.loaders = std::move(loaders);
+  return run;
+}
+
+Patch Set(const std::string& path, int64_t value) { return {{SetTo(path, value)}}; }
+const Patch kFourWorkers = Set("loader.num_workers", 4);
+
+SourceChange ChangeOf(const std::string& marked, const Patch& patch = kFourWorkers) {
+  const auto changes = findings::SourceChangesOf(RunOf({LoaderOf(marked)}), patch);
+  REQUIRE(changes.size() == 1);
+  return changes[0];
+}
+
+struct Shape {
+  const char* what;
+  std::string before;  // marked
+  std::string after;
+};
+
+std::vector<Shape> Shapes() {
+  return {
+      {"one line", "l = «DataLoader(ds, batch_size=8)»\n",
+       "l = DataLoader(ds, batch_size=8, num_workers=4)\n"},
+      {"replaced", "l = «DataLoader(ds, num_workers=0, shuffle=True)»\n",
+       "l = DataLoader(ds, num_workers=4, shuffle=True)\n"},
+      {"replaced by position", "l = «DataLoader(ds, 8, True, None, None, 2)»\n",
+       "l = DataLoader(ds, 8, True, None, None, 4)\n"},
+      {"blanks around =", "l = «DataLoader(ds, batch_size = 8)»\n",
+       "l = DataLoader(ds, batch_size = 8, num_workers = 4)\n"},
+      {"a trailing comma", "l = «DataLoader(ds, batch_size=8,)»\n",
+       "l = DataLoader(ds, batch_size=8, num_workers=4,)\n"},
+      {"an attribute", "l = «torch.utils.data.DataLoader(ds)»\n",
+       "l = torch.utils.data.DataLoader(ds, num_workers=4)\n"},
+      {"one argument per line", "l = «DataLoader(\n    ds,\n    batch_size=8,\n)»\n",
+       "l = DataLoader(\n    ds,\n    batch_size=8,\n    num_workers=4,\n)\n"},
+      {"one argument per line, without a trailing comma",
+       "l = «DataLoader(\n    ds,\n    batch_size=8\n)»\n",
+       "l = DataLoader(\n    ds,\n    batch_size=8,\n    num_workers=4\n)\n"},
+      {"aligned with the bracket", "l = «DataLoader(ds,\n               batch_size=8)»\n",
+       "l = DataLoader(ds,\n               batch_size=8,\n               num_workers=4)\n"},
+      {"comments",
+       "l = «DataLoader(\n    ds,  # all, (\n    batch_size=8,  # small, so\n    # the end\n)»\n",
+       "l = DataLoader(\n    ds,  # all, (\n    batch_size=8,  # small, so\n    num_workers=4,\n   "
+       " "
+       "# the end\n)\n"},
+      {"a comment without a comma before it",
+       "l = «DataLoader(\n    ds,\n    batch_size=8  # small\n)»\n",
+       "l = DataLoader(\n    ds,\n    batch_size=8,  # small\n    num_workers=4\n)\n"},
+      {"several arguments per line", "l = «DataLoader(\n    ds, batch_size=8, shuffle=True\n)»\n",
+       "l = DataLoader(\n    ds, batch_size=8, shuffle=True, num_workers=4\n)\n"},
+      {"a line that gets too long",
+       "loader = «DataLoader(dataset_of_images, batch_size=batch_size, shuffle=True)»\n",
+       "loader = DataLoader(dataset_of_images, batch_size=batch_size, shuffle=True,\n"
+       "                    num_workers=4)\n"},
+      {"tabs", "if x:\n\tl = «DataLoader(\n\t\tds,\n\t\tbatch_size=8,\n\t)»\n",
+       "if x:\n\tl = DataLoader(\n\t\tds,\n\t\tbatch_size=8,\n\t\tnum_workers=4,\n\t)\n"},
+      {"a lambda with commas", "l = «DataLoader(ds, collate_fn=lambda a, b=1: (a, b))»\n",
+       "l = DataLoader(ds, collate_fn=lambda a, b=1: (a, b), num_workers=4)\n"},
+      {"strings that look like code",
+       "l = «DataLoader(D(',)#', f\"{x['a)']:>{w}},(\", r'\\\\'), "
+       "collate_fn=f(\"\"\"a)\n\"\"\"))»\n",
+       "l = DataLoader(D(',)#', f\"{x['a)']:>{w}},(\", r'\\\\'), collate_fn=f(\"\"\"a)\n\"\"\"), "
+       "num_workers=4)\n"},
+      {"stars where the name is by keyword alone", "l = «DataLoader(*args)»\n",
+       "l = DataLoader(*args, prefetch_factor=4)\n"},
+      {"nested, another line's", "f(«DataLoader(ds)», 3)\n",
+       "f(DataLoader(ds, num_workers=4), 3)\n"},
+      {"two on one line", "a, b = DataLoader(x), «DataLoader(y)»\n",
+       "a, b = DataLoader(x), DataLoader(y, num_workers=4)\n"},
+      {"a loop over it", "for x in «DataLoader(ds, 8)»:\n    pass\n",
+       "for x in DataLoader(ds, 8, num_workers=4):\n    pass\n"},
+      {"bytes before it", "s = 'äöü'; l = «DataLoader(ds)»\n",
+       "s = 'äöü'; l = DataLoader(ds, num_workers=4)\n"},
+      {"no line end", "l = «DataLoader(ds)»", "l = DataLoader(ds, num_workers=4)"},
+      {"DOS lines", "x = 1\r\nl = «DataLoader(\r\n    ds,\r\n    shuffle=True\r\n)»\r\ny = 2\r\n",
+       "x = 1\r\nl = DataLoader(\r\n    ds,\r\n    shuffle=True,\r\n    num_workers=4\r\n)\r\ny = "
+       "2\r\n"},
+      {"no end known", "a = 1\nl = «DataLoader(ds,\n    8)\nb = 2\n",
+       "a = 1\nl = DataLoader(ds,\n    8,\n    num_workers=4)\nb = 2\n"},
+      {"an equality is no keyword", "l = «DataLoader(num_workers == 2, a <= 1)»\n",
+       "l = DataLoader(num_workers == 2, a <= 1, num_workers=4)\n"},
+      {"in the middle of a file",
+       "a = 1\nb = 2\nc = 3\nd = 4\nl = «DataLoader(ds)»\ne = 5\nf = 6\ng = 7\nh = 8\n",
+       "a = 1\nb = 2\nc = 3\nd = 4\nl = DataLoader(ds, num_workers=4)\ne = 5\nf = 6\ng = 7\nh = "
+       "8\n"},
+  };
+}
+
+// What the whole file is after a change.
+std::string AfterOf(const SourceChange& change) {
+  REQUIRE(change.lines.size() == 1);
+  return change.lines[0].after;
+}
+
+Patch PatchFor(const Shape& shape) {
+  return Has(shape.after, "prefetch_factor") ? Set("loader.prefetch_factor", 4) : kFourWorkers;
+}
+
+void CheckRefused(const std::string& marked, const std::string& why,
+                  const Patch& patch = kFourWorkers) {
+  CAPTURE(marked);
+  const SourceChange change = ChangeOf(marked, patch);
+  CHECK(change.diff.empty());
+  CHECK(change.lines.empty());
+  REQUIRE(change.by_hand.size() == 1);
+  CHECK_MESSAGE(Has(change.by_hand[0], why), change.by_hand[0]);
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("source change: in the style of the call") {
+    for (const Shape& shape : Shapes()) {
+      CAPTURE(shape.what);
+      const SourceChange change = ChangeOf(shape.before, PatchFor(shape));
+      CHECK(change.by_hand.empty());
+      CHECK(AfterOf(change) == shape.after);
+    }
+  }
+
+  TEST_CASE("source change: patch applies the diff, and Python reads the result") {
+    test::ScratchDir dir;
+    std::string check = "import ast\n";
+    size_t number = 0;
+    for (const Shape& shape : Shapes()) {
+      CAPTURE(shape.what);
+      const std::string folder = dir / ("shape" + std::to_string(number++));
+      REQUIRE(test::RunProgram({"mkdir", folder}).exit_code == 0);
+      const SourceChange change = ChangeOf(shape.before, PatchFor(shape));
+      REQUIRE(
+          WriteFileAtomically(folder + "/train.py", Without(Without(shape.before, "«"), "»")).ok());
+      REQUIRE(WriteFileAtomically(folder + "/change.diff", change.diff).ok());
+      for (const char* const dry : {"--dry-run", "-s"}) {
+        const auto done = test::RunProgram(
+            {"patch", "-p1", dry, "--fuzz=0", "-d", folder, "-i", folder + "/change.diff"});
+        CHECK_MESSAGE(done.exit_code == 0, (done.out + done.err + change.diff));
+      }
+      CHECK(ReadWholeFile(folder + "/train.py", 1 << 20).value() == shape.after);
+      check += "calls = [n for n in ast.walk(ast.parse(open(" + ("'" + folder + "/train.py'") +
+               ", newline='').read())) if isinstance(n, ast.Call)]\n"
+               "assert any(k.arg in ('num_workers', 'prefetch_factor') and k.value.value == 4 for "
+               "c in calls for k in c.keywords) or any(len(c.args) == 6 and c.args[5].value == 4 "
+               "for c in calls), " +
+               std::to_string(number) + "\n";
+    }
+    const auto read = test::RunProgram({"python3", "-c", check});
+    CHECK_MESSAGE(read.exit_code == 0, read.err);
+  }
+
+  TEST_CASE("source change: what is not literal is said, and not changed") {
+    CheckRefused("l = «DataLoader(ds, num_workers=args.workers)»\n",
+                 "set num_workers=4 by hand: the call at train.py:1 has args.workers for "
+                 "num_workers");
+    CheckRefused("l = «DataLoader(ds, num_workers=2 * 4)»\n", "has 2 * 4 for num_workers");
+    CheckRefused("l = «DataLoader(ds, 8, True, None, None, n)»\n", "has n for num_workers");
+    CheckRefused("l = «DataLoader(ds, num_workers=f'{n}')»\n", "has f'{n}' for num_workers");
+    CheckRefused("l = «DataLoader(ds, **options)»\n", "passes **options");
+    CheckRefused("l = «DataLoader(*args)»\n", "passes *args");
+    CheckRefused("l = «DataLoader(x for x in y)»\n", "passes a generator");
+    CheckRefused("l = «DataLoader(ds)»\n", "is of a constructor that takes no in_order",
+                 {{SetTo("loader.in_order", false)}});
+  }
+
+  TEST_CASE("source change: a call that is not of the class itself stays") {
+    CheckRefused("l = «make(ds)»\n", "the call at train.py:1 is not a plain one of DataLoader");
+    CheckRefused("l = «list(map(DataLoader, sets))»\n", "is not a plain one of DataLoader");
+    CheckRefused("l = «partial(DataLoader, ds)()»\n", "is not a plain one of DataLoader");
+    CheckRefused("l = «loaders[0](ds)»\n", "is not a plain one of DataLoader");
+    CheckRefused("a, b = «DataLoader(x), DataLoader(y)\n", "is not a plain one of DataLoader");
+    CheckRefused("l = «DataLoader(ds» , 3)\n", "is not a plain one of DataLoader");
+    CheckRefused("l = «DataLoader(ds, 'a)»\n", "is not a plain one of DataLoader");
+  }
+
+  TEST_CASE("source change: without the source, or the call, the place is said") {
+    model::Loader loader = LoaderOf("l = «DataLoader(ds)»\n");
+    loader.info.call.source.clear();
+    auto changes = findings::SourceChangesOf(RunOf({loader}), kFourWorkers);
+    REQUIRE(changes.size() == 1);
+    CHECK(changes[0].by_hand ==
+          std::vector<std::string>{
+              "set num_workers=4 at train.py:1: the trace does not have these lines"});
+    loader.info.call = {};
+    changes = findings::SourceChangesOf(RunOf({loader}), kFourWorkers);
+    CHECK(changes[0].by_hand ==
+          std::vector<std::string>{
+              "set num_workers=4 where loader is constructed: in code that train.py:1 calls"});
+    CHECK(findings::SourceChangesOf(RunOf({loader}), Set("decode.parallelism", 4)).empty());
+    model::Run pipeline = RunOf({loader});
+    pipeline.info.job = {};
+    CHECK(findings::SourceChangesOf(pipeline, kFourWorkers).empty());
+  }
+
+  TEST_CASE("source change: no workers, and nothing that needs them") {
+    const Patch none = Set("loader.num_workers", 0);
+    CHECK(AfterOf(ChangeOf("l = «DataLoader(ds, num_workers=2, prefetch_factor=4,\n"
+                           "               persistent_workers=True, shuffle=True)»\n",
+                           none)) == "l = DataLoader(ds, num_workers=0, shuffle=True)\n");
+    CheckRefused("l = «DataLoader(\n  ds,\n  num_workers=2,  # few\n  prefetch_factor=2)»\n",
+                 "has a comment before prefetch_factor", none);
+  }
+
+  TEST_CASE("source change: several settings, and several loaders of a file") {
+    Patch patch = kFourWorkers;
+    patch.changes.emplace_back(SetTo("loader.multiprocessing_context", "spawn"));
+    model::Loader single = LoaderOf("l = «DataLoader(ds, 8, name='x')»\n");
+    single.info.call.any_keyword = true;
+    auto changes = findings::SourceChangesOf(RunOf({single}), patch);
+    CHECK(AfterOf(changes[0]) ==
+          "l = DataLoader(ds, 8, name='x', num_workers=4, multiprocessing_context='spawn')\n");
+
+    const std::string file =
+        "import torch\na = DataLoader(x)\nb = 1\nc = 2\nd = DataLoader(\n    y,\n    8,\n)\ne = "
+        "3\n";
+    const std::string first = "import torch\na = «DataLoader(x)»\nb = 1\nc = 2\n";
+    std::string second = file;
+    second.insert(second.find("DataLoader(\n"), "«");
+    second.insert(second.find(")\ne"), "");
+    second.insert(second.find(")\ne") + 1, "»");
+    patch = kFourWorkers;
+    patch.changes.emplace_back(SetTo("loader2.num_workers", 2));
+    changes =
+        findings::SourceChangesOf(RunOf({LoaderOf(first), LoaderOf(second, "loader2")}), patch);
+    REQUIRE(changes.size() == 1);
+    CHECK(
+        AfterOf(changes[0]) ==
+        "import torch\na = DataLoader(x, num_workers=4)\nb = 1\nc = 2\nd = DataLoader(\n    y,\n  "
+        "  8,\n    num_workers=2,\n)\ne = 3\n");
+    CHECK(changes[0].diff.find("@@ -1,9 +1,10 @@") != std::string::npos);
+  }
+
+  TEST_CASE("source change: loaders that one call constructs cannot differ") {
+    const std::string marked = "l = «DataLoader(ds)»\n";
+    Patch patch = kFourWorkers;
+    patch.changes.emplace_back(SetTo("loader2.num_workers", 2));
+    const auto changes =
+        findings::SourceChangesOf(RunOf({LoaderOf(marked), LoaderOf(marked, "loader2")}), patch);
+    REQUIRE(changes.size() == 1);
+    CHECK(changes[0].by_hand.size() == 1);
+    CHECK(Has(changes[0].diff, "+l = DataLoader(ds, num_workers="));
+  }
+
+  TEST_CASE("source change: the diff's path is below the job's folder, else below the root") {
+    model::Loader loader = LoaderOf("l = «DataLoader(ds)»\n");
+    const auto path = [&](const std::string& file) {
+      loader.info.file = file;
+      const std::string diff = findings::SourceChangesOf(RunOf({loader}), kFourWorkers)[0].diff;
+      return diff.substr(0, diff.find('\n'));
+    };
+    CHECK(path("/home/u/job/a/b.py") == "--- a/a/b.py");
+    CHECK(path("/home/u/jobs/b.py") == "--- a/home/u/jobs/b.py");
+    CHECK(path("/home/u/job/my file.py") == "--- a/my file.py\t");
+    CHECK(path("/home/u/job/a\nb.py").empty());
+    CHECK(path("b.py").empty());
+  }
+
+  TEST_CASE("source change: a part of a file keeps its line numbers") {
+    model::Loader loader = LoaderOf("a\nb\nc\nd\nl = «DataLoader(ds)»\ne\n");
+    loader.info.call.source_line = 101;
+    loader.info.call.line = loader.info.call.end_line = loader.info.line = 105;
+    const auto change = findings::SourceChangesOf(RunOf({loader}), kFourWorkers)[0];
+    // As many lines below as above: else patch takes it for the end of the file.
+    CHECK(Has(change.diff, "@@ -104,3 +104,3 @@\n d\n-l"));
+    const auto replaced = findings::ReplacementOf(change.lines[0]);
+    CHECK(replaced.first == 105);
+    CHECK(replaced.last == 105);
+    CHECK(replaced.text == "l = DataLoader(ds, num_workers=4)\n");
+  }
+
+  TEST_CASE("python call: nothing that is cut off or nested too deep is read") {
+    const std::string whole = "DataLoader(D(1, [2, {3: 'x)'}]), f\"{a!r:{w}}\", **o)";
+    for (size_t size = 0; size < whole.size(); ++size) {
+      CHECK_FALSE(findings::ReadCall(whole.substr(0, size), 0).has_value());
+    }
+    REQUIRE(findings::ReadCall(whole, 0).has_value());
+    CHECK(findings::ReadCall(whole, 0)->end == whole.size());
+    CHECK_FALSE(findings::ReadCall(whole, whole.size() + 5).has_value());
+    const std::string deep = "f(" + std::string(100'000, '(') + std::string(100'001, ')');
+    CHECK_FALSE(findings::ReadCall(deep, 0).has_value());
+    const std::string fields = "f(f'" + std::string(100'000, '{') + "')";
+    static_cast<void>(findings::ReadCall(fields, 0));
+    CHECK_FALSE(findings::ReadCall("f(f'" + std::string(1, '{') + "\\", 0).has_value());
+  }
+}
