@@ -54,6 +54,7 @@ class Trainer::Loop {
   struct Step {
     LoadedBatch batch;
     trace::Step row;
+    int64_t began_ns = 0;  // to be issued
     std::vector<std::shared_ptr<device::Event>> done;
     std::vector<std::unique_ptr<StateBuffer>> states;
   };
@@ -91,7 +92,7 @@ class Trainer::Loop {
   CounterId capture_time_counter_;
   StepStats stats_;
   int64_t device_done_ns_ = 0;  // of the last step
-  int64_t device_ns_ = 0;       // that it took from its batch, or from the end of the one before
+  int64_t device_ns_ = 0;       // that it took from its issue, or from the end of the one before
   int64_t issue_ns_ = 0;        // that the host took to issue the last step
   pipeline::SlowDown::Debt debt_;
 };
@@ -198,13 +199,13 @@ Status Trainer::Loop::Issue(LoadedBatch&& batch) {
   // In flight before any of its work: what it holds must outlive the work, even after an error.
   in_flight_.push_back(std::move(step));
   Step& mine = in_flight_.back();
-  const int64_t issue_began_ns = MonotonicNs();
+  mine.began_ns = MonotonicNs();
   {
     const recorder::SpanScope span(stage_, mine.row.batch);
     const pipeline::RangeScope range(options_.ranges, "step");
     STALLSCOPE_RETURN_IF_ERROR(EnqueueStep(mine));
   }
-  issue_ns_ = MonotonicNs() - issue_began_ns;
+  issue_ns_ = MonotonicNs() - mine.began_ns;
   mine.row.issued_ns = static_cast<int64_t>(NowTicks());
   CountCaptures();
   if (mine.batch.samples >= largest_batch_) {
@@ -255,7 +256,8 @@ void Trainer::Loop::Account(const Step& step) {
   const auto ns = [&](int64_t ticks) { return clock_map_.ToNs(static_cast<Ticks>(ticks)); };
   stats_.Add(step.batch.samples, ns(row.requested_ns), ns(row.received_ns), ns(row.device_done_ns),
              computes ? &learned : nullptr);
-  device_ns_ = ns(row.device_done_ns) - std::max(ns(row.received_ns), device_done_ns_);
+  // Not from its batch, which waited for a delay too.
+  device_ns_ = ns(row.device_done_ns) - std::max(step.began_ns, device_done_ns_);
   device_done_ns_ = ns(row.device_done_ns);
 }
 
