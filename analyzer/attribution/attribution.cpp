@@ -6,6 +6,7 @@
 #include "analyzer/attribution/device_use.h"
 #include "analyzer/attribution/groundwork.h"
 #include "analyzer/attribution/partition.h"
+#include "analyzer/attribution/probe.h"
 #include "analyzer/attribution/stage_use.h"
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/system_use.h"
@@ -120,6 +121,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.throughput = ThroughputOf(partition, window);
   if (window.steps > 0) result.step_ns = StepTimes(partition);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);
+  result.sensitivities = SensitivitiesOf(run);
   result.limits = partition.limits;
   SayLimits(run, ground.split, result, result.limits);
   result.timelines = partition.timelines;

@@ -25,6 +25,7 @@ struct Window {
   size_t rows = 0;       // counted ones: one per step and rank
   size_t steps = 0;
   size_t warmup_steps = 0;
+  size_t probed_steps = 0;  // that are left out because stages were slowed on purpose
   int64_t ns() const { return end_ns - start_ns; }
 };
 
@@ -245,6 +246,18 @@ struct CrossCheck {
   std::string text;  // why not
 };
 
+// d ln(throughput) / d ln(time per element of the stage): -1 where the stage alone bounds the run,
+// 0 where it has time to spare.
+struct Sensitivity {
+  StageId stage;
+  double mean = 0;
+  double low = 0;  // 95% interval over the windows
+  double high = 0;
+  bool bounded = true;  // false: one window, no interval
+  size_t windows = 0;
+  double slowed_by = 0;  // of its work, on average
+};
+
 struct Attribution {
   Window window;
   std::vector<DeviceTimeline> timelines;  // at least one, sorted by rank and device
@@ -263,7 +276,8 @@ struct Attribution {
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
   CrossCheck cross_check;
-  std::vector<std::string> limits;  // what this trace cannot show
+  std::vector<Sensitivity> sensitivities;  // by stage; empty unless the recording slowed stages
+  std::vector<std::string> limits;         // what this trace cannot show
 };
 
 Attribution Attribute(const model::Run& run, unsigned threads = 2);

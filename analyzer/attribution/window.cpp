@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyzer/attribution/probe.h"
+
 namespace stallscope::attribution {
 namespace {
 
@@ -39,6 +41,27 @@ std::vector<int64_t> Durations(const std::vector<model::StepInterval>& intervals
     }
   }
   return durations;
+}
+
+// A stage that was slowed on purpose shows nothing of how the run goes by itself. Neither do the
+// steps that began before that and ended in it. What is left is not one piece: the longer counts.
+void LeaveOutProbed(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                    Window& window) {
+  const auto probed = ProbedRange(run);
+  if (!probed.has_value()) return;
+  const size_t end = window.first_row + window.rows;
+  size_t before = window.first_row;
+  while (before < end && intervals[before].end_ns <= probed->start_ns) ++before;
+  size_t after = end;
+  while (after > before && intervals[after - 1].start_ns >= probed->end_ns) --after;
+  const size_t all = window.steps;
+  const bool takes_first = before - window.first_row >= end - after;
+  const size_t first = takes_first ? window.first_row : after;
+  const size_t last = takes_first ? before : end;
+  if (CountIndices(intervals, first, last) < kLeastSteps) return;
+  window.first_row = first;
+  Take(intervals, last, window);
+  window.probed_steps = all - window.steps;
 }
 
 }  // namespace
@@ -105,7 +128,9 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 }
 
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals) {
-  return WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
+  Window window = WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
+  if (window.steps > 0) LeaveOutProbed(run, intervals, window);
+  return window;
 }
 
 }  // namespace stallscope::attribution

@@ -22,6 +22,7 @@ Window WindowAfter(size_t warmup_steps, const model::Run& run,
 // The steps that begin in the range; if none does, the range itself.
 Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
                     const std::vector<model::StepInterval>& intervals);
+// Without the warm-up. Of a run whose stages were slowed on purpose, the longer part without that.
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals);
 
 }  // namespace stallscope::attribution

@@ -28,6 +28,7 @@ struct RecordArguments {
   std::optional<int64_t> steps;
   std::string stores;
   bool digest = false;
+  bool probe = false;
   bool quiet = false;
 };
 
@@ -93,6 +94,7 @@ int RunRecord(const RecordArguments& arguments) {
   capture::CaptureOptions options;
   options.output = arguments.output;
   options.digest = arguments.digest;
+  options.probe = arguments.probe;
   options.stores = arguments.stores;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = ProgramArguments();
@@ -128,6 +130,9 @@ void AddRecord(CLI::App& app, int& exit_code) {
                       "Maximum number of steps; 0: until the data ends");
   command->add_flag("--digest", arguments->digest,
                     "Hash every batch, to compare the data of two runs");
+  command->add_flag(
+      "--probe", arguments->probe,
+      "Slow one stage at a time in the second half of the run, to check what bounds it");
   // For replays, which must not write where the spec says.
   command->add_option("--stores", arguments->stores, "Folder for caches and snapshots")->group("");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");

@@ -43,6 +43,11 @@ constexpr double kMostlyCompute = 0.60;
 // The largest share names the bound if it is this many times the next one. Closer than that, the
 // order of the two is noise, and the run is balanced.
 constexpr double kClearlyFirst = 1.25;
+// A stage whose sensitivity is nearer to 0 has time to spare: slowed by a quarter of its work, it
+// costs less than 5.5% of the throughput, about what the noise of a few windows hides.
+constexpr double kFeltSensitivity = 0.25;
+// Of what all stages have together, about 1: beyond this one the others have less.
+constexpr double kMostOfSensitivity = 0.5;
 // With fewer steps there is no spread to judge by; from kManySteps on, their number costs no
 // confidence.
 constexpr size_t kLeastSteps = 3;

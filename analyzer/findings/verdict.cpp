@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "analyzer/findings/thresholds.h"
@@ -209,6 +210,103 @@ void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict
   if (!attribution.cross_check.agrees) Doubt(0.7, attribution.cross_check.text, verdict);
 }
 
+// --- The causal check ---
+
+using attribution::Sensitivity;
+
+// Slowed, it costs throughput beyond doubt.
+bool IsFelt(const Sensitivity& of) { return of.bounded && of.high <= -kFeltSensitivity; }
+bool HasTimeToSpare(const Sensitivity& of) { return of.bounded && of.low > -kFeltSensitivity; }
+
+const Sensitivity* SensitivityOf(const Attribution& attribution, StageId stage) {
+  for (const Sensitivity& of : attribution.sensitivities) {
+    if (of.stage == stage) return &of;
+  }
+  return nullptr;
+}
+
+// The one that costs most; null where none is felt.
+const Sensitivity* MostSensitive(const Attribution& attribution) {
+  const Sensitivity* most = nullptr;
+  for (const Sensitivity& of : attribution.sensitivities) {
+    if (IsFelt(of) && (most == nullptr || of.mean < most->mean)) most = &of;
+  }
+  return most;
+}
+
+// "slowing 'decode' by 25% changed the throughput by -18%"
+std::string SlowingPhrase(const model::Run& run, const Sensitivity& of) {
+  const double change = std::pow(1 + of.slowed_by, of.mean) - 1;
+  return fmt::format("slowing '{}' by {:.0f}% changed the throughput by {:+.0f}%",
+                     run.NameOf(of.stage), 100 * of.slowed_by, 100 * change + 0.0);
+}
+
+// What kept the stage, by its blame; if it has none, by its work.
+std::optional<Cause> CauseOf(const Attribution& attribution, StageId stage) {
+  for (const attribution::Blame& blame : attribution.blame) {  // largest first
+    if (blame.stage == stage) return blame.cause;
+  }
+  for (const attribution::StageUse& use : attribution.stages) {
+    if (use.stage != stage) continue;
+    const std::array<std::pair<int64_t, Cause>, 4> parts = {
+        {{use.cpu_ns, Cause::kCpu},
+         {use.io_ns, Cause::kIo},
+         {use.blocked_ns, Cause::kBlocked},
+         {use.contention_ns, Cause::kCpuContention}}};
+    return std::max_element(parts.begin(), parts.end())->second;
+  }
+  return std::nullopt;
+}
+
+// Of an input-bound run: the stage with the blame should be the one that costs throughput when it
+// is slowed. Where another one is, beyond both intervals, that one is named.
+void CheckTheStage(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
+  const Sensitivity* const named = SensitivityOf(attribution, verdict.stage);
+  const Sensitivity* const most = MostSensitive(attribution);
+  const bool spare = named != nullptr && HasTimeToSpare(*named);
+  if (most == nullptr || most == named || model::IsTrainer(run, most->stage)) {
+    if (!spare) return;
+    std::string why = SlowingPhrase(run, *named);
+    if (most != nullptr) why += ", " + SlowingPhrase(run, *most);
+    Doubt(0.6, why + ": the blame and this check disagree", verdict);
+    return;
+  }
+  const bool wins = named != nullptr ? named->bounded && most->high < named->low
+                                     : most->high <= -kMostOfSensitivity;
+  if (!wins) return;
+  std::string why = SlowingPhrase(run, *most);
+  if (named != nullptr) why += ", " + SlowingPhrase(run, *named);
+  Doubt(0.7,
+        fmt::format("{}: the check names '{}', although '{}' is blamed most", why,
+                    run.NameOf(most->stage), run.NameOf(verdict.stage)),
+        verdict);
+  verdict.stage = most->stage;
+  verdict.cause = CauseOf(attribution, most->stage);
+}
+
+// Of a run that the trainer's side bounds: an input stage must not cost throughput while the
+// trainer does not.
+void CheckTheTrainer(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
+  const Sensitivity* const most = MostSensitive(attribution);
+  if (most == nullptr || model::IsTrainer(run, most->stage)) return;
+  for (const Sensitivity& of : attribution.sensitivities) {
+    if (!model::IsTrainer(run, of.stage) || !HasTimeToSpare(of)) continue;
+    Doubt(0.6,
+          fmt::format("{}, {}: the step times and this check disagree", SlowingPhrase(run, *most),
+                      SlowingPhrase(run, of)),
+          verdict);
+    return;
+  }
+}
+
+void CheckBySensitivity(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
+  if (verdict.bound == Bound::kInput) {
+    CheckTheStage(run, attribution, verdict);
+  } else if (verdict.bound != Bound::kBalanced) {
+    CheckTheTrainer(run, attribution, verdict);
+  }
+}
+
 std::string_view PhraseFor(Category category) {
   return category == Category::kInputStall ? "waiting for input" : attribution::WordFor(category);
 }
@@ -283,6 +381,7 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     verdict.also = AlsoOf(candidates, verdict.bound);
     DoubtTheBound(attribution, candidates, verdict);
     if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
+    CheckBySensitivity(run, attribution, verdict);
     if (steps < kManySteps) {
       Doubt(0.5 + 0.5 * static_cast<double>(steps) / kManySteps,
             fmt::format("only {} steps are recorded", steps), verdict);

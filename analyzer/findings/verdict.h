@@ -36,6 +36,9 @@ struct Verdict {
   std::string also;
 };
 
+// A recording that slowed its stages (attribution::Sensitivity) checks the verdict: where the two
+// disagree, the confidence falls, and of an input-bound run the stage is the one that costs most
+// throughput when it is slowed.
 Verdict VerdictOn(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::findings

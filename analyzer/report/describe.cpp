@@ -39,6 +39,9 @@ std::string WindowPhrase(const Report& report) {
   if (report.steps != 0 && report.warmup_steps != 0) {
     text += ", after " + words::Grouped(report.warmup_steps) + " of warm-up";
   }
+  if (report.probed_steps != 0) {
+    text += ", without " + words::Grouped(report.probed_steps) + " in which stages were slowed";
+  }
   return device.empty() ? text : text + ", on " + device;
 }
 
@@ -127,6 +130,27 @@ Table StageTable(const Report& report) {
                           words::NumberOrDash(stage.capacity_samples_per_s),
                           words::PercentOrDash(stage.starved), words::PercentOrDash(stage.blocked),
                           words::NumberOrDash(stage.cpu_s), QueuePhrase(stage.queue)});
+  }
+  return table;
+}
+
+// What slowing a stage by a tenth costs is easier to read than an elasticity.
+Table ProbeTable(const Report& report) {
+  Table table{{{"stage", false, true},
+               {"slowed by", true},
+               {"windows", true},
+               {"sensitivity", true},
+               {"95% interval"},
+               {"10% slower costs", true}},
+              {},
+              ""};
+  for (const ProbeRow& row : report.probe) {
+    const std::string interval =
+        row.low.has_value() ? fmt::format("{:.2f} to {:.2f}", *row.low + 0.0, *row.high + 0.0)
+                            : std::string(words::kUnknown);
+    table.rows.push_back({row.stage, fmt::format("{:.0f}%", 100 * row.slowed_by),
+                          words::Grouped(row.windows), fmt::format("{:.2f}", row.mean), interval,
+                          words::Percent(std::max(0.0, 1 - std::pow(1.1, row.mean)))});
   }
   return table;
 }
@@ -533,6 +557,7 @@ Document DocumentOf(const Report& report) {
   const Pictures& pictures = report.pictures;
   add("Over time", {LanesFigure{pictures.lanes, pictures.end_ns - pictures.start_ns}, kInHtml});
   if (!report.blame.empty()) add("What the stall waited for", {BlameTable(report)});
+  if (!report.probe.empty()) add("What slowing each stage cost", {ProbeTable(report)});
   AddFindings(report, document);
   if (!report.stages.empty()) {
     add("Stages", {StageGraphFigure{report.stages}, kIn});

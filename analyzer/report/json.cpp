@@ -261,6 +261,14 @@ Json VerdictTree(const VerdictRow& verdict) {
           {"doubts", verdict.doubts}};
 }
 
+Json ProbeTree(const ProbeRow& row) {
+  return {{"stage", row.stage},
+          {"sensitivity",
+           {{"mean", Number(row.mean)}, {"low", OrNull(row.low)}, {"high", OrNull(row.high)}}},
+          {"windows", row.windows},
+          {"slowed_by", Number(row.slowed_by)}};
+}
+
 Json RecommendationTree(const findings::Recommendation& recommendation) {
   Json gain;
   const auto& predicted = recommendation.gain;
@@ -364,8 +372,8 @@ bool IsFigure(const std::string& path) {
       "stages[].queue", "verdict.stage", "verdict.cause",   "verdict.also"};
   return !path.starts_with("findings") && !path.starts_with("budget") &&
          !path.starts_with("comparison") && !path.starts_with("run.spec") &&
-         !path.starts_with("run.job") && !path.starts_with("stages[].ops") &&
-         !kChoices.contains(path);
+         !path.starts_with("run.job") && !path.starts_with("probe[]") &&
+         !path.starts_with("stages[].ops") && !kChoices.contains(path);
 }
 
 // The figures that are null by path, those of rows with the names of the rows.
@@ -416,12 +424,14 @@ Json ReportTree(const Report& report) {
              {{"start_ns", report.window_start_ns},
               {"end_ns", report.window_end_ns},
               {"steps", report.steps},
-              {"warmup_steps_excluded", report.warmup_steps}}},
+              {"warmup_steps_excluded", report.warmup_steps},
+              {"probed_steps_excluded", report.probed_steps}}},
             {"throughput", throughput},
             {"step_time_ms", TimesTree(report.step_ms)},
             {"breakdown", BreakdownTree(report)},
             {"stall_blame", BlameTree(report.blame)},
             {"stages", ListTree(report.stages, StageTree)},
+            {"probe", ListTree(report.probe, ProbeTree)},
             {"devices", ListTree(report.devices, DeviceTree)},
             {"kernels", KernelsTree(report.kernels)},
             {"idle", IdleTree(report.idle)},

@@ -127,6 +127,21 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   return row;
 }
 
+std::vector<ProbeRow> ProbeOf(const model::Run& run, const attribution::Attribution& attribution) {
+  std::vector<ProbeRow> rows;
+  for (const attribution::Sensitivity& of : attribution.sensitivities) {
+    ProbeRow row{std::string(run.NameOf(of.stage)), of.mean, {}, {}, of.windows, of.slowed_by};
+    if (of.bounded) {
+      row.low = of.low;
+      row.high = of.high;
+    }
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ProbeRow& a, const ProbeRow& b) { return a.mean < b.mean; });
+  return rows;
+}
+
 std::vector<ProcessRow> ProcessesOf(const model::Run& run,
                                     const attribution::Attribution& attribution) {
   const int64_t end_ns = model::WindowOf(run).end_ns;
@@ -324,6 +339,8 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.window_end_ns = attribution.window.end_ns;
   report.steps = attribution.window.steps;
   report.warmup_steps = attribution.window.warmup_steps;
+  report.probed_steps = attribution.window.probed_steps;
+  report.probe = ProbeOf(run, attribution);
   report.throughput = attribution.throughput;
   if (attribution.step_ns.has_value()) {
     report.step_ms = InMs(*attribution.step_ns, attribution.window.steps);

@@ -118,6 +118,16 @@ struct VerdictRow {
   std::string also;  // the second sentence: what else takes a part of step time; or empty
 };
 
+// What the throughput lost while the recording slowed this stage: attribution::Sensitivity.
+struct ProbeRow {
+  std::string stage;
+  double mean = 0;
+  std::optional<double> low;  // nothing: of one window
+  std::optional<double> high;
+  uint64_t windows = 0;
+  double slowed_by = 0;
+};
+
 struct MemoryRow {
   std::optional<uint64_t> peak_rss_bytes;
   std::optional<uint64_t> device_peak_bytes;
@@ -167,11 +177,13 @@ struct Report {
   int64_t window_end_ns = 0;
   uint64_t steps = 0;
   uint64_t warmup_steps = 0;
+  uint64_t probed_steps = 0;  // left out, because stages were slowed on purpose
   std::optional<attribution::Throughput> throughput;
   std::optional<Times> step_ms;
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;
   std::vector<BlameRow> blame;
   std::vector<StageRow> stages;
+  std::vector<ProbeRow> probe;  // most sensitive first; empty: no stage was slowed
   std::vector<attribution::DeviceUse> devices;
   std::vector<KernelRow> kernels;
   attribution::DeviceIdle idle;

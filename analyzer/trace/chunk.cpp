@@ -268,6 +268,11 @@ void ChunkBuilder::Add(const Gap& row) {
   Use(row.track);
   Grow(kRowBound<Gap>);
 }
+void ChunkBuilder::Add(const Probe& row) {
+  rows_.probes.push_back(row);
+  Use(row.stage);
+  Grow(kRowBound<Probe>);
+}
 
 void ChunkBuilder::Define(const RunInfo& run) {
   assert(Empty());

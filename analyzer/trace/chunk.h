@@ -114,6 +114,7 @@ class ChunkBuilder {
   void Add(const Sample& row);
   void Add(const KnobChange& row);
   void Add(const Gap& row);
+  void Add(const Probe& row);
 
   // A RunInfo may only be added to an empty builder.
   void Define(const RunInfo& run);

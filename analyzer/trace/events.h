@@ -341,6 +341,18 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
+// A window of the causal check: for its length, each element of one stage was delayed on purpose.
+// Without a stage nothing was delayed, and the windows beside it are compared with it.
+struct Probe {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  StageId stage;
+  uint64_t elements = 0;  // that were delayed
+  uint64_t work_ns = 0;   // that the stage spent on them
+  uint64_t delay_ns = 0;  // that was added
+  bool operator==(const Probe&) const = default;
+};
+
 // All tables except the spans, which have columns of their own.
 struct EventRows {
   std::vector<QueueEvent> queue_events;
@@ -355,6 +367,7 @@ struct EventRows {
   std::vector<Sample> samples;
   std::vector<KnobChange> knobs;
   std::vector<Gap> gaps;
+  std::vector<Probe> probes;
   bool operator==(const EventRows&) const = default;
 };
 
@@ -374,6 +387,7 @@ void ForEachTable(Rows& rows, Visit&& visit) {
   visit(25, rows.samples);
   visit(26, rows.knobs);
   visit(27, rows.gaps);
+  visit(28, rows.probes);
 }
 
 // The fate of one track's events: emitted = stored + dropped.

@@ -100,6 +100,11 @@ struct Columns<Gap> {
   using List = std::tuple<Delta<&Gap::from_ns>, Delta<&Gap::to_ns>, Plain<&Gap::dropped>,
                           Plain<&Gap::track>>;
 };
+template <>
+struct Columns<Probe> {
+  using List = std::tuple<Delta<&Probe::start_ns>, Delta<&Probe::end_ns>, Plain<&Probe::stage>,
+                          Plain<&Probe::elements>, Plain<&Probe::work_ns>, Plain<&Probe::delay_ns>>;
+};
 
 namespace internal {
 

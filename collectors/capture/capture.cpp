@@ -12,6 +12,7 @@
 
 #include "analyzer/base/thread.h"
 #include "analyzer/spec/spec_json.h"
+#include "collectors/capture/probe.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/pipeline/batch_ops.h"
 #include "collectors/pipeline/device_plan.h"
@@ -126,6 +127,8 @@ class Session {
   const CaptureOptions& options_;
   recorder::Recorder* const recorder_;
   pipeline::BatchOps ops_;
+  pipeline::SlowDown slow_down_;
+  std::unique_ptr<Prober> prober_;
   std::unique_ptr<trainer::Devices> devices_;
   std::unique_ptr<pipeline::Pipeline> pipeline_;
   std::unique_ptr<trainer::Trainer> trainer_;
@@ -140,6 +143,11 @@ Status Session::Prepare(std::function<Status()> on_first_batch) {
   options.digest = options_.digest;
   options.ranges = RangesFor(spec_);
   options.stores = options_.stores;
+  if (options_.probe && recorder_ != nullptr) {
+    options.slow_down = &slow_down_;
+    prober_ = std::make_unique<Prober>(*recorder_, slow_down_, spec_.trainer.steps,
+                                       static_cast<uint64_t>(spec_.seed));
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(pipeline_, pipeline::Pipeline::Build(spec_, options));
   trainer::TrainerOptions training;
   training.next = [this, first = std::move(on_first_batch)]() mutable {
@@ -154,6 +162,14 @@ Status Session::Prepare(std::function<Status()> on_first_batch) {
   training.device_maps = pipeline_->device_maps();
   training.device_ops = DeviceOpsOf(ops_, static_cast<uint64_t>(spec_.seed));
   training.on_progress = options_.on_progress;
+  if (prober_ != nullptr) {
+    training.slow_down = &slow_down_;
+    training.on_stage = [this](StageId trainer) { prober_->SetTrainer(trainer); };
+    training.on_progress = [this](const trainer::Progress& at) {
+      prober_->OnStep(at.steps);
+      if (options_.on_progress) options_.on_progress(at);
+    };
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(trainer_,
                               trainer::Trainer::Make(spec_, *devices_, std::move(training)));
   if (recorder_ == nullptr) return {};
@@ -177,7 +193,11 @@ Result<trainer::TrainResult> Session::Run() {
     pipeline_->Cancel();
   });
   STALLSCOPE_RETURN_IF_ERROR(watch.Start());
-  return trainer_->Run();
+  if (prober_ == nullptr) return trainer_->Run();
+  STALLSCOPE_RETURN_IF_ERROR(prober_->Start());
+  auto trained = trainer_->Run();
+  prober_->Stop();
+  return trained;
 }
 
 void Session::Finish(CaptureResult& result) const {
@@ -185,6 +205,9 @@ void Session::Finish(CaptureResult& result) const {
   result.device = devices_->info();
   result.digest = pipeline_->Digest();
   result.pipeline = pipeline_->stats();
+  if (prober_ != nullptr) {
+    for (const std::string& note : prober_->notes()) result.pipeline.notes.push_back(note);
+  }
   if (recorder_ == nullptr) return;
   recorder_->UpdateRun([&](trace::RunInfo& run) {
     run.digest = result.digest;

@@ -19,7 +19,7 @@ Result<std::optional<Element>> CacheStage::Fill() {
     at_end_ = true;
     return element;
   }
-  meter_.Begin();
+  meter_.Begin(options_.stage);
   STALLSCOPE_RETURN_IF_ERROR(store_->Add(*element));
   meter_.End(options_.stage, element->item, 0);
   ++elements_;
@@ -39,7 +39,7 @@ Result<std::optional<Element>> CacheStage::Next() {
   if (at_end_) return std::optional<Element>();
   if (!store_->sealed()) return Fill();
   if (context_.token.cancelled()) return CancelledError();
-  meter_.Begin();
+  meter_.Begin(options_.stage);
   STALLSCOPE_ASSIGN_OR_RETURN(auto element, store_->Next());
   if (!element.has_value()) {
     at_end_ = true;

@@ -28,7 +28,8 @@ class CacheStage final : public Stage {
       : input_(std::move(input)),
         store_(std::move(store)),
         options_(std::move(options)),
-        context_(context) {}
+        context_(context),
+        meter_(context.slow_down) {}
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
 

@@ -30,7 +30,7 @@ Result<std::optional<Element>> FileStream::Next() {
   while (!ended_) {
     if (context.token.cancelled()) return CancelledError();
     Element element;
-    meter_.Begin();
+    meter_.Begin(stage_);
     auto read = Read(element);
     if (!read.ok()) {
       const uint64_t lost = reader_ == nullptr ? 0 : reader_->lost_bytes();

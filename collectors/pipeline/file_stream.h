@@ -14,7 +14,11 @@ class FileStream {
  public:
   // `shared` must outlive it. The file is opened by the first Next().
   FileStream(const ReaderShared& shared, StageId stage, size_t file, uint32_t epoch)
-      : shared_(shared), stage_(stage), file_(file), epoch_(epoch) {}
+      : shared_(shared),
+        stage_(stage),
+        file_(file),
+        epoch_(epoch),
+        meter_(shared.context->slow_down) {}
 
   // The next element; nothing at the end. Bad ones are left out and counted where the spec says so.
   Result<std::optional<Element>> Next();

@@ -24,7 +24,7 @@ Result<std::optional<Element>> FilterStage::Next() {
   for (;;) {
     STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
     if (!element.has_value()) return element;
-    meter_.Begin();
+    meter_.Begin(stage_);
     auto keeps = predicate_->Keeps(*element, worker_);
     meter_.End(stage_, element->item, 0);
     if (!keeps.ok()) {

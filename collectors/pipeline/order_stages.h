@@ -54,7 +54,8 @@ class FilterStage final : public ChainedStage {
       : ChainedStage(std::move(input), context),
         predicate_(std::move(predicate)),
         stage_(stage),
-        worker_(context) {}
+        worker_(context),
+        meter_(context.slow_down) {}
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
 

@@ -47,6 +47,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::BuildParts(const Spec& spec,
   context.skip_errors = parts->graph.skip_errors;
   context.recorder = options.recorder;
   context.ranges = options.ranges;
+  context.slow_down = options.slow_down;
   context.batches = std::make_unique<TensorPool>(options.batch_memory);
   STALLSCOPE_ASSIGN_OR_RETURN(SourceFiles files, FindFiles(parts->graph.source()));
   parts->fingerprint = files.fingerprint;

@@ -19,6 +19,7 @@
 #include "analyzer/spec/spec.h"
 #include "collectors/data/buffer.h"
 #include "collectors/pipeline/element.h"
+#include "collectors/pipeline/slow_down.h"
 #include "collectors/pipeline/stage_ranges.h"
 #include "collectors/recorder/recorder.h"
 
@@ -41,6 +42,8 @@ struct PipelineOptions {
   data::BufferMemory* batch_memory = nullptr;
   bool digest = false;
   StageRanges ranges;  // around the work of maps and batches
+  // Who may slow a stage; null: nobody. Must outlive the pipeline.
+  SlowDown* slow_down = nullptr;
   // A folder for what caches and snapshots write. The paths in the spec are then only read, and
   // only stores that are complete and match this data and prefix. Empty: the paths in the spec.
   std::string stores;

@@ -7,14 +7,22 @@
 
 namespace stallscope::pipeline {
 
-void WorkMeter::Begin() {
+void WorkMeter::Begin(StageId stage) {
   if (recorder::CurrentTrack() == nullptr) return;
+  mode_ = slow_down_ == nullptr ? SlowDown::Mode::kOff : slow_down_->ModeOf(stage);
   measures_ = always_ || count_++ % 64 == 0;
-  if (measures_) {
-    wall_ns_ = MonotonicNs();
-    cpu_ns_ = ThreadCpuNs();
-  }
+  if (measures_ || mode_ != SlowDown::Mode::kOff) wall_ns_ = MonotonicNs();
+  if (measures_) cpu_ns_ = ThreadCpuNs();
   start_ = NowTicks();
+}
+
+void WorkMeter::Pay(StageId stage) {
+  const int64_t work_ns = MonotonicNs() - wall_ns_;
+  if (mode_ == SlowDown::Mode::kWatch) {
+    slow_down_->Watched(stage, work_ns);
+  } else {
+    slow_down_->Delay(stage, work_ns, cpu_share_, debt_);
+  }
 }
 
 void WorkMeter::End(StageId stage, ItemId item, uint64_t bytes) {
@@ -23,13 +31,16 @@ void WorkMeter::End(StageId stage, ItemId item, uint64_t bytes) {
   const Ticks end = NowTicks();
   if (measures_) {
     const int64_t cpu = ThreadCpuNs() - cpu_ns_;
-    always_ = MonotonicNs() - wall_ns_ >= 100'000;
+    const int64_t wall = MonotonicNs() - wall_ns_;
+    always_ = wall >= 100'000;
+    cpu_share_ = wall > 0 ? static_cast<double>(cpu) / static_cast<double>(wall) : 1;
     track->Work(stage, item, start_, end, bytes, static_cast<uint64_t>(cpu));
   } else if (bytes != 0) {
     track->Work(stage, item, start_, end, bytes, 0);
   } else {
     track->Work(stage, item, start_, end);
   }
+  if (mode_ != SlowDown::Mode::kOff) Pay(stage);
 }
 
 namespace {
@@ -37,12 +48,12 @@ namespace {
 // All parts, or all but the very last op.
 Status RunParts(const std::vector<MapPart>& parts, Element& element, RunnerWorker& worker,
                 bool leave_last) {
-  if (worker.meters.size() < parts.size()) worker.meters.resize(parts.size());
+  worker.NeedMeters(parts.size());
   for (size_t p = 0; p < parts.size(); ++p) {
     const size_t count =
         parts[p].ops.size() - (leave_last && p + 1 == parts.size() ? size_t{1} : size_t{0});
     const RangeScope range(worker.ops.context.ranges, parts[p].name.c_str());
-    worker.meters[p].Begin();
+    worker.meters[p].Begin(parts[p].stage);
     for (size_t i = 0; i < count; ++i) {
       const Op& op = *parts[p].ops[i];
       STALLSCOPE_RETURN_IF_ERROR(element.batch != nullptr ? op.ApplyToBatch(element, worker.ops)
@@ -110,9 +121,9 @@ Result<std::optional<Element>> BatchRunner::Run(std::vector<Element>& job,
   BatchAssembler assembler(context_, options_.size, options_.pad);
   std::vector<ItemId> samples;
   samples.reserve(job.size());
-  WorkMeter whole;
   // Where a map is done on the way, its spans are what is recorded.
-  if (parts_.empty()) whole.Begin();
+  worker.NeedMeters(1);
+  if (parts_.empty()) worker.meters[0].Begin(options_.stage);
   for (Element& sample : job) {
     samples.push_back(sample.item);
     Status status = AddSample(sample, assembler, worker);
@@ -125,7 +136,7 @@ Result<std::optional<Element>> BatchRunner::Run(std::vector<Element>& job,
   }
   STALLSCOPE_ASSIGN_OR_RETURN(Element batch, assembler.Finish());
   batch.item = context_.NewItem();
-  if (parts_.empty()) whole.End(options_.stage, batch.item, batch.value.bytes());
+  if (parts_.empty()) worker.meters[0].End(options_.stage, batch.item, batch.value.bytes());
   Record(batch, samples, worker);
   batch.completed = NowTicks();
   return std::optional<Element>(std::move(batch));

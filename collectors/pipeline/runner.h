@@ -22,13 +22,21 @@ struct MapPart {
 };
 
 // Writes a span of work, with CPU time where that pays: its two clocks cost 1.3 us, so always for
-// work of 100 us and more, else one time in 64. One thread.
+// work of 100 us and more, else one time in 64. Then delays the thread, if its stage is slowed. One
+// thread.
 class WorkMeter {
  public:
-  void Begin();
+  explicit WorkMeter(SlowDown* slow_down) : slow_down_(slow_down) {}  // null: never slowed
+  void Begin(StageId stage);
   void End(StageId stage, ItemId item, uint64_t bytes);
 
  private:
+  void Pay(StageId stage);
+
+  SlowDown* slow_down_;
+  SlowDown::Mode mode_ = SlowDown::Mode::kOff;
+  SlowDown::Debt debt_;
+  double cpu_share_ = 1;  // of the work that was measured last
   bool measures_ = false;
   bool always_ = false;
   uint32_t count_ = 0;
@@ -42,7 +50,10 @@ struct RunnerWorker {
   explicit RunnerWorker(StageContext& context) : ops(context) {}
   OpWorker ops;
   std::vector<WorkMeter> meters;  // a part each
-  std::string shape_text;         // the last batch's, whose number the recorder knows
+  void NeedMeters(size_t parts) {
+    if (meters.size() < parts) meters.resize(parts, WorkMeter(ops.context.slow_down));
+  }
+  std::string shape_text;  // the last batch's, whose number the recorder knows
   trace::StringId shape;
 };
 

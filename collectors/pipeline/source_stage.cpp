@@ -82,8 +82,8 @@ void CountingSource::Restart(uint32_t epoch) {
 Result<std::optional<Element>> SyntheticRunner::Run(std::vector<Element>& job,
                                                     RunnerWorker& worker) const {
   Element element = std::move(job.front());
-  if (worker.meters.empty()) worker.meters.resize(1);
-  worker.meters[0].Begin();
+  worker.NeedMeters(1);
+  worker.meters[0].Begin(stage_);
   STALLSCOPE_RETURN_IF_ERROR(PayForElement(spec_, context_));
   STALLSCOPE_ASSIGN_OR_RETURN(element.value,
                               worker.ops.NewTensor(data::DType::kUint8, {spec_.bytes}));

@@ -13,6 +13,7 @@
 #include "analyzer/base/result.h"
 #include "collectors/pipeline/cancel.h"
 #include "collectors/pipeline/element.h"
+#include "collectors/pipeline/slow_down.h"
 #include "collectors/pipeline/stage_ranges.h"
 #include "collectors/pipeline/tensor_pool.h"
 #include "collectors/recorder/recorder.h"
@@ -43,6 +44,7 @@ struct StageContext {
   bool skip_errors = false;                // on_error: skip
   recorder::Recorder* recorder = nullptr;  // may be null
   StageRanges ranges;
+  SlowDown* slow_down = nullptr;  // may be null
   CancelToken token;
   TensorPool elements;
   std::unique_ptr<TensorPool> batches;  // in the device's memory, where it gave some

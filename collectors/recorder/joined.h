@@ -30,6 +30,7 @@ class JoinedRecording final : public Recording {
     return nullptr;
   }
   void Knob(trace::KnobChange) override {}
+  void Probe(const trace::Probe&) override {}
   Status Publish() override { return {}; }
   Status Flush() override { return {}; }
   void Fail(const Error& error) override;

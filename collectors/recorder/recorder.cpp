@@ -68,6 +68,8 @@ void Recorder::Knob(std::string_view path, std::string_view old_value, std::stri
       {MonotonicNs(), DefineString(path), DefineString(old_value), DefineString(new_value)});
 }
 
+void Recorder::Probe(const trace::Probe& window) { recording_->Probe(window); }
+
 void Recorder::UpdateRun(const std::function<void(trace::RunInfo&)>& change) {
   recording_->names().UpdateRun(change);
 }

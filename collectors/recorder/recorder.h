@@ -90,6 +90,7 @@ class Recorder {
   std::shared_ptr<Track> NewTrack(trace::TrackInfo info);
 
   void Knob(std::string_view path, std::string_view old_value, std::string_view new_value);
+  void Probe(const trace::Probe& window);
   // For whoever records other processes too (collectors/job): drains `ring` as a part of `track`,
   // until its writer has closed it or the caller releases what this returns. A joined recording
   // adopts nothing.

@@ -112,6 +112,11 @@ void FileRecording::Knob(trace::KnobChange change) {
   if (!stopped_) knobs_.push_back(change);
 }
 
+void FileRecording::Probe(const trace::Probe& window) {
+  const std::lock_guard lock(tracks_mutex_);
+  if (!stopped_) probes_.push_back(window);
+}
+
 // --- The flusher ---------------------------------------------------------------------------------
 
 bool FileRecording::AnyRingFilling() {
@@ -224,7 +229,7 @@ void FileRecording::DrainAll() {
   last_anchor_ = ReadClockAnchor();
   clock_.Add(last_anchor_);
   WriteNewDefinitions();
-  WriteKnobs();
+  WriteKnobsAndProbes();
   for (const trace::Gap& gap : std::exchange(gaps_to_write_, {})) builder_->Add(gap);
   bool calm = true;
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -300,16 +305,22 @@ void FileRecording::WriteNewDefinitions() {
   define(fresh.ops);
 }
 
-void FileRecording::WriteKnobs() {
+void FileRecording::WriteKnobsAndProbes() {
   std::vector<trace::KnobChange> knobs;
+  std::vector<trace::Probe> probes;
   {
     const std::lock_guard lock(tracks_mutex_);
     knobs.swap(knobs_);
+    probes.swap(probes_);
   }
-  for (const trace::KnobChange& knob : knobs) {
-    if (builder_->Full()) WriteChunk();
-    builder_->Add(knob);
-  }
+  const auto write = [this](const auto& rows) {
+    for (const auto& row : rows) {
+      if (builder_->Full()) WriteChunk();
+      builder_->Add(row);
+    }
+  };
+  write(knobs);
+  write(probes);
 }
 
 void FileRecording::AddOpenGap(Channel& channel) {

@@ -36,6 +36,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   virtual std::shared_ptr<void> Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
                                       std::shared_ptr<ForeignProcess> process) = 0;
   virtual void Knob(trace::KnobChange change) = 0;
+  virtual void Probe(const trace::Probe& window) = 0;
   virtual StepCount steps() { return {}; }
   virtual Status Publish() = 0;
   virtual Status Flush() = 0;
@@ -57,6 +58,7 @@ class FileRecording final : public Recording {
   std::shared_ptr<void> Adopt(std::unique_ptr<AdoptedRing> ring, TrackId track,
                               std::shared_ptr<ForeignProcess> process) override;
   void Knob(trace::KnobChange change) override;
+  void Probe(const trace::Probe& window) override;
   StepCount steps() override;
   Status Publish() override;
   Status Flush() override;
@@ -103,7 +105,7 @@ class FileRecording final : public Recording {
   void DrainChannel(Channel& channel, uint64_t until);
   const ClockMap& ClockOf(const Channel& channel) const;
   void WriteNewDefinitions();
-  void WriteKnobs();
+  void WriteKnobsAndProbes();
   void AddOpenGap(Channel& channel);
   void RetireChannels(const std::vector<std::shared_ptr<Channel>>& channels);
   void WriteChunk(trace::FrameType type = trace::FrameType::kChunk);
@@ -119,6 +121,7 @@ class FileRecording final : public Recording {
   std::vector<std::unique_ptr<Ring>> spare_rings_;
   size_t rings_made_ = 0;
   std::vector<trace::KnobChange> knobs_;
+  std::vector<trace::Probe> probes_;
   bool stopped_ = false;
 
   std::mutex flush_mutex_;

@@ -54,6 +54,7 @@ class Trainer::Loop {
   struct Step {
     LoadedBatch batch;
     trace::Step row;
+    int64_t began_ns = 0;  // to be issued
     std::vector<std::shared_ptr<device::Event>> done;
     std::vector<std::unique_ptr<StateBuffer>> states;
   };
@@ -63,6 +64,7 @@ class Trainer::Loop {
   Status Issue(LoadedBatch&& batch);
   Status EnqueueStep(Step& step);
   Status FinishOldest();
+  Status SlowTheDevice();
   void Account(const Step& step);
   void CountCaptures();
   // Why the loop ends before the next step; nothing: it continues.
@@ -89,6 +91,10 @@ class Trainer::Loop {
   CounterId captures_counter_;
   CounterId capture_time_counter_;
   StepStats stats_;
+  int64_t device_done_ns_ = 0;  // of the last step
+  int64_t device_ns_ = 0;       // that it took from its issue, or from the end of the one before
+  int64_t issue_ns_ = 0;        // that the host took to issue the last step
+  pipeline::SlowDown::Debt debt_;
 };
 
 // An error may leave steps on the devices: all streams must end before any memory that they may use
@@ -107,6 +113,7 @@ void Trainer::Loop::DefineStage() {
   stage.workers = 1;
   stage.ordered = true;
   stage_ = options_.recorder->DefineStage(stage);
+  if (options_.on_stage) options_.on_stage(stage_);
   if (spec_.trainer.graph != GraphMode::kCaptured) return;
   captures_counter_ = options_.recorder->DefineCounter("compilations", "");
   capture_time_counter_ = options_.recorder->DefineCounter("compilations time", "ns");
@@ -192,11 +199,13 @@ Status Trainer::Loop::Issue(LoadedBatch&& batch) {
   // In flight before any of its work: what it holds must outlive the work, even after an error.
   in_flight_.push_back(std::move(step));
   Step& mine = in_flight_.back();
+  mine.began_ns = MonotonicNs();
   {
     const recorder::SpanScope span(stage_, mine.row.batch);
     const pipeline::RangeScope range(options_.ranges, "step");
     STALLSCOPE_RETURN_IF_ERROR(EnqueueStep(mine));
   }
+  issue_ns_ = MonotonicNs() - mine.began_ns;
   mine.row.issued_ns = static_cast<int64_t>(NowTicks());
   CountCaptures();
   if (mine.batch.samples >= largest_batch_) {
@@ -247,6 +256,25 @@ void Trainer::Loop::Account(const Step& step) {
   const auto ns = [&](int64_t ticks) { return clock_map_.ToNs(static_cast<Ticks>(ticks)); };
   stats_.Add(step.batch.samples, ns(row.requested_ns), ns(row.received_ns), ns(row.device_done_ns),
              computes ? &learned : nullptr);
+  // Not from its batch, which waited for a delay too.
+  device_ns_ = ns(row.device_done_ns) - std::max(step.began_ns, device_done_ns_);
+  device_done_ns_ = ns(row.device_done_ns);
+}
+
+// A device cannot be told to be slower, but it can be left idle between two steps for a part of
+// what the last one took: the next is issued after that. Its batch has been fetched and copied by
+// then, as without the delay; issuing it is not, as it is otherwise where steps overlap, and so is
+// a part of the delay.
+Status Trainer::Loop::SlowTheDevice() {
+  if (options_.slow_down == nullptr ||
+      options_.slow_down->ModeOf(stage_) != pipeline::SlowDown::Mode::kSlow) {
+    return {};
+  }
+  const int64_t asked_ns = MonotonicNs();
+  while (!in_flight_.empty()) STALLSCOPE_RETURN_IF_ERROR(FinishOldest());
+  if (device_done_ns_ > asked_ns) debt_.sleep_ns -= issue_ns_;
+  options_.slow_down->Delay(stage_, device_ns_, 0, debt_);
+  return {};
 }
 
 Result<std::optional<Ended>> Trainer::Loop::Next() {
@@ -259,6 +287,7 @@ Result<std::optional<Ended>> Trainer::Loop::Next() {
     return std::move(batch).error();
   }
   if (!batch.value()) return std::optional(Ended::kData);
+  STALLSCOPE_RETURN_IF_ERROR(SlowTheDevice());
   STALLSCOPE_RETURN_IF_ERROR(Issue(std::move(*std::move(batch).value())));
   return std::optional<Ended>();
 }

@@ -23,6 +23,7 @@
 #include "analyzer/base/result.h"
 #include "analyzer/spec/spec.h"
 #include "collectors/pipeline/element.h"
+#include "collectors/pipeline/slow_down.h"
 #include "collectors/pipeline/stage_ranges.h"
 #include "collectors/recorder/recorder.h"
 #include "collectors/trainer/batch_form.h"
@@ -46,6 +47,9 @@ struct TrainerOptions {
   std::function<void(pipeline::Element&&)> recycle;
   recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
   pipeline::StageRanges ranges;            // around the work of steps
+  // Who may slow the device; null: nobody. Must outlive the trainer.
+  pipeline::SlowDown* slow_down = nullptr;
+  std::function<void(StageId)> on_stage;  // with the trainer's own, before the first step
   std::vector<pipeline::DeviceMap> device_maps;
   DeviceOps device_ops;
   std::function<void(const Progress&)> on_progress;  // after each step, on Run()'s thread

@@ -47,6 +47,7 @@ Result<bool> RunHere(const Spec& spec, const RerunOptions& options, const RunFil
   capture::CaptureOptions capture;
   capture.output = files.trace();
   capture.digest = options.digest;
+  capture.probe = options.probe;
   capture.stores = options.scratch;
   capture.tool = "stallscope replay";
   capture.stop_requested = options.stop_requested;
@@ -63,6 +64,7 @@ Result<bool> RunApart(const Spec& spec, const RerunOptions& options, const RunFi
     command.push_back(options.scratch);
   }
   if (options.digest) command.emplace_back("--digest");
+  if (options.probe) command.emplace_back("--probe");
   return Run({std::move(command), files.errors(), "", "", false}, options.stop_requested);
 }
 

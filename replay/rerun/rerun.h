@@ -27,7 +27,8 @@ struct RerunOptions {
   // caches and snapshots write, which the next run reads. What the spec names is only read.
   std::string scratch;
   bool digest = false;
-  int cores = 0;  // that the run may use, of those that this process may; 0: all
+  bool probe = false;  // check what bounds it by slowing stages; not of a job
+  int cores = 0;       // that the run may use, of those that this process may; 0: all
   PageCache page_cache = PageCache::kAsItIs;
   // Of a spec that is a job's: what is started. It needs `program`.
   std::optional<JobPlan> job;

@@ -64,6 +64,7 @@ Result<Outcome> LiveBench::Measure(const Spec& spec, const RunWish& wish) {
   RerunOptions options = options_;
   options.cores = wish.cores;
   options.digest = wish.digest;
+  options.probe = wish.probe;
   options.keep = wish.keep;
   // A run in this process asks from a thread of its own.
   options.stop_requested = look;

@@ -33,6 +33,7 @@ struct RunWish {
   // Called once a second by the calling thread: is it still waiting for another measurement on this
   // host, or running? May be empty.
   std::function<void(bool waiting)> tell;
+  bool probe = false;  // check what bounds it by slowing stages
 };
 
 inline constexpr const char* kWaitingForTurn =

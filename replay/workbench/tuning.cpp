@@ -72,7 +72,7 @@ Status TuneSubject::Record(const Spec& spec) {
   }
   spec_ = spec;
   if (request_.steps) spec_.trainer.steps = *request_.steps;
-  replay::RunWish wish{0, false, {}, request_.cancel, {}};
+  replay::RunWish wish{0, false, {}, request_.cancel, {}, true};
   bool told = false;
   wish.tell = [&](bool waiting) {
     if (waiting && request_.on_waiting && !std::exchange(told, true)) request_.on_waiting();

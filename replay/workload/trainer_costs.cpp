@@ -57,7 +57,7 @@ struct HostTime {
 
 HostTime HostTimeOf(const model::Run& run, const attribution::Window& window) {
   std::map<ItemId, int64_t> issued;
-  for (size_t i = window.first_row; i < run.rows.steps.size(); ++i) {
+  for (size_t i = window.first_row; i < window.first_row + window.rows; ++i) {
     issued[run.rows.steps[i].batch] = run.rows.steps[i].issued_ns;
   }
   std::map<ItemId, double> convert;
@@ -89,7 +89,8 @@ HostTime HostTimeOf(const model::Run& run, const attribution::Window& window) {
 double TurnOf(const model::Run& run, const attribution::Window& window, bool overlap) {
   std::vector<double> turns;
   const auto& steps = run.rows.steps;
-  for (size_t i = window.first_row; i + 1 < steps.size(); ++i) {
+  const size_t end = std::min(steps.size(), window.first_row + window.rows);
+  for (size_t i = window.first_row; i + 1 < end; ++i) {
     // With a step in flight the trainer waits for the one before.
     if (overlap && i == window.first_row) continue;
     const trace::Step& awaited = overlap ? steps[i - 1] : steps[i];

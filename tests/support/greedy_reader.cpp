@@ -35,6 +35,7 @@ void Keep(const trace::Chunk& chunk, EverythingRead& all) {
   append(into.samples, chunk.rows.samples);
   append(into.knobs, chunk.rows.knobs);
   append(into.gaps, chunk.rows.gaps);
+  append(into.probes, chunk.rows.probes);
 }
 
 EverythingRead ReadEverything(trace::TraceReader& reader) {

@@ -70,8 +70,8 @@ class Printer {
 };
 
 void PrintTime(const attribution::Attribution& a, Printer& p) {
-  const auto& [start, end, first_row, rows, steps, warmup] = a.window;
-  p.Line("window", start, end, first_row, rows, steps, warmup);
+  const auto& [start, end, first_row, rows, steps, warmup, probed] = a.window;
+  p.Line("window", start, end, first_row, rows, steps, warmup, probed);
   for (const auto& [rank, device, slices] : a.timelines) {
     p.Line("timeline", rank, device);
     for (const auto& [from, to, category] : slices) p.Line(" slice", from, to, category);
@@ -133,8 +133,8 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, stragglers, stages, devices, kernels,
-               idle, cpu, memory, processes, arithmetic, throughput, step_ns, cross_check, limits] =
-      attribution;
+               idle, cpu, memory, processes, arithmetic, throughput, step_ns, cross_check,
+               sensitivities, limits] = attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
                              devices, kernels, idle, cpu, memory, processes, arithmetic));
   Printer p;
@@ -146,6 +146,9 @@ std::string Printed(const attribution::Attribution& attribution) {
   p.Line("step_ns", step_ns);
   const auto& [by_capacity, agrees, text] = cross_check;
   p.Line("cross_check", by_capacity, agrees, text);
+  for (const auto& [stage, mean, low, high, bounded, windows, slowed_by] : sensitivities) {
+    p.Line("sensitivity", stage, mean, low, high, bounded, windows, slowed_by);
+  }
   for (const std::string& limit : limits) p.Line("limit", limit);
   return p.text;
 }

@@ -131,6 +131,30 @@ TEST_SUITE("fast") {
     CHECK(window.end_ns == 850);
   }
 
+  TEST_CASE("window: without the steps in which stages were slowed; the longer side counts") {
+    const auto chosen = [](int64_t from, int64_t to, StageId slowed = StageId{0}) {
+      RunBuilder b;
+      AddStepsOf(b, std::vector<int64_t>(20, 100));
+      b.run.rows.probes = {{from, from + 10, {}, 0, 0, 0}, {from + 10, to, slowed, 4, 40, 10}};
+      return Chosen(b.Take());
+    };
+    Window window = chosen(1050, 1900);
+    CHECK(window.first_row == 0);
+    CHECK(window.steps == 10);  // the 11th begins before the windows and ends in them
+    CHECK(window.end_ns == 1000);
+    CHECK(window.probed_steps == 10);
+    window = chosen(1000, 1900);
+    CHECK(window.steps == 10);
+    window = chosen(150, 520);
+    CHECK(window.first_row == 6);
+    CHECK(window.start_ns == 600);
+    CHECK(window.steps == 14);
+    // Nothing was slowed; nothing would be left.
+    CHECK(chosen(1050, 1900, StageId::None()).steps == 20);
+    CHECK(chosen(150, 1900).steps == 20);
+    CHECK(chosen(150, 1900).probed_steps == 0);
+  }
+
   TEST_CASE("backward times: the window contains all counted steps") {
     RunBuilder b;
     const std::vector<int64_t> requested = {500, 100, 300, 200, 400};

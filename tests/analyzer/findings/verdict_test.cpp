@@ -58,6 +58,10 @@ struct Facts {
   void Blame(StageId stage, Cause cause, int64_t ns) {
     a.blame.push_back({stage, cause, ns, static_cast<double>(ns) / 100'000});
   }
+  // The stage slowed by a quarter, in four windows.
+  void Slow(uint32_t stage, double low, double high) {
+    a.sensitivities.push_back({StageId{stage}, (low + high) / 2, low, high, true, 4, 0.25});
+  }
   Verdict Judged() const { return VerdictOn(run, a); }
 };
 
@@ -363,5 +367,86 @@ TEST_SUITE("fast") {
     CHECK(verdict.confidence > 0);
     CHECK(verdict.confidence < 0.2);
     CHECK(verdict.doubts.size() >= 6);
+  }
+
+  TEST_CASE("causal check: agreement changes nothing") {
+    Facts facts({.compute = 40'000, .input = 50'000});
+    facts.run.stages[2].kind = "trainer";
+    const Verdict before = facts.Judged();
+    facts.Slow(1, -1.05, -0.8);
+    facts.Slow(0, -0.1, 0.1);
+    facts.Slow(2, -0.1, 0.05);
+    const Verdict verdict = facts.Judged();
+    CHECK(verdict.text == "input-bound: decode (cpu)");
+    CHECK(verdict.confidence == before.confidence);
+    CHECK(verdict.doubts == before.doubts);
+  }
+
+  TEST_CASE("causal check: the stage that costs throughput is named, if that is beyond doubt") {
+    const auto judged = [](double named_low, double read_high) {
+      Facts facts({.compute = 40'000, .input = 50'000});
+      facts.Slow(1, named_low, 0.05);
+      facts.Slow(0, -1, read_high);
+      facts.a.stages = {{.stage = StageId{0}}, {.stage = StageId{1}}};
+      facts.a.stages[0].cpu_ns = 10;
+      facts.a.stages[0].io_ns = 90;
+      return facts.Judged();
+    };
+    const Verdict wins = judged(-0.1, -0.7);
+    CHECK(wins.text == "input-bound: read (io)");
+    CHECK(wins.confidence == Approx(0.7));
+    CHECK(
+        Doubts(wins,
+               "slowing 'read' by 25% changed the throughput by -17%, slowing 'decode' by 25% "
+               "changed the throughput by -1%: the check names 'read', although 'decode' is blamed "
+               "most"));
+    // The intervals overlap; the other stage is not felt beyond doubt.
+    CHECK(judged(-0.8, -0.7).text == "input-bound: decode (cpu)");
+    CHECK(judged(-0.8, -0.7).doubts.empty());
+    CHECK(judged(-0.8, -0.2).doubts.empty());
+    // The blamed stage has time to spare, and nothing else is felt.
+    const Verdict nobody = judged(-0.1, -0.2);
+    CHECK(nobody.text == "input-bound: decode (cpu)");
+    CHECK(nobody.confidence == Approx(0.6));
+    CHECK(Doubts(nobody, "disagree"));
+  }
+
+  TEST_CASE("causal check: of a blamed stage without windows, more than half must be elsewhere") {
+    for (const double high : {-0.5, -0.49}) {
+      Facts facts({.compute = 40'000, .input = 50'000});
+      facts.Slow(0, -1, high);
+      facts.a.stages = {{.stage = StageId{0}}};
+      facts.a.stages[0].cpu_ns = 10;
+      CHECK(facts.Judged().text ==
+            (high == -0.5 ? "input-bound: read (cpu)" : "input-bound: decode (cpu)"));
+    }
+    // One window decides nothing.
+    Facts facts({.compute = 40'000, .input = 50'000});
+    facts.Slow(0, -1, -1);
+    facts.a.sensitivities[0].bounded = false;
+    CHECK(facts.Judged().text == "input-bound: decode (cpu)");
+    CHECK(facts.Judged().doubts.empty());
+  }
+
+  TEST_CASE("causal check: input that costs throughput beside a trainer that does not is a doubt") {
+    const auto judged = [](double trainer_low, double trainer_high, Shares shares) {
+      Facts facts(shares);
+      facts.run.stages[2].kind = "trainer";
+      facts.Slow(1, -1, -0.7);
+      facts.Slow(2, trainer_low, trainer_high);
+      return facts.Judged();
+    };
+    const Shares compute = {.compute = 95'000};
+    CHECK(Doubts(judged(-0.1, 0.1, compute), "the step times and this check disagree"));
+    CHECK(judged(-0.1, 0.1, compute).text == "compute-bound");
+    CHECK_FALSE(Doubts(judged(-0.4, -0.1, compute), "disagree"));
+    CHECK_FALSE(Doubts(judged(-0.1, 0.1, {.input = 20'000, .transfer = 20'000}), "disagree"));
+    // Input-bound by the stall, while only the trainer is felt.
+    Facts facts({.compute = 40'000, .input = 50'000});
+    facts.run.stages[2].kind = "trainer";
+    facts.Slow(1, -0.1, 0.1);
+    facts.Slow(2, -1, -0.8);
+    CHECK(facts.Judged().text == "input-bound: decode (cpu)");
+    CHECK(Doubts(facts.Judged(), "the blame and this check disagree"));
   }
 }

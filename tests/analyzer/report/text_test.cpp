@@ -124,6 +124,14 @@ TEST_SUITE("fast") {
     CHECK(WriteText(DocumentOf(report)).find(name + ", run.sst: ") != std::string::npos);
   }
 
+  TEST_CASE("text: how many steps were left out because stages were slowed") {
+    report::Report report = test::InputBoundReport();
+    CHECK(WriteText(DocumentOf(report)).find("in which stages were slowed") == std::string::npos);
+    report.probed_steps = 190;
+    CHECK(WriteText(DocumentOf(report)).find("without 190 in which stages were slowed") !=
+          std::string::npos);
+  }
+
   TEST_CASE("text: every line of a snippet is there") {
     report::Report report = test::InputBoundReport();
     const auto& code = report.findings[0].recommendation->code;
