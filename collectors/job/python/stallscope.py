@@ -26,8 +26,8 @@ else:
 
     def loader(batches, name=None, samples=None, workers=0):
         """Returns `batches` as it is. In a recording: what hands out the loop's batches. `name` is
-        what the report calls the data, `samples` the number in a batch (or a function that tells
-        it), `workers` the number of processes that make the batches."""
+        what the report calls the data, `samples` the number in a batch (or a function that
+        returns it), `workers` the number of processes that make the batches."""
         return batches
 
     class stage:
