@@ -15,8 +15,8 @@ namespace stallscope::model {
 
 bool IsJob(const Run& run);
 
-// As they were in the recording. Empty for a run that is no job, and for one in which no loader with
-// knobs was seen.
+// As they were in the recording. Empty for a run that is no job, and for one in which no loader
+// with knobs was seen.
 std::optional<Spec> JobSpecOf(const Run& run);
 
 // What the loader's constructor was given, by name, each as JSON text: 2, true, "spawn". Empty

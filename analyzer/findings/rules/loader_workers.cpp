@@ -70,7 +70,8 @@ bool IsSlowest(const Case& c, StageId stage) {
   });
 }
 
-// A stage of a loop that no DataLoader feeds: the job itself decides which thread makes its batches.
+// A stage of a loop that no DataLoader feeds: the job itself decides which thread makes its
+// batches.
 void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   const attribution::StageUse& use = *UseOf(c, stage);
   if (!model::IsTrainer(c.run, use.runs_in) || !IsSlowest(c, stage)) return;
@@ -82,9 +83,9 @@ void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
                                   Percent(share), name));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} per batch, {} of it on the CPU", name, Duration(use.service_ns.mean),
-                   Percent(use.busy_ns > 0 ? static_cast<double>(use.cpu_ns) /
-                                                 static_cast<double>(use.busy_ns)
-                                           : 0)));
+                   Percent(use.busy_ns > 0
+                               ? static_cast<double>(use.cpu_ns) / static_cast<double>(use.busy_ns)
+                               : 0)));
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
   draft.args.value = std::to_string(WorkersToHide(share));
   RecommendUnpriced(draft,
