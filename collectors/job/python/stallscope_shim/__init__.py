@@ -18,6 +18,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     trainers  evaluation and checkpoints of training frameworks
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
+    sight     which code of a data set that is
 
 The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's
 tracebacks, warnings, output and batches stay as they are.

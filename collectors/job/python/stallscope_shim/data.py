@@ -81,7 +81,17 @@ def _began(iterator):
         iterator.__dict__[KEY] = _here.starting
 
 
+def _constructed(dataloader):
+    """A class of its own may make other iterators, as litdata's does."""
+    loaders.constructed(dataloader)
+    cls = next(c for c in type(dataloader).__mro__ if "_get_iterator" in vars(c))
+    if not isinstance(vars(cls)["_get_iterator"], Method):
+        Method(cls, "_get_iterator", _get_iterator)
+
+
 def _get_iterator(dataloader):
+    if sys._getframe(2).f_code.co_name == "_get_iterator" and _here.starting is not None:
+        return  # of the base class, called by an override
     steps.prepare()
     _here.starting = _Pass(loaders.of(dataloader))
 
@@ -377,13 +387,14 @@ def attach(module):
     session.note("framework", {"name": "torch", "version": str(version)})
     loader, base = module.DataLoader, module._BaseDataLoaderIter
     loaders.attach(module, loader)
-    Method(loader, "__init__", loaders.constructed)
     unknown = _unknown(module)
     if unknown:
         session.say("%s is not as known in torch %s: batches are timed, not what is in them" %
                     (unknown, version))
+        Method(loader, "__init__", loaders.constructed)
         _attach_coarse(loader, base)
         return
+    Method(loader, "__init__", _constructed)
     Method(base, "__init__", _began)
     Method(base, "_next_index", _next_index)
     Field(base, "_num_yielded", wrote=_yielded)

@@ -1,6 +1,6 @@
 """Loops over data sets of libraries, where no DataLoader hands out the batches.
 
-    WebDataset   a pipeline around a DataLoader (`WebLoader(...).unbatched().batched(8)`), or without one
+    WebDataset   a pipeline around a DataLoader (`WebLoader(...).batched(8)`), or without one
     datasets     `data.iter(batch_size)`
     grain        a DataLoader of its own, and chains of nodes
     DALI         the iterators of its plugins for torch, JAX and others
@@ -46,7 +46,8 @@ def _shape(stages):
 
 def datasets(module):
     """`module` is datasets.arrow_dataset or datasets.iterable_dataset."""
-    cls = getattr(module, "Dataset" if module.__name__.endswith("arrow_dataset") else "IterableDataset")
+    streams = module.__name__.endswith("iterable_dataset")
+    cls = module.IterableDataset if streams else module.Dataset
     iterate = vars(cls).get("iter")
     if iterate is None:
         return  # an older version

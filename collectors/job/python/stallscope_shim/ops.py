@@ -15,16 +15,13 @@ from _thread import get_ident
 
 from . import ring, session
 from .loaders import installed
+from .sight import Sight
 
 _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _MOST = 600  # calls of one batch that are spans of their own
-_ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
-# Libraries whose data sets are chains of generators: each of those is an op, and so is what it calls.
-_CHAINS = ("webdataset", "datasets.iterable_dataset", "torchdata", "torch.utils.data.datapipes.iter")
-_GENERATOR = 0x20  # in a code's flags
 _LIBRARIES = frozenset(
     "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
     "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
@@ -61,7 +58,7 @@ class Watcher:
         if self.credit <= 0:
             return
         if self.sight is None:
-            self.sight = _Sight(fetcher)
+            self.sight = Sight(fetcher)
         self.stage = stage
         self.running = _begin(self.sight)
         self.credit -= ring.now() - time
@@ -74,133 +71,6 @@ class Watcher:
             # Between other work, with cold caches, these are several times what a loop shows.
             inside = sample.events * 800 + min(sample.calls, _MOST) * 5000
             self.credit -= ring.now() - time + inside
-
-
-class _Sight:
-    """Which code is looked into: `roots`, where every call counts, and `own`. Those of the roots that
-    are `entries` are ops themselves."""
-
-    def __init__(self, fetcher):
-        self.roots = set()
-        self.own = set()
-        self.entries = {}  # code → its name, if that is not the code's own
-        self.chains = set()
-        self.fetch = type(fetcher).fetch.__code__
-        code = getattr(fetcher.dataset, "gi_code", None)
-        if code is None:
-            self._data_set(fetcher.dataset, 0)
-        else:
-            self.roots.add(code)
-            self.entries[code] = fetcher.dataset.__qualname__
-            frame = fetcher.dataset.gi_frame
-            self._functions(frame.f_globals if frame is not None else {})
-        self.own -= self.roots
-
-    def _data_set(self, data_set, depth):
-        for cls in type(data_set).__mro__:
-            module = cls.__module__
-            if module.startswith(_CHAINS):
-                self._chain(next(c for c in _CHAINS if module.startswith(c)))
-            if module.startswith("grain."):
-                self._nodes()
-            if module.startswith("datasets."):
-                self._features()
-            if module.startswith("torch.utils.data") or module in ("builtins", "typing", "abc"):
-                continue
-            for name, value in list(vars(cls).items()):
-                if isinstance(value, (staticmethod, classmethod)):
-                    value = value.__func__
-                if isinstance(value, _FUNCTION):
-                    (self.roots if name in _ENTRIES else self.own).add(value.__code__)
-                    if name in _ENTRIES:
-                        self.entries.setdefault(value.__code__, None)
-            if cls is not type(data_set):
-                continue  # a base class's module has helpers of many data sets
-            source = sys.modules.get(module)
-            self._functions(vars(source) if source is not None else {})
-        if depth < 4:
-            inner = getattr(data_set, "__dict__", {})
-            below = [inner.get("dataset"), inner.get("source_datapipe")]
-            if isinstance(inner.get("datasets"), (list, tuple)):
-                below += inner["datasets"][:8]
-            for each in below:
-                if each is not None:
-                    self._data_set(each, depth + 1)
-
-    def _functions(self, module):
-        """Those that the job's own module defines; `module` is its dictionary."""
-        if not installed(module.get("__file__") or ""):
-            for value in list(module.values()):
-                if isinstance(value, _FUNCTION) and value.__module__ == module.get("__name__"):
-                    self.own.add(value.__code__)
-
-    def _chain(self, library):
-        """All generators of the library, by the names of their functions, without "_"."""
-        if library in self.chains:
-            return
-        self.chains.add(library)
-        for name, module in list(sys.modules.items()):
-            if name != library and not name.startswith(library + "."):
-                continue
-            for holder in [module] + [v for v in vars(module).values() if isinstance(v, type)]:
-                for value in list(vars(holder).values()):
-                    # A filter of WebDataset holds its function.
-                    code = getattr(value, "__code__", None) or getattr(
-                        getattr(value, "f", None), "__code__", None)
-                    if code is None or not code.co_flags & _GENERATOR:
-                        continue
-                    self.roots.add(code)
-                    owner = holder.__name__ if isinstance(holder, type) else library
-                    self.entries[code] = owner + "." + code.co_name.strip("_")
-
-    def _nodes(self):
-        """Of grain: each node's `__next__` and `__getitem__`."""
-        if "grain" in self.chains:
-            return
-        self.chains.add("grain")
-        for name, module in list(sys.modules.items()):
-            if not name.startswith("grain._src.python.dataset.transformations."):
-                continue
-            for cls in [v for v in vars(module).values() if isinstance(v, type)]:
-                if cls.__module__ != name:
-                    continue
-                for method, function in list(vars(cls).items()):
-                    while hasattr(function, "__wrapped__"):
-                        function = function.__wrapped__
-                    code = getattr(function, "__code__", None)
-                    if code is not None:
-                        self.roots.add(code)
-                        if method in ("__next__", "__getitem__"):
-                            self.entries[code] = cls.__name__.strip("_")
-
-    def _features(self):
-        """Of Hugging Face's datasets: decoders are ops, and so is a transform of the job's."""
-        if "datasets.features" in self.chains:
-            return
-        self.chains.add("datasets.features")
-        for name, module in list(sys.modules.items()):
-            if not name.startswith(("datasets.features.", "datasets.formatting.")):
-                continue
-            for cls in [v for v in vars(module).values() if isinstance(v, type)]:
-                code = getattr(vars(cls).get("decode_example"), "__code__", None)
-                if code is not None and cls.__name__ != "Features":
-                    self.roots.add(code)
-                    self.entries[code] = cls.__name__ + ".decode_example"
-                if cls.__name__ == "CustomFormatter":
-                    for method in ("format_row", "format_column", "format_batch"):
-                        code = getattr(vars(cls).get(method), "__code__", None)
-                        if code is not None:
-                            self.roots.add(code)
-
-    def composed(self, obj):
-        """True of a Compose: then its calls are ops, instead of it."""
-        if not isinstance(getattr(obj, "__dict__", {}).get("transforms"), (list, tuple)):
-            return False
-        for name in ("__call__", "forward"):
-            code = getattr(getattr(type(obj), name, None), "__code__", None)
-            if code is not None and code.co_name == name:
-                self.roots.add(code)
-        return True
 
 
 class _Call:

@@ -318,6 +318,19 @@ def sanity_check():
     model.step(ahead)
 
 
+def own_iterators():
+    class Above(DataLoader):
+        def _get_iterator(self):
+            return super()._get_iterator()
+
+    class Instead(DataLoader):
+        def _get_iterator(self):
+            return torch.utils.data.dataloader._SingleProcessDataLoaderIter(self)
+
+    for cls in (Above, Instead):
+        train(cls(Squares(), batch_size=4))
+
+
 def inference():
     train(DataLoader(Squares(), batch_size=4), optimize=False)
 

@@ -190,6 +190,12 @@ class Steps(Case):
         (loader,) = session.main.of("loader").values()
         self.assertEqual(4, loader["settings"]["gradient_accumulation"])
 
+    def test_loaders_that_make_their_own_iterators(self):
+        session = self.record("own_iterators")
+        self.assertEqual([], session.said)
+        self.assertEqual(32, len(session.steps))
+        self.assertEqual({0, 1}, {e.item >> 32 & 0xFFFF for e in session.steps})
+
     def test_batches_without_gradients_are_for_evaluation(self):
         # Two batches of a sanity check, then two for the first step of a loop that fetches ahead.
         session = self.record("sanity_check")
