@@ -276,11 +276,12 @@ std::string HunkOf(const ChangedLines& lines, int64_t& shift) {
   const auto first = std::find_if(all.begin(), all.end(), changed);
   if (first == all.end()) return "";
   const auto last = std::find_if(all.rbegin(), all.rend(), changed).base();
-  auto above = std::min<size_t>(kContext, static_cast<size_t>(first - all.begin()));
+  const auto above = std::min<size_t>(kContext, static_cast<size_t>(first - all.begin()));
   auto below = std::min<size_t>(kContext, static_cast<size_t>(all.end() - last));
-  // patch takes fewer lines on one side for the beginning or the end of a file.
+  // patch takes fewer lines on one side for the beginning or the end of the file. A trace has fewer
+  // behind a call only at the end.
   const bool at_top = lines.line == 1 && first - all.begin() == static_cast<std::ptrdiff_t>(above);
-  if (!at_top || below < above) above = below = std::min(above, below);
+  if (above < below && !at_top) below = above;
   const auto begin = first - static_cast<std::ptrdiff_t>(above);
   const auto end = last + static_cast<std::ptrdiff_t>(below);
   std::string body;

@@ -22,6 +22,8 @@ constexpr size_t kReadAtOnce = size_t{64} << 10;
 constexpr size_t kMostSaid = 64;
 constexpr size_t kMostFrameworks = 16;
 constexpr size_t kMostTexts = 64;  // of a list in a line
+// Lines behind a call; with fewer, it is at the end of its file.
+constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
 
 // Makes room for number `id` of a process.
@@ -92,7 +94,7 @@ void TakeSource(std::string_view text, uint32_t from, trace::CallSite& call, uin
       call.source.clear();
       call.source_line = at + 1;
     } else {
-      if (at <= last) call.source.clear();
+      if (at <= last + kFewestBehind) call.source.clear();
       break;
     }
     text.remove_prefix(end);

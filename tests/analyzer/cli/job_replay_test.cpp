@@ -172,6 +172,8 @@ TEST_SUITE("fast") {
     if (Has(done.out, "\nafter ")) {
       CHECK(Has(done.out, "stallscope run --set loader.num_workers="));
       CHECK(Has(done.out, "small_job.py:"));
+      CHECK(Has(done.out, "\n--- a/small_job.py\n+++ b/small_job.py\n@@ -27,7 +27,7 @@\n"));
+      CHECK(Has(done.out, "\n+    loader = DataLoader(Slow(), batch_size=4, num_workers="));
       CHECK(JsonIn(recorded.dir / "best.json")[0]["op"] == "set");
     }
     // Started again, it has its runs.

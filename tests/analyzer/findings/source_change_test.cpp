@@ -324,8 +324,12 @@ TEST_SUITE("fast") {
     loader.info.call.source_line = 101;
     loader.info.call.line = loader.info.call.end_line = loader.info.line = 105;
     const auto change = findings::SourceChangesOf(RunOf({loader}), kFourWorkers)[0];
-    // As many lines below as above: else patch takes it for the end of the file.
-    CHECK(Has(change.diff, "@@ -104,3 +104,3 @@\n d\n-l"));
+    // Fewer lines below: the end of the file. Fewer above, and it is not its beginning: as below.
+    CHECK(Has(change.diff, "@@ -102,5 +102,5 @@\n b\n c\n d\n-l"));
+    loader.info.call.source = "d\nl = DataLoader(ds)\ne\nf\ng\nh\n";
+    loader.info.call.source_line = 104;
+    CHECK(Has(findings::SourceChangesOf(RunOf({loader}), kFourWorkers)[0].diff,
+              "@@ -104,3 +104,3 @@\n d\n-l"));
     const auto replaced = findings::ReplacementOf(change.lines[0]);
     CHECK(replaced.first == 105);
     CHECK(replaced.last == 105);

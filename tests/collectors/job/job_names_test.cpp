@@ -86,7 +86,10 @@ TEST_SUITE("fast") {
     const trace::CallSite above = call_of(R"(api_key = 'x'\nb\nc(\n)\nd)", place);
     CHECK(above.source == "b\nc(\n)\nd");
     CHECK(above.source_line == 11);
-    CHECK(call_of(R"(a\nb\nc(\n)\ntoken: 'x'\ne)", place).source == "a\nb\nc(\n)\n");
+    CHECK(call_of(R"(b\na\nc(\n)\nd\ne\nf\ntoken: 'x'\ng)", place).source ==
+          "b\na\nc(\n)\nd\ne\nf\n");
+    // With fewer lines behind it, the file would seem to end there.
+    CHECK(call_of(R"(b\na\nc(\n)\nd\ne\ntoken: 'x'\ng)", place).source.empty());
     const trace::CallSite inside = call_of(R"(a\nb\nc(\ntoken='x')\nd)", place);
     CHECK(inside.source.empty());
     CHECK(inside.source_line == 0);

@@ -12,6 +12,7 @@ from . import session
 
 _AROUND = 6  # lines before and behind the call
 _BEHIND = 30  # lines behind its first one, where its end is not known
+_FEWEST = 3  # behind it, or the file's last ones: what a diff needs, and is read from
 _MOST_BYTES = 4000  # of source
 _LARGEST_FILE = 4 << 20
 _MOST_NAMES = 64
@@ -97,6 +98,8 @@ def _source(file, line, end_line):
     source = b"".join(lines[first:last])
     # A carriage return alone ends a line for Python, and for nobody else.
     if len(source) > _MOST_BYTES or b"\r" in source.replace(b"\r\n", b""):
+        return {}
+    if last < len(lines) and last - (end_line or line) < _FEWEST:
         return {}
     try:
         return {"source": source.decode("utf-8"), "source_line": first + 1}
