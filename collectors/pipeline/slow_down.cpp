@@ -49,12 +49,20 @@ void SlowDown::Delay(StageId stage, int64_t work_ns, double cpu_share, Debt& deb
   const double delay = by_.load(std::memory_order_relaxed) * static_cast<double>(work_ns);
   elements_.fetch_add(1, std::memory_order_relaxed);
   work_ns_.fetch_add(static_cast<uint64_t>(work_ns), std::memory_order_relaxed);
-  delay_ns_.fetch_add(static_cast<uint64_t>(std::llround(delay)), std::memory_order_relaxed);
   const double burn = delay * std::clamp(cpu_share, 0.0, 1.0);
   debt.burn_ns += std::llround(burn);
   debt.sleep_ns += std::llround(delay - burn);
+  if (debt.burn_ns < kLeastBurnNs && debt.sleep_ns < kLeastSleepNs) return;
+  const int64_t begin = MonotonicNs();
   if (debt.burn_ns >= kLeastBurnNs) Burn(stage, debt);
   if (debt.sleep_ns >= kLeastSleepNs) Sleep(stage, debt);
+  Delayed(stage, MonotonicNs() - begin);
+}
+
+void SlowDown::Delayed(StageId stage, int64_t ns) {
+  if (Slows(stage) && ns > 0) {
+    delay_ns_.fetch_add(static_cast<uint64_t>(ns), std::memory_order_relaxed);
+  }
 }
 
 void SlowDown::Burn(StageId stage, Debt& debt) const {

@@ -22,8 +22,8 @@ class SlowDown {
   // What was added to a stage since it was chosen.
   struct Paid {
     uint64_t elements = 0;
-    uint64_t work_ns = 0;  // of these elements
-    uint64_t delay_ns = 0;
+    uint64_t work_ns = 0;   // of these elements
+    uint64_t delay_ns = 0;  // as long as the delays took: a burn waits for cores, like the work
   };
   // What one thread still has to wait for one stage: small delays are paid together.
   struct Debt {
@@ -53,6 +53,8 @@ class SlowDown {
   void Watched(StageId stage, int64_t work_ns);
   // After an element's work, on the thread that did it; `cpu_share` of the work was on the CPU.
   void Delay(StageId stage, int64_t work_ns, double cpu_share, Debt& debt);
+  // A delay of the stage that its caller made.
+  void Delayed(StageId stage, int64_t ns);
 
  private:
   static constexpr uint32_t kNobody = StageId::None().value;

@@ -272,7 +272,10 @@ Status Trainer::Loop::SlowTheDevice() {
   }
   const int64_t asked_ns = MonotonicNs();
   while (!in_flight_.empty()) STALLSCOPE_RETURN_IF_ERROR(FinishOldest());
-  if (device_done_ns_ > asked_ns) debt_.sleep_ns -= issue_ns_;
+  if (device_done_ns_ > asked_ns) {
+    debt_.sleep_ns -= issue_ns_;
+    options_.slow_down->Delayed(stage_, issue_ns_);
+  }
   options_.slow_down->Delay(stage_, device_ns_, 0, debt_);
   return {};
 }

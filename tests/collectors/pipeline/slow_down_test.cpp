@@ -23,10 +23,13 @@ TEST_SUITE("fast") {
     slow_down.Delay(StageId{4}, 8'000, 0.5, debt);
     CHECK(slow_down.paid().elements == 2);
     CHECK(slow_down.paid().work_ns == 12'000);
-    CHECK(slow_down.paid().delay_ns == 3'000);
     // Too little to burn or to sleep for: it is owed, each in its kind.
+    CHECK(slow_down.paid().delay_ns == 0);
     CHECK(debt.burn_ns == 2'000);
     CHECK(debt.sleep_ns == 1'000);
+    slow_down.Delayed(decode, 700);
+    slow_down.Delayed(StageId{4}, 700);
+    CHECK(slow_down.paid().delay_ns == 700);
     slow_down.Choose(StageId::None(), 0);
     CHECK(slow_down.paid().elements == 0);
     CHECK(slow_down.ModeOf(decode) == SlowDown::Mode::kOff);
@@ -42,11 +45,13 @@ TEST_SUITE("fast") {
     slow_down.Delay(stage, 4'000'000, 1, burns);
     CHECK(ThreadCpuNs() - cpu >= 2'000'000);
     CHECK(burns.burn_ns <= 0);
+    CHECK(slow_down.paid().delay_ns >= 2'000'000);
     SlowDown::Debt sleeps;
     const int64_t wall = MonotonicNs();
     slow_down.Delay(stage, 4'000'000, 0, sleeps);
     CHECK(MonotonicNs() - wall >= 2'000'000);
     CHECK(sleeps.sleep_ns <= 0);
+    CHECK(slow_down.paid().delay_ns >= 4'000'000);
   }
 
   TEST_CASE("slow-down: watching adds up the work of every stage and delays nothing") {
