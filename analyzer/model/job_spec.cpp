@@ -76,8 +76,11 @@ std::optional<Spec> JobSpecOf(const Run& run) {
   if (!IsJob(run) || run.loaders.empty()) return std::nullopt;
   std::vector<const Loader*> loaders;
   for (const Loader& loader : run.loaders) {
-    if (!loader.name.empty()) loaders.push_back(&loader);
+    // A tf.data graph has no settings that could be changed from outside.
+    const bool fixed = loader.info.kind.starts_with("tf.data");
+    if (!loader.name.empty() && !fixed) loaders.push_back(&loader);
   }
+  if (loaders.empty()) return std::nullopt;
   // As they are named: loader, loader2, ...
   std::stable_sort(loaders.begin(), loaders.end(),
                    [](const Loader* a, const Loader* b) { return a->steps > b->steps; });
