@@ -296,7 +296,7 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
   if (devices.empty()) devices[{run.info.rank, 0}];
   AddKernels(run, devices);
   AddCopies(run, devices);
-  if (run.imported()) AddDeviceSpans(run, devices);
+  if (run.imported() || model::IsJob(run)) AddDeviceSpans(run, devices);
   AddHost(run, with_devices, devices);
 
   Partition partition;
