@@ -13,6 +13,9 @@ when a framework is. Standard library only, Python 3.8 and later.
     worker    fetching a batch, there or in a worker, and what else a worker does
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
+    tensorflow  tf.data, in Keras's fit and in loops of the job's own
+    profile   windows of the framework's profiler
+    profilers those of TensorFlow, JAX and PyTorch
 
 The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's
 tracebacks, warnings, output and batches stay as they are.
@@ -25,7 +28,12 @@ def start(folder):
     session.start(folder)
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torch.optim.optimizer", _optimizer)
-    for name in ("tensorflow", "grain", "nvidia.dali"):
+    imports.call("tensorflow.python.data.ops.dataset_ops", _datasets)
+    imports.call("tensorflow.python.data.ops.iterator_ops", _iterators)
+    for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
+        imports.call(name, _keras)
+    imports.call("jax", _jax)
+    for name in ("grain", "nvidia.dali"):
         imports.call(name, _unknown)
 
 
@@ -39,6 +47,30 @@ def _optimizer(module):
     from . import steps
 
     steps.attach(module)
+
+
+def _datasets(module):
+    from . import tensorflow
+
+    tensorflow.attach_datasets(module)
+
+
+def _iterators(module):
+    from . import tensorflow
+
+    tensorflow.attach_iterators(module)
+
+
+def _keras(module):
+    from . import tensorflow
+
+    tensorflow.attach_keras(module)
+
+
+def _jax(module):
+    from . import profile, profilers
+
+    profile.windows.use(profilers.of_jax)
 
 
 def _unknown(module):

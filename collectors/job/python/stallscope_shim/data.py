@@ -16,7 +16,7 @@ import functools
 import sys
 from _thread import _local
 
-from . import loaders, ring, session, steps, worker
+from . import loaders, profile, ring, session, steps, worker
 from .watch import Field, Method, guarded, uses, wrapped
 from .worker import KEY
 
@@ -80,8 +80,17 @@ def _began(iterator):
         iterator.__dict__[KEY] = _here.starting
 
 
+def _profiler():
+    from . import profilers
+
+    return profilers.of_torch()
+
+
 def _get_iterator(dataloader):
     steps.prepare()
+    if worker.current is None:
+        profile.windows.use(_profiler)
+        profile.windows.close()  # workers that are forked now must not go on with it
     _here.starting = _Pass(loaders.of(dataloader))
 
 

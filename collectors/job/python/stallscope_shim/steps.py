@@ -7,7 +7,7 @@ handed out until then is held back, up to `_HELD` batches.
 import os
 import sys
 
-from . import loaders, ring, session
+from . import loaders, profile, ring, session
 from .watch import Method, guarded, uses
 
 _HELD = 16
@@ -16,11 +16,12 @@ _HELD = 16
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds")
+    __slots__ = ("loader", "feeds", "base", "count")
 
     def __init__(self, loader):
         self.loader = loader
         self.feeds = False
+        self.base = self.count = 0  # of its items, where they are counted here
 
 
 class _Step:
@@ -43,9 +44,17 @@ class Trainer:
         time, cpu = ring.now(), ring.cpu()
         if self.current is not None:
             self._close(time, cpu)
+        if profile.windows.boundary(self.count + len(self.held)):
+            time, cpu = ring.now(), ring.cpu()
         ring.mine().put(time, ())
         self.requested = time
         return time, cpu
+
+    def pause(self):
+        """The step under way ends, and no other one begins."""
+        if self.current is not None:
+            self._close(ring.now(), ring.cpu())
+        profile.windows.close()
 
     def receive(self, feed, item, samples, time, cpu):
         if self.requested is None:
@@ -112,11 +121,11 @@ class Trainer:
 
     def _write(self, step):
         end = step.stepped or step.done
-        ring.mine().put(
-            step.done,
-            ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu) +
-            ring.step(step.item, step.requested, step.received, step.done, step.samples,
-                      self.count))
+        words = ()
+        if not getattr(step.feed.loader, "profiled", False):
+            words = ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu)
+        ring.mine().put(step.done, words + ring.step(
+            step.item, step.requested, step.received, step.done, step.samples, self.count))
         self.count += 1
         if step.feed.loader.chain is not None:
             step.feed.loader.chain.steps += 1
@@ -165,10 +174,11 @@ def prepare():
 
 
 def _finish():
-    try:
-        trainer.finish()
-    except Exception:
-        pass
+    for finish in (trainer.finish, profile.windows.close):
+        try:
+            finish()
+        except Exception:
+            pass
     _write_digests()
 
 
