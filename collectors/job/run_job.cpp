@@ -156,14 +156,14 @@ int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const Job
   }
 }
 
-}  // namespace
+struct Recorded {
+  JobResult result;
+  std::vector<ProfileFile> profiles;
+};
 
-Result<JobResult> RunJob(const JobOptions& options) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const JobSettings settings, ReadSettings(options.settings));
-  Launcher launcher(options.bound);
-  SessionOptions session_options = options.session;
-  session_options.settings_json = settings.json;
-  STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));
+// Until the trace is sealed and let go.
+Result<Recorded> Record(const JobOptions& options, const JobSettings& settings,
+                        const Session& session, Launcher& launcher) {
   recorder::Options recording;
   recording.publish = false;
   recording.join_session = false;
@@ -186,7 +186,8 @@ Result<JobResult> RunJob(const JobOptions& options) {
   note(watch.Start(launcher.pid()));
   const int status = WaitForJob(launcher, *recorder, options);
 
-  JobResult result;
+  Recorded recorded;
+  JobResult& result = recorded.result;
   result.exit_code = ExitCodeOf(status);
   result.interrupted = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && launcher.interrupted();
   watch.Finish();
@@ -197,11 +198,21 @@ Result<JobResult> RunJob(const JobOptions& options) {
   });
   result.trace = recorder->Stop();
   result.steps = recorder->steps();
-  if (const auto files = ProfileFiles(watch.profiles(), session);
-      options.on_profiles && !files.empty()) {
-    options.on_profiles(files);
-  }
-  return result;
+  recorded.profiles = ProfileFiles(watch.profiles(), session);
+  return recorded;
+}
+
+}  // namespace
+
+Result<JobResult> RunJob(const JobOptions& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const JobSettings settings, ReadSettings(options.settings));
+  Launcher launcher(options.bound);
+  SessionOptions session_options = options.session;
+  session_options.settings_json = settings.json;
+  STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));
+  STALLSCOPE_ASSIGN_OR_RETURN(Recorded recorded, Record(options, settings, session, launcher));
+  if (options.on_profiles && !recorded.profiles.empty()) options.on_profiles(recorded.profiles);
+  return std::move(recorded.result);
 }
 
 }  // namespace stallscope::job

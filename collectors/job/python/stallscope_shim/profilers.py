@@ -9,8 +9,8 @@ from .watch import Method, uses
 class TensorFlow(profile.Profiler):
     name = "TensorFlow's profiler"
     kind = "xplane"
-    hushed = ("profiler_session.cc", "profiler session", "Profiler session",
-              "profiler_lock.cc", "cupti_tracer")
+    hushed = ("profiler_session.cc", "Profiler session", "session_manager.cc", "save_profile.cc",
+              "profiler_lock.cc", "cupti_tracer", "cupti_error_manager", "cupti_collector")
 
     def __init__(self):
         from tensorflow.python.profiler import profiler_v2
