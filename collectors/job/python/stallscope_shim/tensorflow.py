@@ -48,10 +48,11 @@ class Pipeline:
         nodes = _nodes(dataset)
         graph = [_described(node) for node in nodes]
         batch = [node["batch_size"] for node in graph if "batch_size" in node]
+        self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
         self.id = session.define(
             "loader", kind="tf.data.Dataset", where=place,
             dataset=" > ".join(_label(node) for node in graph)[:500],
-            settings={"batch_size": batch[-1] if batch else None, "graph": _short(graph)})
+            settings={"batch_size": self.batch or None, "graph": _short(graph)})
         self.queue = session.define("queue", name="tf.data", capacity=0, loader=self.id, lock=False)
         stage = session.define("stage", name="tf.data", kind="tf.data", loader=self.id, workers=1,
                                ordered=True, inputs=[], queue=self.queue)
@@ -242,7 +243,7 @@ def _train_function_read(model, function):
         dataset = epoch.data_adapter.get_tf_dataset()
     feed = _feed(epoch, dataset)
     adapter = getattr(epoch, "data_adapter", None)
-    samples = getattr(adapter, "batch_size", None) or _batch_of(dataset)
+    samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
     samples *= int(getattr(model, "steps_per_execution", 1) or 1)
     time, cpu = steps.trainer.request()
     steps.trainer.receive(feed, _item(feed), int(samples), time, cpu)

@@ -42,6 +42,7 @@ class Windows(Case):
         self.assertEqual(20, len(session.steps))
         for step in session.steps:
             self.assertEqual(step.start, step.extra["received"])
+            self.assertEqual(8, step.extra["samples"])
         line, = self.profiles(session)
         self.check_profile(session, line)
         (start, stop), = windows(session)
