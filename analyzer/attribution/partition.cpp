@@ -184,12 +184,12 @@ std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
   return steps;
 }
 
-// A job whose batches are taken inside a compiled function, where no profiler looked: its steps have
-// no wait of their own.
+// A job whose batches are taken inside a compiled function, where no profiler looked: its steps
+// have no wait of their own.
 bool HidesWaits(const model::Run& run) {
-  const bool unseen =
-      std::any_of(run.stages.begin(), run.stages.end(),
-                  [](const auto& stage) { return stage.kind == model::kUnseenPipeline; });
+  const bool unseen = std::any_of(run.stages.begin(), run.stages.end(), [](const auto& stage) {
+    return stage.kind == model::kUnseenPipeline;
+  });
   return model::IsJob(run) && unseen && !run.rows.steps.empty() &&
          std::all_of(run.rows.steps.begin(), run.rows.steps.end(),
                      [](const auto& step) { return step.received_ns == step.requested_ns; });

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analyzer/model/interner.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::model {
@@ -37,6 +39,45 @@ std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
          (run.info.start_realtime_ns - run.info.start_ns);
 }
 
+// "Map" of "ParallelMapV2": what a node of a graph and its iterator have in common.
+std::string_view BaseOf(std::string_view kind) {
+  const size_t version = kind.find_last_not_of("0123456789");
+  if (version != std::string_view::npos && version + 1 < kind.size() && kind[version] == 'V') {
+    kind = kind.substr(0, version);
+  }
+  if (kind.starts_with("Parallel")) kind.remove_prefix(std::string_view("Parallel").size());
+  return kind == "MapAndBatch" ? "Map" : kind;
+}
+
+// The function of the job's that a stage calls, by the graph in its loader's settings. Empty where
+// it calls none, or where several nodes of this kind do: which is which is not known.
+std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
+  if (!stage.loader.known()) return "";
+  const auto settings = SettingsOf(run.loaders[stage.loader.value].info);
+  const auto graph = settings.find("graph");
+  if (graph == settings.end()) return "";
+  std::string function;
+  const auto nodes = nlohmann::json::parse(graph->second, nullptr, false);
+  if (!nodes.is_array()) return "";
+  for (const auto& node : nodes) {
+    if (!node.is_object() || !node.contains("op") || !node["op"].is_string()) continue;
+    if (BaseOf(node["op"].get_ref<const std::string&>()) != BaseOf(stage.kind)) continue;
+    const bool calls = node.contains("function") && node["function"].is_string();
+    if (!calls || !function.empty()) return "";
+    function = node["function"].get<std::string>();
+  }
+  return function;
+}
+
+void AddSpan(int64_t start_ns, int64_t ns, uint16_t span_class, trace::SpanColumns& to) {
+  const bool is_long = ns >= int64_t{trace::SpanColumns::kLongDuration};
+  if (is_long) to.long_durations.emplace_back(to.size(), ns);
+  to.start_ns.push_back(start_ns);
+  to.duration.push_back(is_long ? trace::SpanColumns::kLongDuration : static_cast<uint32_t>(ns));
+  to.span_class.push_back(span_class);
+  to.item.push_back(ItemId::None().value);
+}
+
 class Joiner {
  public:
   Joiner(Run& profile, const ProfileWindow& window, int64_t shift, Run& run)
@@ -57,7 +98,10 @@ class Joiner {
     for (const std::string& text : from_.strings) string_map_.push_back(strings_.Intern(text));
     MapStages();
     MapQueues();
-    for (const trace::SpanClass& what : from_.span_classes) class_map_.push_back(ClassOf(what));
+    for (const trace::SpanClass& what : from_.span_classes) {
+      class_map_.push_back(ClassOf(what));
+      op_map_.push_back(OpOf(what));
+    }
     for (Track& track : from_.tracks) AddTrack(track);
     AddRows();
     JoinSteps();
@@ -156,6 +200,18 @@ class Joiner {
     return classes_.Intern(what).value_or(0);
   }
 
+  // The part of the stage's work that is the job's function.
+  std::optional<uint16_t> OpOf(const trace::SpanClass& what) {
+    const StageId stage = StageOf(what.stage);
+    if (what.kind != trace::SpanKind::kWork || what.name.known() || !stage.known()) return {};
+    const std::string function = FunctionOf(to_, to_.stages[stage.value]);
+    if (function.empty()) return {};
+    trace::SpanClass op{trace::SpanKind::kWork, stage, trace::WaitCause::kUnknown, {}};
+    op.name = strings_.Intern(function);
+    op.activity = trace::SpanActivity::kOp;
+    return classes_.Intern(op);
+  }
+
   // None for a track that is not joined.
   TrackId MakeTrack(const Track& track) {
     const bool thread = track.info.kind == trace::TrackKind::kThread;
@@ -185,14 +241,13 @@ class Joiner {
     trace::SpanColumns& to = to_.tracks[ours.value].spans;
     for (size_t i = 0; i < track.spans.size(); ++i) {
       if (IsMark(from_, from_.ClassOf(track, i))) continue;
+      const int64_t start_ns = track.spans.start_ns[i];
       const int64_t ns = track.spans.DurationNs(i);
-      const bool is_long = ns >= int64_t{trace::SpanColumns::kLongDuration};
-      if (is_long) to.long_durations.emplace_back(to.size(), ns);
-      to.start_ns.push_back(Move(track.spans.start_ns[i]));
-      to.duration.push_back(is_long ? trace::SpanColumns::kLongDuration
-                                    : static_cast<uint32_t>(ns));
-      to.span_class.push_back(class_map_[track.spans.span_class[i]]);
-      to.item.push_back(ItemId::None().value);
+      const uint16_t what = track.spans.span_class[i];
+      // All of the work is the function's, unless it holds other stages' work.
+      const bool alone = i == 0 || track.spans.EndNs(i - 1) <= start_ns;
+      if (alone && op_map_[what]) AddSpan(Move(start_ns), ns, *op_map_[what], to);
+      AddSpan(Move(start_ns), ns, class_map_[what], to);
     }
     if (!to.bytes.empty()) to.bytes.resize(to.size());
     if (!to.cpu_ns.empty()) to.cpu_ns.resize(to.size());
@@ -312,6 +367,7 @@ class Joiner {
   std::vector<StageId> stage_map_;
   std::vector<QueueId> queue_map_;
   std::vector<uint16_t> class_map_;
+  std::vector<std::optional<uint16_t>> op_map_;  // by the profile's classes
   std::vector<TrackId> track_map_;
 };
 

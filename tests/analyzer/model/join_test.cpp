@@ -37,7 +37,7 @@ void Named(TraceBuilder& trace, TrackId track, const std::string& name, int64_t 
 }
 
 // Steps of 100 from 1000 on. Its loader is a tf.data graph, or else its stages are recorded.
-model::Run JobRun(bool tf_data) {
+model::Run JobRun(bool tf_data, const std::string& graph = "[]") {
   TraceBuilder trace;
   trace.run.job.command = {"python", "train.py"};
   trace.run.start_ns = 500;
@@ -47,6 +47,7 @@ model::Run JobRun(bool tf_data) {
   trace::LoaderInfo loader;
   loader.process = process;
   loader.kind = tf_data ? "tf.data.Dataset" : "DataLoader";
+  loader.settings_json = R"({"graph": )" + graph + "}";
   trace.loader = trace.Loader(loader);
   const StageId stage = tf_data ? trace.Stage("tf.data", "tf.data") : trace.Stage("fetch", "map");
   trace.Queue("loader", 0, stage);
@@ -210,6 +211,32 @@ TEST_SUITE("fast") {
     CHECK(run.NameOf(run.rows.steps[2].track) == "python");
     CHECK(run.NameOf(run.rows.steps[9].track) == "main");
     CHECK(run.rows.steps[9].samples == 16);
+  }
+
+  TEST_CASE("join: a stage's work is the function's that its node of the graph calls") {
+    const auto ops = [](const std::string& graph) {
+      model::Run run = JobRun(true, graph);
+      REQUIRE(model::JoinProfile(ProfileRun(), kWindow, run).ok());
+      std::vector<std::string> names;
+      for (const model::Track& track : run.tracks) {
+        for (size_t i = 0; i < track.spans.size(); ++i) {
+          const trace::SpanClass& what = run.ClassOf(track, i);
+          if (what.activity != trace::SpanActivity::kOp) continue;
+          names.emplace_back(run.Text(what.name));
+          CHECK(run.NameOf(what.stage) == "ParallelMapV2");
+          CHECK(track.spans.start_ns[i] == 1210);
+          CHECK(track.spans.EndNs(i) == 1250);
+        }
+      }
+      return names;
+    };
+    const std::string decode = R"({"op": "ParallelMap", "function": "decode"})";
+    CHECK(ops("[" + decode + R"(, {"op": "Prefetch"}])") == std::vector<std::string>{"decode"});
+    // Two maps: which of them this one is, is not known.
+    CHECK(ops("[" + decode + R"(, {"op": "Map", "function": "flip"}])").empty());
+    CHECK(ops(R"([{"op": "ParallelMap"}])").empty());
+    CHECK(ops("5").empty());
+    CHECK(ops(R"([5, {"op": 5, "function": 5}, {"op": "Map", "function": 5}])").empty());
   }
 
   TEST_CASE("join: a later window adds to the same stages and tracks") {

@@ -68,6 +68,13 @@ class Windows:
         """Between two steps, of which `steps` are done. True if time has passed meanwhile."""
         if not self.makers:
             return False
+        try:
+            return self._boundary(steps)
+        except Exception as error:
+            self.stand_back("%s: %s" % (type(error).__name__, str(error)[:200]))
+            return True
+
+    def _boundary(self, steps):
         if self.open:
             slow = steps - self.began >= 3 and ring.now() - self.opened_at > _LONGEST_NS
             if steps - self.began < STEPS and not slow:
@@ -143,6 +150,12 @@ class Windows:
         """The window ends: the profiler's file is handed over."""
         if not self.open:
             return
+        try:
+            self._close()
+        except Exception as error:
+            self.stand_back("%s: %s" % (type(error).__name__, str(error)[:200]))
+
+    def _close(self):
         self._mark()
         self.open = False
         time = ring.now()

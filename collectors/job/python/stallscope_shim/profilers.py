@@ -55,12 +55,14 @@ class Jax(profile.Profiler):
 
         self.module = profiler
         state = profiler._profile_state
+        self.session = "session" if hasattr(state, "session") else "profile_session"
+        getattr(state, self.session)  # of a JAX that is not known: no window
         if not hasattr(state.lock, "ours"):
             state.lock = profile.Gate(state.lock)
         self.gate = state.lock
 
     def busy(self):
-        return self.module._profile_state.profile_session is not None
+        return getattr(self.module._profile_state, self.session) is not None
 
     def start(self, folder):
         options = {}

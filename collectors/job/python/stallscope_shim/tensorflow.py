@@ -88,8 +88,9 @@ def _described(dataset):
             node[name] = value
     function = getattr(getattr(dataset, "_map_func", None), "_func", None)
     code = getattr(function, "__code__", None)
-    if code is not None:
-        node["function"] = getattr(function, "__qualname__", "")[-80:]
+    if code is not None and not _is_theirs(code.co_filename):
+        name = node["function"] = getattr(function, "__qualname__", "")[-80:]
+        session.string(name, session.absolute(code.co_filename), code.co_firstlineno)
         node["at"] = "%s:%d" % (os.path.basename(code.co_filename), code.co_firstlineno)
     elif id(dataset) in _places:
         place = _places[id(dataset)][1]
@@ -124,13 +125,18 @@ def _constructed(dataset):
     _places[number] = (weakref.ref(dataset, lambda _: _places.pop(number, None)), _place())
 
 
+def _is_theirs(file):
+    """Not the job's own."""
+    return file.startswith((os.path.dirname(__file__), "<") + tuple(_folders)) or (
+        loaders.installed(file))
+
+
 def _place():
     """The line of the job, outside of what is installed."""
-    inside = (os.path.dirname(__file__), "<") + tuple(_folders)
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(inside) and not loaders.installed(file):
+        if not _is_theirs(file):
             return {"file": session.absolute(file), "line": frame.f_lineno}
         frame = frame.f_back
     return None

@@ -64,6 +64,10 @@ class Windows(Case):
         graph = {node["op"]: node for node in loader["settings"]["graph"]}
         self.assertEqual(2, graph["ParallelMap"]["num_parallel_calls"])
         self.assertRegex(graph["ParallelMap"]["at"], r"tf_jobs.py:\d+")
+        self.assertEqual("twice", graph["ParallelMap"]["function"])
+        op, = session.main.names["op"]
+        self.assertEqual("twice", op["name"])
+        self.assertTrue(op["file"].endswith("tf_jobs.py"), op)
         self.assertEqual(8, graph["Batch"]["batch_size"])
         self.assertEqual(2, graph["Prefetch"]["buffer_size"])
 
@@ -126,6 +130,26 @@ class Windows(Case):
         (_, stop), = windows(session)
         self.assertIsNone(stop)
         self.assertEqual([], self.profiles(session))
+
+    def test_a_profiler_of_which_nothing_is_as_known(self):
+        for program in ("profiler_v2.ProfilerOptions = 5", "del profiler_v2._profiler",
+                        "del profiler_v2._profiler_lock", "profiler_v2.stop = None",
+                        "trace.Trace = None"):
+            with self.subTest(program):
+                shutil.rmtree(self.session, True)
+                code, out, err = self.python("-c", (
+                    "import sys, tensorflow\n"
+                    "from tensorflow.python.profiler import profiler_v2, trace\n"
+                    "%s\n"
+                    "sys.argv = ['tf_jobs.py', 'fit']\n"
+                    "exec(open(%r).read())\n" % (program, os.path.join(HERE, "tf_jobs.py"))))
+                self.assertEqual((0, ""), (code, err))
+                self.assertEqual(self.job("fit", shim=False)[1], out)
+                session = ring_reader.read(self.session)
+                self.assertEqual(20, len(session.steps))
+                if "trace" not in program:
+                    said, = session.said
+                    self.assertIn("no window of", said)
 
     def test_no_room(self):
         """A folder of the window cannot be made: the job goes on, and the trace says why."""
