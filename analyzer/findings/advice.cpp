@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/join.h"
 
 namespace stallscope::findings {
 namespace {
@@ -65,9 +66,9 @@ Frameworks FrameworksOf(const model::Run& run) {
   if (model::IsJob(run)) {
     const bool tf_data =
         std::any_of(run.loaders.begin(), run.loaders.end(),
-                    [](const auto& loader) { return loader.info.kind.starts_with("tf.data"); });
+                    [](const auto& loader) { return model::IsTfData(loader.info); });
     const bool others = std::any_of(run.loaders.begin(), run.loaders.end(), [](const auto& loader) {
-      return !loader.info.kind.starts_with("tf.data");
+      return !model::IsTfData(loader.info);
     });
     return {tf_data, others || !tf_data, false, false};
   }

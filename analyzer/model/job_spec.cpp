@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analyzer/model/join.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
 
@@ -77,8 +78,7 @@ std::optional<Spec> JobSpecOf(const Run& run) {
   std::vector<const Loader*> loaders;
   for (const Loader& loader : run.loaders) {
     // A tf.data graph has no settings that could be changed from outside.
-    const bool fixed = loader.info.kind.starts_with("tf.data");
-    if (!loader.name.empty() && !fixed) loaders.push_back(&loader);
+    if (!loader.name.empty() && !IsTfData(loader.info)) loaders.push_back(&loader);
   }
   if (loaders.empty()) return std::nullopt;
   // As they are named: loader, loader2, ...

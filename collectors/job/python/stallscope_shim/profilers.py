@@ -141,9 +141,9 @@ class Torch(profile.Profiler):
 
 def of_torch():
     """The profiler for a job that trains with PyTorch; None where it would show too little."""
-    torch = sys.modules.get("torch")
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
     # Not is_available(): asking for the device would initialize it.
-    device = torch is not None and torch.cuda.is_initialized()
+    device = cuda is not None and cuda.is_initialized()
     return Torch() if profile.wanted(everything=not device) else None
 
 
