@@ -11,6 +11,8 @@
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/attribution/window.h"
+#include "analyzer/base/units.h"
+#include "analyzer/model/profiled.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -44,6 +46,54 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
                          : "arithmetic: the trace does not show what a step computes");
   } else if (!attribution.arithmetic->peak_flops_per_s.has_value()) {
     limits.push_back("arithmetic.peak_flops_per_s: the device does not report it");
+  }
+}
+
+// What a framework's profiler costs is in no rate: those are the other steps', if there are enough.
+void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
+  const std::vector<StepShare> others = UnprofiledSteps(run, model::StepIntervals(run));
+  const std::vector<StepShare>& steps = others.empty() ? partition.steps : others;
+  int64_t ns = result.window.ns();
+  size_t count = result.window.steps;
+  if (!others.empty()) {
+    ns = 0;
+    for (const StepShare& step : others) ns += step.end_ns - step.start_ns;
+    count = others.size();
+  }
+  result.throughput = ThroughputOf(steps, count, ns);
+  if (result.window.steps > 0) result.step_ns = StepTimes(steps);
+}
+
+// That a framework's profiler ran, what it cost, and what is not of the whole run because of it.
+void SayProfiled(const model::Run& run, const Window& window, std::vector<std::string>& limits) {
+  const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
+  if (stretches.empty()) return;
+  int64_t cost_ns = 0;
+  bool in_window = false;
+  bool closed = true;
+  for (const model::ProfiledStretch& stretch : stretches) {
+    closed = closed && stretch.closed;
+    cost_ns += stretch.open.start_ns - stretch.start_ns;
+    if (stretch.closed) cost_ns += stretch.end_ns - stretch.open.end_ns;
+    in_window = in_window ||
+                (window.start_ns >= stretch.open.start_ns && window.end_ns <= stretch.open.end_ns);
+  }
+  const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
+  const std::vector<StepShare> others = UnprofiledSteps(run, intervals);
+  std::string text = "profiler: the framework's profiler ran beside some of the steps, and took " +
+                     std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
+  if (others.empty()) {
+    text += ": too few other steps are left to make rates of, so those of its steps are shown";
+  } else {
+    text += "; rates and step times are of the " + std::to_string(others.size()) + " other steps";
+  }
+  if (in_window) {
+    text += "; everything else is of the " + std::to_string(window.steps) + " steps that it shows";
+  }
+  limits.push_back(text);
+  if (!closed) {
+    limits.push_back(
+        "profiler: it was still open when the job ended, and what it had seen by then is lost");
   }
 }
 
@@ -118,11 +168,11 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.idle = IdleOfDevices(run, window, partition);
   result.breakdown = Breakdown(partition, window);
   result.arithmetic = ArithmeticOf(run, window, result.breakdown, partition.timelines.size());
-  result.throughput = ThroughputOf(partition, window);
-  if (window.steps > 0) result.step_ns = StepTimes(partition);
+  SetRates(run, partition, result);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);
   result.sensitivities = SensitivitiesOf(run);
   result.limits = partition.limits;
+  SayProfiled(run, window, result.limits);
   SayLimits(run, ground.split, result, result.limits);
   result.timelines = partition.timelines;
   result.steps = partition.steps;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/join.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -208,6 +209,17 @@ std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
   return steps;
 }
 
+// A job whose batches are taken inside a compiled function, where no profiler looked: its steps
+// have no wait of their own.
+bool HidesWaits(const model::Run& run) {
+  const bool unseen = std::any_of(run.stages.begin(), run.stages.end(), [](const auto& stage) {
+    return stage.kind == model::kUnseenPipeline;
+  });
+  return model::IsJob(run) && unseen && !run.rows.steps.empty() &&
+         std::all_of(run.rows.steps.begin(), run.rows.steps.end(),
+                     [](const auto& step) { return step.received_ns == step.requested_ns; });
+}
+
 void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partition) {
   partition.known.fill(true);
   const auto limit = [&](Category category, const char* why) {
@@ -223,6 +235,12 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
     limit(Category::kInputStall,
           "this file shows no batch fetches, so it is unknown when the trainer waited for one; "
           "name the data loader's calls while profiling");
+  }
+  if (HidesWaits(run)) {
+    limit(Category::kInputStall,
+          "the trainer takes its batches inside a compiled function, and only the framework's "
+          "profiler shows when it waits for one; record without --profile off, and more steps");
+    if (!device_tracks) limit(Category::kCompute, "it is not told apart from waiting for a batch");
   }
   if (!device_tracks) {
     limit(Category::kTransfer, "no device track is recorded");
@@ -321,7 +339,7 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
   if (devices.empty()) devices[{run.info.rank, 0}];
   AddKernels(run, devices);
   AddCopies(run, devices);
-  if (run.imported()) AddDeviceSpans(run, devices);
+  if (run.imported() || model::IsJob(run)) AddDeviceSpans(run, devices);
   AddHost(run, with_devices, devices);
 
   Partition partition;

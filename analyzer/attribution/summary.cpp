@@ -61,26 +61,27 @@ PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
   return breakdown;
 }
 
-std::optional<Throughput> ThroughputOf(const Partition& partition, const Window& window) {
+std::optional<Throughput> ThroughputOf(const std::vector<StepShare>& steps, size_t count,
+                                       int64_t ns) {
   std::vector<double> samples;
   std::vector<double> seconds;
   double all = 0;
-  for (const StepShare& step : partition.steps) {
+  for (const StepShare& step : steps) {
     samples.push_back(step.samples);
     seconds.push_back(static_cast<double>(step.end_ns - step.start_ns) / kNsPerSecond);
     all += step.samples;
   }
-  if (window.steps == 0 || window.ns() <= 0 || all <= 0) return std::nullopt;
+  if (count == 0 || ns <= 0 || all <= 0) return std::nullopt;
   const stallscope::Interval interval = RatioInterval(samples, seconds);
-  const double rate = all / (static_cast<double>(window.ns()) / kNsPerSecond);
-  if (window.steps < kFewestForInterval) return Throughput{rate, rate, rate, false};
+  const double rate = all / (static_cast<double>(ns) / kNsPerSecond);
+  if (count < kFewestForInterval) return Throughput{rate, rate, rate, false};
   const double half = interval.mean > 0 ? (interval.high - interval.low) / 2 / interval.mean : 0;
   return Throughput{rate, std::max(0.0, rate * (1 - half)), rate * (1 + half)};
 }
 
-std::optional<Quantiles> StepTimes(const Partition& partition) {
+std::optional<Quantiles> StepTimes(const std::vector<StepShare>& steps) {
   std::vector<double> ns;
-  for (const StepShare& step : partition.steps) {
+  for (const StepShare& step : steps) {
     ns.push_back(static_cast<double>(step.end_ns - step.start_ns));
   }
   if (ns.empty()) return std::nullopt;

@@ -15,8 +15,10 @@ stallscope::Interval RatioInterval(const std::vector<double>& over, const std::v
 
 PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
                                                     const Window& window);
-std::optional<Throughput> ThroughputOf(const Partition& partition, const Window& window);
-std::optional<Quantiles> StepTimes(const Partition& partition);
+// Of these steps, of all ranks, which took `ns` together; `count` of them are different ones.
+std::optional<Throughput> ThroughputOf(const std::vector<StepShare>& steps, size_t count,
+                                       int64_t ns);
+std::optional<Quantiles> StepTimes(const std::vector<StepShare>& steps);
 
 // Steps a second of one rank, with a 95 % interval by the steps' variation: the unit that is left
 // if a trace does not show how many samples a step has. Nothing without steps.

@@ -1,8 +1,11 @@
 #include "analyzer/attribution/window.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "analyzer/attribution/probe.h"
+#include "analyzer/model/job_spec.h"
+#include "analyzer/model/profiled.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -62,6 +65,52 @@ void LeaveOutProbed(const model::Run& run, const std::vector<model::StepInterval
   window.first_row = first;
   Take(intervals, last, window);
   window.probed_steps = all - window.steps;
+}
+
+bool HasDevice(const model::Run& run) {
+  return std::any_of(run.tracks.begin(), run.tracks.end(), [](const model::Track& track) {
+    return track.info.kind == trace::TrackKind::kStream ||
+           track.info.kind == trace::TrackKind::kCopyEngine;
+  });
+}
+
+// Whether what a profiler saw there is in the run: the file of a window may be lost.
+bool IsJoined(const model::Run& run, const model::TimeRange& open) {
+  const auto within = [&](int64_t ns) { return ns >= open.start_ns && ns < open.end_ns; };
+  if (std::any_of(run.rows.kernels.begin(), run.rows.kernels.end(),
+                  [&](const trace::Kernel& kernel) { return within(kernel.start_ns); })) {
+    return true;
+  }
+  return run.imported() &&
+         std::any_of(run.tracks.begin(), run.tracks.end(), [&](const model::Track& track) {
+           for (size_t i = 0; i < track.spans.size(); ++i) {
+             if (model::IsBatchWait(run.ClassOf(track, i)) && within(track.spans.start_ns[i])) {
+               return true;
+             }
+           }
+           return false;
+         });
+}
+
+std::optional<Window> ProfiledWindow(const model::Run& run,
+                                     const std::vector<model::StepInterval>& intervals) {
+  if (!model::IsJob(run) || !run.step_ranks.empty()) return std::nullopt;
+  if (!run.imported() && !HasDevice(run)) return std::nullopt;
+  const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
+  for (auto stretch = stretches.rbegin(); stretch != stretches.rend(); ++stretch) {
+    const model::TimeRange open = stretch->open;
+    const auto whole = [&](const model::StepInterval& step) {
+      return step.start_ns >= open.start_ns && step.end_ns <= open.end_ns;
+    };
+    const auto first = std::find_if(intervals.begin(), intervals.end(), whole);
+    const auto end = std::find_if_not(first, intervals.end(), whole);
+    if (static_cast<size_t>(end - first) < kLeastSteps || !IsJoined(run, open)) continue;
+    Window window;
+    window.first_row = static_cast<size_t>(first - intervals.begin());
+    Take(intervals, static_cast<size_t>(end - intervals.begin()), window);
+    return window;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -128,9 +177,34 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 }
 
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals) {
+  if (const std::optional<Window> profiled = ProfiledWindow(run, intervals)) return *profiled;
   Window window = WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
   if (window.steps > 0) LeaveOutProbed(run, intervals, window);
   return window;
+}
+
+std::vector<StepShare> UnprofiledSteps(const model::Run& run,
+                                       const std::vector<model::StepInterval>& intervals) {
+  const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
+  if (stretches.empty() || !run.step_ranks.empty()) return {};
+  std::vector<StepShare> steps;
+  std::vector<int64_t> durations;
+  for (size_t row = 0; row < intervals.size(); ++row) {
+    const model::StepInterval& at = intervals[row];
+    const bool beside = std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) {
+      return at.start_ns < stretch.end_ns && at.end_ns > stretch.start_ns;
+    });
+    if (beside) continue;
+    StepShare& step = steps.emplace_back();
+    step.index = at.index;
+    step.start_ns = at.start_ns;
+    step.end_ns = at.end_ns;
+    step.samples = run.rows.steps[row].samples;
+    durations.push_back(at.end_ns - at.start_ns);
+  }
+  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(WarmupSteps(durations)));
+  if (steps.size() < kFewestForInterval) steps.clear();
+  return steps;
 }
 
 }  // namespace stallscope::attribution

@@ -22,7 +22,14 @@ Window WindowAfter(size_t warmup_steps, const model::Run& run,
 // The steps that begin in the range; if none does, the range itself.
 Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
                     const std::vector<model::StepInterval>& intervals);
-// Without the warm-up. Of a run whose stages were slowed on purpose, the longer part without that.
+// Of a job whose device or whose pipeline only the windows of a framework's profiler show: the last
+// of these with at least 3 whole steps. Of any other run, all but the warm-up; where stages were
+// slowed on purpose, the longer part without that.
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals);
+
+// The steps beside which no framework's profiler was started, open or stopped, without warm-up:
+// what rates are made of. Empty where none ever was, or where hardly any other step is left.
+std::vector<StepShare> UnprofiledSteps(const model::Run& run,
+                                       const std::vector<model::StepInterval>& intervals);
 
 }  // namespace stallscope::attribution

@@ -14,6 +14,7 @@
 #include "analyzer/cli/program.h"
 #include "analyzer/words/words.h"
 #include "collectors/job/run_job.h"
+#include "replay/workbench/profiles.h"
 #include "replay/workbench/workbench.h"
 
 namespace stallscope::cli {
@@ -98,6 +99,17 @@ void TellTheEnd(const RunArguments& arguments, const job::JobResult& result) {
   Tell(LastLine(arguments, result));
 }
 
+void JoinProfiles(const RunArguments& arguments, const std::vector<job::ProfileFile>& files) {
+  std::vector<workbench::ProfileFile> profiles;
+  for (const job::ProfileFile& file : files) {
+    profiles.push_back({file.path, {file.pid, file.from_ns, file.to_ns}});
+  }
+  const Status joined = workbench::JoinProfiles(arguments.output, profiles);
+  if (!joined.ok()) {
+    Tell("the trace lacks what the framework's profiler saw: " + joined.error().Line());
+  }
+}
+
 int RunRun(const RunArguments& arguments) {
   const std::vector<std::string> command_line = ProgramArguments();
   auto command = CommandOf(command_line);
@@ -105,13 +117,16 @@ int RunRun(const RunArguments& arguments) {
   job::JobOptions options;
   options.command = std::move(command).value();
   options.output = arguments.output;
-  options.settings = {arguments.settings, arguments.places, arguments.steps,
-                      arguments.profile == "auto", arguments.digest};
+  options.settings = {arguments.settings, arguments.places, arguments.steps, arguments.profile,
+                      arguments.digest};
   options.bound = arguments.with_parent;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = command_line;
   StepsLine line(!arguments.quiet);
   options.on_progress = [&](const recorder::StepCount& steps) { line.Show(steps); };
+  options.on_profiles = [&](const std::vector<job::ProfileFile>& files) {
+    JoinProfiles(arguments, files);
+  };
   const auto result = job::RunJob(options);
   line.Clear();
   if (!result.ok()) return Fail(result.error());
@@ -139,8 +154,11 @@ void AddRun(CLI::App& app, int& exit_code) {
   command->add_option("--steps", arguments->steps,
                       "End the program after this many training steps; 0: never");
   command
-      ->add_option("--profile", arguments->profile, "Look for the ops inside the loader's stages")
-      ->check(CLI::IsMember({"auto", "off"}))
+      ->add_option(
+          "--profile", arguments->profile,
+          "Look for the ops inside the loader's stages, and open the framework's profiler for a "
+          "few steps where a device or tf.data is at work; all: also for the CPU's ops")
+      ->check(CLI::IsMember({"auto", "all", "off"}))
       ->capture_default_str();
   command->add_flag(
       "--digest", arguments->digest,

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/join.h"
 
 namespace stallscope::findings {
 namespace {
@@ -62,7 +63,15 @@ Code CodeOf(const Advice& advice, const AdviceArgs& args) {
 }
 
 Frameworks FrameworksOf(const model::Run& run) {
-  if (model::IsJob(run)) return {false, true, false, false};
+  if (model::IsJob(run)) {
+    const bool tf_data =
+        std::any_of(run.loaders.begin(), run.loaders.end(),
+                    [](const auto& loader) { return model::IsTfData(loader.info); });
+    const bool others = std::any_of(run.loaders.begin(), run.loaders.end(), [](const auto& loader) {
+      return !model::IsTfData(loader.info);
+    });
+    return {tf_data, others || !tf_data, false, false};
+  }
   if (!run.imported()) return {};
   if (run.info.imported_from == "kineto") return {false, true, false, false};
   if (run.info.imported_from == "tensorflow") return {true, false, false, false};

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analyzer/findings/thresholds.h"
+#include "analyzer/model/join.h"
 
 namespace stallscope::findings {
 namespace {
@@ -217,7 +218,10 @@ bool IsDataLoader(const Case& c, StageId stage) {
 const model::Loader* JobLoaderOf(const Case& c, StageId stage) {
   if (stage.value >= c.run.stages.size()) return nullptr;
   const LoaderId loader = c.run.stages[stage.value].loader;
-  return loader.value < c.run.loaders.size() ? &c.run.loaders[loader.value] : nullptr;
+  if (loader.value >= c.run.loaders.size()) return nullptr;
+  const model::Loader* const found = &c.run.loaders[loader.value];
+  // The nodes of a tf.data graph are stages like those of any profile.
+  return model::IsTfData(found->info) ? nullptr : found;
 }
 
 std::string OpWithPlace(const attribution::OpUse& op) {

@@ -32,7 +32,11 @@ void Price(const Case& c, const Load* load, Draft& draft) {
   Recommendation& recommendation = *draft.finding.recommendation;
   if (!draft.effect.has_value()) return;
   if (model::IsJob(c.run)) {
-    recommendation.unpriced = WasNotPredicted("what this change gains");
+    // What a profile shows of a tf.data graph has no settings: only the job's own code can change.
+    recommendation.unpriced =
+        c.run.imported() ? "this trace does not say when the loader's threads were on a "
+                           "core, and the gain depends on it: record the job with the change"
+                         : WasNotPredicted("what this change gains");
     return;
   }
   if (draft.effect->side_by_side) {

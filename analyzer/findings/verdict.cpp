@@ -372,6 +372,9 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     verdict.doubts.push_back(steps == 1   ? std::string("one step is too few to judge by")
                              : steps == 0 ? std::string("there are no steps to judge by")
                                           : fmt::format("{} steps are too few to judge by", steps));
+  } else if (!attribution.breakdown[attribution::At(Category::kCompute)] &&
+             !attribution.breakdown[attribution::At(Category::kInputStall)]) {
+    verdict.doubts.push_back("it is unknown when the trainer waited for a batch");
   } else if (lost > kBearableLoss) {
     verdict.doubts.push_back(fmt::format("{:.0f}% of the run is missing", 100 * lost));
   } else {

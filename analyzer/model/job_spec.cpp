@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analyzer/model/join.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
 
@@ -83,7 +84,9 @@ std::optional<Spec> JobSpecOf(const Run& run) {
   if (!IsJob(run) || run.loaders.empty()) return std::nullopt;
   std::vector<const Loader*> loaders;
   for (const Loader& loader : run.loaders) {
-    if (!loader.name.empty() && HasKnobs(loader.info)) loaders.push_back(&loader);
+    // A tf.data graph has no settings that could be changed from outside.
+    const bool settable = HasKnobs(loader.info) && !IsTfData(loader.info);
+    if (!loader.name.empty() && settable) loaders.push_back(&loader);
   }
   if (loaders.empty()) return std::nullopt;
   // As they are named: loader, loader2, ...

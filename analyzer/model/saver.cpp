@@ -99,11 +99,14 @@ class Saver {
     // An end of 0 would mean that another seal follows, and none does.
     if (seal.end_ns == 0) seal.end_ns = 1;
     for (const Track& track : run_.tracks) {
-      seal.tallies.push_back({track.info.id, track.spans.size(), track.spans.size(), 0});
+      const bool lost = track.tally && track.tally->dropped != 0;
+      seal.tallies.push_back(
+          lost ? *track.tally
+               : trace::Tally{track.info.id, track.spans.size(), track.spans.size(), 0});
     }
     // What the imported file lacks this one lacks, too; a seal has no other place for it.
     seal.first_error = run_.quality.write_error;
-    if (seal.first_error.empty() && !run_.quality.Complete()) {
+    if (seal.first_error.empty() && run_.imported() && !run_.quality.Complete()) {
       seal.first_error = "the file that it was imported from is incomplete";
     }
     builder_.SetSeal(seal);
@@ -118,12 +121,12 @@ class Saver {
 
 }  // namespace
 
-Status SaveTrace(const Run& run, const std::string& path, FileOps& ops) {
+Status SaveTrace(const Run& run, const std::string& path, FileOps& ops, Over over) {
   if (!run.step_ranks.empty()) {
     return Error{ErrorKind::kUsage, "a trace holds one rank, and this run has several", run.path,
                  "import each rank's file separately"};
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, Over::kNoInput, ops));
+  STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path, over, ops));
   STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceWriter writer, trace::TraceWriter::Over(std::move(file)));
   STALLSCOPE_RETURN_IF_ERROR(Saver(run, writer).Save());
   STALLSCOPE_RETURN_IF_ERROR(writer.Sync());

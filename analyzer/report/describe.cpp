@@ -528,9 +528,12 @@ Table OpTable(const Report& report) {
   for (const StageRow& stage : report.stages) {
     for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
       const attribution::OpUse& op = stage.ops[i];
+      // A profile that was joined does not show when a thread was on a core.
+      const bool cpu_known = op.cpu_ns > 0 || stage.cpu_s.value_or(0) > 0;
       table.rows.push_back({stage.name, op.name, words::PlaceInCode(op.file, op.line),
                             words::PercentOrDash(stage.ShareOf(op)), words::Grouped(op.count),
-                            words::Duration(op.ns), words::Duration(op.cpu_ns)});
+                            words::Duration(op.ns),
+                            cpu_known ? words::Duration(op.cpu_ns) : std::string(words::kUnknown)});
     }
   }
   return table;

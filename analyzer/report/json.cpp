@@ -149,13 +149,14 @@ Json BlameTree(const std::vector<BlameRow>& blame) {
 Json StageTree(const StageRow& stage) {
   Json ops = Json::array();
   for (const attribution::OpUse& op : stage.ops) {
-    ops.push_back({{"name", op.name},
-                   {"file", TextOrNull(op.file)},
-                   {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},
-                   {"count", op.count},
-                   {"ns", op.ns},
-                   {"cpu_ns", op.cpu_ns},
-                   {"fraction", OrNull(stage.ShareOf(op))}});
+    ops.push_back(
+        {{"name", op.name},
+         {"file", TextOrNull(op.file)},
+         {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},
+         {"count", op.count},
+         {"ns", op.ns},
+         {"cpu_ns", op.cpu_ns > 0 || stage.cpu_s.value_or(0) > 0 ? Json(op.cpu_ns) : Json(nullptr)},
+         {"fraction", OrNull(stage.ShareOf(op))}});
   }
   Json queue;
   if (stage.queue.has_value()) {

@@ -25,6 +25,7 @@ constexpr size_t kMostTexts = 64;  // of a list in a line
 // Lines behind a call; with fewer, it is at the end of its file.
 constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
+constexpr size_t kMostProfiles = 64;
 
 // Makes room for number `id` of a process.
 template <class Id>
@@ -263,6 +264,14 @@ std::vector<LoaderDigest> JobNames::digests() const {
   return all;
 }
 
+std::vector<JobProfile> JobNames::profiles() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobProfile> all = profiles_;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const JobProfile& a, const JobProfile& b) { return a.from_ns < b.from_ns; });
+  return all;
+}
+
 bool JobNames::Take(JobProcess& process, std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.size() != 1) return false;
@@ -278,6 +287,7 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   if (kind == "track") return TakeTrack(process, line);
   if (kind == "framework") return TakeFramework(line);
   if (kind == "digest") return TakeDigest(process, line);
+  if (kind == "profile") return TakeProfile(process, line);
   if (kind == "said") return line.json.is_string() && TakeSaid(line.json.get<std::string>());
   if (kind == "ended") {
     ended_by_steps_ = line.json.is_object();
@@ -471,6 +481,26 @@ bool JobNames::TakeDigest(const JobProcess& process, const Line& line) {
     }
   }
   digests_[{process.key_, digest.place}] = std::move(digest);
+  return true;
+}
+
+bool JobNames::TakeProfile(const JobProcess& process, const Line& line) {
+  JobProfile profile;
+  profile.file = line.Text("file");
+  profile.pid = process.key_.pid;
+  const auto from = line.Number("from");
+  const auto to = line.Number("to");
+  // Its own: "<pid>.<start>.<n>.profile".
+  std::string_view rest = profile.file;
+  if (recorder::TakeProcessKey(rest) != process.key_ || !rest.ends_with(".profile")) return false;
+  rest.remove_suffix(std::string_view(".profile").size());
+  const bool number = !rest.empty() && rest.find_first_not_of("0123456789") == std::string::npos;
+  constexpr auto kLatest = static_cast<uint64_t>(trace::kMaxTimeNs);
+  if (!number || !from || !to || *from >= *to || *to > kLatest) return false;
+  if (profiles_.size() >= kMostProfiles) return false;
+  profile.from_ns = static_cast<int64_t>(*from);
+  profile.to_ns = static_cast<int64_t>(*to);
+  profiles_.push_back(std::move(profile));
   return true;
 }
 

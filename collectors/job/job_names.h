@@ -25,6 +25,14 @@ namespace stallscope::job {
 
 class JobNames;
 
+// What a framework's profiler wrote of a window of steps.
+struct JobProfile {
+  std::string file;  // in the session's folder
+  uint64_t pid = 0;
+  int64_t from_ns = 0;
+  int64_t to_ns = 0;
+};
+
 class JobProcess final : public recorder::ForeignProcess {
  public:
   // Reads what has been appended to the names file.
@@ -72,6 +80,7 @@ class JobNames {
   // The shim ends the job because it has done the steps that were asked for.
   bool ended_by_steps() const;
   std::vector<LoaderDigest> digests() const;
+  std::vector<JobProfile> profiles() const;  // by time
 
   // For one line of `process`; false if it makes no sense. For JobProcess, with the lock held.
   bool Take(JobProcess& process, std::string_view line);
@@ -90,6 +99,7 @@ class JobNames {
   bool TakeTrack(JobProcess& process, const Line& line);
   bool TakeFramework(const Line& line);
   bool TakeDigest(const JobProcess& process, const Line& line);
+  bool TakeProfile(const JobProcess& process, const Line& line);
   bool TakeSaid(const std::string& text);
 
   recorder::DefinitionTable& table_;
@@ -103,6 +113,7 @@ class JobNames {
   std::set<std::string> frameworks_;
   std::set<std::string> said_;
   std::map<std::pair<recorder::ProcessKey, std::string>, LoaderDigest> digests_;  // by place
+  std::vector<JobProfile> profiles_;
   uint64_t bad_lines_ = 0;
   bool ended_by_steps_ = false;
 };

@@ -125,7 +125,7 @@ Result<JobSettings> ReadSettings(const AskedSettings& asked) {
   }
   const OrderedJson json{{"version", 1},
                          {"steps", asked.steps},
-                         {"profile", asked.profile ? "auto" : "off"},
+                         {"profile", asked.profile},
                          {"digest", asked.digest},
                          {"set", std::move(set)}};
   settings.json = JsonText(json) + "\n";

@@ -70,6 +70,8 @@ class Watch {
         [] {}, [this](const Error& error) { recorder_.Fail(error); });
   }
 
+  std::vector<JobProfile> profiles() const { return names_.profiles(); }
+
   // The job has ended: what its processes still do is seen for a moment, then no more.
   void Finish() {
     pacer_.Stop();
@@ -115,8 +117,8 @@ class Watch {
             ? "stages: no Python process was seen, and no program with stallscope's recorder; a "
               "Python job shows its DataLoaders' stages, batches and steps (not with python -I, -E "
               "or -S)"
-            : "stages: no data loader was seen; a PyTorch DataLoader shows its stages, batches and "
-              "steps");
+            : "stages: no data loader was seen; a PyTorch DataLoader and tf.data show their stages "
+              "and steps");
   }
 
   recorder::Recorder& recorder_;
@@ -126,6 +128,22 @@ class Watch {
   Adopter adopter_;
   system::Pacer pacer_;  // last: its thread uses the others
 };
+
+// Those that are there: nothing that a job writes is believed.
+std::vector<ProfileFile> ProfileFiles(const std::vector<JobProfile>& profiles,
+                                      const Session& session) {
+  std::vector<ProfileFile> files;
+  for (const JobProfile& profile : profiles) {
+    std::string path = session.path() + "/" + profile.file;
+    std::error_code unknown;
+    if (std::filesystem::symlink_status(path, unknown).type() !=
+        std::filesystem::file_type::regular) {
+      continue;
+    }
+    files.push_back({std::move(path), profile.pid, profile.from_ns, profile.to_ns});
+  }
+  return files;
+}
 
 // Its wait status.
 int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const JobOptions& options) {
@@ -138,14 +156,14 @@ int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const Job
   }
 }
 
-}  // namespace
+struct Recorded {
+  JobResult result;
+  std::vector<ProfileFile> profiles;
+};
 
-Result<JobResult> RunJob(const JobOptions& options) {
-  STALLSCOPE_ASSIGN_OR_RETURN(const JobSettings settings, ReadSettings(options.settings));
-  Launcher launcher(options.bound);
-  SessionOptions session_options = options.session;
-  session_options.settings_json = settings.json;
-  STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));
+// Until the trace is sealed and let go.
+Result<Recorded> Record(const JobOptions& options, const JobSettings& settings,
+                        const Session& session, Launcher& launcher) {
   recorder::Options recording;
   recording.publish = false;
   recording.join_session = false;
@@ -168,7 +186,8 @@ Result<JobResult> RunJob(const JobOptions& options) {
   note(watch.Start(launcher.pid()));
   const int status = WaitForJob(launcher, *recorder, options);
 
-  JobResult result;
+  Recorded recorded;
+  JobResult& result = recorded.result;
   result.exit_code = ExitCodeOf(status);
   result.interrupted = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && launcher.interrupted();
   watch.Finish();
@@ -179,7 +198,21 @@ Result<JobResult> RunJob(const JobOptions& options) {
   });
   result.trace = recorder->Stop();
   result.steps = recorder->steps();
-  return result;
+  recorded.profiles = ProfileFiles(watch.profiles(), session);
+  return recorded;
+}
+
+}  // namespace
+
+Result<JobResult> RunJob(const JobOptions& options) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const JobSettings settings, ReadSettings(options.settings));
+  Launcher launcher(options.bound);
+  SessionOptions session_options = options.session;
+  session_options.settings_json = settings.json;
+  STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));
+  STALLSCOPE_ASSIGN_OR_RETURN(Recorded recorded, Record(options, settings, session, launcher));
+  if (options.on_profiles && !recorded.profiles.empty()) options.on_profiles(recorded.profiles);
+  return std::move(recorded.result);
 }
 
 }  // namespace stallscope::job

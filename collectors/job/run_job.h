@@ -19,6 +19,15 @@
 
 namespace stallscope::job {
 
+// What a framework's profiler wrote, to be joined into the trace: the importers are not this
+// room's.
+struct ProfileFile {
+  std::string path;  // a regular file
+  uint64_t pid = 0;
+  int64_t from_ns = 0;  // while the profiler was open
+  int64_t to_ns = 0;
+};
+
 struct JobOptions {
   std::vector<std::string> command;
   std::string output;
@@ -28,6 +37,8 @@ struct JobOptions {
   std::vector<std::string> command_line;  // for the trace
   std::function<void(const recorder::StepCount&)>
       on_progress;  // several times per second; may be empty
+  // Once the trace is sealed, if there are any: the files go away when it returns. May be empty.
+  std::function<void(const std::vector<ProfileFile>&)> on_profiles;
   SessionOptions session;
   FileOps* ops = &FileOps::Kernel();
 };

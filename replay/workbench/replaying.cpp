@@ -38,7 +38,10 @@ Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
 Result<Spec> RecordedSpec(const model::Run& run) {
   if (auto job = replay::RecordedJob(run)) return *std::move(job);
   if (model::IsJob(run)) {
-    return Error{ErrorKind::kInput, "no data loader was seen in the job: it has no settings",
+    return Error{ErrorKind::kInput,
+                 run.loaders.empty()
+                     ? "no data loader was seen in the job: it has no settings"
+                     : "the job's loaders have no settings that can be changed from outside",
                  run.path, "record a job that uses PyTorch's DataLoader"};
   }
   return ReadSpec(run.info.spec_json, run.path);

@@ -16,13 +16,15 @@ double WaitedFor(const attribution::OpUse& op, const attribution::StageUse& stag
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
-    if (JobLoaderOf(c, stage.id) == nullptr || use == nullptr || use->ops.empty()) continue;
+    if (!stage.loader.known() || use == nullptr || use->ops.empty()) continue;
     const double blamed = BlamedForWork(c, stage.id);
     const attribution::OpUse& op = use->ops.front();
     const double of_stage = attribution::ShareOfStage(op, use->sampled_ns).value_or(0);
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(op);
-    const double waited = WaitedFor(op, *use);
+    // An imported profile does not show when a thread was on a core.
+    const bool known = use->cpu_ns + use->blocked_ns + use->contention_ns > 0;
+    const double waited = known ? WaitedFor(op, *use) : 0;
     Draft draft =
         About(c, stage.id, blamed * of_stage,
               fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));

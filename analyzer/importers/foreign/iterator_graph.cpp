@@ -197,7 +197,11 @@ void IteratorGraph::FindThreads(const HostEvents& host) {
       if (event.role == HostRole::kIterator) {
         node = NodeOf(event);
         const std::optional<size_t> parent = nodes_[*node].asked_by;
-        if (parent && nodes_[*parent].own_threads) node = parent;
+        if (parent && nodes_[*parent].own_threads) {
+          node = parent;
+        } else if (nodes_[*node].own_threads) {
+          node.reset();  // it only waits, as a thread of the pool does that asks for the trainer
+        }
       }
       if (!node || event.start_ns < outermost_until) continue;
       outermost_until = event.end_ns;

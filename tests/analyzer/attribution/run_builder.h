@@ -126,6 +126,14 @@ class RunBuilder {
     what.activity = trace::SpanActivity::kOp;
     Add(track, what, start_ns, end_ns, extras);
   }
+  // Of no stage.
+  void Named(TrackId track, const std::string& name, trace::SpanActivity activity, int64_t start_ns,
+             int64_t end_ns) {
+    trace::SpanClass what{trace::SpanKind::kWork, {}, trace::WaitCause::kUnknown, {}};
+    what.name = Text(name);
+    what.activity = activity;
+    Add(track, what, start_ns, end_ns, {});
+  }
   void Wait(TrackId track, trace::WaitCause cause, QueueId queue, int64_t start_ns, int64_t end_ns,
             SpanExtras extras = {}) {
     Add(track, {trace::SpanKind::kWait, {}, cause, queue}, start_ns, end_ns, extras);

@@ -224,6 +224,31 @@ TEST_SUITE("fast") {
     CHECK(f.names.bad_lines() == 1);
   }
 
+  TEST_CASE("profiles are taken in order of time, from files of the process's own alone") {
+    NamesFolder f;
+    const auto profile = [](const std::string& file, const std::string& times) {
+      return R"({"profile": {"file": ")" + file + R"(", "kind": "xplane", )" + times + "}}\n";
+    };
+    f.Append(kMain, profile("10.1.1.profile", R"("from": 50, "to": 90)") +
+                        profile("10.1.0.profile", R"("from": 5, "to": 9)"));
+    f.Append(kWorker, profile("10.1.0.profile", R"("from": 5, "to": 9)") +
+                          profile("11.2.../../passwd.profile", R"("from": 5, "to": 9)") +
+                          profile("11.2.0.profile", R"("from": 9, "to": 9)") +
+                          profile("11.2.0.profile", R"("from": -1, "to": 9)") +
+                          profile("11.2.0.ring", R"("from": 5, "to": 9)") +
+                          profile("11.2..profile", R"("from": 5, "to": 9)"));
+    f.names.ProcessOf(kWorker)->CatchUp();
+    f.names.ProcessOf(kMain)->CatchUp();
+    const auto profiles = f.names.profiles();
+    REQUIRE(profiles.size() == 2);
+    CHECK(profiles[0].file == "10.1.0.profile");
+    CHECK(profiles[0].pid == 10);
+    CHECK(profiles[0].from_ns == 5);
+    CHECK(profiles[0].to_ns == 9);
+    CHECK(profiles[1].file == "10.1.1.profile");
+    CHECK(f.names.bad_lines() == 6);
+  }
+
   TEST_CASE("sentences of many processes are said once") {
     NamesFolder f;
     for (const recorder::ProcessKey& key : {kMain, kWorker}) {

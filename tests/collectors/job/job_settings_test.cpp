@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("settings.json says what was asked for") {
     const auto settings = ReadSettings(
-        {.set = {"loader.num_workers=4", "job.threads=2"}, .steps = 7, .profile = false});
+        {.set = {"loader.num_workers=4", "job.threads=2"}, .steps = 7, .profile = "off"});
     REQUIRE(settings.ok());
     const auto json = nlohmann::json::parse(settings.value().json);
     CHECK(json["version"] == 1);

@@ -19,6 +19,9 @@ when a framework is. Standard library only, Python 3.8 and later.
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
     sight     which code of a data set that is
+    tensorflow tf.data, in Keras's fit and in loops of the job's own
+    profile   windows of the framework's profiler
+    profilers those of TensorFlow, JAX and PyTorch
 
 The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's
 tracebacks, warnings, output and batches stay as they are.
@@ -47,8 +50,11 @@ def start(folder):
         imports.call("nvidia.dali.plugin." + name, _dali)
     for name in ("arrow_dataset", "iterable_dataset"):
         imports.call("datasets." + name, _datasets)
-    for name in ("tensorflow",):
-        imports.call(name, _unknown)
+    imports.call("tensorflow.python.data.ops.dataset_ops", _tf_datasets)
+    imports.call("tensorflow.python.data.ops.iterator_ops", _tf_iterators)
+    for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
+        imports.call(name, _keras)
+    imports.call("jax", _jax)
 
 
 def _data(module):
@@ -112,7 +118,25 @@ def _optimizer(module):
     steps.attach(module)
 
 
-def _unknown(module):
-    from . import session
+def _tf_datasets(module):
+    from . import tensorflow
 
-    session.say("the loaders of " + module.__name__ + " are not seen, only those of PyTorch")
+    tensorflow.attach_datasets(module)
+
+
+def _tf_iterators(module):
+    from . import tensorflow
+
+    tensorflow.attach_iterators(module)
+
+
+def _keras(module):
+    from . import tensorflow
+
+    tensorflow.attach_keras(module)
+
+
+def _jax(module):
+    from . import profile, profilers
+
+    profile.windows.use(profilers.of_jax)

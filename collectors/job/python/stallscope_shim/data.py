@@ -16,7 +16,7 @@ import functools
 import sys
 from _thread import _local
 
-from . import loaders, ring, session, steps, worker
+from . import loaders, profile, ring, session, steps, worker
 from .watch import Field, Method, guarded, uses, wrapped
 from .worker import KEY
 
@@ -89,10 +89,19 @@ def _constructed(dataloader):
         Method(cls, "_get_iterator", _get_iterator)
 
 
+def _profiler():
+    from . import profilers
+
+    return profilers.of_torch()
+
+
 def _get_iterator(dataloader):
     if sys._getframe(2).f_code.co_name == "_get_iterator" and _here.starting is not None:
         return  # of the base class, called by an override
     steps.prepare()
+    if worker.current is None:
+        profile.windows.use(_profiler)
+        profile.windows.close()  # workers that are forked now must not go on with it
     _here.starting = _Pass(loaders.of(dataloader))
 
 

@@ -19,7 +19,7 @@ SLOTS = 8192
 NONE = (1 << 64) - 1
 WORK, WAIT, COST, DURATION, RELEASE, BATCH, STEP, GAP, NAMED = 1, 2, 3, 4, 7, 9, 14, 16, 17
 EMPTY, FULL, IO, LOCK, STARTUP = 1, 2, 3, 5, 6  # causes of a wait
-OP, EVALUATION = 7, 8  # activities of a named span
+ANNOTATION, OP, EVALUATION = 4, 7, 8  # activities of a named span
 
 _HEADER = 4096
 _MAGIC = b"\x89SSTRING"

@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 
-from . import loaders, ring, session
+from . import loaders, profile, ring, session
 from .watch import Method, guarded, uses
 
 _HELD = 16
@@ -19,12 +19,13 @@ _HELD = 16
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds", "chain")
+    __slots__ = ("loader", "feeds", "chain", "base", "count")
 
     def __init__(self, loader):
         self.loader = loader
         self.chain = loader.chain  # of the digest; the loader's next passes may have another one
         self.feeds = False
+        self.base = self.count = 0  # of its items, where they are counted here
 
 
 class _Step:
@@ -48,9 +49,17 @@ class Trainer:
         time, cpu = ring.now(), ring.cpu()
         if self.current is not None:
             self._close(time, cpu)
+        if profile.windows.boundary(self.count + len(self.held)):
+            time, cpu = ring.now(), ring.cpu()
         ring.mine().put(time, ())
         self.requested = time
         return time, cpu
+
+    def pause(self):
+        """The step under way ends, and no other one begins."""
+        if self.current is not None:
+            self._close(ring.now(), ring.cpu())
+        profile.windows.close()
 
     def receive(self, feed, item, samples, time, cpu):
         if self.requested is None:
@@ -120,11 +129,11 @@ class Trainer:
 
     def _write(self, step):
         end = step.stepped or step.done
-        ring.mine().put(
-            step.done,
-            ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu) +
-            ring.step(step.item, step.requested, step.received, step.done, step.samples,
-                      self.count))
+        words = ()
+        if not getattr(step.feed.loader, "profiled", False):
+            words = ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu)
+        ring.mine().put(step.done, words + ring.step(
+            step.item, step.requested, step.received, step.done, step.samples, self.count))
         self.count += 1
         if step.feed.chain is not None:
             step.feed.chain.steps += 1
@@ -210,10 +219,11 @@ def _last_call(replace):
 
 
 def _finish():
-    try:
-        trainer.finish()
-    except Exception:
-        pass
+    for finish in (trainer.finish, profile.windows.close):
+        try:
+            finish()
+        except Exception:
+            pass
     _write_digests()
 
 

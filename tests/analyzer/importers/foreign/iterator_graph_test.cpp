@@ -15,7 +15,7 @@ using importers::IteratorGraph;
 
 namespace {
 
-// One thread, and names for its events.
+// Threads, and names for their events.
 class Host {
  public:
   Host() { events_.threads.emplace_back(); }
@@ -25,8 +25,10 @@ class Host {
     events_.facts.emplace_back().kind = importers::IteratorKind(name);
     return static_cast<uint32_t>(events_.names.size() - 1);
   }
-  HostEvent& Add(HostRole role, uint32_t name, int64_t start_ns, int64_t end_ns) {
-    HostEvent& event = events_.threads[0].events.emplace_back();
+  HostEvent& Add(HostRole role, uint32_t name, int64_t start_ns, int64_t end_ns,
+                 size_t thread = 0) {
+    if (thread >= events_.threads.size()) events_.threads.resize(thread + 1);
+    HostEvent& event = events_.threads[thread].events.emplace_back();
     event.role = role;
     event.name = name;
     event.start_ns = start_ns;
@@ -42,6 +44,22 @@ class Host {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a thread of the pool that asks for the trainer works for no iterator") {
+    Host host;
+    const uint32_t prefetch = host.Name("Iterator::Root::Prefetch");
+    const uint32_t map = host.Name("Iterator::Root::Prefetch::Map");
+    host.Add(HostRole::kGetNext, host.Name("IteratorGetNextOp::DoCompute"), 0, 100);
+    host.Add(HostRole::kIterator, prefetch, 1, 99);
+    host.Add(HostRole::kConsume, host.Name("PrefetchConsume"), 97, 98);
+    host.Add(HostRole::kProduce, host.Name("PrefetchProduce"), 0, 95, 1);
+    host.Add(HostRole::kIterator, map, 1, 94, 1);
+    const IteratorGraph graph(host.events());
+    REQUIRE(graph.nodes().size() == 2);
+    CHECK(graph.nodes()[0].own_threads);
+    CHECK_FALSE(graph.NodeOfThread(0).has_value());
+    CHECK(graph.NodeOfThread(1) == 0);
+  }
+
   TEST_CASE("an iterator is asked by the nearest one on its path, whole words only") {
     Host host;
     int64_t at = 0;

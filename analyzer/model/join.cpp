@@ -1,0 +1,418 @@
+#include "analyzer/model/join.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/model/interner.h"
+#include "analyzer/model/job_spec.h"
+#include "analyzer/trace/limits.h"
+
+namespace stallscope::model {
+namespace {
+
+bool IsMark(const Run& run, const trace::SpanClass& what) {
+  return run.Text(what.name).starts_with(kClockMark);
+}
+
+bool IsDevice(const Track& track) {
+  return track.info.kind == trace::TrackKind::kStream ||
+         track.info.kind == trace::TrackKind::kCopyEngine;
+}
+
+bool IsUnseen(const trace::StageInfo& stage) { return stage.kind == kUnseenPipeline; }
+
+// Nothing of the run's pipeline was recorded but that there is one.
+bool LacksPipeline(const Run& run) {
+  return run.imported() || std::all_of(run.stages.begin(), run.stages.end(), [](const auto& s) {
+           return IsUnseen(s) || s.kind == "trainer";
+         });
+}
+
+std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
+  if (profile.info.start_realtime_ns == 0 || run.info.start_realtime_ns == 0) return std::nullopt;
+  return (profile.info.start_realtime_ns - profile.info.start_ns) -
+         (run.info.start_realtime_ns - run.info.start_ns);
+}
+
+// "Map" of "ParallelMapV2": what a node of a graph and its iterator have in common.
+std::string_view BaseOf(std::string_view kind) {
+  const size_t version = kind.find_last_not_of("0123456789");
+  if (version != std::string_view::npos && version + 1 < kind.size() && kind[version] == 'V') {
+    kind = kind.substr(0, version);
+  }
+  if (kind.starts_with("Parallel")) kind.remove_prefix(std::string_view("Parallel").size());
+  return kind == "MapAndBatch" ? "Map" : kind;
+}
+
+// The function of the job's that a stage calls, by the graph in its loader's settings. Empty where
+// it calls none, or where several nodes of this kind do: which is which is not known.
+std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
+  if (!stage.loader.known()) return "";
+  const auto settings = SettingsOf(run.loaders[stage.loader.value].info);
+  const auto graph = settings.find("graph");
+  if (graph == settings.end()) return "";
+  std::string function;
+  const auto nodes = nlohmann::json::parse(graph->second, nullptr, false);
+  if (!nodes.is_array()) return "";
+  for (const auto& node : nodes) {
+    if (!node.is_object() || !node.contains("op") || !node["op"].is_string()) continue;
+    if (BaseOf(node["op"].get_ref<const std::string&>()) != BaseOf(stage.kind)) continue;
+    const bool calls = node.contains("function") && node["function"].is_string();
+    if (!calls || !function.empty()) return "";
+    function = node["function"].get<std::string>();
+  }
+  return function;
+}
+
+void AddSpan(int64_t start_ns, int64_t ns, uint16_t span_class, trace::SpanColumns& to) {
+  const bool is_long = ns >= int64_t{trace::SpanColumns::kLongDuration};
+  if (is_long) to.long_durations.emplace_back(to.size(), ns);
+  to.start_ns.push_back(start_ns);
+  to.duration.push_back(is_long ? trace::SpanColumns::kLongDuration : static_cast<uint32_t>(ns));
+  to.span_class.push_back(span_class);
+  to.item.push_back(ItemId::None().value);
+}
+
+class Joiner {
+ public:
+  Joiner(Run& profile, const ProfileWindow& window, int64_t shift, Run& run)
+      : from_(profile),
+        window_(window),
+        shift_(shift),
+        to_(run),
+        strings_(run.strings),
+        classes_(run.span_classes),
+        pipeline_(LacksPipeline(run)) {
+    const auto process =
+        std::find_if(run.processes.begin(), run.processes.end(),
+                     [&](const trace::ProcessInfo& known) { return known.pid == window.pid; });
+    if (process != run.processes.end()) process_ = process->id;
+  }
+
+  void Join() {
+    for (const std::string& text : from_.strings) string_map_.push_back(strings_.Intern(text));
+    MapStages();
+    MapQueues();
+    for (const trace::SpanClass& what : from_.span_classes) {
+      class_map_.push_back(ClassOf(what));
+      op_map_.push_back(OpOf(what));
+    }
+    for (Track& track : from_.tracks) AddTrack(track);
+    AddRows();
+    JoinSteps();
+    TakeInfo();
+  }
+
+ private:
+  int64_t Move(int64_t time) const { return trace::ClampTime(time + shift_); }
+
+  StageId StageOf(StageId id) const { return id.known() ? stage_map_[id.value] : id; }
+  QueueId QueueOf(QueueId id) const { return id.known() ? queue_map_[id.value] : id; }
+  TrackId TrackOf(TrackId id) const { return id.known() ? track_map_[id.value] : id; }
+
+  // The run's stage of this name and kind; the one that stands for the whole pipeline becomes the
+  // one that feeds the trainer.
+  StageId FindStage(const trace::StageInfo& stage, bool feeds_trainer) {
+    for (const trace::StageInfo& known : to_.stages) {
+      if (known.kind != stage.kind) continue;
+      if (known.name == stage.name || stage.kind == "trainer") return known.id;
+    }
+    if (!feeds_trainer) return StageId::None();
+    const auto unseen = std::find_if(to_.stages.begin(), to_.stages.end(), IsUnseen);
+    if (unseen == to_.stages.end()) return StageId::None();
+    unseen->name = stage.name;
+    unseen->kind = stage.kind;
+    unseen->workers = stage.workers;
+    unseen->ordered = stage.ordered;
+    return unseen->id;
+  }
+
+  bool FeedsTrainer(StageId id) const {
+    return std::any_of(from_.stages.begin(), from_.stages.end(), [&](const auto& stage) {
+      return stage.kind == "trainer" &&
+             std::find(stage.inputs.begin(), stage.inputs.end(), id) != stage.inputs.end();
+    });
+  }
+
+  void MapStages() {
+    stage_map_.assign(from_.stages.size(), StageId::None());
+    if (!pipeline_) return;
+    const auto unseen = std::find_if(to_.stages.begin(), to_.stages.end(), IsUnseen);
+    const LoaderId loader = unseen == to_.stages.end() ? LoaderId::None() : unseen->loader;
+    for (const trace::StageInfo& stage : from_.stages) {
+      StageId& ours = stage_map_[stage.id.value];
+      ours = FindStage(stage, FeedsTrainer(stage.id));
+      if (ours.known() || to_.stages.size() >= trace::kMaxStages) continue;
+      ours = StageId{static_cast<uint32_t>(to_.stages.size())};
+      to_.stages.push_back(stage);
+      to_.stages.back().id = ours;
+      to_.stages.back().queue = QueueId::None();
+      to_.stages.back().inputs.clear();
+      if (stage.kind != "trainer") to_.stages.back().loader = loader;
+    }
+    for (const trace::StageInfo& stage : from_.stages) {
+      const StageId ours = StageOf(stage.id);
+      if (!ours.known()) continue;
+      trace::StageInfo& to = to_.stages[ours.value];
+      to.workers = std::max(to.workers, stage.workers);
+      for (const StageId input : stage.inputs) {
+        const StageId known = StageOf(input);
+        if (!known.known() || known == ours) continue;
+        if (std::find(to.inputs.begin(), to.inputs.end(), known) == to.inputs.end()) {
+          to.inputs.push_back(known);
+        }
+      }
+    }
+  }
+
+  void MapQueues() {
+    queue_map_.assign(from_.queues.size(), QueueId::None());
+    if (!pipeline_) return;
+    for (const Queue& queue : from_.queues) {
+      const StageId producer = StageOf(queue.producer);
+      QueueId& ours = queue_map_[queue.info.id.value];
+      if (producer.known()) ours = to_.stages[producer.value].queue;
+      if (!ours.known()) {
+        if (to_.queues.size() >= trace::kMaxQueues) continue;
+        ours = QueueId{static_cast<uint32_t>(to_.queues.size())};
+        to_.queues.push_back(queue);
+        to_.queues.back().info.id = ours;
+        to_.queues.back().producer = producer;
+        if (producer.known()) to_.stages[producer.value].queue = ours;
+      }
+      trace::QueueInfo& info = to_.queues[ours.value].info;
+      info.name = queue.info.name;
+      info.capacity = std::max(info.capacity, queue.info.capacity);
+    }
+  }
+
+  uint16_t ClassOf(trace::SpanClass what) {
+    what.stage = StageOf(what.stage);
+    what.queue = QueueOf(what.queue);
+    if (what.name.known()) what.name = string_map_[what.name.value];
+    if (const auto number = classes_.Intern(what)) return *number;
+    what.name = trace::StringId::None();
+    return classes_.Intern(what).value_or(0);
+  }
+
+  // The part of the stage's work that is the job's function.
+  std::optional<uint16_t> OpOf(const trace::SpanClass& what) {
+    const StageId stage = StageOf(what.stage);
+    if (what.kind != trace::SpanKind::kWork || what.name.known() || !stage.known()) return {};
+    const std::string function = FunctionOf(to_, to_.stages[stage.value]);
+    if (function.empty()) return {};
+    trace::SpanClass op{trace::SpanKind::kWork, stage, trace::WaitCause::kUnknown, {}};
+    op.name = strings_.Intern(function);
+    op.activity = trace::SpanActivity::kOp;
+    return classes_.Intern(op);
+  }
+
+  // None for a track that is not joined.
+  TrackId MakeTrack(const Track& track) {
+    const bool thread = track.info.kind == trace::TrackKind::kThread;
+    if (thread && !pipeline_) return TrackId::None();
+    trace::TrackInfo info = track.info;
+    info.stage = StageOf(info.stage);
+    info.process = process_;
+    for (const Track& known : to_.tracks) {
+      info.id = known.info.id;
+      if (known.info == info) return info.id;
+    }
+    if (to_.tracks.size() >= trace::kMaxTracks) return TrackId::None();
+    info.id = TrackId{static_cast<uint32_t>(to_.tracks.size())};
+    Track& made = to_.tracks.emplace_back();
+    made.info = std::move(info);
+    made.rank = to_.info.rank;
+    return made.info.id;
+  }
+
+  void AddTrack(const Track& track) {
+    const TrackId ours = MakeTrack(track);
+    track_map_.push_back(ours);
+    if (!ours.known()) return;
+    if (track.info.kind == trace::TrackKind::kThread && IsTrainer(to_, StageOf(track.info.stage))) {
+      trainer_ = ours;
+    }
+    trace::SpanColumns& to = to_.tracks[ours.value].spans;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      if (IsMark(from_, from_.ClassOf(track, i))) continue;
+      const int64_t start_ns = track.spans.start_ns[i];
+      const int64_t ns = track.spans.DurationNs(i);
+      const uint16_t what = track.spans.span_class[i];
+      // All of the work is the function's, unless it holds other stages' work.
+      const bool alone = i == 0 || track.spans.EndNs(i - 1) <= start_ns;
+      if (alone && op_map_[what]) AddSpan(Move(start_ns), ns, *op_map_[what], to);
+      AddSpan(Move(start_ns), ns, class_map_[what], to);
+    }
+    if (!to.bytes.empty()) to.bytes.resize(to.size());
+    if (!to.cpu_ns.empty()) to.cpu_ns.resize(to.size());
+    if (!to.waker.empty()) to.waker.resize(to.size());
+  }
+
+  template <class Row>
+  void AddDeviceRows(const std::vector<Row>& rows, std::vector<Row>& to) {
+    for (Row row : rows) {
+      row.track = TrackOf(row.track);
+      if (!row.track.known()) continue;
+      if (row.enqueued_ns != 0) row.enqueued_ns = Move(row.enqueued_ns);
+      row.start_ns = Move(row.start_ns);
+      row.end_ns = Move(row.end_ns);
+      if constexpr (std::is_same_v<Row, trace::Kernel>) {
+        if (row.name.known()) row.name = string_map_[row.name.value];
+      }
+      to.push_back(row);
+    }
+  }
+
+  void AddRows() {
+    AddDeviceRows(from_.rows.kernels, to_.rows.kernels);
+    AddDeviceRows(from_.rows.copies, to_.rows.copies);
+    std::vector<CounterId> counters;
+    for (const trace::CounterInfo& counter : from_.counters) {
+      const auto known = std::find_if(
+          to_.counters.begin(), to_.counters.end(),
+          [&](const auto& ours) { return ours.name == counter.name && ours.process == process_; });
+      if (known != to_.counters.end() || to_.counters.size() >= trace::kMaxCounters) {
+        counters.push_back(known == to_.counters.end() ? CounterId::None() : known->id);
+        continue;
+      }
+      counters.push_back(CounterId{static_cast<uint32_t>(to_.counters.size())});
+      to_.counters.push_back({counters.back(), counter.name, counter.unit, process_});
+    }
+    for (trace::Sample sample : from_.rows.samples) {
+      if (!sample.counter.known() || !counters[sample.counter.value].known()) continue;
+      sample.counter = counters[sample.counter.value];
+      sample.time_ns = Move(sample.time_ns);
+      to_.rows.samples.push_back(sample);
+    }
+  }
+
+  bool IsOfProcess(const trace::Step& step) const {
+    return !step.track.known() || !process_.known() ||
+           to_.tracks[step.track.value].info.process == process_;
+  }
+
+  // When the last device work that a step launched was launched and done.
+  template <class Row>
+  void Reach(const std::vector<Row>& rows, int64_t next_ns, trace::Step& step, bool& any) const {
+    for (const Row& row : rows) {
+      const int64_t launched = Move(row.enqueued_ns != 0 ? row.enqueued_ns : row.start_ns);
+      if (launched < step.requested_ns || launched >= next_ns) continue;
+      step.issued_ns = std::max(any ? step.issued_ns : step.received_ns, launched);
+      step.device_done_ns = std::max(any ? step.device_done_ns : launched, Move(row.end_ns));
+      any = true;
+    }
+  }
+
+  void JoinSteps() {
+    std::vector<trace::Step>& steps = to_.rows.steps;
+    const bool own = !steps.empty();
+    if (!own && pipeline_) TakeSteps();
+    const uint32_t samples = from_.rows.steps.empty() ? 0 : from_.rows.steps.front().samples;
+    for (size_t i = 0; own && i < steps.size(); ++i) {
+      trace::Step& step = steps[i];
+      if (!IsOfProcess(step)) continue;
+      if (step.samples == 0 && pipeline_) step.samples = samples;
+      if (step.requested_ns < window_.from_ns || step.requested_ns >= window_.to_ns) continue;
+      const int64_t next_ns =
+          i + 1 < steps.size() ? steps[i + 1].requested_ns : std::numeric_limits<int64_t>::max();
+      bool any = false;
+      Reach(from_.rows.kernels, next_ns, step, any);
+      Reach(from_.rows.copies, next_ns, step, any);
+      if (pipeline_ && trainer_.known()) step.track = trainer_;
+    }
+  }
+
+  void TakeSteps() {
+    for (trace::Step step : from_.rows.steps) {
+      for (int64_t* const time :
+           {&step.requested_ns, &step.received_ns, &step.issued_ns, &step.device_done_ns}) {
+        *time = Move(*time);
+      }
+      step.track = TrackOf(step.track);
+      step.batch = ItemId::None();
+      to_.rows.steps.push_back(step);
+    }
+  }
+
+  void TakeInfo() {
+    const bool device = std::any_of(from_.tracks.begin(), from_.tracks.end(), IsDevice);
+    if (device || to_.info.device.kind.empty()) to_.info.device = from_.info.device;
+    const bool seen = std::any_of(from_.stages.begin(), from_.stages.end(),
+                                  [](const auto& stage) { return stage.kind != "trainer"; });
+    if (!pipeline_ || !seen) return;
+    to_.info.imported_from = from_.format;
+    for (const std::string& limit : from_.info.limits) {
+      std::vector<std::string>& limits = to_.info.limits;
+      if (limit.starts_with("steps:")) continue;  // the run has its own
+      if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(limit);
+    }
+  }
+
+  Run& from_;
+  const ProfileWindow& window_;
+  const int64_t shift_;
+  Run& to_;
+  StringInterner strings_;
+  SpanClassInterner classes_;
+  const bool pipeline_;
+  ProcessId process_;
+  TrackId trainer_;
+  std::vector<trace::StringId> string_map_;
+  std::vector<StageId> stage_map_;
+  std::vector<QueueId> queue_map_;
+  std::vector<uint16_t> class_map_;
+  std::vector<std::optional<uint16_t>> op_map_;  // by the profile's classes
+  std::vector<TrackId> track_map_;
+};
+
+}  // namespace
+
+std::optional<int64_t> ShiftByMarks(const Run& profile, const ProfileWindow& window) {
+  std::optional<int64_t> least;
+  std::optional<int64_t> most;
+  for (const Track& track : profile.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      std::string_view text = profile.Text(profile.ClassOf(track, i).name);
+      if (!text.starts_with(kClockMark)) continue;
+      text.remove_prefix(kClockMark.size());
+      int64_t at_ns = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), at_ns);
+      if (error != std::errc() || end == text.data() || !trace::IsTime(at_ns)) continue;
+      const int64_t shift = at_ns - track.spans.start_ns[i];
+      // The mark began after the clock was read: the true shift is no less.
+      most = std::max(most.value_or(shift), shift);
+      least = std::min(least.value_or(shift), shift);
+    }
+  }
+  if (!most || *most - *least > window.to_ns - window.from_ns) return std::nullopt;
+  return most;
+}
+
+Status JoinProfile(Run profile, const ProfileWindow& window, Run& run) {
+  std::optional<int64_t> shift = ShiftByMarks(profile, window);
+  const bool marked = shift.has_value();
+  if (!marked) shift = ShiftByWallClock(profile, run);
+  if (!shift) {
+    return Error{ErrorKind::kInput, "nothing ties its clock to the run's", profile.path,
+                 "record the job again"};
+  }
+  const TimeRange at = WindowOf(profile);
+  if (at.start_ns + *shift >= window.to_ns || at.end_ns + *shift <= window.from_ns) {
+    return Error{ErrorKind::kInput, "its times are not those of its window", profile.path,
+                 "record the job again"};
+  }
+  if (!marked) {
+    run.quality.warnings.push_back(
+        run.path + ": a profile has no marks of the run's clock: it was joined by the wall clock");
+  }
+  Joiner(profile, window, *shift, run).Join();
+  return {};
+}
+
+}  // namespace stallscope::model

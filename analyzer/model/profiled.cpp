@@ -1,0 +1,39 @@
+#include "analyzer/model/profiled.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace stallscope::model {
+
+std::vector<ProfiledStretch> ProfiledStretches(const Run& run) {
+  std::vector<ProfiledStretch> all;
+  const bool any =
+      std::any_of(run.span_classes.begin(), run.span_classes.end(),
+                  [&](const auto& what) { return run.Text(what.name) == kProfilerStart; });
+  if (!any) return all;
+  const int64_t last_ns = WindowOf(run).end_ns;
+  for (const Track& track : run.tracks) {
+    std::optional<ProfiledStretch> open;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      const std::string_view name = run.Text(what.name);
+      if (name != kProfilerStart && name != kProfilerStop) continue;
+      const int64_t start_ns = track.spans.start_ns[i];
+      const int64_t end_ns = track.spans.EndNs(i);
+      if (name == kProfilerStart) {
+        if (open) all.push_back(*open);
+        open = {start_ns, {end_ns, std::max(end_ns, last_ns)}, std::max(end_ns, last_ns), false};
+      } else if (open) {
+        all.push_back({open->start_ns, {open->open.start_ns, start_ns}, end_ns, true});
+        open.reset();
+      }
+    }
+    if (open) all.push_back(*open);
+  }
+  std::sort(all.begin(), all.end(), [](const ProfiledStretch& a, const ProfiledStretch& b) {
+    return a.start_ns < b.start_ns;
+  });
+  return all;
+}
+
+}  // namespace stallscope::model

@@ -1,0 +1,315 @@
+"""tf.data, in Keras's `fit` and in loops that the job writes itself.
+
+No Python runs per element: what the nodes of the graph do is in the windows of TensorFlow's profiler
+(`profile.py`). Seen from here are the steps, and how the graph was built:
+
+    fit            train_function is looked up: a step begins. Its wait is in the profile alone: the
+                   batch is taken inside the compiled function
+    a loop         _next_internal is looked up: a request → _element_spec is read: the batch is here
+    Dataset        __init__ is looked up: this line of the job made that node
+
+Each of these names is looked for in the code before it is used.
+"""
+import os
+import sys
+import weakref
+
+from . import loaders, profile, ring, session, steps
+from .watch import Field, Method, uses
+
+_KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+_PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length", "block_length",
+               "drop_remainder", "deterministic", "count")
+_MOST_NODES = 24
+
+_places = {}  # id of a dataset → (weak reference, place)
+_feeds = {}  # id of a dataset, or of a Keras iterator → (weak reference, Feed)
+_context = None  # tensorflow.python.eager.context
+_folders = []  # of TensorFlow and Keras: where no line of the job is
+_asked = None  # the iterator of which a batch was asked for
+
+
+def _forked():
+    global _asked
+    _feeds.clear()
+    _asked = None
+
+
+session.fork_hooks.append(_forked)
+
+
+class Pipeline:
+    """What a Loader is to a DataLoader."""
+
+    profiled = True  # what it and the trainer do is in the profile
+    chain = None
+
+    def __init__(self, dataset, place):
+        nodes = _nodes(dataset)
+        graph = [_described(node) for node in nodes]
+        batch = [node["batch_size"] for node in graph if "batch_size" in node]
+        self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
+        self.id = session.define(
+            "loader", kind="tf.data.Dataset", where=place,
+            dataset=" > ".join(_label(node) for node in graph)[:500],
+            settings={"batch_size": self.batch or None, "graph": _short(graph)})
+        self.queue = session.define("queue", name="tf.data", capacity=0, loader=self.id, lock=False)
+        stage = session.define("stage", name="tf.data", kind="tf.data", loader=self.id, workers=1,
+                               ordered=True, inputs=[], queue=self.queue)
+        trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
+                                 inputs=[stage])
+        ring.name_thread(stage=trainer)
+
+
+# The graph.
+
+
+def _nodes(dataset):
+    """From the source to what is iterated over; of several inputs, the first."""
+    nodes = []
+    while dataset is not None and len(nodes) < 100:
+        if _kind(dataset) not in ("Options", "Model", "DatasetV1Adapter", "Variant"):
+            nodes.append(dataset)
+        inputs = dataset._inputs()
+        dataset = inputs[0] if inputs else None
+    return nodes[::-1][-_MOST_NODES:]
+
+
+def _kind(dataset):
+    name = type(dataset).__name__.lstrip("_")
+    return name[:-len("Dataset")] if name.endswith("Dataset") else name
+
+
+def _described(dataset):
+    node = {"op": _kind(dataset)}
+    for name in _PARAMETERS:
+        value = _plain(getattr(dataset, "_" + name, None))
+        if value is not None:
+            node[name] = value
+    function = getattr(getattr(dataset, "_map_func", None), "_func", None)
+    code = getattr(function, "__code__", None)
+    if code is not None and not _is_theirs(code.co_filename):
+        name = node["function"] = getattr(function, "__qualname__", "")[-80:]
+        session.string(name, session.absolute(code.co_filename), code.co_firstlineno)
+        node["at"] = "%s:%d" % (os.path.basename(code.co_filename), code.co_firstlineno)
+    elif id(dataset) in _places:
+        place = _places[id(dataset)][1]
+        if place is not None:
+            node["at"] = "%s:%d" % (os.path.basename(place["file"]), place["line"])
+    return node
+
+
+def _plain(value):
+    """A parameter as a number, a truth or a word; None where it is something else."""
+    if hasattr(value, "numpy"):
+        value = value.numpy()
+        value = value.item() if getattr(value, "shape", None) == () else value
+    if isinstance(value, (bool, int)):
+        return "autotune" if value == -1 and not isinstance(value, bool) else value
+    return value if isinstance(value, str) and value else None
+
+
+def _label(node):
+    return "%s(%s)" % (node["op"], node["function"]) if "function" in node else node["op"]
+
+
+def _short(graph):
+    """A trace keeps 4 KiB of a loader's settings."""
+    while graph and len(session._encode(graph)) > 3500:
+        graph = graph[1:]
+    return graph
+
+
+def _constructed(dataset):
+    number = id(dataset)
+    _places[number] = (weakref.ref(dataset, lambda _: _places.pop(number, None)), _place())
+
+
+def _is_theirs(file):
+    """Not the job's own."""
+    return file.startswith((os.path.dirname(__file__), "<") + tuple(_folders)) or (
+        loaders.installed(file))
+
+
+def _place():
+    """The line of the job, outside of what is installed."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not _is_theirs(file):
+            return {"file": session.absolute(file), "line": frame.f_lineno}
+        frame = frame.f_back
+    return None
+
+
+def _feed(key, dataset):
+    known = _feeds.get(id(key))
+    if known is not None and known[0]() is key:
+        return known[1]
+    steps.prepare()
+    profile.windows.use(_profiler)
+    place = _places.get(id(dataset))
+    for node in reversed(_nodes(dataset)):  # options and Keras wrap what the job has built
+        if id(node) in _places and _places[id(node)][1] is not None:
+            place = _places[id(node)]
+            break
+    feed = steps.Feed(_pipeline(dataset, place[1] if place else _place()))
+    feed.feeds = True
+    feed.base = feed.loader.id << 48
+    _feeds[id(key)] = (weakref.ref(key), feed)
+    return feed
+
+
+_pipelines = {}  # (file, line) → Pipeline: what is built again at the same line is the same loader
+
+
+def _pipeline(dataset, place):
+    key = (place["file"], place["line"]) if place else id(dataset)
+    if key not in _pipelines:
+        _pipelines[key] = Pipeline(dataset, place)
+    return _pipelines[key]
+
+
+session.fork_hooks.append(_pipelines.clear)
+
+
+def _profiler():
+    from . import profilers
+
+    return profilers.TensorFlow()
+
+
+def _item(feed):
+    feed.count += 1
+    return feed.base | (feed.count & 0xFFFFFFFF)
+
+
+# Loops of the job's own.
+
+
+def _inside_keras():
+    frame = sys._getframe(3)
+    for _ in range(40):
+        if frame is None:
+            return False
+        if frame.f_code.co_name in _KERAS and "keras" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _requested(iterator):
+    global _asked
+    _asked = None
+    if not _context.executing_eagerly() or _inside_keras():
+        return
+    dataset = iterator.__dict__.get("_dataset")
+    if dataset is None:
+        return
+    _feed(iterator, dataset)
+    steps.trainer.request()
+    _asked = iterator
+
+
+def _received(iterator, _):
+    global _asked
+    if _asked is not iterator or sys._getframe(2).f_code.co_name != "_next_internal":
+        return
+    time = ring.now()
+    _asked = None
+    feed = _feeds[id(iterator)][1]
+    if steps.trainer.requested is not None:
+        ring.mine().later(ring.wait(
+            ring.EMPTY, feed.loader.queue, steps.trainer.requested, time))
+    tensors = sys._getframe(2).f_locals.get("ret")
+    shape = getattr(tensors[0], "shape", None) if isinstance(tensors, (list, tuple)) else None
+    steps.trainer.receive(feed, _item(feed), _first(shape), time, ring.cpu())
+
+
+def _first(shape):
+    """The first dimension, 0 if it is not known."""
+    try:
+        return int(shape[0] or 0) if len(shape) else 1
+    except (TypeError, ValueError, IndexError):
+        return 0
+
+
+# Keras.
+
+
+def _train_function_read(model, function):
+    frame = sys._getframe(2)
+    if function is None or frame.f_code.co_name != "fit":
+        return
+    epoch = frame.f_locals.get("epoch_iterator") or frame.f_locals.get("data_handler")
+    if epoch is None:
+        return
+    dataset = getattr(epoch, "_distributed_dataset", None) or getattr(epoch, "_dataset", None)
+    if not hasattr(dataset, "_inputs"):
+        dataset = epoch.data_adapter.get_tf_dataset()
+    feed = _feed(epoch, dataset)
+    adapter = getattr(epoch, "data_adapter", None)
+    samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
+    samples *= int(getattr(model, "steps_per_execution", 1) or 1)
+    time, cpu = steps.trainer.request()
+    steps.trainer.receive(feed, _item(feed), int(samples), time, cpu)
+
+
+def _batch_of(dataset):
+    spec = dataset.element_spec
+    while isinstance(spec, (list, tuple, dict)) and spec:
+        spec = list(spec.values() if isinstance(spec, dict) else spec)[0]
+    return _first(getattr(spec, "shape", None))
+
+
+def _evaluates(_, function):
+    """The step before it is over: what follows is no training."""
+    if function is not None and sys._getframe(2).f_code.co_name == "evaluate":
+        steps.trainer.pause()
+
+
+# Attaching.
+
+
+def _folder(file, name):
+    """Up to the folder of this name."""
+    return file[:file.index(os.sep + name + os.sep) + len(name) + 2]
+
+
+def attach_datasets(module):
+    """`module` is tensorflow.python.data.ops.dataset_ops."""
+    tensorflow = sys.modules.get("tensorflow.python.framework.versions")
+    version = getattr(tensorflow, "__version__", None) or getattr(tensorflow, "VERSION", None)
+    session.note("framework", {"name": "tensorflow", "version": str(version)})
+    _folders.append(_folder(module.__file__, "tensorflow"))
+    Method(module.DatasetV2, "__init__", _constructed)
+
+
+def attach_iterators(module):
+    """`module` is tensorflow.python.data.ops.iterator_ops."""
+    global _context
+    iterator = module.OwnedIterator
+    if not (uses(iterator, "_next_internal", "_element_spec", "executing_eagerly") and
+            hasattr(module, "context")):
+        session.say("this version's tf.data iterators are not recognized: only Keras's fit is seen")
+        return
+    _context = module.context
+    Method(iterator, "_next_internal", _requested)
+    Field(iterator, "_element_spec", read=_received)
+
+
+def attach_keras(module):
+    """`module` is keras.src.backend.tensorflow.trainer, or the engine of an older Keras."""
+    trainer = getattr(module, "TensorFlowTrainer", None) or getattr(module, "Model", None)
+    fit = getattr(trainer, "__dict__", {}).get("fit")
+    fit = getattr(fit, "__wrapped__", fit)
+    names = getattr(getattr(fit, "__code__", None), "co_names", ())
+    if "train_function" not in names:
+        session.say("this version's Keras is not recognized: the steps of fit are not seen")
+        return
+    keras = sys.modules.get("keras.src.version") or sys.modules.get("keras")
+    session.note("framework", {
+        "name": "keras", "version": str(getattr(keras, "__version__", None))})
+    _folders.append(_folder(module.__file__, "src"))
+    Field(trainer, "train_function", read=_train_function_read)
+    Field(trainer, "test_function", read=_evaluates)

@@ -1,0 +1,148 @@
+// Jobs beside which a framework's profiler ran for some steps, with made-up device tracks.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "analyzer/attribution/window.h"
+#include "analyzer/model/profiled.h"
+#include "tests/analyzer/attribution/run_builder.h"
+
+using namespace stallscope;
+using namespace stallscope::attribution;
+using test::RunBuilder;
+using trace::WaitCause;
+
+namespace {
+
+constexpr int64_t kOpened = 1000;
+constexpr int64_t kStopped = 1600;
+
+// 20 steps of 98 from 0 on, each of which waits for its batch for its first 40. A profiler is
+// started from 980 to 1000 and stopped from 1600 to 1650; steps in between take 120.
+struct ProfiledJob : RunBuilder {
+  StageId fetch = Stage("fetch", "map");
+  StageId loader = Stage("loader", "prefetch", 2, true, {fetch});
+  StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
+  QueueId queue = Queue("loader", 4, loader);
+  TrackId main = Thread("main", trainer);
+
+  explicit ProfiledJob(bool stopped = true) {
+    run.info.job.command = {"python", "train.py"};
+    run.info.world_size = 1;
+    int64_t now = 0;
+    for (uint64_t i = 0; i < 20; ++i) {
+      if (now == kOpened - 20) {
+        Mark(model::kProfilerStart, now, kOpened);
+        now = kOpened;
+      }
+      if (stopped && now == kStopped) {
+        Mark(model::kProfilerStop, now, now + 50);
+        now += 50;
+      }
+      const bool slow = now >= kOpened && now < kStopped;
+      const int64_t end = now + (slow ? 120 : 98);
+      Wait(main, WaitCause::kEmpty, queue, now, now + 40);
+      Step({.index = i,
+            .requested = now,
+            .received = now + 40,
+            .issued = now + 40,
+            .done = end,
+            .track = main,
+            .samples = 8});
+      requested.push_back(now);
+      now = end;
+    }
+  }
+
+  void Mark(std::string_view name, int64_t start_ns, int64_t end_ns) {
+    Named(main, std::string(name), trace::SpanActivity::kAnnotation, start_ns, end_ns);
+  }
+  // A device that works through most of each step of the window, and while the trainer waits for
+  // the next batch.
+  void AddDevice() {
+    const TrackId stream = Stream();
+    for (const int64_t at : requested) {
+      if (at < kOpened || at >= kStopped) continue;
+      Kernel(stream, at + 50, at + 150, {.enqueued = at + 45});
+    }
+  }
+  std::vector<int64_t> requested;
+};
+
+int64_t Ns(const Attribution& a, Category category) { return a.breakdown[At(category)]->ns; }
+
+bool Says(const Attribution& a, const std::string& what) {
+  return std::any_of(a.limits.begin(), a.limits.end(), [&](const std::string& limit) {
+    return limit.find(what) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("profiled: a wait behind which the device still works is no stall") {
+    ProfiledJob job;
+    SUBCASE("without a device track it is one") {
+      const model::Run run = job.Take();
+      const Attribution a = Attribute(run);
+      CHECK(Ns(a, Category::kInputStall) == static_cast<int64_t>(40 * a.window.steps));
+    }
+    SUBCASE("behind the kernel of the step before") {
+      job.AddDevice();
+      const model::Run run = job.Take();
+      const Attribution a = Attribute(run);
+      // Of each wait of 40 the kernel before covers 30; the first step has none before it.
+      CHECK(a.window.steps == 4);
+      CHECK(Ns(a, Category::kInputStall) == 40 + 3 * 10);
+      CHECK(Ns(a, Category::kCompute) == 70 + 3 * 100);
+    }
+  }
+
+  TEST_CASE("profiled: with a device track the window is of the profiled steps") {
+    ProfiledJob job;
+    job.AddDevice();
+    const model::Run run = job.Take();
+    const Window window = ChooseWindow(run, model::StepIntervals(run));
+    CHECK(window.start_ns == kOpened);
+    // The last one ends with the next request, which comes after the profiler was stopped.
+    CHECK(window.end_ns == kStopped - 120);
+    CHECK(window.steps == 4);
+    CHECK(Says(Attribute(run), "of the 4 steps that it shows"));
+  }
+
+  TEST_CASE("profiled: a window of which nothing was joined chooses no steps") {
+    ProfiledJob job;
+    job.Stream();  // a device, of another window
+    const model::Run run = job.Take();
+    const Window window = ChooseWindow(run, model::StepIntervals(run));
+    CHECK(window.steps > 15);
+  }
+
+  TEST_CASE("profiled: the profiler's cost is in no rate") {
+    ProfiledJob job;
+    const model::Run run = job.Take();
+    const Attribution a = Attribute(run);
+    // Neither the five slow ones, nor those beside which it was started and stopped.
+    REQUIRE(a.throughput.has_value());
+    CHECK(a.throughput->samples_per_s == doctest::Approx(8e9 / 98));
+    CHECK(a.step_ns->mean == doctest::Approx(98));
+    CHECK(Says(a, "rates and step times are of the 14 other steps"));
+  }
+
+  TEST_CASE("profiled: without a profiler nothing changes") {
+    ProfiledJob job;
+    model::Run run = job.Take();
+    for (std::string& text : run.strings) text = "an annotation of the job's own";
+    const Attribution a = Attribute(run);
+    CHECK(a.throughput->samples_per_s < 8e9 / 98);
+    CHECK_FALSE(Says(a, "profiler:"));
+    CHECK(UnprofiledSteps(run, model::StepIntervals(run)).empty());
+  }
+
+  TEST_CASE("profiled: one that was never stopped is said") {
+    ProfiledJob job(false);
+    const model::Run run = job.Take();
+    CHECK(Says(Attribute(run), "still open when the job ended"));
+  }
+}

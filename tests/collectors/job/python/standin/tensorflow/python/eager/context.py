@@ -1,0 +1,2 @@
+def executing_eagerly():
+    return True

@@ -1,0 +1,265 @@
+"""Windows of a framework's profiler, and tf.data: with a stand-in for TensorFlow and, on a Python
+that has it, with TensorFlow."""
+import importlib.util
+import json
+import os
+import re
+import shutil
+import unittest
+
+import ring_reader
+from test_shim import HERE, Case
+
+
+def windows(session):
+    """(start, stop) of each; stop is None for one that was never closed."""
+    found = []
+    for _, event in session.events("named"):
+        if event.extra[1] == "stallscope: profiler start":
+            found.append([event, None])
+        elif event.extra[1] == "stallscope: profiler stop":
+            found[-1][1] = event
+    return found
+
+
+class Windows(Case):
+    def job(self, name, *args, **more):
+        return self.python(os.path.join(HERE, "tf_jobs.py"), name, *args, **more)
+
+    def profiles(self, session):
+        return [line for p in session.processes for line in p.names["profile"]]
+
+    def check_profile(self, session, line):
+        """The file is there, and its marks are of the time in which it was open."""
+        with open(os.path.join(self.session, line["file"])) as f:
+            marks = [int(mark) for mark in re.findall(r"stallscope@(\d+)", f.read())]
+        self.assertGreaterEqual(len(marks), 2)
+        self.assertTrue(all(line["from"] <= mark <= line["to"] for mark in marks), (line, marks))
+
+    def test_fit(self):
+        session = self.record("fit")
+        self.assertEqual([], session.said)
+        self.assertEqual(20, len(session.steps))
+        for step in session.steps:
+            self.assertEqual(step.start, step.extra["received"])
+            self.assertEqual(8, step.extra["samples"])
+        line, = self.profiles(session)
+        self.check_profile(session, line)
+        (start, stop), = windows(session)
+        self.assertEqual((start.end, stop.start), (line["from"], line["to"]))
+        within = [s for s in session.steps if s.start >= start.end and s.end <= stop.start]
+        self.assertEqual(10, len(within))
+        # The profiler starts between two steps: no step's own time has it in it.
+        for step in session.steps:
+            for at in (start, stop):
+                self.assertTrue(step.end <= at.start or step.start >= at.end)
+        self.assertEqual([], [f for f in os.listdir(self.session) if f.endswith("profiling")])
+
+    def test_the_graph_is_in_the_settings(self):
+        session = self.record("fit")
+        loader, = session.main.names["loader"]
+        self.assertEqual("tf.data.Dataset", loader["kind"])
+        self.assertEqual("Range > ParallelMap(twice) > Batch > Prefetch", loader["dataset"])
+        self.assertTrue(loader["where"]["file"].endswith("tf_jobs.py"), loader)
+        graph = {node["op"]: node for node in loader["settings"]["graph"]}
+        self.assertEqual(2, graph["ParallelMap"]["num_parallel_calls"])
+        self.assertRegex(graph["ParallelMap"]["at"], r"tf_jobs.py:\d+")
+        self.assertEqual("twice", graph["ParallelMap"]["function"])
+        op, = session.main.names["op"]
+        self.assertEqual("twice", op["name"])
+        self.assertTrue(op["file"].endswith("tf_jobs.py"), op)
+        self.assertEqual(8, graph["Batch"]["batch_size"])
+        self.assertEqual(2, graph["Prefetch"]["buffer_size"])
+
+    def test_another_window_later(self):
+        session = self.record("epochs")
+        self.assertEqual(80, len(session.steps))
+        self.assertEqual(1, len(session.main.names["loader"]))
+        lines = self.profiles(session)
+        self.assertLessEqual(1, len(lines))
+        for line in lines:
+            self.check_profile(session, line)
+        self.assertEqual(len(lines), len({line["file"] for line in lines}))
+
+    def test_evaluation_is_no_step(self):
+        session = self.record("evaluated")
+        self.assertEqual(40, len(session.steps))
+        # The first epoch's last step ends before the evaluation; so does the window.
+        last, first = session.steps[19:21]
+        self.assertLess(last.end, first.start)
+
+    def test_a_loop_of_its_own(self):
+        session = self.record("loop")
+        self.assertEqual([], session.said)
+        self.assertEqual(20, len(session.steps))
+        for step in session.steps:
+            self.assertLess(step.start, step.extra["received"])
+            self.assertEqual(8, step.extra["samples"])
+        self.assertEqual(20, len(session.events("wait")))
+        self.assertEqual(1, len(self.profiles(session)))
+
+    def test_off(self):
+        session = self.record("fit", settings={"profile": "off"})
+        self.assertEqual(20, len(session.steps))
+        self.assertEqual([], windows(session) + self.profiles(session) + session.said)
+
+    def own(self, name):
+        own = os.path.join(self.folder, "own")
+        session = self.record(name, env={"OWN": own})
+        self.assertTrue(os.listdir(own))
+        said, = session.said
+        self.assertIn("the job uses TensorFlow's profiler itself", said)
+        return session
+
+    def test_the_jobs_own_profiler_is_running(self):
+        session = self.own("own_before")
+        self.assertEqual([], windows(session) + self.profiles(session))
+
+    def test_the_job_starts_its_own_within_the_window(self):
+        session = self.own("own_within")
+        line, = self.profiles(session)
+        self.check_profile(session, line)
+        self.assertEqual(1, len(windows(session)))
+
+    def test_what_others_write_to_stderr_stays(self):
+        self.record("fit", env={"NOISE": "1"}, errors=False)
+        self.assertEqual("another thread says this\n", self.err)
+
+    def test_killed_within_the_window(self):
+        session = self.record("killed")
+        (_, stop), = windows(session)
+        self.assertIsNone(stop)
+        self.assertEqual([], self.profiles(session))
+
+    def test_a_profiler_of_which_nothing_is_as_known(self):
+        for program in ("profiler_v2.ProfilerOptions = 5", "del profiler_v2._profiler",
+                        "del profiler_v2._profiler_lock", "profiler_v2.stop = None",
+                        "trace.Trace = None"):
+            with self.subTest(program):
+                shutil.rmtree(self.session, True)
+                code, out, err = self.python("-c", (
+                    "import sys, tensorflow\n"
+                    "from tensorflow.python.profiler import profiler_v2, trace\n"
+                    "%s\n"
+                    "sys.argv = ['tf_jobs.py', 'fit']\n"
+                    "exec(open(%r).read())\n" % (program, os.path.join(HERE, "tf_jobs.py"))))
+                self.assertEqual((0, ""), (code, err))
+                self.assertEqual(self.job("fit", shim=False)[1], out)
+                session = ring_reader.read(self.session)
+                self.assertEqual(20, len(session.steps))
+                if "trace" not in program:
+                    said, = session.said
+                    self.assertIn("no window of", said)
+
+    def test_no_room(self):
+        """A folder of the window cannot be made: the job goes on, and the trace says why."""
+        shutil.rmtree(self.session, True)
+        os.makedirs(self.session)
+        program = ("import os, sys\n"
+                   "sys.path.insert(0, %r)\n"
+                   "from stallscope_shim import profile\n"
+                   "profile._LEAST_FREE = 1 << 60\n"
+                   "sys.argv = ['tf_jobs.py', 'fit']\n"
+                   "exec(open(%r).read())\n" % (os.path.join(self.folder, "shim"),
+                                                os.path.join(HERE, "tf_jobs.py")))
+        code, _, err = self.python("-c", program)
+        self.assertEqual((0, ""), (code, err))
+        said, = ring_reader.read(self.session).said
+        self.assertIn("no room", said)
+
+
+class TorchWindows(Case):
+    """Kineto's, with the torch of this Python."""
+
+    path = None
+
+    def setUp(self):
+        if importlib.util.find_spec("torch") is None:
+            self.skipTest("this Python has no torch")
+        super().setUp()
+
+    def profiles(self, session):
+        return [line for p in session.processes for line in p.names["profile"]]
+
+    def test_asked_for(self):
+        session = self.record("zero", settings={"profile": "all"})
+        self.assertEqual([], session.said)
+        self.assertEqual(16, len(session.steps))
+        line, = self.profiles(session)
+        with open(os.path.join(self.session, line["file"])) as f:
+            events = json.load(f)  # a list where torch was built without Kineto, as Debian's
+        events = events if isinstance(events, list) else events["traceEvents"]
+        names = [event.get("name", "") for event in events]
+        marks = [int(name[len("stallscope@"):]) for name in names if name.startswith("stallscope@")]
+        self.assertGreaterEqual(len(marks), 2)
+        self.assertTrue(all(line["from"] <= mark <= line["to"] for mark in marks), (line, marks))
+        self.assertTrue(any(name.startswith("aten::") for name in names))
+
+    def test_not_asked_for(self):
+        """The CPU's ops alone are no reason for a window."""
+        session = self.record("zero", settings={"profile": "auto"})
+        self.assertEqual([], self.profiles(session) + session.said + windows(session))
+
+    def test_the_job_has_a_profiler(self):
+        program = ("import runpy, sys, torch\n"
+                   "p = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])\n"
+                   "p.start()\n"
+                   "sys.path.insert(0, %r)\n"
+                   "sys.argv = ['jobs.py', 'zero']\n"
+                   "runpy.run_path(%r, run_name='__main__')\n"
+                   "p.stop()\n"
+                   "print(len(p.key_averages()) > 0)\n" % (HERE, os.path.join(HERE, "jobs.py")))
+        os.makedirs(self.session)
+        with open(os.path.join(self.session, "settings.json"), "w") as f:
+            json.dump({"version": 1, "steps": 0, "profile": "all"}, f)
+        code, out, err = self.python("-c", program)
+        self.assertEqual((0, "True"), (code, out.splitlines()[-1]), err)
+        session = ring_reader.read(self.session)
+        self.assertEqual([], self.profiles(session) + windows(session))
+        said, = session.said
+        self.assertIn("the job uses torch.profiler itself", said)
+
+
+class TensorFlow(Case):
+    """With the TensorFlow and Keras of this Python."""
+
+    path = None
+
+    def setUp(self):
+        for name in ("tensorflow", "keras"):
+            if importlib.util.find_spec(name) is None:
+                self.skipTest("this Python has no " + name)
+        super().setUp()
+
+    def job(self, name, *args, **more):
+        return self.python(os.path.join(HERE, "tf_real_jobs.py"), name, *args, **more)
+
+    def check(self, name, steps, env=()):
+        session = self.record(name, errors=False, env=env)
+        self.assertEqual(steps, len(session.steps))
+        return session
+
+    def test_fit(self):
+        session = self.check("fit", 40)
+        self.assertEqual([], session.said)
+        self.assertNotIn("rofiler", self.err)
+        self.assertEqual(1, len([n for p in session.processes for n in p.names["profile"]]))
+        loader, = session.main.names["loader"]
+        self.assertTrue(loader["where"]["file"].endswith("tf_real_jobs.py"), loader)
+        ops = [node["op"] for node in loader["settings"]["graph"]]
+        self.assertEqual(["Range", "ParallelMap", "Batch", "Prefetch"], ops)
+
+    def test_a_loop_of_its_own(self):
+        session = self.check("loop", 40)
+        self.assertEqual([], session.said)
+        self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
+
+    def test_the_jobs_own_profiler_is_running(self):
+        session = self.check("own", 40, env={"OWN": os.path.join(self.folder, "own")})
+        said, = session.said
+        self.assertIn("the job uses TensorFlow's profiler itself", said)
+        self.assertTrue(os.listdir(os.path.join(self.folder, "own")))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,147 @@
+// What a profiler wrote of a job's window, from its file into the job's trace.
+#include "replay/workbench/profiles.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+
+#include "analyzer/model/loader.h"
+#include "analyzer/model/profiled.h"
+#include "replay/workbench/workbench.h"
+#include "tests/support/made_space.h"
+#include "tests/support/paths.h"
+#include "tests/support/trace_builder.h"
+
+using namespace stallscope;
+using test::MadePlane;
+using test::ScratchDir;
+using test::TraceBuilder;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kEpoch = 1'700'000'000'000'000'000;
+constexpr int64_t kFrom = 100 * kMs;
+constexpr int64_t kTo = 200 * kMs;
+
+// 30 steps of 10 ms from 0 on, as Keras's fit shows them: without a wait of their own.
+void WriteJob(const std::string& path) {
+  TraceBuilder trace;
+  trace.run.job.command = {"python", "train.py"};
+  trace.run.start_ns = 1;
+  trace.run.start_realtime_ns = 0;
+  trace.run.device = {};
+  const ProcessId process = trace.Process("train.py", 700);
+  trace::LoaderInfo loader;
+  loader.process = process;
+  loader.kind = "tf.data.Dataset";
+  trace.loader = trace.Loader(loader);
+  const StageId unseen = trace.Stage("tf.data", "tf.data");
+  trace.Queue("tf.data", 0, unseen);
+  trace.loader = {};
+  const StageId trainer = trace.Stage("trainer", "trainer", 1, {unseen});
+  const TrackId main = trace.Thread("main", trainer, process);
+  const auto mark = [&](std::string_view name, int64_t start_ns, int64_t end_ns) {
+    trace.rows().AddSpan(main,
+                         {trace::SpanKind::kWork,
+                          {},
+                          trace::WaitCause::kUnknown,
+                          {},
+                          trace.Text(std::string(name)),
+                          trace::SpanActivity::kAnnotation},
+                         start_ns, end_ns, {});
+  };
+  mark(model::kProfilerStart, kFrom - kMs, kFrom);
+  mark(model::kProfilerStop, kTo, kTo + kMs);
+  for (uint64_t i = 0; i < 30; ++i) {
+    const auto at = static_cast<int64_t>(10 * i) * kMs + 1;
+    trace.rows().Add(trace::Step{i, at, at, at, at + 10 * kMs, ItemId{i}, main, 16, 0});
+  }
+  trace.Seal(301 * kMs);
+  trace.Write(path);
+}
+
+// In each step the trainer asks for a batch for 8 ms, while a thread maps for 7 of them.
+std::string Profile(bool marks = true) {
+  MadePlane host("/host:CPU");
+  const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
+  std::string python;
+  std::string pool;
+  if (marks) python += host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
+  for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
+    python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(8 * kMs));
+    python += host.Event("Iterator::Root::Prefetch", ps(at + kMs / 2 + 1000), ps(8 * kMs - 2000));
+    pool += host.Event("Iterator::Root::Prefetch::Map", ps(at + kMs), ps(7 * kMs));
+  }
+  host.Line(1000, "python", kEpoch, python);
+  host.Line(1001, "tf_data_iterator", kEpoch, pool);
+  return host.Bytes();
+}
+
+struct Joined {
+  ScratchDir dir;
+  std::string trace = dir / "run.sst";
+  Joined() { WriteJob(trace); }
+  model::Run With(const std::string& bytes) {
+    const std::string path = dir / "700.1.0.profile";
+    std::ofstream(path, std::ios::binary) << bytes;
+    REQUIRE(workbench::JoinProfiles(trace, {{path, {700, kFrom, kTo}}}).ok());
+    return model::LoadTrace(trace).value();
+  }
+};
+
+bool Warns(const model::Run& run, std::string_view what) {
+  for (const std::string& warning : run.quality.warnings) {
+    if (warning.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("profiles: a tf.data job's stalls are blamed on the stage that the profile shows") {
+    Joined joined;
+    const model::Run run = joined.With(Profile());
+    CHECK(run.quality.warnings.empty());
+    CHECK(run.rows.steps.size() == 30);
+    const auto opened = workbench::Open({joined.trace});
+    REQUIRE(opened.ok());
+    const report::Report report = workbench::Analyze(opened.value(), {.price = false});
+    CHECK(report.verdict.text.find("input-bound: Map") != std::string::npos);
+    const auto& attribution = *opened.value().attribution;
+    CHECK(attribution.window.start_ns >= kFrom);
+    CHECK(attribution.window.end_ns <= kTo);
+    CHECK(attribution.throughput->samples_per_s == doctest::Approx(1600).epsilon(0.01));
+  }
+
+  TEST_CASE("profiles: a file that is cut is joined as far as it goes, or left out") {
+    for (const double part : {0.0, 0.3, 0.9}) {
+      Joined joined;
+      std::string bytes = Profile();
+      bytes.resize(static_cast<size_t>(static_cast<double>(bytes.size()) * part));
+      const model::Run run = joined.With(bytes);
+      CHECK(run.rows.steps.size() == 30);
+      CHECK(Warns(run, "profiler"));
+      CHECK(workbench::Open({joined.trace}).ok());
+    }
+  }
+
+  TEST_CASE("profiles: one without marks or wall clock is left out, and the trace says so") {
+    Joined joined;
+    const model::Run run = joined.With(Profile(false));
+    CHECK(Warns(run, "nothing ties its clock to the run's"));
+    CHECK(run.stages.size() == 2);
+    CHECK_FALSE(run.imported());
+    // When the trainer waited is then unknown: no guess.
+    const auto opened = workbench::Open({joined.trace});
+    const report::Report report = workbench::Analyze(opened.value(), {.price = false});
+    CHECK(report.verdict.text == "inconclusive");
+  }
+
+  TEST_CASE("profiles: a trace that cannot be read is an error") {
+    ScratchDir dir;
+    CHECK_FALSE(workbench::JoinProfiles(dir / "none.sst", {}).ok());
+  }
+}
