@@ -60,6 +60,9 @@ class Pipeline:
                                  inputs=[stage])
         ring.name_thread(stage=trainer)
 
+    def accumulated(self, batches):
+        """Keras accumulates gradients inside of what it compiles: that is not seen."""
+
 
 # The graph.
 
