@@ -262,9 +262,9 @@ void Trainer::Loop::Account(const Step& step) {
 }
 
 // A device cannot be told to be slower, but it can be left idle between two steps for a part of
-// what the last one took: the next is issued after that. Its batch has been fetched and copied by
-// then, as without the delay; issuing it is not, as it is otherwise where steps overlap, and so is
-// a part of the delay.
+// what the last one took: the next is issued after that. Where steps overlap, its batch has been
+// fetched and copied by then, as without the delay; issuing it is not, and so is a part of the
+// delay.
 Status Trainer::Loop::SlowTheDevice() {
   if (options_.slow_down == nullptr ||
       options_.slow_down->ModeOf(stage_) != pipeline::SlowDown::Mode::kSlow) {
@@ -284,13 +284,16 @@ Result<std::optional<Ended>> Trainer::Loop::Next() {
   if (stop_.load()) return std::optional(Ended::kStopped);
   const auto most = static_cast<uint64_t>(spec_.trainer.steps);
   if (most != 0 && issued_ == most) return std::optional(Ended::kSteps);
+  // Where nothing overlaps, the next batch's copy would hide a delay that came after it.
+  const bool overlap = spec_.transfer.overlap;
+  if (!overlap) STALLSCOPE_RETURN_IF_ERROR(SlowTheDevice());
   auto batch = feed_->Next();
   if (!batch.ok()) {
     if (stop_.load()) return std::optional(Ended::kStopped);
     return std::move(batch).error();
   }
   if (!batch.value()) return std::optional(Ended::kData);
-  STALLSCOPE_RETURN_IF_ERROR(SlowTheDevice());
+  if (overlap) STALLSCOPE_RETURN_IF_ERROR(SlowTheDevice());
   STALLSCOPE_RETURN_IF_ERROR(Issue(std::move(*std::move(batch).value())));
   return std::optional<Ended>();
 }
