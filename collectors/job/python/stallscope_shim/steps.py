@@ -100,8 +100,13 @@ class Trainer:
 
     def finish(self):
         """The process ends."""
-        if self.current is not None:
-            self._close(ring.now(), ring.cpu(), last=True)
+        step = self.current
+        if step is not None:
+            # What a job does behind its loop belongs to no step.
+            time, cpu = ring.now(), ring.cpu()
+            if step.stepped is not None:
+                time, cpu = step.stepped, min(cpu, step.cpu + step.stepped - step.received)
+            self._close(time, cpu, last=True)
         for step in self.held:
             self._judge(step)
         self.held = []

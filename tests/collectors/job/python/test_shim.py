@@ -208,6 +208,13 @@ class Steps(Case):
     def test_a_pass_that_is_broken_off(self):
         self.assertEqual(9, len(self.record("early_break").steps))
 
+    def test_the_last_step_ends_where_its_optimizer_stepped(self):
+        session = self.record("early_break")
+        ends = {e.item: e.end for _, e in session.events("work", "trainer")}
+        behind = [e.end - ends[e.item] for e in session.steps]
+        self.assertTrue(all(behind[:-1]), behind)
+        self.assertEqual(0, behind[-1])
+
     def test_samples(self):
         self.assertEqual([5] * 6 + [2], [e.extra["samples"]
                                          for e in self.record("zero_stream").steps][:7])
