@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -146,9 +147,24 @@ std::set<std::string> BehindTheBatch(const Spec& spec) {
   return names;
 }
 
+// The part of the threads' gaps that handing over can have taken: a thread that has lost its core
+// for a moment has a gap, too, and on crowded cores most gaps are that. All of them together burned
+// no more CPU than the process did outside of its stages' work.
+double WorkedOfGaps(const attribution::Attribution& attribution, const SpanCosts& spans) {
+  const double gaps = std::accumulate(spans.gap_ns.begin(), spans.gap_ns.end(), 0.0);
+  if (!attribution.cpu.process_busy.has_value() || gaps <= 0) return 1;
+  double left = *attribution.cpu.process_busy *
+                static_cast<double>(attribution.window.end_ns - attribution.window.start_ns);
+  for (const attribution::StageUse& use : attribution.stages) {
+    left -= static_cast<double>(use.cpu_ns);
+  }
+  return std::clamp(left / gaps, 0.0, 1.0);
+}
+
 void TakeStages(const model::Run& run, const attribution::Attribution& attribution,
                 const std::vector<std::string>& names, Recorded& recorded) {
   SpanCosts spans = CostsOfSpans(run, attribution, kMostItems);
+  const double worked = WorkedOfGaps(attribution, spans);
   const std::vector<double> jobs = JobsOf(run, attribution.window);
   bool batched = false;
   const std::set<std::string> of_batches =
@@ -166,7 +182,7 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
     batched =
         recorded.made_up_spec ? of_batches.count(names[i]) != 0 : batched || info.kind == "batch";
     costs.of_batches = batched;
-    if (jobs[i] > 0) costs.handover_ns = spans.gap_ns[i] / jobs[i];
+    if (jobs[i] > 0) costs.handover_ns = worked * spans.gap_ns[i] / jobs[i];
     if (use.elements > 0) {
       costs.bytes = static_cast<double>(use.bytes) / static_cast<double>(use.elements);
     }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -113,6 +114,25 @@ TEST_SUITE("fast") {
     run.rows.knobs.push_back({1, stallscope::trace::StringId{2}, stallscope::trace::StringId{3},
                               stallscope::trace::StringId{4}});
     CHECK(Built(run).recorded->tuned.at("fetch.parallelism") == 6);
+  }
+
+  TEST_CASE("handing over costs no more than the process burned outside of its stages' work") {
+    const model::Run run = MakeRun({.fetch_cpu_us = 900, .compute_us = 32'000, .steps = 60});
+    auto attribution = Attribute(run);
+    const auto handover = [&](std::optional<double> busy_cores) {
+      attribution.cpu.process_busy = busy_cores;
+      auto workload = BuildWorkload(run, attribution);
+      REQUIRE(workload.ok());
+      return CostsOf(workload.value(), "prefetch").handover_ns;
+    };
+    const double gaps = handover(std::nullopt);
+    CHECK(gaps > 0);
+    CHECK(handover(2) == gaps);
+    double worked = 0;
+    for (const auto& use : attribution.stages) worked += static_cast<double>(use.cpu_ns);
+    worked /= static_cast<double>(attribution.window.end_ns - attribution.window.start_ns);
+    // On crowded cores a thread also loses its core between two spans.
+    CHECK(handover(worked) == 0);
   }
 
   TEST_CASE("the first item after an idle time shows what a cold core costs") {
