@@ -249,7 +249,10 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
 
 WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
                      const std::vector<ThreadTime>& threads)
-    : totals_(totals), thread_fraction_(views.size()), contention_share_(views.size()) {
+    : totals_(totals),
+      thread_fraction_(views.size()),
+      contention_share_(views.size()),
+      gap_contention_share_(views.size()) {
   std::map<StageId, std::pair<int64_t, int64_t>> measured;  // own time, CPU
   for (const TrackUse& track : totals.tracks) {
     for (const auto& [stage, use] : track.stages) {
@@ -268,16 +271,24 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
     if (own > 0 && threads[t].on_cpu_ns.has_value()) {
       thread_fraction_[t] = std::min(1.0, *threads[t].on_cpu_ns / static_cast<double>(own));
     }
-    // Between two spans as well: a thread loses its core anywhere.
-    auto off_cpu = static_cast<double>(totals.tracks[t].gap_ns);
+    double off_cpu = 0;
+    double worked = 0;
     for (const auto& [stage, use] : totals.tracks[t].stages) {
       const auto fraction = CpuFraction(stage, TrackId{static_cast<uint32_t>(t)});
-      if (fraction.has_value()) off_cpu += static_cast<double>(use.own_ns) * (1 - *fraction);
+      if (!fraction.has_value()) continue;
+      worked += static_cast<double>(use.own_ns) * *fraction;
+      off_cpu += static_cast<double>(use.own_ns) * (1 - *fraction);
     }
     if (!threads[t].run_wait_ns.has_value()) continue;
     knows_contention_ = true;
+    // Between two spans a thread passes on what it has made, and blocks for nothing: what it does
+    // not work there, it waits for a core, as often behind a push that has woken another thread.
+    const auto gap = static_cast<double>(totals.tracks[t].gap_ns);
+    const double passing = std::max(0.0, threads[t].on_cpu_ns.value_or(worked) - worked);
+    const double lost = std::min(*threads[t].run_wait_ns, std::max(0.0, gap - passing));
+    if (gap > 0) gap_contention_share_[t] = lost / gap;
     if (off_cpu > 0) {
-      contention_share_[t] = std::min(1.0, *threads[t].run_wait_ns / off_cpu);
+      contention_share_[t] = std::min(1.0, (*threads[t].run_wait_ns - lost) / off_cpu);
     }
   }
 }
@@ -330,7 +341,7 @@ Split WorkSplit::Of(const TrackView& view, size_t span, int64_t ns) const {
 }
 
 Split WorkSplit::OfGap(const TrackView& view, int64_t ns) const {
-  Split split = Divide(ns, 0.0, contention_share_[view.track().info.id.value]);
+  Split split = Divide(ns, 0.0, gap_contention_share_[view.track().info.id.value]);
   split.cpu_ns = std::exchange(split.blocked_ns, 0);
   return split;
 }
