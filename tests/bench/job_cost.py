@@ -180,8 +180,8 @@ class Bench:
                 used[recorded].update(self.job(folder, recorded, *words))
             costs.append(100 * (used[True]["ns"] / used[False]["ns"] - 1))
             plain.append(used[False]["ns"] / 2 / 1e6)
-            for name, of_name in more.items():
-                of_name.append((used[True][name] - used[False][name]) / 2 / 1000)
+            for which, of_which in more.items():
+                of_which.append((used[True][which] - used[False][which]) / 2 / 1000)
             cpu.append(100 * (sum(used[True][n] for n in more) / sum(used[False][n] for n in more)
                               - 1))
         self.row(f"{name}: a step, ms", "", plain)
