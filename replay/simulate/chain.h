@@ -54,6 +54,7 @@ class CostStream {
 
 // What a thread owes before it can go on.
 struct Debt {
+  double first_ns = 0;  // of the CPU: what comes before anything else
   double cpu_ns = 0;
   double off_ns = 0;  // sleeps and reads
   uint64_t io_bytes = 0;
@@ -61,7 +62,7 @@ struct Debt {
   double since_ns = -1;  // when the thread began to pay; the disk works meanwhile
 
   double ns() const { return cpu_ns + off_ns; }
-  bool none() const { return cpu_ns + off_ns == 0 && io_bytes == 0; }
+  bool none() const { return first_ns + cpu_ns + off_ns == 0 && io_bytes == 0; }
 };
 
 // What a stage has done.

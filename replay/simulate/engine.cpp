@@ -107,7 +107,8 @@ class Engine {
   Scheduler scheduler_;
   std::vector<Thread> threads_;
   std::vector<GroupState> groups_;
-  ReadyList ready_;  // may go on now
+  ReadyList ready_;       // may go on now
+  uint32_t at_work_ = 0;  // the thread that goes on
   double disk_free_ns_ = 0;
 
   const bool feeds_;
@@ -205,6 +206,7 @@ SimulatedRun Engine::Finish() {
 }
 
 void Engine::Go(uint32_t who) {
+  at_work_ = who;
   Thread& thread = threads_[who];
   const State state = thread.state;
   if (thread.parked_ns >= 0) {
@@ -219,6 +221,12 @@ void Engine::Go(uint32_t who) {
 
 bool Engine::Spends(uint32_t who) {
   Debt& debt = threads_[who].debt;
+  if (debt.first_ns > 0) {
+    scheduler_.Burn(who, debt.first_ns);
+    run_.cpu_ns += debt.first_ns;
+    debt.first_ns = 0;
+    return true;
+  }
   if (debt.io_bytes != 0 && debt.since_ns < 0) debt.since_ns = scheduler_.now();
   if (debt.off_ns > 0) {
     scheduler_.WakeAt(who, scheduler_.now() + debt.off_ns);
@@ -242,12 +250,14 @@ bool Engine::Spends(uint32_t who) {
   return true;
 }
 
+// An idle core takes a moment to wake up. On a busy one the thread stands in the queue at once, and
+// may take the core from the one that has woken it.
 void Engine::Wake(uint32_t who) {
-  if (network_.wake_ns > 0) {
-    scheduler_.WakeAt(who, scheduler_.now() + network_.wake_ns);
-  } else {
-    ready_.Push(who);
+  if (network_.wake_ns > 0 && scheduler_.HasIdleCore()) {
+    return scheduler_.WakeAt(who, scheduler_.now() + network_.wake_ns);
   }
+  ready_.Push(who);
+  if (network_.wake_ns > 0) threads_[at_work_].debt.first_ns = kWakerNs;
 }
 
 void Engine::WakePushers(HandOver& queue) {
@@ -294,6 +304,7 @@ void Engine::OweWork(Thread& thread, GroupState& state) {
   work.cpu_ns += state.group->handover_ns;
   Debt& turn = thread.debt;
   if (turn.io_bytes != 0 || turn.ns() >= kShortTurn * work.ns()) return;
+  work.first_ns += turn.first_ns;
   work.cpu_ns += turn.cpu_ns;
   work.off_ns += turn.off_ns;
   turn = Debt();

@@ -30,6 +30,11 @@ constexpr double kSharing = 0.08;
 constexpr double kSliceNs = 1.4e6;
 constexpr double kTickNs = 4e6;
 constexpr double kMostOwedNs = 4e6;
+// An idle core leaves a thread where it waits if it ran there less than this ago: its caches are
+// thought to be warm (the kernel's migration cost).
+constexpr double kHotNs = 5e5;
+// What a thread still does between waking another one and going to sleep itself.
+constexpr double kWakerNs = 2'000;
 // Unused tokens of a throttled disk are kept this long (collectors/data/throttle.cpp).
 constexpr double kDiskBurstNs = 20e6;
 // Time that a thread owes is spent before it takes the next item if it is more than this: below it,

@@ -6,6 +6,11 @@
 #include "replay/simulate/model_constants.h"
 
 namespace stallscope::replay {
+namespace {
+
+constexpr double kTieNs = 1;  // rounding is less
+
+}  // namespace
 
 Scheduler::Scheduler(double cores, size_t threads) : threads_(threads) {
   cores = std::max(cores, 0.01);
@@ -36,6 +41,12 @@ double Scheduler::Average(const Core& core) const {
   return (core.ran + threads_[core.running].ran) * parts_[waiting + 1];
 }
 
+// One that has run just as much as the others has run more a moment later: a thread that wakes
+// another one on its own core often loses the core to it before it has gone to sleep itself.
+bool Scheduler::IsOwed(const Thread& running, double average) {
+  return running.ran < average - kTieNs;
+}
+
 // Not std::floor, a call where the processor may lack the instruction.
 double Scheduler::LastTick() const {
   return static_cast<double>(static_cast<int64_t>(now_ * (1 / kTickNs))) * kTickNs;
@@ -52,21 +63,30 @@ size_t Scheduler::Pick(const Core& core) const {
   for (size_t i = 0; i < waiting; ++i) {
     const Thread& thread = threads_[core.queue[i]];
     if (thread.ran < threads_[core.queue[least]].ran) least = i;
-    if (thread.ran > average || thread.deadline >= deadline) continue;
+    if (thread.ran > average + kTieNs || thread.deadline >= deadline) continue;
     best = i;
     deadline = thread.deadline;
   }
   if (core.running == kNone) return best == waiting ? least : best;
   const Thread& running = threads_[core.running];
-  return running.ran <= average && running.deadline < deadline ? waiting : best;
+  return IsOwed(running, average) && running.deadline < deadline ? waiting : best;
 }
 
-uint32_t Scheduler::Busiest() const {
-  uint32_t busiest = 0;
-  for (uint32_t core = 1; core < cores_.size(); ++core) {
-    if (cores_[core].queue.size() > cores_[busiest].queue.size()) busiest = core;
+// Of the longest queue that has one that may move.
+bool Scheduler::FindIdler(uint32_t& from, size_t& place) const {
+  size_t longest = 0;
+  for (uint32_t core = 0; core < cores_.size(); ++core) {
+    const std::vector<uint32_t>& queue = cores_[core].queue;
+    if (queue.size() <= longest) continue;
+    for (size_t i = 0; i < queue.size(); ++i) {
+      if (now_ - threads_[queue[i]].stopped_at < kHotNs) continue;
+      longest = queue.size();
+      from = core;
+      place = i;
+      break;
+    }
   }
-  return busiest;
+  return longest > 0;
 }
 
 void Scheduler::Arrive(uint32_t who) {
@@ -117,7 +137,7 @@ void Scheduler::Enqueue(uint32_t at, uint32_t who) {
   const bool slice_over = running.ran >= running.deadline;
   if (slice_over) running.deadline = running.ran + kSliceNs;
   // Within its slice it is left alone as long as it is owed time itself.
-  if (!slice_over && running.ran <= Average(core)) return;
+  if (!slice_over && IsOwed(running, Average(core))) return;
   Switch(core, Pick(core));
 }
 
@@ -125,6 +145,7 @@ void Scheduler::Switch(Core& core, size_t place) {
   if (place == core.queue.size()) return;
   Thread& from = threads_[core.running];
   from.end = -1;
+  from.stopped_at = now_;
   core.ran += from.ran - threads_[core.queue[place]].ran;
   std::swap(core.queue[place], core.running);
   Start(core.running);
@@ -146,23 +167,31 @@ void Scheduler::Leave() {
   const uint32_t at = thread.core;
   Core& core = cores_[at];
   thread.owed = core.queue.empty() ? 0 : Average(core) - thread.ran;
-  thread.slept_at = now_;
+  thread.slept_at = thread.stopped_at = now_;
   core.running = kNone;
   --busy_;
   uint32_t from = at;
-  if (core.queue.empty() && waiting_ > 0) from = Busiest();
-  if (cores_[from].queue.empty()) {
+  size_t place = 0;
+  if (!core.queue.empty()) {
+    place = Pick(core);
+  } else if (waiting_ == 0 || !FindIdler(from, place)) {
     idle_.push_back(at);
     SetSpeed();
     return;
   }
-  const size_t place = from == at ? Pick(core) : 0;
   Occupy(at, TakeFrom(cores_[from], place));
 }
 
-// The kernel looks whether slices have ended.
+// The kernel looks whether slices have ended, and idle cores whether there is something to do.
 void Scheduler::Tick() {
   next_tick_ += kTickNs;
+  uint32_t from = 0;
+  size_t place = 0;
+  while (!idle_.empty() && FindIdler(from, place)) {
+    const uint32_t core = idle_.back();
+    idle_.pop_back();
+    Occupy(core, TakeFrom(cores_[from], place));
+  }
   for (uint32_t at = 0; at < cores_.size(); ++at) {
     Core& core = cores_[at];
     if (core.running == kNone || core.queue.empty()) continue;

@@ -54,6 +54,7 @@ class Scheduler {
 
   double now() const { return now_; }
   uint64_t events() const { return events_; }
+  bool HasIdleCore() const { return !idle_.empty(); }
   // Of all threads together: ready, but without a core.
   double waited_ns() const { return waited_ns_; }
 
@@ -80,13 +81,14 @@ class Scheduler {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   struct Thread {
-    double ran = 0;        // on a scale of its core's queue: the less, the more it is owed
-    double deadline = 0;   // on the same scale: the end of its slice
-    double left = 0;       // to burn
-    double started = 0;    // by the virtual clock
-    double end = -1;       // the same; -1 of a thread that does not run
-    double owed = 0;       // when it went to sleep
-    double slept_at = -1;  // it has not run yet
+    double ran = 0;               // on a scale of its core's queue: the less, the more it is owed
+    double deadline = 0;          // on the same scale: the end of its slice
+    double left = 0;              // to burn
+    double started = 0;           // by the virtual clock
+    double end = -1;              // the same; -1 of a thread that does not run
+    double owed = 0;              // when it went to sleep
+    double slept_at = -1;         // it has not run yet
+    double stopped_at = -kNever;  // it last had a core
     uint32_t core = 0;
   };
   struct Core {
@@ -123,6 +125,7 @@ class Scheduler {
   // The running thread's figures as of now.
   void Account(Thread& thread) const;
   double Average(const Core& core) const;
+  static bool IsOwed(const Thread& running, double average);
   double LastTick() const;
   // A place in the queue, or behind it where the running thread should go on.
   size_t Pick(const Core& core) const;
@@ -130,7 +133,8 @@ class Scheduler {
   void Switch(Core& core, size_t place);
   uint32_t TakeFrom(Core& core, size_t place);
   void Tick();
-  uint32_t Busiest() const;
+  // A thread that waits for another core, and may come to an idle one.
+  bool FindIdler(uint32_t& from, size_t& place) const;
   void AdvanceTo(double time) {
     virtual_now_ += (time - now_) * now_at_.speed;
     Pass(time);
