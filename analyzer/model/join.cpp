@@ -350,8 +350,21 @@ class Joiner {
     for (const std::string& limit : from_.info.limits) {
       std::vector<std::string>& limits = to_.info.limits;
       if (limit.starts_with("steps:")) continue;  // the run has its own
+      if (limit.starts_with("stages.cpu_s:") && HasThreadTimes()) continue;
       if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(limit);
     }
+  }
+
+  // The recorder has seen when the profile's threads were on a core.
+  bool HasThreadTimes() const {
+    return std::any_of(from_.tracks.begin(), from_.tracks.end(), [&](const Track& track) {
+      const TrackId ours = TrackOf(track.info.id);
+      if (!ours.known() || ours == trainer_ || track.info.thread == 0) return false;
+      const std::string name = "thread" + std::to_string(track.info.thread) + ".on_cpu";
+      return std::any_of(to_.counters.begin(), to_.counters.end(), [&](const auto& counter) {
+        return counter.name == name && counter.process == process_;
+      });
+    });
   }
 
   Run& from_;

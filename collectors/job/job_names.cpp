@@ -26,6 +26,8 @@ constexpr size_t kMostTexts = 64;  // of a list in a line
 constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
 constexpr size_t kMostProfiles = 64;
+// The kind of the stage that stands for a pipeline which only a profile shows.
+constexpr std::string_view kNativeLoader = "tf.data";
 
 // Makes room for number `id` of a process.
 template <class Id>
@@ -216,6 +218,11 @@ TrackId JobProcess::TrackOf(const recorder::RingOwner& ring) {
   return info.id;
 }
 
+bool JobProcess::has_native_loader() const {
+  const std::lock_guard lock(names_.mutex_);
+  return has_native_loader_;
+}
+
 void JobProcess::End(int64_t at_ns) {
   const std::lock_guard lock(names_.mutex_);
   info_.end_ns = at_ns;
@@ -387,6 +394,7 @@ bool JobNames::TakeStage(JobProcess& process, const Line& line) {
   stage.name = name;
   stage.loader = loader;
   if (const std::string kind = line.Text("kind"); !kind.empty()) stage.kind = kind;
+  process.has_native_loader_ = process.has_native_loader_ || stage.kind == kNativeLoader;
   stage.workers = std::max(stage.workers, line.Number32("workers"));
   stage.ordered = stage.ordered || line.Flag("ordered");
   if (const QueueId queue = IdIn(process.ids_.queues, line.Number("queue")); queue.known()) {

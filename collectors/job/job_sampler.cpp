@@ -158,16 +158,18 @@ struct JobSampler::Process {
 };
 
 struct JobSampler::Thread {
-  Thread(int file, ProcessId of, const std::string& tid)
+  Thread(int file, const JobProcess& of, uint64_t tid)
       : fd(file),
-        process(of),
-        on_cpu(Row("thread<tid>.on_cpu"), tid),
-        run_wait(Row("thread<tid>.run_wait"), tid) {}
+        key(of.key(), tid),
+        process(of.id()),
+        on_cpu(Row("thread<tid>.on_cpu"), std::to_string(tid)),
+        run_wait(Row("thread<tid>.run_wait"), std::to_string(tid)) {}
   ~Thread() { close(fd); }
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
   int fd;
+  std::pair<recorder::ProcessKey, uint64_t> key;
   ProcessId process;
   Counter on_cpu, run_wait;
 };
@@ -218,12 +220,24 @@ void JobSampler::Follow(const JobProcess& process, uint64_t tid) {
   const auto known = processes_.find(process.key());
   if (known != processes_.end()) known->second->has_rings = true;
   if (tid == 0 || threads_.size() >= kMostThreads || threads_named_ >= kMostThreadsNamed) return;
+  if (followed_.contains({process.key(), tid})) return;
   const std::string path =
       ProcPath(process.key().pid, "task/" + std::to_string(tid) + "/schedstat");
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   ++threads_named_;
-  threads_.push_back(std::make_unique<Thread>(fd, process.id(), std::to_string(tid)));
+  threads_.push_back(std::make_unique<Thread>(fd, process, tid));
+  followed_.insert(threads_.back()->key);
+}
+
+void JobSampler::FollowAllThreads(const JobProcess& process) {
+  DIR* const threads = opendir(ProcPath(process.key().pid, "task").c_str());
+  if (threads == nullptr) return;
+  while (const dirent* const entry = readdir(threads)) {
+    std::string_view digits = entry->d_name;
+    if (const auto tid = TakeNumber(digits)) Follow(process, *tid);
+  }
+  closedir(threads);
 }
 
 void JobSampler::Sample(bool last) {
@@ -245,6 +259,7 @@ void JobSampler::SampleThreads(bool all) {
     char text[128];
     const ssize_t got = pread(thread.fd, text, sizeof text, 0);
     if (got <= 0) {  // it has ended
+      followed_.erase(thread.key);
       std::swap(threads_[next_thread_], threads_.back());
       threads_.pop_back();
       continue;
@@ -373,6 +388,7 @@ void JobSampler::SampleProcesses() {
       ended_.push_back(key);
       continue;
     }
+    if (process->job_process->has_native_loader()) FollowAllThreads(*process->job_process);
     process->rss.Put(*sink_, process->rss_bytes);
     process->threads.Put(*sink_, process->thread_count);
     rss += process->rss_bytes;

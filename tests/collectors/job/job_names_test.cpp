@@ -31,6 +31,16 @@ constexpr recorder::ProcessKey kWorker{11, 2};
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("a tf.data pipeline works in threads of its own, a DataLoader does not") {
+    NamesFolder f;
+    const auto native = f.names.ProcessOf(kMain);
+    const auto other = f.names.ProcessOf(kWorker);
+    native->CatchUpWith("{\"stage\": {\"id\": 0, \"name\": \"tf.data\", \"kind\": \"tf.data\"}}\n");
+    other->CatchUpWith("{\"stage\": {\"id\": 0, \"name\": \"fetch\", \"kind\": \"map\"}}\n");
+    CHECK(native->has_native_loader());
+    CHECK_FALSE(other->has_native_loader());
+  }
+
   TEST_CASE("stages of one loader's processes are one stage") {
     NamesFolder f;
     f.Append(kMain,
