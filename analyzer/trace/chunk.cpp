@@ -340,6 +340,26 @@ void ChunkBuilder::Define(const OpInfo& op) {
   Cut(cut.file, kMaxNameBytes);
   Grow(cut.name.size() + cut.file.size() + 3 * kPartBytes);
 }
+void ChunkBuilder::Define(const CodeLines& lines) {
+  constexpr size_t kLineBytes = 5 + 10 + 10;
+  CodeLines& cut = definitions_.code_lines.emplace_back(lines);
+  Cut(cut.file, kMaxNameBytes);
+  if (cut.lines.size() > kMaxLinesOfFunction) cut.lines.resize(kMaxLinesOfFunction);
+  Grow(cut.file.size() + cut.lines.size() * kLineBytes + 5 * kPartBytes);
+}
+
+void Merge(const CodeLines& from, CodeLines& to) {
+  for (const CodeLines::Line& line : from.lines) {
+    auto at = std::lower_bound(to.lines.begin(), to.lines.end(), line.line,
+                               [](const auto& known, uint32_t number) { return known.line < number; });
+    if (at == to.lines.end() || at->line != line.line) {
+      if (to.lines.size() >= kMaxLinesOfFunction) continue;
+      at = to.lines.insert(at, {line.line, 0, 0});
+    }
+    at->ns += line.ns;
+    at->samples += line.samples;
+  }
+}
 
 void ChunkBuilder::SetSeal(const Seal& seal) {
   Seal& cut = seal_.emplace(seal);

@@ -197,6 +197,16 @@ void Encode(const Definitions& from, wire::Definitions& to) {
     o.set_file(op.file);
     o.set_line(op.line);
   }
+  for (const CodeLines& code : from.code_lines) {
+    wire::CodeLines& c = *to.add_code_lines();
+    c.set_file(code.file);
+    c.set_first_line(code.first_line);
+    for (const CodeLines::Line& line : code.lines) {
+      c.add_line(line.line);
+      c.add_ns(line.ns);
+      c.add_samples(line.samples);
+    }
+  }
 }
 
 Definitions Decode(wire::Definitions& from) {
@@ -241,6 +251,13 @@ Definitions Decode(wire::Definitions& from) {
                           l.dataset(), l.file(), l.line(), l.settings_json(), Decode(l.call())});
   }
   for (const wire::OpInfo& o : from.ops()) to.ops.push_back({o.name(), o.file(), o.line()});
+  for (const wire::CodeLines& c : from.code_lines()) {
+    CodeLines code{c.file(), c.first_line(), {}};
+    const int count = std::min({c.line_size(), c.ns_size(), c.samples_size(),
+                                static_cast<int>(kMaxLinesOfFunction)});
+    for (int i = 0; i < count; ++i) code.lines.push_back({c.line(i), c.ns(i), c.samples(i)});
+    to.code_lines.push_back(std::move(code));
+  }
   return to;
 }
 

@@ -132,6 +132,20 @@ struct OpInfo {
   bool operator==(const OpInfo&) const = default;
 };
 
+// How long each line of a function took in the calls that were measured, with what it calls.
+struct CodeLines {
+  struct Line {
+    uint32_t line = 0;
+    uint64_t ns = 0;
+    uint64_t samples = 0;  // times that it was measured
+    bool operator==(const Line&) const = default;
+  };
+  std::string file;
+  uint32_t first_line = 0;  // where the function begins: the place of its op
+  std::vector<Line> lines;
+  bool operator==(const CodeLines&) const = default;
+};
+
 struct StageInfo {
   StageId id;
   std::string name;

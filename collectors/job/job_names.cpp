@@ -290,6 +290,7 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   if (kind == "stage") return TakeStage(process, line);
   if (kind == "string") return TakeString(process, line);
   if (kind == "op") return TakeOp(process, line);
+  if (kind == "lines") return TakeLines(line);
   if (kind == "counter") return TakeCounter(process, line);
   if (kind == "track") return TakeTrack(process, line);
   if (kind == "framework") return TakeFramework(line);
@@ -429,6 +430,24 @@ bool JobNames::TakeOp(JobProcess& process, const Line& line) {
   const trace::OpInfo op{line.Text("name"), line.Text("file"), line.Number32("line")};
   if (!id || *id >= trace::kMaxStrings || op.name.empty()) return false;
   return SetId(process.ids_.strings, *id, trace::kMaxStrings, table_.Define(op));
+}
+
+bool JobNames::TakeLines(const Line& line) {
+  trace::CodeLines code{line.Text("file"), line.Number32("first"), {}};
+  const Json* const lines = line.Member("lines");
+  if (code.file.empty() || lines == nullptr || !lines->is_array()) return false;
+  for (const Json& each : *lines) {
+    if (!each.is_array() || each.size() != 3) return false;
+    if (!std::all_of(each.begin(), each.end(), [](const Json& n) { return n.is_number_unsigned(); })) {
+      return false;
+    }
+    const auto number = each[0].get<uint64_t>();
+    if (number == 0 || number > UINT32_MAX) return false;
+    code.lines.push_back(
+        {static_cast<uint32_t>(number), each[1].get<uint64_t>(), each[2].get<uint64_t>()});
+  }
+  table_.Add(code);
+  return true;
 }
 
 bool JobNames::TakeCounter(JobProcess& process, const Line& line) {

@@ -98,6 +98,7 @@ class JobNames {
   bool TakeStage(JobProcess& process, const Line& line);
   bool TakeString(JobProcess& process, const Line& line);
   bool TakeOp(JobProcess& process, const Line& line);
+  bool TakeLines(const Line& line);
   bool TakeCounter(JobProcess& process, const Line& line);
   bool TakeTrack(JobProcess& process, const Line& line);
   bool TakeFramework(const Line& line);

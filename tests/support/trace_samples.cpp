@@ -85,6 +85,8 @@ trace::Definitions FullDefinitions() {
        {12, 4, 13, 1, {"DataLoader", "D"}, {"dataset", ""}, {"in_order"}, true, 11, "a\nb\n"}},
       {LoaderId{0}, ProcessId::None(), "", "", "", 0, ""}};
   definitions.ops = {{"Resize", "/train.py", 30}, {"", "", 0}};
+  definitions.code_lines = {{"/train.py", 30, {{31, ~uint64_t{0}, 1}, {~0u, 1, ~uint64_t{0}}}},
+                            {"", 0, {}}};
   return definitions;
 }
 
