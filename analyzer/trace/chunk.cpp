@@ -280,7 +280,7 @@ void ChunkBuilder::Define(const RunInfo& run) {
   for (std::string* name :
        {&cut.name, &cut.tool, &cut.data_fingerprint, &cut.digest, &cut.host.name, &cut.host.kernel,
         &cut.host.cpu, &cut.device.kind, &cut.device.name, &cut.device.driver, &cut.tick_source,
-        &cut.imported_from, &cut.job.python}) {
+        &cut.imported_from, &cut.job.python, &cut.job.checkout}) {
     Cut(*name, kMaxNameBytes);
   }
   Cut(cut.spec_json, kMaxTextBytes);
@@ -293,7 +293,7 @@ void ChunkBuilder::Define(const RunInfo& run) {
   }
   Grow(CutList(cut.command_line) + CutList(cut.warnings) + CutList(cut.limits) +
        CutList(cut.job.command) + cut.spec_json.size() + cut.graph_json.size() +
-       13 * kMaxNameBytes + kMaxFrameworks * (2 * 256 + 2 * kPartBytes) + 256);
+       14 * kMaxNameBytes + kMaxFrameworks * (2 * 256 + 2 * kPartBytes) + 256);
 }
 void ChunkBuilder::Define(const StageInfo& stage) {
   StageInfo& cut = definitions_.stages.emplace_back(stage);

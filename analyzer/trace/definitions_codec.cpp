@@ -53,6 +53,7 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
     job.add_framework_version(framework.version);
   }
   if (run.job.exit_code) job.set_exit_code_plus_1(*run.job.exit_code + 1);
+  job.set_checkout(run.job.checkout);
 }
 
 void Encode(const ProcessInfo& from, wire::ProcessInfo& to) {
@@ -109,6 +110,7 @@ JobInfo Decode(const wire::JobInfo& from) {
     job.frameworks.push_back({from.framework(i), from.framework_version(i)});
   }
   if (from.exit_code_plus_1() != 0) job.exit_code = from.exit_code_plus_1() - 1;
+  job.checkout = from.checkout();
   return job;
 }
 

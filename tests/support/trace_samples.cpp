@@ -48,7 +48,7 @@ trace::RunInfo FullRunInfo() {
   run.device.peak_memory_bytes = 7 << 20;
   run.device.peak_flops_per_s = 989'400'000'000'000;
   run.warnings = {"no perf events", ""};
-  run.job = {{"python", "train.py"}, "3.11.2", {{"torch", "2.9.0"}, {"", ""}}, 0};
+  run.job = {{"python", "train.py"}, "3.11.2", {{"torch", "2.9.0"}, {"", ""}}, 0, "/home/user"};
   return run;
 }
 
