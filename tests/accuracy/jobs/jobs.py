@@ -37,7 +37,7 @@ class Model:
         torch.set_num_threads(1)
         self.net = torch.nn.Linear(256, 8)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-4)
-        self.step_ms = step_ms
+        self.step_ms = planting.step_ms(step_ms)
         self.steps = 0
 
     def step(self, batch):
@@ -56,17 +56,14 @@ class Model:
 
 
 def train(loader, step_ms=None):
-    model = Model(step_ms or planting.STEP_MS)
+    model = Model(step_ms)
     ended = []
     while True:
         for batch in loader:
             more = model.step(batch)
             ended.append(time.monotonic())
             if not more:
-                print("trained", model.steps, "steps")
-                if planting.options.rate:
-                    warm = len(ended) // 10
-                    print("samples/s", (len(ended) - 1 - warm) * planting.BATCH / (ended[-1] - ended[warm]))
+                planting.finish(ended)
                 return
 
 

@@ -456,7 +456,8 @@ def lightning(data, step_ms=None):
 
     warnings.simplefilter("ignore")
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    model = Model(step_ms or planting.STEP_MS)
+    model = Model(step_ms)
+    ended = []
 
     class Module(lightning.pytorch.LightningModule):
         def __init__(self):
@@ -465,6 +466,7 @@ def lightning(data, step_ms=None):
 
         def training_step(self, batch, index):
             burn(model.step_ms / 1000)
+            ended.append(time.monotonic())
             return self.net(batch.reshape(-1, 256)).sum()
 
         def configure_optimizers(self):
@@ -473,7 +475,7 @@ def lightning(data, step_ms=None):
     lightning.pytorch.Trainer(
         max_steps=planting.options.steps, accelerator="cpu", logger=False, enable_checkpointing=False,
         enable_progress_bar=False, enable_model_summary=False).fit(Module(), data)
-    print("trained", planting.options.steps, "steps")
+    planting.finish(ended)
 
 
 @planted("lightning", "fetch", "cpu cpu_contention", "SlowTransform")
@@ -499,18 +501,19 @@ def sound_lightning():
 def accelerated(data, step_ms=None):
     import accelerate
 
+    ended = []
     accelerator = accelerate.Accelerator(cpu=True)
-    model = Model(step_ms or planting.STEP_MS)
+    model = Model(step_ms)
     net, model.optimizer, data = accelerator.prepare(model.net, model.optimizer, data)
     for batch in data:
         burn(model.step_ms / 1000)
         model.optimizer.zero_grad()
         accelerator.backward(net(batch.reshape(-1, 256)).sum())
         model.optimizer.step()
-        model.steps += 1
-        if model.steps == planting.options.steps:
+        ended.append(time.monotonic())
+        if len(ended) == planting.options.steps:
             break
-    print("trained", model.steps, "steps")
+    planting.finish(ended)
 
 
 @planted("accelerate", "fetch", "blocked", "get_object")
@@ -562,7 +565,8 @@ def hugging_trainer(data, workers, collate=torch.stack, step_ms=None):
     import transformers
 
     transformers.logging.set_verbosity_error()
-    model = Model(step_ms or planting.STEP_MS)
+    model = Model(step_ms)
+    ended = []
 
     class Net(torch.nn.Module):
         def __init__(self):
@@ -571,6 +575,7 @@ def hugging_trainer(data, workers, collate=torch.stack, step_ms=None):
 
         def forward(self, x):
             burn(model.step_ms / 1000)
+            ended.append(time.monotonic())
             return {"loss": self.net(x.reshape(-1, 256)).sum()}
 
     folder = tempfile.mkdtemp(prefix="loader-jobs-")
@@ -584,7 +589,7 @@ def hugging_trainer(data, workers, collate=torch.stack, step_ms=None):
         trainer.remove_callback(callback)
     trainer.train()
     shutil.rmtree(folder, True)
-    print("trained", planting.options.steps, "steps")
+    planting.finish(ended)
 
 
 @planted("transformers", "fetch", "cpu cpu_contention", "SlowTransform")

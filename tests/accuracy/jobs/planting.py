@@ -53,6 +53,19 @@ def planted(stages, causes, op=None, methods=("fork", "spawn", "forkserver")):
     return add
 
 
+def step_ms(milliseconds):
+    """What a step computes, unless the command line says otherwise."""
+    return options.step_ms or milliseconds or STEP_MS
+
+
+def finish(ended):
+    """`ended`: when each step did."""
+    print("trained", len(ended), "steps")
+    if options.rate:
+        warm = len(ended) // 5
+        print("samples/s", (len(ended) - 1 - warm) * BATCH / (ended[-1] - ended[warm]))
+
+
 def table():
     return {
         "planted": {name: {"stages": p.stages, "causes": p.causes, "op": p.op,
@@ -80,6 +93,7 @@ def main():
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rate", action="store_true", help="prints it, without the first steps'")
+    parser.add_argument("--step-ms", type=float, help="of a sound job, instead of its own")
     options = parser.parse_args()
     vary(options.name)
     if options.list or options.name is None:

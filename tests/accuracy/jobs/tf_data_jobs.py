@@ -61,23 +61,26 @@ def waits(seconds):
 
 def loop(data, step_ms=None):
     weights = tf.Variable(tf.zeros((16, 16)))
-    steps = 0
+    ended = []
     for batch in data:
-        burn((step_ms or planting.STEP_MS) / 1000)
+        burn(planting.step_ms(step_ms) / 1000)
         weights.assign_sub(1e-4 * tf.reduce_mean(batch, 0))
-        steps += 1
-        if steps == planting.options.steps:
+        ended.append(time.monotonic())
+        if len(ended) == planting.options.steps:
             break
-    print("trained", steps, "steps")
+    planting.finish(ended)
 
 
 def fit(data, units=1024):
     model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(units),
                               keras.layers.Dense(units), keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
+    ended = []
     model.fit(data.map(lambda x: (x, tf.zeros((planting.BATCH, 1)))), verbose=0,
-              steps_per_epoch=planting.options.steps)
-    print("trained", planting.options.steps, "steps")
+              steps_per_epoch=planting.options.steps,
+              callbacks=[keras.callbacks.LambdaCallback(
+                  on_train_batch_end=lambda batch, logs: ended.append(time.monotonic()))])
+    planting.finish(ended)
 
 
 @planted(MAPS, "cpu cpu_contention", methods=ONE)
