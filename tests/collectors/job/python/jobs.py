@@ -104,7 +104,7 @@ class Lined(Squares):
 def lined_collate(batch):
     total = sum(batch)
     time.sleep(0.003)  # the line of the collate that is slow
-    return torch.tensor([total])
+    return [total]
 
 
 class Failing(Squares):
