@@ -514,6 +514,8 @@ std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
   return text;
 }
 
+namespace {
+
 // "31 (72%), 28 (14%)": the lines of an op that take longest.
 std::string LinesOf(const attribution::OpUse& op) {
   constexpr size_t kMostLines = 3;
@@ -534,6 +536,8 @@ bool ShowsLines(const Report& report) {
                        [](const attribution::OpUse& op) { return !op.lines.empty(); });
   });
 }
+
+}  // namespace
 
 Table OpTable(const Report& report) {
   constexpr size_t kMostOps = 8;  // of a stage

@@ -50,7 +50,7 @@ struct JobInfo {
   std::vector<Framework> frameworks;
   // What the command returned; 128 + N after signal N. Unknown until it has ended.
   std::optional<uint32_t> exit_code;
-  std::string checkout;  // the root of the git checkout that it ran in; empty: in none
+  std::string checkout = {};  // the root of the git checkout that it ran in; empty: in none
   bool operator==(const JobInfo&) const = default;
 };
 

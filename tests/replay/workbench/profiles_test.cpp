@@ -63,7 +63,7 @@ void WriteJob(const std::string& path, double on_cpu = -1) {
   if (on_cpu >= 0) {
     const CounterId counter = trace.Counter("thread1001.on_cpu", "ns", process);
     for (int64_t at = 0; at <= 300 * kMs; at += 20 * kMs) {
-      trace.rows().Add(trace::Sample{counter, at + 1, on_cpu * static_cast<double>(at)});
+      trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), counter});
     }
   }
   trace.Seal(301 * kMs);
