@@ -86,7 +86,7 @@ struct Run {
   std::vector<trace::CounterInfo> counters;
   std::vector<trace::ProcessInfo> processes;  // of a job
   std::vector<Loader> loaders;
-  std::vector<trace::OpInfo> ops;  // in the order of the file; one per name
+  std::vector<trace::OpInfo> ops;            // in the order of the file; one per name
   std::vector<trace::CodeLines> code_lines;  // one per function
   std::vector<std::string> strings;
   std::vector<trace::SpanClass> span_classes;

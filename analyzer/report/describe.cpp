@@ -524,8 +524,8 @@ std::string LinesOf(const attribution::OpUse& op) {
   for (size_t i = 0; i < std::min(op.lines.size(), kMostLines); ++i) {
     const attribution::OpLine& line = op.lines[i];
     if (line.share < kLeastShare) break;
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", line.line,
-                        words::Percent(line.share));
+    text +=
+        fmt::format("{}{} ({})", text.empty() ? "" : ", ", line.line, words::Percent(line.share));
   }
   return text;
 }

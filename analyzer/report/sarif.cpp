@@ -145,8 +145,8 @@ Rule RuleOf(const FindingRow& finding) {
   return rule;
 }
 
-// Relative to the root of the checkout, by which code scanning knows files; of a job outside of any,
-// to its folder.
+// Relative to the root of the checkout, by which code scanning knows files; of a job outside of
+// any, to its folder.
 findings::CodePlace InRepository(const findings::CodePlace& place, const Report& report) {
   for (const std::string& root : {report.job.checkout, report.folder}) {
     if (root.empty() || !place.file.starts_with(root + "/")) continue;

@@ -350,8 +350,9 @@ void ChunkBuilder::Define(const CodeLines& lines) {
 
 void Merge(const CodeLines& from, CodeLines& to) {
   for (const CodeLines::Line& line : from.lines) {
-    auto at = std::lower_bound(to.lines.begin(), to.lines.end(), line.line,
-                               [](const auto& known, uint32_t number) { return known.line < number; });
+    auto at =
+        std::lower_bound(to.lines.begin(), to.lines.end(), line.line,
+                         [](const auto& known, uint32_t number) { return known.line < number; });
     if (at == to.lines.end() || at->line != line.line) {
       if (to.lines.size() >= kMaxLinesOfFunction) continue;
       at = to.lines.insert(at, {line.line, 0, 0});

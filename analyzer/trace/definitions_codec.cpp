@@ -255,8 +255,8 @@ Definitions Decode(wire::Definitions& from) {
   for (const wire::OpInfo& o : from.ops()) to.ops.push_back({o.name(), o.file(), o.line()});
   for (const wire::CodeLines& c : from.code_lines()) {
     CodeLines code{c.file(), c.first_line(), {}};
-    const int count = std::min({c.line_size(), c.ns_size(), c.samples_size(),
-                                static_cast<int>(kMaxLinesOfFunction)});
+    const int count = std::min(
+        {c.line_size(), c.ns_size(), c.samples_size(), static_cast<int>(kMaxLinesOfFunction)});
     for (int i = 0; i < count; ++i) code.lines.push_back({c.line(i), c.ns(i), c.samples(i)});
     to.code_lines.push_back(std::move(code));
   }

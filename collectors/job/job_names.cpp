@@ -438,7 +438,8 @@ bool JobNames::TakeLines(const Line& line) {
   if (code.file.empty() || lines == nullptr || !lines->is_array()) return false;
   for (const Json& each : *lines) {
     if (!each.is_array() || each.size() != 3) return false;
-    if (!std::all_of(each.begin(), each.end(), [](const Json& n) { return n.is_number_unsigned(); })) {
+    if (!std::all_of(each.begin(), each.end(),
+                     [](const Json& n) { return n.is_number_unsigned(); })) {
       return false;
     }
     const auto number = each[0].get<uint64_t>();

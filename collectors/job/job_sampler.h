@@ -1,12 +1,11 @@
 // Which processes a job has, what they use, and how long their threads wait for a core.
 //
 // From the kernel's files, so that the job pays nothing for it: threads that record are read at
-// every beat (20 ms), and so are all threads of a process with a tf.data pipeline, of which no other
-// clock says when they were on a core; processes ten times a second, less often where there are many.
-// Processes are
-// found as descendants of the first one and by what they put into the session; one that is neither
-// (a daemon without rings) is not seen. The counters `process.*`, `memory.*` and `io.*` are the
-// job's sums, ended processes included. One thread.
+// every beat (20 ms), and so are all threads of a process with a tf.data pipeline, of which no
+// other clock says when they were on a core; processes ten times a second, less often where there
+// are many. Processes are found as descendants of the first one and by what they put into the
+// session; one that is neither (a daemon without rings) is not seen. The counters `process.*`,
+// `memory.*` and `io.*` are the job's sums, ended processes included. One thread.
 #pragma once
 
 #include <sys/types.h>

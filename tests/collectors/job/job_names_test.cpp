@@ -35,8 +35,9 @@ TEST_SUITE("fast") {
     NamesFolder f;
     const auto main = f.names.ProcessOf(kMain);
     const auto worker = f.names.ProcessOf(kWorker);
-    main->CatchUpWith(R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, 70, 2], [4, 30, 2]]}})"
-                      "\n");
+    main->CatchUpWith(
+        R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, 70, 2], [4, 30, 2]]}})"
+        "\n");
     CHECK(f.table.TakeNew().code_lines.size() == 1);
     worker->CatchUpWith(R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, 5, 1]]}})"
                         "\n");

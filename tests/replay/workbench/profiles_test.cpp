@@ -128,9 +128,9 @@ TEST_SUITE("fast") {
     const auto analyzed = [](double on_cpu) {
       Joined joined(on_cpu);
       const model::Run run = joined.With(Profile());
-      const bool unknown = std::any_of(
-          run.info.limits.begin(), run.info.limits.end(),
-          [](const std::string& limit) { return limit.starts_with("stages.cpu_s"); });
+      const bool unknown =
+          std::any_of(run.info.limits.begin(), run.info.limits.end(),
+                      [](const std::string& limit) { return limit.starts_with("stages.cpu_s"); });
       CHECK(unknown == (on_cpu < 0));
       const auto opened = workbench::Open({joined.trace});
       return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
