@@ -355,15 +355,10 @@ class Joiner {
     }
   }
 
-  // The recorder has seen when the profile's threads were on a core.
+  // The recorder has seen when the loader's threads were on a core.
   bool HasThreadTimes() const {
-    return std::any_of(from_.tracks.begin(), from_.tracks.end(), [&](const Track& track) {
-      const TrackId ours = TrackOf(track.info.id);
-      if (!ours.known() || ours == trainer_ || track.info.thread == 0) return false;
-      const std::string name = "thread" + std::to_string(track.info.thread) + ".on_cpu";
-      return std::any_of(to_.counters.begin(), to_.counters.end(), [&](const auto& counter) {
-        return counter.name == name && counter.process == process_;
-      });
+    return std::any_of(to_.counters.begin(), to_.counters.end(), [&](const auto& counter) {
+      return counter.process == process_ && counter.name.ends_with(".pool_on_cpu");
     });
   }
 

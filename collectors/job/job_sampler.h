@@ -1,11 +1,12 @@
 // Which processes a job has, what they use, and how long their threads wait for a core.
 //
 // From the kernel's files, so that the job pays nothing for it: threads that record are read at
-// every beat (20 ms), and so are all threads of a process with a tf.data pipeline, of which no
-// other clock says when they were on a core; processes ten times a second, less often where there
-// are many. Processes are found as descendants of the first one and by what they put into the
-// session; one that is neither (a daemon without rings) is not seen. The counters `process.*`,
-// `memory.*` and `io.*` are the job's sums, ended processes included. One thread.
+// every beat (20 ms), and so are those of a tf.data pipeline, of which no other clock says when
+// they were on a core: their sum is a counter of the process. Processes are read ten times a
+// second, less often where there are many. They are found as descendants of the first one and by
+// what they put into the session; one that is neither (a daemon without rings) is not seen. The
+// counters `process.*`, `memory.*` and `io.*` are the job's sums, ended processes included. One
+// thread.
 #pragma once
 
 #include <sys/types.h>
@@ -54,7 +55,7 @@ class JobSampler {
 
   // The job's first process.
   void Begin(pid_t root);
-  // A thread whose time on a core is wanted: one that has a ring.
+  // A thread that has a ring.
   void Follow(const JobProcess& process, uint64_t tid);
   // Once a beat. `last`: everything.
   void Sample(bool last = false);
@@ -78,7 +79,8 @@ class JobSampler {
   void SampleThreads(bool all);
   bool MayHaveNew();
   void SampleProcesses();
-  void FollowAllThreads(const JobProcess& process);
+  void FollowPool(Process& process);
+  void Follow(const JobProcess& process, uint64_t tid, Process* pool);
   void Discover();
   void LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at);
   bool ReadOne(Process& process);

@@ -317,7 +317,12 @@ TEST_SUITE("fast") {
         tid = gettid();
         while (!done) std::this_thread::yield();
       });
-      WaitUntil([&] { return tid != 0; });
+      // The kernel says so with its next tick.
+      WaitUntil([&] {
+        uint64_t on_cpu = 0;
+        std::ifstream("/proc/self/task/" + std::to_string(tid) + "/schedstat") >> on_cpu;
+        return on_cpu > 0;
+      });
       sampler.Sample(true);  // finds it
       sampler.Sample(true);
       done = true;
@@ -326,9 +331,14 @@ TEST_SUITE("fast") {
       recorder.value()->Stop();
       close(folder);
       const model::Run run = model::LoadTrace(dir / "run.sst").value();
-      const std::string thread = "thread" + std::to_string(tid);
-      CHECK(HasCounter(run, thread + ".on_cpu", true) == native);
-      CHECK(HasCounter(run, thread + ".run_wait", true) == native);
+      const std::string pool = "process" + std::to_string(getpid()) + ".pool_";
+      CHECK(HasCounter(run, pool + "on_cpu", true) == native);
+      CHECK(HasCounter(run, pool + "run_wait", true) == native);
+      double on_cpu = 0;
+      for (const trace::Sample& sample : run.rows.samples) {
+        if (run.NameOf(sample.counter) == pool + "on_cpu") on_cpu = sample.value;
+      }
+      CHECK((on_cpu > 0) == native);
     }
   }
 

@@ -61,8 +61,10 @@ void WriteJob(const std::string& path, double on_cpu = -1) {
     trace.rows().Add(trace::Step{i, at, at, at, at + 10 * kMs, ItemId{i}, main, 16, 0});
   }
   if (on_cpu >= 0) {
-    const CounterId counter = trace.Counter("thread1001.on_cpu", "ns", process);
+    const CounterId counter = trace.Counter("process700.pool_on_cpu", "ns", process);
+    const CounterId wait = trace.Counter("process700.pool_run_wait", "ns", process);
     for (int64_t at = 0; at <= 300 * kMs; at += 20 * kMs) {
+      trace.rows().Add(trace::Sample{at + 1, 0, wait});
       trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), counter});
     }
   }
