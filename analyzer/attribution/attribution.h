@@ -103,6 +103,13 @@ struct QueueUse {
   uint64_t pushed = 0;  // in the window
 };
 
+// A line of an op's function.
+struct OpLine {
+  uint32_t line = 0;
+  double share = 0;      // of the function's time, with what the line calls
+  uint64_t samples = 0;  // times that it was measured
+};
+
 // A named piece of a stage's work in the window.
 struct OpUse {
   std::string name;
@@ -111,6 +118,8 @@ struct OpUse {
   uint64_t count = 0;
   int64_t ns = 0;      // without the ops inside it
   int64_t cpu_ns = 0;  // of this; if it was not measured, by the stage's share
+  // The lines that take longest, longest first, in the whole recording; empty: not measured.
+  std::vector<OpLine> lines = {};
 };
 
 // Of its stage's work, as far as that work's ops were recorded; nothing if none were.

@@ -214,6 +214,21 @@ std::vector<bool> SerialStages(const model::Run& run) {
 
 namespace {
 
+std::vector<OpLine> SlowestLines(const trace::CodeLines& code) {
+  constexpr size_t kMostLines = 10;
+  double sum = 0;
+  for (const trace::CodeLines::Line& line : code.lines) sum += static_cast<double>(line.ns);
+  std::vector<OpLine> lines;
+  for (const trace::CodeLines::Line& line : code.lines) {
+    if (line.ns == 0) continue;
+    lines.push_back({line.line, static_cast<double>(line.ns) / sum, line.samples});
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const OpLine& a, const OpLine& b) { return a.share > b.share; });
+  lines.resize(std::min(lines.size(), kMostLines));
+  return lines;
+}
+
 // `cpu`: of the stage's own time, the fraction on the CPU.
 std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringId, OpWork>& ops,
                             double cpu) {
@@ -231,6 +246,8 @@ std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringI
     if (const trace::OpInfo* const known = run.OpOf(id)) {
       use.file = known->file;
       use.line = known->line;
+      const trace::CodeLines* const code = run.LinesOf(known->file, known->line);
+      if (code != nullptr) use.lines = SlowestLines(*code);
     }
     uses.push_back(std::move(use));
   }

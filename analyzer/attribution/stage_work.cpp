@@ -17,6 +17,20 @@ constexpr double kNoise = 0.03;
 
 constexpr size_t kMostBuckets = 16384;
 
+// A thread's CPU time says nothing about its recorded work if it may have been spent beside it, and
+// the two answers are further apart than this.
+constexpr double kWidestFraction = 0.3;
+
+// The part of a thread's recorded work that it was on a core. What is not recorded of a thread (a
+// profiler's file shows the pipeline's part of it alone) may have burned some of its CPU time.
+std::optional<double> FractionOfThread(int64_t own_ns, int64_t gap_ns, double on_cpu_ns) {
+  const auto own = static_cast<double>(own_ns);
+  const double most = std::min(1.0, on_cpu_ns / own);
+  const double least = std::max(0.0, on_cpu_ns - static_cast<double>(gap_ns)) / own;
+  if (most - least > kWidestFraction) return std::nullopt;
+  return most;
+}
+
 class Pass {
  public:
   Pass(const TrackView& view, const Window& window, const StepBuckets& buckets)
@@ -269,7 +283,7 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
     int64_t own = 0;
     for (const auto& [stage, use] : totals.tracks[t].stages) own += use.own_ns;
     if (own > 0 && threads[t].on_cpu_ns.has_value()) {
-      thread_fraction_[t] = std::min(1.0, *threads[t].on_cpu_ns / static_cast<double>(own));
+      thread_fraction_[t] = FractionOfThread(own, totals.tracks[t].gap_ns, *threads[t].on_cpu_ns);
     }
     double off_cpu = 0;
     double worked = 0;

@@ -117,6 +117,57 @@ std::optional<double> CounterRates::Most(std::string_view name) const {
   return series == nullptr ? std::nullopt : std::optional(series->most);
 }
 
+namespace {
+
+// The time that the track's spans of work have in the window; those inside others count again.
+double WorkedNs(const model::Run& run, const model::Track& track, const Window& window) {
+  int64_t worked = 0;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    const trace::SpanClass& what = run.ClassOf(track, i);
+    if (what.kind != trace::SpanKind::kWork || !what.stage.known()) continue;
+    if (what.activity == trace::SpanActivity::kOp) continue;
+    worked += std::max<int64_t>(0, std::min(track.spans.EndNs(i), window.end_ns) -
+                                       std::max(track.spans.start_ns[i], window.start_ns));
+  }
+  return static_cast<double>(worked);
+}
+
+// Threads that a profile shows under numbers that are not the kernel's: what all of them were on a
+// core is known, and shared out over them by their work.
+void ShareOutPools(const model::Run& run, const Window& window, const CounterRates& counters,
+                   std::vector<ThreadTime>& times) {
+  if (!run.imported() || run.processes.empty()) return;
+  std::map<ProcessId, std::vector<std::pair<size_t, double>>> pools;
+  std::map<ProcessId, double> worked;
+  for (size_t i = 0; i < run.tracks.size(); ++i) {
+    const trace::TrackInfo& info = run.tracks[i].info;
+    const bool pooled = info.kind == trace::TrackKind::kThread && info.process.known() &&
+                        info.stage.known() && !model::IsTrainer(run, info.stage);
+    if (!pooled || times[i].on_cpu_ns.has_value()) continue;
+    const double ns = WorkedNs(run, run.tracks[i], window);
+    pools[info.process].emplace_back(i, ns);
+    worked[info.process] += ns;
+  }
+  for (const auto& [process, tracks] : pools) {
+    const std::string of = "process" + std::to_string(run.processes[process.value].pid);
+    const auto in_window = [&, rank = run.tracks[tracks.front().first].rank](
+                               const std::string& name) -> std::optional<double> {
+      const auto rate = counters.Rate(of + name, rank);
+      if (!rate.has_value()) return std::nullopt;
+      return *rate * static_cast<double>(window.ns());
+    };
+    const auto on_cpu = in_window(".pool_on_cpu");
+    const auto run_wait = in_window(".pool_run_wait");
+    if (!on_cpu || !run_wait || worked[process] <= 0) continue;
+    for (const auto& [track, ns] : tracks) {
+      const double part = ns / worked[process];
+      times[track] = {*on_cpu * part, *run_wait * part};
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,
                                        const CounterRates& counters) {
   std::vector<ThreadTime> times(run.tracks.size());
@@ -137,6 +188,7 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
     };
     times[i] = {in_window(thread + ".on_cpu"), in_window(thread + ".run_wait")};
   }
+  ShareOutPools(run, window, counters, times);
   return times;
 }
 

@@ -135,6 +135,7 @@ StageDemand LoadOfStage(const Case& c, const attribution::StageUse& use) {
   stage.service_s = ServiceWithoutContention(use);
   if (use.elements > 0) {
     stage.cpu_s = static_cast<double>(use.cpu_ns) * kNs / static_cast<double>(use.elements);
+    stage.cpu_known = KnowsCpu(use);
   }
   stage.variation = use.service_ns.variation;
   if (use.queue.has_value()) stage.places = static_cast<double>(use.queue->capacity);

@@ -35,6 +35,7 @@ struct StageDemand {
   double items = 0;      // per sample
   double service_s = 0;  // per item, without the time its worker had no core
   double cpu_s = 0;      // of this on a core
+  bool cpu_known = true;
   double variation = 0;  // of the service time per item
   double places = 0;     // of its queue, in items
 };

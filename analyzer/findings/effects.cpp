@@ -49,8 +49,13 @@ int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
   double workers = std::ceil(wanted * use->items * use->service_s * kWorkerHeadroom);
   const double burned = std::min(1.0, use->cpu_s / use->service_s);
   if (copy.cores > 0 && burned > 0) workers = std::min(workers, std::ceil(copy.cores / burned));
+  int64_t least = now + 1;
+  if (copy.cores > 0 && !use->cpu_known) {
+    workers = std::min(workers, std::floor(copy.cores));
+    least = now;
+  }
   const double bounded = std::min(workers, static_cast<double>(most));
-  return std::clamp(static_cast<int64_t>(bounded), std::min(now + 1, most), most);
+  return std::clamp(static_cast<int64_t>(bounded), std::min(least, most), most);
 }
 
 Effect WithWorkers(StageId stage, int64_t workers) {

@@ -10,8 +10,9 @@
 namespace stallscope::findings {
 
 // Enough for the stage to keep up with the trainer: at least one more than it has, at most `most`.
-// Work that uses a core is not worth more workers than there are cores. One more than now if the
-// run does not show what is needed.
+// Work that uses a core is not worth more workers than there are cores, and work that may use one
+// gets no more: `now` where there are as many. One more than now if the run does not show what is
+// needed.
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most);
 
 // The stage with this many workers, in its own threads.

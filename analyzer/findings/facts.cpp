@@ -242,11 +242,16 @@ bool ComputesReally(const Case& c) {
   return HasAccelerator(c) && c.run.info.device.kind != "emulated";
 }
 
+bool KnowsCpu(const attribution::StageUse& use) {
+  return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
+}
+
 std::string WhyNotSideBySide(const Case& c) {
   if (!c.run.imported()) return "";
   const auto& stages = c.attribution.stages;
-  const bool cpu_known = std::any_of(stages.begin(), stages.end(), [](const auto& use) {
-    return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
+  // The trainer's own does not tell what the loader's threads do.
+  const bool cpu_known = std::any_of(stages.begin(), stages.end(), [&](const auto& use) {
+    return KnowsCpu(use) && RoleOf(c, use.stage) != StageRole::kTrainer;
   });
   std::string missing;
   if (c.attribution.cpu.cores <= 0) missing = "how many cores the machine has";

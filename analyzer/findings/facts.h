@@ -72,6 +72,8 @@ bool HasAccelerator(const Case& c);
 // Its kernels' times depend on what they compute; an emulated device's are given.
 bool ComputesReally(const Case& c);
 
+// The trace shows how much of the stage's work was on a core.
+bool KnowsCpu(const attribution::StageUse& use);
 // Why nothing can be predicted of more of the host's work at a time, and what to record; empty
 // where it can.
 std::string WhyNotSideBySide(const Case& c);

@@ -110,6 +110,8 @@ constexpr double kRestartFetches = 5;
 // of it alone makes the stage a third faster.
 constexpr double kSlowOpShare = 0.25;
 constexpr size_t kOpsShown = 3;
+// Lines of the slowest of them.
+constexpr size_t kLinesShown = 3;
 // Readers of one disk or bucket: past this the device's own queue is full.
 constexpr int64_t kMostReaders = 16;
 // tf.data's and PyTorch's guides start with two batches ahead, and so does a first prefetch.

@@ -129,6 +129,7 @@ constexpr const char* kCountersWord = "16,384 counters";
 constexpr const char* kProcessesWord = "16,384 processes";
 constexpr const char* kLoadersWord = "1,024 loaders";
 constexpr const char* kOpsWord = "65,536 ops";
+constexpr const char* kFunctionsWord = "4,096 functions";
 static_assert(trace::kMaxStages == 4'096 && trace::kMaxQueues == 8'191);
 static_assert(trace::kMaxTracks == 65'536 && trace::kMaxCounters == 16'384);
 static_assert(trace::kMaxProcesses == 16'384 && trace::kMaxLoaders == 1'024);
@@ -278,6 +279,18 @@ void Assembler::AddJobDefinitions(trace::Definitions definitions) {
       LeaveOut(kOpsWord);
     } else if (op_names_.insert(op.name).second) {
       run_.ops.push_back(std::move(op));
+    }
+  }
+  for (trace::CodeLines& code : definitions.code_lines) {
+    const auto [at, is_new] =
+        functions_.try_emplace({code.file, code.first_line}, run_.code_lines.size());
+    if (!is_new) {
+      if (at->second < run_.code_lines.size()) run_.code_lines[at->second] = std::move(code);
+    } else if (run_.code_lines.size() < trace::kMaxCodeLines) {
+      run_.code_lines.push_back(std::move(code));
+    } else {
+      functions_.erase(at);
+      LeaveOut(kFunctionsWord);
     }
   }
 }

@@ -69,6 +69,7 @@ class Assembler {
   std::unordered_map<uint32_t, trace::StringId> chunk_strings_;  // the current chunk's numbers
   std::map<TrackId, uint64_t> expected_spans_;
   std::set<std::string> op_names_;
+  std::map<std::pair<std::string, uint32_t>, size_t> functions_;  // rows of Run::code_lines
   std::map<std::string, uint64_t> left_out_;
 };
 

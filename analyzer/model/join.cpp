@@ -350,8 +350,16 @@ class Joiner {
     for (const std::string& limit : from_.info.limits) {
       std::vector<std::string>& limits = to_.info.limits;
       if (limit.starts_with("steps:")) continue;  // the run has its own
+      if (limit.starts_with("stages.cpu_s:") && HasThreadTimes()) continue;
       if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(limit);
     }
+  }
+
+  // The recorder has seen when the loader's threads were on a core.
+  bool HasThreadTimes() const {
+    return std::any_of(to_.counters.begin(), to_.counters.end(), [&](const auto& counter) {
+      return counter.process == process_ && counter.name.ends_with(".pool_on_cpu");
+    });
   }
 
   Run& from_;

@@ -187,6 +187,16 @@ void Merger::MapIds(Run& from) {
     const auto same = [&](const trace::OpInfo& known) { return known.name == op.name; };
     if (std::none_of(to_.ops.begin(), to_.ops.end(), same)) to_.ops.push_back(std::move(op));
   }
+  for (trace::CodeLines& code : from.code_lines) {
+    const auto known = std::find_if(to_.code_lines.begin(), to_.code_lines.end(), [&](auto& other) {
+      return other.first_line == code.first_line && other.file == code.file;
+    });
+    if (known == to_.code_lines.end()) {
+      to_.code_lines.push_back(std::move(code));
+    } else {
+      trace::Merge(code, *known);
+    }
+  }
 }
 
 Status Merger::MapClasses(const Run& from) {

@@ -64,6 +64,13 @@ const trace::OpInfo* Run::OpOf(trace::StringId name) const {
   return op == ops.end() ? nullptr : &*op;
 }
 
+const trace::CodeLines* Run::LinesOf(std::string_view file, uint32_t first_line) const {
+  const auto code = std::find_if(code_lines.begin(), code_lines.end(), [&](const auto& known) {
+    return known.first_line == first_line && known.file == file;
+  });
+  return code == code_lines.end() ? nullptr : &*code;
+}
+
 std::span<const trace::Gap> Run::GapsOf(TrackId track) const {
   const auto [begin, end] =
       std::equal_range(rows.gaps.begin(), rows.gaps.end(), trace::Gap{0, 0, 0, track},

@@ -86,7 +86,8 @@ struct Run {
   std::vector<trace::CounterInfo> counters;
   std::vector<trace::ProcessInfo> processes;  // of a job
   std::vector<Loader> loaders;
-  std::vector<trace::OpInfo> ops;  // in the order of the file; one per name
+  std::vector<trace::OpInfo> ops;            // in the order of the file; one per name
+  std::vector<trace::CodeLines> code_lines;  // one per function
   std::vector<std::string> strings;
   std::vector<trace::SpanClass> span_classes;
   trace::EventRows rows;
@@ -104,6 +105,8 @@ struct Run {
   std::string_view Text(trace::StringId id) const;
   // Where the op of this name is; null: unknown.
   const trace::OpInfo* OpOf(trace::StringId name) const;
+  // What was measured of the function there; null: nothing.
+  const trace::CodeLines* LinesOf(std::string_view file, uint32_t first_line) const;
   std::span<const trace::Gap> GapsOf(TrackId track) const;
   // Imported from another profiler's file, whatever file it is in now.
   bool imported() const { return !info.imported_from.empty(); }

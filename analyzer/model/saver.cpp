@@ -62,6 +62,7 @@ class Saver {
     for (const auto& process : run_.processes) STALLSCOPE_RETURN_IF_ERROR(define(process));
     for (const auto& loader : run_.loaders) STALLSCOPE_RETURN_IF_ERROR(define(loader.info));
     for (const auto& op : run_.ops) STALLSCOPE_RETURN_IF_ERROR(define(op));
+    for (const auto& code : run_.code_lines) STALLSCOPE_RETURN_IF_ERROR(define(code));
     return {};
   }
 

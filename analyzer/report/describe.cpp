@@ -514,8 +514,34 @@ std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
   return text;
 }
 
+namespace {
+
+// "31 (72%), 28 (14%)": the lines of an op that take longest.
+std::string LinesOf(const attribution::OpUse& op) {
+  constexpr size_t kMostLines = 3;
+  constexpr double kLeastShare = 0.05;
+  std::string text;
+  for (size_t i = 0; i < std::min(op.lines.size(), kMostLines); ++i) {
+    const attribution::OpLine& line = op.lines[i];
+    if (line.share < kLeastShare) break;
+    text +=
+        fmt::format("{}{} ({})", text.empty() ? "" : ", ", line.line, words::Percent(line.share));
+  }
+  return text;
+}
+
+bool ShowsLines(const Report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(), [](const StageRow& stage) {
+    return std::any_of(stage.ops.begin(), stage.ops.end(),
+                       [](const attribution::OpUse& op) { return !op.lines.empty(); });
+  });
+}
+
+}  // namespace
+
 Table OpTable(const Report& report) {
   constexpr size_t kMostOps = 8;  // of a stage
+  const bool lines = ShowsLines(report);
   Table table{{{"stage", false, true},
                {"op", false, true},
                {"where", false, true},
@@ -525,6 +551,7 @@ Table OpTable(const Report& report) {
                {"on CPU", true}},
               {},
               "op"};
+  if (lines) table.columns.push_back({"slowest lines", false, true});
   for (const StageRow& stage : report.stages) {
     for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
       const attribution::OpUse& op = stage.ops[i];
@@ -534,6 +561,7 @@ Table OpTable(const Report& report) {
                             words::PercentOrDash(stage.ShareOf(op)), words::Grouped(op.count),
                             words::Duration(op.ns),
                             cpu_known ? words::Duration(op.cpu_ns) : std::string(words::kUnknown)});
+      if (lines) table.rows.back().push_back(LinesOf(op));
     }
   }
   return table;

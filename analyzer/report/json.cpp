@@ -149,6 +149,11 @@ Json BlameTree(const std::vector<BlameRow>& blame) {
 Json StageTree(const StageRow& stage) {
   Json ops = Json::array();
   for (const attribution::OpUse& op : stage.ops) {
+    Json lines = Json::array();
+    for (const attribution::OpLine& line : op.lines) {
+      lines.push_back(
+          {{"line", line.line}, {"share", Number(line.share)}, {"samples", line.samples}});
+    }
     ops.push_back(
         {{"name", op.name},
          {"file", TextOrNull(op.file)},
@@ -156,7 +161,8 @@ Json StageTree(const StageRow& stage) {
          {"count", op.count},
          {"ns", op.ns},
          {"cpu_ns", op.cpu_ns > 0 || stage.cpu_s.value_or(0) > 0 ? Json(op.cpu_ns) : Json(nullptr)},
-         {"fraction", OrNull(stage.ShareOf(op))}});
+         {"fraction", OrNull(stage.ShareOf(op))},
+         {"lines", std::move(lines)}});
   }
   Json queue;
   if (stage.queue.has_value()) {

@@ -145,13 +145,17 @@ Rule RuleOf(const FindingRow& finding) {
   return rule;
 }
 
-// Below the job's folder as a relative path, which code scanning takes as one of the repository.
-findings::CodePlace InRepository(const findings::CodePlace& place, const std::string& folder) {
-  const bool below = !folder.empty() && place.file.starts_with(folder + "/");
-  return {below ? place.file.substr(folder.size() + 1) : place.file, place.line};
+// Relative to the root of the checkout, by which code scanning knows files; of a job outside of
+// any, to its folder.
+findings::CodePlace InRepository(const findings::CodePlace& place, const Report& report) {
+  for (const std::string& root : {report.job.checkout, report.folder}) {
+    if (root.empty() || !place.file.starts_with(root + "/")) continue;
+    return {place.file.substr(root.size() + 1), place.line};
+  }
+  return place;
 }
 
-void AddFinding(Run& run, const FindingRow& finding, const std::string& folder, bool budget) {
+void AddFinding(Run& run, const FindingRow& finding, const Report& report) {
   Json properties{{"severity", findings::WordFor(finding.severity)}, {"share", finding.share}};
   std::string text = finding.text;
   if (finding.recommendation.has_value()) {
@@ -167,9 +171,9 @@ void AddFinding(Run& run, const FindingRow& finding, const std::string& folder, 
   }
   const std::string diff = findings::DiffOf(finding.changes);
   if (!diff.empty()) properties["diff"] = diff;
-  run.Add(RuleOf(finding), LevelOf(finding.severity, budget),
+  run.Add(RuleOf(finding), LevelOf(finding.severity, report.budget.has_value()),
           text.empty() ? finding.id + "." : text, finding.stage, finding.stage,
-          std::move(properties), InRepository(finding.where, folder));
+          std::move(properties), InRepository(finding.where, report));
 }
 
 // "stages[decode].utilization" is about decode.
@@ -218,8 +222,7 @@ std::string Log(const Run& run, const SarifOptions& options, Json properties) {
 std::string WriteSarif(const Report& report, const SarifOptions& options) {
   Run run(options.spec_path.empty() ? report.trace : options.spec_path);
   for (const FindingRow& finding : report.findings) {
-    if (finding.severity >= findings::Severity::kLow)
-      AddFinding(run, finding, report.folder, report.budget.has_value());
+    if (finding.severity >= findings::Severity::kLow) AddFinding(run, finding, report);
   }
   if (report.budget.has_value()) {
     for (const CheckRow& check : *report.budget) {

@@ -280,7 +280,7 @@ void ChunkBuilder::Define(const RunInfo& run) {
   for (std::string* name :
        {&cut.name, &cut.tool, &cut.data_fingerprint, &cut.digest, &cut.host.name, &cut.host.kernel,
         &cut.host.cpu, &cut.device.kind, &cut.device.name, &cut.device.driver, &cut.tick_source,
-        &cut.imported_from, &cut.job.python}) {
+        &cut.imported_from, &cut.job.python, &cut.job.checkout}) {
     Cut(*name, kMaxNameBytes);
   }
   Cut(cut.spec_json, kMaxTextBytes);
@@ -293,7 +293,7 @@ void ChunkBuilder::Define(const RunInfo& run) {
   }
   Grow(CutList(cut.command_line) + CutList(cut.warnings) + CutList(cut.limits) +
        CutList(cut.job.command) + cut.spec_json.size() + cut.graph_json.size() +
-       13 * kMaxNameBytes + kMaxFrameworks * (2 * 256 + 2 * kPartBytes) + 256);
+       14 * kMaxNameBytes + kMaxFrameworks * (2 * 256 + 2 * kPartBytes) + 256);
 }
 void ChunkBuilder::Define(const StageInfo& stage) {
   StageInfo& cut = definitions_.stages.emplace_back(stage);
@@ -339,6 +339,27 @@ void ChunkBuilder::Define(const OpInfo& op) {
   Cut(cut.name, kMaxNameBytes);
   Cut(cut.file, kMaxNameBytes);
   Grow(cut.name.size() + cut.file.size() + 3 * kPartBytes);
+}
+void ChunkBuilder::Define(const CodeLines& lines) {
+  constexpr size_t kLineBytes = 5 + 10 + 10;
+  CodeLines& cut = definitions_.code_lines.emplace_back(lines);
+  Cut(cut.file, kMaxNameBytes);
+  if (cut.lines.size() > kMaxLinesOfFunction) cut.lines.resize(kMaxLinesOfFunction);
+  Grow(cut.file.size() + cut.lines.size() * kLineBytes + 5 * kPartBytes);
+}
+
+void Merge(const CodeLines& from, CodeLines& to) {
+  for (const CodeLines::Line& line : from.lines) {
+    auto at =
+        std::lower_bound(to.lines.begin(), to.lines.end(), line.line,
+                         [](const auto& known, uint32_t number) { return known.line < number; });
+    if (at == to.lines.end() || at->line != line.line) {
+      if (to.lines.size() >= kMaxLinesOfFunction) continue;
+      at = to.lines.insert(at, {line.line, 0, 0});
+    }
+    at->ns += line.ns;
+    at->samples += line.samples;
+  }
 }
 
 void ChunkBuilder::SetSeal(const Seal& seal) {

@@ -32,7 +32,12 @@ struct Definitions {
   std::vector<ProcessInfo> processes;
   std::vector<LoaderInfo> loaders;
   std::vector<OpInfo> ops;
+  std::vector<CodeLines> code_lines;
 };
+
+// Adds what was measured of the same function elsewhere, by line. Lines past kMaxLinesOfFunction
+// are left out.
+void Merge(const CodeLines& from, CodeLines& to);
 
 using Names = std::vector<std::pair<uint32_t, std::string>>;
 
@@ -125,6 +130,7 @@ class ChunkBuilder {
   void Define(const ProcessInfo& process);
   void Define(const LoaderInfo& loader);
   void Define(const OpInfo& op);
+  void Define(const CodeLines& lines);
   // Tallies past kMaxTalliesInSeal are summed up in one without a track, so that the totals stay
   // right.
   void SetSeal(const Seal& seal);

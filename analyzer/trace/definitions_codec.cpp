@@ -53,6 +53,7 @@ void Encode(const RunInfo& run, wire::RunInfo& to) {
     job.add_framework_version(framework.version);
   }
   if (run.job.exit_code) job.set_exit_code_plus_1(*run.job.exit_code + 1);
+  job.set_checkout(run.job.checkout);
 }
 
 void Encode(const ProcessInfo& from, wire::ProcessInfo& to) {
@@ -109,6 +110,7 @@ JobInfo Decode(const wire::JobInfo& from) {
     job.frameworks.push_back({from.framework(i), from.framework_version(i)});
   }
   if (from.exit_code_plus_1() != 0) job.exit_code = from.exit_code_plus_1() - 1;
+  job.checkout = from.checkout();
   return job;
 }
 
@@ -197,6 +199,16 @@ void Encode(const Definitions& from, wire::Definitions& to) {
     o.set_file(op.file);
     o.set_line(op.line);
   }
+  for (const CodeLines& code : from.code_lines) {
+    wire::CodeLines& c = *to.add_code_lines();
+    c.set_file(code.file);
+    c.set_first_line(code.first_line);
+    for (const CodeLines::Line& line : code.lines) {
+      c.add_line(line.line);
+      c.add_ns(line.ns);
+      c.add_samples(line.samples);
+    }
+  }
 }
 
 Definitions Decode(wire::Definitions& from) {
@@ -241,6 +253,13 @@ Definitions Decode(wire::Definitions& from) {
                           l.dataset(), l.file(), l.line(), l.settings_json(), Decode(l.call())});
   }
   for (const wire::OpInfo& o : from.ops()) to.ops.push_back({o.name(), o.file(), o.line()});
+  for (const wire::CodeLines& c : from.code_lines()) {
+    CodeLines code{c.file(), c.first_line(), {}};
+    const int count = std::min(
+        {c.line_size(), c.ns_size(), c.samples_size(), static_cast<int>(kMaxLinesOfFunction)});
+    for (int i = 0; i < count; ++i) code.lines.push_back({c.line(i), c.ns(i), c.samples(i)});
+    to.code_lines.push_back(std::move(code));
+  }
   return to;
 }
 

@@ -50,6 +50,7 @@ struct JobInfo {
   std::vector<Framework> frameworks;
   // What the command returned; 128 + N after signal N. Unknown until it has ended.
   std::optional<uint32_t> exit_code;
+  std::string checkout = {};  // the root of the git checkout that it ran in; empty: in none
   bool operator==(const JobInfo&) const = default;
 };
 
@@ -130,6 +131,20 @@ struct OpInfo {
   std::string file;
   uint32_t line = 0;
   bool operator==(const OpInfo&) const = default;
+};
+
+// How long each line of a function took in the calls that were measured, with what it calls.
+struct CodeLines {
+  struct Line {
+    uint32_t line = 0;
+    uint64_t ns = 0;
+    uint64_t samples = 0;  // times that it was measured
+    bool operator==(const Line&) const = default;
+  };
+  std::string file;
+  uint32_t first_line = 0;  // where the function begins: the place of its op
+  std::vector<Line> lines;
+  bool operator==(const CodeLines&) const = default;
 };
 
 struct StageInfo {

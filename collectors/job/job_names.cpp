@@ -26,6 +26,8 @@ constexpr size_t kMostTexts = 64;  // of a list in a line
 constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
 constexpr size_t kMostProfiles = 64;
+// The kind of the stage that stands for a pipeline which only a profile shows.
+constexpr std::string_view kNativeLoader = "tf.data";
 
 // Makes room for number `id` of a process.
 template <class Id>
@@ -216,6 +218,11 @@ TrackId JobProcess::TrackOf(const recorder::RingOwner& ring) {
   return info.id;
 }
 
+bool JobProcess::has_native_loader() const {
+  const std::lock_guard lock(names_.mutex_);
+  return has_native_loader_;
+}
+
 void JobProcess::End(int64_t at_ns) {
   const std::lock_guard lock(names_.mutex_);
   info_.end_ns = at_ns;
@@ -283,6 +290,7 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   if (kind == "stage") return TakeStage(process, line);
   if (kind == "string") return TakeString(process, line);
   if (kind == "op") return TakeOp(process, line);
+  if (kind == "lines") return TakeLines(line);
   if (kind == "counter") return TakeCounter(process, line);
   if (kind == "track") return TakeTrack(process, line);
   if (kind == "framework") return TakeFramework(line);
@@ -387,6 +395,7 @@ bool JobNames::TakeStage(JobProcess& process, const Line& line) {
   stage.name = name;
   stage.loader = loader;
   if (const std::string kind = line.Text("kind"); !kind.empty()) stage.kind = kind;
+  process.has_native_loader_ = process.has_native_loader_ || stage.kind == kNativeLoader;
   stage.workers = std::max(stage.workers, line.Number32("workers"));
   stage.ordered = stage.ordered || line.Flag("ordered");
   if (const QueueId queue = IdIn(process.ids_.queues, line.Number("queue")); queue.known()) {
@@ -421,6 +430,25 @@ bool JobNames::TakeOp(JobProcess& process, const Line& line) {
   const trace::OpInfo op{line.Text("name"), line.Text("file"), line.Number32("line")};
   if (!id || *id >= trace::kMaxStrings || op.name.empty()) return false;
   return SetId(process.ids_.strings, *id, trace::kMaxStrings, table_.Define(op));
+}
+
+bool JobNames::TakeLines(const Line& line) {
+  trace::CodeLines code{line.Text("file"), line.Number32("first"), {}};
+  const Json* const lines = line.Member("lines");
+  if (code.file.empty() || lines == nullptr || !lines->is_array()) return false;
+  for (const Json& each : *lines) {
+    if (!each.is_array() || each.size() != 3) return false;
+    if (!std::all_of(each.begin(), each.end(),
+                     [](const Json& n) { return n.is_number_unsigned(); })) {
+      return false;
+    }
+    const auto number = each[0].get<uint64_t>();
+    if (number == 0 || number > UINT32_MAX) return false;
+    code.lines.push_back(
+        {static_cast<uint32_t>(number), each[1].get<uint64_t>(), each[2].get<uint64_t>()});
+  }
+  table_.Add(code);
+  return true;
 }
 
 bool JobNames::TakeCounter(JobProcess& process, const Line& line) {

@@ -46,6 +46,8 @@ class JobProcess final : public recorder::ForeignProcess {
 
   const recorder::ProcessKey& key() const { return key_; }
   ProcessId id() const { return id_; }
+  // A loader of its own works in threads that have no rings: only a profile shows what they do.
+  bool has_native_loader() const;
 
  private:
   friend class JobNames;
@@ -64,6 +66,7 @@ class JobProcess final : public recorder::ForeignProcess {
   uint64_t offset_ = 0;                            // of the file, up to which it was read
   std::string rest_;                               // a line that has no end yet
   bool skipping_ = false;
+  bool has_native_loader_ = false;
 };
 
 class JobNames {
@@ -95,6 +98,7 @@ class JobNames {
   bool TakeStage(JobProcess& process, const Line& line);
   bool TakeString(JobProcess& process, const Line& line);
   bool TakeOp(JobProcess& process, const Line& line);
+  bool TakeLines(const Line& line);
   bool TakeCounter(JobProcess& process, const Line& line);
   bool TakeTrack(JobProcess& process, const Line& line);
   bool TakeFramework(const Line& line);

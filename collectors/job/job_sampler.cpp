@@ -146,7 +146,9 @@ struct JobSampler::Process {
         rss(Row("process<pid>.rss"), pid),
         requested(Row("process<pid>.io_requested"), pid),
         from_disk(Row("process<pid>.io_from_disk"), pid),
-        threads(Row("process<pid>.threads"), pid) {}
+        threads(Row("process<pid>.threads"), pid),
+        pool_on_cpu(Row("process<pid>.pool_on_cpu"), pid),
+        pool_run_wait(Row("process<pid>.pool_run_wait"), pid) {}
 
   std::shared_ptr<JobProcess> job_process;
   Usage usage;
@@ -154,21 +156,28 @@ struct JobSampler::Process {
   uint64_t thread_count = 0;
   bool ended = false;
   bool has_rings = false;
-  Counter cpu, rss, requested, from_disk, threads;
+  // Of the threads of a native loader, ended ones among them.
+  bool has_pool = false;
+  uint64_t pool_on_cpu_ns = 0, pool_run_wait_ns = 0;
+  Counter cpu, rss, requested, from_disk, threads, pool_on_cpu, pool_run_wait;
 };
 
 struct JobSampler::Thread {
-  Thread(int file, ProcessId of, const std::string& tid)
+  Thread(int file, const JobProcess& of, uint64_t tid)
       : fd(file),
-        process(of),
-        on_cpu(Row("thread<tid>.on_cpu"), tid),
-        run_wait(Row("thread<tid>.run_wait"), tid) {}
+        key(of.key(), tid),
+        process(of.id()),
+        on_cpu(Row("thread<tid>.on_cpu"), std::to_string(tid)),
+        run_wait(Row("thread<tid>.run_wait"), std::to_string(tid)) {}
   ~Thread() { close(fd); }
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
   int fd;
+  std::pair<recorder::ProcessKey, uint64_t> key;
   ProcessId process;
+  Process* pool = nullptr;  // in whose sums it counts, instead of counters of its own
+  uint64_t on_cpu_ns = 0, run_wait_ns = 0;
   Counter on_cpu, run_wait;
 };
 
@@ -214,16 +223,40 @@ void JobSampler::Begin(pid_t root) {
   root_ = recorder::ReadProcessKey(static_cast<uint64_t>(root)).value_or(recorder::ProcessKey{});
 }
 
-void JobSampler::Follow(const JobProcess& process, uint64_t tid) {
+void JobSampler::Follow(const JobProcess& process, uint64_t tid) { Follow(process, tid, nullptr); }
+
+void JobSampler::Follow(const JobProcess& process, uint64_t tid, Process* pool) {
   const auto known = processes_.find(process.key());
-  if (known != processes_.end()) known->second->has_rings = true;
+  if (known != processes_.end() && pool == nullptr) known->second->has_rings = true;
   if (tid == 0 || threads_.size() >= kMostThreads || threads_named_ >= kMostThreadsNamed) return;
+  if (followed_.contains({process.key(), tid})) return;
   const std::string path =
       ProcPath(process.key().pid, "task/" + std::to_string(tid) + "/schedstat");
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  ++threads_named_;
-  threads_.push_back(std::make_unique<Thread>(fd, process.id(), std::to_string(tid)));
+  if (pool == nullptr) ++threads_named_;
+  threads_.push_back(std::make_unique<Thread>(fd, process, tid));
+  threads_.back()->pool = pool;
+  followed_.insert(threads_.back()->key);
+}
+
+// TensorFlow names its threads that compute, and gives those of tf.data no name of their own.
+void JobSampler::FollowPool(Process& process) {
+  const JobProcess& of = *process.job_process;
+  const uint64_t pid = of.key().pid;
+  const auto name = ReadOnce(ProcPath(pid, "comm"));
+  DIR* const threads = name ? opendir(ProcPath(pid, "task").c_str()) : nullptr;
+  if (threads == nullptr) return;
+  process.has_pool = true;
+  while (const dirent* const entry = readdir(threads)) {
+    std::string_view digits = entry->d_name;
+    const auto tid = TakeNumber(digits);
+    if (!tid || *tid == pid || followed_.contains({of.key(), *tid})) continue;
+    if (ReadOnce(ProcPath(pid, std::string("task/") + entry->d_name + "/comm")) == name) {
+      Follow(of, *tid, &process);
+    }
+  }
+  closedir(threads);
 }
 
 void JobSampler::Sample(bool last) {
@@ -245,15 +278,27 @@ void JobSampler::SampleThreads(bool all) {
     char text[128];
     const ssize_t got = pread(thread.fd, text, sizeof text, 0);
     if (got <= 0) {  // it has ended
+      followed_.erase(thread.key);
       std::swap(threads_[next_thread_], threads_.back());
       threads_.pop_back();
       continue;
     }
     const auto [on_cpu, run_wait] = Numbers<2>({text, static_cast<size_t>(got)});
+    ++next_thread_;
+    if (thread.pool != nullptr) {
+      thread.pool->pool_on_cpu_ns += on_cpu - std::exchange(thread.on_cpu_ns, on_cpu);
+      thread.pool->pool_run_wait_ns += run_wait - std::exchange(thread.run_wait_ns, run_wait);
+      continue;
+    }
     sink_->Of(thread.process);
     thread.on_cpu.Put(*sink_, on_cpu);
     thread.run_wait.Put(*sink_, run_wait);
-    ++next_thread_;
+  }
+  for (const auto& [key, process] : processes_) {
+    if (!process->has_pool || process->ended) continue;
+    sink_->Of(process->job_process->id());
+    process->pool_on_cpu.Put(*sink_, process->pool_on_cpu_ns);
+    process->pool_run_wait.Put(*sink_, process->pool_run_wait_ns);
   }
 }
 
@@ -373,6 +418,7 @@ void JobSampler::SampleProcesses() {
       ended_.push_back(key);
       continue;
     }
+    if (process->job_process->has_native_loader()) FollowPool(*process);
     process->rss.Put(*sink_, process->rss_bytes);
     process->threads.Put(*sink_, process->thread_count);
     rss += process->rss_bytes;

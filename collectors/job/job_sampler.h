@@ -1,10 +1,12 @@
 // Which processes a job has, what they use, and how long their threads wait for a core.
 //
 // From the kernel's files, so that the job pays nothing for it: threads that record are read at
-// every beat (20 ms), processes ten times a second, less often where there are many. Processes are
-// found as descendants of the first one and by what they put into the session; one that is neither
-// (a daemon without rings) is not seen. The counters `process.*`, `memory.*` and `io.*` are the
-// job's sums, ended processes included. One thread.
+// every beat (20 ms), and so are those of a tf.data pipeline, of which no other clock says when
+// they were on a core: their sum is a counter of the process. Processes are read ten times a
+// second, less often where there are many. They are found as descendants of the first one and by
+// what they put into the session; one that is neither (a daemon without rings) is not seen. The
+// counters `process.*`, `memory.*` and `io.*` are the job's sums, ended processes included. One
+// thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +15,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "collectors/job/job_names.h"
@@ -75,6 +79,8 @@ class JobSampler {
   void SampleThreads(bool all);
   bool MayHaveNew();
   void SampleProcesses();
+  void FollowPool(Process& process);
+  void Follow(const JobProcess& process, uint64_t tid, Process* pool);
   void Discover();
   void LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at);
   bool ReadOne(Process& process);
@@ -85,6 +91,7 @@ class JobSampler {
   recorder::ProcessKey root_;
   std::map<recorder::ProcessKey, std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<Thread>> threads_;
+  std::set<std::pair<recorder::ProcessKey, uint64_t>> followed_;  // the same, by process and thread
   std::vector<recorder::ProcessKey> ended_;
   size_t next_thread_ = 0;
   size_t threads_named_ = 0;

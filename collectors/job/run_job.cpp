@@ -29,6 +29,17 @@ constexpr int64_t kProgressNs = 200 * kNsPerMs;
 // The job needs every core: with these looks alone, a thread may write 160,000 events/s.
 constexpr int64_t kCalmLookNs = 50 * kNsPerMs;
 
+// The git checkout that the folder is in; empty if it is in none. A work tree of its own has a file
+// for a `.git`.
+std::string CheckoutOf(const std::filesystem::path& folder) {
+  for (std::filesystem::path at = folder; !at.empty(); at = at.parent_path()) {
+    std::error_code unknown;
+    if (std::filesystem::exists(at / ".git", unknown)) return at.string();
+    if (at == at.root_path()) break;
+  }
+  return "";
+}
+
 trace::RunInfo RunInfoOf(const JobOptions& options) {
   trace::RunInfo run;
   run.job.command = Masked(options.command);
@@ -44,6 +55,7 @@ trace::RunInfo RunInfoOf(const JobOptions& options) {
   run.host = system::ReadHost();
   std::error_code unknown;
   run.folder = std::filesystem::current_path(unknown).string();
+  run.job.checkout = CheckoutOf(run.folder);
   run.origin = system::OriginOf(run);
   return run;
 }

@@ -95,6 +95,21 @@ trace::StringId DefinitionTable::Define(const trace::OpInfo& op) {
   return id;
 }
 
+void DefinitionTable::Add(const trace::CodeLines& lines) {
+  const std::lock_guard lock(mutex_);
+  auto known = std::find_if(code_lines_.begin(), code_lines_.end(), [&](const auto& other) {
+    return other.first_line == lines.first_line && other.file == lines.file;
+  });
+  if (known == code_lines_.end()) {
+    if (code_lines_.size() >= trace::kMaxCodeLines) return;
+    code_lines_.push_back({lines.file, lines.first_line, {}});
+    code_lines_are_new_.push_back(true);
+    known = code_lines_.end() - 1;
+  }
+  code_lines_are_new_[static_cast<size_t>(known - code_lines_.begin())] = true;
+  trace::Merge(lines, *known);
+}
+
 template <class Info>
 void DefinitionTable::RedefineIn(Table<Info>& table, const Info& info) {
   const std::lock_guard lock(mutex_);
@@ -126,6 +141,10 @@ trace::Definitions DefinitionTable::TakeNew() {
   fresh.processes = processes_.TakeNew();
   fresh.loaders = loaders_.TakeNew();
   fresh.ops = ops_.TakeNew();
+  for (size_t i = 0; i < code_lines_.size(); ++i) {
+    if (code_lines_are_new_[i]) fresh.code_lines.push_back(code_lines_[i]);
+    code_lines_are_new_[i] = false;
+  }
   return fresh;
 }
 
@@ -139,6 +158,7 @@ void DefinitionTable::MarkAllNew() {
   processes_.MarkAllNew();
   loaders_.MarkAllNew();
   ops_.MarkAllNew();
+  code_lines_are_new_.assign(code_lines_.size(), true);
 }
 
 std::vector<std::string> DefinitionTable::TextsFrom(size_t known) const {

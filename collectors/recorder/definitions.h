@@ -31,6 +31,8 @@ class DefinitionTable : public trace::NameSource {
   // The name under which spans of an op are recorded: its own, and where another op has that, with
   // its place.
   trace::StringId Define(const trace::OpInfo& op);
+  // Adds to what is known of that function.
+  void Add(const trace::CodeLines& lines);
   // Replaces the definition with the same id; without one, nothing happens.
   void Redefine(const trace::StageInfo& stage);
   void Redefine(const trace::QueueInfo& queue);
@@ -74,6 +76,8 @@ class DefinitionTable : public trace::NameSource {
   Table<trace::ProcessInfo> processes_;
   Table<trace::LoaderInfo> loaders_;
   Table<trace::OpInfo> ops_;
+  std::vector<trace::CodeLines> code_lines_;
+  std::vector<bool> code_lines_are_new_;  // of these
   std::vector<std::string> strings_;
   std::unordered_map<std::string, trace::StringId> string_ids_;
   std::map<std::tuple<std::string, std::string, uint32_t>, trace::StringId> op_names_;

@@ -303,6 +303,7 @@ void FileRecording::WriteNewDefinitions() {
   define(fresh.processes);
   define(fresh.loaders);
   define(fresh.ops);
+  define(fresh.code_lines);
 }
 
 void FileRecording::WriteKnobsAndProbes() {

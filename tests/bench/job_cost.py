@@ -278,6 +278,54 @@ def jobs(build, repeats, row, interval):
         bench.verdict(folder, 30_000)
 
 
+# What loads the batches of a step of 10 ms, in the accuracy table's sound jobs.
+LOADERS = ("sound_map_2w_10ms", "sound_generator", "sound_thread", "sound_pool", "sound_webdataset",
+           "sound_datasets", "sound_stateful", "sound_streaming", "sound_litdata", "sound_lightning",
+           "sound_accelerate", "sound_trainer", "sound_grain", "sound_tf", "sound_tf_store")
+JOBS = os.path.join(HERE, "..", "accuracy", "jobs")
+
+
+def loaders(build, repeats, row, interval):
+    """Rates in turns, with and without, for each loader that one of the Pythons has."""
+    program = os.path.abspath(os.path.join(build, "bin", "stallscope"))
+    pythons = os.environ.get("STALLSCOPE_LOADERS_PYTHON", "/usr/bin/python3").split(":")
+    pythons += os.environ.get("STALLSCOPE_TENSORFLOW_PYTHON", "").split(":")
+    worst = []
+    with tempfile.TemporaryDirectory() as folder:
+        for job in LOADERS:
+            command = _command_of(job, pythons)
+            if command is None:
+                print(f"{job}: no Python has what it needs", flush=True)
+                continue
+            costs = []
+            for i in range(repeats):
+                rates = {True: 0, False: 0}
+                for turn in (0, 1, 1, 0):
+                    recorded = turn == i % 2
+                    before = [program, "run", "--quiet", "-o", f"{folder}/r.sst", "--"]
+                    out = subprocess.run([*(before if recorded else []), *command], check=True,
+                                         capture_output=True, text=True).stdout
+                    rates[recorded] += float(out.split("samples/s ")[1])
+                costs.append(100 * (rates[False] / rates[True] - 1))
+            low, middle, high = interval(costs)
+            worst.append((middle, job))
+            print(f"{job + ', 10 ms steps: recording costs, %':<58} {'<= 1':>12}   {middle:.2f}, 95% of "
+                  f"medians {low:.2f} .. {high:.2f} ({len(costs)} times ABBA)", flush=True)
+    for middle, job in sorted(worst, reverse=True)[:3]:
+        print(f"  among the worst: {job}, {middle:.2f}%", flush=True)
+
+
+def _command_of(job, pythons):
+    for python in filter(None, pythons):
+        for file in ("jobs.py", "loader_jobs.py", "tf_data_jobs.py"):
+            listed = subprocess.run([python, os.path.join(JOBS, file), "--list"], text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if listed.returncode == 0 and job in json.loads(listed.stdout)["sound"]:
+                return [python, os.path.join(JOBS, file), job, "--step-ms", "10", "--steps", "300",
+                        "--rate"]
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("job", choices=("calibrate", "steps", "events", "start"))

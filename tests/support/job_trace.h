@@ -77,6 +77,7 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
   const StageId trainer = trace.Stage("trainer", "trainer", 1, {loader});
   trace.Op("Store.get", kJobScript, 17);
   trace.Op("Resize", "/home/u/lib/transforms.py", 80);
+  trace.Lines({kJobScript, 17, {{18, 20'000'000, 96}, {19, 180'000'000, 96}}});
   const trace::StringId get = trace.Text("Store.get");
   const trace::StringId resize = trace.Text("Resize");
   const TrackId trained = trace.Thread("main", trainer, main);

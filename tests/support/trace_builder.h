@@ -82,6 +82,7 @@ class TraceBuilder : private trace::NameSource {
   void Op(const std::string& name, const std::string& file, uint32_t line) {
     ops_.push_back({name, file, line});
   }
+  void Lines(trace::CodeLines lines) { code_lines_.push_back(std::move(lines)); }
   trace::StringId Text(const std::string& text) {
     strings_.push_back(text);
     return trace::StringId{static_cast<uint32_t>(strings_.size() - 1)};
@@ -137,6 +138,7 @@ class TraceBuilder : private trace::NameSource {
       for (const auto& process : processes_) first.Define(process);
       for (const auto& of_job : loaders_) first.Define(of_job);
       for (const auto& op : ops_) first.Define(op);
+      for (const auto& code : code_lines_) first.Define(code);
       all.emplace_back(trace::FrameType::kChunk, first.Finish({}));
     }
     for (const std::string& payload : payloads_)
@@ -180,6 +182,7 @@ class TraceBuilder : private trace::NameSource {
   std::vector<trace::ProcessInfo> processes_;
   std::vector<trace::LoaderInfo> loaders_;
   std::vector<trace::OpInfo> ops_;
+  std::vector<trace::CodeLines> code_lines_;
   std::vector<std::string> strings_;
   trace::ChunkBuilder chunk_;
   std::vector<std::string> payloads_;

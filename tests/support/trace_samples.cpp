@@ -48,7 +48,7 @@ trace::RunInfo FullRunInfo() {
   run.device.peak_memory_bytes = 7 << 20;
   run.device.peak_flops_per_s = 989'400'000'000'000;
   run.warnings = {"no perf events", ""};
-  run.job = {{"python", "train.py"}, "3.11.2", {{"torch", "2.9.0"}, {"", ""}}, 0};
+  run.job = {{"python", "train.py"}, "3.11.2", {{"torch", "2.9.0"}, {"", ""}}, 0, "/home/user"};
   return run;
 }
 
@@ -85,6 +85,8 @@ trace::Definitions FullDefinitions() {
        {12, 4, 13, 1, {"DataLoader", "D"}, {"dataset", ""}, {"in_order"}, true, 11, "a\nb\n"}},
       {LoaderId{0}, ProcessId::None(), "", "", "", 0, ""}};
   definitions.ops = {{"Resize", "/train.py", 30}, {"", "", 0}};
+  definitions.code_lines = {{"/train.py", 30, {{31, ~uint64_t{0}, 1}, {~0u, 1, ~uint64_t{0}}}},
+                            {"", 0, {}}};
   return definitions;
 }
 

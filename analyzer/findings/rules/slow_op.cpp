@@ -36,6 +36,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                        Duration(static_cast<double>(shown.ns) / static_cast<double>(shown.count)),
                        Counted(shown.count, "call")));
     }
+    for (size_t i = 0; i < op.lines.size() && i < kLinesShown; ++i) {
+      const attribution::OpLine& line = op.lines[i];
+      if (line.share < kModerateShare) break;
+      Show(draft, Evidence::Kind::kSpans,
+           fmt::format("{}: {} of {}, measured {}", words::PlaceInCode(op.file, line.line),
+                       Percent(line.share), op.name, Counted(line.samples, "time")));
+    }
     RecommendUnpriced(
         draft,
         waited < 0.5 ? fmt::format("make {} cheaper, or do its work once, before training", name)

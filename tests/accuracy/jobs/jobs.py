@@ -1,57 +1,18 @@
-"""PyTorch jobs with a known bottleneck, and sound ones, for the accuracy table.
-
-    python jobs.py --list                      the table, as JSON
-    python jobs.py NAME [--severity 0|1|2] [--method fork|spawn|forkserver] [--steps N] [--seed N]
-                        [--rate]
-
-Each planted job trains a small model with steps of about 10 ms on batches of 16; another seed than 0
-takes others. Severity 0 costs
-about as much again, 1 two to three times, 2 four to six times. Any of the stages and causes in the
-table is right; an op is right if its name is the table's or ends with it behind a dot. A sound job's loader is faster than
-its trainer by a factor of two at least.
-"""
-import argparse
-import collections
+"""PyTorch jobs with a known bottleneck, and sound ones, for the accuracy table. `planting.py` has the
+usage and the rules."""
 import fcntl
 import io
 import itertools
 import json
 import os
 import pickle
-import random
-import sys
 import tempfile
 import time
 
+import planting
 import torch
+from planting import burn, cost, planted, timed
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
-
-Planted = collections.namedtuple("Planted", "run stages causes op methods")
-
-BATCH = 16
-STEP_MS = 10
-PLANTED = {}
-SOUND = {}
-options = None
-
-
-def burn(seconds):
-    """Burns CPU of its own: contention makes it slower, as it does real work."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
-
-
-def timed(function):
-    """The CPU time of a call, in seconds."""
-    begin = time.thread_time()
-    function()
-    return time.thread_time() - begin
-
-
-def cost(milliseconds):
-    """What is planted into one batch, in seconds, by severity; for steps of 10 ms."""
-    return milliseconds * (1.5, 3, 6)[options.severity] / 1000 * STEP_MS / 10
 
 
 class Samples(Dataset):
@@ -76,14 +37,14 @@ class Model:
         torch.set_num_threads(1)
         self.net = torch.nn.Linear(256, 8)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-4)
-        self.step_ms = step_ms
+        self.step_ms = planting.step_ms(step_ms)
         self.steps = 0
 
     def step(self, batch):
         """Computes for step_ms of CPU time. False at the last step."""
         end = time.thread_time() + self.step_ms / 1000
-        x = batch.float() if isinstance(batch, torch.Tensor) else torch.zeros(BATCH, 256)
-        loss = self.net(x.reshape(-1, 256)[:BATCH]).sum()
+        x = batch.float() if isinstance(batch, torch.Tensor) else torch.zeros(planting.BATCH, 256)
+        loss = self.net(x.reshape(-1, 256)[:planting.BATCH]).sum()
         self.optimizer.zero_grad()
         loss.backward()
         a = torch.ones(96, 96)
@@ -91,36 +52,25 @@ class Model:
             a = (a @ a) / 96
         self.optimizer.step()
         self.steps += 1
-        return self.steps < options.steps
+        return self.steps < planting.options.steps
 
 
 def train(loader, step_ms=None):
-    model = Model(step_ms or STEP_MS)
+    model = Model(step_ms)
     ended = []
     while True:
         for batch in loader:
             more = model.step(batch)
             ended.append(time.monotonic())
             if not more:
-                print("trained", model.steps, "steps")
-                if options.rate:
-                    warm = len(ended) // 10
-                    print("samples/s", (len(ended) - 1 - warm) * BATCH / (ended[-1] - ended[warm]))
+                planting.finish(ended)
                 return
 
 
 def loader(data, workers, **more):
     if workers:
-        more.update(num_workers=workers, multiprocessing_context=options.method)
-    return DataLoader(data, batch_size=more.pop("batch_size", BATCH), **more)
-
-
-def planted(stages, causes, op=None, methods=("fork", "spawn", "forkserver")):
-    def add(run):
-        PLANTED[run.__name__] = Planted(run, stages.split(), causes.split(), op, methods)
-        return run
-
-    return add
+        more.update(num_workers=workers, multiprocessing_context=planting.options.method)
+    return DataLoader(data, batch_size=more.pop("batch_size", planting.BATCH), **more)
 
 
 class Chain:
@@ -160,12 +110,12 @@ class Transformed(Samples):
 
 @planted("fetch", "cpu cpu_contention", "SlowTransform", methods=("fork",))
 def slow_op_no_workers():
-    train(loader(Transformed(cost(10) / BATCH), 0))
+    train(loader(Transformed(cost(10) / planting.BATCH), 0))
 
 
 @planted("fetch", "cpu cpu_contention", "SlowTransform")
 def slow_op():
-    train(loader(Transformed(cost(16) / BATCH), 1))
+    train(loader(Transformed(cost(16) / planting.BATCH), 1))
 
 
 class Store(Samples):
@@ -184,12 +134,12 @@ class Store(Samples):
 
 @planted("fetch", "blocked", "get_object", methods=("fork",))
 def object_store_no_workers():
-    train(loader(Store(cost(10) / BATCH), 0))
+    train(loader(Store(cost(10) / planting.BATCH), 0))
 
 
 @planted("fetch", "blocked", "get_object")
 def object_store():
-    train(loader(Store(cost(30) / BATCH), 2))
+    train(loader(Store(cost(30) / planting.BATCH), 2))
 
 
 class SlowCollate:
@@ -221,7 +171,7 @@ class Straggling(Samples):
     def __init__(self, seconds):
         super().__init__()
         self.seconds = seconds
-        self.every = 8 * BATCH
+        self.every = 8 * planting.BATCH
 
     def work(self, index):
         if index % self.every == 5:
@@ -243,8 +193,8 @@ class Annotated(Samples):
         super().__init__()
         scene = self.scene(1000)
         took = min(timed(lambda: pickle.loads(pickle.dumps(scene))) for _ in range(5))
-        objects = int(1000 * seconds / took / BATCH)
-        self.scenes = [self.scene(objects) for _ in range(BATCH)]
+        objects = int(1000 * seconds / took / planting.BATCH)
+        self.scenes = [self.scene(objects) for _ in range(planting.BATCH)]
 
     @staticmethod
     def scene(objects):
@@ -265,8 +215,8 @@ def pickled_objects():
 
 @planted("loader", "startup", methods=("spawn", "forkserver"))
 def restarted_workers():
-    epoch = (30, 15, 6)[options.severity]
-    train(loader(Samples(epoch * BATCH), 2))
+    epoch = (30, 15, 6)[planting.options.severity]
+    train(loader(Samples(epoch * planting.BATCH), 2))
 
 
 def slow_start(_):
@@ -275,8 +225,8 @@ def slow_start(_):
 
 @planted("loader", "startup")
 def slow_worker_init():
-    epoch = (30, 15, 6)[options.severity]
-    train(loader(Samples(epoch * BATCH), 2, worker_init_fn=slow_start))
+    epoch = (30, 15, 6)[planting.options.severity]
+    train(loader(Samples(epoch * planting.BATCH), 2, worker_init_fn=slow_start))
 
 
 class SlowSampler:
@@ -294,12 +244,12 @@ class SlowSampler:
 
 @planted("sampler", "cpu cpu_contention")
 def slow_sampler():
-    train(loader(Samples(), 1, sampler=SlowSampler(cost(10) / BATCH, burn)))
+    train(loader(Samples(), 1, sampler=SlowSampler(cost(10) / planting.BATCH, burn)))
 
 
 @planted("sampler", "blocked")
 def remote_sampler():
-    train(loader(Samples(), 1, sampler=SlowSampler(cost(10) / BATCH, time.sleep)))
+    train(loader(Samples(), 1, sampler=SlowSampler(cost(10) / planting.BATCH, time.sleep)))
 
 
 class Locked(Samples):
@@ -322,7 +272,7 @@ class Locked(Samples):
 
 @planted("fetch", "blocked lock", "read_archive")
 def shared_lock():
-    data = Locked(cost(12) / BATCH)
+    data = Locked(cost(12) / planting.BATCH)
     try:
         train(loader(data, 3))
     finally:
@@ -347,7 +297,7 @@ class Stream(IterableDataset):
 
 @planted("fetch", "blocked", "receive")
 def slow_stream():
-    train(loader(Stream(cost(16) / BATCH), 1))
+    train(loader(Stream(cost(16) / planting.BATCH), 1))
 
 
 class Parsed(Samples):
@@ -369,7 +319,7 @@ class Parsed(Samples):
 
 @planted("fetch", "cpu cpu_contention", "parse")
 def slow_parse():
-    train(loader(Parsed(cost(16) / BATCH), 1))
+    train(loader(Parsed(cost(16) / planting.BATCH), 1))
 
 
 class Images(Samples):
@@ -396,11 +346,11 @@ class Images(Samples):
 
 @planted("fetch", "cpu cpu_contention", "Image.convert")
 def decode():
-    train(loader(Images(cost(16) / BATCH), 1))
+    train(loader(Images(cost(16) / planting.BATCH), 1))
 
 
 def sound(name, data, workers, step_ms, **more):
-    SOUND[name] = lambda: train(loader(data(), workers, **more), step_ms)
+    planting.SOUND[name] = lambda: train(loader(data(), workers, **more), step_ms)
 
 
 def _sound_jobs():
@@ -414,7 +364,7 @@ def _sound_jobs():
         sound("sound_prefetch%d" % factor, Samples, 2, 30, prefetch_factor=factor)
     sound("sound_shuffled", lambda: Samples(10**5), 2, 30, shuffle=True)
     sound("sound_store_4w", lambda: Store(0.001), 4, 40)
-    sound("sound_persistent", lambda: Samples(64 * BATCH), 2, 30, persistent_workers=True)
+    sound("sound_persistent", lambda: Samples(64 * planting.BATCH), 2, 30, persistent_workers=True)
     sound("sound_transform_2w", lambda: Transformed(0.0003), 2, 40)
     sound("sound_unbatched", Samples, 1, 30, batch_size=None)
 
@@ -422,43 +372,5 @@ def _sound_jobs():
 _sound_jobs()
 
 
-def table():
-    return {
-        "planted": {name: {"stages": p.stages, "causes": p.causes, "op": p.op,
-                           "methods": p.methods, "severities": 3} for name, p in PLANTED.items()},
-        "sound": sorted(SOUND),
-    }
-
-
-def vary(name):
-    """Other batches and steps, by the seed; what is planted is in proportion to the step."""
-    global BATCH, STEP_MS
-    if options.seed:
-        chance = random.Random("%s %d" % (name, options.seed))
-        BATCH = chance.choice((8, 12, 16, 24, 32))
-        STEP_MS = chance.uniform(8, 16)
-
-
-def main():
-    global options
-    parser = argparse.ArgumentParser()
-    parser.add_argument("name", nargs="?")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--severity", type=int, default=1, choices=(0, 1, 2))
-    parser.add_argument("--method", default="fork", choices=("fork", "spawn", "forkserver"))
-    parser.add_argument("--steps", type=int, default=150)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rate", action="store_true", help="prints it, without the first steps'")
-    options = parser.parse_args()
-    vary(options.name)
-    if options.list or options.name is None:
-        json.dump(table(), sys.stdout, indent=1)
-        print()
-    elif options.name in PLANTED:
-        PLANTED[options.name].run()
-    else:
-        SOUND[options.name]()
-
-
 if __name__ == "__main__":
-    main()
+    planting.main()

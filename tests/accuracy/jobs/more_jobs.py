@@ -1,5 +1,5 @@
 """More PyTorch jobs for the accuracy table, written before anything was tuned and first recorded when
-it was done. Usage and rules are those of jobs.py.
+it was done. `planting.py` has the usage and the rules.
 """
 import itertools
 import multiprocessing
@@ -14,10 +14,12 @@ import torch
 from torch.utils.data import ConcatDataset, Dataset, IterableDataset, Subset, get_worker_info
 
 import jobs
-from jobs import Samples, burn, cost, loader, planted, sound, timed, train
+import planting
+from jobs import Samples, loader, sound, train
+from planting import burn, cost, planted, timed
 
-jobs.PLANTED.clear()
-jobs.SOUND.clear()
+planting.PLANTED.clear()
+planting.SOUND.clear()
 
 
 class Texts(Dataset):
@@ -43,7 +45,7 @@ class Texts(Dataset):
 
 @planted("fetch", "cpu cpu_contention", "tokenize")
 def tokenizer():
-    half = Texts(cost(16) / jobs.BATCH)
+    half = Texts(cost(16) / planting.BATCH)
     data = Subset(ConcatDataset([half, half]), range(500, 1500000))
     train(loader(data, 1))
 
@@ -99,9 +101,9 @@ class Buckets:
         self.seconds = seconds
 
     def __iter__(self):
-        for first in itertools.count(0, jobs.BATCH):
+        for first in itertools.count(0, planting.BATCH):
             burn(self.seconds)
-            yield list(range(first, first + jobs.BATCH))
+            yield list(range(first, first + planting.BATCH))
 
     def __len__(self):
         return 10**5
@@ -111,7 +113,7 @@ class Buckets:
 def bucketing():
     train(torch.utils.data.DataLoader(
         Samples(), batch_sampler=Buckets(cost(10)), num_workers=2,
-        multiprocessing_context=jobs.options.method))
+        multiprocessing_context=planting.options.method))
 
 
 class Volumes(Samples):
@@ -133,7 +135,7 @@ def keep_arrays(elements):
 
 @planted("transport", "cpu cpu_contention blocked")
 def pickled_arrays():
-    train(loader(Volumes(cost(16) / jobs.BATCH), 1, collate_fn=keep_arrays))
+    train(loader(Volumes(cost(16) / planting.BATCH), 1, collate_fn=keep_arrays))
 
 
 class Shards(IterableDataset):
@@ -155,7 +157,7 @@ class Shards(IterableDataset):
 
 @planted("fetch loader", "order", "download")
 def slow_shard():
-    train(loader(Shards(cost(40) / jobs.BATCH), 3))
+    train(loader(Shards(cost(40) / planting.BATCH), 3))
 
 
 class Tool(Samples):
@@ -174,7 +176,7 @@ class Tool(Samples):
 
 @planted("fetch", "blocked", "convert")
 def external_program():
-    train(loader(Tool(cost(30) / jobs.BATCH), 2))
+    train(loader(Tool(cost(30) / planting.BATCH), 2))
 
 
 def serve(listener, seconds):
@@ -209,7 +211,7 @@ class Remote(Samples):
 def server():
     listener = socket.create_server(("127.0.0.1", 0))
     process = multiprocessing.get_context("fork").Process(
-        target=serve, args=(listener, cost(20) / jobs.BATCH), daemon=True)
+        target=serve, args=(listener, cost(20) / planting.BATCH), daemon=True)
     process.start()
     train(loader(Remote(listener.getsockname()), 1))
 
@@ -234,7 +236,7 @@ class Blurred(Samples):
 
 @planted("fetch", "cpu cpu_contention", "GaussianBlur")
 def blur():
-    train(loader(Blurred(cost(16) / jobs.BATCH), 1))
+    train(loader(Blurred(cost(16) / planting.BATCH), 1))
 
 
 class Bursts(IterableDataset):
@@ -254,7 +256,7 @@ class Bursts(IterableDataset):
 
 @planted("fetch loader", "blocked buffer order", "read_shard")
 def shards_at_once():
-    train(loader(Bursts(cost(20), jobs.BATCH), 1))
+    train(loader(Bursts(cost(20), planting.BATCH), 1))
 
 
 class Crowded(Samples):
@@ -273,12 +275,12 @@ class Crowded(Samples):
 
 @planted("fetch", "cpu cpu_contention", "augment")
 def too_many_workers():
-    train(loader(Crowded(cost(30) / jobs.BATCH), 4))
+    train(loader(Crowded(cost(30) / planting.BATCH), 4))
 
 
 def evaluate_between():
     """Training alone is fast; evaluation is no stall of it."""
-    data, model = loader(Samples(60 * jobs.BATCH), 2, persistent_workers=True), jobs.Model(30)
+    data, model = loader(Samples(60 * planting.BATCH), 2, persistent_workers=True), jobs.Model(30)
     check = loader(Table(0.02), 0)
     while True:
         for batch in data:
@@ -294,8 +296,8 @@ sound("sound_padding", Ragged, 2, 40, collate_fn=Pad(0.004))
 sound("sound_table", lambda: Table(0.004), 1, 30)
 sound("sound_arrays", lambda: Volumes(1e-6), 2, 40, collate_fn=keep_arrays)
 sound("sound_crowded", lambda: Crowded(0.0002), 4, 60)
-sound("sound_bursts", lambda: Bursts(0.001, jobs.BATCH), 2, 40)
-jobs.SOUND["sound_evaluation"] = evaluate_between
+sound("sound_bursts", lambda: Bursts(0.001, planting.BATCH), 2, 40)
+planting.SOUND["sound_evaluation"] = evaluate_between
 
 if __name__ == "__main__":
-    jobs.main()
+    planting.main()

@@ -168,6 +168,8 @@ TEST_SUITE("fast") {
     const trace::StringId item = s.Text("__getitem__");
     const trace::StringId resize = s.Text("Resize");
     s.run.ops.push_back({"Resize", "/u/train.py", 12});
+    s.run.code_lines = {{"/u/train.py", 12, {{13, 100, 5}, {14, 300, 5}, {15, 0, 5}}},
+                        {"/u/train.py", 40, {{41, 999, 1}}}};
     s.Op(s.worker, s.fetch, resize, 20, 60, {.cpu = 40});
     s.Op(s.worker, s.fetch, item, 10, 80, {.cpu = 55});
     s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 75});
@@ -180,6 +182,12 @@ TEST_SUITE("fast") {
     CHECK(fetch.ops[0].count == 1);
     CHECK(fetch.ops[0].ns == 40);
     CHECK(fetch.ops[0].cpu_ns == 40);
+    REQUIRE(fetch.ops[0].lines.size() == 2);  // largest first
+    CHECK(fetch.ops[0].lines[0].line == 14);
+    CHECK(fetch.ops[0].lines[0].share == doctest::Approx(0.75));
+    CHECK(fetch.ops[0].lines[0].samples == 5);
+    CHECK(fetch.ops[0].lines[1].line == 13);
+    CHECK(fetch.ops[1].lines.empty());
     CHECK(fetch.ops[1].name == "__getitem__");
     CHECK(fetch.ops[1].file.empty());
     CHECK(fetch.ops[1].ns == 30);

@@ -105,6 +105,45 @@ TEST_SUITE("fast") {
     CHECK(cpu.unpriced.find("on a core") != std::string::npos);
   }
 
+  TEST_CASE("imported run: the trainer's CPU time does not tell what the loader's threads do") {
+    CaseBuilder builder;
+    builder.with_spec = false;
+    builder.run.info.imported_from = "xplane";
+    builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
+    builder.attribution.cpu.cores = 8;
+    for (auto& use : builder.attribution.stages) use.cpu_ns = 0;
+    stallscope::attribution::StageUse trainer;
+    trainer.stage = builder.IdOf("trainer");
+    trainer.cpu_ns = 1'000'000;
+    builder.attribution.stages.push_back(trainer);
+    const auto finding = builder.FindingOf("map-parallelism");
+    REQUIRE(finding.has_value());
+    REQUIRE(finding->recommendation.has_value());
+    CHECK_FALSE(finding->recommendation->gain.has_value());
+  }
+
+  TEST_CASE("imported run: no more workers than cores for work that may use one") {
+    // Of 8 workers that its trainer could keep busy.
+    const auto workers = [](double cores, bool cpu_time) -> std::string {
+      CaseBuilder builder;
+      builder.with_spec = false;
+      builder.run.info.imported_from = "xplane";
+      builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.8);
+      builder.attribution.cpu.cores = cores;
+      for (auto& use : builder.attribution.stages) use.cpu_ns = 0;
+      if (cpu_time) builder.UseOf("decode").blocked_ns = builder.UseOf("decode").busy_ns;
+      const auto finding = builder.FindingOf("map-parallelism");
+      if (!finding.has_value() || !finding->recommendation.has_value()) return "none";
+      return finding->recommendation->text;
+    };
+    CHECK(workers(4, false).find("give decode 4 workers") == 0);
+    CHECK(workers(2, false) == "none");  // it has as many
+    // What waits needs no core.
+    const std::string waiting = workers(2, true);
+    CHECK(waiting.find("give decode ") == 0);
+    CHECK(waiting.find("give decode 2 ") == std::string::npos);
+  }
+
   TEST_CASE("PyTorch's loader: the code sets nothing that the finding does not explain") {
     const std::vector<std::pair<std::string, std::string>> explained = {
         {"persistent_workers=", "keep the workers"},

@@ -74,6 +74,23 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: the finding about an op names the lines in which its time goes") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    AddOps(b, 0.8);
+    const auto evidence = [&] {
+      std::string text;
+      for (const auto& shown : b.FindingOf("slow-op")->evidence) text += shown.text + "\n";
+      return text;
+    };
+    CHECK(evidence().find("measured") == std::string::npos);
+    b.UseOf("decode").ops[0].lines = {{14, 0.9, 96}, {15, 0.06, 1}, {13, 0.04, 96}};
+    CHECK(evidence().find("train.py:14: 90.0% of Resize, measured 96 times\n") !=
+          std::string::npos);
+    CHECK(evidence().find("train.py:15: 6.0% of Resize, measured 1 time\n") != std::string::npos);
+    CHECK(evidence().find("train.py:13") == std::string::npos);
+  }
+
   TEST_CASE("job: loaders that one line constructs share a setting, which is said") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);

@@ -43,10 +43,12 @@ TEST_SUITE("fast") {
     first.definitions.tracks = {{.id = TrackId{0}, .name = "main", .process = ProcessId{1}},
                                 {.id = TrackId{1}, .name = "x", .process = ProcessId{99'999}}};
     first.definitions.ops = {{"Resize", "/a.py", 3}};
+    first.definitions.code_lines = {{"/a.py", 3, {{4, 40, 1}}}, {"/a.py", 9, {{9, 1, 1}}}};
     REQUIRE(assembler.Add(std::move(first)));
     trace::Chunk second;
     second.definitions.processes = {{.id = ProcessId{1}, .end_ns = 90}};
     second.definitions.ops = {{"Resize", "/b.py", 4}};
+    second.definitions.code_lines = {{"/a.py", 3, {{4, 90, 2}, {5, 10, 2}}}};
     REQUIRE(assembler.Add(std::move(second)));
     const model::Run run = assembler.Finish();
     REQUIRE(run.processes.size() == 2);
@@ -58,5 +60,11 @@ TEST_SUITE("fast") {
     CHECK_FALSE(run.tracks[1].info.process.known());  // past the limit
     CHECK(run.quality.left_out == 1);
     CHECK(run.ops == std::vector<trace::OpInfo>{{"Resize", "/a.py", 3}});
+    REQUIRE(run.code_lines.size() == 2);  // of one function, the later counts
+    REQUIRE(run.LinesOf("/a.py", 3) != nullptr);
+    CHECK(run.LinesOf("/a.py", 3)->lines ==
+          std::vector<trace::CodeLines::Line>{{4, 90, 2}, {5, 10, 2}});
+    CHECK(run.LinesOf("/a.py", 4) == nullptr);
+    CHECK(run.LinesOf("/b.py", 3) == nullptr);
   }
 }

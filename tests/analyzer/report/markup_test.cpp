@@ -109,7 +109,7 @@ TEST_SUITE("fast") {
     test::MatchesGolden("budget.sarif", report::WriteSarif(WithBudget()));
   }
 
-  TEST_CASE("sarif: a job's finding is at the line of its source, relative to its folder") {
+  TEST_CASE("sarif: a job's finding is at the line of its source, relative to the checkout") {
     report::Report report = test::JobReport(2);
     const auto place = [&] {
       const json run = json::parse(report::WriteSarif(report))["runs"][0];
@@ -122,6 +122,10 @@ TEST_SUITE("fast") {
     };
     CHECK(place()["artifactLocation"]["uri"] == "train.py");
     CHECK(place()["region"]["startLine"] == 41);
+    report.job.checkout = "/home";
+    CHECK(place()["artifactLocation"]["uri"] == "u/train.py");
+    report.job.checkout = "/home/u/train";  // another one, beside it
+    CHECK(place()["artifactLocation"]["uri"] == "train.py");
     report.folder = "/home/us";
     CHECK(place()["artifactLocation"]["uri"] == "file:///home/u/train.py");
     report.findings[0].where = {};

@@ -335,7 +335,13 @@ Report JobReport(uint64_t workers) {
                    Stage("loader", "prefetch", "transport", 1, 0, 1),
                    Stage("trainer", "trainer", "loader", 24.5, 0.47, 601)};
   report.stages[0].sampled_ns = 2'000'000'000;
-  report.stages[0].ops = {{"Store.get", "/home/u/train.py", 17, 318, 1'940'000'000, 15'000'000},
+  report.stages[0].ops = {{"Store.get",
+                           "/home/u/train.py",
+                           17,
+                           318,
+                           1'940'000'000,
+                           15'000'000,
+                           {{19, 0.91, 96}, {21, 0.06, 96}, {18, 0.03, 96}}},
                           {"Resize", "", 0, 318, 20'000'000, 19'000'000}};
   report.verdict = {findings::Bound::kInput,        "fetch", Cause::kBlocked, 1, {},
                     "input-bound: fetch (blocked)", ""};

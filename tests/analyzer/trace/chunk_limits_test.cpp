@@ -172,6 +172,10 @@ TEST_SUITE("fast") {
       CheckFilled(names, [&](ChunkBuilder& builder, uint32_t) {
         builder.Define(OpInfo{text, text, ~0u});
       });
+      CheckFilled(names, [&](ChunkBuilder& builder, uint32_t) {
+        const std::vector<CodeLines::Line> many(2'000, {~0u, ~uint64_t{0}, ~uint64_t{0}});
+        builder.Define(CodeLines{text, ~0u, many});
+      });
     }
     const OneName names("");
     CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {

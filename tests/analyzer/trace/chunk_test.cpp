@@ -103,6 +103,7 @@ TEST_SUITE("fast") {
     for (const auto& process : definitions.processes) builder.Define(process);
     for (const auto& loader : definitions.loaders) builder.Define(loader);
     for (const auto& op : definitions.ops) builder.Define(op);
+    for (const auto& code : definitions.code_lines) builder.Define(code);
     const Chunk chunk = Decoded(builder.Finish({}));
     CHECK(chunk.definitions.run == definitions.run);
     CHECK(chunk.definitions.stages == definitions.stages);
@@ -112,6 +113,7 @@ TEST_SUITE("fast") {
     CHECK(chunk.definitions.processes == definitions.processes);
     CHECK(chunk.definitions.loaders == definitions.loaders);
     CHECK(chunk.definitions.ops == definitions.ops);
+    CHECK(chunk.definitions.code_lines == definitions.code_lines);
   }
 
   TEST_CASE("a seal comes back") {

@@ -31,6 +31,41 @@ constexpr recorder::ProcessKey kWorker{11, 2};
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("lines of a function are summed over processes; what makes no sense is not") {
+    NamesFolder f;
+    const auto main = f.names.ProcessOf(kMain);
+    const auto worker = f.names.ProcessOf(kWorker);
+    main->CatchUpWith(
+        R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, 70, 2], [4, 30, 2]]}})"
+        "\n");
+    CHECK(f.table.TakeNew().code_lines.size() == 1);
+    worker->CatchUpWith(R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, 5, 1]]}})"
+                        "\n");
+    const auto lines = f.table.TakeNew().code_lines;
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0] == trace::CodeLines{"/a.py", 3, {{4, 30, 2}, {5, 75, 3}}});
+    CHECK(f.names.bad_lines() == 0);
+    for (const char* bad :
+         {R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, -1, 1]]}})",
+          R"({"lines": {"file": "/a.py", "first": 3, "lines": [[0, 1, 1]]}})",
+          R"({"lines": {"file": "/a.py", "first": 3, "lines": [[5, 1]]}})",
+          R"({"lines": {"file": "", "first": 3, "lines": []}})", R"({"lines": 5})"}) {
+      worker->CatchUpWith(bad + std::string("\n"));
+    }
+    CHECK(f.names.bad_lines() == 5);
+    CHECK(f.table.TakeNew().code_lines.empty());
+  }
+
+  TEST_CASE("a tf.data pipeline works in threads of its own, a DataLoader does not") {
+    NamesFolder f;
+    const auto native = f.names.ProcessOf(kMain);
+    const auto other = f.names.ProcessOf(kWorker);
+    native->CatchUpWith("{\"stage\": {\"id\": 0, \"name\": \"tf.data\", \"kind\": \"tf.data\"}}\n");
+    other->CatchUpWith("{\"stage\": {\"id\": 0, \"name\": \"fetch\", \"kind\": \"map\"}}\n");
+    CHECK(native->has_native_loader());
+    CHECK_FALSE(other->has_native_loader());
+  }
+
   TEST_CASE("stages of one loader's processes are one stage") {
     NamesFolder f;
     f.Append(kMain,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -14,6 +15,7 @@
 
 #include "analyzer/base/clock.h"
 #include "analyzer/model/loader.h"
+#include "collectors/job/job_sampler.h"
 #include "collectors/job/session.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
@@ -198,6 +200,9 @@ TEST_SUITE("fast") {
     CHECK(run.info.job.command ==
           std::vector<std::string>{kProgram, "steps", "50", "print", "hello"});
     CHECK(run.info.job.exit_code == 0);
+    const bool in_checkout = run.info.folder.starts_with(test::SourceDir() + "/") &&
+                             std::filesystem::exists(test::SourceDir() + "/.git");
+    CHECK((run.info.job.checkout == test::SourceDir()) == in_checkout);
     REQUIRE(run.processes.size() == 1);
     CHECK(run.processes[0].name == "job_program");
     CHECK(run.processes[0].end_ns >= run.processes[0].start_ns);
@@ -290,6 +295,51 @@ TEST_SUITE("fast") {
     REQUIRE_FALSE(run.info.limits.empty());
     CHECK(run.info.limits.back().find("no Python process was seen") != std::string::npos);
     CHECK(place.NothingLeft());
+  }
+
+  TEST_CASE("job: threads without a ring are followed where a tf.data pipeline works in them") {
+    for (const bool native : {true, false}) {
+      const ScratchDir dir;
+      recorder::Options options;
+      options.join_session = false;
+      auto recorder = recorder::Recorder::Start(dir / "run.sst", trace::RunInfo{}, options);
+      REQUIRE(recorder.ok());
+      const int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      job::JobNames names(recorder.value()->names(), folder);
+      const auto self = names.ProcessOf(*recorder::ReadProcessKey(getpid()));
+      const std::string kind = native ? "tf.data" : "map";
+      self->CatchUpWith(R"({"stage": {"id": 0, "name": "s", "kind": ")" + kind + "\"}}\n");
+      job::JobSampler sampler(*recorder.value(), names);
+      sampler.Begin(getpid());
+      std::atomic<pid_t> tid{0};
+      std::atomic<bool> done{false};
+      std::thread pool([&] {
+        tid = gettid();
+        while (!done) std::this_thread::yield();
+      });
+      // The kernel says so with its next tick.
+      WaitUntil([&] {
+        uint64_t on_cpu = 0;
+        std::ifstream("/proc/self/task/" + std::to_string(tid) + "/schedstat") >> on_cpu;
+        return on_cpu > 0;
+      });
+      sampler.Sample(true);  // finds it
+      sampler.Sample(true);
+      done = true;
+      pool.join();
+      sampler.Sample(true);  // it has ended
+      recorder.value()->Stop();
+      close(folder);
+      const model::Run run = model::LoadTrace(dir / "run.sst").value();
+      const std::string pool = "process" + std::to_string(getpid()) + ".pool_";
+      CHECK(HasCounter(run, pool + "on_cpu", true) == native);
+      CHECK(HasCounter(run, pool + "run_wait", true) == native);
+      double on_cpu = 0;
+      for (const trace::Sample& sample : run.rows.samples) {
+        if (run.NameOf(sample.counter) == pool + "on_cpu") on_cpu = sample.value;
+      }
+      CHECK((on_cpu > 0) == native);
+    }
   }
 
   TEST_CASE("job: it runs as it would without us") {

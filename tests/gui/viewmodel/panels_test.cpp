@@ -227,6 +227,8 @@ TEST_SUITE("fast") {
     CHECK(fetch->tooltip.back().find("Resize (transforms.py:80)") != std::string::npos);
     REQUIRE(pipeline.ops.rows.size() == 2);
     CHECK(pipeline.ops.rows[0][1].text == "Store.get");
+    CHECK(pipeline.ops.rows[0].back().text == "19 (90.0%), 18 (10.0%)");
+    CHECK(pipeline.ops.rows[1].back().text.empty());
 
     const RunFacts facts = BuildRunFacts(*session.state());
     const auto loader = std::find_if(

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -25,8 +26,9 @@ constexpr int64_t kEpoch = 1'700'000'000'000'000'000;
 constexpr int64_t kFrom = 100 * kMs;
 constexpr int64_t kTo = 200 * kMs;
 
-// 30 steps of 10 ms from 0 on, as Keras's fit shows them: without a wait of their own.
-void WriteJob(const std::string& path) {
+// 30 steps of 10 ms from 0 on, as Keras's fit shows them: without a wait of their own. The pool's
+// thread is on a core for `on_cpu` of the time, if that was seen.
+void WriteJob(const std::string& path, double on_cpu = -1) {
   TraceBuilder trace;
   trace.run.job.command = {"python", "train.py"};
   trace.run.start_ns = 1;
@@ -58,6 +60,14 @@ void WriteJob(const std::string& path) {
     const auto at = static_cast<int64_t>(10 * i) * kMs + 1;
     trace.rows().Add(trace::Step{i, at, at, at, at + 10 * kMs, ItemId{i}, main, 16, 0});
   }
+  if (on_cpu >= 0) {
+    const CounterId counter = trace.Counter("process700.pool_on_cpu", "ns", process);
+    const CounterId wait = trace.Counter("process700.pool_run_wait", "ns", process);
+    for (int64_t at = 0; at <= 300 * kMs; at += 20 * kMs) {
+      trace.rows().Add(trace::Sample{at + 1, 0, wait});
+      trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), counter});
+    }
+  }
   trace.Seal(301 * kMs);
   trace.Write(path);
 }
@@ -82,7 +92,7 @@ std::string Profile(bool marks = true) {
 struct Joined {
   ScratchDir dir;
   std::string trace = dir / "run.sst";
-  Joined() { WriteJob(trace); }
+  explicit Joined(double on_cpu = -1) { WriteJob(trace, on_cpu); }
   model::Run With(const std::string& bytes) {
     const std::string path = dir / "700.1.0.profile";
     std::ofstream(path, std::ios::binary) << bytes;
@@ -114,6 +124,22 @@ TEST_SUITE("fast") {
     CHECK(attribution.window.start_ns >= kFrom);
     CHECK(attribution.window.end_ns <= kTo);
     CHECK(attribution.throughput->samples_per_s == doctest::Approx(1600).epsilon(0.01));
+  }
+
+  TEST_CASE("profiles: what the pool's work waited for, by its threads' time on a core") {
+    const auto analyzed = [](double on_cpu) {
+      Joined joined(on_cpu);
+      const model::Run run = joined.With(Profile());
+      const bool unknown =
+          std::any_of(run.info.limits.begin(), run.info.limits.end(),
+                      [](const std::string& limit) { return limit.starts_with("stages.cpu_s"); });
+      CHECK(unknown == (on_cpu < 0));
+      const auto opened = workbench::Open({joined.trace});
+      return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
+    };
+    CHECK(analyzed(-1).find("Map (unknown)") != std::string::npos);
+    CHECK(analyzed(0.7).find("Map (cpu)") != std::string::npos);  // it works for 7 ms of 10
+    CHECK(analyzed(0.02).find("Map (blocked)") != std::string::npos);
   }
 
   TEST_CASE("profiles: a file that is cut is joined as far as it goes, or left out") {

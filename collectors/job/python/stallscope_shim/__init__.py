@@ -19,6 +19,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
     sight     which code of a data set that is
+    lines     in which lines of the job's own its time goes
     tensorflow tf.data, in Keras's fit and in loops of the job's own
     profile   windows of the framework's profiler
     profilers those of TensorFlow, JAX and PyTorch

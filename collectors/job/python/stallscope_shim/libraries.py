@@ -71,7 +71,7 @@ def grain(module):
     the outermost node of a chain gets batches from it; the nodes inside are ops of that."""
     loaders.framework("grain")
     if module.__name__.endswith("data_loader"):
-        plain.watch_class(module.DataLoaderIterator, _of_grain, _not_in_grain)
+        plain.watch_class(module.DataLoaderIterator, _of_grain, _role_in_grain)
         return
     base = module.DatasetIterator
     original = base.__dict__.get("__init_subclass__")
@@ -82,38 +82,71 @@ def grain(module):
         else:
             original.__get__(None, cls)(**kwargs)
         if "__next__" in vars(cls) and cls.__module__.startswith("grain."):
-            plain.watch_class(cls, _of_grain, _not_in_grain)
+            plain.watch_class(cls, _of_grain, _role_in_grain)
 
     base.__init_subclass__ = classmethod(__init_subclass__)
     for cls in base.__subclasses__():
         if "__next__" in vars(cls):
-            plain.watch_class(cls, _of_grain, _not_in_grain)
-    session.say("what grain's own threads and processes do is not seen, only waiting for them")
+            plain.watch_class(cls, _of_grain, _role_in_grain)
 
 
-def _not_in_grain():
-    """False in its threads, which load ahead, and in its processes. Threads of the job's own are not
-    told from them."""
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    target = getattr(multiprocessing.current_process(), "_target", None)
+def _role_in_grain():
+    """Its threads and processes load ahead. What a thread of the job's own asks for is not seen."""
+    thread = threading.current_thread()
+    if thread is threading.main_thread():
+        worker = multiprocessing.current_process()
+        return plain.AHEAD if _is_grains(worker) else plain.HANDS_OUT
+    return plain.AHEAD if _is_grains(thread) else None
+
+
+def _is_grains(worker):
+    """Of a thread or a process: what it was started for is grain's own code."""
+    target = getattr(worker, "_target", None)
     target = getattr(target, "func", target)
-    return not (getattr(target, "__module__", None) or "").startswith("grain.")
+    return (getattr(target, "__module__", None) or "").startswith("grain.")
 
 
 def _of_grain(iterator):
     data = getattr(iterator, "_ds", None) or getattr(iterator, "_data_loader", None) or iterator
-    return loaders.place_of(iterator), loaders.class_name(iterator), _nodes(iterator), (), data
+    nodes = _nodes(iterator)
+    settings = {}
+    for node in nodes:
+        options = getattr(node, "_multiprocessing_options", None)
+        if options is not None:
+            settings["processes"] = options.num_workers
+        options = getattr(node, "_read_options", None)
+        if options is not None and options.prefetch_buffer_size:
+            settings["threads"] = options.num_threads
+            _watch_pool(node)
+    names = [type(node).__name__.strip("_") for node in nodes]
+    return (loaders.place_of(iterator), loaders.class_name(iterator),
+            ", ".join(names[1:] or names)[:200], settings, data)
 
 
 def _nodes(iterator):
-    """What a chain's nodes are called: "_BatchDatasetIterator, _MapDatasetIterator"."""
-    names = []
-    while iterator is not None and len(names) < 20:
-        names.append(type(iterator).__name__.strip("_"))
+    """Of a chain, from its end to its beginning."""
+    nodes = []
+    while iterator is not None and len(nodes) < 20:
+        nodes.append(iterator)
         parents = getattr(iterator, "_parents", None) or (getattr(iterator, "_iterator", None),)
         iterator = parents[0]
-    return ", ".join(names[1:] or names)[:200]
+    return nodes
+
+
+def _watch_pool(iterator):
+    """Elements that the threads of a prefetch read; those of a worker's are a part of its batch."""
+    pool = getattr(iterator, "_executor", None)
+    submit = getattr(pool, "submit", None)
+    if submit is None or "submit" in vars(pool):
+        session.say("what the threads of %s do is not seen" % type(iterator).__name__)
+        return
+    data = getattr(iterator, "_map_parent", iterator)
+
+    @functools.wraps(submit)
+    def watched(function, /, *args, **kwargs):
+        return submit(plain.ahead, data, function, *args, **kwargs)
+
+    pool.submit = watched
 
 
 def dali(module):

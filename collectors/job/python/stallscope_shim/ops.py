@@ -13,15 +13,16 @@ import sys
 import types
 from _thread import get_ident
 
-from . import ring, session
+from . import lines, ring, session
 from .loaders import installed
-from .sight import Sight
+from .sight import CollateSight, Sight
 
 _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _MOST = 600  # calls of one batch that are spans of their own
+_DISTORTS = 20  # timing the lines may take one part in so many of a batch whose ops are shown
 _LIBRARIES = frozenset(
     "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
     "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
@@ -43,6 +44,9 @@ class Watcher:
         self.credit = _BURST
         self.time = ring.now()
         self.running = None
+        self.samples = 0
+        self.collating = None  # what is known of the job's own collate function
+        self.collate_fn = None
 
     def begin(self, fetcher, stage):
         if self.off:
@@ -59,9 +63,27 @@ class Watcher:
             return
         if self.sight is None:
             self.sight = Sight(fetcher)
+        self._take(self.sight, stage, time)
+        self.samples += 1
+
+    def _take(self, sight, stage, time):
         self.stage = stage
-        self.running = _begin(self.sight)
+        self.running = _begin(sight, lines.due(self.samples))
         self.credit -= ring.now() - time
+
+    def collate(self, fetcher, stage):
+        """The fetch of the batch is done. If it was looked into and the job collates by itself, so is
+        that."""
+        if self.running is None:
+            return
+        self.samples -= 1  # the same one
+        self.end()
+        if self.collating is None or self.collate_fn is not fetcher.__dict__.get("collate_fn"):
+            self.collate_fn = fetcher.__dict__.get("collate_fn")
+            self.collating = CollateSight(self.collate_fn)
+        if self.collating.entries:
+            self._take(self.collating, stage, ring.now())
+        self.samples += 1
 
     def end(self):
         sample, self.running = self.running, None
@@ -69,7 +91,8 @@ class Watcher:
             time = ring.now()
             _end(sample, self.stage)
             # Between other work, with cold caches, these are several times what a loop shows.
-            inside = sample.events * 800 + min(sample.calls, _MOST) * 5000
+            timed = 0 if sample.lines is None else sample.lines.events
+            inside = (sample.events + timed) * 800 + min(sample.calls, _MOST) * 5000
             self.credit -= ring.now() - time + inside
 
 
@@ -100,6 +123,8 @@ class _Sample:
         self.first = None  # when the first of them began
         self.calls = 0
         self.events = 0
+        self.lines = None  # a lines.Lines
+        self.began = ring.now()
 
     def enter(self, op, mark):
         self.stack.append(_Call(op, mark))
@@ -126,6 +151,10 @@ class _Sample:
     def write(self, stage):
         while self.stack:
             self.leave()
+        if self.lines is not None:
+            self.lines.keep()
+            if self.lines.spent * _DISTORTS > ring.now() - self.began:
+                return
         out = ring.mine()
         own = sum(wall for wall, _ in self.sums.values())
         if own - sum(c[4] for c in self.long) <= own // 10:
@@ -228,7 +257,7 @@ def _on_call(code, offset, callee, _):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop
     if inner is None and sight.composed(callee):
         for each in sight.roots:
-            _watch(each, sight)
+            _watch(each, sample)
         return
     key = (code, offset, inner or _key(callee))
     op = _names.get(key)
@@ -237,8 +266,9 @@ def _on_call(code, offset, callee, _):
         op = _names[key] = _name(callee, code, line)
     if inner is not None and inner not in sight.own and inner not in sight.roots:
         events = sys.monitoring.events
-        _extra.add(inner)
-        sys.monitoring.set_local_events(_TOOL, inner, events.PY_START | events.PY_RETURN)
+        if inner not in _extra:
+            _extra.add(inner)
+            _set_events(inner, sample, events.PY_START | events.PY_RETURN)
     sample.enter(op, (inner, code, False))
 
 
@@ -262,6 +292,8 @@ def _on_start(code, offset):
     if sample is None or sample.thread != get_ident():
         return
     sample.events += 1
+    if sample.lines is not None and lines.wanted(code):
+        sample.lines.start(code)
     stack = sample.stack
     if stack and stack[-1].mark[0] is code:
         call = stack[-1]
@@ -282,6 +314,8 @@ def _on_end(code, offset, _):
     sample = _current
     if sample is None or sample.thread != get_ident():
         return
+    if sample.lines is not None and lines.wanted(code):
+        sample.lines.end(code)
     stack = sample.stack
     while stack and stack[-1].mark[1] is code and stack[-1].mark[0] is not code:
         sample.leave()  # what this function has called
@@ -291,14 +325,29 @@ def _on_end(code, offset, _):
             sample.leave()
 
 
+def _on_line(code, number):
+    sample = _current
+    if sample is None or sample.lines is None or sample.thread != get_ident():
+        return
+    if sample.lines.line(code, number):
+        for each in sample.sight.roots | sample.sight.own | _extra:
+            events = sys.monitoring.get_local_events(_TOOL, each)
+            sys.monitoring.set_local_events(_TOOL, each, events & ~sys.monitoring.events.LINE)
+
+
 _extra = set()
 
 
-def _watch(code, sight):
+def _watch(code, sample):
     events = sys.monitoring.events
-    sys.monitoring.set_local_events(
-        _TOOL, code, events.CALL | events.PY_START | events.PY_RETURN | events.PY_YIELD |
-        events.PY_RESUME)
+    _set_events(code, sample, events.CALL | events.PY_START | events.PY_RETURN | events.PY_YIELD |
+                events.PY_RESUME)
+
+
+def _set_events(code, sample, events):
+    if sample.lines is not None and not sample.lines.full and lines.wanted(code):
+        events |= sys.monitoring.events.LINE
+    sys.monitoring.set_local_events(_TOOL, code, events)
 
 
 def _take_tool():
@@ -312,7 +361,7 @@ def _take_tool():
             (events.CALL, _on_call), (events.C_RETURN, _on_return_of_other),
             (events.C_RAISE, _on_return_of_other), (events.PY_START, _on_start),
             (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_end),
-            (events.PY_YIELD, _on_end)):
+            (events.PY_YIELD, _on_end), (events.LINE, _on_line)):
         monitoring.register_callback(_TOOL, event, _guard(callback))
     return True
 
@@ -415,6 +464,7 @@ def _guard(callback):
             _current = None
             if not _monitored:
                 _stop_profile()
+                lines.stop()
             session.say("ops inside of a fetch are no longer seen: %s: %s" %
                         (type(error).__name__, error))
 
@@ -424,8 +474,9 @@ def _guard(callback):
 _profiler = _guard(_profile)
 
 
-def _begin(sight):
-    """A sample of the batch that this thread is about to fetch; None if there is one elsewhere."""
+def _begin(sight, timed):
+    """A sample of the batch that this thread is about to fetch, its lines `timed`; None if there is
+    one elsewhere."""
     global _current, _tool_taken
     if _current is not None:
         return None
@@ -434,14 +485,19 @@ def _begin(sight):
             _tool_taken = _take_tool()
         if not _tool_taken:
             return None
+        sample = _Sample(sight)
+        sample.lines = lines.Lines() if timed else None
         for code in sight.roots | sight.own:
-            _watch(code, sight)
-        _current = sample = _Sample(sight)
+            _watch(code, sample)
+        _current = sample
     else:
         if sys.getprofile() is not None:
             session.say("the job has a profiler of its own: ops inside of a fetch are not seen")
             return None
         _current = sample = _Sample(sight)
+        timing = lines.Lines() if timed else None
+        if timing is not None and lines.trace(timing):
+            sample.lines = timing
         sys.setprofile(_profiler)
     return sample
 
@@ -456,6 +512,7 @@ def _end(sample, stage):
         _extra.clear()
     else:
         _stop_profile()
+        lines.stop()
     sample.write(stage)
 
 

@@ -13,6 +13,7 @@ the trainer works, as an op of the trainer; else as a stage of its own.
 """
 import functools
 import inspect
+import os
 import sys
 import weakref
 from _thread import _local, get_ident
@@ -32,8 +33,9 @@ _elsewhere = False  # its stages run in other threads, too
 class _Here(_local):
     """Of the calling thread."""
 
-    active = None  # the watched iterator that makes a batch
+    active = None  # the watched iterator that makes a batch, or the thread's _Maker
     spans = None
+    maker = None
 
 
 _here = _Here()
@@ -41,7 +43,7 @@ _here = _Here()
 
 def _forked():
     global _latest, _elsewhere
-    _here.active = _here.spans = None
+    _here.active = _here.spans = _here.maker = None
     _sources.clear()
     _passes.clear()
     _latest = None
@@ -53,7 +55,7 @@ session.fork_hooks.append(_forked)
 
 def making():
     """The watched iterator whose batch the calling thread makes, if any."""
-    return _here.active
+    return None if _here.active is _here.maker else _here.active
 
 
 # Batches.
@@ -142,6 +144,8 @@ class _Pass:
         _here.active = None
         self.ops.end()
         loader, item = self.loader, self.item
+        if not loader.workers and not self.count & (self.count - 1):
+            guarded(_look_for_workers, loader)
         time, cpu = ring.now(), ring.cpu()
         self.spans.pause(time, cpu)
         words = self.spans.words(self.at or self.began, self._stage_words)
@@ -178,6 +182,9 @@ def source(place, kind, dataset, settings=(), workers=0):
         loader = _loader_of(kind=kind, dataset=dataset, where=place,
                             settings=dict(settings, workers=workers))
         loader.workers = workers
+        if workers:
+            session.redefine("stage", loader.fetch, name="fetch", kind="map", loader=loader.id,
+                             workers=workers, ordered=True, inputs=[])
         _sources[key] = loaders.adopt(loader, place)
     _latest = loader
     return loader
@@ -197,17 +204,23 @@ def watch(iterator, data, place, dataset, settings=(), samples=None):
     return Watched(iterator, source(place, kind, dataset, settings), samples, data)
 
 
-def watch_class(cls, describe, wanted=lambda: True):
-    """For hooks: what all iterators of `cls` hand out where `wanted`. They stay the objects that they
-    are: their library looks at their class. `describe(iterator)`: (place, kind, data set, settings,
-    data)."""
+HANDS_OUT, AHEAD = 1, 2  # batches to the loop; or in a thread or process of the library's own
+
+
+def watch_class(cls, describe, role=lambda: HANDS_OUT):
+    """For hooks: what all iterators of `cls` hand out, and what they do ahead of that, by the `role()`
+    that the calling thread has. They stay the objects that they are: their library looks at their
+    class. `describe(iterator)`: (place, kind, data set, settings, data)."""
     function = vars(cls)["__next__"]
 
     @functools.wraps(function)
     def __next__(iterator):
-        if _here.active is not None or _in_worker() or not wanted():
+        if _here.active is not None or _in_worker():
             return function(iterator)
-        own = _pass_of(iterator, describe)
+        part = role()
+        if part == AHEAD:
+            return ahead(iterator, function, iterator)
+        own = _pass_of(iterator, describe) if part == HANDS_OUT else None
         if own is None:
             return function(iterator)
         guarded(own.requested)
@@ -231,12 +244,109 @@ def _pass_of(iterator, describe):
         if iterator not in _passes:
             _passes[iterator] = None
             place, kind, dataset, settings, data = describe(iterator)
-            _passes[iterator] = _Pass(source(place, kind, dataset, settings), None, data)
+            workers = dict(settings).get("processes") or dict(settings).get("threads") or 0
+            _passes[iterator] = _Pass(source(place, kind, dataset, settings, workers), None, data)
         return _passes[iterator]
     except Exception as error:
         session.say("the batches of %s are not seen: %s: %s" %
                     (type(iterator).__qualname__, type(error).__name__, error))
         return None
+
+
+# What is made ahead of the loop, without a name of the job's.
+
+_NEAR = 100_000  # ns: work that is shorter, and as near to the next, is one span with that
+_LONG = 5_000_000
+
+
+class _Maker:
+    """A thread that makes batches, or elements of them, ahead of the loop."""
+
+    def __init__(self):
+        self.loader = self.at = self.dataset = None
+        self.ops = ops.Watcher(1)
+        self.spans = _Spans()
+        self.pending = None  # [start, end, CPU ns] of short work
+
+    def fetch(self):
+        """As a pass's."""
+
+    def begin(self, data):
+        self.at = None
+        loader = self.loader = _loader_of_thread()
+        if loader is None:
+            return
+        _here.active = self
+        if self.dataset is None:
+            self.dataset = data
+        self.at, self.cpu = ring.now(), ring.cpu()
+        self.ops.begin(self, loader.fetch)
+
+    def end(self):
+        _here.active = None
+        if self.at is None:
+            return
+        self.ops.end()
+        time, cpu = ring.now(), ring.cpu()
+        start, cpu = self.at, cpu - self.cpu
+        words = self.spans.words(start, self._stage_words)
+        pending = self.pending
+        if pending is not None and (words or start - pending[1] > _NEAR or
+                                    time - pending[0] > _LONG):
+            words = self._work(*pending) + words
+            self.pending = pending = None
+        if pending is not None:
+            pending[1] = time
+            pending[2] += cpu
+        elif time - start < _NEAR and not words:
+            self.pending = [start, time, cpu]
+        else:
+            words += self._work(start, time, cpu)
+        if words:
+            ring.mine().put(time, words)
+
+    def _work(self, start, end, cpu):
+        return ring.work(self.loader.fetch, ring.NONE, start, end, cpu)
+
+    def _stage_words(self, name, start, end, cpu):
+        return ring.work(_stage_of(self.loader, name), ring.NONE, start, end, cpu)
+
+
+def ahead(data, function, *args, **kwargs):
+    """`function(...)`, which makes a batch or an element of `data` ahead of the loop."""
+    maker = _here.maker
+    if maker is None:
+        maker = _here.maker = _Maker()
+    if _here.active is not None:
+        return function(*args, **kwargs)  # a part of another one
+    guarded(maker.begin, data)
+    try:
+        return function(*args, **kwargs)
+    except BaseException as error:
+        error.__traceback__ = error.__traceback__.tb_next
+        raise
+    finally:
+        guarded(maker.end)
+
+
+def _look_for_workers(loader):
+    """Processes that the job has started by itself, and that name stages: the loop waits for them.
+    Only their own files tell."""
+    module = sys.modules.get("multiprocessing.process")
+    pids = [child.pid for child in tuple(getattr(module, "_children", ()))
+            if child.__dict__.get(KEY, (0, None))[1] == loader.id]
+    if not pids:
+        return
+    owner = ('"owner": "%s"' % session.key()).encode()
+    files = [f for f in os.listdir(session.folder) if f.endswith(".names")]
+    workers = sum(
+        any(f.startswith("%d." % pid) and owner in session.content(os.path.join(session.folder, f))
+            for f in files)
+        for pid in pids)
+    if workers:
+        loader.workers = workers
+        loader.line["settings"] = dict(loader.line.get("settings", ()), workers=workers)
+        session.redefine("loader", loader.id, **loader.line)
 
 
 def _in_worker():

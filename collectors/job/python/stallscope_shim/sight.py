@@ -140,3 +140,25 @@ class Sight:
             if code is not None and code.co_name == name:
                 self.roots.add(code)
         return True
+
+
+class CollateSight:
+    """The job's own function that makes a batch of its elements: one op."""
+
+    def __init__(self, collate):
+        self.roots = set()
+        self.own = set()
+        self.entries = {}
+        self.fetch = None
+        name = getattr(collate, "__qualname__", None)
+        function = getattr(collate, "__func__", collate)
+        if not isinstance(function, _FUNCTION):  # an object; a partial has none of the job's own
+            name = type(collate).__qualname__
+            function = getattr(type(collate), "__call__", None)
+        code = getattr(function, "__code__", None)
+        if code is not None and not installed(code.co_filename):
+            self.own.add(code)
+            self.entries[code] = name
+
+    def composed(self, obj):
+        return False

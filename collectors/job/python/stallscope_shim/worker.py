@@ -52,7 +52,7 @@ def _collate(fetcher, _):
     state = fetcher.__dict__.get(KEY)
     if state is None or state.at is None:
         return
-    state.ops.end()
+    state.ops.collate(fetcher, state.owner.loader.collate)
     data = sys._getframe(2).f_locals.get("data")
     state.size = len(data) if isinstance(data, list) else 1
     state.collate_at, state.collate_cpu = ring.now(), ring.cpu()
@@ -64,8 +64,8 @@ def batch_words(state, loader, item, time, cpu):
     if begin is None:
         return ()
     middle = state.collate_at
-    if middle is None:  # an exception, or the end of the data
-        state.ops.end()
+    state.ops.end()  # of an exception, of the end of the data, or of the collate
+    if middle is None:
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
     return (ring.work(loader.fetch, item, begin, middle, state.collate_cpu - state.cpu) +
             ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +

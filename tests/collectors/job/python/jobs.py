@@ -88,6 +88,25 @@ class Augmented(photos.Photos):
         return index
 
 
+class Lined(Squares):
+    def __getitem__(self, index):
+        time.sleep(0.0005)
+        count = self.counted(2000 if index % 8 else 100000)  # the lines that are slow
+        return index + count * 0
+
+    def counted(self, most):
+        count = 0
+        while count < most:
+            count += 1
+        return count
+
+
+def lined_collate(batch):
+    total = sum(batch)
+    time.sleep(0.003)  # the line of the collate that is slow
+    return [total]
+
+
 class Failing(Squares):
     def __getitem__(self, index):
         if index == 13:
@@ -180,6 +199,24 @@ def zero_compose():
 
 def zero_helper():
     train(DataLoader(Augmented(), batch_size=8), epochs=4)
+
+
+def traced_lines():
+    seen = []
+
+    def tracer(frame, event, arg):
+        if frame.f_code is Lined.__getitem__.__code__:
+            seen.append(event)
+            return tracer
+        return None
+
+    sys.settrace(tracer)
+    train(DataLoader(Lined(), batch_size=8, collate_fn=lined_collate), epochs=4)
+    print(sys.gettrace() is tracer, len(seen))
+
+
+def zero_lines():
+    train(DataLoader(Lined(), batch_size=8, collate_fn=lined_collate), epochs=8)
 
 
 def two():

@@ -19,7 +19,7 @@ def needs(job):
             "hugging_face": "datasets", "hugging_face_stream": "datasets",
             "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",
             "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain",
-            "grain_processes": "grain"}[job]
+            "grain_processes": "grain", "grain_threads": "grain"}[job]
 
 
 def train(loader, epochs=1):
@@ -157,6 +157,15 @@ def grain():
 
     data = grain.MapDataset.source(list(range(32))).map(lambda x: x + sum(range(100000))).batch(4)
     for batch in data.to_iter_dataset(grain.ReadOptions(num_threads=0, prefetch_buffer_size=0)):
+        print(batch)
+
+
+def grain_threads():
+    import grain.python as grain
+
+    data = grain.MapDataset.source(list(range(32))).map(lambda x: x + sum(range(100000)))
+    ahead = grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)
+    for batch in data.to_iter_dataset(ahead).batch(4):
         print(batch)
 
 

@@ -150,6 +150,23 @@ def processes():
 
 
 @job
+def processes_not_told():
+    with multiprocessing.get_context(METHOD).Pool(2) as pool:
+        loop(stallscope.loader(pool.imap(decode, numbers(12))))
+
+
+@job
+def processes_without_stages():
+    with multiprocessing.get_context(METHOD).Pool(2) as pool:
+        loop(stallscope.loader(pool.imap(sleep, range(12))))
+
+
+def sleep(i):
+    time.sleep(0.002)
+    return [i]
+
+
+@job
 def trainer_stages():
     for batch in stallscope.loader(batches()):
         with stallscope.stage("forward"):

@@ -146,9 +146,22 @@ class Libraries(LibraryCase):
         self.assertEqual(8, len(session.steps))
         self.assertTrue({"MapMapDataset", "BatchMapDataset"} <= self.ops(session), self.ops(session))
 
+    def test_the_threads_of_grain(self):
+        session = self.library("grain_threads")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+        self.assertEqual(2, self.settings(session)["threads"])
+        threads = {e.tid for _, e in session.events("work", "fetch")} - {session.main.pid}
+        self.assertTrue(threads)
+        self.assertIn("MapMapDataset", self.ops(session))
+
     def test_the_processes_of_grain_hand_out_nothing(self):
         session = self.library("grain_processes")
+        self.assertEqual([], session.said)
         self.assertEqual(8, len(session.steps))
+        self.assertEqual(2, self.settings(session)["processes"])
+        workers = {process.pid for process, _ in session.events("work", "fetch")}
+        self.assertEqual(2, len(workers - {session.main.pid}))
 
 
 if __name__ == "__main__":

@@ -114,6 +114,20 @@ class Loops(Case):
                     (loader,) = process.names["loader"]
                     self.assertEqual((session.main.key, 0), (loader["owner"], loader["number"]))
 
+    def test_processes_that_the_job_does_not_tell_of(self):
+        for method in ("fork", "spawn"):
+            with self.subTest(method):
+                shutil.rmtree(self.session, True)
+                session = self.record("processes_not_told", method)
+                self.assertEqual([], session.said)
+                self.assertEqual(12, len(session.steps))
+                workers = session.main.names["loader"][-1]["settings"]["workers"]
+                self.assertIn(workers, (1, 2))  # one may do it all
+        # The loop waits by itself where they name no stage: nothing shows what they do.
+        shutil.rmtree(self.session, True)
+        session = self.record("processes_without_stages", "fork")
+        self.assertEqual(0, session.main.names["loader"][-1]["settings"]["workers"])
+
     def test_stages_of_the_trainer_are_its_ops(self):
         session = self.record("trainer_stages")
         ops = [e for _, e in session.events("named") if e.extra == (7, "forward")]

@@ -463,6 +463,41 @@ class Ops(Case):
         self.assertEqual("Augmented.augment", self.ops(session)[0])
         self.assertNotIn("pause", self.ops(session))
 
+    def lines(self, session):
+        """By function: {line: [ns, times]}, all of them added up."""
+        found = {}
+        source = open(os.path.join(HERE, "jobs.py")).read().split("\n")
+        for process in session.processes:
+            for entry in process.names["lines"]:
+                if entry["file"].startswith(STAND_IN):
+                    continue  # it is not installed, as torch is
+                self.assertEqual(os.path.join(HERE, "jobs.py"), entry["file"])
+                lines = found.setdefault(source[entry["first"] - 1].split("(")[0].split()[-1], {})
+                for line, ns, times in entry["lines"]:
+                    sums = lines.setdefault(source[line - 1].strip(), [0, 0])
+                    sums[0] += ns
+                    sums[1] += times
+        return found
+
+    def test_the_lines_in_which_the_time_goes(self):
+        session = self.record("zero_lines")
+        self.assertEqual([], session.said)
+        found = self.lines(session)
+        slowest = {f: max(lines, key=lambda l: lines[l][0]) for f, lines in found.items()}
+        self.assertIn("the lines that are slow", slowest["__getitem__"])
+        self.assertIn("the line of the collate that is slow", slowest["lined_collate"])
+        # A loop is let run after a while: what is left of it is no other line's.
+        loop = sum(found["counted"][l][0] for l in ("while count < most:", "count += 1"))
+        rest = sum(ns for ns, _ in found["counted"].values()) - loop
+        self.assertGreater(loop, 10 * rest)
+        self.assertLess(sum(times for _, times in found["counted"].values()), 100000)
+        self.assertIn("lined_collate", self.ops(session))
+
+    def test_a_job_that_traces_its_own_lines_keeps_its_tracer(self):
+        session = self.record("traced_lines")
+        if sys.version_info < (3, 12):
+            self.assertEqual({}, self.lines(session))
+
     def test_none_where_the_user_wants_none(self):
         session = self.record("zero_compose", settings={"profile": "off"})
         self.assertEqual([], self.ops(session))
