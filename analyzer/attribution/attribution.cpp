@@ -51,7 +51,12 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
 
 // What a framework's profiler costs is in no rate: those are the other steps', if there are enough.
 void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
-  const std::vector<StepShare> others = UnprofiledSteps(run, model::StepIntervals(run));
+  std::vector<StepShare> others = UnprofiledSteps(run, model::StepIntervals(run));
+  if (result.window.first_epoch) {
+    std::erase_if(others, [&](const StepShare& step) {
+      return step.start_ns >= result.window.end_ns || step.end_ns <= result.window.start_ns;
+    });
+  }
   const std::vector<StepShare>& steps = others.empty() ? partition.steps : others;
   int64_t ns = result.window.ns();
   size_t count = result.window.steps;
@@ -203,7 +208,11 @@ std::optional<std::vector<ChainLink>> ExplainStall(const Groundwork& ground, siz
 }
 
 GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel) {
-  return Lay(run, ChooseWindow(run, model::StepIntervals(run)), threads, cancel);
+  return Lay(run, ChooseWindow(run, model::StepIntervals(run), cancel), threads, cancel);
+}
+
+GroundworkPtr LayGroundworkOfFirstEpoch(const model::Run& run, unsigned threads, Cancel cancel) {
+  return Lay(run, FirstEpochWindow(run, model::StepIntervals(run), cancel), threads, cancel);
 }
 
 GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
@@ -214,6 +223,10 @@ GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int6
 // Never canceled, so there is a result.
 Attribution Attribute(const model::Run& run, unsigned threads) {
   return *Attribute(*LayGroundwork(run, threads), threads);
+}
+
+Attribution AttributeFirstEpoch(const model::Run& run, unsigned threads) {
+  return *Attribute(*LayGroundworkOfFirstEpoch(run, threads), threads);
 }
 
 StepPartition PartitionSteps(const model::Run& run) {

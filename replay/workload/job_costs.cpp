@@ -11,6 +11,7 @@
 #include "analyzer/attribution/intervals.h"
 #include "analyzer/base/math.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/profiled.h"
 #include "replay/workload/span_costs.h"
 
 namespace stallscope::replay {
@@ -235,7 +236,12 @@ void JobReader::TakeBatches() {
   // What the warm-up's steps got is as cold as they are.
   const size_t warm = attribution_.window.warmup_steps;
   const auto& steps = run_.rows.steps;
-  const uint64_t first = warm > 0 && warm < steps.size() ? steps[warm].batch.value : uint64_t{0};
+  const attribution::Window& window = attribution_.window;
+  const bool all = !model::ProfiledStretches(run_).empty();
+  const size_t from = all ? window.warmup_steps : window.first_row;
+  const size_t past = all ? steps.size() : window.first_row + window.rows;
+  const uint64_t first = from > 0 && from < steps.size() ? steps[from].batch.value : uint64_t{0};
+  const uint64_t end = past < steps.size() ? steps[past].batch.value : UINT64_MAX;
   const bool workers = costs_.loader.num_workers > 0;
   size_t sent = 0;
   uint64_t number = 0;
@@ -243,7 +249,7 @@ void JobReader::TakeBatches() {
     if (!Whole(row)) continue;
     ++number;
     if (workers && (!row.sent || !row.received)) continue;  // on its way when the job ended
-    if (item < first) continue;
+    if (item < first || item >= end) continue;
     if (costs_.batches.empty()) costs_.first = number - 1;
     costs_.batches.push_back(row.cost);
     sent += workers ? 1 : 0;
