@@ -23,6 +23,7 @@ struct AnalyzeArguments {
   std::string budget;
   std::string inconclusive = "fail";
   bool no_price = false;
+  bool first_epoch = false;
   std::unique_ptr<ReportOutputs> outputs;
 };
 
@@ -46,7 +47,9 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
     }
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
-                              workbench::Open(arguments.traces, PrintWarnings()));
+                              workbench::Open(arguments.traces, PrintWarnings(),
+                                              arguments.first_epoch ? workbench::Part::kFirstEpoch
+                                                                    : workbench::Part::kSteady));
   report::Report report = workbench::Analyze(opened, {.price = !arguments.no_price});
   if (std::any_of(outputs.begin(), outputs.end(),
                   [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {
@@ -95,6 +98,8 @@ void AddAnalyze(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--no-price", arguments->no_price,
                     "Skip predicting what each change would gain");
+  command->add_flag("--first-epoch", arguments->first_epoch,
+                    "Report on the first epoch, or the cold start, instead of the steady part");
   command->callback([arguments, &exit_code] {
     const Result<int> done = RunAnalyze(*arguments);
     exit_code = done.ok() ? done.value() : Fail(done.error());

@@ -30,6 +30,7 @@ struct RerunOptions {
   bool probe = false;  // check what bounds it by slowing stages; not of a job
   int cores = 0;       // that the run may use, of those that this process may; 0: all
   PageCache page_cache = PageCache::kAsItIs;
+  bool first_epoch = false;  // take the figures of that, and not those of the steady part
   // Of a spec that is a job's: what is started. It needs `program`.
   std::optional<JobPlan> job;
   std::string keep;  // a file for the trace of a run that succeeds; empty: it is removed

@@ -69,6 +69,7 @@ struct Sweep {
   bool emulated = false;
   unsigned repeats = 1;
   // Of an imported run that does not say how many samples a step has: each counts as one, and rates
+  bool first_epoch = false;  // predictions and figures are of each run's first epoch
   // are in steps per second.
   bool counts_steps = false;
   std::string job;  // that works on it; sweep_file.h

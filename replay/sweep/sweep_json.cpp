@@ -157,6 +157,7 @@ Sweep HeadFrom(const Json& json) {
   sweep.emulated = json.at("emulated").get<bool>();
   sweep.repeats = json.at("repeats").get<unsigned>();
   sweep.counts_steps = TextAt(json, "counted") == "steps";
+  sweep.first_epoch = json.value("first_epoch", false);
   sweep.job = TextAt(json, "job");
   sweep.warnings = json.value("warnings", std::vector<std::string>());
   if (!json.at("spec").is_null()) sweep.spec_json = json.at("spec").dump();
@@ -236,6 +237,7 @@ std::string WriteSweep(const Sweep& sweep) {
   add("emulated", sweep.emulated);
   add("repeats", sweep.repeats);
   add("counted", sweep.counts_steps ? "steps" : "samples");
+  if (sweep.first_epoch) add("first_epoch", true);
   add("job", TextOrNull(sweep.job));
   add("spec", sweep.spec_json.empty() ? Json() : Json::parse(sweep.spec_json));
   add("axes", AxesJson(sweep));
