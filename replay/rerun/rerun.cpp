@@ -82,6 +82,7 @@ Result<bool> RunTheJob(const Spec& spec, const RerunOptions& options, const RunF
   }
   std::vector<std::string> command = {options.program, "run", "--quiet",
                                       "--with-parent", "-o",  files.trace()};
+  if (options.probe) command.emplace_back("--probe");
   command.insert(command.end(), std::make_move_iterator(arguments.begin()),
                  std::make_move_iterator(arguments.end()));
   command.emplace_back("--");

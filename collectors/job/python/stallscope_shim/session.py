@@ -46,7 +46,7 @@ class _Names:
     def _resume(self):
         """After an exec the file of this process is there already: go on behind its ids."""
         try:
-            old = _content(self.path)
+            old = content(self.path)
         except OSError:
             return
         for kind in ("loader", "queue", "stage", "counter", "track"):
@@ -99,7 +99,7 @@ def broken():
 def describe(name=None):
     """Writes the process line; `name` is what a user would call the process."""
     try:
-        arguments = _content("/proc/self/cmdline").decode("utf-8", "replace").split("\0")[:-1]
+        arguments = content("/proc/self/cmdline").decode("utf-8", "replace").split("\0")[:-1]
     except OSError:
         arguments = []
     line = {
@@ -172,7 +172,7 @@ def settings():
 
         _settings = {}
         try:
-            found = json.loads(_content(os.path.join(folder, "settings.json")).decode("utf-8"))
+            found = json.loads(content(os.path.join(folder, "settings.json")).decode("utf-8"))
             if isinstance(found, dict):
                 _settings = found
         except (OSError, ValueError):
@@ -211,7 +211,7 @@ def _forked():
 _first_pid = _getpid()
 
 
-def _content(path):
+def content(path):
     fd = _open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         parts = []
@@ -225,7 +225,7 @@ def _content(path):
 
 
 def _start_time():
-    return int(_content("/proc/self/stat").rpartition(b")")[2].split()[19])
+    return int(content("/proc/self/stat").rpartition(b")")[2].split()[19])
 
 
 def _process_name(arguments):
