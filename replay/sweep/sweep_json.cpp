@@ -68,6 +68,7 @@ Json PointJson(const Point& point) {
     figure["memory_bytes"] = run.memory_bytes;
     figure["host"] = run.host;
     figure["others"] = run.others;
+    figure["from_disk"] = run.from_disk;
     json["runs"].push_back(std::move(figure));
   }
   return json;
@@ -138,7 +139,8 @@ Point PointFrom(const Json& json) {
                           run.at("steps").get<uint64_t>(),
                           run.at("memory_bytes").get<uint64_t>(),
                           run.at("host").get<std::string>(),
-                          run.value("others", 0.0)});
+                          run.value("others", 0.0),
+                          run.value("from_disk", 0.0)});
   }
   return point;
 }
@@ -155,9 +157,9 @@ Sweep HeadFrom(const Json& json) {
   sweep.kind = *kind;
   sweep.mode = *mode;
   sweep.emulated = json.at("emulated").get<bool>();
+  sweep.first_epoch = json.value("first_epoch", false);
   sweep.repeats = json.at("repeats").get<unsigned>();
   sweep.counts_steps = TextAt(json, "counted") == "steps";
-  sweep.first_epoch = json.value("first_epoch", false);
   sweep.job = TextAt(json, "job");
   sweep.warnings = json.value("warnings", std::vector<std::string>());
   if (!json.at("spec").is_null()) sweep.spec_json = json.at("spec").dump();
@@ -235,9 +237,9 @@ std::string WriteSweep(const Sweep& sweep) {
   add("kind", WordFor(sweep.kind));
   add("mode", WordFor(sweep.mode));
   add("emulated", sweep.emulated);
+  if (sweep.first_epoch) add("first_epoch", true);
   add("repeats", sweep.repeats);
   add("counted", sweep.counts_steps ? "steps" : "samples");
-  if (sweep.first_epoch) add("first_epoch", true);
   add("job", TextOrNull(sweep.job));
   add("spec", sweep.spec_json.empty() ? Json() : Json::parse(sweep.spec_json));
   add("axes", AxesJson(sweep));

@@ -57,6 +57,7 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
   outcome.figure = {
       {rate, rate * 0.99, rate * 1.01}, 40, memory ? memory(spec) : 1'000'000, "here"};
   if (others) outcome.figure.others = others(asked.size() - 1);
+  if (from_disk) outcome.figure.from_disk = from_disk(asked.size() - 1);
   if (wish.digest) outcome.digest = digest;
   outcome.verdict = "balanced";
   outcome.summary.samples_per_s = rate;
