@@ -47,6 +47,7 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
   if (broken.has_value()) return *broken;
   asked.push_back(GetKnob(spec, IsJob(spec) ? "loader.num_workers" : "decode.parallelism").value());
   digests.push_back(wish.digest);
+  probes.push_back(wish.probe);
   replay::Outcome outcome;
   outcome.stopped = stop;
   const double rate = rate_(spec, wish.cores);

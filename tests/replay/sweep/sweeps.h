@@ -28,6 +28,7 @@ class FakeBench final : public replay::Bench {
 
   std::vector<std::string> asked;  // decode.parallelism or loader.num_workers of each run
   std::vector<bool> digests;
+  std::vector<bool> probes;
   std::string digest = "00112233445566778899aabbccddeeff";
   std::function<uint64_t(const Spec&)> memory;  // of a run; empty: 1,000,000 bytes
   std::function<void(size_t runs)> before;      // each run; may be empty

@@ -85,6 +85,8 @@ TEST_SUITE("fast") {
     CHECK(tuned.runs <= 10);
     REQUIRE(tuned.comparison.has_value());
     CHECK(tuned.comparison->answer == compare::Answer::kFaster);
+    // That was done when the spec was recorded.
+    CHECK(std::count(bench.probes.begin(), bench.probes.end(), true) == 0);
   }
 
   TEST_CASE("more room than the simulation sees a use for is run, and taken if it is faster") {
@@ -242,6 +244,9 @@ TEST_SUITE("fast") {
     CHECK(tuned.bound.empty());
     CHECK(tuned.ended == "no single further change is faster");
     CHECK(tuned.runs <= 16);
+    // The base is checked for what bounds it, once; nothing else is disturbed.
+    CHECK(bench.probes.front());
+    CHECK(std::count(bench.probes.begin(), bench.probes.end(), true) == 1);
     // A recommendation is tried first.
     replay::TuneOptions options = Options(16);
     options.ideas = {Patch{{SetTo("loader.num_workers", int64_t{4})}},
