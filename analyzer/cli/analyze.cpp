@@ -27,12 +27,16 @@ struct AnalyzeArguments {
   std::unique_ptr<ReportOutputs> outputs;
 };
 
+workbench::Part PartOf(const AnalyzeArguments& arguments) {
+  return arguments.first_epoch ? workbench::Part::kFirstEpoch : workbench::Part::kSteady;
+}
+
 // The base runs against this one, where the budget needs them.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
                                                        const workbench::Opened& now) {
   if (arguments.base.empty()) return std::optional<compare::Comparison>();
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
-                              workbench::Summarize(arguments.base, PrintWarnings()));
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      const auto base, workbench::Summarize(arguments.base, PrintWarnings(), PartOf(arguments)));
   return std::optional(compare::Compare(base, {workbench::Summarize(now)}));
 }
 
@@ -46,10 +50,9 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
                    arguments.budget, "pass --base TRACE"};
     }
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
-                              workbench::Open(arguments.traces, PrintWarnings(),
-                                              arguments.first_epoch ? workbench::Part::kFirstEpoch
-                                                                    : workbench::Part::kSteady));
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      const workbench::Opened opened,
+      workbench::Open(arguments.traces, PrintWarnings(), PartOf(arguments)));
   report::Report report = workbench::Analyze(opened, {.price = !arguments.no_price});
   if (std::any_of(outputs.begin(), outputs.end(),
                   [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {

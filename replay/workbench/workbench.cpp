@@ -81,10 +81,10 @@ compare::RunSummary Summarize(const Opened& opened) {
 }
 
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
-                                                   const ReadWatch& watch) {
+                                                   const ReadWatch& watch, Part part) {
   std::vector<compare::RunSummary> summaries;
   for (const std::string& path : paths) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const Opened opened, Open({path}, watch));
+    STALLSCOPE_ASSIGN_OR_RETURN(const Opened opened, Open({path}, watch, part));
     summaries.push_back(Summarize(opened));
   }
   return summaries;

@@ -73,6 +73,7 @@ report::Report Analyze(const Opened& opened, const AnalyzeOptions& options = {})
 compare::RunSummary Summarize(const Opened& opened);
 // One run per file. Each is freed before the next is read.
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
-                                                   const ReadWatch& watch = {});
+                                                   const ReadWatch& watch = {},
+                                                   Part part = Part::kSteady);
 
 }  // namespace stallscope::workbench
