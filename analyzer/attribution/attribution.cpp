@@ -51,12 +51,8 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
 
 // What a framework's profiler costs is in no rate: those are the other steps', if there are enough.
 void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
-  std::vector<StepShare> others = UnprofiledSteps(run, model::StepIntervals(run));
-  if (result.window.first_epoch) {
-    std::erase_if(others, [&](const StepShare& step) {
-      return step.start_ns >= result.window.end_ns || step.end_ns <= result.window.start_ns;
-    });
-  }
+  const std::vector<StepShare> others =
+      UnprofiledSteps(run, model::StepIntervals(run), result.window);
   const std::vector<StepShare>& steps = others.empty() ? partition.steps : others;
   int64_t ns = result.window.ns();
   size_t count = result.window.steps;
@@ -84,7 +80,7 @@ void SayProfiled(const model::Run& run, const Window& window, std::vector<std::s
                 (window.start_ns >= stretch.open.start_ns && window.end_ns <= stretch.open.end_ns);
   }
   const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
-  const std::vector<StepShare> others = UnprofiledSteps(run, intervals);
+  const std::vector<StepShare> others = UnprofiledSteps(run, intervals, window);
   std::string text = "profiler: the framework's profiler ran beside some of the steps, and took " +
                      std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
   if (others.empty()) {

@@ -8,6 +8,7 @@
 
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/profiled.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -126,10 +127,22 @@ class ColdSearch {
  public:
   ColdSearch(const model::Run& run, const std::vector<model::StepInterval>& intervals,
              const Window& counted)
-      : run_(run), intervals_(intervals), counted_(counted), stages_(run.stages.size()) {
-    const size_t blocks = std::min(kMostBlocks, counted.rows / 2);
+      : run_(run), counted_(counted), stages_(run.stages.size()) {
+    const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
+    const auto beside = [&](const model::StepInterval& step) {
+      return std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) {
+        return step.start_ns < stretch.end_ns && step.end_ns > stretch.start_ns;
+      });
+    };
+    for (size_t row = counted.first_row; row < counted.first_row + counted.rows; ++row) {
+      if (!beside(intervals[row])) steps_.push_back(intervals[row]);
+    }
+    for (const model::ProfiledStretch& stretch : stretches) {
+      profiled_.push_back({stretch.start_ns, stretch.end_ns});
+    }
+    const size_t blocks = std::min(kMostBlocks, steps_.size() / 2);
     for (size_t i = 0; i < blocks; ++i) {
-      const int64_t start = intervals[counted.first_row + counted.rows * i / blocks].start_ns;
+      const int64_t start = steps_[steps_.size() * i / blocks].start_ns;
       // Times that run backward are those of a damaged clock.
       starts_.push_back(starts_.empty() ? start : std::max(start, starts_.back()));
     }
@@ -137,6 +150,7 @@ class ColdSearch {
   }
 
   std::optional<ColdStart> Find(Cancel cancel) {
+    if (starts_.size() < kFewestBlocks) return std::nullopt;
     for (const model::Track& track : run_.tracks) {
       if (cancel.requested()) return std::nullopt;
       if (track.info.kind == trace::TrackKind::kThread) ReadTrack(track);
@@ -207,6 +221,10 @@ class ColdSearch {
 
   Block* BlockAt(StageSeries& stage, int64_t ns) const {
     if (ns >= counted_.end_ns) return nullptr;
+    // What a framework's profiler costs is no cold start.
+    for (const model::TimeRange& profiled : profiled_) {
+      if (ns >= profiled.start_ns && ns < profiled.end_ns) return nullptr;
+    }
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), ns);
     if (after == starts_.begin()) return nullptr;
     return &stage.blocks[static_cast<size_t>(after - starts_.begin()) - 1];
@@ -342,19 +360,23 @@ class ColdSearch {
 
   // Up to the first step that begins after the end.
   void Measure(int64_t end_ns, ColdStart& cold) const {
-    size_t rows = 0;
-    while (rows < counted_.rows && intervals_[counted_.first_row + rows].start_ns < end_ns) ++rows;
-    cold.steps = std::min(rows, counted_.rows - kFewestForInterval);
-    cold.end_ns = intervals_[counted_.first_row + cold.steps].start_ns;
-    const auto later = static_cast<double>(counted_.end_ns - cold.end_ns) /
-                       static_cast<double>(counted_.rows - cold.steps);
-    cold.cost_ns =
-        cold.end_ns - cold.start_ns - std::llround(later * static_cast<double>(cold.steps));
+    size_t steps = 0;
+    while (steps < steps_.size() && steps_[steps].start_ns < end_ns) ++steps;
+    cold.steps = std::min(steps, steps_.size() - kFewestForInterval);
+    cold.end_ns = steps_[cold.steps].start_ns;
+    int64_t before = 0;
+    int64_t after = 0;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      (i < cold.steps ? before : after) += steps_[i].end_ns - steps_[i].start_ns;
+    }
+    const auto later = static_cast<double>(after) / static_cast<double>(steps_.size() - cold.steps);
+    cold.cost_ns = before - std::llround(later * static_cast<double>(cold.steps));
   }
 
   const model::Run& run_;
-  const std::vector<model::StepInterval>& intervals_;
   const Window& counted_;
+  std::vector<model::StepInterval> steps_;  // the counted ones, beside which no profiler ran
+  std::vector<model::TimeRange> profiled_;
   std::vector<int64_t> starts_;  // of the blocks
   std::vector<StageSeries> stages_;
   std::optional<int64_t> pass_end_ns_;
@@ -406,9 +428,8 @@ std::optional<int64_t> EndOfFirstPass(const model::Run& run) {
 std::optional<ColdStart> FindColdStart(const model::Run& run,
                                        const std::vector<model::StepInterval>& intervals,
                                        const Window& counted, Cancel cancel) {
-  if (run.imported() || !run.step_ranks.empty() || counted.rows < 2 * kFewestBlocks) {
-    return std::nullopt;
-  }
+  // What another profiler recorded has no items, but for a job beside which one ran.
+  if ((run.imported() && !model::IsJob(run)) || !run.step_ranks.empty()) return std::nullopt;
   return ColdSearch(run, intervals, counted).Find(cancel);
 }
 

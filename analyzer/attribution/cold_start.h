@@ -12,9 +12,9 @@
 
 namespace stallscope::attribution {
 
-// The steps of `counted`, which are the run's without its warm-up, are searched. Nothing where no
-// stage became faster for good, where the trace does not show why, and of several ranks or an
-// imported run.
+// The steps of `counted`, which are the run's without its warm-up, are searched, but for those
+// beside which a framework's profiler ran. Nothing where no stage became faster for good, where the
+// trace does not show why, and of several ranks or an imported run.
 std::optional<ColdStart> FindColdStart(const model::Run& run,
                                        const std::vector<model::StepInterval>& intervals,
                                        const Window& counted, Cancel cancel = {});

@@ -73,7 +73,7 @@ void LeaveOutCold(const model::Run& run, const std::vector<model::StepInterval>&
   window.cold = FindColdStart(run, intervals, window, cancel);
   if (!window.cold.has_value()) return;
   const size_t end = window.first_row + window.rows;
-  window.first_row += window.cold->steps;
+  while (intervals[window.first_row].start_ns < window.cold->end_ns) ++window.first_row;
   Take(intervals, end, window);
 }
 
@@ -188,8 +188,12 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel) {
-  if (const std::optional<Window> profiled = ProfiledWindow(run, intervals)) return *profiled;
   Window window = WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
+  if (std::optional<Window> profiled = ProfiledWindow(run, intervals)) {
+    // Its rates are of the other steps.
+    profiled->cold = FindColdStart(run, intervals, window, cancel);
+    return *profiled;
+  }
   if (window.steps > 0) {
     LeaveOutProbed(run, intervals, window);
     LeaveOutCold(run, intervals, cancel, window);
@@ -215,7 +219,8 @@ Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInte
 }
 
 std::vector<StepShare> UnprofiledSteps(const model::Run& run,
-                                       const std::vector<model::StepInterval>& intervals) {
+                                       const std::vector<model::StepInterval>& intervals,
+                                       const Window& window) {
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
   if (stretches.empty() || !run.step_ranks.empty()) return {};
   const std::optional<model::TimeRange> probed = ProbedRange(run);
@@ -237,6 +242,14 @@ std::vector<StepShare> UnprofiledSteps(const model::Run& run,
     durations.push_back(at.end_ns - at.start_ns);
   }
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(WarmupSteps(durations)));
+  if (window.cold.has_value()) {
+    std::erase_if(steps, [&](const auto& step) { return step.start_ns < window.cold->end_ns; });
+  }
+  if (window.first_epoch) {
+    std::erase_if(steps, [&](const auto& step) {
+      return step.start_ns >= window.end_ns || step.end_ns <= window.start_ns;
+    });
+  }
   if (steps.size() < kFewestForInterval) steps.clear();
   return steps;
 }

@@ -37,6 +37,7 @@ Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInte
 // stage was slowed, without warm-up: what rates are made of. Empty where none ever was, or where
 // hardly any other step is left.
 std::vector<StepShare> UnprofiledSteps(const model::Run& run,
-                                       const std::vector<model::StepInterval>& intervals);
+                                       const std::vector<model::StepInterval>& intervals,
+                                       const Window& window);
 
 }  // namespace stallscope::attribution
