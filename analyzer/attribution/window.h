@@ -34,8 +34,8 @@ Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInte
                         Cancel cancel = {});
 
 // The steps beside which no framework's profiler was started, open or stopped, and in which no
-// stage was slowed, without warm-up: what rates are made of. Empty where none ever was, or where
-// hardly any other step is left.
+// stage was slowed, without warm-up: what rates are made of; without the window's cold start, or
+// of its epoch alone. Empty where no profiler ever was, or where hardly any other step is left.
 std::vector<StepShare> UnprofiledSteps(const model::Run& run,
                                        const std::vector<model::StepInterval>& intervals,
                                        const Window& window);
