@@ -136,10 +136,11 @@ bool HasUnknowns(const Workload& workload) {
     return WorkersUnknown(of, loader) || PinningUnknown(of, loader);
   };
   return unknown(costs, LoaderOf(workload)) ||
-         std::any_of(costs.evaluations.begin(), costs.evaluations.end(),
-                     [&](const Evaluation& evaluation) {
-                       return unknown(*evaluation.costs, LoaderOf(workload, evaluation));
-                     });
+         std::any_of(
+             costs.evaluations.begin(), costs.evaluations.end(), [&](const Evaluation& evaluation) {
+               const LoaderSpec& loader = LoaderOf(workload, evaluation);
+               return loader != evaluation.costs->loader && unknown(*evaluation.costs, loader);
+             });
 }
 
 JobSetup SetupOf(const Workload& workload, double cores, Unknowns unknowns) {
