@@ -51,7 +51,8 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
 
 // What a framework's profiler costs is in no rate: those are the other steps', if there are enough.
 void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
-  const std::vector<StepShare> others = UnprofiledSteps(run, model::StepIntervals(run));
+  const std::vector<StepShare> others =
+      UnprofiledSteps(run, model::StepIntervals(run), result.window);
   const std::vector<StepShare>& steps = others.empty() ? partition.steps : others;
   int64_t ns = result.window.ns();
   size_t count = result.window.steps;
@@ -79,7 +80,7 @@ void SayProfiled(const model::Run& run, const Window& window, std::vector<std::s
                 (window.start_ns >= stretch.open.start_ns && window.end_ns <= stretch.open.end_ns);
   }
   const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
-  const std::vector<StepShare> others = UnprofiledSteps(run, intervals);
+  const std::vector<StepShare> others = UnprofiledSteps(run, intervals, window);
   std::string text = "profiler: the framework's profiler ran beside some of the steps, and took " +
                      std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
   if (others.empty()) {
@@ -203,7 +204,11 @@ std::optional<std::vector<ChainLink>> ExplainStall(const Groundwork& ground, siz
 }
 
 GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel) {
-  return Lay(run, ChooseWindow(run, model::StepIntervals(run)), threads, cancel);
+  return Lay(run, ChooseWindow(run, model::StepIntervals(run), cancel), threads, cancel);
+}
+
+GroundworkPtr LayGroundworkOfFirstEpoch(const model::Run& run, unsigned threads, Cancel cancel) {
+  return Lay(run, FirstEpochWindow(run, model::StepIntervals(run), cancel), threads, cancel);
 }
 
 GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int64_t end_ns,
@@ -214,6 +219,10 @@ GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int6
 // Never canceled, so there is a result.
 Attribution Attribute(const model::Run& run, unsigned threads) {
   return *Attribute(*LayGroundwork(run, threads), threads);
+}
+
+Attribution AttributeFirstEpoch(const model::Run& run, unsigned threads) {
+  return *Attribute(*LayGroundworkOfFirstEpoch(run, threads), threads);
 }
 
 StepPartition PartitionSteps(const model::Run& run) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/attribution/category.h"
@@ -16,6 +17,28 @@
 #include "analyzer/model/run.h"
 
 namespace stallscope::attribution {
+
+// Why a run's first steps are unlike all later ones.
+enum class ColdCause : uint8_t {
+  kPageCache,   // what is read comes from the disk
+  kFirstEpoch,  // whatever a pass over the data leaves behind for the next ones
+  kWorkers,     // just started
+  kWarmUp,      // compilation, first touches of memory
+};
+std::string_view WordFor(ColdCause cause);  // "page cache", "first epoch", "workers", "warm-up"
+
+// The steps at the beginning of a run, behind the warm-up, in which a stage took longer for an item
+// than ever after.
+struct ColdStart {
+  size_t steps = 0;
+  int64_t start_ns = 0;  // of the first of them
+  int64_t end_ns = 0;
+  // By which they took longer than as many later ones. Not positive: other work hid it.
+  int64_t cost_ns = 0;
+  StageId stage;      // the one that lost most
+  double slower = 1;  // its time for an item, over that of the later ones
+  ColdCause cause = ColdCause::kWarmUp;
+};
 
 // What is analyzed. Warm-up steps are before it.
 struct Window {
@@ -25,7 +48,9 @@ struct Window {
   size_t rows = 0;       // counted ones: one per step and rank
   size_t steps = 0;
   size_t warmup_steps = 0;
-  size_t probed_steps = 0;  // that are left out because stages were slowed on purpose
+  std::optional<ColdStart> cold;  // left out, too: it is between the warm-up and the window
+  bool first_epoch = false;       // the window is a run's first epoch, which was asked for
+  size_t probed_steps = 0;        // that are left out because stages were slowed on purpose
   int64_t ns() const { return end_ns - start_ns; }
 };
 
@@ -290,6 +315,7 @@ struct Attribution {
 };
 
 Attribution Attribute(const model::Run& run, unsigned threads = 2);
+Attribution AttributeFirstEpoch(const model::Run& run, unsigned threads = 2);
 
 // The partition alone, of every step, warm-up included. In the order of Run::rows.steps.
 struct StepPartition {

@@ -20,8 +20,11 @@ namespace stallscope::attribution {
 struct Groundwork;
 using GroundworkPtr = std::shared_ptr<const Groundwork>;
 
-// Of the run without its warm-up.
+// Of the run without its warm-up and its cold start.
 GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel = {});
+// Of the run's first epoch, warm or cold.
+GroundworkPtr LayGroundworkOfFirstEpoch(const model::Run& run, unsigned threads,
+                                        Cancel cancel = {});
 // Of a part of the run: the steps that begin in the range, warm-up or not; if none does, the range
 // itself.
 GroundworkPtr LayGroundworkOfRange(const model::Run& run, int64_t start_ns, int64_t end_ns,

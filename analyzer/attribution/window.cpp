@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyzer/attribution/cold_start.h"
 #include "analyzer/attribution/probe.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/profiled.h"
@@ -65,6 +66,15 @@ void LeaveOutProbed(const model::Run& run, const std::vector<model::StepInterval
   window.first_row = first;
   Take(intervals, last, window);
   window.probed_steps = all - window.steps;
+}
+
+void LeaveOutCold(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                  Cancel cancel, Window& window) {
+  window.cold = FindColdStart(run, intervals, window, cancel);
+  if (!window.cold.has_value()) return;
+  const size_t end = window.first_row + window.rows;
+  while (intervals[window.first_row].start_ns < window.cold->end_ns) ++window.first_row;
+  Take(intervals, end, window);
 }
 
 bool HasDevice(const model::Run& run) {
@@ -176,17 +186,44 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
   return window;
 }
 
-Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals) {
-  if (const std::optional<Window> profiled = ProfiledWindow(run, intervals)) return *profiled;
+Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                    Cancel cancel) {
   Window window = WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
-  if (window.steps > 0) LeaveOutProbed(run, intervals, window);
+  if (std::optional<Window> profiled = ProfiledWindow(run, intervals)) {
+    // Its rates are of the other steps.
+    profiled->cold = FindColdStart(run, intervals, window, cancel);
+    return *profiled;
+  }
+  if (window.steps > 0) {
+    LeaveOutProbed(run, intervals, window);
+    LeaveOutCold(run, intervals, cancel, window);
+  }
+  return window;
+}
+
+Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                        Cancel cancel) {
+  std::optional<int64_t> end_ns = EndOfFirstPass(run);
+  if (!end_ns.has_value()) {
+    const Window steady = ChooseWindow(run, intervals, cancel);
+    if (steady.cold.has_value()) end_ns = steady.cold->end_ns;
+  }
+  size_t end = 0;
+  while (end < intervals.size() && !(end_ns && intervals[end].start_ns >= *end_ns)) ++end;
+  if (CountIndices(intervals, 0, end) < kLeastSteps) end = intervals.size();
+  const std::vector<model::StepInterval> first(
+      intervals.begin(), intervals.begin() + static_cast<std::ptrdiff_t>(end));
+  Window window = WindowAfter(WarmupSteps(Durations(first)), run, first);
+  window.first_epoch = true;
   return window;
 }
 
 std::vector<StepShare> UnprofiledSteps(const model::Run& run,
-                                       const std::vector<model::StepInterval>& intervals) {
+                                       const std::vector<model::StepInterval>& intervals,
+                                       const Window& window) {
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
   if (stretches.empty() || !run.step_ranks.empty()) return {};
+  const std::optional<model::TimeRange> probed = ProbedRange(run);
   std::vector<StepShare> steps;
   std::vector<int64_t> durations;
   for (size_t row = 0; row < intervals.size(); ++row) {
@@ -194,7 +231,9 @@ std::vector<StepShare> UnprofiledSteps(const model::Run& run,
     const bool beside = std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) {
       return at.start_ns < stretch.end_ns && at.end_ns > stretch.start_ns;
     });
-    if (beside) continue;
+    const bool slowed =
+        probed.has_value() && at.start_ns < probed->end_ns && at.end_ns > probed->start_ns;
+    if (beside || slowed) continue;
     StepShare& step = steps.emplace_back();
     step.index = at.index;
     step.start_ns = at.start_ns;
@@ -203,6 +242,14 @@ std::vector<StepShare> UnprofiledSteps(const model::Run& run,
     durations.push_back(at.end_ns - at.start_ns);
   }
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(WarmupSteps(durations)));
+  if (window.cold.has_value()) {
+    std::erase_if(steps, [&](const auto& step) { return step.start_ns < window.cold->end_ns; });
+  }
+  if (window.first_epoch) {
+    std::erase_if(steps, [&](const auto& step) {
+      return step.start_ns >= window.end_ns || step.end_ns <= window.start_ns;
+    });
+  }
   if (steps.size() < kFewestForInterval) steps.clear();
   return steps;
 }

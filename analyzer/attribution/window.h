@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/base/cancel.h"
 
 namespace stallscope::attribution {
 
@@ -23,13 +24,20 @@ Window WindowAfter(size_t warmup_steps, const model::Run& run,
 Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
                     const std::vector<model::StepInterval>& intervals);
 // Of a job whose device or whose pipeline only the windows of a framework's profiler show: the last
-// of these with at least 3 whole steps. Of any other run, all but the warm-up; where stages were
-// slowed on purpose, the longer part without that.
-Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals);
+// of these with at least 3 whole steps. Of any other run, all but the warm-up and a cold start
+// (cold_start.h); where stages were slowed on purpose, the longer part without that.
+Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                    Cancel cancel = {});
+// The first pass over the data, without its warm-up; where no second one was seen the cold start,
+// and without that all steps.
+Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                        Cancel cancel = {});
 
-// The steps beside which no framework's profiler was started, open or stopped, without warm-up:
-// what rates are made of. Empty where none ever was, or where hardly any other step is left.
+// The steps beside which no framework's profiler was started, open or stopped, and in which no
+// stage was slowed, without warm-up: what rates are made of; without the window's cold start, or
+// of its epoch alone. Empty where no profiler ever was, or where hardly any other step is left.
 std::vector<StepShare> UnprofiledSteps(const model::Run& run,
-                                       const std::vector<model::StepInterval>& intervals);
+                                       const std::vector<model::StepInterval>& intervals,
+                                       const Window& window);
 
 }  // namespace stallscope::attribution

@@ -23,15 +23,20 @@ struct AnalyzeArguments {
   std::string budget;
   std::string inconclusive = "fail";
   bool no_price = false;
+  bool first_epoch = false;
   std::unique_ptr<ReportOutputs> outputs;
 };
+
+workbench::Part PartOf(const AnalyzeArguments& arguments) {
+  return arguments.first_epoch ? workbench::Part::kFirstEpoch : workbench::Part::kSteady;
+}
 
 // The base runs against this one, where the budget needs them.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
                                                        const workbench::Opened& now) {
   if (arguments.base.empty()) return std::optional<compare::Comparison>();
-  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
-                              workbench::Summarize(arguments.base, PrintWarnings()));
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      const auto base, workbench::Summarize(arguments.base, PrintWarnings(), PartOf(arguments)));
   return std::optional(compare::Compare(base, {workbench::Summarize(now)}));
 }
 
@@ -45,8 +50,9 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
                    arguments.budget, "pass --base TRACE"};
     }
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
-                              workbench::Open(arguments.traces, PrintWarnings()));
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      const workbench::Opened opened,
+      workbench::Open(arguments.traces, PrintWarnings(), PartOf(arguments)));
   report::Report report = workbench::Analyze(opened, {.price = !arguments.no_price});
   if (std::any_of(outputs.begin(), outputs.end(),
                   [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {
@@ -95,6 +101,8 @@ void AddAnalyze(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--no-price", arguments->no_price,
                     "Skip predicting what each change would gain");
+  command->add_flag("--first-epoch", arguments->first_epoch,
+                    "Report on the first epoch, or the cold start, instead of the steady part");
   command->callback([arguments, &exit_code] {
     const Result<int> done = RunAnalyze(*arguments);
     exit_code = done.ok() ? done.value() : Fail(done.error());

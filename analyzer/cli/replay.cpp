@@ -37,7 +37,8 @@ struct ReplayArguments {
   unsigned repeats = 2;
   std::optional<int64_t> steps;
   std::optional<int64_t> throttle;
-  std::string page_cache = "as-is";
+  std::string page_cache;  // empty: as it is, or cold for the first epoch of a pipeline
+  bool first_epoch = false;
   std::string folder;
   bool resume = false;
   bool emulate = false;
@@ -46,9 +47,12 @@ struct ReplayArguments {
   std::string output;
 };
 
-replay::PageCache PageCacheOf(const std::string& word) {
+// What files a job reads is not known, so its first epoch has the page cache as it is.
+replay::PageCache PageCacheOf(const ReplayArguments& arguments, const Spec& spec) {
+  const std::string& word = arguments.page_cache;
   if (word == "warm") return replay::PageCache::kWarm;
-  return word == "cold" ? replay::PageCache::kCold : replay::PageCache::kAsItIs;
+  const bool cold = word == "cold" || (word.empty() && arguments.first_epoch && !IsJob(spec));
+  return cold ? replay::PageCache::kCold : replay::PageCache::kAsItIs;
 }
 
 // Nothing: both, or what the trace allows. A verification must run something.
@@ -161,7 +165,7 @@ Status RunOnce(const ReplayArguments& arguments, const workbench::Opened& opened
   workbench::SingleRun how;
   how.output = arguments.output;
   STALLSCOPE_ASSIGN_OR_RETURN(how.program, ProgramPath());
-  how.page_cache = PageCacheOf(arguments.page_cache);
+  how.page_cache = PageCacheOf(arguments, spec);
   how.cancel = Interruption();
   const InterruptGuard guard;
   STALLSCOPE_ASSIGN_OR_RETURN(const auto done, [&] {
@@ -191,7 +195,9 @@ Status RunOnce(const ReplayArguments& arguments, const workbench::Opened& opened
 Status RunReplay(const ReplayArguments& arguments) {
   STALLSCOPE_RETURN_IF_ERROR(CheckUsage(arguments));
   STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
-                              workbench::Open({arguments.trace}, PrintWarnings()));
+                              workbench::Open({arguments.trace}, PrintWarnings(),
+                                              arguments.first_epoch ? workbench::Part::kFirstEpoch
+                                                                    : workbench::Part::kSteady));
   STALLSCOPE_ASSIGN_OR_RETURN(workbench::ReplaySubject subject,
                               workbench::ReplaySubject::Make(
                                   opened, {ModeOf(arguments), arguments.emulate, arguments.folder,
@@ -209,7 +215,7 @@ Status RunReplay(const ReplayArguments& arguments) {
   how.combine = arguments.verify;
   how.job = replay::JobFromEnvironment();
   STALLSCOPE_ASSIGN_OR_RETURN(how.program, ProgramPath());
-  how.page_cache = PageCacheOf(arguments.page_cache);
+  how.page_cache = PageCacheOf(arguments, subject.spec());
   how.threads = static_cast<unsigned>(std::max(1, replay::AllowedCores() / how.job.local_size));
   how.cancel = Interruption();
   const InterruptGuard guard;
@@ -255,9 +261,12 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command->add_option("--throttle", arguments->throttle,
                       "Limit on the source's reads, in bytes per second");
   command
-      ->add_option("--page-cache", arguments->page_cache, "State of the page cache before each run")
-      ->check(CLI::IsMember({"as-is", "warm", "cold"}))
-      ->capture_default_str();
+      ->add_option("--page-cache", arguments->page_cache,
+                   "State of the page cache before each run (default: as-is; with --first-epoch of "
+                   "a pipeline cold)")
+      ->check(CLI::IsMember({"as-is", "warm", "cold"}));
+  command->add_flag("--first-epoch", arguments->first_epoch,
+                    "Predict and measure the first epoch, or the cold start, of each run");
   command->add_flag("--resume", arguments->resume,
                     "Continue from the finished points in the sweep file");
   command->add_flag("--emulate", arguments->emulate,

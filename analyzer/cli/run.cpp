@@ -28,6 +28,7 @@ struct RunArguments {
   uint64_t steps = 0;
   std::string profile = "auto";
   bool digest = false;
+  bool probe = false;
   bool quiet = false;
   std::vector<std::string> command;  // only to be required: the parser takes brackets apart
 };
@@ -117,8 +118,8 @@ int RunRun(const RunArguments& arguments) {
   job::JobOptions options;
   options.command = std::move(command).value();
   options.output = arguments.output;
-  options.settings = {arguments.settings, arguments.places, arguments.steps, arguments.profile,
-                      arguments.digest};
+  options.settings = {arguments.settings, arguments.places, arguments.steps,
+                      arguments.profile,  arguments.digest, arguments.probe};
   options.bound = arguments.with_parent;
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = command_line;
@@ -164,6 +165,9 @@ void AddRun(CLI::App& app, int& exit_code) {
       "--digest", arguments->digest,
       "Hash every batch that the trainer gets, to compare the data of two runs: takes the "
       "job's time");
+  command->add_flag("--probe", arguments->probe,
+                    "Slow one stage of the loader at a time in short windows, to check what bounds "
+                    "the job");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   // For replays, which know where a loader is constructed, and must not leave a job behind.
   command->add_option("--at", arguments->places, "Where a loader is constructed: LOADER=FILE:LINE")

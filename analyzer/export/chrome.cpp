@@ -283,6 +283,7 @@ class ChromeWriter {
   Status EmitKernel(const trace::Kernel& kernel, ThreadNumbers thread);
   Status WriteCounters();
   Status WriteKnobs();
+  Status WriteProbes();
 
   const model::Run& run_;
   ChromeEvents events_;
@@ -297,6 +298,7 @@ Status ChromeWriter::Write(What what) {
   if (all || what == What::kSpans) STALLSCOPE_RETURN_IF_ERROR(WriteTracks());
   if (all || what == What::kCounters) STALLSCOPE_RETURN_IF_ERROR(WriteCounters());
   if (all) STALLSCOPE_RETURN_IF_ERROR(WriteKnobs());
+  if (all) STALLSCOPE_RETURN_IF_ERROR(WriteProbes());
   events_.EndFile();
   return {};
 }
@@ -468,6 +470,28 @@ Status ChromeWriter::WriteKnobs() {
     STALLSCOPE_RETURN_IF_ERROR(events_.Close());
   }
   return {};
+}
+
+// Undisturbed windows are what is between the others.
+Status ChromeWriter::WriteProbes() {
+  std::vector<const trace::Probe*> slowed;
+  for (const trace::Probe& window : run_.rows.probes) {
+    if (window.stage.known()) slowed.push_back(&window);
+  }
+  const auto emit = [&](size_t i, ThreadNumbers thread) {
+    const trace::Probe& window = *slowed[i];
+    events_.OpenSpan(EventHead('X', "probe", "slowed: " + std::string(run_.NameOf(window.stage))),
+                     thread, window.start_ns, EndOf(window.start_ns, window.end_ns));
+    events_.Argument("elements", window.elements);
+    events_.Argument("work_ns", window.work_ns);
+    events_.Argument("delay_ns", window.delay_ns);
+    return events_.Close();
+  };
+  const auto dealt = events_.Deal(
+      slowed.empty() ? 0 : events_.HostProcess(run_.info.rank), "slowed stages", slowed.size(),
+      [&](size_t i) { return slowed[i]->start_ns; },
+      [&](size_t i) { return EndOf(slowed[i]->start_ns, slowed[i]->end_ns); }, emit);
+  return dealt.ok() ? Status() : Status(dealt.error());
 }
 
 }  // namespace

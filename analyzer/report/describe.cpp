@@ -39,6 +39,11 @@ std::string WindowPhrase(const Report& report) {
   if (report.steps != 0 && report.warmup_steps != 0) {
     text += ", after " + words::Grouped(report.warmup_steps) + " of warm-up";
   }
+  if (report.cold.has_value()) {
+    text += ", without " + words::Grouped(report.cold->steps) + " of a cold start (" +
+            std::string(attribution::WordFor(report.cold->cause)) + ")";
+  }
+  if (report.first_epoch) text += ", the first epoch alone";
   if (report.probed_steps != 0) {
     text += ", without " + words::Grouped(report.probed_steps) + " in which stages were slowed";
   }

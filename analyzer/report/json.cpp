@@ -360,6 +360,13 @@ Json ListTree(const Rows& rows, Tree&& tree) {
   return list;
 }
 
+Json ColdTree(const std::optional<ColdRow>& cold) {
+  if (!cold.has_value()) return nullptr;
+  return {{"steps_excluded", cold->steps},  {"ns", cold->ns},
+          {"cost_ns", cold->cost_ns},       {"stage", cold->stage},
+          {"slower", Number(cold->slower)}, {"cause", attribution::WordFor(cold->cause)}};
+}
+
 Json Change(const std::optional<compare::Change>& change) {
   if (!change.has_value()) return nullptr;
   const bool has_ratio = change->HasRatio();
@@ -375,8 +382,8 @@ Json Change(const std::optional<compare::Change>& change) {
 // Null there means that there is no such thing, not that the trace cannot tell.
 bool IsFigure(const std::string& path) {
   static const std::set<std::string> kChoices = {
-      "run.digest",     "run.spec",      "run.device.kind", "run.device.name",
-      "stages[].queue", "verdict.stage", "verdict.cause",   "verdict.also"};
+      "run.digest",    "run.spec",      "run.device.kind", "run.device.name",  "stages[].queue",
+      "verdict.stage", "verdict.cause", "verdict.also",    "window.cold_start"};
   return !path.starts_with("findings") && !path.starts_with("budget") &&
          !path.starts_with("comparison") && !path.starts_with("run.spec") &&
          !path.starts_with("run.job") && !path.starts_with("probe[]") &&
@@ -432,7 +439,9 @@ Json ReportTree(const Report& report) {
               {"end_ns", report.window_end_ns},
               {"steps", report.steps},
               {"warmup_steps_excluded", report.warmup_steps},
-              {"probed_steps_excluded", report.probed_steps}}},
+              {"probed_steps_excluded", report.probed_steps},
+              {"part", report.first_epoch ? "first epoch" : "steady"},
+              {"cold_start", ColdTree(report.cold)}}},
             {"throughput", throughput},
             {"step_time_ms", TimesTree(report.step_ms)},
             {"breakdown", BreakdownTree(report)},

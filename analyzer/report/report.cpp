@@ -127,6 +127,39 @@ StageRow StageOf(const model::Run& run, const attribution::StageUse& use) {
   return row;
 }
 
+std::optional<ColdRow> ColdOf(const model::Run& run, const attribution::Window& window) {
+  if (!window.cold.has_value()) return std::nullopt;
+  const attribution::ColdStart& cold = *window.cold;
+  return ColdRow{cold.steps,   cold.end_ns - cold.start_ns,
+                 cold.cost_ns, std::string(run.NameOf(cold.stage)),
+                 cold.slower,  cold.cause};
+}
+
+// "while the page cache was cold"
+std::string_view WhilePhrase(attribution::ColdCause cause) {
+  switch (cause) {
+    case attribution::ColdCause::kPageCache:
+      return "while the page cache was cold";
+    case attribution::ColdCause::kFirstEpoch:
+      return "in the first epoch";
+    case attribution::ColdCause::kWorkers:
+      return "for the first items of each worker";
+    case attribution::ColdCause::kWarmUp:
+      return "while it warmed up";
+  }
+  return "";
+}
+
+// What was left out, why, and what it cost.
+std::string ColdLimit(const ColdRow& cold) {
+  std::string text =
+      "window.cold_start: the first " + words::Counted(cold.steps, "step") + " (" +
+      words::Duration(cold.ns) + ") are in no figure: " + std::string(WhilePhrase(cold.cause)) +
+      ", an item took " + words::Factor(cold.slower) + " as long in " + cold.stage + "; ";
+  text += cold.cost_ns > 0 ? "that cost " + words::Duration(cold.cost_ns) : "other work hid that";
+  return text + "; analyze --first-epoch shows those steps";
+}
+
 std::vector<ProbeRow> ProbeOf(const model::Run& run, const attribution::Attribution& attribution) {
   std::vector<ProbeRow> rows;
   for (const attribution::Sensitivity& of : attribution.sensitivities) {
@@ -340,6 +373,9 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.steps = attribution.window.steps;
   report.warmup_steps = attribution.window.warmup_steps;
   report.probed_steps = attribution.window.probed_steps;
+  report.first_epoch = attribution.window.first_epoch;
+  report.cold = ColdOf(run, attribution.window);
+  if (report.cold.has_value()) report.trust.limits.push_back(ColdLimit(*report.cold));
   report.probe = ProbeOf(run, attribution);
   report.throughput = attribution.throughput;
   if (attribution.step_ns.has_value()) {

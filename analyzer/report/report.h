@@ -118,6 +118,16 @@ struct VerdictRow {
   std::string also;  // the second sentence: what else takes a part of step time; or empty
 };
 
+// The run's first steps, which were left out: attribution::ColdStart.
+struct ColdRow {
+  uint64_t steps = 0;
+  int64_t ns = 0;
+  int64_t cost_ns = 0;
+  std::string stage;
+  double slower = 1;
+  attribution::ColdCause cause = attribution::ColdCause::kWarmUp;
+};
+
 // What the throughput lost while the recording slowed this stage: attribution::Sensitivity.
 struct ProbeRow {
   std::string stage;
@@ -177,6 +187,8 @@ struct Report {
   int64_t window_end_ns = 0;
   uint64_t steps = 0;
   uint64_t warmup_steps = 0;
+  std::optional<ColdRow> cold;
+  bool first_epoch = false;   // of the run, which was asked for
   uint64_t probed_steps = 0;  // left out, because stages were slowed on purpose
   std::optional<attribution::Throughput> throughput;
   std::optional<Times> step_ms;

@@ -28,6 +28,7 @@ constexpr size_t kLongestSentence = 500;
 constexpr size_t kMostProfiles = 64;
 // The kind of the stage that stands for a pipeline which only a profile shows.
 constexpr std::string_view kNativeLoader = "tf.data";
+constexpr size_t kMostProbes = 4096;
 
 // Makes room for number `id` of a process.
 template <class Id>
@@ -65,6 +66,8 @@ struct JobNames::Line {
     const Json* const member = Member(key);
     return member != nullptr && member->is_boolean() && member->get<bool>();
   }
+  // "from" and "to"; nothing if they make no sense.
+  std::optional<std::pair<int64_t, int64_t>> Window() const;
   std::string Text(const char* key) const {
     const Json* const member = Member(key);
     if (member == nullptr || !member->is_string()) return "";
@@ -279,6 +282,21 @@ std::vector<JobProfile> JobNames::profiles() const {
   return all;
 }
 
+std::vector<trace::Probe> JobNames::probes() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<trace::Probe> all;
+  for (const auto& [time, stage] : probes_) {
+    trace::Probe window;
+    const auto paid = paid_.find(time);
+    if (stage.known() && paid != paid_.end()) window = paid->second;
+    window.start_ns = time.first;
+    window.end_ns = time.second;
+    window.stage = stage;
+    all.push_back(window);
+  }
+  return all;
+}
+
 bool JobNames::Take(JobProcess& process, std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.size() != 1) return false;
@@ -296,6 +314,8 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   if (kind == "framework") return TakeFramework(line);
   if (kind == "digest") return TakeDigest(process, line);
   if (kind == "profile") return TakeProfile(process, line);
+  if (kind == "probe") return TakeProbe(process, line);
+  if (kind == "slowed") return TakeSlowed(line);
   if (kind == "said") return line.json.is_string() && TakeSaid(line.json.get<std::string>());
   if (kind == "ended") {
     ended_by_steps_ = line.json.is_object();
@@ -516,19 +536,48 @@ bool JobNames::TakeProfile(const JobProcess& process, const Line& line) {
   JobProfile profile;
   profile.file = line.Text("file");
   profile.pid = process.key_.pid;
-  const auto from = line.Number("from");
-  const auto to = line.Number("to");
+  const auto window = line.Window();
   // Its own: "<pid>.<start>.<n>.profile".
   std::string_view rest = profile.file;
   if (recorder::TakeProcessKey(rest) != process.key_ || !rest.ends_with(".profile")) return false;
   rest.remove_suffix(std::string_view(".profile").size());
   const bool number = !rest.empty() && rest.find_first_not_of("0123456789") == std::string::npos;
-  constexpr auto kLatest = static_cast<uint64_t>(trace::kMaxTimeNs);
-  if (!number || !from || !to || *from >= *to || *to > kLatest) return false;
-  if (profiles_.size() >= kMostProfiles) return false;
-  profile.from_ns = static_cast<int64_t>(*from);
-  profile.to_ns = static_cast<int64_t>(*to);
+  if (!number || !window || profiles_.size() >= kMostProfiles) return false;
+  profile.from_ns = window->first;
+  profile.to_ns = window->second;
   profiles_.push_back(std::move(profile));
+  return true;
+}
+
+std::optional<std::pair<int64_t, int64_t>> JobNames::Line::Window() const {
+  const auto from = Number("from");
+  const auto to = Number("to");
+  constexpr auto kLatest = static_cast<uint64_t>(trace::kMaxTimeNs);
+  if (!from || !to || *from >= *to || *to > kLatest) return std::nullopt;
+  return std::pair(static_cast<int64_t>(*from), static_cast<int64_t>(*to));
+}
+
+bool JobNames::TakeProbe(const JobProcess& process, const Line& line) {
+  const auto window = line.Window();
+  if (!window || (!probes_.contains(*window) && probes_.size() >= kMostProbes)) return false;
+  const bool slows = line.Member("stage") != nullptr;
+  const StageId stage = IdIn(process.ids_.stages, line.Number("stage"));
+  if (slows && !stage.known()) return false;
+  probes_[*window] = stage;
+  return true;
+}
+
+bool JobNames::TakeSlowed(const Line& line) {
+  const auto window = line.Window();
+  if (!window || (!paid_.contains(*window) && paid_.size() >= kMostProbes)) return false;
+  const uint64_t most = static_cast<uint64_t>(trace::kMaxTimeNs);
+  trace::Probe& paid = paid_[*window];
+  const auto add = [&](const char* key, uint64_t& to) {
+    to = std::min(most, to + std::min(most, line.Number(key).value_or(0)));
+  };
+  add("elements", paid.elements);
+  add("work", paid.work_ns);
+  add("delay", paid.delay_ns);
   return true;
 }
 

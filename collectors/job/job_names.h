@@ -84,6 +84,7 @@ class JobNames {
   bool ended_by_steps() const;
   std::vector<LoaderDigest> digests() const;
   std::vector<JobProfile> profiles() const;  // by time
+  std::vector<trace::Probe> probes() const;  // likewise
 
   // For one line of `process`; false if it makes no sense. For JobProcess, with the lock held.
   bool Take(JobProcess& process, std::string_view line);
@@ -104,6 +105,8 @@ class JobNames {
   bool TakeFramework(const Line& line);
   bool TakeDigest(const JobProcess& process, const Line& line);
   bool TakeProfile(const JobProcess& process, const Line& line);
+  bool TakeProbe(const JobProcess& process, const Line& line);
+  bool TakeSlowed(const Line& line);
   bool TakeSaid(const std::string& text);
 
   recorder::DefinitionTable& table_;
@@ -118,6 +121,9 @@ class JobNames {
   std::set<std::string> said_;
   std::map<std::pair<recorder::ProcessKey, std::string>, LoaderDigest> digests_;  // by place
   std::vector<JobProfile> profiles_;
+  // By their time: those that the process which trains believes in, and what all processes paid.
+  std::map<std::pair<int64_t, int64_t>, StageId> probes_;
+  std::map<std::pair<int64_t, int64_t>, trace::Probe> paid_;
   uint64_t bad_lines_ = 0;
   bool ended_by_steps_ = false;
 };

@@ -123,11 +123,9 @@ Result<JobSettings> ReadSettings(const AskedSettings& asked) {
     STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson one, TakeSetting(setting, asked.at, settings));
     set.push_back(std::move(one));
   }
-  const OrderedJson json{{"version", 1},
-                         {"steps", asked.steps},
-                         {"profile", asked.profile},
-                         {"digest", asked.digest},
-                         {"set", std::move(set)}};
+  const OrderedJson json{
+      {"version", 1},           {"steps", asked.steps}, {"profile", asked.profile},
+      {"digest", asked.digest}, {"probe", asked.probe}, {"set", std::move(set)}};
   settings.json = JsonText(json) + "\n";
   return settings;
 }

@@ -20,6 +20,7 @@ struct AskedSettings {
   // pipeline that nothing else shows. all: also of what the CPU alone does. off: neither.
   std::string profile = "auto";
   bool digest = false;
+  bool probe = false;  // slow one stage at a time in short windows
 };
 
 struct JobSettings {

@@ -95,6 +95,7 @@ class Watch {
     }
     for (const auto& process : names_.processes()) process->CatchUp();
     adopter_.ReleaseAll();
+    for (const trace::Probe& window : names_.probes()) recorder_.Probe(window);
     // Asked for beforehand: the run is updated under the table's lock, and whoever reads names
     // takes that one while it holds its own.
     const uint64_t bad_lines = names_.bad_lines();

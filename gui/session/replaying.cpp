@@ -118,7 +118,8 @@ Status CheckVerification(const replay::Sweep& sweep, const std::optional<Patch>&
 bool TakeEarlierPoints(const std::string& path, const model::Run& run, replay::Sweep& planned) {
   const auto earlier = replay::ReadSweepFile(path);
   if (!earlier.ok() || earlier.value().kind != replay::SweepKind::kVerify || planned.emulated ||
-      earlier.value().emulated || earlier.value().recorded_ns != run.info.start_realtime_ns ||
+      earlier.value().emulated || earlier.value().first_epoch ||
+      earlier.value().recorded_ns != run.info.start_realtime_ns ||
       earlier.value().spec_json != planned.spec_json) {
     return false;
   }

@@ -136,10 +136,15 @@ std::vector<Figure> FiguresOf(const report::Report& report) {
                      words::MillisecondsOrDash(step.p50), words::MillisecondsOrDash(step.p95),
                      words::MillisecondsOrDash(step.p99))});
   }
-  figures.push_back({"steps", words::Grouped(report.steps),
-                     report.warmup_steps == 0
-                         ? std::string("no warm-up excluded")
-                         : words::Grouped(report.warmup_steps) + " warm-up steps excluded"});
+  std::string excluded = report.warmup_steps == 0
+                             ? std::string("no warm-up excluded")
+                             : words::Grouped(report.warmup_steps) + " warm-up steps excluded";
+  if (report.cold.has_value()) {
+    excluded +=
+        fmt::format("; {} of a cold start excluded ({})", words::Grouped(report.cold->steps),
+                    attribution::WordFor(report.cold->cause));
+  }
+  figures.push_back({"steps", words::Grouped(report.steps), excluded});
   const int64_t window = report.window_end_ns - report.window_start_ns;
   figures.push_back({"window", words::Duration(window), words::ExactNs(window)});
   if (report.memory.peak_rss_bytes.has_value()) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <tuple>
 
 #include "analyzer/base/thread.h"
 #include "analyzer/base/units.h"
@@ -41,6 +42,14 @@ struct PlanKey {
   bool operator==(const PlanKey&) const = default;
 };
 
+// "decode slowed by 25%"
+std::string SlowedText(const model::Run& run, const trace::Probe& window) {
+  std::string text = std::string(run.NameOf(window.stage)) + " slowed";
+  if (window.work_ns == 0) return text;
+  return text + fmt::format(" by {:.0f}%", 100 * static_cast<double>(window.delay_ns) /
+                                               static_cast<double>(window.work_ns));
+}
+
 class Marks {
  public:
   Marks(TimelineModel& model, const session::State& state, const session::OpenRun& open)
@@ -48,6 +57,7 @@ class Marks {
 
   void Add() {
     AddStalls();
+    AddProbes();
     AddChain();
     AddPath();
     AddSelected();
@@ -101,6 +111,16 @@ class Marks {
                         last->rank == at->rank && last->device == at->device;
       last = &*at;
       if (!same) AddPieces(*at);
+    }
+  }
+
+  void AddProbes() {
+    for (const trace::Probe& window : open_.run->rows.probes) {
+      if (!window.stage.known() || !Visible(window.start_ns, window.end_ns)) continue;
+      ProbeBand& band = model_.probes.emplace_back();
+      std::tie(band.x0, band.x1) = Extent({window.start_ns, window.end_ns});
+      band.brief = open_.run->NameOf(window.stage);
+      band.text = SlowedText(*open_.run, window);
     }
   }
 
@@ -472,6 +492,13 @@ std::vector<std::string> TooltipOf(const TimelineModel& model, const session::St
                "starts at " + words::ExactNs(hit.slice->start_ns - model.origin_ns),
                fmt::format("in step {} of {}", step.index, length)};
     }
+  }
+  if (lines.empty()) return lines;
+  for (const trace::Probe& window : open->run->rows.probes) {
+    if (!window.stage.known() || hit.time_ns < window.start_ns || hit.time_ns >= window.end_ns) {
+      continue;
+    }
+    lines.push_back("causal check: " + SlowedText(*open->run, window) + " on purpose");
   }
   return lines;
 }

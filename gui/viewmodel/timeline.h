@@ -37,6 +37,14 @@ struct ChainPiece {
   int depth = 0;
 };
 
+// A window of the causal check in which a stage was slowed on purpose.
+struct ProbeBand {
+  float x0 = 0;
+  float x1 = 0;
+  std::string text;   // "decode slowed by 25%"
+  std::string brief;  // "decode"
+};
+
 struct SelectedMark {
   float x0 = 0;
   float x1 = 0;
@@ -53,6 +61,7 @@ struct TimelineModel {
   std::vector<LaneRow> rows;  // the visible ones, from the top
   std::vector<Tick> ticks;
   std::vector<StallBand> stalls;
+  std::vector<ProbeBand> probes;
   std::vector<ChainPiece> chain;
   std::vector<ChainPiece> path;
   std::optional<SelectedMark> selected;

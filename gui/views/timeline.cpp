@@ -139,6 +139,25 @@ void DrawStallBands(ImDrawList& list, const TimelinePlace& place) {
   }
 }
 
+// On the ruler, above the lanes of which no stage is the slowed one alone.
+void DrawProbes(ImDrawList& list, const TimelinePlace& place) {
+  const Look& look = TheLook();
+  const ImFont& small = *look.fonts.small;
+  const ImU32 color = look.colors.warning;
+  for (const viewmodel::ProbeBand& band : place.model.probes) {
+    float x0 = place.X(band.x0);
+    float x1 = place.X(band.x1);
+    if (!Inside(place, x0, x1)) continue;
+    list.AddRectFilled({x0, place.ruler}, {x1, place.ruler + small.FontSize + look.Px(2)},
+                       WithAlpha(color, 0.3f));
+    for (const float x : {x0, x1}) {
+      list.AddLine({x, place.ruler}, {x, place.to.y}, WithAlpha(color, 0.5f));
+    }
+    const std::string shown = Fitting(small, band.text, band.brief, x1 - x0 - look.Px(6));
+    if (!shown.empty()) Put(list, small, {x0 + look.Px(3), place.ruler}, look.colors.text, shown);
+  }
+}
+
 void DrawChains(ImDrawList& list, const TimelinePlace& place) {
   const Look& look = TheLook();
   DrawChain(list, place, place.model.path, look.Of(Paint::kPath));
@@ -398,6 +417,7 @@ void DrawTimeline(const Snapshot& snapshot, Intents& intents) {
   DrawLanes(list, place);
   list.PushClipRect({place.from.x, place.ruler}, place.to, true);
   DrawStallBands(list, marks);
+  DrawProbes(list, marks);
   DrawLabels(list, place);
   DrawChains(list, marks);
   DrawSelections(list, marks);

@@ -82,6 +82,7 @@ Result<bool> RunTheJob(const Spec& spec, const RerunOptions& options, const RunF
   }
   std::vector<std::string> command = {options.program, "run", "--quiet",
                                       "--with-parent", "-o",  files.trace()};
+  if (options.probe) command.emplace_back("--probe");
   command.insert(command.end(), std::make_move_iterator(arguments.begin()),
                  std::make_move_iterator(arguments.end()));
   command.emplace_back("--");
@@ -141,7 +142,8 @@ Result<Rerun> RunSpec(const Spec& spec, const RerunOptions& options) {
   if (rerun.stopped) return rerun;
   STALLSCOPE_ASSIGN_OR_RETURN(rerun.run, model::LoadTrace(files.trace()));
   if (IsJob(spec)) STALLSCOPE_RETURN_IF_ERROR(CheckSettings(*options.job, spec, rerun.run));
-  rerun.attribution = attribution::Attribute(rerun.run);
+  rerun.attribution = options.first_epoch ? attribution::AttributeFirstEpoch(rerun.run)
+                                          : attribution::Attribute(rerun.run);
   if (!options.keep.empty()) STALLSCOPE_RETURN_IF_ERROR(Copy(files.trace(), options.keep));
   return rerun;
 }

@@ -78,7 +78,10 @@ class JobEngine {
  private:
   uint32_t FeederOf(uint32_t worker) const { return kFirstWorker + setup_.workers + worker; }
   uint32_t FirstMath() const { return kFirstWorker + 2 * setup_.workers; }
-  bool Pins() const { return costs_.loader.pin_memory && setup_.workers > 0; }
+  bool PinsApart() const { return setup_.pins && setup_.workers > 0; }
+  double NsOf(const Pause& pause) const {
+    return setup_.evaluation_scale * pause.evaluates_ns + pause.other_ns;
+  }
 
   void Go(uint32_t who);
   void GoMain();
@@ -323,7 +326,7 @@ bool JobEngine::MovesInPass() {
         main.blocked_ns += setup_.start.end_ns;
         if (!run_.steps.empty()) run_.steps.back().waits_after_ns += setup_.start.end_ns;
       }
-      Owe(kMain, costs_.between_passes);
+      main.blocked_ns += NsOf(costs_.between_passes);
       main.state = JobState::kBegin;
       return true;
     default:
@@ -388,7 +391,10 @@ void JobEngine::FetchHere() {
   const BatchCost& cost = costs_.batches[Drawn(before_ + pass_.handed())];
   Owe(kMain, cost.sample, setup_.samples_scale);
   Owe(kMain, cost.fetch, setup_.fetch_scale);
-  Owe(kMain, cost.pin, setup_.fetch_scale);
+  if (setup_.pins) {
+    Owe(kMain, cost.pin, setup_.fetch_scale);
+    Owe(kMain, setup_.more_pin);
+  }
   run_.stages[0].busy_ns +=
       setup_.fetch_scale * static_cast<double>(cost.fetch.cpu_ns + cost.fetch.blocked_ns);
   threads_[kMain].state = JobState::kHanded;
@@ -406,11 +412,11 @@ void JobEngine::Take() {
     main.state = JobState::kEnded;
     return;
   }
-  auto& from = Pins() ? pinned_ : pipe_;
+  auto& from = PinsApart() ? pinned_ : pipe_;
   if (from.empty()) return Sleep(kMain);
   main.now = from.front();
   from.pop_front();
-  if (!Pins() && !main.now.ends) {
+  if (!PinsApart() && !main.now.ends) {
     Owe(kMain, costs_.batches[main.now.drawn].receive, setup_.fetch_scale);
     Owe(kMain, setup_.more_receive);
   }
@@ -420,7 +426,7 @@ void JobEngine::Take() {
 void JobEngine::Arrived(const Message& message) {
   JobThread& main = threads_[kMain];
   main.state = JobState::kTake;
-  if (!Pins()) Release(message);
+  if (!PinsApart()) Release(message);
   if (message.ends) {
     pass_.EndShare(message.worker);
     to_issue_ = 1;
@@ -433,11 +439,15 @@ void JobEngine::Arrived(const Message& message) {
 }
 
 void JobEngine::OweStep() {
-  const Cost& step = costs_.steps[(run_.steps.size() - 1 + shift_) % costs_.steps.size()];
-  Owe(kMain, step, setup_.step_scale);
+  const size_t drawn = (run_.steps.size() - 1 + shift_) % costs_.steps.size();
+  Owe(kMain, costs_.steps[drawn], setup_.step_scale);
   JobThread& main = threads_[kMain];
-  main.cpu_ns += setup_.more_step_ns;
-  main.blocked_ns += setup_.step_extra_ns;
+  // What is less is less waiting first: a copy is.
+  const double rest = main.blocked_ns + std::min(0.0, setup_.more_step_ns);
+  main.blocked_ns = std::max(0.0, rest) + setup_.step_extra_ns;
+  main.cpu_ns =
+      std::max(0.0, main.cpu_ns + std::max(0.0, setup_.more_step_ns) + std::min(0.0, rest));
+  if (!costs_.pauses.empty()) main.blocked_ns += NsOf(costs_.pauses[drawn % costs_.pauses.size()]);
   // The main thread's part of what all threads share was recorded as its own.
   if (costs_.math_ns <= 0 || costs_.math_threads < 2) return;
   const double each = costs_.math_ns / static_cast<double>(costs_.math_threads - 1);
@@ -541,7 +551,7 @@ void JobEngine::Release(const Message& message) {
 
 void JobEngine::Deliver(const Message& message) {
   pipe_.push_back(message);
-  if (Pins()) return Wake(kPin);
+  if (PinsApart()) return Wake(kPin);
   WakeTaker();
 }
 
@@ -567,6 +577,7 @@ void JobEngine::GoPin() {
       Owe(kPin, cost.receive, setup_.fetch_scale);
       Owe(kPin, cost.pin, setup_.fetch_scale);
       Owe(kPin, setup_.more_receive);
+      Owe(kPin, setup_.more_pin);
     }
     thread.state = JobState::kDone;
     if (Spends(kPin)) return;

@@ -20,6 +20,7 @@ struct JobSetup {
   uint32_t ahead = 2;
   bool in_order = true;
   bool persistent = false;
+  bool pins = false;  // in a thread of its own, if there are workers
   uint32_t math_threads = 1;
   double cores = 1;
   double fetch_scale = 1;    // of all that a batch costs before it is handed out
@@ -30,7 +31,9 @@ struct JobSetup {
   // What handing a batch over takes besides what was recorded, and what a step on it does.
   Cost more_send;
   Cost more_receive;
-  double more_step_ns = 0;
+  Cost more_pin;
+  double more_step_ns = 0;      // less, if negative
+  double evaluation_scale = 1;  // of the time between steps that is an evaluation's
 };
 
 // `seed` 1 takes the recorded costs from their beginning, another one from somewhere.

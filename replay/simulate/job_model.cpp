@@ -24,9 +24,47 @@ struct Guess {
 constexpr Guess kLeastGuess = {150e3, 200e3, 0, 3e6, 5e6, 1.2e9, 20e6};
 constexpr Guess kMostGuess = {2.4e6, 4e6, 1.5e6, 20e6, 40e6, 4e9, 150e6};
 
+// Of host memory that is not pinned, over pinned memory: the time of a copy, at most. And what
+// pinning itself is taken to do, in bytes per ns.
+constexpr double kPageableCopies = 3;
+constexpr double kFastestPin = 12;
+constexpr double kSlowestPin = 2;
+// Of an evaluation, that are simulated.
+constexpr uint64_t kMostEvaluated = 2'000;
+
 const LoaderSpec& LoaderOf(const Workload& workload) {
   const LoaderSpec* const loader = FirstLoader(workload.spec);
   return loader == nullptr ? workload.recorded->job->loader : *loader;
+}
+
+// As this workload has it.
+const LoaderSpec& LoaderOf(const Workload& workload, const Evaluation& evaluation) {
+  for (const StageSpec& stage : workload.spec.stages) {
+    const auto* loader = std::get_if<LoaderSpec>(&stage.kind);
+    if (loader != nullptr && stage.name == evaluation.loader) return *loader;
+  }
+  return evaluation.costs->loader;
+}
+
+bool WorkersUnknown(const JobCosts& costs, const LoaderSpec& loader) {
+  return loader.num_workers > 0 && !costs.sends;
+}
+
+bool PinningUnknown(const JobCosts& costs, const LoaderSpec& loader) {
+  return costs.pins && costs.copy_ns > 0 && loader.pin_memory != costs.loader.pin_memory;
+}
+
+// Pinned copies take a third of the time, or as long; what it costs to pin is hidden by its thread
+// or not.
+void AssumePinning(const JobCosts& costs, bool pins, Unknowns unknowns, JobSetup& setup) {
+  const bool least = unknowns == Unknowns::kLeast;
+  if (!pins) {
+    if (!least) setup.more_step_ns += (kPageableCopies - 1) * costs.copy_ns;
+    return;
+  }
+  const double rate = least ? kFastestPin : kSlowestPin;
+  setup.more_pin.cpu_ns = static_cast<float>(costs.copied_bytes / rate);
+  if (least) setup.more_step_ns -= (1 - 1 / kPageableCopies) * costs.copy_ns;
 }
 
 void Assume(const Guess& guess, StartMethod method, JobSetup& setup) {
@@ -40,23 +78,76 @@ void Assume(const Guess& guess, StartMethod method, JobSetup& setup) {
       imports ? guess.spawn_ns : guess.boot_ns;
 }
 
-}  // namespace
-
-bool HasUnknowns(const Workload& workload) {
-  return LoaderOf(workload).num_workers > 0 && !workload.recorded->job->sends;
-}
-
-JobSetup SetupOf(const Workload& workload, double cores, Unknowns unknowns) {
-  const Recorded& recorded = *workload.recorded;
-  const JobCosts& costs = *recorded.job;
-  const LoaderSpec& loader = LoaderOf(workload);
+// A loader with these settings, as far as it goes by itself.
+JobSetup SetupOfLoader(const JobCosts& costs, const LoaderSpec& loader, double cores,
+                       Unknowns unknowns) {
   JobSetup setup;
   setup.costs = &costs;
   setup.workers = static_cast<uint32_t>(loader.num_workers);
   setup.ahead = static_cast<uint32_t>(std::max<int64_t>(1, loader.prefetch_factor));
   setup.in_order = loader.in_order;
   setup.persistent = loader.persistent_workers;
+  setup.pins = loader.pin_memory && costs.pins;
   setup.cores = cores;
+  if (costs.start.has_value()) setup.start = *costs.start;
+  if (WorkersUnknown(costs, loader)) {
+    Assume(unknowns == Unknowns::kLeast ? kLeastGuess : kMostGuess, loader.multiprocessing_context,
+           setup);
+  }
+  if (PinningUnknown(costs, loader)) AssumePinning(costs, loader.pin_memory, unknowns, setup);
+  return setup;
+}
+
+// Of one pass, with its workers' start and end.
+double EvaluationNs(const JobCosts& costs, const LoaderSpec& loader, double cores,
+                    Unknowns unknowns) {
+  const JobSetup setup = SetupOfLoader(costs, loader, cores, unknowns);
+  const uint64_t steps =
+      std::clamp<uint64_t>(costs.passes.empty() ? 1 : costs.passes.front(), 1, kMostEvaluated);
+  const bool ends = setup.workers > 0 && !setup.persistent;
+  return RunJob(setup, 1, steps).end_ns + (ends ? setup.start.end_ns : 0);
+}
+
+// How long the evaluations take with these settings, over what they took as recorded. They have the
+// machine for themselves: the steps wait for them.
+double EvaluationScale(const Workload& workload, double cores, Unknowns unknowns) {
+  const JobCosts& costs = *workload.recorded->job;
+  double before = 0;
+  double now = 0;
+  for (const Evaluation& evaluation : costs.evaluations) {
+    const LoaderSpec& loader = LoaderOf(workload, evaluation);
+    double ratio = 1;
+    if (loader != evaluation.costs->loader) {
+      ratio = EvaluationNs(*evaluation.costs, loader, cores, unknowns) /
+              EvaluationNs(*evaluation.costs, evaluation.costs->loader, cores, Unknowns::kLeast);
+    }
+    before += evaluation.ns;
+    now += ratio * evaluation.ns;
+  }
+  const double rest = std::max(0.0, costs.evaluated_ns - before);
+  return before + rest > 0 ? (now + rest) / (before + rest) : 1;
+}
+
+}  // namespace
+
+bool HasUnknowns(const Workload& workload) {
+  const JobCosts& costs = *workload.recorded->job;
+  const auto unknown = [](const JobCosts& of, const LoaderSpec& loader) {
+    return WorkersUnknown(of, loader) || PinningUnknown(of, loader);
+  };
+  return unknown(costs, LoaderOf(workload)) ||
+         std::any_of(
+             costs.evaluations.begin(), costs.evaluations.end(), [&](const Evaluation& evaluation) {
+               const LoaderSpec& loader = LoaderOf(workload, evaluation);
+               return loader != evaluation.costs->loader && unknown(*evaluation.costs, loader);
+             });
+}
+
+JobSetup SetupOf(const Workload& workload, double cores, Unknowns unknowns) {
+  const Recorded& recorded = *workload.recorded;
+  const JobCosts& costs = *recorded.job;
+  JobSetup setup = SetupOfLoader(costs, LoaderOf(workload), cores, unknowns);
+  setup.evaluation_scale = EvaluationScale(workload, cores, unknowns);
   const int64_t threads = workload.spec.job.threads;
   setup.math_threads = static_cast<uint32_t>(threads > 0 ? threads : costs.math_threads);
   setup.samples_scale = SamplesOfStep(workload) / recorded.trainer.batch;
@@ -64,11 +155,6 @@ JobSetup SetupOf(const Workload& workload, double cores, Unknowns unknowns) {
   if (workload.calibration.has_value()) {
     setup.fetch_scale *= workload.calibration->input_scale;
     setup.step_extra_ns = workload.calibration->step_extra_ns;
-  }
-  if (costs.start.has_value()) setup.start = *costs.start;
-  if (HasUnknowns(workload)) {
-    Assume(unknowns == Unknowns::kLeast ? kLeastGuess : kMostGuess, loader.multiprocessing_context,
-           setup);
   }
   return setup;
 }

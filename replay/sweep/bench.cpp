@@ -1,5 +1,6 @@
 #include "replay/sweep/bench.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analyzer/base/clock.h"
@@ -24,6 +25,11 @@ Outcome Failed(Error error) {
   return outcome;
 }
 
+double FromDisk(const attribution::CpuUse& use) {
+  const double read = use.read_bytes_per_s.value_or(0);
+  return read > 0 ? std::clamp(use.disk_bytes_per_s.value_or(0) / read, 0.0, 1.0) : 0;
+}
+
 }  // namespace
 
 Result<Outcome> OutcomeOf(Rerun rerun) {
@@ -39,6 +45,7 @@ Result<Outcome> OutcomeOf(Rerun rerun) {
   outcome.figure.memory_bytes = rerun.attribution.memory.peak_rss_bytes.value_or(0);
   outcome.figure.host = rerun.run.info.host.name;
   outcome.figure.others = OthersShare(rerun.run, rerun.attribution);
+  outcome.figure.from_disk = FromDisk(rerun.attribution.cpu);
   outcome.digest = rerun.run.info.digest;
   outcome.verdict = findings::VerdictOn(rerun.run, rerun.attribution).text;
   outcome.summary = compare::Summarise(rerun.run, rerun.attribution);
@@ -73,6 +80,8 @@ Result<Outcome> LiveBench::Measure(const Spec& spec, const RunWish& wish) {
   if (!rerun.ok()) return Failed(std::move(rerun).error());
   if (rerun.value().stopped) return Stopped();
   auto outcome = OutcomeOf(std::move(rerun).value());
+  const bool asked = options.page_cache != PageCache::kAsItIs || options.first_epoch;
+  if (outcome.ok() && asked) outcome.value().figure.from_disk = 0;
   return outcome.ok() ? std::move(outcome).value() : Failed(std::move(outcome).error());
 }
 

@@ -119,7 +119,7 @@ std::vector<Sweep> FindVerifications(const model::Run& run) {
     if (unknown) continue;
     auto sweep = ReadSweepFile(path);
     if (!sweep.ok() || sweep.value().kind != SweepKind::kVerify || sweep.value().emulated ||
-        sweep.value().recorded_ns != run.info.start_realtime_ns ||
+        sweep.value().first_epoch || sweep.value().recorded_ns != run.info.start_realtime_ns ||
         run.info.start_realtime_ns == 0) {
       continue;
     }

@@ -239,6 +239,20 @@ Spec Generous(Spec spec, int cores) {
   return spec;
 }
 
+Spec Roomier(Spec spec, int cores) {
+  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+    if (!knob.path.ends_with(".parallelism") && !knob.path.ends_with(".buffer_size")) continue;
+    for (int rung = 0; rung < 2; ++rung) {
+      const auto now = GetKnob(spec, knob.path);
+      const auto next = now.ok() ? NextValue(knob, now.value(), true) : std::nullopt;
+      Spec changed = spec;
+      if (!next || !SetKnob(changed, knob.path, *next).ok() || !Validate(changed).ok()) break;
+      spec = std::move(changed);
+    }
+  }
+  return spec;
+}
+
 namespace {
 
 const LoaderSpec* LoaderIn(const Spec& spec, const std::string& name) {

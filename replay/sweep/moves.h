@@ -33,6 +33,9 @@ std::vector<Patch> MovesFrom(const Spec& spec, int cores);
 // nothing.
 Spec Generous(Spec spec, int cores);
 
+// With more workers and deeper queues everywhere, two values further each.
+Spec Roomier(Spec spec, int cores);
+
 // Whether the trainer learns the same from both: the same samples in the same batches, though
 // perhaps in another order. Of a job: as far as its settings tell. Random numbers that its data set
 // draws are others in other workers, drawn alike.

@@ -232,18 +232,30 @@ Status SweepWorker::Probe(Point& point) {
 }
 
 // Once more, if other programs had more of the cores than in the quietest run so far: the quieter
-// one counts. Work that never ends is in all runs alike.
+// one counts. Work that never ends is in all runs alike. Likewise if it read from the disk what the
+// warmest run so far, or this one made again, has from the page cache: the first run of a sweep is
+// often the base, and everything would seem to gain against it.
 Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wish) {
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome, work_.bench->Measure(spec, wish));
   double least = outcome.figure.others;
+  double warmest = 0;
+  bool any = false;
   for (size_t i = 0; i < Configurations(last_); ++i) {
-    for (const RunFigure& run : ConfigurationAt(last_, i).runs) least = std::min(least, run.others);
+    for (const RunFigure& run : ConfigurationAt(last_, i).runs) {
+      least = std::min(least, run.others);
+      warmest = any ? std::min(warmest, run.from_disk) : run.from_disk;
+      any = true;
+    }
   }
   const bool measured = !outcome.failed.has_value() && !outcome.stopped;
-  if (!measured || outcome.figure.others <= least + kDisturbing) return outcome;
+  const bool disturbed = outcome.figure.others > least + kDisturbing;
+  const bool cold = outcome.figure.from_disk > warmest + kColdShare;
+  if (!measured || (!disturbed && !cold)) return outcome;
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome again, work_.bench->Measure(spec, wish));
   const bool quieter = !again.failed.has_value() && again.figure.others < outcome.figure.others;
-  if (again.stopped || quieter) return again;
+  const bool warmer =
+      !again.failed.has_value() && again.figure.from_disk < outcome.figure.from_disk - kColdShare;
+  if (again.stopped || (cold ? warmer : quieter)) return again;
   return outcome;
 }
 

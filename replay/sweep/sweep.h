@@ -31,6 +31,8 @@ struct RunFigure {
   uint64_t memory_bytes = 0;  // its peak; 0: not known
   std::string host;
   double others = 0;  // share of its cores that other programs had
+  // Share of what it read that came from the disk; 0 where a cold page cache was asked for.
+  double from_disk = 0;
   bool operator==(const RunFigure&) const = default;
 };
 
@@ -67,6 +69,7 @@ struct Sweep {
   SweepKind kind = SweepKind::kGrid;
   SweepMode mode = SweepMode::kBoth;
   bool emulated = false;
+  bool first_epoch = false;  // predictions and figures are of each run's first epoch
   unsigned repeats = 1;
   // Of an imported run that does not say how many samples a step has: each counts as one, and rates
   // are in steps per second.
@@ -105,6 +108,8 @@ double SpreadOf(const Point& point);
 constexpr double kSteady = 0.10;
 // Nor is a run believed whose cores other programs had to this share.
 constexpr double kDisturbing = 0.10;
+// A run that read this share from the disk began cold, if the same run made again does not.
+constexpr double kColdShare = 0.10;
 // The most that other programs had of the cores in one of its runs.
 double OthersIn(const Point& point);
 // The largest of the runs' peaks, else the predicted one.

@@ -100,6 +100,7 @@ const char* Difference(const Sweep& old, const Sweep& planned) {
   if (old.recorded_ns != planned.recorded_ns || old.spec_json != planned.spec_json) {
     return "of another run";
   }
+  if (old.first_epoch != planned.first_epoch) return "of another part of its runs (--first-epoch)";
   return old.emulated != planned.emulated ? "run in another way (--emulate)" : nullptr;
 }
 

@@ -68,6 +68,7 @@ Json PointJson(const Point& point) {
     figure["memory_bytes"] = run.memory_bytes;
     figure["host"] = run.host;
     figure["others"] = run.others;
+    figure["from_disk"] = run.from_disk;
     json["runs"].push_back(std::move(figure));
   }
   return json;
@@ -138,7 +139,8 @@ Point PointFrom(const Json& json) {
                           run.at("steps").get<uint64_t>(),
                           run.at("memory_bytes").get<uint64_t>(),
                           run.at("host").get<std::string>(),
-                          run.value("others", 0.0)});
+                          run.value("others", 0.0),
+                          run.value("from_disk", 0.0)});
   }
   return point;
 }
@@ -155,6 +157,7 @@ Sweep HeadFrom(const Json& json) {
   sweep.kind = *kind;
   sweep.mode = *mode;
   sweep.emulated = json.at("emulated").get<bool>();
+  sweep.first_epoch = json.value("first_epoch", false);
   sweep.repeats = json.at("repeats").get<unsigned>();
   sweep.counts_steps = TextAt(json, "counted") == "steps";
   sweep.job = TextAt(json, "job");
@@ -234,6 +237,7 @@ std::string WriteSweep(const Sweep& sweep) {
   add("kind", WordFor(sweep.kind));
   add("mode", WordFor(sweep.mode));
   add("emulated", sweep.emulated);
+  if (sweep.first_epoch) add("first_epoch", true);
   add("repeats", sweep.repeats);
   add("counted", sweep.counts_steps ? "steps" : "samples");
   add("job", TextOrNull(sweep.job));

@@ -13,6 +13,8 @@ namespace {
 
 // The smallest effect worth naming, as `compare` has it.
 constexpr double kNoise = 0.02;
+// What the simulation takes for as fast.
+constexpr double kAsFast = 1.005;
 // Kept back for base and best in turn.
 constexpr unsigned kRunsToConfirm = 4;
 constexpr unsigned kFewestRunsToConfirm = 6;
@@ -53,6 +55,7 @@ class TuneRun {
   Status ByRuns();
   void TryIdeas(unsigned most_runs);
   void Explore(unsigned most_runs);
+  void TryRoomier(unsigned most_runs);
   void Walk(unsigned most_runs);
   bool Step(const TunedKnob& knob, bool up, unsigned most_runs);
   bool Fits(const Spec& spec) const;
@@ -61,6 +64,7 @@ class TuneRun {
   void RunOn(Try& tried);
   void ForFewerCores(double rate);
   void Confirm();
+  void RepeatIfCold();
   void Compare();
   std::optional<Candidate> OnCores(const Predictor& predictor, int cores, double rate) const;
 
@@ -129,6 +133,8 @@ Try TuneRun::NewTry(const Candidate& candidate, int cores) const {
 void TuneRun::RunOn(Try& tried) {
   Tell(NameOf(tried.point));
   RunWish wish{tried.point.cores, false, {}, options_.limits.stop_requested, {}};
+  // Once, of what is to be improved: a pipeline's was when it was recorded.
+  wish.probe = &tried == &tuned_.base && tried.runs.empty() && IsJob(tried.spec);
   wish.tell = [&](bool waiting) { Tell(waiting ? kWaitingForTurn : NameOf(tried.point)); };
   auto outcome = bench_->Measure(tried.spec, wish);
   if (!outcome.ok()) {
@@ -247,6 +253,38 @@ void TuneRun::Explore(unsigned most_runs) {
     refined_->SetOptions(ShortSimulation());
     predictor = &*refined_;
   }
+}
+
+// The search takes the smallest of what the simulation cannot tell apart. On a machine that does
+// other things as well, more workers and deeper queues may hide a few percent more: that is worth a
+// run, and what is faster in that one is run again, in turn with the best.
+void TuneRun::TryRoomier(unsigned most_runs) {
+  if (predictor_ == nullptr || !tuned_.best || tuned_.runs >= most_runs || stopped_ || Stopped()) {
+    return;
+  }
+  const Predictor& predictor = refined_ ? *refined_ : *predictor_;
+  const Candidate roomier{Roomier(Best().spec, options_.limits.cores),
+                          predictor.Predict(Roomier(Best().spec, options_.limits.cores))};
+  const Price now = predictor.Predict(Best().spec);
+  const uint64_t limit = options_.limits.memory_bytes;
+  if (Tried(roomier.spec, 0) || !now.rate || !roomier.price.rate ||
+      roomier.price.rate->samples_per_s < now.rate->samples_per_s / kAsFast ||
+      (limit > 0 && roomier.price.memory_bytes.value_or(0) > limit)) {
+    return;
+  }
+  Try tried = NewTry(roomier, 0);
+  RunOn(tried);
+  if (tried.point.runs.empty() && tried.point.error.empty()) return;
+  const auto better = [&] {
+    return tried.point.error.empty() && RateOf(tried) > RateOf(Best()) * (1 + kNoise);
+  };
+  if (better() && tuned_.runs + 2 <= most_runs && !stopped_) {
+    RunOn(tuned_.tries[*tuned_.best]);
+    if (!stopped_) RunOn(tried);
+  }
+  const bool adopted = better();
+  tuned_.tries.push_back(std::move(tried));
+  if (adopted) tuned_.best = tuned_.tries.size() - 1;
 }
 
 Price TuneRun::PriceOf(const Spec& spec) const {
@@ -383,18 +421,38 @@ void TuneRun::Confirm() {
   }
 }
 
+// The first run of all may have read from the disk what all later ones have from the page cache:
+// everything would seem to gain against it.
+void TuneRun::RepeatIfCold() {
+  Point& point = tuned_.base.point;
+  if (point.runs.empty() || point.runs.front().from_disk <= kColdShare || stopped_ || Stopped())
+    return;
+  if (tuned_.runs >= options_.max_runs) return;
+  RunOn(tuned_.base);
+  const bool warmer =
+      point.runs.size() > 1 && point.runs[1].from_disk < point.runs[0].from_disk - kColdShare;
+  if (!warmer) return;
+  point.runs.erase(point.runs.begin());
+  tuned_.base.runs.erase(tuned_.base.runs.begin());
+}
+
 Status TuneRun::ByRuns() {
   RunOn(tuned_.base);
   if (!tuned_.base.point.error.empty() && tuned_.base.runs.empty()) {
     return Error{ErrorKind::kRun, tuned_.base.point.error, "", ""};
   }
+  RepeatIfCold();
   // Too much memory is no reason not to look for something that needs less.
   tuned_.base.point.error.clear();
   const bool confirm = options_.max_runs >= kFewestRunsToConfirm;
   // Half of the runs at most: the search must have its own.
   TryIdeas(1 + options_.max_runs / 2);
   Explore(confirm ? options_.max_runs - kRunsToConfirm : options_.max_runs);
-  if (options_.goal == TuneGoal::kCost) ForFewerCores(RateOf(Best()));
+  if (options_.goal == TuneGoal::kCost) {
+    ForFewerCores(RateOf(Best()));
+  } else if (confirm) {
+    TryRoomier(options_.max_runs - 2);
+  }
   Confirm();
   if (broken_.has_value()) return *std::move(broken_);
   const bool no_gain = options_.goal == TuneGoal::kThroughput && tuned_.best &&

@@ -58,6 +58,7 @@ Result<Spec> SpecOf(const Opened& opened) {
 Result<ReplaySubject> ReplaySubject::Make(const Opened& opened, const ReplayOptions& options) {
   ReplaySubject subject;
   subject.run_ = opened.run;
+  subject.first_epoch_ = opened.attribution->window.first_epoch;
   STALLSCOPE_RETURN_IF_ERROR(subject.Choose(opened, options));
   return subject;
 }
@@ -125,7 +126,11 @@ replay::Sweep ReplaySubject::NewSweep() const {
   replay::Sweep sweep = replay::SweepOf(*run_, emulated_ ? spec_ : recorded_);
   sweep.mode = mode_;
   sweep.emulated = emulated_;
+  sweep.first_epoch = first_epoch_;
   sweep.warnings = warnings_;
+  if (first_epoch_) {
+    sweep.warnings.emplace_back("rates are of the first epoch of each run, or of its cold start");
+  }
   sweep.counts_steps = predictor_.has_value() && predictor_->workload().recorded->counts_steps;
   return sweep;
 }
@@ -179,6 +184,7 @@ replay::RerunOptions ReplaySubject::OptionsOf(const std::string& program,
   options.program = program;
   options.scratch = scratch.path();
   options.page_cache = page_cache;
+  options.first_epoch = first_epoch_;
   if (plan_.has_value()) options.job = plan_->job;
   return options;
 }
@@ -214,7 +220,7 @@ Result<replay::Sweep> ReplaySubject::Run(const replay::Sweep& planned, const Swe
     work.bench = &bench.emplace(OptionsOf(how.program, how.page_cache, *scratch));
   }
   STALLSCOPE_ASSIGN_OR_RETURN(replay::Sweep done, replay::RunSweep(planned, work));
-  if (mode_ == SweepMode::kBoth && !emulated_) {
+  if (mode_ == SweepMode::kBoth && !emulated_ && !first_epoch_) {
     std::vector<const replay::Point*> points;
     for (size_t i = 0; i < replay::Configurations(done); ++i) {
       points.push_back(&replay::ConfigurationAt(std::as_const(done), i));

@@ -60,14 +60,17 @@ std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int6
   return With(std::move(run), std::move(groundwork), control);
 }
 
-Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch) {
+Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch, Part part) {
   STALLSCOPE_ASSIGN_OR_RETURN(auto run, Read(paths, watch));
-  return Examine(std::move(run), {})->opened;
+  if (part == Part::kSteady) return Examine(std::move(run), {})->opened;
+  auto groundwork = attribution::LayGroundworkOfFirstEpoch(*run, Control{}.threads);
+  return With(std::move(run), std::move(groundwork), {})->opened;
 }
 
 report::Report Analyze(const Opened& opened, const AnalyzeOptions& options) {
   report::Report report = replay::ReportOn(*opened.run, *opened.attribution, options.price);
-  if (options.measured) {
+  // Verifications beside the trace measured the steady part.
+  if (options.measured && !report.first_epoch) {
     replay::SetMeasuredGains(replay::FindVerifications(*opened.run), report);
   }
   return report;
@@ -78,10 +81,10 @@ compare::RunSummary Summarize(const Opened& opened) {
 }
 
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
-                                                   const ReadWatch& watch) {
+                                                   const ReadWatch& watch, Part part) {
   std::vector<compare::RunSummary> summaries;
   for (const std::string& path : paths) {
-    STALLSCOPE_ASSIGN_OR_RETURN(const Opened opened, Open({path}, watch));
+    STALLSCOPE_ASSIGN_OR_RETURN(const Opened opened, Open({path}, watch, part));
     summaries.push_back(Summarize(opened));
   }
   return summaries;

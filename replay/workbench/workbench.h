@@ -56,8 +56,13 @@ std::optional<Examined> Examine(std::shared_ptr<const model::Run> run, const Con
 // Of the steps that begin in the range.
 std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
                                      int64_t end_ns, const Control& control);
+enum class Part : uint8_t {
+  kSteady,      // all but warm-up and cold start
+  kFirstEpoch,  // warm or cold; where no second one was seen the cold start, else all of the run
+};
 // Reads and examines.
-Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch = {});
+Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch = {},
+                    Part part = Part::kSteady);
 
 struct AnalyzeOptions {
   bool price = true;     // predict what each recommendation gains, and drop those that gain nothing
@@ -68,6 +73,7 @@ report::Report Analyze(const Opened& opened, const AnalyzeOptions& options = {})
 compare::RunSummary Summarize(const Opened& opened);
 // One run per file. Each is freed before the next is read.
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
-                                                   const ReadWatch& watch = {});
+                                                   const ReadWatch& watch = {},
+                                                   Part part = Part::kSteady);
 
 }  // namespace stallscope::workbench

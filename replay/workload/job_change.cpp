@@ -31,10 +31,10 @@ class JobComparison {
       if (before == recorded_.spec.stages.end()) {
         Cannot(stage.name, "the recorded job has no such loader");
       } else if (&*before != &recorded_.spec.stages.front() && before->kind != stage.kind) {
-        Cannot(stage.name, "it does not feed the recorded steps");
+        CompareEvaluation(stage);
       }
     }
-    if (const LoaderSpec* const loader = FirstLoader(to_)) CompareLoader(*loader);
+    if (const LoaderSpec* const loader = FirstLoader(to_)) CompareLoader("loader", *loader, costs_);
     CompareThreads();
     if (to_.env != recorded_.spec.env) {
       Cannot("env", "one run cannot tell what another variable does");
@@ -58,48 +58,75 @@ class JobComparison {
     return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6;
   }
 
-  void CompareLoader(const LoaderSpec& now) {
-    const LoaderSpec& before = costs_.loader;
-    if (now.num_workers != before.num_workers) CompareWorkers(before, now);
-    if (now.pin_memory != before.pin_memory) {
-      Cannot("loader.pin_memory", "one run cannot tell what pinning costs and what copies gain");
+  // A loader that the job evaluates with between its steps.
+  void CompareEvaluation(const StageSpec& stage) {
+    const auto* const now = std::get_if<LoaderSpec>(&stage.kind);
+    const auto seen =
+        std::find_if(costs_.evaluations.begin(), costs_.evaluations.end(),
+                     [&](const Evaluation& other) { return other.loader == stage.name; });
+    if (now == nullptr || seen == costs_.evaluations.end()) {
+      return Cannot(stage.name,
+                    "it does not feed the recorded steps, and its batches were not seen");
     }
-    if (now.num_workers == 0) return CompareBatch(before, now);
-    const bool starts_again = !costs_.passes.empty();
-    if (now.persistent_workers != before.persistent_workers && starts_again && !costs_.start) {
-      Cannot("loader.persistent_workers", "how workers start was not recorded");
+    CompareLoader(stage.name, *now, *seen->costs);
+  }
+
+  void CompareLoader(const std::string& name, const LoaderSpec& now, const JobCosts& costs) {
+    const LoaderSpec& before = costs.loader;
+    if (now.num_workers != before.num_workers) CompareWorkers(name, now, costs);
+    if (now.pin_memory != before.pin_memory) ComparePinning(name, costs);
+    if (now.num_workers == 0) return CompareBatch(name, before, now);
+    const bool starts_again = !costs.passes.empty();
+    if (now.persistent_workers != before.persistent_workers && starts_again && !costs.start) {
+      Cannot(name + ".persistent_workers", "how workers start was not recorded");
     }
     const bool other_start = now.multiprocessing_context != before.multiprocessing_context &&
                              now.multiprocessing_context != StartMethod::kInherited &&
                              before.num_workers > 0;
     if (other_start && starts_again && !now.persistent_workers) {
-      Cannot("loader.multiprocessing_context",
+      Cannot(name + ".multiprocessing_context",
              "one run cannot tell how long workers take to start in another way");
     }
     if (now.in_order != before.in_order) Doubt(kOrderDoubt);
-    CompareBatch(before, now);
+    CompareBatch(name, before, now);
   }
 
-  void CompareWorkers(const LoaderSpec& before, const LoaderSpec& now) {
+  void ComparePinning(const std::string& name, const JobCosts& costs) {
+    if (!costs.pins) return;  // it does nothing here
+    if (costs.copy_ns <= 0) {
+      return Cannot(name + ".pin_memory",
+                    "one run cannot tell what pinning costs and what copies gain");
+    }
+    Doubt(kMovedDoubt,
+          name +
+              ".pin_memory: assumes that a copy from pageable memory takes one to three "
+              "times as long, and that pinning copies 2 to 12 GB/s");
+  }
+
+  void CompareWorkers(const std::string& name, const LoaderSpec& now, const JobCosts& costs) {
+    const LoaderSpec& before = costs.loader;
     Doubt(kProcessesDoubt * Doublings(before.num_workers, now.num_workers));
     if ((now.num_workers == 0) != (before.num_workers == 0)) Doubt(kMovedDoubt);
-    if (now.num_workers > 0 && !costs_.sends) {
-      Doubt(0,
-            "loader.num_workers: a recording without workers does not show what starting them and "
-            "handing batches over costs; record with num_workers=1 for a narrow interval");
+    if (now.num_workers > 0 && !costs.sends) {
+      Doubt(0, name +
+                   ".num_workers: a recording without workers does not show what starting them and "
+                   "handing batches over costs; record with num_workers=1 for a narrow interval");
     }
-    if (!costs_.loader.iterable) return;
-    const char* const kShards =
-        "loader.num_workers: each worker iterates over the data set: assumes that it takes only "
-        "its share";
-    change_.by_name_only = kShards;
-    Doubt(kShardsDoubt, kShards);
+    if (!before.iterable) return;
+    const std::string shards = name +
+                               ".num_workers: each worker iterates over the data set: assumes that "
+                               "it takes only its share";
+    change_.by_name_only = shards;
+    Doubt(kShardsDoubt, shards);
   }
 
-  void CompareBatch(const LoaderSpec& before, const LoaderSpec& now) {
+  void CompareBatch(const std::string& name, const LoaderSpec& before, const LoaderSpec& now) {
     if (now.batch_size == before.batch_size) return;
     if (now.batch_size == 0 || before.batch_size == 0) {
-      return Cannot("loader.batch_size", "the job's own sampler decides");
+      return Cannot(name + ".batch_size", "the job's own sampler decides");
+    }
+    if (&before != &costs_.loader) {
+      return Cannot(name + ".batch_size", "one run cannot tell what another evaluation costs");
     }
     const char* const kTrained =
         "loader.batch_size: another batch size changes what is trained; assumes that a step's time "

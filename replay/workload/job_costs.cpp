@@ -11,6 +11,7 @@
 #include "analyzer/attribution/intervals.h"
 #include "analyzer/base/math.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/profiled.h"
 #include "replay/workload/span_costs.h"
 
 namespace stallscope::replay {
@@ -86,11 +87,30 @@ class JobReader {
     TakePasses();
     TakeStarts();
     TakeExtras();
+    TakePinning();
     TakeMemory();
     if (!costs_.sends) {
       limits.push_back(loader_.name + ": handing batches over from workers was not recorded");
     }
     return std::move(costs_);
+  }
+
+  // Of a loader that the job evaluates with. Nothing where its batches were not seen.
+  std::optional<Evaluation> ReadEvaluation() {
+    FindStages();
+    for (const model::Track& track : run_.tracks) {
+      if (track.info.kind == trace::TrackKind::kThread) ReadTrack(track);
+    }
+    ReadCounters();
+    TakeAllBatches();
+    Evaluation evaluation;
+    evaluation.loader = loader_.name;
+    evaluation.ns = TakeEvaluated();
+    if (costs_.batches.empty() || costs_.steps.empty()) return std::nullopt;
+    TakeStarts();
+    TakeMemory();
+    evaluation.costs = std::make_shared<const JobCosts>(std::move(costs_));
+    return evaluation;
   }
 
  private:
@@ -99,6 +119,9 @@ class JobReader {
   void ReadWork(const model::Track& track, size_t span, Role role, Process* process);
   void ReadCounters();
   void TakeBatches();
+  void TakeAllBatches();
+  double TakeEvaluated();
+  void TakePinning();
   void TakeSteps();
   void TakePasses();
   void TakeStarts();
@@ -106,6 +129,15 @@ class JobReader {
   void TakeMemory();
   std::optional<double> Unseen(const Process& process, double& fetched) const;
   bool IsMain(ProcessId process) const { return process == loader_.info.process; }
+  // Of another loader's queue.
+  bool IsOthers(const trace::SpanClass& wait) const {
+    if (!wait.queue.known()) return false;
+    const StageId fills = run_.queues[wait.queue.value].producer;
+    if (!fills.known()) return false;
+    const LoaderId of = run_.stages[fills.value].loader;
+    return of.known() && of != loader_.info.id;
+  }
+  Pause PauseBehind(size_t step) const;
   // A fetch that collates nothing found the end of the data.
   bool Whole(const Row& row) const { return row.fetched && (row.collated || !collates_); }
 
@@ -122,7 +154,11 @@ class JobReader {
   // Of the thread that trains.
   std::vector<attribution::Interval> startups_;
   std::vector<attribution::Interval> in_loader_;  // everything that is recorded there, and no step
-  std::vector<int64_t> samplings_;                // starts of choosing indices
+  std::vector<attribution::Interval> own_;        // of these, what is of this loader for certain
+  // Evaluated batches, and the start of other loaders' workers, which do not overlap.
+  std::vector<attribution::Interval> evaluated_;
+  bool pinned_ = false;             // something was
+  std::vector<int64_t> samplings_;  // starts of choosing indices
   Shares trainer_;
 };
 
@@ -156,17 +192,25 @@ void JobReader::ReadTrack(const model::Track& track) {
     const trace::SpanClass& what = run_.ClassOf(track, i);
     const attribution::Interval at{spans.start_ns[i], spans.EndNs(i)};
     if (what.kind == trace::SpanKind::kWait) {
-      if (what.cause == trace::WaitCause::kStartup && trains) startups_.push_back(at);
+      const bool others = IsOthers(what);
+      if (what.cause == trace::WaitCause::kStartup && trains) {
+        (others ? evaluated_ : startups_).push_back(at);
+      }
+      if (trains && !others && what.queue.known()) own_.push_back(at);
       if (what.cause == trace::WaitCause::kStartup && !trains && process != nullptr) {
         process->booted = {at.start_ns, at.end_ns};
       }
       if (trains) in_loader_.push_back(at);
       continue;
     }
+    if (trains && what.activity == trace::SpanActivity::kEvaluation) evaluated_.push_back(at);
     if (what.activity != trace::SpanActivity::kNone || !what.stage.known()) continue;
     const Role role = roles_[what.stage.value];
     if (role == Role::kNone) continue;
-    if (trains && role != Role::kTrain) in_loader_.push_back(at);
+    if (trains && role != Role::kTrain) {
+      in_loader_.push_back(at);
+      own_.push_back(at);
+    }
     if (trains && role == Role::kSample) samplings_.push_back(at.start_ns);
     ReadWork(track, i, role, process);
   }
@@ -206,6 +250,7 @@ void JobReader::ReadWork(const model::Track& track, size_t span, Role role, Proc
       row.collated = collates_ = true;
       return Add(row.cost.fetch, cost);
     case Role::kPin:
+      pinned_ = true;
       return Add(row.cost.pin, cost);
     default:
       break;
@@ -232,10 +277,15 @@ void JobReader::ReadCounters() {
 }
 
 void JobReader::TakeBatches() {
-  // What the warm-up's steps got is as cold as they are.
-  const size_t warm = attribution_.window.warmup_steps;
+  // What the steps got that do not count is unlike the rest as they are. Those outside of a
+  // profiler's window are as good as the few inside.
   const auto& steps = run_.rows.steps;
-  const uint64_t first = warm > 0 && warm < steps.size() ? steps[warm].batch.value : uint64_t{0};
+  const attribution::Window& window = attribution_.window;
+  const bool all = !model::ProfiledStretches(run_).empty();
+  const size_t from = all ? window.warmup_steps : window.first_row;
+  const size_t past = all ? steps.size() : window.first_row + window.rows;
+  const uint64_t first = from > 0 && from < steps.size() ? steps[from].batch.value : uint64_t{0};
+  const uint64_t end = past < steps.size() ? steps[past].batch.value : UINT64_MAX;
   const bool workers = costs_.loader.num_workers > 0;
   size_t sent = 0;
   uint64_t number = 0;
@@ -243,7 +293,7 @@ void JobReader::TakeBatches() {
     if (!Whole(row)) continue;
     ++number;
     if (workers && (!row.sent || !row.received)) continue;  // on its way when the job ended
-    if (item < first) continue;
+    if (item < first || item >= end) continue;
     if (costs_.batches.empty()) costs_.first = number - 1;
     costs_.batches.push_back(row.cost);
     sent += workers ? 1 : 0;
@@ -257,12 +307,87 @@ void JobReader::TakeBatches() {
   if (costs_.batches.size() > kMostBatches) costs_.batches.resize(kMostBatches);
 }
 
+// As they are: what is evaluated is not told from a warm-up.
+void JobReader::TakeAllBatches() {
+  std::map<uint64_t, uint64_t> passes;
+  for (const auto& [item, row] : rows_) {
+    if (!Whole(row)) continue;
+    if (costs_.batches.size() < kMostBatches) costs_.batches.push_back(row.cost);
+    costs_.sends = costs_.sends || (row.sent && row.received);
+    ++passes[PassOf(item)];
+  }
+  uint64_t longest = 0;
+  for (const auto& [pass, batches] : passes) longest = std::max(longest, batches);
+  costs_.passes = {longest};
+}
+
+// What the job does with each batch of an evaluation. Returns the time that it spends on them.
+double JobReader::TakeEvaluated() {
+  const auto by_start = [](const attribution::Interval& a, const attribution::Interval& b) {
+    return a.start_ns < b.start_ns;
+  };
+  std::sort(own_.begin(), own_.end(), by_start);
+  std::sort(evaluated_.begin(), evaluated_.end(), by_start);
+  double ns = 0;
+  size_t next = 0;
+  for (const attribution::Interval& batch : evaluated_) {
+    while (next < own_.size() && own_[next].end_ns <= batch.start_ns) ++next;
+    int64_t waited = 0;
+    bool of_this = false;
+    for (size_t i = next; i < own_.size() && own_[i].start_ns < batch.end_ns; ++i) {
+      waited += std::min(own_[i].end_ns, batch.end_ns) - std::max(own_[i].start_ns, batch.start_ns);
+      of_this = true;
+    }
+    if (!of_this) continue;
+    const auto own = static_cast<double>(std::max<int64_t>(0, batch.ns() - waited));
+    costs_.steps.push_back(CostOf(own, -1, 0, trainer_));
+    ns += static_cast<double>(batch.ns());
+  }
+  for (const attribution::Interval& startup : startups_) ns += static_cast<double>(startup.ns());
+  return ns;
+}
+
+// Behind this step, before the next one is asked for.
+Pause JobReader::PauseBehind(size_t step) const {
+  const int64_t from = run_.rows.steps[step].device_done_ns;
+  const int64_t to = run_.rows.steps[step + 1].requested_ns;
+  const auto within = [&](const std::vector<attribution::Interval>& all) {
+    int64_t ns = 0;
+    for (const attribution::Interval& at : all) {
+      ns += std::max<int64_t>(0, std::min(at.end_ns, to) - std::max(at.start_ns, from));
+    }
+    return ns;
+  };
+  Pause pause;
+  if (to <= from) return pause;
+  const int64_t evaluates = within(evaluated_);
+  pause.evaluates_ns = static_cast<double>(evaluates);
+  pause.other_ns =
+      static_cast<double>(std::max<int64_t>(0, to - from - evaluates - within(startups_)));
+  return pause;
+}
+
+void JobReader::TakePinning() {
+  costs_.pins = pinned_ || !costs_.loader.pin_memory;
+  const attribution::Window& window = attribution_.window;
+  for (const trace::Copy& copy : run_.rows.copies) {
+    if (copy.direction != trace::CopyDirection::kHostToDevice) continue;
+    if (copy.start_ns < window.start_ns || copy.end_ns > window.end_ns) continue;
+    costs_.copied_bytes += static_cast<double>(copy.bytes);
+    costs_.copy_ns += static_cast<double>(copy.end_ns - copy.start_ns);
+  }
+  const auto steps = static_cast<double>(std::max<size_t>(1, window.rows));
+  costs_.copied_bytes /= steps;
+  costs_.copy_ns /= steps;
+}
+
 void JobReader::TakeSteps() {
   const auto& steps = run_.rows.steps;
   std::sort(in_loader_.begin(), in_loader_.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   std::vector<double> hand_outs;
   size_t next = 0;
+  bool paused = false;
   const size_t begin = attribution_.window.first_row;
   const size_t end = std::min(steps.size(), begin + attribution_.window.rows);
   for (size_t i = begin; i < end; ++i) {
@@ -272,6 +397,11 @@ void JobReader::TakeSteps() {
     const double taken =
         cpu == step_cpu_ns_.end() ? -1 : std::min(static_cast<double>(cpu->second), own);
     costs_.steps.push_back(CostOf(own, taken, 0, trainer_));
+    // Behind the last step of a pass there is a pause of its own kind.
+    const bool goes_on =
+        i + 1 < steps.size() && PassOf(step.batch.value) == PassOf(steps[i + 1].batch.value);
+    costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());
+    paused = paused || costs_.pauses.back().evaluates_ns + costs_.pauses.back().other_ns > 0;
     int64_t seen = 0;
     while (next < in_loader_.size() && in_loader_[next].start_ns < step.requested_ns) ++next;
     for (; next < in_loader_.size() && in_loader_[next].start_ns < step.received_ns; ++next) {
@@ -282,11 +412,15 @@ void JobReader::TakeSteps() {
   }
   std::sort(hand_outs.begin(), hand_outs.end());
   costs_.hand_out_ns = Quantile(hand_outs, 0.5);
+  if (!paused) costs_.pauses.clear();
+  for (const attribution::Interval& at : evaluated_) {
+    costs_.evaluated_ns += static_cast<double>(at.ns());
+  }
 }
 
 void JobReader::TakePasses() {
   const auto& steps = run_.rows.steps;
-  double gaps = 0;
+  Pause all;
   size_t ended = 0;
   uint64_t batches = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -295,17 +429,15 @@ void JobReader::TakePasses() {
       continue;
     }
     costs_.passes.push_back(std::exchange(batches, 0));
-    int64_t gap = steps[i + 1].requested_ns - steps[i].device_done_ns;
-    for (const attribution::Interval& startup : startups_) {
-      const int64_t from = std::max(startup.start_ns, steps[i].device_done_ns);
-      const int64_t to = std::min(startup.end_ns, steps[i + 1].requested_ns);
-      gap -= std::max<int64_t>(0, to - from);
-    }
-    gaps += static_cast<double>(std::max<int64_t>(gap, 0));
+    const Pause pause = PauseBehind(i);
+    all.evaluates_ns += pause.evaluates_ns;
+    all.other_ns += pause.other_ns;
     ++ended;
   }
-  if (ended > 0)
-    costs_.between_passes.blocked_ns = static_cast<float>(gaps / static_cast<double>(ended));
+  if (ended > 0) {
+    costs_.between_passes = {all.evaluates_ns / static_cast<double>(ended),
+                             all.other_ns / static_cast<double>(ended)};
+  }
   if (!costs_.loader.iterable || ended == 0) return;
   // The last one before it ended, by worker: each ends with a fetch that collates nothing.
   std::map<uint64_t, std::map<uint32_t, uint64_t>> shares;
@@ -454,7 +586,13 @@ Result<JobCosts> CostsOfJob(const model::Run& run, const attribution::Attributio
     return Error{ErrorKind::kInput, "no data loader feeds the job's steps", run.path,
                  "record a job that trains from PyTorch's DataLoader"};
   }
-  return JobReader(run, attribution, *feeds).Read(limits);
+  STALLSCOPE_ASSIGN_OR_RETURN(JobCosts costs, JobReader(run, attribution, *feeds).Read(limits));
+  for (const model::Loader& loader : run.loaders) {
+    if (&loader == feeds || loader.info.process != feeds->info.process) continue;
+    auto evaluation = JobReader(run, attribution, loader).ReadEvaluation();
+    if (evaluation.has_value()) costs.evaluations.push_back(*std::move(evaluation));
+  }
+  return costs;
 }
 
 }  // namespace stallscope::replay

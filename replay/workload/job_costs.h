@@ -1,12 +1,14 @@
 // What a recorded job's data loader and its training loop cost, batch by batch: the job's part of
 // Recorded.
 //
-// Of the loader that feeds the steps; what the job does with others is part of its steps. A cost is
-// as recorded, without the time that it waited for a core. What the trace does not hold is empty,
-// and `limits` of Recorded names it. Plain data; any thread may read it.
+// Of the loader that feeds the steps, and of those that the job evaluates with between them, whose
+// batches and time are costs of the same kind. A cost is as recorded, without the time that it
+// waited for a core. What the trace does not hold is empty, and `limits` of Recorded names it.
+// Plain data; any thread may read it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +30,28 @@ struct BatchCost {
   uint32_t bytes = 0;  // of the message
 };
 
+// What is between two steps.
+struct Pause {
+  double evaluates_ns = 0;  // in an evaluation
+  double other_ns = 0;
+};
+
 // How the workers of a loader start and end.
 struct WorkerStart {
   double fork_ns = 0;          // of the main process, for each
   double boot_cpu_ns = 0;      // from there to when a worker asks for its first batch
   double boot_blocked_ns = 0;  // likewise
   double end_ns = 0;           // of the main process, to end them all
+};
+
+struct JobCosts;
+
+// What the job does with another loader, between its steps.
+struct Evaluation {
+  std::string loader;  // loader2, ...
+  // `steps` are what the job does with a batch, the one pass is as long as the longest.
+  std::shared_ptr<const JobCosts> costs;
+  double ns = 0;  // of the run, with its workers' start
 };
 
 struct JobCosts {
@@ -44,7 +62,16 @@ struct JobCosts {
   uint64_t first = 0;
   // The trainer's own time between two batches, by step.
   std::vector<Cost> steps;
-  Cost between_passes;         // besides: evaluation, checkpoints
+  // Evaluation and checkpoints behind a step within a pass, by step; empty: none.
+  std::vector<Pause> pauses;
+  Pause between_passes;  // besides: the same behind a pass, on average
+  std::vector<Evaluation> evaluations;
+  double evaluated_ns = 0;  // in all, with loaders whose work was not seen
+  // False: pin_memory was set, and nothing was pinned: without an accelerator it does nothing.
+  bool pins = true;
+  // To the device, for a step; 0: no copies are shown.
+  double copied_bytes = 0;
+  double copy_ns = 0;
   double hand_out_ns = 0;      // of the main process, for a batch, in the loader's own code
   double main_extra_ns = 0;    // CPU of the main process's other threads, for a batch
   double worker_extra_ns = 0;  // likewise of a worker's

@@ -39,6 +39,9 @@ struct MadeJob {
     auto made = std::make_shared<replay::Recorded>(recorded);
     made->spec.name = "job";
     made->spec.stages = {StageSpec{"loader", costs.loader}};
+    for (const replay::Evaluation& evaluation : costs.evaluations) {
+      made->spec.stages.push_back({evaluation.loader, evaluation.costs->loader});
+    }
     made->job = std::make_shared<const replay::JobCosts>(costs);
     replay::Workload workload;
     workload.spec = made->spec;

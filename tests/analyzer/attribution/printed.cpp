@@ -70,8 +70,12 @@ class Printer {
 };
 
 void PrintTime(const attribution::Attribution& a, Printer& p) {
-  const auto& [start, end, first_row, rows, steps, warmup, probed] = a.window;
-  p.Line("window", start, end, first_row, rows, steps, warmup, probed);
+  const auto& [start, end, first_row, rows, steps, warmup, cold, first_epoch, probed] = a.window;
+  p.Line("window", start, end, first_row, rows, steps, warmup, first_epoch ? 1 : 0, probed);
+  if (cold.has_value()) {
+    const auto& [cold_steps, from, to, cost, stage, slower, cause] = *cold;
+    p.Line("cold start", cold_steps, from, to, cost, stage, slower, static_cast<int>(cause));
+  }
   for (const auto& [rank, device, slices] : a.timelines) {
     p.Line("timeline", rank, device);
     for (const auto& [from, to, category] : slices) p.Line(" slice", from, to, category);

@@ -130,6 +130,51 @@ TEST_SUITE("fast") {
     CHECK(Says(a, "rates and step times are of the 14 other steps"));
   }
 
+  TEST_CASE("profiled: a cold start is in no rate, either, and the profiler's steps are none") {
+    // 100 steps; the first 30 read from the disk, and a profiler makes steps 40 to 49 slow.
+    RunBuilder b;
+    b.run.info.job.command = {"python", "train.py"};
+    const StageId fetch = b.Stage("fetch", "map");
+    const StageId trainer = b.Stage("trainer", "trainer", 1, true, {fetch});
+    const TrackId main = b.Thread("main", trainer);
+    int64_t now = 0;
+    for (uint64_t i = 0; i < 100; ++i) {
+      if (i == 40) {
+        b.Named(main, std::string(model::kProfilerStart), trace::SpanActivity::kAnnotation, now,
+                now + 5);
+        now += 5;
+      }
+      const bool slow = i >= 40 && i < 50;
+      const auto jitter = static_cast<int64_t>(i % 7);
+      const int64_t io = i < 30 ? 500 : slow ? 2000 : 0;
+      const int64_t fetched = now + 1000 + io + jitter;
+      if (io > 0) b.Wait(main, WaitCause::kIo, {}, now, now + io);
+      b.Work(main, fetch, now, fetched, {.item = i});
+      b.Step({.index = i,
+              .requested = now,
+              .received = fetched,
+              .issued = fetched,
+              .done = fetched + 200,
+              .batch = i,
+              .track = main,
+              .samples = 8});
+      now = fetched + 200;
+      if (i == 49) {
+        b.Named(main, std::string(model::kProfilerStop), trace::SpanActivity::kAnnotation, now,
+                now + 5);
+        now += 5;
+      }
+    }
+    const model::Run run = b.Take();
+    const Attribution a = Attribute(run);
+    REQUIRE(a.window.cold.has_value());
+    CHECK(a.window.cold->cause == ColdCause::kPageCache);
+    CHECK(a.window.cold->steps >= 30);
+    CHECK(a.window.cold->steps <= 34);
+    REQUIRE(a.throughput.has_value());
+    CHECK(a.throughput->samples_per_s == doctest::Approx(8e9 / 1203).epsilon(0.005));
+  }
+
   TEST_CASE("profiled: without a profiler nothing changes") {
     ProfiledJob job;
     model::Run run = job.Take();
@@ -137,7 +182,7 @@ TEST_SUITE("fast") {
     const Attribution a = Attribute(run);
     CHECK(a.throughput->samples_per_s < 8e9 / 98);
     CHECK_FALSE(Says(a, "profiler:"));
-    CHECK(UnprofiledSteps(run, model::StepIntervals(run)).empty());
+    CHECK(UnprofiledSteps(run, model::StepIntervals(run), a.window).empty());
   }
 
   TEST_CASE("profiled: one that was never stopped is said") {

@@ -235,6 +235,25 @@ TEST_SUITE("fast") {
     CHECK(Events(Chrome(trace, What::kSpans), "X").empty());
   }
 
+  TEST_CASE("windows in which a stage was slowed are spans of a thread of their own") {
+    TraceBuilder trace;
+    const StageId decode = trace.Stage("decode");
+    trace.Step(0, 1000, 1900, trace.Thread("trainer"));
+    trace.rows().Add(trace::Probe{2000, 3000, StageId::None(), 0, 0, 0});
+    trace.rows().Add(trace::Probe{3000, 4000, decode, 5, 800, 200});
+    trace.rows().Add(trace::Probe{4000, 5000, StageId::None(), 0, 0, 0});
+    const json file = Chrome(trace);
+    const auto spans = Events(file, "X");
+    REQUIRE(spans.size() == 2);
+    CHECK(spans[1]["name"] == "slowed: decode");
+    CHECK(spans[1]["cat"] == "probe");
+    CHECK(Ns(spans[1]["ts"]) == 3000);
+    CHECK(Ns(spans[1]["dur"]) == 1000);
+    CHECK(spans[1]["args"] == json{{"elements", 5}, {"work_ns", 800}, {"delay_ns", 200}});
+    CHECK(ThreadNames(file)[spans[1]["tid"]] == "slowed stages");
+    CHECK(Events(Chrome(trace, What::kSpans), "X").empty());
+  }
+
   TEST_CASE("names of any bytes leave the file valid") {
     TraceBuilder trace;
     trace.run.name = "\"\\\n\xff";

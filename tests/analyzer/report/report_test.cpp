@@ -167,6 +167,38 @@ TEST_SUITE("fast") {
     CHECK(report::MakeReport(run, a, {}, {}).stages.at(0).parallelism == a.stages[0].workers);
   }
 
+  TEST_CASE("a cold start that was left out is said, with what it cost") {
+    const model::Run run = SmallRun();
+    attribution::Attribution a = SmallAttribution();
+    CHECK_FALSE(report::MakeReport(run, a, {}, {}).cold.has_value());
+    a.window.cold = attribution::ColdStart{
+        120, 0, 12'000'000'000, 3'100'000'000, StageId{0}, 1.8, attribution::ColdCause::kPageCache};
+    const auto limit_of = [&] {
+      for (const std::string& limit : report::MakeReport(run, a, {}, {}).trust.limits) {
+        if (limit.starts_with("window.cold_start: ")) return limit;
+      }
+      return std::string();
+    };
+    CHECK(limit_of() ==
+          "window.cold_start: the first 120 steps (12.0 s) are in no figure: while the page cache "
+          "was cold, an item took 1.80x as long in read; that cost 3.10 s; analyze --first-epoch "
+          "shows those steps");
+    const report::Report report = report::MakeReport(run, a, {}, {});
+    CHECK(WriteText(DocumentOf(report)).find("without 120 of a cold start (page cache)") !=
+          std::string::npos);
+    const auto window = report::ReportTree(report)["window"];
+    CHECK(window["part"] == "steady");
+    CHECK(window["cold_start"]["steps_excluded"] == 120);
+    CHECK(window["cold_start"]["cause"] == "page cache");
+    CHECK(window["cold_start"]["stage"] == "read");
+    a.window.cold->cost_ns = -5;
+    CHECK(limit_of().find("other work hid that") != std::string::npos);
+    a.window.cold.reset();
+    a.window.first_epoch = true;
+    CHECK(report::ReportTree(report::MakeReport(run, a, {}, {}))["window"]["part"] ==
+          "first epoch");
+  }
+
   TEST_CASE("without steps there are no step times") {
     attribution::Attribution a = SmallAttribution();
     a.window.steps = 0;

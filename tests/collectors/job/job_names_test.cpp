@@ -284,6 +284,35 @@ TEST_SUITE("fast") {
     CHECK(f.names.bad_lines() == 6);
   }
 
+  TEST_CASE("windows in which a stage was slowed: by the trainer's word, with what all paid") {
+    NamesFolder f;
+    const std::string loader = R"({"loader": {"id": 0, "owner": "10.1", "number": 0}}
+{"stage": {"id": 0, "name": "fetch", "loader": 0}}
+)";
+    const auto slowed = [](const std::string& window, const std::string& paid) {
+      return R"({"slowed": {)" + window + ", " + paid + "}}\n";
+    };
+    const std::string first = R"("from": 100, "to": 200)";
+    const std::string second = R"("from": 200, "to": 300)";
+    f.Append(kWorker, loader + slowed(first, R"("elements": 1, "work": 40, "delay": 10)") +
+                          slowed(first, R"("elements": 1, "work": 20, "delay": 6)") +
+                          slowed(R"("from": 900, "to": 950)", R"("elements": 1, "work": 9)") +
+                          slowed(R"("from": 9, "to": 9)", R"("elements": 1)"));
+    f.Append(kMain, loader + R"({"probe": {"from": 200, "to": 300}})" + "\n" +
+                        R"({"probe": {"from": 100, "to": 200, "stage": 0}})" + "\n" +
+                        R"({"probe": {"from": 300, "to": 400, "stage": 7}})" + "\n" +
+                        slowed(first, R"("elements": 1, "work": -5, "delay": 4)") +
+                        slowed(second, R"("elements": 1, "work": 5, "delay": 4)"));
+    for (const recorder::ProcessKey& key : {kWorker, kMain}) f.names.ProcessOf(key)->CatchUp();
+    const std::vector<trace::Probe> windows = f.names.probes();
+    const StageId fetch = f.table.TakeNew().stages.front().id;
+    // The trainer's process does not know of the third one, and nothing was slowed in the second.
+    REQUIRE(windows.size() == 2);
+    CHECK(windows[0] == trace::Probe{100, 200, fetch, 3, 60, 20});
+    CHECK(windows[1] == trace::Probe{200, 300, StageId::None(), 0, 0, 0});
+    CHECK(f.names.bad_lines() == 2);
+  }
+
   TEST_CASE("sentences of many processes are said once") {
     NamesFolder f;
     for (const recorder::ProcessKey& key : {kMain, kWorker}) {

@@ -55,14 +55,17 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("settings.json says what was asked for") {
-    const auto settings = ReadSettings(
-        {.set = {"loader.num_workers=4", "job.threads=2"}, .steps = 7, .profile = "off"});
+    const auto settings = ReadSettings({.set = {"loader.num_workers=4", "job.threads=2"},
+                                        .steps = 7,
+                                        .profile = "off",
+                                        .probe = true});
     REQUIRE(settings.ok());
     const auto json = nlohmann::json::parse(settings.value().json);
     CHECK(json["version"] == 1);
     CHECK(json["steps"] == 7);
     CHECK(json["profile"] == "off");
     CHECK(json["digest"] == false);
+    CHECK(json["probe"] == true);
     CHECK(json["set"][0]["knob"] == "loader.num_workers");
     CHECK(json["set"][0]["value"] == 4);
   }

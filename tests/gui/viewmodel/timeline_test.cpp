@@ -288,6 +288,38 @@ TEST_SUITE("fast") {
     CHECK_FALSE(model->ticks.empty());
   }
 
+  TEST_CASE("windows in which a stage was slowed are marked, others are not") {
+    const test::ScratchDir dir;
+    test::TraceBuilder trace;
+    test::BuildSteps(trace, 40);
+    const StageId slowed{0};
+    trace.rows().Add(trace::Probe{10'000'000, 14'000'000, StageId::None(), 0, 0, 0});
+    trace.rows().Add(trace::Probe{14'000'000, 18'000'000, slowed, 4, 400, 100});
+    trace.Seal(41'000'000);
+    trace.Write(dir / "run.sst");
+    Opened opened(dir / "run.sst");
+    const auto model = opened.Build();
+    REQUIRE(model->probes.size() == 1);
+    const ProbeBand& band = model->probes[0];
+    CHECK(band.brief == opened.run().run->NameOf(slowed));
+    CHECK(band.text == band.brief + " slowed by 25%");
+    CHECK(static_cast<double>(band.x0) == doctest::Approx(XAtTime(*model, 14'000'000)));
+    CHECK(static_cast<double>(band.x1) == doctest::Approx(XAtTime(*model, 18'000'000)));
+    const auto tip_at = [&](int64_t time_ns) {
+      for (size_t row = 0; row < model->rows.size(); ++row) {
+        const LaneRow& lane = model->rows[row];
+        const double y = static_cast<double>(lane.y) + static_cast<double>(lane.height) / 2;
+        const auto hit =
+            HitTest(*model, *opened.session.state(), XAtTime(*model, time_ns) + 0.5, y);
+        const auto lines = TooltipOf(*model, *opened.session.state(), hit);
+        if (!lines.empty()) return lines.back();
+      }
+      return std::string();
+    };
+    CHECK(tip_at(16'000'000) == "causal check: " + band.text + " on purpose");
+    CHECK(tip_at(12'000'000).find("causal check") == std::string::npos);
+  }
+
   TEST_CASE("labels appear only where they fit") {
     Opened opened(test::SampleTrace("input_decode"));
     for (int zoom = 0; zoom < 8; ++zoom) {

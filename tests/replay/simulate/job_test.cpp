@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "replay/simulate/simulate.h"
@@ -11,6 +12,7 @@
 
 using stallscope::LoaderSpec;
 using stallscope::replay::Calibrate;
+using stallscope::replay::JobCosts;
 using stallscope::replay::Prediction;
 using stallscope::replay::Simulate;
 using stallscope::replay::WithSettings;
@@ -29,6 +31,22 @@ double RateWith(MadeJob job, int64_t workers, int64_t ahead = 2) {
 
 doctest::Approx Near(double rate, double part = 0.02) {
   return doctest::Approx(rate).epsilon(part);
+}
+
+// Ten steps of 11 ms, then an evaluation of 100 ms, five batches that wait 20 ms each, and 20 ms of
+// something else.
+MadeJob Evaluating() {
+  MadeJob job(CostMs(0, 1), CostMs(10));
+  job.costs.loader.num_workers = 0;
+  job.costs.passes = {10, 10};
+  job.costs.between_passes = {100e6, 20e6};
+  const MadeJob other(CostMs(0, 20), CostMs(0));
+  auto costs = std::make_shared<JobCosts>(other.costs);
+  costs->loader.num_workers = 0;
+  costs->passes = {5};
+  job.costs.evaluations = {{"loader2", costs, 4000e6}};
+  job.costs.evaluated_ns = 4000e6;
+  return job;
 }
 
 // The eighth batch of each eight takes long.
@@ -224,6 +242,76 @@ TEST_SUITE("fast") {
     job.recorded.samples_per_s = 17;
     CHECK(width(job) > 1.3 * sound);
     CHECK(said(job) == 1);
+  }
+
+  TEST_CASE("job: an evaluation between two passes is simulated with its own loader's settings") {
+    MadeJob job = Evaluating();
+    const auto rate = [&](const std::vector<std::string>& settings) {
+      const auto changed = WithSettings(job.Make(), settings);
+      REQUIRE(changed.ok());
+      CHECK(changed.value().unpriceable == "");
+      return Simulate(changed.value().workload).samples_per_s;
+    };
+    CHECK(rate({}) == Near(10 / 0.230, 0.03));
+    // Four side by side, then the fifth.
+    CHECK(rate({"loader2.num_workers=4"}) == Near(10 / 0.170, 0.04));
+    // As much of it as was seen to be of that loader.
+    job.costs.evaluations[0].ns = 2000e6;
+    CHECK(rate({"loader2.num_workers=4"}) == Near(10 / 0.200, 0.04));
+    // The steps' own loader leaves it as it is.
+    CHECK(rate({"loader.num_workers=1"}) == Near(10 / 0.220, 0.04));
+    // Within a pass, behind every fifth step.
+    job.costs.evaluations[0].ns = 4000e6;
+    job.costs.passes.clear();
+    job.costs.between_passes = {};
+    job.costs.steps.resize(5, job.costs.steps[0]);
+    job.costs.pauses.resize(5);
+    job.costs.pauses[4] = {100e6, 0};
+    CHECK(rate({}) == Near(5 / 0.155, 0.04));
+    CHECK(rate({"loader2.num_workers=4"}) == Near(5 / 0.095, 0.05));
+  }
+
+  TEST_CASE("job: of an evaluation, what its batches do not show is not predicted") {
+    const MadeJob job = Evaluating();
+    const auto why = [&](const char* setting) {
+      return WithSettings(job.Make(), {setting}).value().unpriceable;
+    };
+    CHECK(why("loader2.batch_size=4").starts_with("loader2.batch_size: "));
+    CHECK(why("loader2.pin_memory=true").starts_with("loader2.pin_memory: "));
+    CHECK(why("loader2.num_workers=2").empty());
+    Workload unseen = job.Make();
+    unseen.spec.stages.push_back({"loader3", LoaderSpec{}});
+    auto recorded = std::make_shared<stallscope::replay::Recorded>(*unseen.recorded);
+    recorded->spec = unseen.spec;
+    unseen.recorded = recorded;
+    CHECK(WithSettings(unseen, {"loader3.num_workers=2"})
+              .value()
+              .unpriceable.starts_with("loader3: it does not feed the recorded steps"));
+  }
+
+  TEST_CASE("job: pinning moves a copy's time, between nothing and two thirds of it") {
+    MadeJob job(CostMs(0, 1), CostMs(4, 8));
+    job.costs.copied_bytes = 12e6;
+    job.costs.copy_ns = 6e6;
+    const auto with = [&](const char* setting) {
+      const auto changed = WithSettings(job.Make(), {setting});
+      REQUIRE(changed.ok());
+      CHECK(changed.value().unpriceable == "");
+      return Simulate(changed.value().workload);
+    };
+    // Steps of 12 ms, of which pinning saves 4 at most.
+    const Prediction pinned = with("loader.pin_memory=true");
+    CHECK(pinned.samples_per_s == Near(1e3 / 9.8, 0.03));
+    CHECK(pinned.low < 1e3 / 12);
+    CHECK(pinned.high > 1e3 / 8);
+    // Where it was pinned they take 12 ms more at most.
+    job.costs.loader.pin_memory = true;
+    const Prediction pageable = with("loader.pin_memory=false");
+    CHECK(pageable.samples_per_s == Near(1e3 / 17, 0.03));
+    CHECK(pageable.low < 1e3 / 24);
+    // Without an accelerator nothing was pinned: then it does nothing.
+    job.costs.pins = false;
+    CHECK(with("loader.pin_memory=false").samples_per_s == Near(1e3 / 12));
   }
 
   TEST_CASE("job: memory grows by that of a worker, where workers were seen") {

@@ -93,6 +93,27 @@ TEST_SUITE("fast") {
     CHECK(OthersIn(sweep.points[2]) == doctest::Approx(0.25));
   }
 
+  TEST_CASE("a first run that began with a cold page cache is repeated, and the warm one counts") {
+    test::ScratchDir dir;
+    FakeBench bench(
+        [&](const Spec& spec, int) { return Fast(spec, 0) - (bench.asked.size() == 1 ? 20 : 0); });
+    bench.from_disk = [](size_t runs) { return runs == 0 ? 0.9 : 0.01; };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun, 1), WorkOn(dir, &bench));
+    CHECK(bench.asked == std::vector<std::string>{"1", "1", "2", "4"});
+    CHECK(Measured(sweep.points[0])->samples_per_s == 100);
+    CHECK(sweep.points[0].runs.front().from_disk == doctest::Approx(0.01));
+  }
+
+  TEST_CASE("data that never fits into the page cache is no cold start") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    bench.from_disk = [](size_t) { return 0.6; };
+    const Sweep sweep = Done(test::PlannedGrid(SweepMode::kRerun, 1), WorkOn(dir, &bench));
+    // The first one could not know.
+    CHECK(bench.asked == std::vector<std::string>{"1", "1", "2", "4"});
+    CHECK(sweep.points[0].runs.front().from_disk == doctest::Approx(0.6));
+  }
+
   TEST_CASE("a base that is not a point is run like one") {
     test::ScratchDir dir;
     FakeBench bench(&Fast);

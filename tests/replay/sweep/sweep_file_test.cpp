@@ -137,6 +137,11 @@ TEST_SUITE("fast") {
     other.emulated = true;
     CHECK(OpenFault(At(dir / "s.json", true), other).what.find("--emulate") != std::string::npos);
     other = Planned();
+    other.first_epoch = true;
+    CHECK(OpenFault(At(dir / "s.json", true), other).what.find("--first-epoch") !=
+          std::string::npos);
+    CHECK(replay::ReadSweep(replay::WriteSweep(other), "s.json").value().sweep.first_epoch);
+    other = Planned();
     other.points.pop_back();
     CHECK(OpenFault(At(dir / "s.json", true), other).what.find("decode.parallelism=4") !=
           std::string::npos);

@@ -47,6 +47,7 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
   if (broken.has_value()) return *broken;
   asked.push_back(GetKnob(spec, IsJob(spec) ? "loader.num_workers" : "decode.parallelism").value());
   digests.push_back(wish.digest);
+  probes.push_back(wish.probe);
   replay::Outcome outcome;
   outcome.stopped = stop;
   const double rate = rate_(spec, wish.cores);
@@ -57,6 +58,7 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
   outcome.figure = {
       {rate, rate * 0.99, rate * 1.01}, 40, memory ? memory(spec) : 1'000'000, "here"};
   if (others) outcome.figure.others = others(asked.size() - 1);
+  if (from_disk) outcome.figure.from_disk = from_disk(asked.size() - 1);
   if (wish.digest) outcome.digest = digest;
   outcome.verdict = "balanced";
   outcome.summary.samples_per_s = rate;

@@ -28,12 +28,14 @@ class FakeBench final : public replay::Bench {
 
   std::vector<std::string> asked;  // decode.parallelism or loader.num_workers of each run
   std::vector<bool> digests;
+  std::vector<bool> probes;
   std::string digest = "00112233445566778899aabbccddeeff";
   std::function<uint64_t(const Spec&)> memory;  // of a run; empty: 1,000,000 bytes
   std::function<void(size_t runs)> before;      // each run; may be empty
   std::function<double(size_t runs)> others;    // had of the cores in the run after these; or empty
-  bool stop = false;                            // every run is stopped
-  std::optional<Error> broken;                  // nothing can be run
+  std::function<double(size_t runs)> from_disk;  // likewise, of what it read
+  bool stop = false;                             // every run is stopped
+  std::optional<Error> broken;                   // nothing can be run
 
  private:
   std::function<double(const Spec&, int cores)> rate_;

@@ -85,6 +85,46 @@ TEST_SUITE("fast") {
     CHECK(tuned.runs <= 10);
     REQUIRE(tuned.comparison.has_value());
     CHECK(tuned.comparison->answer == compare::Answer::kFaster);
+    // That was done when the spec was recorded.
+    CHECK(std::count(bench.probes.begin(), bench.probes.end(), true) == 0);
+  }
+
+  TEST_CASE("more room than the simulation sees a use for is run, and taken if it is faster") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    const auto workers_with = [&](double gain, int64_t& first) {
+      first = 0;
+      FakeBench bench([&](const Spec& s, int) {
+        const int64_t workers = test::DecodeWorkers(s);
+        if (first == 0 && workers > 2) first = workers;
+        return 1000.0 * static_cast<double>(workers) *
+               (workers <= first || first == 0
+                    ? 1.0
+                    : gain * static_cast<double>(first) / static_cast<double>(workers));
+      });
+      const Tuned tuned = Done(TuneWith(predictor, spec, &bench, Options(8)));
+      REQUIRE(tuned.best.has_value());
+      CHECK(tuned.runs <= 8);
+      return test::DecodeWorkers(tuned.tries[*tuned.best].spec);
+    };
+    int64_t first = 0;
+    CHECK(workers_with(1.05, first) > first);
+    // Within the noise the smaller one stays.
+    CHECK(workers_with(1.01, first) == first);
+  }
+
+  TEST_CASE("a base that began with a cold page cache is run again, and the cold run forgotten") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    const auto base_runs = [&](double later) {
+      FakeBench bench([&](const Spec&, int) { return bench.asked.size() == 1 ? 400.0 : 500.0; });
+      bench.from_disk = [&](size_t runs) { return runs == 0 ? 0.9 : later; };
+      const Tuned tuned = Done(TuneWith(predictor, spec, &bench, Options()));
+      CHECK_FALSE(tuned.best.has_value());
+      return tuned.base.point.runs;
+    };
+    for (const replay::RunFigure& run : base_runs(0.0)) CHECK(run.rate.samples_per_s == 500);
+    CHECK(base_runs(0.9).front().rate.samples_per_s == 400);
   }
 
   TEST_CASE("where nothing helps the base stays, with a reason") {
@@ -204,6 +244,9 @@ TEST_SUITE("fast") {
     CHECK(tuned.bound.empty());
     CHECK(tuned.ended == "no single further change is faster");
     CHECK(tuned.runs <= 16);
+    // The base is checked for what bounds it, once; nothing else is disturbed.
+    CHECK(bench.probes.front());
+    CHECK(std::count(bench.probes.begin(), bench.probes.end(), true) == 1);
     // A recommendation is tried first.
     replay::TuneOptions options = Options(16);
     options.ideas = {Patch{{SetTo("loader.num_workers", int64_t{4})}},

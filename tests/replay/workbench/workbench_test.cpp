@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
@@ -55,6 +56,27 @@ TEST_SUITE("fast") {
     watch.on_progress = [](std::optional<double>) { return false; };
     CHECK_FALSE(Read({Sample("pytorch_workers_0.json.gz")}, watch).ok());
     CHECK_FALSE(Read({}).ok());
+  }
+
+  TEST_CASE("a run that is opened for its first epoch is reported on and replayed for that") {
+    for (const Part part : {Part::kSteady, Part::kFirstEpoch}) {
+      const auto opened = Open({Sample("input_decode.sst")}, {}, part);
+      REQUIRE(opened.ok());
+      const bool first = part == Part::kFirstEpoch;
+      CHECK(opened.value().attribution->window.first_epoch == first);
+      CHECK(Analyze(opened.value()).first_epoch == first);
+      const auto subject =
+          ReplaySubject::Make(opened.value(), {replay::SweepMode::kSimulate, false, "", {}, {}});
+      REQUIRE(subject.ok());
+      const auto grid = subject.value().ReadGrid({"decode.parallelism=1,2"}, {});
+      REQUIRE(grid.ok());
+      const replay::Sweep sweep = subject.value().PlanGrid(grid.value());
+      CHECK(sweep.first_epoch == first);
+      const bool said = std::any_of(
+          sweep.warnings.begin(), sweep.warnings.end(),
+          [](const std::string& text) { return text.find("first epoch") != std::string::npos; });
+      CHECK(said == first);
+    }
   }
 
   TEST_CASE("a canceled examination has no result") {

@@ -3,13 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "analyzer/model/loader.h"
 #include "replay/workload/build_workload.h"
+#include "tests/analyzer/attribution/run_builder.h"
 #include "tests/support/job_trace.h"
 #include "tests/support/paths.h"
 
+using stallscope::LoaderId;
+using stallscope::ProcessId;
 using stallscope::Result;
+using stallscope::StageId;
+using stallscope::TrackId;
 using stallscope::attribution::Attribute;
 using stallscope::model::Run;
 using stallscope::replay::BuildWorkload;
@@ -17,6 +23,7 @@ using stallscope::replay::JobCosts;
 using stallscope::replay::Workload;
 using stallscope::test::BuildJob;
 using stallscope::test::JobShape;
+using stallscope::test::RunBuilder;
 using stallscope::test::ScratchDir;
 using stallscope::test::TraceBuilder;
 
@@ -37,9 +44,114 @@ Result<Workload> Built(const JobShape& shape) {
   return BuildWorkload(run, Attribute(run));
 }
 
+// Two passes of 20 steps without workers, an evaluation of three batches behind each.
+struct Evaluating : RunBuilder {
+  StageId fetch = Stage("fetch", "map");
+  StageId loader = Stage("loader", "prefetch", 1, true, {fetch});
+  StageId fetch2 = Stage("loader2.fetch", "map");
+  StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
+  TrackId main = Thread("train.py", trainer);
+
+  Run Made() {
+    run.info.job.command = {"python", "train.py"};
+    run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0}};
+    run.tracks[main.value].info.process = ProcessId{0};
+    for (const uint32_t i : {0U, 1U}) {
+      stallscope::trace::LoaderInfo info;
+      info.id = LoaderId{i};
+      info.process = ProcessId{0};
+      info.kind = "torch.utils.data.DataLoader";
+      info.settings_json = R"({"num_workers":0,"batch_size":4})";
+      run.loaders.push_back({info, i == 0 ? "loader" : "loader2", i == 0 ? 40U : 0U});
+      (i == 0 ? run.stages[fetch.value] : run.stages[fetch2.value]).loader = LoaderId{i};
+    }
+    run.stages[loader.value].loader = LoaderId{0};
+    int64_t now = 0;
+    for (uint64_t pass = 0; pass < 2; ++pass) {
+      for (uint64_t i = 0; i < 20; ++i) {
+        const uint64_t item = pass << 32U | i;
+        Work(main, fetch, now, now + 10 * kMs, {.item = item});
+        Work(main, trainer, now + 10 * kMs, now + 15 * kMs, {.item = item});
+        Step({.index = pass * 20 + i,
+              .requested = now,
+              .received = now + 10 * kMs,
+              .issued = now + 10 * kMs,
+              .done = now + 15 * kMs,
+              .batch = item,
+              .track = main,
+              .samples = 4});
+        now += 15 * kMs;
+      }
+      for (uint64_t i = 0; i < 3; ++i) {
+        Work(main, fetch2, now, now + 20 * kMs, {.item = 1ULL << 48U | pass << 32U | i});
+        Named(main, "evaluation", stallscope::trace::SpanActivity::kEvaluation, now,
+              now + 22 * kMs);
+        now += 22 * kMs;
+      }
+      now += 7 * kMs;  // a checkpoint
+    }
+    return Take();
+  }
+  static constexpr int64_t kMs = 1'000'000;
+};
+
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("job costs: an evaluation between two passes, by its loader's batches") {
+    const Run run = Evaluating().Made();
+    const auto built = BuildWorkload(run, Attribute(run));
+    REQUIRE(built.ok());
+    const JobCosts& costs = *built.value().recorded->job;
+    CHECK(costs.passes == std::vector<uint64_t>{20});
+    CHECK(costs.between_passes.evaluates_ns == doctest::Approx(66e6));
+    CHECK(costs.between_passes.other_ns == doctest::Approx(7e6));
+    CHECK(costs.evaluated_ns == doctest::Approx(132e6));
+    CHECK(costs.pauses.empty());
+    REQUIRE(costs.evaluations.size() == 1);
+    const auto& evaluation = costs.evaluations[0];
+    CHECK(evaluation.loader == "loader2");
+    CHECK(evaluation.ns == doctest::Approx(132e6));
+    CHECK(evaluation.costs->passes == std::vector<uint64_t>{3});
+    REQUIRE(evaluation.costs->batches.size() == 6);
+    const auto& fetch = evaluation.costs->batches[0].fetch;
+    CHECK(fetch.cpu_ns + fetch.blocked_ns == doctest::Approx(20e6));
+    const auto& own = evaluation.costs->steps[0];
+    CHECK(own.cpu_ns + own.blocked_ns == doctest::Approx(2e6));
+    CHECK(costs.copy_ns == 0);
+    CHECK(costs.pins);
+  }
+
+  TEST_CASE("job costs: an evaluation within a pass is a pause behind its step") {
+    Evaluating scene;
+    Run run = scene.Made();
+    for (auto& step : run.rows.steps) {
+      step.batch.value = step.index;  // one pass
+    }
+    const auto built = BuildWorkload(run, Attribute(run));
+    REQUIRE(built.ok());
+    const JobCosts& costs = *built.value().recorded->job;
+    REQUIRE(costs.pauses.size() == costs.steps.size());
+    double evaluates = 0;
+    for (const auto& pause : costs.pauses) evaluates += pause.evaluates_ns;
+    CHECK(evaluates == doctest::Approx(66e6));
+    CHECK(costs.between_passes.evaluates_ns == 0);
+  }
+
+  TEST_CASE("job costs: copies to the device, and a pin_memory that pins nothing") {
+    Evaluating scene;
+    const TrackId copies = scene.CopyEngine();
+    for (int64_t i = 0; i < 40; ++i) scene.Copy(copies, i * 15'000'000, i * 15'000'000 + 500, 100);
+    Run run = scene.Made();
+    run.loaders[0].info.settings_json = R"({"num_workers":0,"batch_size":4,"pin_memory":true})";
+    const auto built = BuildWorkload(run, Attribute(run));
+    REQUIRE(built.ok());
+    const JobCosts& costs = *built.value().recorded->job;
+    CHECK(costs.copy_ns == doctest::Approx(500).epsilon(0.1));
+    CHECK(costs.copied_bytes == doctest::Approx(100).epsilon(0.1));
+    CHECK_FALSE(costs.pins);
+  }
+
   TEST_CASE("job costs: a batch's fetch, its transport on both sides, and the steps") {
     const auto built = Built({.workers = 2, .steps = 40});
     REQUIRE(built.ok());

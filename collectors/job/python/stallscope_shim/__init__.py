@@ -22,6 +22,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     lines     in which lines of the job's own its time goes
     tensorflow tf.data, in Keras's fit and in loops of the job's own
     profile   windows of the framework's profiler
+    probe     windows in which one stage at a time is slowed, in a run that asks for it
     profilers those of TensorFlow, JAX and PyTorch
 
 The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's

@@ -16,7 +16,7 @@ import functools
 import sys
 from _thread import _local
 
-from . import loaders, profile, ring, session, steps, worker
+from . import loaders, probe, profile, ring, session, steps, worker
 from .watch import Field, Method, guarded, uses, wrapped
 from .worker import KEY
 
@@ -132,8 +132,8 @@ def _index_known(iterator, _):
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
         ring.mine().later(ring.work(owner.loader.sampler, item, owner.index_at, time,
                                     cpu - owner.index_cpu))
+        owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
         owner.index_at = None
-        owner.stamp = (time, cpu)
 
 
 def _next_data(iterator):
@@ -215,8 +215,10 @@ def _arrived(owner, index):
             ring.mine().later(ring.work(
                 owner.loader.transport, owner.base | index, owner.recv_at, time,
                 cpu - owner.recv_cpu, owner.recv_size))
+            # The next index is asked for right behind.
+            owner.stamp = probe.pay(owner.loader, "transport", owner.recv_at, owner.recv_cpu, time,
+                                    cpu)
             owner.recv_at = None
-            owner.stamp = (time, cpu)  # the next index is asked for right behind
 
 
 class _Tasks(dict):
@@ -271,6 +273,8 @@ def _yielded(iterator, value):
             words += worker.batch_words(state, loader, item, pinned or time, cpu)
             if pinned is not None:
                 words += ring.work(loader.pin, item, pinned, time)
+            if probe.mine is not None:
+                time, cpu = _pay_here(loader, state, pinned, time, cpu)
     owner.count += 1
     if not owner.nested:
         completed = owner.arrived.pop(owner.handed, time)
@@ -288,6 +292,17 @@ def _yielded(iterator, value):
         ring.mine().put(time, words)
         if owner.outer is not None:
             owner.outer.inner_ends(owner.base | owner.handed, time, cpu)
+
+
+def _pay_here(loader, state, pinned, time, cpu):
+    """What this process has just collated, and pinned."""
+    pinned_at, pinned_cpu = time, cpu
+    if state.collate_at is not None:
+        time, cpu = probe.pay(loader, "collate", state.collate_at, state.collate_cpu,
+                              pinned or time, cpu)
+    if pinned is not None:  # without a CPU time of its own
+        time, cpu = probe.pay(loader, "pin", pinned, pinned_cpu, pinned_at, pinned_cpu)
+    return time, cpu
 
 
 def _shut_down(iterator):
@@ -350,7 +365,9 @@ def _pinning_get(local, get, *args, **kwargs):
     if local.pin is not None:
         item, since, cpu = local.pin
         if item is not None:
-            out.put(time, ring.work(loader.pin, item, since, time, ring.cpu() - cpu))
+            pinned_cpu = ring.cpu()
+            out.put(time, ring.work(loader.pin, item, since, time, pinned_cpu - cpu))
+            time, _ = probe.pay(loader, "pin", since, cpu, time, pinned_cpu)
     local.pin = (None, time, 0)
     local.at = None
     result = get(*args, **kwargs)
@@ -359,7 +376,7 @@ def _pinning_get(local, get, *args, **kwargs):
         arrived, cpu = ring.now(), ring.cpu()
         out.put(arrived, ring.wait(ring.EMPTY, loader.queue, time, local.at) + ring.work(
             loader.transport, item, local.at, arrived, cpu - local.cpu, local.size))
-        local.pin = (item, arrived, cpu)
+        local.pin = (item,) + probe.pay(loader, "transport", local.at, local.cpu, arrived, cpu)
     local.owner.recv_at = None  # the main thread takes it from an ordinary queue
     return result
 

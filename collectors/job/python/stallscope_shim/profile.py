@@ -195,6 +195,11 @@ class Windows:
         if profiler is not None:
             session.say("no window of %s: %s" % (profiler.name, why))
 
+    def enough(self):
+        """None is open, and no more are wanted: something else is about to be measured."""
+        self.profiler = None
+        self.makers = []
+
     def job_profiles(self):
         """The job is about to start a profiler of its own."""
         profiler = self.profiler

@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 
-from . import loaders, profile, ring, session
+from . import loaders, probe, profile, ring, session
 from .watch import Method, guarded, uses
 
 _HELD = 16
@@ -46,6 +46,7 @@ class Trainer:
 
     def request(self):
         """The trainer wants a batch: the step before ends."""
+        probe.boundary(self)
         time, cpu = ring.now(), ring.cpu()
         if self.current is not None:
             self._close(time, cpu)
@@ -195,6 +196,7 @@ def prepare():
     """Before the first step of the process that trains."""
     global _registered, gradients
     gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", _always)
+    probe.begin()
     if not _registered:
         import atexit
 

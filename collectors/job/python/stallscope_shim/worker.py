@@ -4,7 +4,7 @@
 """
 import sys
 
-from . import loaders, ops, ring, session
+from . import loaders, ops, probe, ring, session
 from .watch import Field, Method, guarded
 
 KEY = "_stallscope"  # in the __dict__ of iterators, fetchers and processes
@@ -22,7 +22,8 @@ session.fork_hooks.append(_forked)
 class Fetch:
     """What is known of a fetcher's current batch."""
 
-    __slots__ = ("owner", "at", "cpu", "collate_at", "collate_cpu", "size", "ops")
+    __slots__ = ("owner", "at", "cpu", "fetched_at", "fetched_cpu", "collate_at", "collate_cpu",
+                 "size", "ops")
 
     def __init__(self, owner):
         self.owner = owner  # a _Pass, or the _Worker
@@ -55,7 +56,9 @@ def _collate(fetcher, _):
     state.ops.collate(fetcher, state.owner.loader.collate)
     data = sys._getframe(2).f_locals.get("data")
     state.size = len(data) if isinstance(data, list) else 1
-    state.collate_at, state.collate_cpu = ring.now(), ring.cpu()
+    state.fetched_at, state.fetched_cpu = ring.now(), ring.cpu()
+    state.collate_at, state.collate_cpu = probe.pay(
+        state.owner.loader, "fetch", state.at, state.cpu, state.fetched_at, state.fetched_cpu)
 
 
 def batch_words(state, loader, item, time, cpu):
@@ -67,7 +70,7 @@ def batch_words(state, loader, item, time, cpu):
     state.ops.end()  # of an exception, of the end of the data, or of the collate
     if middle is None:
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
-    return (ring.work(loader.fetch, item, begin, middle, state.collate_cpu - state.cpu) +
+    return (ring.work(loader.fetch, item, begin, state.fetched_at, state.fetched_cpu - state.cpu) +
             ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +
             ring.batch(loader.collate, item, state.size, time))
 
@@ -88,6 +91,8 @@ class _Worker:
         self.first = True
         self.sent = []  # items on their way to the feeder
         self.lock_at = self.dumps_at = self.item = None
+        self.sending = None  # what the message before cost
+        probe.begin_worker(self.loader, owner, number)
         queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
         session.describe("worker %d" % self.number)
         ring.name_thread("worker %d" % self.number, self.loader.fetch)
@@ -132,8 +137,11 @@ class _Worker:
             item = None
             if self.state is not None and self.state.at is not None and isinstance(obj[0], int):
                 item = self.base | obj[0]
-                time = ring.now()
-                ring.mine().put(time, batch_words(self.state, self.loader, item, time, ring.cpu()))
+                time, cpu = ring.now(), ring.cpu()
+                ring.mine().put(time, batch_words(self.state, self.loader, item, time, cpu))
+                if self.state.collate_at is not None:
+                    probe.pay(self.loader, "collate", self.state.collate_at,
+                              self.state.collate_cpu, time, cpu)
             self.sent.append(item)
         except Exception as error:
             session.say("a worker's batches are not seen: %s" % error)
@@ -150,6 +158,10 @@ class _Worker:
         if self.dumps_at is None:
             ring.name_thread("worker %d feeder" % self.number, self.loader.transport)
         self.item = self.sent.pop(0) if self.sent else None
+        # Not behind the send itself, within which the others wait for their turn.
+        sending, self.sending = self.sending, None
+        if sending is not None:
+            probe.pay(self.loader, "transport", 0, 0, *sending)
         self.dumps_at, self.dumps_cpu = ring.now(), ring.cpu()
         self.lock_at = None
 
@@ -164,6 +176,8 @@ class _Worker:
         if item is None or self.dumps_at is None:
             return
         time, cpu, stage = ring.now(), ring.cpu(), self.loader.transport
+        waited = 0 if self.lock_at is None else self.locked_at - self.lock_at
+        self.sending = time - self.dumps_at - waited, cpu - self.dumps_cpu
         if self.lock_at is None:
             words = ring.work(stage, item, self.dumps_at, time, cpu - self.dumps_cpu, size)
         else:

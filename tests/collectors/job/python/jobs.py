@@ -68,8 +68,8 @@ class Compose:
 
 
 class Composed(Squares):
-    def __init__(self):
-        super().__init__()
+    def __init__(self, count=32):
+        super().__init__(count)
         self.transform = Compose([Transform(), Slow()])
 
     def __getitem__(self, index):
@@ -225,6 +225,14 @@ def two():
 
 def two_compose():
     train(DataLoader(Composed(), batch_size=4, **workers()), epochs=3)
+
+
+def zero_long():
+    train(DataLoader(Composed(4000), batch_size=4), epochs=1)
+
+
+def two_long():
+    train(DataLoader(Composed(4000), batch_size=4, **workers()), epochs=1)
 
 
 def persistent():

@@ -8,6 +8,7 @@ python=${STALLSCOPE_PYTHON:-python3}
 case $1 in
   Loops) file=test_loops.py ;;
   StandIns | Libraries) file=test_libraries.py ;;
+  Probe*) file=test_probe.py ;;
   *Windows | TensorFlow) file=test_profile.py ;;
   *) file=test_shim.py ;;
 esac
