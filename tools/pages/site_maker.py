@@ -89,6 +89,8 @@ class Site:
             return link
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         whole = self.root / wanted
+        if not whole.exists():
+            return link
         if whole.is_dir():
             wanted = posixpath.join(wanted, "README.md") if (whole / "README.md").exists() else ""
         if wanted in self.pages:
