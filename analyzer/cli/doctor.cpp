@@ -27,7 +27,7 @@ namespace {
 using system::Check;
 using system::Diagnosis;
 
-// Adds `text` to `out` in lines of at most 100 columns; all but the first are indented to where the
+// Adds `text` to `out` in lines of at most 80 columns; all but the first are indented to where the
 // text began. Details quote file and device names.
 void AddWrapped(std::string& out, std::string_view text, size_t indent) {
   const std::vector<std::string> lines = words::Wrapped(text, report::kTextWidth - indent);

@@ -51,6 +51,10 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   int exit_code = 0;
   try {
+    if (argc < 2) {
+      std::fputs(stallscope::cli::FirstSteps().c_str(), stdout);
+      return WithStdoutWritten(0);
+    }
     const auto app = stallscope::cli::MakeProgram(exit_code);
     try {
       app->parse(argc, argv);

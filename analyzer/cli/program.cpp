@@ -6,10 +6,14 @@
 #include <filesystem>
 
 #include "analyzer/base/file.h"
+#include "analyzer/report/text.h"
 #include "analyzer/spec/nearest.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::cli {
 namespace {
+
+constexpr size_t kHelpColumn = 34;  // where the descriptions begin
 
 const CLI::App* ParsedCommand(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
@@ -55,7 +59,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   app->set_version_flag("--version", std::string("stallscope " STALLSCOPE_VERSION),
                         "Print the version and exit");
   app->require_subcommand(1);
-  app->get_formatter()->column_width(34);
+  app->get_formatter()->column_width(kHelpColumn);
   AddGenerate(*app, exit_code);
   AddRecord(*app, exit_code);
   AddRun(*app, exit_code);
@@ -86,7 +90,19 @@ int Fail(const Error& error) {
 
 std::string HelpText(const CLI::App& app) {
   const CLI::App* command = ParsedCommand(app);
-  return command != nullptr ? command->help("stallscope") : app.help();
+  const std::string help = command != nullptr ? command->help("stallscope") : app.help();
+  // CLI11 leaves long lines to the terminal, which breaks words.
+  std::string text;
+  for (size_t at = 0; at < help.size();) {
+    const size_t end = std::min(help.find('\n', at), help.size());
+    const std::string line = help.substr(at, end - at);
+    const size_t indent = line.starts_with("  ") ? kHelpColumn : 0;
+    for (const std::string& part : words::Wrapped(line, report::kTextWidth, indent)) {
+      text += part + "\n";
+    }
+    at = end + 1;
+  }
+  return text;
 }
 
 Error UsageError(const CLI::App& app, const CLI::ParseError& error,
@@ -95,9 +111,6 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
   const std::string where = command != nullptr ? command->get_name() : "";
   const std::string see =
       "see stallscope " + (where.empty() ? std::string() : where + " ") + "--help";
-  if (arguments.size() < 2) {
-    return {ErrorKind::kUsage, "no command given", "", "see stallscope --help"};
-  }
   if (command == nullptr && arguments[1].substr(0, 1) != "-") {
     const std::string hint = DidYouMean(arguments[1], CommandNames(app));
     return {ErrorKind::kUsage, "unknown command " + Quoted(arguments[1]), "",

@@ -60,7 +60,7 @@ class TryNames {
   }
 
  private:
-  static constexpr size_t kWidth = 50;
+  static constexpr size_t kWidth = 32;
   std::vector<std::string> long_;
 };
 

@@ -13,8 +13,7 @@ namespace stallscope::report {
 namespace {
 
 // What a line of a terminal has room for.
-constexpr size_t kNameWidth = 34;
-constexpr size_t kBoundWidth = 20;
+constexpr size_t kNameWidth = 30;
 
 // --- Cells ---
 
@@ -53,6 +52,10 @@ std::string GainCell(const SweepTable& table, size_t row) {
   if (table.base >= table.rows.size()) return std::string(words::kUnknown);
   const auto gain = GainOf(table.rows[row], table.rows[table.base]);
   return gain ? words::Factor(*gain) : std::string(words::kUnknown);
+}
+
+std::string BoundCell(const SweepRow& row) {
+  return row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
 }
 
 std::string FieldOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -107,8 +110,8 @@ std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
   return rows;
 }
 
-// The figures of each row. Intervals side by side are too wide for a terminal: there they have a
-// table of their own.
+// The figures of each row. With intervals and bounds they are too wide for a terminal: there those
+// have a table of their own.
 Table RowTable(const SweepTable& table, const std::vector<size_t>& rows, const Labels& labels) {
   constexpr Forms kWide = kInMarkdown | kInHtml;
   const std::string unit = " " + table.counted + "/s";
@@ -121,30 +124,27 @@ Table RowTable(const SweepTable& table, const std::vector<size_t>& rows, const L
                {"error", true},
                {"gain", true},
                {"memory", true},
-               {"bound", false, false, kInText},
                {"bound", false, false, kWide}},
               {},
               ""};
-  size_t longest = 0;
-  for (const std::string& name : labels.names) longest = std::max(longest, words::TextWidth(name));
   for (size_t k = 0; k < rows.size(); ++k) {
     const SweepRow& row = table.rows[rows[k]];
-    const std::string bound = row.failed ? "failed" : row.verdict.empty() ? "-" : row.verdict;
-    drawn.rows.push_back(
-        {labels.names[k], row.name, RateText(row.predicted), RateWithInterval(row.predicted),
-         RateText(row.measured), RateWithInterval(row.measured), ErrorCell(row),
-         GainCell(table, rows[k]), words::BytesOrDash(row.memory_bytes),
-         words::CutTo(Printable(bound), kBoundWidth + kNameWidth - longest), bound});
+    drawn.rows.push_back({labels.names[k], row.name, RateText(row.predicted),
+                          RateWithInterval(row.predicted), RateText(row.measured),
+                          RateWithInterval(row.measured), ErrorCell(row), GainCell(table, rows[k]),
+                          words::BytesOrDash(row.memory_bytes), BoundCell(row)});
   }
   return drawn;
 }
 
 Table IntervalTable(const SweepTable& table, const std::vector<size_t>& rows,
                     const Labels& labels) {
-  Table drawn{{{"configuration"}, {"predicted, 90%", true}, {"measured, 95%", true}}, {}, ""};
+  Table drawn{
+      {{"configuration"}, {"predicted, 90%", true}, {"measured, 95%", true}, {"bound"}}, {}, ""};
   for (size_t k = 0; k < rows.size(); ++k) {
     const SweepRow& row = table.rows[rows[k]];
-    drawn.rows.push_back({labels.names[k], IntervalOf(row.predicted), IntervalOf(row.measured)});
+    drawn.rows.push_back(
+        {labels.names[k], IntervalOf(row.predicted), IntervalOf(row.measured), BoundCell(row)});
   }
   return drawn;
 }
@@ -287,7 +287,7 @@ Document DocumentOf(const SweepTable& table, size_t most_rows) {
     add(Paragraph{fmt::format("the {} fastest of {}; the sweep file has all",
                               words::Grouped(rows.size()), words::Grouped(table.rows.size()))});
   }
-  add(Heading{"Intervals"}, kInText);
+  add(Heading{"Intervals and bounds"}, kInText);
   add(IntervalTable(table, rows, labels), kInText);
   add(Heading{"Predicted against measured"}, kInHtml);
   const std::string accuracy = AccuracyPhrase(table);

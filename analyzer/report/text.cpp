@@ -185,7 +185,7 @@ class TextWriter {
 
   // The bar in glyphs, and one row per category.
   void Draw(const BreakdownFigure& figure) {
-    constexpr size_t kBar = 96;
+    constexpr size_t kBar = 76;
     Begin(Last::kTable);
     std::string bar;
     double sum = 0;
@@ -236,38 +236,141 @@ std::string Paint(std::string_view text, Tone tone, bool colors) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
-                         const std::vector<size_t>& right, size_t width) {
-  std::vector<std::vector<std::string>> cells = rows;
-  std::vector<size_t> widths;
-  for (auto& row : cells) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) {
-      row[i] = Printable(row[i]);
-      widths[i] = std::max(widths[i], words::TextWidth(row[i]));
-    }
+namespace {
+
+constexpr size_t kApart = 2;      // columns of a table
+constexpr size_t kMostLines = 8;  // of one cell
+// A name longer than this, or a text, goes on in the next line before a column is left out.
+constexpr size_t kNameRoom = 26;
+constexpr size_t kTextRoom = 12;
+
+bool Holds(const std::vector<size_t>& list, size_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+struct Layout {
+  std::vector<size_t> widths;  // of every column
+  std::vector<size_t> shown;   // columns
+  std::vector<size_t> left_out;
+};
+
+size_t TotalOf(const Layout& layout) {
+  size_t total = kApart * layout.shown.size();
+  for (const size_t column : layout.shown) total += layout.widths[column];
+  return total;
+}
+
+// Takes columns away until the others fit at their least width.
+void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right, size_t width,
+              Layout& layout) {
+  const auto needed = [&] {
+    size_t total = kApart * layout.shown.size();
+    for (const size_t column : layout.shown) total += least[column];
+    return total;
+  };
+  while (layout.shown.size() > 2 && needed() > width) {
+    auto victim = std::find_if(layout.shown.rbegin(), layout.shown.rend(),
+                               [&](size_t column) { return column != 0 && !Holds(right, column); });
+    if (victim == layout.shown.rend()) victim = layout.shown.rbegin();
+    layout.left_out.insert(layout.left_out.begin(), *victim);
+    layout.shown.erase(std::next(victim).base());
   }
-  // What is too wide is taken from the widest column.
-  constexpr size_t kApart = 2;
+}
+
+// What is still too wide is taken from the widest text, of the first column last, then from any.
+void Narrow(const std::vector<size_t>& least, size_t width, Layout& layout) {
   constexpr size_t kNarrowest = 4;
-  size_t total = kApart * widths.size();
-  for (const size_t w : widths) total += w;
-  for (; !widths.empty() && total > width; --total) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= kNarrowest) break;
+  for (size_t total = TotalOf(layout); total > width; --total) {
+    size_t* widest = nullptr;
+    const auto consider = [&](size_t column, size_t floor) {
+      size_t& candidate = layout.widths[column];
+      if (candidate > floor && (widest == nullptr || candidate > *widest)) widest = &candidate;
+    };
+    for (const size_t column : layout.shown) {
+      if (column != 0) consider(column, least[column]);
+    }
+    if (widest == nullptr) {
+      for (const size_t column : layout.shown) consider(column, kNarrowest);
+    }
+    if (widest == nullptr) return;
     --*widest;
   }
-  std::string text;
+}
+
+Layout LayoutOf(const Rows& cells, const std::vector<size_t>& right, size_t width) {
+  Layout layout;
   for (const auto& row : cells) {
-    std::string line;
+    layout.widths.resize(std::max(layout.widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = words::CutTo(row[i], widths[i]);
-      const std::string pad(widths[i] - std::min(widths[i], words::TextWidth(cell)), ' ');
-      const bool to_right = std::find(right.begin(), right.end(), i) != right.end();
+      layout.widths[i] = std::max(layout.widths[i], words::TextWidth(row[i]));
+    }
+  }
+  std::vector<size_t> least = layout.widths;
+  for (size_t i = 0; i < least.size(); ++i) {
+    layout.shown.push_back(i);
+    if (!Holds(right, i)) least[i] = std::min(least[i], i == 0 ? kNameRoom : kTextRoom);
+  }
+  LeaveOut(least, right, width, layout);
+  Narrow(least, width, layout);
+  return layout;
+}
+
+// The lines of a cell: one for a number, and for text as many as it takes, within reason.
+std::vector<std::string> CellLines(const std::string& cell, size_t width, bool number) {
+  if (number || words::TextWidth(cell) <= width) return {words::CutTo(cell, width)};
+  std::vector<std::string> lines = words::Wrapped(cell, width);
+  if (lines.size() > kMostLines) {
+    lines.resize(kMostLines);
+    lines.back() = words::CutTo(lines.back() + std::string(width, '.'), width);
+  }
+  return lines;
+}
+
+std::string RowText(const std::vector<std::string>& row, const std::vector<size_t>& right,
+                    const Layout& layout) {
+  Rows columns;
+  size_t height = 1;
+  for (const size_t i : layout.shown) {
+    columns.push_back(CellLines(i < row.size() ? row[i] : "", layout.widths[i], Holds(right, i)));
+    height = std::max(height, columns.back().size());
+  }
+  std::string text;
+  for (size_t k = 0; k < height; ++k) {
+    std::string line;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const std::string cell = k < columns[c].size() ? columns[c][k] : "";
+      const size_t width = layout.widths[layout.shown[c]];
+      const std::string pad(width - std::min(width, words::TextWidth(cell)), ' ');
+      const bool to_right = Holds(right, layout.shown[c]);
       line += std::string(kApart, ' ') + (to_right ? pad + cell : cell + pad);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<size_t>& right, size_t width) {
+  Rows cells = rows;
+  for (auto& row : cells) {
+    for (std::string& cell : row) cell = Printable(cell);
+  }
+  const Layout layout = LayoutOf(cells, right, width);
+  std::string text;
+  for (const auto& row : cells) text += RowText(row, right, layout);
+  std::string names;
+  for (const size_t column : layout.left_out) {
+    if (column < cells.front().size() && !cells.front()[column].empty()) {
+      names += (names.empty() ? "" : ", ") + cells.front()[column];
+    }
+  }
+  if (names.empty()) return text;
+  for (const std::string& line :
+       words::Wrapped("(no room for " + names + ")", width - kApart, kApart)) {
+    text += std::string(kApart, ' ') + line + "\n";
   }
   return text;
 }

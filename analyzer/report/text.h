@@ -1,4 +1,4 @@
-// Text for people at a terminal: at most 100 columns, and readable without color. Lines meant to be
+// Text for people at a terminal: at most 80 columns, and readable without color. Lines meant to be
 // copied (patches, code, paths) are as long as they need to be. Any thread.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace stallscope::report {
 
-constexpr size_t kTextWidth = 100;
+constexpr size_t kTextWidth = 80;
 
 struct TextOptions {
   bool colors = false;
@@ -23,8 +23,10 @@ std::string WriteText(const Document& document, const TextOptions& options = {})
 
 std::string Paint(std::string_view text, Tone tone, bool colors);
 
-// Rows of cells as aligned columns, two spaces apart, cut to `width`. The first row is the header.
-// `right` lists the columns of numbers, which are right-aligned.
+// Rows of cells as aligned columns, two spaces apart, at most `width` wide. The first row is the
+// header; `right` lists the columns of numbers, which are right-aligned. Text that does not fit goes
+// on below, because it may be a name to copy. If that does not suffice, columns are left out, and a
+// line behind the table names them: those of text first, from the right, never the first one.
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<size_t>& right, size_t width = kTextWidth);
 

@@ -13,7 +13,7 @@ complain() {
   failed=1
 }
 
-allowed='CMakeLists.txt CMakePresets.json README.md LICENSE CONTRIBUTING.md CHANGELOG.md SECURITY.md
+allowed='CMakeLists.txt CMakePresets.json pyproject.toml README.md LICENSE CONTRIBUTING.md CHANGELOG.md SECURITY.md
 analyzer gui collectors replay tests sample_traces tools'
 while IFS= read -r entry; do
   [[ $entry == .* ]] || grep -qwF -- "$entry" <<<"$allowed" ||

@@ -14,14 +14,14 @@ complain() {
   failed=1
 }
 
-# blocks LANGUAGE TESTED PAGE: the text of the fenced blocks in that language; with TESTED=1 only of
-# those that are marked.
+# blocks LANGUAGE MARK PAGE: the text of the fenced blocks in that language behind a line
+# `<!-- MARK -->`; all of them if MARK is empty.
 blocks() {
-  awk -v language="$1" -v tested="$2" '
+  awk -v language="$1" -v mark="$2" '
     /^```/ { if (inside) { inside = 0; next }
-             inside = 1; wanted = ($0 == "```" language) && (!tested || marked); marked = 0; next }
+             inside = 1; wanted = ($0 == "```" language) && (mark == "" || marked); marked = 0; next }
     inside { if (wanted) print; next }
-    { marked = ($0 == "<!-- test -->") }' "$3"
+    { marked = ($0 == "<!-- " mark " -->") }' "$3"
 }
 
 mapfile -t pages < <(git -c safe.directory='*' ls-files -- '*.md')
@@ -30,6 +30,8 @@ for page in "${pages[@]}"; do
   while read -r command rest; do
     case "$command" in
       "" | "#"*) ;;
+      # The program itself: it is put on the PATH below.
+      stallscope) ;;
       build/release/bin/*)
         [[ -x $STALLSCOPE_BUILD/bin/${command##*/} ]] || complain "$page: no program $command" ;;
       */*) [[ -x $command ]] || complain "$page: no script $command" ;;
@@ -39,7 +41,16 @@ for page in "${pages[@]}"; do
       grep -qxF "${BASH_REMATCH[1]}" <<<"$presets" ||
         complain "$page: no preset ${BASH_REMATCH[1]}"
     fi
-  done < <(blocks sh 0 "$page")
+  done < <(blocks sh "" "$page")
+
+  # A command that nothing runs does not stay true.
+  if awk '/^```/ { if (inside) { inside = 0; next } inside = 1; untried = ($0 == "```sh") && !marked
+                   marked = 0; next }
+          inside { if (untried && /^stallscope /) found = 1; next }
+          { marked = /^<!-- test/ }
+          END { exit !found }' "$page"; then
+    complain "$page: a block of stallscope commands is not marked for the test"
+  fi
 
   while IFS= read -r name; do
     "$STALLSCOPE_BUILD/bin/stallscope" "$name" --help >/dev/null ||
@@ -56,17 +67,53 @@ while IFS= read -r path; do
   [[ -e $path ]] || complain "CONTRIBUTING.md: there is no $path"
 done < <(grep -oE '`(analyzer|collectors|gui|replay|tests|tools)/[a-z0-9_./]+`' CONTRIBUTING.md | tr -d '`' | sort -u)
 
-# The marked commands see the checkout, with this build in the place of build/release.
-mkdir -p "$scratch/checkout/build"
-ln -s "$STALLSCOPE_BUILD" "$scratch/checkout/build/release"
-ln -s "$PWD/sample_traces" "$scratch/checkout/sample_traces"
-for page in "${pages[@]}"; do
-  blocks sh 1 "$page" >"$scratch/commands"
-  (cd "$scratch/checkout" && bash -euo pipefail "$scratch/commands" >"$scratch/log" 2>&1) || {
+# The marked commands see the checkout, with this build in the place of build/release, its programs on
+# the PATH, and a training program. `<!-- test torch -->`: one that uses PyTorch. `<!-- test repository
+# -->`: a repository whose third commit made it slow.
+checkout=$scratch/checkout
+mkdir -p "$checkout/build" "$scratch/bin"
+ln -s "$STALLSCOPE_BUILD" "$checkout/build/release"
+ln -s "$PWD/sample_traces" "$checkout/sample_traces"
+ln -s /usr/bin/python3 "$scratch/bin/python"
+export PATH=$scratch/bin:$STALLSCOPE_BUILD/bin:$PATH
+
+make_repository() {
+  export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.invalid GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.invalid
+  git init --quiet -b main "$1"
+  cd "$1"
+  cp "$STALLSCOPE_SOURCE/tests/house/train.py" .
+  git add train.py && git commit --quiet -m "Train" && git tag v1.0
+  echo "# a note" >>train.py && git commit --quiet -am "Note"
+  sed -i 's/sleep(0.02)/sleep(0.06)/' train.py && git commit --quiet -am "Slow down"
+  echo "# another note" >>train.py && git commit --quiet -am "Note again"
+}
+
+# run_blocks KIND PAGE FOLDER: the page's blocks of this kind.
+run_blocks() {
+  blocks sh "$1" "$2" >"$scratch/commands"
+  [[ -s $scratch/commands ]] || return 0
+  (cd "$3" && bash -euo pipefail "$scratch/commands" >"$scratch/log" 2>&1 </dev/null) || {
     cat "$scratch/log" >&2
-    complain "$page: its commands fail"
+    complain "$2: its commands fail"
   }
-  blocks cpp 1 "$page" >"$scratch/snippet.cpp"
+}
+
+torch=no
+/usr/bin/python3 -c 'import torch' 2>/dev/null && torch=yes
+for page in "${pages[@]}"; do
+  cp tests/house/train.py "$checkout/train.py"
+  run_blocks test "$page" "$checkout"
+  if [[ $torch == yes ]]; then
+    cp tests/house/train_torch.py "$checkout/train.py"
+    run_blocks "test torch" "$page" "$checkout"
+  fi
+  if grep -qx '<!-- test repository -->' "$page"; then
+    rm -rf "$scratch/repository"
+    (make_repository "$scratch/repository")
+    run_blocks "test repository" "$page" "$scratch/repository"
+    grep -q 'Slow down' "$scratch/log" || complain "$page: the slow commit was not found"
+  fi
+  blocks cpp test "$page" >"$scratch/snippet.cpp"
   c++ -std=c++20 -Wall -fsyntax-only -I . "$scratch/snippet.cpp" ||
     complain "$page: its program does not compile"
 done

@@ -12,11 +12,11 @@ fail() {
 
 cd "$scratch" # they work from any folder
 tools=$STALLSCOPE_SOURCE/tools
-for script in setup test demo format tidy; do
+for script in setup test demo format tidy release site; do
   "$tools/$script" --help >"$scratch/help" </dev/null || fail "$script --help failed"
   grep -q "tools/$script" "$scratch/help" || fail "$script --help does not say how it is called"
 done
-for script in setup demo format; do
+for script in setup demo format release site; do
   code=0
   "$tools/$script" --no-such-option 2>"$scratch/error" </dev/null || code=$?
   [[ $code -eq 2 ]] || fail "$script took an unknown option (exit code $code)"
@@ -24,12 +24,12 @@ for script in setup demo format; do
 done
 
 # Each level of packages holds the one below it, and no package twice.
-for level in "" --test --ci --dev; do
+for level in "" --package --test --ci --dev; do
   # shellcheck disable=SC2086
   "$tools/setup" --list $level | sort >"$scratch/level$level"
   [[ -z $(uniq -d "$scratch/level$level") ]] || fail "setup $level names a package twice"
 done
-for pair in ": --test" "--test: --ci" "--ci: --dev"; do
+for pair in ": --package" "--package: --test" "--test: --ci" "--ci: --dev"; do
   missing=$(comm -23 "$scratch/level${pair%:*}" "$scratch/level${pair#*: }")
   [[ -z $missing ]] || fail "setup ${pair#*: } leaves out $missing"
 done
@@ -50,7 +50,7 @@ if command -v shellcheck >/dev/null; then
 fi
 
 cd "$STALLSCOPE_SOURCE"
-git -c safe.directory='*' grep -lE '^#!/usr/bin/env python3' | while IFS= read -r script; do
+git -c safe.directory='*' grep -lE '^#!/usr/bin/(env )?python3' | while IFS= read -r script; do
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$script" ||
     fail "$script does not parse"
 done

@@ -1,12 +1,15 @@
-# What `cmake --install` puts where: the programs with completion and man page, and what a program
-# needs to record itself: find_package(stallscope) gives stallscope::recorder.
+# What `cmake --install` puts where, in three components: `programs` with their module for Python,
+# completions, man pages and licenses, `desktop` with the menu entry and the samples, and
+# `development`, what a program needs to record itself: find_package(stallscope) gives
+# stallscope::recorder. Packages hold the first two.
 
 include(CMakePackageConfigHelpers)
 
 # stallscope_install_headers(<room> <headers>): those that may leave the room, and no other.
 function(stallscope_install_headers ROOM)
   list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/${ROOM}/")
-  install(FILES ${ARGN} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stallscope/${ROOM}")
+  install(FILES ${ARGN} COMPONENT development
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stallscope/${ROOM}")
 endfunction()
 
 stallscope_install_headers(analyzer/base
@@ -18,9 +21,10 @@ stallscope_install_headers(collectors/recorder
 
 install(TARGETS stallscope_base stallscope_trace stallscope_recorder
   EXPORT stallscopeTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  ARCHIVE COMPONENT development DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stallscope")
-install(EXPORT stallscopeTargets NAMESPACE stallscope:: DESTINATION "${config_dir}")
+install(EXPORT stallscopeTargets NAMESPACE stallscope:: COMPONENT development
+  DESTINATION "${config_dir}")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/stallscopeConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/stallscopeConfig.cmake" INSTALL_DESTINATION "${config_dir}"
   NO_SET_AND_CHECK_MACRO)
@@ -29,8 +33,16 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/stallscopeConfigVersion.
   COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/stallscopeConfig.cmake" "${PROJECT_BINARY_DIR}/stallscopeConfigVersion.cmake"
-  DESTINATION "${config_dir}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+  COMPONENT development DESTINATION "${config_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" COMPONENT programs
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# What is compiled in has licenses of its own; those of shared libraries come with the libraries.
+foreach(package IN ITEMS libimgui-dev nlohmann-json3-dev libcli11-dev
+                         fonts-roboto-unhinted fonts-dejavu-core)
+  install(FILES "/usr/share/doc/${package}/copyright" OPTIONAL COMPONENT programs
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}/licenses" RENAME "${package}.txt")
+endforeach()
 
 # stallscope_install_printed(<file> <folder> <arguments>): what the program prints about itself.
 function(stallscope_install_printed FILE FOLDER)
@@ -40,13 +52,14 @@ function(stallscope_install_printed FILE FOLDER)
     COMMAND stallscope_cli ${ARGN} > "${out}"
     DEPENDS stallscope_cli VERBATIM)
   set_property(GLOBAL APPEND PROPERTY STALLSCOPE_PRINTED "${out}")
-  install(FILES "${out}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${FOLDER}")
+  install(FILES "${out}" COMPONENT programs DESTINATION "${CMAKE_INSTALL_DATADIR}/${FOLDER}")
 endfunction()
 
 if(TARGET stallscope_cli)
-  install(TARGETS stallscope_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS stallscope_cli RUNTIME COMPONENT programs
+    DESTINATION "${CMAKE_INSTALL_BINDIR}")
   # For programs that import it and are also run without `stallscope run`.
-  install(FILES "${PROJECT_SOURCE_DIR}/collectors/job/python/stallscope.py"
+  install(FILES "${PROJECT_SOURCE_DIR}/collectors/job/python/stallscope.py" COMPONENT programs
     DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/python")
   stallscope_install_printed(stallscope bash-completion/completions completion bash)
   stallscope_install_printed(_stallscope zsh/site-functions completion zsh)
@@ -58,12 +71,13 @@ endif()
 
 # Where the program looks for it: beside itself, or here.
 if(TARGET stallscope_cuda)
-  install(TARGETS stallscope_cuda LIBRARY DESTINATION lib/stallscope)
+  install(TARGETS stallscope_cuda LIBRARY COMPONENT programs DESTINATION lib/stallscope)
 endif()
 
 # The desktop program, its entry in menus, its icon, the type of its files.
 if(TARGET stallscope_app)
-  install(TARGETS stallscope_app RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS stallscope_app RUNTIME COMPONENT programs
+    DESTINATION "${CMAKE_INSTALL_BINDIR}")
   set(desktop "${PROJECT_SOURCE_DIR}/gui/app/desktop")
   install(FILES "${desktop}/stallscope.desktop" COMPONENT desktop
     DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
@@ -71,6 +85,6 @@ if(TARGET stallscope_app)
     DESTINATION "${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps")
   install(FILES "${desktop}/stallscope.xml" COMPONENT desktop
     DESTINATION "${CMAKE_INSTALL_DATADIR}/mime/packages")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/sample_traces/"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/sample_traces/" COMPONENT desktop
     DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/samples" FILES_MATCHING PATTERN "*.sst")
 endif()

@@ -33,19 +33,23 @@ function(stallscope_test)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include_file}")
 endfunction()
 
-# stallscope_script_test(NAME <mirrored folder> SCRIPT <file> [ARGS ...] [TIMEOUT <seconds>]): a
-# fast test that is a program of its own; it skips with exit code 77. It finds the checkout in
+# stallscope_script_test(NAME <mirrored folder> SCRIPT <file> [ARGS ...] [TIMEOUT <seconds>]
+# [LABEL <label>]): a test, `fast` unless said otherwise, that is a program of its own; it skips with
+# exit code 77. It finds the checkout in
 # $STALLSCOPE_SOURCE and the build folder in $STALLSCOPE_BUILD, and starts in the former.
 function(stallscope_script_test)
-  cmake_parse_arguments(arg "" "NAME;SCRIPT;TIMEOUT" "ARGS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;SCRIPT;TIMEOUT;LABEL" "ARGS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL fast)
   endif()
   get_filename_component(case "${arg_SCRIPT}" NAME_WE)
   set(name "${arg_NAME}: ${case}")
   add_test(NAME "${name}" COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGS}
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  set_tests_properties("${name}" PROPERTIES LABELS fast TIMEOUT "${arg_TIMEOUT}"
+  set_tests_properties("${name}" PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}"
     SKIP_RETURN_CODE 77
     ENVIRONMENT "STALLSCOPE_SOURCE=${PROJECT_SOURCE_DIR};STALLSCOPE_BUILD=${PROJECT_BINARY_DIR};XDG_STATE_HOME=${PROJECT_BINARY_DIR}/tests/state")
 endfunction()

@@ -1,4 +1,4 @@
-// What a build server runs: the README's commands as they stand there, and the GitHub action.
+// What a build server runs: the commands of its page as they stand there, and the GitHub action.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -40,11 +40,12 @@ ProgramResult RunIn(const std::string& folder, const std::string& script,
   return RunProgram({"bash", "-c", "cd '" + folder + "' && " + script}, environment);
 }
 
-// The README's text from a heading to the next.
-std::string ReadmeSection(const std::string& heading) {
-  const std::string readme = FileText(test::SourceDir() + "/README.md");
-  const size_t begin = readme.find("\n" + heading + "\n");
-  return readme.substr(begin, readme.find("\n## ", begin + 1) - begin);
+// The text from a heading of the page to the next.
+std::string PageSection(const std::string& heading) {
+  const std::string page = FileText(test::SourceDir() + "/analyzer/budget/CI.md");
+  const size_t begin = page.find("\n" + heading + "\n");
+  REQUIRE(begin != std::string::npos);
+  return page.substr(begin, page.find("\n## ", begin + 1) - begin);
 }
 
 struct ActionRun {
@@ -71,8 +72,8 @@ constexpr const char* kStallBudget = R"({"schema": "stallscope.budget/1", "check
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the README's CI commands check its budget and write their JUnit file") {
-    const std::string section = ReadmeSection("## In CI");
+  TEST_CASE("the commands of the page on CI check its budget and write their JUnit file") {
+    const std::string section = PageSection("## The budget");
     std::smatch budget;
     REQUIRE(std::regex_search(section, budget, std::regex("```json\n([^`]*)```")));
     static const std::regex kCommand("stallscope analyze [^`'\n]*");

@@ -14,7 +14,7 @@ using stallscope::test::RunStallscope;
 namespace test = stallscope::test;
 
 TEST_SUITE("fast") {
-  TEST_CASE("doctor prints a table of at most 100 columns") {
+  TEST_CASE("doctor prints a table of at most 80 columns") {
     const ProgramResult result = RunStallscope({"doctor"});
     CHECK(result.exit_code == 0);
     CHECK(result.err.empty());
@@ -22,7 +22,7 @@ TEST_SUITE("fast") {
     CHECK(result.out.find("\ncuda module ") != std::string::npos);
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);) {
-      CHECK_MESSAGE(line.size() <= 100, line);
+      CHECK_MESSAGE(line.size() <= 80, line);
       CHECK_MESSAGE((line.empty() || line.back() != ' '), line);
     }
   }

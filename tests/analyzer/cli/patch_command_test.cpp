@@ -101,10 +101,11 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(spec, 1 << 20).value() == before);
   }
 
-  TEST_CASE("every command stands in the help, the man page, the completions and the README") {
+  TEST_CASE("every command stands in the help, the man page, the completions and the room's page") {
     const std::string help = RunStallscope({"--help"}).out;
     const std::string man = RunStallscope({"man"}).out;
-    const std::string readme = ReadWholeFile(test::SourceDir() + "/README.md", 1 << 20).value();
+    const std::string page =
+        ReadWholeFile(test::SourceDir() + "/analyzer/cli/README.md", 1 << 20).value();
     static const std::regex kCommand(R"(\n  ([a-z]+) {2,})");
     size_t commands = 0;
     const std::string listed = help.substr(help.find("Subcommands:"));
@@ -114,7 +115,7 @@ TEST_SUITE("fast") {
       CAPTURE(name);
       ++commands;
       CHECK(Has(man, "\n.SS " + name + "\n"));
-      CHECK(Has(readme, "`stallscope " + name));
+      CHECK(Has(page, "`stallscope " + name));
       for (const char* shell : {"bash", "zsh", "fish"}) {
         CHECK(Has(RunStallscope({"completion", shell}).out, name));
       }

@@ -44,7 +44,7 @@ void CheckFits(const std::string& text, const std::string& path = "") {
                       rest.starts_with("{") || rest.starts_with("tf.data  ") ||
                       rest.starts_with("pytorch  ") || rest.starts_with("dali     ") ||
                       rest.starts_with("grain    ");
-    if (!code && line != "  " + Printable(path)) CHECK(words::TextWidth(line) <= 100);
+    if (!code && line != "  " + Printable(path)) CHECK(words::TextWidth(line) <= 80);
   }
 }
 
@@ -98,7 +98,7 @@ TEST_SUITE("fast") {
           WriteText(DocumentOf(test::SlowerComparison())));
   }
 
-  TEST_CASE("text: no line but code is wider than 100 columns or steers the terminal") {
+  TEST_CASE("text: no line but code is wider than 80 columns or steers the terminal") {
     for (const std::string& name : test::NastyTexts()) {
       const report::Report report = test::ReportNamed(name);
       CheckFits(WriteText(DocumentOf(report)), report.trace);
@@ -173,10 +173,33 @@ TEST_SUITE("fast") {
     CHECK(read.value() == patch);
   }
 
-  TEST_CASE("text: an aligned table fits its width") {
-    const std::string table =
-        report::AlignedTable({{"name", "count"}, {std::string(300, 'x'), "12"}}, {1}, 40);
-    CHECK(table ==
-          "  name                             count\n  " + std::string(30, 'x') + "…     12\n");
+  TEST_CASE("text: a name too long for its column goes on below, and is not cut") {
+    const std::string name = std::string(31, 'x') + std::string(31, 'y') + "z";
+    const std::string table = report::AlignedTable({{"name", "count"}, {name, "12"}}, {1}, 40);
+    CHECK(table == "  name                             count\n  " + std::string(31, 'x') +
+                       "     12\n  " + std::string(31, 'y') + "\n  z\n");
+    // A text without end must not hide the other rows.
+    const std::string endless =
+        report::AlignedTable({{"name", "count"}, {std::string(3000, 'x'), "12"}}, {1}, 40);
+    CHECK(LinesOf(endless).size() == 9);
+    CHECK(LinesOf(endless).back().ends_with("x…"));
+  }
+
+  TEST_CASE("text: a table too wide leaves columns out, and names them") {
+    const std::string wide(16, '9');
+    const std::vector<std::vector<std::string>> rows = {{"stage", "kind", "a", "b"},
+                                                        {"decode", "map", wide, wide}};
+    // Everything fits: nothing is said.
+    const std::string whole = report::AlignedTable(rows, {2, 3}, 80);
+    CHECK(whole.find("no room") == std::string::npos);
+    CHECK(whole.find("kind") != std::string::npos);
+    // Words give way before figures.
+    const std::string narrow = report::AlignedTable(rows, {2, 3}, 44);
+    CHECK(LinesOf(narrow)[1] == "  decode  " + wide + "  " + wide);
+    CHECK(LinesOf(narrow)[2] == "  (no room for kind)");
+    const std::string narrower = report::AlignedTable(rows, {2, 3}, 30);
+    CHECK(LinesOf(narrower)[1] == "  decode  " + wide);
+    CHECK(LinesOf(narrower)[2] == "  (no room for kind, b)");
+    for (const std::string& line : LinesOf(narrower)) CHECK(words::TextWidth(line) <= 30);
   }
 }

@@ -1,0 +1,112 @@
+// `stallscope` without arguments: what it offers depends on what is in the folder.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "analyzer/base/file.h"
+#include "tests/support/paths.h"
+#include "tests/support/program.h"
+
+using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using test::Has;
+using test::ScratchDir;
+
+namespace {
+
+// What the program prints in a folder. Every command of ours that it offers is one that it has.
+std::string Offered(const ScratchDir& dir) {
+  const auto result = test::RunProgram({"sh", "-c", "cd '" + dir.path() + "' && exec stallscope"},
+                                       {"PATH=" + test::BuildDir() + "/bin:/usr/bin:/bin"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.empty());
+  CHECK(Has(result.out, "stallscope --help"));
+  return result.out;
+}
+
+void Write(const std::string& path, const std::string& text) {
+  REQUIRE(WriteFileAtomically(path, text).ok());
+}
+
+void CopySample(const std::string& name, const std::string& to) {
+  std::filesystem::copy_file(test::SourceDir() + "/sample_traces/" + name, to);
+}
+
+// Later files are newer, however fast they are written.
+void MakeOlder(const std::string& path) {
+  std::filesystem::last_write_time(path,
+                                   std::filesystem::last_write_time(path) - std::chrono::hours(1));
+}
+
+constexpr const char* kTraining = "import torch\n\nfor batch in loader:\n    optimizer.step()\n";
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("without arguments: an empty folder gets the two commands and a sample that is there") {
+    const ScratchDir dir;
+    const std::string text = Offered(dir);
+    CHECK(Has(text, " train.py\n  stallscope analyze run.sst\n"));
+    const size_t sample = text.find("input_decode.sst");
+    REQUIRE(sample != std::string::npos);
+    const size_t begin = text.rfind(' ', sample) + 1;
+    CHECK(std::filesystem::exists(text.substr(begin, text.find('\n', begin) - begin)));
+  }
+
+  TEST_CASE("without arguments: a training program is told from a module and from other scripts") {
+    const ScratchDir dir;
+    Write(dir / "model.py", "import torch\nclass Net(torch.nn.Module): pass\n");
+    Write(dir / "plot.py", "# import torch\nif __name__ == '__main__': print('train')\n");
+    CHECK(Has(Offered(dir), "No training program"));
+    Write(dir / "fit model.py", "  from tensorflow.keras import layers\nmodel.fit(ds)\n");
+    CHECK(Has(Offered(dir), " 'fit model.py'\n"));
+    CHECK(Has(Offered(dir), "uses TensorFlow"));
+    Write(dir / "train.py", kTraining);
+    CHECK(Has(Offered(dir), "train.py uses PyTorch"));
+    CHECK(Has(Offered(dir), "stallscope run -- python"));
+    CHECK_FALSE(Has(Offered(dir), "model.py"));
+  }
+
+  TEST_CASE("without arguments: traces by content, the newest first, and never written over") {
+    const ScratchDir dir;
+    Write(dir / "train.py", kTraining);
+    CopySample("compute.sst", dir / "run.sst");
+    MakeOlder(dir / "run.sst");
+    CopySample("pytorch_workers_0.json.gz", dir / "profile.json.gz");
+    Write(dir / "other.json", R"({"a": 1})");
+    Write(dir / "false.sst", "not a trace");
+    const std::string text = Offered(dir);
+    CHECK(Has(text, "  stallscope analyze profile.json.gz\n"));
+    CHECK(Has(text, "  stallscope compare --base run.sst --new profile.json.gz\n"));
+    CHECK(Has(text, "  stallscope run -o run2.sst -- python"));
+    CHECK_FALSE(Has(text, "other.json"));
+    CHECK_FALSE(Has(text, "false.sst"));
+    CHECK_FALSE(Has(text, "--budget"));
+  }
+
+  TEST_CASE("without arguments: a budget and a spec are offered to the commands that read them") {
+    const ScratchDir dir;
+    CopySample("specs/compute.json", dir / "-spec.json");
+    CHECK(Has(Offered(dir), "  stallscope record ./-spec.json -o run.sst\n"));
+    CopySample("compute.sst", dir / "run.sst");
+    Write(dir / "limits.json", R"({"schema": "stallscope.budget/1", "checks": []})");
+    CHECK(Has(Offered(dir), "  stallscope analyze run.sst --budget limits.json\n"));
+  }
+
+  TEST_CASE(
+      "without arguments: no name steers the terminal, and no prose is wider than 80 columns") {
+    const ScratchDir dir;
+    CopySample("compute.sst", dir / "evil\x1b[2J.sst");
+    CHECK(Has(Offered(dir), "No training program"));
+    const std::string name = std::string(120, 'n') + ".sst";
+    CopySample("compute.sst", dir / name);
+    const std::string text = Offered(dir);
+    CHECK(Has(text, "  stallscope analyze " + name + "\n"));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  ")) CHECK_MESSAGE(line.size() <= 80, line);
+    }
+  }
+}

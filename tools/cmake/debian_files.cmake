@@ -1,0 +1,52 @@
+# Run by CPack on the tree that it is about to pack: compresses the man pages, and adds the changelog,
+# the copyright file and the module in the place where Debian's Python looks for it.
+
+file(GLOB prefix "${CPACK_TEMPORARY_DIRECTORY}/*/usr" "${CPACK_TEMPORARY_DIRECTORY}/usr")
+list(GET prefix 0 prefix)
+
+# Without its name and time, so that equal text gives equal bytes.
+function(compress FILE)
+  execute_process(COMMAND gzip -9n "${FILE}" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(GLOB pages "${prefix}/share/man/man1/*.1")
+foreach(page IN LISTS pages)
+  compress("${page}")
+endforeach()
+
+set(documents "${prefix}/share/doc/stallscope")
+# Debian names it in another way, and has the license's text in one place for all packages.
+file(REMOVE "${documents}/LICENSE")
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # honors SOURCE_DATE_EPOCH
+file(WRITE "${documents}/changelog"
+"stallscope (${CPACK_PACKAGE_VERSION}) stable; urgency=medium
+
+  * Version ${CPACK_PACKAGE_VERSION}.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+compress("${documents}/changelog")
+
+set(copyright
+"Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: stallscope
+
+Files: *
+Copyright: The stallscope authors
+License: Apache-2.0
+ On Debian systems the full text of the Apache License 2.0 is in
+ /usr/share/common-licenses/Apache-2.0.
+Comment: The directory licenses beside this file has the copyright notices of
+ what is compiled into the programs: Dear ImGui, JSON for Modern C++, CLI11,
+ and the fonts Roboto and DejaVu.
+")
+file(WRITE "${documents}/copyright" "${copyright}")
+
+file(MAKE_DIRECTORY "${prefix}/lib/python3/dist-packages")
+file(CREATE_LINK ../../../share/stallscope/python/stallscope.py
+     "${prefix}/lib/python3/dist-packages/stallscope.py" SYMBOLIC)
+
+# zsh's place on Debian.
+if(EXISTS "${prefix}/share/zsh/site-functions")
+  file(RENAME "${prefix}/share/zsh/site-functions" "${prefix}/share/zsh/vendor-completions")
+endif()

@@ -1,0 +1,275 @@
+"""The site: which pages there are, what each is made of, and how they link to each other."""
+import html
+import json
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import markdown
+
+import findings
+import samples
+
+HERE = Path(__file__).parent
+RECIPES = {
+    "My DataLoader is slow": "collectors/job/SLOW_LOADER.md",
+    "tf.data on CI": "analyzer/budget/CI.md",
+    "64 ranks on Slurm": "collectors/job/RANKS.md",
+    "Which commit made it slow": "analyzer/compare/WHICH_COMMIT.md",
+    "Choosing a configuration": "replay/sweep/CHOOSING.md",
+}
+
+
+def escape(text):
+    return html.escape(str(text), quote=True)
+
+
+def table(head, rows):
+    cells = "".join(f"<th>{title}</th>" for title in head)
+    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead>\n<tbody>{lines}</tbody></table></div>'
+
+
+def code(text):
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
+class Site:
+    def __init__(self, root, build, out):
+        self.root, self.build, self.out = root, build, out
+        self.sources = set()
+        listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "*.md"], cwd=root,
+                                check=True, text=True, stdout=subprocess.PIPE).stdout.split()
+        self.pages = [page for page in listed if not page.startswith("tests/golden/")]
+
+    def place(self, page):
+        """Where the site has a page of the checkout."""
+        if page == "README.md":
+            return "index.html"
+        if page.endswith("/README.md"):
+            return page[:-len("README.md")] + "index.html"
+        return re.sub(r"\.md$", ".html", page)
+
+    def write(self, place, title, body):
+        up = posixpath.relpath(".", posixpath.dirname(place) or ".")
+        path = self.out / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            (HERE / "page.html").read_text().replace("@title@", escape(title))
+            .replace("@nav@", self.navigation(place)).replace("@up@", up).replace("@body@", body))
+
+    def navigation(self, place):
+        def link(title, target):
+            here = ' aria-current="page"' if target == place else ""
+            way = posixpath.relpath(target, posixpath.dirname(place) or ".")
+            return f'<li><a href="{escape(way)}"{here}>{escape(title)}</a></li>'
+        groups = [
+            ("Start", [("stallscope", "index.html"), ("Commands", "analyzer/cli/index.html"),
+                       ("Gallery", "gallery/index.html")]),
+            ("Recipes", [(title, self.place(page)) for title, page in RECIPES.items()]),
+            ("Reference", [("Findings", "findings/index.html"), ("Report fields", "fields.html"),
+                           ("Metrics", "metrics.html"), ("Budgets", "analyzer/budget/index.html"),
+                           ("Specs", "analyzer/spec/index.html"),
+                           ("Other profilers' traces", "analyzer/importers/index.html"),
+                           ("Peers", "tests/bench/PEERS.html"),
+                           ("All pages", "pages.html"), ("Changelog", "CHANGELOG.html")]),
+        ]
+        return "".join(f"<h2>{name}</h2><ul>{''.join(link(*row) for row in rows)}</ul>"
+                       for name, rows in groups)
+
+    # --- The checkout's pages ---
+
+    def target(self, page, link):
+        """Where a link of a page leads on the site."""
+        path, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", link) or not path:
+            return link
+        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+        whole = self.root / wanted
+        if not whole.exists():
+            return link
+        if whole.is_dir():
+            wanted = posixpath.join(wanted, "README.md") if (whole / "README.md").exists() else ""
+        if wanted in self.pages:
+            target = self.place(wanted)
+        elif wanted and (self.root / wanted).is_file():
+            self.sources.add(wanted)
+            target = f"source/{wanted}" + ("" if self.is_picture(wanted) else ".html")
+        else:
+            target = "pages.html"
+        way = posixpath.relpath(target, posixpath.dirname(self.place(page)) or ".")
+        return way + ("#" + anchor if anchor else "")
+
+    @staticmethod
+    def is_picture(path):
+        return path.endswith((".png", ".svg"))
+
+    def rendered(self, page):
+        text = (self.root / page).read_text()
+        text = re.sub(r"<!-- test.* -->\n", "", text)
+        body = markdown.markdown(text, extensions=["fenced_code", "tables", "toc", "sane_lists"])
+        body = re.sub(r'(href|src)="([^"]+)"',
+                      lambda at: f'{at[1]}="{escape(self.target(page, html.unescape(at[2])))}"', body)
+        body = body.replace("<table>", '<div class="wide"><table>').replace(
+            "</table>", "</table></div>")
+        title = re.search(r"^# (.+)$", text, re.M)
+        return (title[1] if title else page), body
+
+    def write_pages(self):
+        rows = []
+        for page in self.pages:
+            title, body = self.rendered(page)
+            self.write(self.place(page), title, body)
+            rows.append([f'<a href="{self.place(page)}">{escape(title)}</a>',
+                         f"<code>{escape(page)}</code>"])
+        self.write("pages.html", "All pages", "<h1>All pages</h1>" + table(["page", "file"], rows))
+
+    def write_sources(self):
+        for path in sorted(self.sources):
+            if self.is_picture(path):
+                target = self.out / "source" / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(self.root / path, target)
+                continue
+            text = (self.root / path).read_text(errors="replace")
+            self.write(f"source/{path}.html", path, f"<h1><code>{escape(path)}</code></h1>{code(text)}")
+
+    # --- What the program says about itself ---
+
+    def write_findings(self, reports):
+        rules = findings.rules(self.root)
+        techniques = findings.techniques(self.root)
+        seen = {}
+        for name, report in reports.items():
+            for finding in report["findings"]:
+                seen.setdefault(finding["id"], []).append((name, report, finding))
+        rows = []
+        for rule in rules:
+            examples = seen.get(rule.id, [])
+            rows.append([f'<a href="{rule.id}.html"><code>{rule.id}</code></a>', escape(rule.why),
+                         ", ".join(techniques.get(row, "") for row in
+                                   re.findall(r"\d+", rule.rows)),
+                         f'<a href="../gallery/{examples[0][0]}.html">{examples[0][0]}</a>'
+                         if examples else ""])
+            self.write(f"findings/{rule.id}.html", rule.id, self.finding(rule, techniques, examples))
+        self.write("findings/index.html", "Findings",
+                   "<h1>Findings</h1><p>What the analyzer looks for, and the recorded sample that "
+                   "shows it, where there is one. Thresholds and texts are those of the program.</p>"
+                   + table(["finding", "what is wrong", "technique", "sample"], rows))
+
+    def finding(self, rule, techniques, examples):
+        self.sources.add(rule.source)
+        parts = [f"<h1><code>{rule.id}</code></h1>", "<h2>What is wrong</h2>",
+                 f"<p>{escape(rule.why)}</p>"]
+        names = [techniques[row] for row in re.findall(r"\d+", rule.rows) if row in techniques]
+        if names:
+            parts.append(f"<p>Technique: {escape(', '.join(names))}.</p>")
+        parts.append("<h2>How it is found</h2>")
+        if rule.thresholds:
+            parts.append(table(["threshold", "value", "reason"],
+                               [[f"<code>{escape(name)}</code>", f"<code>{escape(value)}</code>",
+                                 escape(reason)] for name, value, reason in rule.thresholds]))
+        parts.append(f'<p>The rule is <a href="../source/{rule.source}.html">'
+                     f"<code>{rule.source}</code></a>.</p>")
+        parts.append("<h2>Example</h2>")
+        if not examples:
+            parts.append("<p>No sample trace shows it yet.</p>")
+        for name, report, finding in examples[:2]:
+            parts.append(self.example(name, report, finding))
+        parts.append("<h2>How to fix it</h2>")
+        # As the report fills it in, where there is one; else with its placeholders.
+        filled = self.filled_code(examples)
+        for framework, text in rule.code.items():
+            parts.append(f"<h3>{framework}</h3>{code(filled.get(framework.lower(), text))}")
+        if any("{" in text for text in rule.code.values()) and not filled:
+            parts.append("<p>In place of the braces the report has the stage and the value.</p>")
+        if not rule.code:
+            parts.append("<p>There is no change in a framework's own terms: what to do is in the "
+                         "finding's text.</p>")
+        return "".join(parts)
+
+    @staticmethod
+    def filled_code(examples):
+        for _, _, finding in examples:
+            told = (finding.get("recommendation") or {}).get("code") or {}
+            if any(told.values()):
+                return {framework: text for framework, text in told.items() if text}
+        return {}
+
+    @staticmethod
+    def example(name, report, finding):
+        advice = finding.get("recommendation") or {}
+        gain = advice.get("gain") or {}
+        lines = [f'<p><a href="../gallery/{name}.html">{name}</a>, '
+                 f'{escape(report["verdict"]["text"])}: {escape(finding["text"])}.</p>']
+        evidence = [row["text"] if isinstance(row, dict) else row for row in finding["evidence"]]
+        if evidence:
+            lines.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in evidence) + "</ul>")
+        if advice.get("text"):
+            price = ""
+            if gain.get("predicted"):
+                price = (f': predicted {gain["predicted"]:.2f}x '
+                         f'({gain["low"]:.2f} to {gain["high"]:.2f})')
+            lines.append(f'<p>Recommended: {escape(advice["text"])}{price}.</p>')
+        if advice.get("patch"):
+            lines.append(code(json.dumps(advice["patch"])))
+        return "".join(lines)
+
+    def write_fields(self, reports):
+        known = samples.fields(reports)
+        shown = lambda text: f"<code>{escape(text[:60])}</code>" if text else ""
+        rows = [[f"<code>{escape(path)}</code>", kind, shown(example)]
+                for path, (kind, example) in sorted(known.items())]
+        self.write("fields.html", "Report fields",
+                   "<h1>Report fields</h1><p>The JSON report (<code>stallscope.report/1</code>), as "
+                   "the sample traces fill it, each field with one of its values. Fields are only "
+                   "added, and never change their meaning; what a trace cannot show is null and "
+                   "named in <code>trust.limits</code>. <a href=\"analyzer/report/index.html\">More "
+                   "about reports</a>.</p>" + table(["field", "kind", "example"], rows))
+        metrics = [(path, example) for path, (kind, example) in sorted(known.items())
+                   if kind in ("number", "true or false") and not path.startswith("run.spec")]
+        rows = [[f"<code>{escape(self.metric(path))}</code>", shown(example)]
+                for path, example in metrics]
+        self.write("metrics.html", "Metrics",
+                   "<h1>Metrics</h1><p>What a <a href=\"analyzer/budget/index.html\">budget</a> can "
+                   "check: a path to a number of the report. In place of NAME stands the row that is "
+                   "meant, as <code>stages[decode].utilization</code>.</p>"
+                   + table(["metric", "example"], rows))
+
+    @staticmethod
+    def metric(path):
+        return path.replace("[]", "[NAME]")
+
+    def write_gallery(self, reports):
+        rows = [[f'<a href="{name}.html">{name}</a>', escape(report["verdict"]["text"]),
+                 ", ".join(f'<a href="../findings/{finding["id"]}.html">{finding["id"]}</a>'
+                           for finding in report["findings"])]
+                for name, report in reports.items()]
+        pictures = "".join(
+            f'<figure><picture><source srcset="{panel}_dark.png" media="(prefers-color-scheme: dark)">'
+            f'<img src="{panel}_light.png" alt="The panel {panel}" loading="lazy"></picture>'
+            f"<figcaption>{panel}</figcaption></figure>" for panel in samples.PANELS)
+        self.write("gallery/index.html", "Gallery",
+                   "<h1>Gallery</h1><h2>Reports</h2><p>The HTML report of each sample trace: one file, "
+                   "without scripts.</p>" + table(["report", "verdict", "findings"], rows)
+                   + f"<h2>The window</h2><p>Its panels on <code>{samples.PICTURED}</code>, drawn by "
+                   "<code>stallscope-gui --export-png</code>.</p>" + pictures)
+
+
+def make(root, build, out):
+    if out.exists() and not (out / "pages.html").exists() and os.listdir(out):
+        raise SystemExit(f"tools/site: {out} holds something else; give another --out")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    site = Site(root, build, out)
+    reports = samples.reports(root, build, out / "gallery")
+    samples.pictures(root, build, out / "gallery")
+    site.write_pages()
+    site.write_findings(reports)
+    site.write_fields(reports)
+    site.write_gallery(reports)
+    site.write_sources()
+    shutil.copy(HERE / "style.css", out / "style.css")
