@@ -331,12 +331,12 @@ TEST_SUITE("fast") {
       recorder.value()->Stop();
       close(folder);
       const model::Run run = model::LoadTrace(dir / "run.sst").value();
-      const std::string pool = "process" + std::to_string(getpid()) + ".pool_";
-      CHECK(HasCounter(run, pool + "on_cpu", true) == native);
-      CHECK(HasCounter(run, pool + "run_wait", true) == native);
+      const std::string counter = "process" + std::to_string(getpid()) + ".pool_";
+      CHECK(HasCounter(run, counter + "on_cpu", true) == native);
+      CHECK(HasCounter(run, counter + "run_wait", true) == native);
       double on_cpu = 0;
       for (const trace::Sample& sample : run.rows.samples) {
-        if (run.NameOf(sample.counter) == pool + "on_cpu") on_cpu = sample.value;
+        if (run.NameOf(sample.counter) == counter + "on_cpu") on_cpu = sample.value;
       }
       CHECK((on_cpu > 0) == native);
     }

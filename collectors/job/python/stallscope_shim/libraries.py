@@ -90,13 +90,19 @@ def grain(module):
             plain.watch_class(cls, _of_grain, _role_in_grain)
 
 
-def _role_in_grain():
+# Nodes that get elements from other threads and processes.
+_WAITING = ("ProcessPrefetch", "MultiprocessPrefetch", "ThreadPrefetch", "Interleave")
+
+
+def _role_in_grain(iterator):
     """Its threads and processes load ahead. What a thread of the job's own asks for is not seen."""
     thread = threading.current_thread()
     if thread is threading.main_thread():
-        worker = multiprocessing.current_process()
-        return plain.AHEAD if _is_grains(worker) else plain.HANDS_OUT
-    return plain.AHEAD if _is_grains(thread) else None
+        thread = multiprocessing.current_process()
+        if not _is_grains(thread):
+            return plain.HANDS_OUT
+    waits = type(iterator).__name__.strip("_").startswith(_WAITING)
+    return plain.AHEAD if _is_grains(thread) and not waits else None
 
 
 def _is_grains(worker):
@@ -111,9 +117,9 @@ def _of_grain(iterator):
     nodes = _nodes(iterator)
     settings = {}
     for node in nodes:
-        options = getattr(node, "_multiprocessing_options", None)
-        if options is not None:
-            settings["processes"] = options.num_workers
+        processes = _processes_of(node)
+        if processes:
+            settings["processes"] = processes
         options = getattr(node, "_read_options", None)
         if options is not None and options.prefetch_buffer_size:
             settings["threads"] = options.num_threads
@@ -121,6 +127,19 @@ def _of_grain(iterator):
     names = [type(node).__name__.strip("_") for node in nodes]
     return (loaders.place_of(iterator), loaders.class_name(iterator),
             ", ".join(names[1:] or names)[:200], settings, data)
+
+
+def _processes_of(node):
+    """Newer versions interleave iterators with a process each."""
+    options = getattr(node, "_multiprocessing_options", None)
+    if options is not None:
+        return options.num_workers
+    if type(node).__name__ == "ProcessPrefetchDatasetIterator":
+        return 1
+    inputs = getattr(node, "_datasets", None)
+    if isinstance(inputs, (list, tuple)):
+        return sum(type(each).__name__ == "ProcessPrefetchIterDataset" for each in inputs)
+    return 0
 
 
 def _nodes(iterator):

@@ -207,9 +207,9 @@ def watch(iterator, data, place, dataset, settings=(), samples=None):
 HANDS_OUT, AHEAD = 1, 2  # batches to the loop; or in a thread or process of the library's own
 
 
-def watch_class(cls, describe, role=lambda: HANDS_OUT):
-    """For hooks: what all iterators of `cls` hand out, and what they do ahead of that, by the `role()`
-    that the calling thread has. They stay the objects that they are: their library looks at their
+def watch_class(cls, describe, role=lambda iterator: HANDS_OUT):
+    """For hooks: what all iterators of `cls` hand out, and what they do ahead of that, by the `role` of
+    an iterator in the calling thread; None for neither. They stay the objects that they are: their library looks at their
     class. `describe(iterator)`: (place, kind, data set, settings, data)."""
     function = vars(cls)["__next__"]
 
@@ -217,7 +217,7 @@ def watch_class(cls, describe, role=lambda: HANDS_OUT):
     def __next__(iterator):
         if _here.active is not None or _in_worker():
             return function(iterator)
-        part = role()
+        part = role(iterator)
         if part == AHEAD:
             return ahead(iterator, function, iterator)
         own = _pass_of(iterator, describe) if part == HANDS_OUT else None
