@@ -149,7 +149,9 @@ void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
   for (size_t i = 0; i < run.tracks.size(); ++i) {
     if (!trains(i) || times[i].on_cpu_ns.has_value()) continue;
     const auto recorded = trainers.find(run.tracks[i].info.process);
-    if (recorded != trainers.end()) times[i] = times[recorded->second];
+    if (recorded == trainers.end()) continue;
+    times[i] = times[recorded->second];
+    times[i].beside = true;
   }
 }
 
