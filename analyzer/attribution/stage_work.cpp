@@ -21,13 +21,13 @@ constexpr size_t kMostBuckets = 16384;
 // the two answers are further apart than this.
 constexpr double kWidestFraction = 0.3;
 
-// The part of a thread's recorded work that it was on a core. What is not recorded of a thread (a
-// profiler's file shows the pipeline's part of it alone) may have burned some of its CPU time.
-std::optional<double> FractionOfThread(int64_t own_ns, int64_t gap_ns, double on_cpu_ns) {
+// The part of a thread's recorded work that it was on a core. The trainer's thread also computes,
+// which a profile of its pipeline does not show.
+std::optional<double> FractionOfThread(int64_t own_ns, int64_t gap_ns, const ThreadTime& thread) {
   const auto own = static_cast<double>(own_ns);
-  const double most = std::min(1.0, on_cpu_ns / own);
-  const double least = std::max(0.0, on_cpu_ns - static_cast<double>(gap_ns)) / own;
-  if (most - least > kWidestFraction) return std::nullopt;
+  const double most = std::min(1.0, *thread.on_cpu_ns / own);
+  const double least = std::max(0.0, *thread.on_cpu_ns - static_cast<double>(gap_ns)) / own;
+  if (thread.beside && most - least > kWidestFraction) return std::nullopt;
   return most;
 }
 
@@ -283,7 +283,7 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
     int64_t own = 0;
     for (const auto& [stage, use] : totals.tracks[t].stages) own += use.own_ns;
     if (own > 0 && threads[t].on_cpu_ns.has_value()) {
-      thread_fraction_[t] = FractionOfThread(own, totals.tracks[t].gap_ns, *threads[t].on_cpu_ns);
+      thread_fraction_[t] = FractionOfThread(own, totals.tracks[t].gap_ns, threads[t]);
     }
     double off_cpu = 0;
     double worked = 0;

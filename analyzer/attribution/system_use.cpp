@@ -132,11 +132,33 @@ double WorkedNs(const model::Run& run, const model::Track& track, const Window& 
   return static_cast<double>(worked);
 }
 
+// What the trainer's thread does of the pipeline is on a track of the profile's; its time is that
+// of the track that the recorder has made.
+void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
+  std::map<ProcessId, size_t> trainers;
+  const auto trains = [&](size_t i) {
+    const trace::TrackInfo& info = run.tracks[i].info;
+    return info.kind == trace::TrackKind::kThread && info.process.known() &&
+           model::IsTrainer(run, info.stage);
+  };
+  for (size_t i = 0; i < run.tracks.size(); ++i) {
+    if (trains(i) && times[i].on_cpu_ns.has_value()) {
+      trainers.try_emplace(run.tracks[i].info.process, i);
+    }
+  }
+  for (size_t i = 0; i < run.tracks.size(); ++i) {
+    if (!trains(i) || times[i].on_cpu_ns.has_value()) continue;
+    const auto recorded = trainers.find(run.tracks[i].info.process);
+    if (recorded == trainers.end()) continue;
+    times[i] = times[recorded->second];
+    times[i].beside = true;
+  }
+}
+
 // Threads that a profile shows under numbers that are not the kernel's: what all of them were on a
 // core is known, and shared out over them by their work.
 void ShareOutPools(const model::Run& run, const Window& window, const CounterRates& counters,
                    std::vector<ThreadTime>& times) {
-  if (!run.imported() || run.processes.empty()) return;
   std::map<ProcessId, std::vector<std::pair<size_t, double>>> pools;
   std::map<ProcessId, double> worked;
   for (size_t i = 0; i < run.tracks.size(); ++i) {
@@ -188,7 +210,10 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
     };
     times[i] = {in_window(thread + ".on_cpu"), in_window(thread + ".run_wait")};
   }
-  ShareOutPools(run, window, counters, times);
+  if (run.imported() && !run.processes.empty()) {
+    TakeTrainersTimes(run, times);
+    ShareOutPools(run, window, counters, times);
+  }
   return times;
 }
 

@@ -49,6 +49,7 @@ class CounterRates {
 struct ThreadTime {
   std::optional<double> on_cpu_ns;
   std::optional<double> run_wait_ns;
+  bool beside = false;  // some of it may be for what is not recorded of the thread
 };
 // By track.
 std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,

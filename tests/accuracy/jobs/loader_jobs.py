@@ -638,27 +638,27 @@ def grained(work, seconds, threads=0, processes=0):
     return map(torch.from_numpy, iter(data))
 
 
-@planted("grain", "fetch", "cpu", "MapMapDataset")
+@planted("grain", "fetch", "cpu", "Work")
 def grain_slow_op():
     train(grained(burn, cost(10) / BATCH))
 
 
-@planted("grain", "fetch", "blocked", "MapMapDataset")
+@planted("grain", "fetch", "blocked", "Work")
 def grain_slow_store():
     train(grained(time.sleep, cost(10) / BATCH))
 
 
-@planted("grain", "fetch", "blocked", "MapMapDataset")
+@planted("grain", "fetch", "blocked", "Work")
 def grain_slow_store_with_threads():
     train(grained(time.sleep, cost(40) / BATCH, threads=2))
 
 
-@planted("grain", "fetch", "cpu cpu_contention", "MapMapDataset")
+@planted("grain", "fetch", "cpu cpu_contention", "Work")
 def grain_slow_op_in_a_process():
     train(grained(burn, cost(16) / BATCH, processes=1))
 
 
-@planted("grain", "fetch", "blocked", "MapMapDataset")
+@planted("grain", "fetch", "blocked", "Work")
 def grain_slow_store_in_a_process():
     train(grained(time.sleep, cost(20) / BATCH, processes=1))
 

@@ -80,7 +80,8 @@ TEST_SUITE("fast") {
     AddOps(b, 0.8);
     const auto evidence = [&] {
       std::string text;
-      for (const auto& shown : b.FindingOf("slow-op")->evidence) text += shown.text + "\n";
+      const auto found = b.FindingOf("slow-op");
+      for (const auto& shown : found->evidence) text += shown.text + "\n";
       return text;
     };
     CHECK(evidence().find("measured") == std::string::npos);

@@ -306,7 +306,7 @@ TEST_SUITE("fast") {
       REQUIRE(recorder.ok());
       const int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       job::JobNames names(recorder.value()->names(), folder);
-      const auto self = names.ProcessOf(*recorder::ReadProcessKey(getpid()));
+      const auto self = names.ProcessOf(*recorder::ReadProcessKey(static_cast<uint64_t>(getpid())));
       const std::string kind = native ? "tf.data" : "map";
       self->CatchUpWith(R"({"stage": {"id": 0, "name": "s", "kind": ")" + kind + "\"}}\n");
       job::JobSampler sampler(*recorder.value(), names);

@@ -63,8 +63,11 @@ void WriteJob(const std::string& path, double on_cpu = -1) {
   if (on_cpu >= 0) {
     const CounterId counter = trace.Counter("process700.pool_on_cpu", "ns", process);
     const CounterId wait = trace.Counter("process700.pool_run_wait", "ns", process);
+    const CounterId of_main = trace.Counter(
+        "thread" + std::to_string(trace.ThreadNumber(main)) + ".on_cpu", "ns", process);
     for (int64_t at = 0; at <= 300 * kMs; at += 20 * kMs) {
       trace.rows().Add(trace::Sample{at + 1, 0, wait});
+      trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), of_main});
       trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), counter});
     }
   }
@@ -140,6 +143,29 @@ TEST_SUITE("fast") {
     CHECK(analyzed(-1).find("Map (unknown)") != std::string::npos);
     CHECK(analyzed(0.7).find("Map (cpu)") != std::string::npos);  // it works for 7 ms of 10
     CHECK(analyzed(0.02).find("Map (blocked)") != std::string::npos);
+  }
+
+  TEST_CASE("profiles: what the trainer's own thread does of the pipeline, by its time on a core") {
+    const auto analyzed = [](double on_cpu, int64_t asks_ms = 8) {
+      Joined joined(on_cpu);
+      MadePlane host("/host:CPU");
+      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
+      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
+      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
+        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(asks_ms * kMs));
+        python +=
+            host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(asks_ms * kMs - 2000));
+      }
+      host.Line(7'777'777, "python", kEpoch, python);
+      joined.With(host.Bytes());
+      const auto opened = workbench::Open({joined.trace});
+      return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
+    };
+    CHECK(analyzed(-1).find("Map (unknown)") != std::string::npos);
+    CHECK(analyzed(0.99).find("Map (cpu)") != std::string::npos);
+    CHECK(analyzed(0.1).find("Map (blocked)") != std::string::npos);
+    // Half of the time for each, and half of it on a core: in either, or in both.
+    CHECK(analyzed(0.5, 5).find("Map (unknown)") != std::string::npos);
   }
 
   TEST_CASE("profiles: a file that is cut is joined as far as it goes, or left out") {

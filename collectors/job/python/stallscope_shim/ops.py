@@ -85,11 +85,17 @@ class Watcher:
             self._take(self.collating, stage, ring.now())
         self.samples += 1
 
-    def end(self):
+    def held(self):
+        """Ends; the words of its ops, for where others have to come first."""
+        words = []
+        self.end(lambda _, more: words.extend(more))
+        return tuple(words)
+
+    def end(self, put=None):
         sample, self.running = self.running, None
         if sample is not None:
             time = ring.now()
-            _end(sample, self.stage)
+            _end(sample, self.stage, put or ring.mine().put)
             # Between other work, with cold caches, these are several times what a loop shows.
             timed = 0 if sample.lines is None else sample.lines.events
             inside = (sample.events + timed) * 800 + min(sample.calls, _MOST) * 5000
@@ -148,23 +154,22 @@ class _Sample:
         sums[0] += own
         sums[1] += cpu - call.cpu_inside
 
-    def write(self, stage):
+    def write(self, stage, put):
         while self.stack:
             self.leave()
         if self.lines is not None:
             self.lines.keep()
             if self.lines.spent * _DISTORTS > ring.now() - self.began:
                 return
-        out = ring.mine()
         own = sum(wall for wall, _ in self.sums.values())
         if own - sum(c[4] for c in self.long) <= own // 10:
             for op, start, end, cpu, _ in self.long:
-                out.put(end, ring.named(ring.OP, op, start, end, stage, cpu))
+                put(end, ring.named(ring.OP, op, start, end, stage, cpu))
         else:
             # Many short ones: one span per op with its own time, one behind the other.
             time = self.first
             for op, (wall, cpu) in self.sums.items():
-                out.put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
+                put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
                 time += wall
 
 
@@ -502,7 +507,7 @@ def _begin(sight, timed):
     return sample
 
 
-def _end(sample, stage):
+def _end(sample, stage, put):
     global _current
     if _current is sample:
         _current = None
@@ -513,13 +518,13 @@ def _end(sample, stage):
     else:
         _stop_profile()
         lines.stop()
-    sample.write(stage)
+    sample.write(stage, put)
 
 
 def _forked():
     global _current, _tool_taken
     if _monitored and _current is not None:
-        _end(_current, 0)
+        _end(_current, 0, lambda *_: None)
     elif _current is not None:
         _stop_profile()
     _current = None

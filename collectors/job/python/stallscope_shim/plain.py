@@ -115,7 +115,8 @@ class _Pass:
         self.began, self.cpu = steps.trainer.request()
         self.at, self.at_cpu = self.began, self.cpu  # where this piece of the fetch begins
         self.spans.resume(self.began, self.cpu)
-        if not self.loader.named and not _elsewhere:  # else the job itself says what is what
+        # Else the job itself says what is what, or others do it.
+        if not (self.loader.named or self.loader.workers or _elsewhere):
             self.ops.begin(self, self.loader.fetch)
 
     def fetch(self):

@@ -67,10 +67,12 @@ def batch_words(state, loader, item, time, cpu):
     if begin is None:
         return ()
     middle = state.collate_at
-    state.ops.end()  # of an exception, of the end of the data, or of the collate
-    if middle is None:
+    collated = state.ops.held() if middle is not None else ()
+    if middle is None:  # an exception, or the end of the data
+        state.ops.end()
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
     return (ring.work(loader.fetch, item, begin, state.fetched_at, state.fetched_cpu - state.cpu) +
+            collated +
             ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +
             ring.batch(loader.collate, item, state.size, time))
 

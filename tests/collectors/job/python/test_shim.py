@@ -466,7 +466,8 @@ class Ops(Case):
     def lines(self, session):
         """By function: {line: [ns, times]}, all of them added up."""
         found = {}
-        source = open(os.path.join(HERE, "jobs.py")).read().split("\n")
+        with open(os.path.join(HERE, "jobs.py")) as file:
+            source = file.read().split("\n")
         for process in session.processes:
             for entry in process.names["lines"]:
                 if entry["file"].startswith(STAND_IN):
@@ -492,6 +493,12 @@ class Ops(Case):
         self.assertGreater(loop, 10 * rest)
         self.assertLess(sum(times for _, times in found["counted"].values()), 100000)
         self.assertIn("lined_collate", self.ops(session))
+        # What a track has is in the order of its ends: each op before the work that it is in.
+        for process in session.processes:
+            for thread in {e.tid for e in process.events}:
+                ends = [e.end for e in process.events
+                        if e.tid == thread and e.kind in ("work", "named")]
+                self.assertEqual(sorted(ends), ends)
 
     def test_a_job_that_traces_its_own_lines_keeps_its_tracer(self):
         session = self.record("traced_lines")
