@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -238,6 +239,26 @@ TEST_SUITE("fast") {
     // A tenth is what the parts of a run differ by.
     ColdScene little(100, [](size_t i) { return Cold(i, {.io = 8}); });
     CHECK(!ColdOf(little).has_value());
+  }
+
+  TEST_CASE("no cold start: a machine that drifts at random, or elements of very different costs") {
+    size_t drifting = 0;
+    size_t unlike = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+      SplitMix64 random(seed);
+      const auto part = [&] { return static_cast<double>(random.Below(1'000'000)) / 1e6; };
+      double speed = 0;
+      ColdScene drift(120, [&](size_t) {
+        speed = 0.95 * speed + 0.15 * (part() - 0.5);
+        return Costs{.io = std::llround(100 * std::exp(speed))};
+      });
+      drifting += ColdOf(drift).has_value() ? 1 : 0;
+      ColdScene costs(
+          120, [&](size_t) { return Costs{.io = std::llround(20 / std::sqrt(part() + 1e-3))}; });
+      unlike += ColdOf(costs).has_value() ? 1 : 0;
+    }
+    CHECK(drifting <= 2);
+    CHECK(unlike <= 2);
   }
 
   TEST_CASE("no cold start: a cache that fills, and what is read to fill it") {
