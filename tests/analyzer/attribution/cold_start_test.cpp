@@ -252,10 +252,10 @@ TEST_SUITE("fast") {
         speed = 0.95 * speed + 0.15 * (part() - 0.5);
         return Costs{.io = std::llround(100 * std::exp(speed))};
       });
-      drifting += ColdOf(drift).has_value() ? 1 : 0;
+      if (ColdOf(drift).has_value()) ++drifting;
       ColdScene costs(
           120, [&](size_t) { return Costs{.io = std::llround(20 / std::sqrt(part() + 1e-3))}; });
-      unlike += ColdOf(costs).has_value() ? 1 : 0;
+      if (ColdOf(costs).has_value()) ++unlike;
     }
     CHECK(drifting <= 6);
     CHECK(unlike <= 2);
