@@ -317,9 +317,14 @@ class ColdSearch {
 
   bool NearPassEnd(const Fall& fall) const {
     if (!pass_end_ns_.has_value() || *pass_end_ns_ <= counted_.start_ns) return false;
-    const auto length = static_cast<double>(counted_.end_ns - counted_.start_ns) /
-                        static_cast<double>(starts_.size());
-    const auto off = static_cast<double>(*pass_end_ns_ - starts_[fall.block]);
+    // In steps: behind a pass there may be an evaluation, which takes longer than many of them.
+    const auto before = [&](int64_t ns) {
+      return static_cast<double>(
+          std::count_if(steps_.begin(), steps_.end(),
+                        [&](const model::StepInterval& step) { return step.start_ns < ns; }));
+    };
+    const double length = static_cast<double>(steps_.size()) / static_cast<double>(starts_.size());
+    const double off = before(*pass_end_ns_) - before(starts_[fall.block]);
     return std::fabs(off) <= kNearPassEnd * length;
   }
 
