@@ -80,6 +80,22 @@ double SquaresOf(const std::vector<double>& values, size_t from, size_t to, doub
   return sum;
 }
 
+// By how much the error of a mean is larger than that of independent blocks: a machine that drifts
+// stays fast or slow for several of them. By the correlation of neighbors in the later half of the
+// rest, which the end of a cold start does not reach.
+double ErrorFactor(const std::vector<double>& values, size_t block) {
+  constexpr double kMostCorrelated = 0.95;
+  const size_t from = (block + values.size()) / 2;
+  const double mean = AverageOf(values, from, values.size());
+  const double squares = SquaresOf(values, from, values.size(), mean);
+  double products = 0;
+  for (size_t i = from + 1; i < values.size(); ++i) {
+    products += (values[i - 1] - mean) * (values[i] - mean);
+  }
+  const double correlated = squares > 0 ? std::clamp(products / squares, 0.0, kMostCorrelated) : 0;
+  return std::sqrt((1 + correlated) / (1 - correlated));
+}
+
 // The rest goes on falling: a drift.
 bool GoesOn(const std::vector<double>& values, const Fall& fall) {
   const size_t middle = (fall.block + values.size()) / 2;
@@ -119,7 +135,7 @@ std::optional<Fall> FallOf(const std::vector<double>& values) {
   const double error = std::sqrt(
       squares / static_cast<double>(count - 2) *
       (1 / static_cast<double>(fall.block) + 1 / static_cast<double>(count - fall.block)));
-  if (fall.mean.lost() < kClearly * error) return std::nullopt;
+  if (fall.mean.lost() < kClearly * error * ErrorFactor(values, fall.block)) return std::nullopt;
   return ComesBack(values, fall) || GoesOn(values, fall) ? std::nullopt : std::optional(fall);
 }
 
@@ -301,9 +317,14 @@ class ColdSearch {
 
   bool NearPassEnd(const Fall& fall) const {
     if (!pass_end_ns_.has_value() || *pass_end_ns_ <= counted_.start_ns) return false;
-    const auto length = static_cast<double>(counted_.end_ns - counted_.start_ns) /
-                        static_cast<double>(starts_.size());
-    const auto off = static_cast<double>(*pass_end_ns_ - starts_[fall.block]);
+    // In steps: behind a pass there may be an evaluation, which takes longer than many of them.
+    const auto before = [&](int64_t ns) {
+      return static_cast<double>(
+          std::count_if(steps_.begin(), steps_.end(),
+                        [&](const model::StepInterval& step) { return step.start_ns < ns; }));
+    };
+    const double length = static_cast<double>(steps_.size()) / static_cast<double>(starts_.size());
+    const double off = before(*pass_end_ns_) - before(starts_[fall.block]);
     return std::fabs(off) <= kNearPassEnd * length;
   }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -145,6 +146,35 @@ TEST_SUITE("fast") {
     CHECK(cold->stage == scene.decode);
   }
 
+  TEST_CASE(
+      "cold start: a first pass with an evaluation behind it that takes longer than the pass") {
+    RunBuilder b;
+    b.run.info.job.command = {"python", "train.py"};
+    const StageId fetch = b.Stage("fetch", "map");
+    const TrackId main = b.Thread("main", b.Stage("trainer", "trainer", 1, true, {fetch}));
+    SplitMix64 random(3);
+    int64_t now = 0;
+    for (uint64_t i = 0; i < 123; ++i) {
+      const uint64_t pass = i / 41;
+      if (i > 0 && i % 41 == 0) now += 40'000 * kUs;
+      const int64_t fetched =
+          now + (pass == 0 ? 140 : 100) * kUs + static_cast<int64_t>(random.Below(5'000));
+      b.Work(main, fetch, now, fetched, {.item = pass << 32U | i % 41});
+      b.Step({.index = i,
+              .requested = now,
+              .received = fetched,
+              .issued = fetched,
+              .done = fetched + 10 * kUs,
+              .batch = pass << 32U | i % 41,
+              .track = main});
+      now = fetched + 10 * kUs;
+    }
+    const auto cold = Chosen(b.Take()).cold;
+    REQUIRE(cold.has_value());
+    CHECK(cold->cause == ColdCause::kFirstEpoch);
+    CHECK(cold->steps == 41);
+  }
+
   TEST_CASE("cold start: a first pass may be more than half of the run, but not nearly all") {
     const auto steps = [](size_t pass) {
       ColdScene scene(100, [&](size_t i) { return i < pass ? Costs{.decode = 150} : Costs{}; });
@@ -238,6 +268,26 @@ TEST_SUITE("fast") {
     // A tenth is what the parts of a run differ by.
     ColdScene little(100, [](size_t i) { return Cold(i, {.io = 8}); });
     CHECK(!ColdOf(little).has_value());
+  }
+
+  TEST_CASE("no cold start: a machine that drifts at random, or elements of very different costs") {
+    size_t drifting = 0;
+    size_t unlike = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+      SplitMix64 random(seed);
+      const auto part = [&] { return static_cast<double>(random.Below(1'000'000)) / 1e6; };
+      double speed = 0;
+      ColdScene drift(120, [&](size_t) {
+        speed = 0.95 * speed + 0.15 * (part() - 0.5);
+        return Costs{.io = std::llround(100 * std::exp(speed))};
+      });
+      if (ColdOf(drift).has_value()) ++drifting;
+      ColdScene costs(
+          120, [&](size_t) { return Costs{.io = std::llround(20 / std::sqrt(part() + 1e-3))}; });
+      if (ColdOf(costs).has_value()) ++unlike;
+    }
+    CHECK(drifting <= 6);
+    CHECK(unlike <= 2);
   }
 
   TEST_CASE("no cold start: a cache that fills, and what is read to fill it") {
