@@ -29,7 +29,12 @@ using system::Diagnosis;
 
 // Adds `text` to `out` in lines of at most 80 columns; all but the first are indented to where the
 // text began. Details quote file and device names.
+// A path alone stays whole, to be copied.
 void AddWrapped(std::string& out, std::string_view text, size_t indent) {
+  if (text.find(' ') == std::string_view::npos) {
+    out += Printable(text) + "\n";
+    return;
+  }
   const std::vector<std::string> lines = words::Wrapped(text, report::kTextWidth - indent);
   for (size_t i = 0; i < lines.size(); ++i) {
     out.append(i == 0 ? 0 : indent, ' ').append(lines[i]).append("\n");

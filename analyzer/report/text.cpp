@@ -95,12 +95,12 @@ class TextWriter {
     if (!rows.empty()) text_ += "\n" + AlignedTable(rows, {});
   }
 
-  // The run in one line. A path that does not fit has its own: it must be possible to copy it.
+  // A path that does not fit into the first line has its own: it must be possible to copy it.
   void WriteRun(const Head& head) {
     const std::string name = head.name.empty() ? "" : head.name + ", ";
-    const std::string whole = Printable(name + head.path + ": " + head.what);
-    if (words::TextWidth(whole) + kMargin <= kTextWidth) {
-      text_ += Lines(whole, 2, 4);
+    const std::string begin = Printable(name + head.path + ": ");
+    if (words::TextWidth(begin) + kMargin <= kTextWidth) {
+      text_ += Lines(begin + Printable(head.what), 2, 4);
     } else {
       text_ += "  " + Printable(head.path) + "\n" + Lines(name + head.what, 2, 4);
     }
@@ -248,6 +248,28 @@ bool Holds(const std::vector<size_t>& list, size_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
+size_t LongestWord(const std::string& text) {
+  size_t longest = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    longest = std::max(longest, words::TextWidth(std::string_view(text).substr(at, end - at)));
+    at = end + 1;
+  }
+  return longest;
+}
+
+// The width below which a column would rather be left out. Figures stay whole, their titles may
+// take several lines.
+size_t LeastWidth(const Rows& cells, size_t column, bool number) {
+  size_t least = 0;
+  for (size_t k = 0; k < cells.size(); ++k) {
+    if (column >= cells[k].size()) continue;
+    const std::string& cell = cells[k][column];
+    least = std::max(least, number && k == 0 ? LongestWord(cell) : words::TextWidth(cell));
+  }
+  return number ? least : std::min(least, column == 0 ? kNameRoom : kTextRoom);
+}
+
 struct Layout {
   std::vector<size_t> widths;  // of every column
   std::vector<size_t> shown;   // columns
@@ -272,9 +294,10 @@ void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right
     auto victim = std::find_if(layout.shown.rbegin(), layout.shown.rend(),
                                [&](size_t column) { return column != 0 && !Holds(right, column); });
     if (victim == layout.shown.rend()) victim = layout.shown.rbegin();
-    layout.left_out.insert(layout.left_out.begin(), *victim);
+    layout.left_out.push_back(*victim);
     layout.shown.erase(std::next(victim).base());
   }
+  std::sort(layout.left_out.begin(), layout.left_out.end());
 }
 
 // What is still too wide is taken from the widest text, of the first column last, then from any.
@@ -305,19 +328,19 @@ Layout LayoutOf(const Rows& cells, const std::vector<size_t>& right, size_t widt
       layout.widths[i] = std::max(layout.widths[i], words::TextWidth(row[i]));
     }
   }
-  std::vector<size_t> least = layout.widths;
-  for (size_t i = 0; i < least.size(); ++i) {
+  std::vector<size_t> least;
+  for (size_t i = 0; i < layout.widths.size(); ++i) {
     layout.shown.push_back(i);
-    if (!Holds(right, i)) least[i] = std::min(least[i], i == 0 ? kNameRoom : kTextRoom);
+    least.push_back(LeastWidth(cells, i, Holds(right, i)));
   }
   LeaveOut(least, right, width, layout);
   Narrow(least, width, layout);
   return layout;
 }
 
-// The lines of a cell: one for a number, and for text as many as it takes, within reason.
-std::vector<std::string> CellLines(const std::string& cell, size_t width, bool number) {
-  if (number || words::TextWidth(cell) <= width) return {words::CutTo(cell, width)};
+// The lines of a cell: one for a figure, and for text as many as it takes, within reason.
+std::vector<std::string> CellLines(const std::string& cell, size_t width, bool figure) {
+  if (figure || words::TextWidth(cell) <= width) return {words::CutTo(cell, width)};
   std::vector<std::string> lines = words::Wrapped(cell, width);
   if (lines.size() > kMostLines) {
     lines.resize(kMostLines);
@@ -326,12 +349,13 @@ std::vector<std::string> CellLines(const std::string& cell, size_t width, bool n
   return lines;
 }
 
-std::string RowText(const std::vector<std::string>& row, const std::vector<size_t>& right,
-                    const Layout& layout) {
+std::string RowText(const std::vector<std::string>& row, bool header,
+                    const std::vector<size_t>& right, const Layout& layout) {
   Rows columns;
   size_t height = 1;
   for (const size_t i : layout.shown) {
-    columns.push_back(CellLines(i < row.size() ? row[i] : "", layout.widths[i], Holds(right, i)));
+    columns.push_back(
+        CellLines(i < row.size() ? row[i] : "", layout.widths[i], !header && Holds(right, i)));
     height = std::max(height, columns.back().size());
   }
   std::string text;
@@ -360,7 +384,7 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
   }
   const Layout layout = LayoutOf(cells, right, width);
   std::string text;
-  for (const auto& row : cells) text += RowText(row, right, layout);
+  for (size_t k = 0; k < cells.size(); ++k) text += RowText(cells[k], k == 0, right, layout);
   std::string names;
   for (const size_t column : layout.left_out) {
     if (column < cells.front().size() && !cells.front()[column].empty()) {

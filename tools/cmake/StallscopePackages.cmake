@@ -4,7 +4,7 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME stallscope)
 set(CPACK_PACKAGE_VENDOR stallscope)
-set(CPACK_PACKAGE_CONTACT "stallscope maintainers <maintainers@stallscope.org>")
+set(CPACK_PACKAGE_CONTACT "stallscope maintainers <maintainers@stallscope.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "profiler for the input pipelines of training jobs")
 set(CPACK_PACKAGE_DESCRIPTION
 "stallscope records what the input pipeline of a training job does, process

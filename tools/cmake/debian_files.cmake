@@ -1,18 +1,14 @@
-# Run by CPack on the tree that it is about to pack: compresses the man pages, and adds the changelog,
+# Run by CPack on the tree that it is about to pack: compresses the man page, and adds the changelog,
 # the copyright file and the module in the place where Debian's Python looks for it.
 
-file(GLOB prefix "${CPACK_TEMPORARY_DIRECTORY}/*/usr" "${CPACK_TEMPORARY_DIRECTORY}/usr")
-list(GET prefix 0 prefix)
+set(prefix "${CPACK_TEMPORARY_DIRECTORY}/ALL_COMPONENTS_IN_ONE/usr")
 
 # Without its name and time, so that equal text gives equal bytes.
 function(compress FILE)
   execute_process(COMMAND gzip -9n "${FILE}" COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-file(GLOB pages "${prefix}/share/man/man1/*.1")
-foreach(page IN LISTS pages)
-  compress("${page}")
-endforeach()
+compress("${prefix}/share/man/man1/stallscope.1")
 
 set(documents "${prefix}/share/doc/stallscope")
 # Debian names it in another way, and has the license's text in one place for all packages.
@@ -32,7 +28,7 @@ set(copyright
 Upstream-Name: stallscope
 
 Files: *
-Copyright: The stallscope authors
+Copyright: 2026 the stallscope maintainers
 License: Apache-2.0
  On Debian systems the full text of the Apache License 2.0 is in
  /usr/share/common-licenses/Apache-2.0.

@@ -22,7 +22,10 @@ TEST_SUITE("fast") {
     CHECK(result.out.find("\ncuda module ") != std::string::npos);
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);) {
-      CHECK_MESSAGE(line.size() <= 80, line);
+      // A path is for copying.
+      const bool path =
+          line.find('/') != std::string::npos && line.find(' ', 34) == std::string::npos;
+      if (!path) CHECK_MESSAGE(line.size() <= 80, line);
       CHECK_MESSAGE((line.empty() || line.back() != ' '), line);
     }
   }

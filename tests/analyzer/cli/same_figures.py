@@ -260,7 +260,8 @@ def check_tables(text, page):
             continue
         for line in lines[2:]:
             for cell in cells(line):
-                held = cell in there or (cell.endswith("…") and any(c.startswith(cell[:-1]) for c in there))
+                # A name that is too long for its column is in pieces, one below the other.
+                held = cell in there or any(cell.rstrip("…") in name for name in there if len(name) > 26)
                 figure = re.fullmatch(r"-?[\d.,]+(?: ?[%\w/]+)?", cell)
                 expect(held or not figure, f"{title}: {cell!r} is not in the page")
 
