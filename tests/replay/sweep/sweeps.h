@@ -32,8 +32,10 @@ class FakeBench final : public replay::Bench {
   std::function<uint64_t(const Spec&)> memory;  // of a run; empty: 1,000,000 bytes
   std::function<void(size_t runs)> before;      // each run; may be empty
   std::function<double(size_t runs)> others;    // had of the cores in the run after these; or empty
-  bool stop = false;                            // every run is stopped
-  std::optional<Error> broken;                  // nothing can be run
+  // Whether the run after these fills a snapshot called "kept"; or empty.
+  std::function<bool(size_t runs, const Spec&)> fills;
+  bool stop = false;            // every run is stopped
+  std::optional<Error> broken;  // nothing can be run
 
  private:
   std::function<double(const Spec&, int cores)> rate_;
