@@ -33,4 +33,16 @@ TEST_SUITE("fast") {
     CHECK(code("map-parallelism").find("num_parallel_calls") != std::string::npos);
     CHECK(code("prefetch").find("prefetch") != std::string::npos);
   }
+
+  TEST_CASE("decoding whole pictures shows in TensorFlow's own operations") {
+    const Judged slow = Judge(ReadXPlaneFile(test::SamplePath("tf_images_slow.xplane.pb.gz")));
+    const findings::Finding* const finding = slow.FindingOf("decode-scaled");
+    REQUIRE(finding != nullptr);
+    CHECK(finding->text.find("DecodeJpeg") != std::string::npos);
+    CHECK(finding->text.find("Resize") != std::string::npos);
+    CHECK(finding->recommendation->code.tf_data.find("ratio=") != std::string::npos);
+    CHECK(finding->recommendation->code.tf_data.find("decode_and_crop_jpeg") != std::string::npos);
+    const Judged fixed = Judge(ReadXPlaneFile(test::SamplePath("tf_images_fixed.xplane.pb.gz")));
+    CHECK(fixed.FindingOf("decode-scaled") == nullptr);
+  }
 }
