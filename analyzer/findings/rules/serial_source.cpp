@@ -82,7 +82,8 @@ extern const Rule kRule = {
         .tf_data = R"py(ds = tf.data.Dataset.range({value}).interleave(
     lambda part: tf.data.Dataset.from_generator(
         {stage}, args=(part,), output_signature=signature),  # generators share Python's lock:
-    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can)py",
+    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can
+# in place of a py_function: ds.map(function_of_tensors, num_parallel_calls={value}))py",
         .pytorch = R"py(class Parts(torch.utils.data.IterableDataset):
     def __iter__(self):
         worker = torch.utils.data.get_worker_info()
