@@ -156,9 +156,12 @@ void ScratchFolder::Keep() {
 
 // The note is there before the file's new name says so; the lock goes with the file.
 bool ScratchFolder::Guard(std::string_view note) {
-  if (guarded_) return true;
   const auto size = static_cast<ssize_t>(note.size());
-  if (pwrite(lock_, note.data(), note.size(), kPreamble.size()) != size) return false;
+  if (pwrite(lock_, note.data(), note.size(), kPreamble.size()) != size ||
+      ftruncate(lock_, static_cast<off_t>(kPreamble.size()) + size) != 0) {
+    return false;
+  }
+  if (guarded_) return true;
   guarded_ = rename((path_ + kLockFile).c_str(), (path_ + kGuardFile).c_str()) == 0;
   return guarded_;
 }

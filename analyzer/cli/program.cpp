@@ -61,6 +61,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   app->require_subcommand(1);
   app->get_formatter()->column_width(kHelpColumn);
   AddGenerate(*app, exit_code);
+  AddConvert(*app, exit_code);
   AddRecord(*app, exit_code);
   AddRun(*app, exit_code);
   AddAnalyze(*app, exit_code);

@@ -45,6 +45,7 @@ void AddInfo(CLI::App& app, int& exit_code);
 void AddImport(CLI::App& app, int& exit_code);
 void AddExport(CLI::App& app, int& exit_code);
 void AddGenerate(CLI::App& app, int& exit_code);
+void AddConvert(CLI::App& app, int& exit_code);
 void AddRecord(CLI::App& app, int& exit_code);
 void AddRun(CLI::App& app, int& exit_code);
 void AddApply(CLI::App& app, int& exit_code);

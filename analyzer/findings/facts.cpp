@@ -278,8 +278,11 @@ double MedianStepNs(const Case& c) {
 }
 
 uint64_t ElementsOfEpoch(const Case& c) {
-  // Only an epoch that another one follows was seen whole.
-  if (!HasSeveralEpochs(c)) return 0;
+  // Only an epoch that another one follows was seen whole; behind a cache the source has but one.
+  const auto& events = c.run.rows.cache_events;
+  const bool kept = std::any_of(events.begin(), events.end(),
+                                [](const auto& event) { return event.op == trace::CacheOp::kHit; });
+  if (!HasSeveralEpochs(c) && !kept) return 0;
   const auto& elements = c.run.rows.elements;
   return static_cast<uint64_t>(
       std::count_if(elements.begin(), elements.end(), [](const auto& e) { return e.epoch == 0; }));
@@ -288,6 +291,14 @@ uint64_t ElementsOfEpoch(const Case& c) {
 bool HasSeveralEpochs(const Case& c) {
   const auto& elements = c.run.rows.elements;
   return std::any_of(elements.begin(), elements.end(), [](const auto& e) { return e.epoch > 0; });
+}
+
+size_t FilesRead(const Case& c) {
+  std::set<trace::StringId> files;
+  for (const auto& element : c.run.rows.elements) {
+    if (element.file != trace::StringId::None()) files.insert(element.file);
+  }
+  return files.size();
 }
 
 double BytesOfElement(const Case& c) {

@@ -87,6 +87,8 @@ double MedianStepNs(const Case& c);
 // Elements in one epoch; 0 if the run does not show it.
 uint64_t ElementsOfEpoch(const Case& c);
 bool HasSeveralEpochs(const Case& c);
+// Files that were read from; 0 if the trace does not show it.
+size_t FilesRead(const Case& c);
 // Mean bytes of an element as its source read it; 0 if unknown.
 double BytesOfElement(const Case& c);
 // Mean bytes of a sample in a batch; 0 if unknown.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "analyzer/findings/facts.h"
@@ -155,6 +156,11 @@ double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage) {
   const double share = BlamedForWork(c, StageNamed(c, spec.name));
   if (stage != prefix.last || prefix.whole) return share;
   return share * (1 - ShareFrom(OpsOf(*As<MapSpec>(spec)), prefix.ops));
+}
+
+int64_t RoomFor(double bytes) {
+  constexpr double kWhole = 1'000'000;
+  return static_cast<int64_t>(std::ceil(kCacheHeadroom * bytes / kWhole) * kWhole);
 }
 
 std::string ShareText(double share, bool estimated) {

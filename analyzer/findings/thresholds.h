@@ -160,6 +160,11 @@ constexpr Assumed kDeviceOverCore = {10, 30, 100};
 
 // The data set must fit into this part of the free memory: the rest belongs to the page cache.
 constexpr double kCacheableMemory = 0.7;
+// Room in a cache beyond the recorded mean size of its elements: the rest of the data may be
+// larger.
+constexpr double kCacheHeadroom = 1.25;
+// Variants of each element to prepare: fewer repeat themselves soon, more take as much disk again.
+constexpr int64_t kVariants = 4;
 // What a cache leaves of a source's time per sample: almost nothing from memory; from disk, reading
 // the larger results takes from half to twice as long as reading the source.
 constexpr Assumed kLeftFromMemory = {0.1, 0.01, 0.0};
@@ -187,9 +192,13 @@ constexpr double kMemoryDanger = 0.95;
 constexpr double kStragglerSteps = 1.0;
 // All of them together: below a hundredth of the window not even the fact is interesting.
 constexpr double kStragglerShare = 0.01;
+// Batches ahead that hide an element of some ten steps' time.
+constexpr int64_t kHidingPrefetch = 16;
 // Elements are "of one shard" if one file has this part of them, and at least three.
 constexpr double kShardShare = 0.6;
 constexpr size_t kFewestOfShard = 3;
+// Files to read at once, so that the others go on beside a slow one.
+constexpr int64_t kReadersAroundAShard = 4;
 // A rank that is this much slower in its own work delays all others.
 constexpr double kSlowRank = 1.10;
 // A first step of more than ten medians is compilation, cold caches and empty buffers.

@@ -462,6 +462,10 @@ GainText GainOf(const findings::Recommendation& recommendation) {
     text.beside = fmt::format("measured, {} to {} in {}", words::Factor(measured->low),
                               words::Factor(measured->high), words::Counted(measured->runs, "run"));
     text.disturbed = measured->disturbed;
+    if (measured->first_run.has_value()) {
+      text.beside +=
+          ", " + words::Factor(*measured->first_run) + " in the run that wrote the store";
+    }
     if (gain.has_value()) {
       text.predicted = fmt::format("predicted {} ({} to {})", words::Factor(gain->predicted),
                                    words::Factor(gain->low), words::Factor(gain->high));
@@ -477,8 +481,12 @@ GainText GainOf(const findings::Recommendation& recommendation) {
 }
 
 std::string MeasuredPhrase(const findings::Measurement& measured) {
-  return fmt::format("{:.2f}x ({:.2f} to {:.2f}, {})", measured.factor, measured.low, measured.high,
-                     words::Counted(measured.runs, "run"));
+  const std::string runs = words::Counted(measured.runs, "run");
+  return fmt::format(
+      "{:.2f}x ({:.2f} to {:.2f}, {}{})", measured.factor, measured.low, measured.high, runs,
+      measured.first_run.has_value()
+          ? fmt::format("; {:.2f}x in the run that wrote the store", *measured.first_run)
+          : "");
 }
 
 std::string GainPhrase(const findings::Recommendation& recommendation) {

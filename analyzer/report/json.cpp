@@ -292,6 +292,9 @@ Json RecommendationTree(const findings::Recommendation& recommendation) {
             {"measured_high", figure(measured, &findings::Measurement::high)},
             {"measured_runs", measured ? Json(measured->runs) : Json(nullptr)},
             {"disturbed", measured ? TextOrNull(measured->disturbed) : Json(nullptr)}};
+    if (measured.has_value() && measured->first_run.has_value()) {
+      gain["measured_first_run"] = Number(*measured->first_run);
+    }
   }
   const findings::Code& code = recommendation.code;
   return {{"aim", findings::WordFor(recommendation.aim)},

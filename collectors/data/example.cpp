@@ -310,6 +310,13 @@ const FeatureView* ExampleView::Find(std::string_view name) const {
   return nullptr;
 }
 
+const FeatureView* ExampleView::FindAny(std::span<const std::string_view> names) const {
+  for (const std::string_view name : names) {
+    if (const FeatureView* const feature = Find(name); feature != nullptr) return feature;
+  }
+  return nullptr;
+}
+
 Status ReadBytes(const FeatureView& feature, std::vector<ByteView>& into) {
   STALLSCOPE_RETURN_IF_ERROR(ExpectKind(feature, FeatureKind::kBytes));
   into.clear();

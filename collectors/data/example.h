@@ -4,6 +4,7 @@
 // tests. ExampleView finds features in a serialized record without building it, for pipelines.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -32,6 +33,12 @@ Result<Example> ParseExample(ByteView record);
 // equal bytes. A name that is not UTF-8 is an error.
 Status SerializeExample(const Example& example, Buffer& into);
 
+// What the features of an image and of its class are usually called, the most usual name first.
+inline constexpr std::array<std::string_view, 4> kImageFeatures = {"image/encoded", "image",
+                                                                   "image_raw", "jpeg"};
+inline constexpr std::array<std::string_view, 3> kLabelFeatures = {"image/class/label", "label",
+                                                                   "class"};
+
 // --- Views ---
 
 enum class FeatureKind : uint8_t { kNone, kBytes, kFloat, kInt64 };
@@ -57,6 +64,8 @@ class ExampleView {
 
   // Null if there is no such feature. Of a duplicate feature the last one counts.
   const FeatureView* Find(std::string_view name) const;
+  // The first of these names that it has.
+  const FeatureView* FindAny(std::span<const std::string_view> names) const;
   std::span<const FeatureView> features() const { return features_; }
 
  private:

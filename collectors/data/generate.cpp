@@ -3,11 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "analyzer/base/thread.h"
+#include "collectors/data/csv_image.h"
+#include "collectors/data/example.h"
 #include "collectors/data/image.h"
+#include "collectors/data/jpeg.h"
+#include "collectors/data/picture.h"
 #include "collectors/data/set_place.h"
 #include "collectors/data/set_writer.h"
 
@@ -45,9 +55,150 @@ Status CheckOptions(const GenerateOptions& options) {
   return {};
 }
 
+// Renders samples; belongs to one thread.
+class SampleRenderer {
+ public:
+  explicit SampleRenderer(const GenerateOptions& options)
+      : options_(options), painter_(options.width, options.height) {}
+
+  Status Render(int64_t image, Sample& into) {
+    const int label = LabelOf(options_.seed, image, options_.classes);
+    into.label = label;
+    into.bytes.Clear();
+    into.name = fmt::format("{}/img_{:08}.jpg", ClassFolder(label, options_.classes), image);
+    const bool keeps_jpeg = options_.format == DataFormat::kImages;
+    Buffer& jpeg = keeps_jpeg ? into.bytes : jpeg_;
+    painter_.Paint(options_.seed, static_cast<uint64_t>(image), label, picture_);
+    JpegEncodeOptions encode;
+    encode.quality = options_.quality;
+    STALLSCOPE_RETURN_IF_ERROR(encoder_.Encode(picture_, encode, jpeg));
+    if (keeps_jpeg) return {};
+    if (options_.format == DataFormat::kTfRecord) {
+      const Example example = {{"image/encoded", BytesList{std::string(AsText(jpeg))}},
+                               {"image/class/label", Int64List{label}},
+                               {"image/height", Int64List{options_.height}},
+                               {"image/width", Int64List{options_.width}},
+                               {"image/format", BytesList{"JPEG"}}};
+      return SerializeExample(example, into.bytes);
+    }
+    const auto decoded = decoder_.Decode(jpeg, {}, into.pixels);
+    if (!decoded.ok()) return decoded.error();
+    if (options_.format == DataFormat::kCsv) AppendCsvImage(label, into.pixels, into.bytes);
+    return {};
+  }
+
+ private:
+  const GenerateOptions& options_;
+  PicturePainter painter_;
+  JpegEncoder encoder_;
+  JpegDecoder decoder_;
+  Tensor picture_;
+  Buffer jpeg_;
+};
+
+// Threads that render a bounded number of samples ahead of Take(). `options` must outlive it.
+class SampleRender {
+ public:
+  explicit SampleRender(const GenerateOptions& options);
+  ~SampleRender();  // stops and joins
+  SampleRender(const SampleRender&) = delete;
+  SampleRender& operator=(const SampleRender&) = delete;
+
+  // The next sample, in order; swapped with `into`, whose memory is reused.
+  Status Take(Sample& into);
+
+ private:
+  struct Slot {
+    Sample sample;
+    std::optional<Status> done;
+  };
+  void Work();
+
+  const GenerateOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::condition_variable room_;
+  std::vector<Slot> slots_;  // image i uses slot i % slots_.size()
+  int64_t next_ = 0;         // to be rendered
+  int64_t taken_ = 0;
+  bool stop_ = false;
+  Status no_thread_;              // why there is none
+  std::optional<Error> failure_;  // of a thread
+  ThreadGroup threads_;
+};
+
+SampleRender::SampleRender(const GenerateOptions& options) : options_(options) {
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int wanted = options.threads > 0 ? options.threads : cores;
+  const auto threads = static_cast<size_t>(std::clamp<int64_t>(options.images, 1, wanted));
+  slots_.resize(threads * 2);
+  const auto failed = [this](Error error) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::move(error);
+    }
+    ready_.notify_one();
+  };
+  // Fewer threads will do; Take reports it if there is none.
+  while (no_thread_.ok() && threads_.size() < threads) {
+    no_thread_ = threads_.Start([this] { Work(); }, failed);
+  }
+}
+
+SampleRender::~SampleRender() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  room_.notify_all();
+  threads_.Join();
+}
+
+void SampleRender::Work() {
+  std::unique_ptr<SampleRenderer> renderer;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto depth = static_cast<int64_t>(slots_.size());
+    room_.wait(lock, [&] { return stop_ || next_ >= options_.images || next_ < taken_ + depth; });
+    if (stop_ || next_ >= options_.images) return;
+    const int64_t image = next_++;
+    Slot& slot = slots_[static_cast<size_t>(image % depth)];
+    lock.unlock();
+    if (renderer == nullptr) renderer = std::make_unique<SampleRenderer>(options_);
+    Status done = renderer->Render(image, slot.sample);
+    lock.lock();
+    slot.done = std::move(done);
+    if (image == taken_) ready_.notify_one();
+  }
+}
+
+Status SampleRender::Take(Sample& into) {
+  if (threads_.size() == 0) return no_thread_;
+  std::unique_lock lock(mutex_);
+  Slot& slot = slots_[static_cast<size_t>(taken_) % slots_.size()];
+  ready_.wait(lock, [&] { return slot.done.has_value() || failure_.has_value(); });
+  if (failure_.has_value()) return *failure_;
+  Status done = *std::exchange(slot.done, std::nullopt);
+  std::swap(into, slot.sample);
+  ++taken_;
+  lock.unlock();
+  room_.notify_all();
+  return done;
+}
+
 Result<Manifest> WriteAll(const GenerateOptions& options, const OnProgress& on_progress) {
   SampleRender render(options);
-  const std::unique_ptr<SetWriter> writer = MakeSetWriter(options);
+  SetLayout layout{options.folder,
+                   options.format,
+                   options.images,
+                   options.shards,
+                   DType::kUint8,
+                   {options.height, options.width, 3},
+                   {}};
+  for (int label = 0; options.format == DataFormat::kImages && label < options.classes; ++label) {
+    layout.class_folders.push_back(ClassFolder(label, options.classes));
+  }
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto writer, MakeSetWriter(std::move(layout)));
   Sample sample;
   for (int64_t image = 0; image < options.images; ++image) {
     STALLSCOPE_RETURN_IF_ERROR(render.Take(sample));
@@ -65,6 +216,7 @@ Result<Manifest> WriteAll(const GenerateOptions& options, const OnProgress& on_p
                     options.shards,
                     options.quality,
                     "",
+                    {},
                     {}};
   STALLSCOPE_ASSIGN_OR_RETURN(manifest.files, writer->Finish());
   STALLSCOPE_RETURN_IF_ERROR(MeasureFiles(options.folder, manifest));

@@ -17,10 +17,8 @@ namespace {
 constexpr std::string_view kSchema = "stallscope.dataset/1";
 constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 30;
 constexpr std::pair<DataFormat, std::string_view> kFormats[] = {
-    {DataFormat::kTfRecord, "tfrecord"},
-    {DataFormat::kImages, "images"},
-    {DataFormat::kCsv, "csv"},
-    {DataFormat::kHdf5, "hdf5"},
+    {DataFormat::kTfRecord, "tfrecord"}, {DataFormat::kImages, "images"}, {DataFormat::kCsv, "csv"},
+    {DataFormat::kHdf5, "hdf5"},         {DataFormat::kRaw, "raw"},
 };
 
 // An incremental hash; the state needs the alignment of the library's own allocation.
@@ -67,6 +65,9 @@ Manifest FromJson(const nlohmann::json& json) {
   manifest.shards = json.at("shards").get<int>();
   manifest.quality = json.at("quality").get<int>();
   manifest.fingerprint = json.at("fingerprint").get<std::string>();
+  if (json.contains("class_names")) {
+    manifest.class_names = json.at("class_names").get<std::vector<std::string>>();
+  }
   for (const auto& file : json.at("files")) {
     manifest.files.push_back({file.at("name").get<std::string>(), file.at("bytes").get<uint64_t>(),
                               file.at("records").get<uint64_t>(),
@@ -98,6 +99,7 @@ Status WriteManifest(const std::string& folder, const Manifest& manifest) {
   json["images"] = manifest.images;
   json["size"] = fmt::format("{}x{}", manifest.width, manifest.height);
   json["classes"] = manifest.classes;
+  if (!manifest.class_names.empty()) json["class_names"] = manifest.class_names;
   json["seed"] = manifest.seed;
   json["shards"] = manifest.shards;
   json["quality"] = manifest.quality;

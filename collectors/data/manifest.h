@@ -1,10 +1,12 @@
-// manifest.json: what the generator wrote into a folder.
+// manifest.json: what `generate` or `convert` wrote into a folder.
 //
 //   {"schema": "stallscope.dataset/1", "format": "tfrecord", "images": 1000, "size": "500x375",
 //    "classes": 10, "seed": 1, "shards": 4, "quality": 90, "fingerprint": "<XXH3-128>",
 //    "files": [{"name": "data-00000-of-00004.tfrecord", "bytes": 1, "records": 250,
 //               "xxh3_128": "..."}]}
 //
+// Of a converted set, seed and quality are 0, size is "0x0" where the images differ in size, and
+// "class_names" has the names of the classes, in the order of their labels, where they are known.
 // The fingerprint is the XXH3-128 of the lines "<name> <xxh3_128>\n" of all files in order. Any
 // thread.
 #pragma once
@@ -19,7 +21,8 @@
 
 namespace stallscope::data {
 
-enum class DataFormat : uint8_t { kTfRecord, kImages, kCsv, kHdf5 };
+// `generate --format` takes all but raw.
+enum class DataFormat : uint8_t { kTfRecord, kImages, kCsv, kHdf5, kRaw };
 std::string_view Name(DataFormat format);  // as --format takes it
 std::optional<DataFormat> DataFormatNamed(std::string_view name);
 
@@ -41,6 +44,7 @@ struct Manifest {
   int quality = 0;
   std::string fingerprint;
   std::vector<ManifestFile> files;
+  std::vector<std::string> class_names;  // by label; empty: only their numbers are known
 };
 
 inline constexpr std::string_view kManifestFile = "manifest.json";

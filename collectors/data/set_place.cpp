@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/file.h"
 #include "analyzer/base/folders.h"
 #include "collectors/data/manifest.h"
 #include "collectors/data/set_writer.h"
@@ -31,6 +32,8 @@ namespace fs = std::filesystem;
 constexpr const char* kNewSet = "/set";
 constexpr const char* kOldFolder = "/old";   // what stood in the place, as one
 constexpr const char* kOldFiles = "/files";  // what lay in the place
+constexpr const char* kPlan = "/plan";       // what the new set is made of, where it can go on
+constexpr uint64_t kMaxPlanBytes = 1 << 16;
 
 Error FolderError(const std::string& folder, int error) {
   return Error{ErrorKind::kRun, std::string("cannot use the folder: ") + std::strerror(error),
@@ -178,24 +181,29 @@ struct SetPlace::Parts {
   std::string real;   // behind links
   bool must_stay = false;
   MadeFolders above;  // goes after the scratch folder, which may lie in it
+  std::string plan;   // of Resume(); empty: what others left is not wanted
   std::optional<ScratchFolder> scratch;
+  bool keeps = false;  // the scratch folder, for the next Resume()
   std::string work;
   std::string old;  // in the scratch folder: what stood in the place
 
   Status Find();
   Status FindNew();
   Status Restore();
+  void AdoptPartial();
+  Status MakeScratch();
   Status RestoreFrom(ScratchFolder& left);
   Status MoveBack(ScratchFolder& left, const std::string& old_files);
   Status Replace();
   Status ReplaceByTwo();
   Status Fill();
   std::string ScratchName() const {
-    return must_stay ? fs::path(scratch->path()).filename().string() : "";
+    return must_stay && scratch.has_value() ? fs::path(scratch->path()).filename().string() : "";
   }
   std::string Beside() const { return fs::path(real).parent_path().string(); }
   // Of this place, and not its path: what stays beside it or in it moves with it.
   std::string Note(bool inside) const { return inside ? "." : fs::path(real).filename().string(); }
+  std::string PartialNote(bool inside) const { return "partial " + Note(inside); }
   // For what could not be brought back: the scratch folder stays.
   Error Stranded(ScratchFolder& left, const std::string& where, int error) const {
     left.Keep();
@@ -212,6 +220,43 @@ Status SetPlace::Parts::Restore() {
       STALLSCOPE_RETURN_IF_ERROR(RestoreFrom(left));
     }
   }
+  AdoptPartial();
+  return {};
+}
+
+// Of what stopped processes have left, the one that this plan goes on with; the others go.
+void SetPlace::Parts::AdoptPartial() {
+  for (const bool inside : {true, false}) {
+    for (ScratchFolder& left :
+         ScratchFolder::AdoptIn(inside ? real : Beside(), PartialNote(inside))) {
+      const auto theirs = ReadWholeFile(left.path() + kPlan, kMaxPlanBytes);
+      const bool wanted = !plan.empty() && theirs.ok() && theirs.value() == plan;
+      if (wanted && !scratch.has_value()) scratch.emplace(std::move(left));
+    }
+  }
+}
+
+Status SetPlace::Parts::MakeScratch() {
+  if (!scratch.has_value()) {
+    const std::string beside = Beside();
+    // A run that was killed may have been of the other kind.
+    ScratchFolder::RemoveLeftOversIn(beside);
+    auto made = ScratchFolder::MakeIn(must_stay ? real : beside);
+    if (!made.ok()) {
+      Error error = std::move(made).error();
+      error.where = named;
+      return error;
+    }
+    scratch.emplace(std::move(made).value());
+    // With the mode that any new folder gets: the scratch folder keeps others out until it is done.
+    if (mkdir((scratch->path() + kNewSet).c_str(), 0777) != 0) return FolderError(named, errno);
+    if (!plan.empty()) {
+      STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(scratch->path() + kPlan, plan));
+      if (!scratch->Guard(PartialNote(must_stay))) return FolderError(named, errno);
+    }
+  }
+  work = scratch->path() + kNewSet;
+  keeps = !plan.empty();
   return {};
 }
 
@@ -291,7 +336,7 @@ Status SetPlace::Parts::Find() {
   must_stay = MustStay(real);
   STALLSCOPE_RETURN_IF_ERROR(Restore());
   ScratchFolder::RemoveLeftOversIn(real);
-  Status ours = CheckContent(real);
+  Status ours = CheckContent(real, ScratchName());
   if (!ours.ok()) {
     Error error_here = std::move(ours).error();
     error_here.where = named;
@@ -302,28 +347,29 @@ Status SetPlace::Parts::Find() {
 
 SetPlace::SetPlace(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 SetPlace::SetPlace(SetPlace&&) noexcept = default;
-SetPlace::~SetPlace() = default;
+
+SetPlace::~SetPlace() {
+  if (parts_ == nullptr || !parts_->keeps) return;
+  parts_->scratch->Keep();
+  parts_->above.Keep();
+}
 
 Result<SetPlace> SetPlace::Open(const std::string& folder, FolderOps& ops) {
+  return Resume(folder, "", ops);
+}
+
+Result<SetPlace> SetPlace::Resume(const std::string& folder, const std::string& plan,
+                                  FolderOps& ops) {
   auto parts = std::make_unique<Parts>();
   parts->ops = &ops;
   parts->named = folder;
+  parts->plan = plan;
   STALLSCOPE_RETURN_IF_ERROR(parts->Find());
-  const std::string beside = parts->Beside();
-  // A run that was killed may have been of the other kind.
-  ScratchFolder::RemoveLeftOversIn(beside);
-  auto scratch = ScratchFolder::MakeIn(parts->must_stay ? parts->real : beside);
-  if (!scratch.ok()) {
-    Error error = std::move(scratch).error();
-    error.where = folder;
-    return error;
-  }
-  parts->scratch.emplace(std::move(scratch).value());
-  parts->work = parts->scratch->path() + kNewSet;
-  // With the mode that any new folder gets: the scratch folder keeps others out until it is done.
-  if (mkdir(parts->work.c_str(), 0777) != 0) return FolderError(folder, errno);
+  STALLSCOPE_RETURN_IF_ERROR(parts->MakeScratch());
   return SetPlace(std::move(parts));
 }
+
+void SetPlace::Discard() { parts_->keeps = false; }
 
 const std::string& SetPlace::work() const { return parts_->work; }
 
@@ -343,7 +389,14 @@ Status SetPlace::Publish() {
   } else if (!new_place) {
     done = parts_->must_stay ? parts_->Fill() : parts_->Replace();
   }
-  if (done.ok()) parts_->above.Keep();
+  if (done.ok()) {
+    parts_->above.Keep();
+    parts_->keeps = false;
+  } else if (parts_->keeps) {
+    // Its note was another one while the folders were exchanged.
+    const bool inside = fs::path(parts_->scratch->path()).parent_path() == parts_->real;
+    if (!parts_->scratch->path().empty()) parts_->scratch->Guard(parts_->PartialNote(inside));
+  }
   if (done.ok() || done.error().where != parts_->real) return done;
   Error error = std::move(done).error();
   error.where = parts_->named;
@@ -353,7 +406,7 @@ Status SetPlace::Publish() {
 Status SetPlace::Parts::Replace() {
   // Before the exchange, because nothing should be moved in vain, and after it, because only then
   // can nobody put anything into it by its name any more.
-  STALLSCOPE_RETURN_IF_ERROR(CheckContent(real));
+  STALLSCOPE_RETURN_IF_ERROR(CheckContent(real, ScratchName()));
   if (!TakeModeAndOwner(real, work)) return Fill();
   if (ops->Exchange(work.c_str(), real.c_str()) != 0) {
     if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return ReplaceByTwo();

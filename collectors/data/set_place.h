@@ -29,15 +29,23 @@ class SetPlace {
  public:
   // Makes the folders above where there are none. kUsage: there is something other than a data set
   // of ours. `ops` must outlive the object.
+  // What Resume() has left for this place is removed.
   static Result<SetPlace> Open(const std::string& folder, FolderOps& ops = FolderOps::Kernel());
+  // The same for a set whose writing goes on where another process was stopped or killed: work()
+  // then holds what that one wrote, if its `plan` was this one. Until Publish(), only Discard()
+  // removes it.
+  static Result<SetPlace> Resume(const std::string& folder, const std::string& plan,
+                                 FolderOps& ops = FolderOps::Kernel());
   SetPlace(SetPlace&&) noexcept;
   SetPlace& operator=(SetPlace&&) = delete;
-  // Without Publish(): removes what was written, and the folders that Open() made where nobody has
-  // put anything into them.
+  // Without Publish(), after Open(): removes what was written, and the folders that it made where
+  // nobody has put anything into them.
   ~SetPlace();
 
-  // An empty folder for the new set.
+  // A folder for the new set; after Open() it is empty.
   const std::string& work() const;
+  // After Resume(): what was written goes with the object after all.
+  void Discard();
   // In one step where the file system can exchange two folders. File by file where the folder has
   // to stay the same: the current one, a mount point, one below a folder that cannot be written.
   Status Publish();

@@ -1,71 +1,39 @@
 #include "collectors/data/set_writer.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "analyzer/base/file.h"
 #include "collectors/data/csv_image.h"
-#include "collectors/data/example.h"
 #include "collectors/data/hdf5_images.h"
-#include "collectors/data/jpeg.h"
-#include "collectors/data/picture.h"
+#include "collectors/data/raw_tensors.h"
 #include "collectors/data/tfrecord.h"
 
 namespace stallscope::data {
 namespace {
 
-// Renders samples; belongs to one thread.
-class SampleRenderer {
- public:
-  explicit SampleRenderer(const GenerateOptions& options)
-      : options_(options), painter_(options.width, options.height) {}
+bool IsThere(const std::string& path) {
+  struct stat about {};
+  return lstat(path.c_str(), &about) == 0;
+}
 
-  Status Render(int64_t image, Sample& into) {
-    const int label = LabelOf(options_.seed, image, options_.classes);
-    into.label = label;
-    into.bytes.Clear();
-    const bool keeps_jpeg = options_.format == DataFormat::kImages;
-    Buffer& jpeg = keeps_jpeg ? into.bytes : jpeg_;
-    painter_.Paint(options_.seed, static_cast<uint64_t>(image), label, picture_);
-    JpegEncodeOptions encode;
-    encode.quality = options_.quality;
-    STALLSCOPE_RETURN_IF_ERROR(encoder_.Encode(picture_, encode, jpeg));
-    if (keeps_jpeg) return {};
-    if (options_.format == DataFormat::kTfRecord) {
-      const Example example = {{"image/encoded", BytesList{std::string(AsText(jpeg))}},
-                               {"image/class/label", Int64List{label}},
-                               {"image/height", Int64List{options_.height}},
-                               {"image/width", Int64List{options_.width}},
-                               {"image/format", BytesList{"JPEG"}}};
-      return SerializeExample(example, into.bytes);
-    }
-    const auto decoded = decoder_.Decode(jpeg, {}, into.pixels);
-    if (!decoded.ok()) return decoded.error();
-    if (options_.format == DataFormat::kCsv) AppendCsvImage(label, into.pixels, into.bytes);
-    return {};
-  }
-
- private:
-  const GenerateOptions& options_;
-  PicturePainter painter_;
-  JpegEncoder encoder_;
-  JpegDecoder decoder_;
-  Tensor picture_;
-  Buffer jpeg_;
-};
-
-// A file of a sharded set, one class per format.
+// A file of a sharded set, one class per format. One that others see before Finish() is written
+// under another name.
 class TfRecordShard {
  public:
   static constexpr const char* kEnding = "tfrecord";
-  static Result<TfRecordShard> Create(const std::string& path, const GenerateOptions&, int64_t) {
+  static constexpr bool kSeenEarly = false;
+  static Result<TfRecordShard> Create(const std::string& path, const SetLayout&, int64_t) {
     STALLSCOPE_ASSIGN_OR_RETURN(TfRecordWriter writer, TfRecordWriter::Create(path));
     return TfRecordShard(std::move(writer));
   }
@@ -80,9 +48,10 @@ class TfRecordShard {
 class CsvShard {
  public:
   static constexpr const char* kEnding = "csv";
-  static Result<CsvShard> Create(const std::string& path, const GenerateOptions& options, int64_t) {
+  static constexpr bool kSeenEarly = false;
+  static Result<CsvShard> Create(const std::string& path, const SetLayout& layout, int64_t) {
     STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
-    STALLSCOPE_RETURN_IF_ERROR(file.Append(CsvImageHeader(options.height, options.width)));
+    STALLSCOPE_RETURN_IF_ERROR(file.Append(CsvImageHeader(layout.shape[0], layout.shape[1])));
     return CsvShard(std::move(file));
   }
   Status Write(const Sample& sample) { return file_.Append(AsText(sample.bytes)); }
@@ -96,11 +65,11 @@ class CsvShard {
 class Hdf5Shard {
  public:
   static constexpr const char* kEnding = "h5";
-  static Result<Hdf5Shard> Create(const std::string& path, const GenerateOptions& options,
-                                  int64_t count) {
+  static constexpr bool kSeenEarly = true;
+  static Result<Hdf5Shard> Create(const std::string& path, const SetLayout& layout, int64_t count) {
     STALLSCOPE_ASSIGN_OR_RETURN(
         Hdf5ImageWriter writer,
-        Hdf5ImageWriter::Create(path, count, options.height, options.width));
+        Hdf5ImageWriter::Create(path, count, layout.shape[0], layout.shape[1]));
     return Hdf5Shard(std::move(writer));
   }
   Status Write(const Sample& sample) { return writer_.Write(sample.pixels, sample.label); }
@@ -111,11 +80,33 @@ class Hdf5Shard {
   Hdf5ImageWriter writer_;
 };
 
+class RawShard {
+ public:
+  static constexpr const char* kEnding = "raw";
+  static constexpr bool kSeenEarly = true;
+  static Result<RawShard> Create(const std::string& path, const SetLayout& layout, int64_t) {
+    STALLSCOPE_ASSIGN_OR_RETURN(RawTensorWriter writer,
+                                RawTensorWriter::Create(path, layout.dtype, layout.shape));
+    return RawShard(std::move(writer));
+  }
+  Status Write(const Sample& sample) { return writer_.Write(sample.pixels, sample.label); }
+  Status Finish() { return {}; }
+
+ private:
+  explicit RawShard(RawTensorWriter writer) : writer_(std::move(writer)) {}
+  RawTensorWriter writer_;
+};
+
 // Shard s starts at image images * s / shards.
 template <class Shard>
 class ShardedWriter final : public SetWriter {
  public:
-  explicit ShardedWriter(const GenerateOptions& options) : options_(options) {}
+  explicit ShardedWriter(SetLayout layout) : layout_(std::move(layout)) {
+    while (Number() < layout_.shards && IsThere(PathOf(NameOf(Number())))) Next();
+    complete_ = end_;
+  }
+
+  bool Has(int64_t image, const std::string&) const override { return image < complete_; }
 
   Status Write(int64_t image, const Sample& sample) override {
     if (image == end_) STALLSCOPE_RETURN_IF_ERROR(Open());
@@ -128,58 +119,60 @@ class ShardedWriter final : public SetWriter {
   }
 
  private:
+  int64_t Number() const { return static_cast<int64_t>(files_.size()); }
+  std::string NameOf(int64_t shard) const {
+    return fmt::format("data-{:05}-of-{:05}.{}", shard, layout_.shards, Shard::kEnding);
+  }
+  std::string PathOf(const std::string& name) const { return layout_.folder + "/" + name; }
+  std::string EarlyPathOf(const std::string& name) const {
+    return PathOf(name) + (Shard::kSeenEarly ? ".part" : "");
+  }
+
+  void Next() {
+    const int64_t begin = end_;
+    std::string name = NameOf(Number());
+    end_ = layout_.images * (Number() + 1) / layout_.shards;
+    files_.push_back({std::move(name), 0, static_cast<uint64_t>(end_ - begin), ""});
+  }
+
   Status Close() {
-    if (shard_.has_value()) STALLSCOPE_RETURN_IF_ERROR(shard_->Finish());
+    if (!shard_.has_value()) return {};
+    STALLSCOPE_RETURN_IF_ERROR(shard_->Finish());
     shard_.reset();
-    return {};
+    const std::string& name = files_.back().name;
+    if (!Shard::kSeenEarly || std::rename(EarlyPathOf(name).c_str(), PathOf(name).c_str()) == 0) {
+      return {};
+    }
+    return Error{ErrorKind::kRun, std::string("cannot rename the file: ") + std::strerror(errno),
+                 PathOf(name), "check the permissions and the free space"};
   }
 
   Status Open() {
     STALLSCOPE_RETURN_IF_ERROR(Close());
-    const auto number = static_cast<int64_t>(files_.size());
-    const int64_t begin = end_;
-    end_ = options_.images * (number + 1) / options_.shards;
-    const std::string name =
-        fmt::format("data-{:05}-of-{:05}.{}", number, options_.shards, Shard::kEnding);
-    files_.push_back({name, 0, static_cast<uint64_t>(end_ - begin), ""});
+    Next();
+    const std::string path = EarlyPathOf(files_.back().name);
+    if (Shard::kSeenEarly) std::remove(path.c_str());  // of one who was killed
     STALLSCOPE_ASSIGN_OR_RETURN(
-        Shard shard, Shard::Create(options_.folder + "/" + name, options_, end_ - begin));
+        Shard shard, Shard::Create(path, layout_, static_cast<int64_t>(files_.back().records)));
     shard_.emplace(std::move(shard));
     return {};
   }
 
-  const GenerateOptions& options_;
+  const SetLayout layout_;
   std::optional<Shard> shard_;
-  int64_t end_ = 0;  // the first image of the next shard
+  int64_t end_ = 0;       // the first image of the next shard
+  int64_t complete_ = 0;  // the first image that no complete shard holds
   std::vector<ManifestFile> files_;
 };
 
 class FolderWriter final : public SetWriter {
  public:
-  explicit FolderWriter(const GenerateOptions& options) : options_(options) {}
+  explicit FolderWriter(SetLayout layout) : layout_(std::move(layout)) {}
 
-  Status Write(int64_t image, const Sample& sample) override {
-    if (image == 0) STALLSCOPE_RETURN_IF_ERROR(MakeFolders());
-    const std::string name = fmt::format(
-        "{}/img_{:08}.jpg", ClassFolder(static_cast<int>(sample.label), options_.classes), image);
-    STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(options_.folder + "/" + name));
-    STALLSCOPE_RETURN_IF_ERROR(file.Append(AsText(sample.bytes)));
-    STALLSCOPE_RETURN_IF_ERROR(file.Publish());
-    files_.push_back({name, 0, 1, ""});
-    return {};
-  }
-
-  Result<std::vector<ManifestFile>> Finish() override {
-    std::sort(files_.begin(), files_.end(),
-              [](const ManifestFile& a, const ManifestFile& b) { return a.name < b.name; });
-    return std::move(files_);
-  }
-
- private:
   // Even for a class without images: its folder makes it a class.
-  Status MakeFolders() {
-    for (int label = 0; label < options_.classes; ++label) {
-      const std::string path = options_.folder + "/" + ClassFolder(label, options_.classes);
+  Status MakeFolders() const {
+    for (const std::string& name : layout_.class_folders) {
+      const std::string path = layout_.folder + "/" + name;
       std::error_code error;
       std::filesystem::create_directory(path, error);
       if (error) {
@@ -190,8 +183,37 @@ class FolderWriter final : public SetWriter {
     return {};
   }
 
-  const GenerateOptions& options_;
-  std::vector<ManifestFile> files_;
+  bool Has(int64_t, const std::string& name) const override {
+    return IsThere(layout_.folder + "/" + name);
+  }
+
+  Status Write(int64_t, const Sample& sample) override {
+    STALLSCOPE_ASSIGN_OR_RETURN(OutputFile file,
+                                OutputFile::Create(layout_.folder + "/" + sample.name));
+    STALLSCOPE_RETURN_IF_ERROR(file.Append(AsText(sample.bytes)));
+    return file.Publish();
+  }
+
+  Result<std::vector<ManifestFile>> Finish() override {
+    std::vector<ManifestFile> files;
+    for (const std::string& folder : layout_.class_folders) {
+      std::error_code error;
+      for (const auto& entry :
+           std::filesystem::directory_iterator(layout_.folder + "/" + folder, error)) {
+        files.push_back({folder + "/" + entry.path().filename().string(), 0, 1, ""});
+      }
+      if (error) {
+        return Error{ErrorKind::kRun, "cannot list the folder: " + error.message(),
+                     layout_.folder + "/" + folder, ""};
+      }
+    }
+    std::sort(files.begin(), files.end(),
+              [](const ManifestFile& a, const ManifestFile& b) { return a.name < b.name; });
+    return files;
+  }
+
+ private:
+  const SetLayout layout_;
 };
 
 // What follows `start` and `least` or more digits; nothing if `name` has another form.
@@ -206,74 +228,16 @@ std::optional<std::string_view> AfterNumber(std::string_view name, std::string_v
 
 }  // namespace
 
-SampleRender::SampleRender(const GenerateOptions& options) : options_(options) {
-  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int wanted = options.threads > 0 ? options.threads : cores;
-  const auto threads = static_cast<size_t>(std::clamp<int64_t>(options.images, 1, wanted));
-  slots_.resize(threads * 2);
-  const auto failed = [this](Error error) {
-    {
-      const std::lock_guard lock(mutex_);
-      failure_ = std::move(error);
-    }
-    ready_.notify_one();
-  };
-  // Fewer threads will do; Take reports it if there is none.
-  while (no_thread_.ok() && threads_.size() < threads) {
-    no_thread_ = threads_.Start([this] { Work(); }, failed);
-  }
-}
-
-SampleRender::~SampleRender() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  room_.notify_all();
-  threads_.Join();
-}
-
-void SampleRender::Work() {
-  std::unique_ptr<SampleRenderer> renderer;
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    const auto depth = static_cast<int64_t>(slots_.size());
-    room_.wait(lock, [&] { return stop_ || next_ >= options_.images || next_ < taken_ + depth; });
-    if (stop_ || next_ >= options_.images) return;
-    const int64_t image = next_++;
-    Slot& slot = slots_[static_cast<size_t>(image % depth)];
-    lock.unlock();
-    if (renderer == nullptr) renderer = std::make_unique<SampleRenderer>(options_);
-    Status done = renderer->Render(image, slot.sample);
-    lock.lock();
-    slot.done = std::move(done);
-    if (image == taken_) ready_.notify_one();
-  }
-}
-
-Status SampleRender::Take(Sample& into) {
-  if (threads_.size() == 0) return no_thread_;
-  std::unique_lock lock(mutex_);
-  Slot& slot = slots_[static_cast<size_t>(taken_) % slots_.size()];
-  ready_.wait(lock, [&] { return slot.done.has_value() || failure_.has_value(); });
-  if (failure_.has_value()) return *failure_;
-  Status done = *std::exchange(slot.done, std::nullopt);
-  std::swap(into, slot.sample);
-  ++taken_;
-  lock.unlock();
-  room_.notify_all();
-  return done;
-}
-
 bool IsClassFolder(std::string_view name) { return AfterNumber(name, "class_", 4) == ""; }
 
 bool IsFileOfSet(std::string_view name) {
   if (const auto image = AfterNumber(name, "class_", 4); image.has_value()) {
-    return AfterNumber(*image, "/img_", 8) == ".jpg";
+    const auto kind = AfterNumber(*image, "/img_", 8);
+    return kind == ".jpg" || kind == ".png";
   }
   const auto number = AfterNumber(name, "data-", 5);
   const auto ending = AfterNumber(number.value_or(""), "-of-", 5);
-  return ending == ".tfrecord" || ending == ".csv" || ending == ".h5";
+  return ending == ".tfrecord" || ending == ".csv" || ending == ".h5" || ending == ".raw";
 }
 
 std::string ClassFolder(int label, int classes) {
@@ -281,18 +245,23 @@ std::string ClassFolder(int label, int classes) {
   return fmt::format("class_{:0{}}", label, digits);
 }
 
-std::unique_ptr<SetWriter> MakeSetWriter(const GenerateOptions& options) {
-  switch (options.format) {
+Result<std::unique_ptr<SetWriter>> MakeSetWriter(SetLayout layout) {
+  using Made = std::unique_ptr<SetWriter>;
+  switch (layout.format) {
     case DataFormat::kTfRecord:
-      return std::make_unique<ShardedWriter<TfRecordShard>>(options);
-    case DataFormat::kImages:
-      return std::make_unique<FolderWriter>(options);
+      return Made(std::make_unique<ShardedWriter<TfRecordShard>>(std::move(layout)));
     case DataFormat::kCsv:
-      return std::make_unique<ShardedWriter<CsvShard>>(options);
+      return Made(std::make_unique<ShardedWriter<CsvShard>>(std::move(layout)));
     case DataFormat::kHdf5:
+      return Made(std::make_unique<ShardedWriter<Hdf5Shard>>(std::move(layout)));
+    case DataFormat::kRaw:
+      return Made(std::make_unique<ShardedWriter<RawShard>>(std::move(layout)));
+    case DataFormat::kImages:
       break;
   }
-  return std::make_unique<ShardedWriter<Hdf5Shard>>(options);
+  auto writer = std::make_unique<FolderWriter>(std::move(layout));
+  STALLSCOPE_RETURN_IF_ERROR(writer->MakeFolders());
+  return Made(std::move(writer));
 }
 
 }  // namespace stallscope::data

@@ -1,71 +1,52 @@
-// Inside this room: the generator's samples, rendered by many threads and written to files in
-// order.
+// Inside this room: the files of a data set, written in order.
+//
+// An image that is written belongs to its shard, or is a file of its own. A file has its name once
+// it is complete, so a writer for a folder in which another one stopped goes on behind what is
+// there. One thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyzer/base/result.h"
-#include "analyzer/base/thread.h"
 #include "collectors/data/buffer.h"
-#include "collectors/data/generate.h"
+#include "collectors/data/manifest.h"
 #include "collectors/data/tensor.h"
 
 namespace stallscope::data {
 
 struct Sample {
   int64_t label = 0;
-  Buffer bytes;   // the record, the file or the row; empty for hdf5
-  Tensor pixels;  // what the JPEG decodes to; for hdf5
+  Buffer bytes;      // the record, the file or the row; empty for hdf5 and raw
+  Tensor pixels;     // for csv, hdf5 and raw
+  std::string name;  // of its file below the set's folder; for images
 };
 
-// Threads that render a bounded number of samples ahead of Take(). `options` must outlive it.
-class SampleRender {
- public:
-  explicit SampleRender(const GenerateOptions& options);
-  ~SampleRender();  // stops and joins
-  SampleRender(const SampleRender&) = delete;
-  SampleRender& operator=(const SampleRender&) = delete;
-
-  // The next sample, in order; swapped with `into`, whose memory is reused.
-  Status Take(Sample& into);
-
- private:
-  struct Slot {
-    Sample sample;
-    std::optional<Status> done;
-  };
-  void Work();
-
-  const GenerateOptions& options_;
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  std::condition_variable room_;
-  std::vector<Slot> slots_;  // image i uses slot i % slots_.size()
-  int64_t next_ = 0;         // to be rendered
-  int64_t taken_ = 0;
-  bool stop_ = false;
-  Status no_thread_;              // why there is none
-  std::optional<Error> failure_;  // of a thread
-  ThreadGroup threads_;
+struct SetLayout {
+  std::string folder;  // exists
+  DataFormat format = DataFormat::kTfRecord;
+  int64_t images = 0;
+  int shards = 0;  // of images none
+  // Of every image: csv, hdf5, raw.
+  DType dtype = DType::kUint8;
+  Shape shape;
+  std::vector<std::string> class_folders;  // images
 };
 
 class SetWriter {
  public:
   virtual ~SetWriter() = default;
+  // Whether a complete file holds this image; then it must not be written. `name` as in Sample.
+  virtual bool Has(int64_t image, const std::string& name) const = 0;
   virtual Status Write(int64_t image, const Sample& sample) = 0;
   // The files, without size and hash. After it nothing is open.
   virtual Result<std::vector<ManifestFile>> Finish() = 0;
 };
 
-// `options` must outlive it; its folder exists.
-std::unique_ptr<SetWriter> MakeSetWriter(const GenerateOptions& options);
+Result<std::unique_ptr<SetWriter>> MakeSetWriter(SetLayout layout);
 
 // "class_0003": with as many digits as the number of classes needs, so that byte order is label
 // order.

@@ -84,8 +84,24 @@ class NetworkBuilder {
     return found == recorded_.stages.end() ? nullptr : &found->second;
   }
 
+  // A snapshot that the recorded run did not have: what counts is the runs that read it.
+  size_t NewSnapshot() const {
+    for (size_t i = graph_.nodes.size(); i-- > 1;) {
+      const plan::Node& node = graph_.nodes[i];
+      const auto& before = recorded_.spec.stages;
+      const bool recorded = std::any_of(before.begin(), before.end(), [&](const StageSpec& stage) {
+        return stage.name == node.stage.name;
+      });
+      const StageCosts* costs = CostsOf(node.stage.name);
+      const bool probed = costs != nullptr && !costs->hits.empty();
+      if (plan::As<SnapshotSpec>(node) != nullptr && !recorded && probed) return i;
+    }
+    return 0;
+  }
+
   // A store that an earlier run has filled stands for all before it.
   size_t FirstStored() const {
+    if (const size_t snapshot = NewSnapshot(); snapshot > 0) return snapshot;
     const StageCosts* source = CostsOf(graph_.nodes.front().stage.name);
     if (source == nullptr || !source->items.empty()) return 0;
     for (size_t i = graph_.nodes.size(); i-- > 1;) {

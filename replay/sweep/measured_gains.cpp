@@ -71,6 +71,7 @@ findings::Measurement Together(const std::vector<findings::Measurement>& found) 
     all.low = std::min(all.low, one.low);
     all.high = std::max(all.high, one.high);
     if (all.disturbed.empty()) all.disturbed = one.disturbed;
+    if (one.first_run.has_value()) all.first_run = one.first_run;
   }
   all.factor = sum / std::max(all.runs, 1U);
   const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
@@ -97,6 +98,9 @@ std::optional<findings::Measurement> MeasuredGain(const Sweep& sweep, const Poin
   found.low = found.factor * std::max(1 - below, 0.0);
   found.high = found.factor * (1 + above);
   found.runs = static_cast<unsigned>(point.runs.size());
+  if (point.filled.has_value()) {
+    found.first_run = point.filled->rate.samples_per_s / base->samples_per_s;
+  }
   found.disturbed = DisturbedBy(BaseOf(sweep), point);
   return found;
 }

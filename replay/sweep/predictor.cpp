@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/base/thread.h"
+#include "replay/rerun/fill.h"
 #include "replay/whatif/price.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
@@ -69,6 +70,32 @@ Result<Predictor> Predictor::Make(const model::Run& run,
 Status Predictor::AddProbe(const model::Run& run, const attribution::Attribution& attribution) {
   STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, AnchoredWorkload(run, attribution));
   workloads_.push_back(std::move(workload));
+  return {};
+}
+
+std::vector<std::string> Predictor::UnknownStores(const Spec& spec) const {
+  std::vector<std::string> unknown;
+  for (const StageSpec& stage : spec.stages) {
+    if (!IsOnDisk(stage)) continue;
+    const auto& known = workload().recorded->stages;
+    const auto costs = known.find(stage.name);
+    if (costs == known.end() || costs->second.hits.empty()) unknown.push_back(stage.name);
+  }
+  return unknown;
+}
+
+Status Predictor::AddStores(const model::Run& run, const attribution::Attribution& attribution) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const Workload probe, BuildWorkload(run, attribution));
+  Recorded recorded = *workload().recorded;
+  for (const StageSpec& stage : probe.spec.stages) {
+    const auto costs = probe.recorded->stages.find(stage.name);
+    if (!IsOnDisk(stage) || costs == probe.recorded->stages.end()) continue;
+    if (costs->second.hits.empty()) {
+      return Error{ErrorKind::kRun, "the probe did not read '" + stage.name + "'", "", ""};
+    }
+    recorded.stages[stage.name] = costs->second;
+  }
+  workloads_.front().recorded = std::make_shared<const Recorded>(std::move(recorded));
   return {};
 }
 

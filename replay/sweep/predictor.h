@@ -41,6 +41,11 @@ class Predictor {
   // A run of another configuration, for what the recorded one cannot price.
   Status AddProbe(const model::Run& run, const attribution::Attribution& attribution);
 
+  // Stores on disk whose costs neither the recorded run nor a probe has shown, by name.
+  std::vector<std::string> UnknownStores(const Spec& spec) const;
+  // A run that filled such stores and read them: what they cost in the recorded one.
+  Status AddStores(const model::Run& run, const attribution::Attribution& attribution);
+
   const Workload& workload() const { return workloads_.front(); }
 
   // For the error ledger, where the point was predicted from the recorded run and measured on the

@@ -9,6 +9,7 @@
 
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
+#include "replay/rerun/fill.h"
 #include "replay/sweep/same_data.h"
 
 namespace stallscope::replay {
@@ -54,7 +55,9 @@ class SweepWorker {
   Status Probe(Point& point);
   Status Run(Point& point);
   Result<Outcome> MeasureQuietly(const Spec& spec, const RunWish& wish);
+  Result<Outcome> MeasureFilled(const Spec& spec, const RunWish& wish, Point& point);
   Spec ProbeSpec(Spec spec) const;
+  Result<Outcome> MeasureProbe(const Spec& spec, const Point& point);
   RunWish Wish(const Point& point, bool digest, SweepPhase phase);
   void Tell(SweepPhase phase, const std::string& now);
   Status Store(Task task, bool keep_lease);
@@ -205,22 +208,37 @@ Spec SweepWorker::ProbeSpec(Spec spec) const {
   return spec;
 }
 
+// A store is filled with a part of the data, so that the probe also reads it.
+Result<Outcome> SweepWorker::MeasureProbe(const Spec& spec, const Point& point) {
+  const RunWish wish = Wish(point, false, SweepPhase::kProbeRuns);
+  if (work_.predictor->UnknownStores(spec).empty()) {
+    return work_.bench->Measure(ProbeSpec(spec), wish);
+  }
+  const Recorded& recorded = *work_.predictor->workload().recorded;
+  const double elements = kProbeSeconds / 2 * recorded.samples_per_s;
+  auto part = WithPartOfTheData(spec, static_cast<int64_t>(elements), recorded.elements_per_file);
+  if (part.ok()) return work_.bench->Measure(part.value(), wish);
+  Outcome outcome;
+  outcome.failed = std::move(part).error();
+  return outcome;
+}
+
 Status SweepWorker::Probe(Point& point) {
   const auto spec = SpecOf(work_.predicted_spec, point);
   if (!spec.ok()) return {};
   // Another probe may tell this one too.
   Price price = work_.predictor->Predict(spec.value(), point.cores);
   if (!price.rate.has_value()) {
-    STALLSCOPE_ASSIGN_OR_RETURN(
-        const Outcome outcome,
-        work_.bench->Measure(ProbeSpec(spec.value()), Wish(point, false, SweepPhase::kProbeRuns)));
+    STALLSCOPE_ASSIGN_OR_RETURN(const Outcome outcome, MeasureProbe(spec.value(), point));
     if (outcome.stopped) {
       stopped_in_run_ = true;
       return {};
     }
     if (!outcome.failed.has_value()) {
       const Rerun& rerun = outcome.rerun;
-      const Status added = work_.predictor->AddProbe(rerun.run, rerun.attribution);
+      const bool stores = !work_.predictor->UnknownStores(spec.value()).empty();
+      const Status added = stores ? work_.predictor->AddStores(rerun.run, rerun.attribution)
+                                  : work_.predictor->AddProbe(rerun.run, rerun.attribution);
       if (added.ok()) price = work_.predictor->Predict(spec.value(), point.cores);
     }
   }
@@ -259,6 +277,31 @@ Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wis
   return outcome;
 }
 
+// A run that fills a store in a file does not show what reading it brings: the next one counts. One
+// that ended before the first pass over the data did has not filled it; then a whole pass does.
+Result<Outcome> SweepWorker::MeasureFilled(const Spec& spec, const RunWish& wish, Point& point) {
+  STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome, MeasureQuietly(spec, wish));
+  const auto fills = [&](const Outcome& made) {
+    return !made.failed.has_value() && !made.stopped && !FilledBy(spec, made.rerun).empty();
+  };
+  if (!fills(outcome)) return outcome;
+  point.filled = outcome.figure;
+  STALLSCOPE_ASSIGN_OR_RETURN(outcome, MeasureQuietly(spec, wish));
+  if (!fills(outcome)) return outcome;
+  if (const auto fill = FillSpec(spec); fill.has_value()) {
+    RunWish plain = wish;
+    plain.digest = false;
+    STALLSCOPE_ASSIGN_OR_RETURN(outcome, work_.bench->Measure(*fill, plain));
+    if (outcome.failed.has_value() || outcome.stopped) return outcome;
+    point.filled = outcome.figure;
+    STALLSCOPE_ASSIGN_OR_RETURN(outcome, MeasureQuietly(spec, wish));
+    if (!fills(outcome)) return outcome;
+  }
+  outcome.failed = Error{ErrorKind::kRun, "no run fills '" + FilledBy(spec, outcome.rerun) + "'",
+                         "", "place it in front of what repeats the data"};
+  return outcome;
+}
+
 Status SweepWorker::Run(Point& point) {
   const auto spec = SpecOf(work_.spec, point);
   if (!spec.ok()) {
@@ -266,8 +309,8 @@ Status SweepWorker::Run(Point& point) {
     return {};
   }
   const bool digest = point.digest.empty();
-  STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome,
-                              MeasureQuietly(spec.value(), Wish(point, digest, SweepPhase::kRuns)));
+  STALLSCOPE_ASSIGN_OR_RETURN(
+      Outcome outcome, MeasureFilled(spec.value(), Wish(point, digest, SweepPhase::kRuns), point));
   if (outcome.failed.has_value()) {
     point.error = outcome.failed->Line();
     return {};

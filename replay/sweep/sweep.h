@@ -47,6 +47,8 @@ struct Point {
   std::string unpriced;  // why it is not predicted
   bool probed = false;   // a short run was made to predict it, or showed that it cannot be
   std::optional<uint64_t> predicted_memory_bytes;
+  // Of the run that filled its stores in files, which the others read; not one of `runs`.
+  std::optional<RunFigure> filled;
   std::vector<RunFigure> runs;
   std::string digest;   // of one of the runs
   std::string verdict;  // of the last one

@@ -42,6 +42,26 @@ Json RateOrNull(const std::optional<Rate>& rate) {
   return rate.has_value() ? RateJson(*rate) : Json();
 }
 
+Json FigureJson(const RunFigure& run) {
+  Json figure = RateJson(run.rate);
+  figure["steps"] = run.steps;
+  figure["memory_bytes"] = run.memory_bytes;
+  figure["host"] = run.host;
+  figure["others"] = run.others;
+  figure["from_disk"] = run.from_disk;
+  return figure;
+}
+
+RunFigure FigureFrom(const Json& run) {
+  return {{run.at("samples_per_s").get<double>(), run.at("low").get<double>(),
+           run.at("high").get<double>()},
+          run.at("steps").get<uint64_t>(),
+          run.at("memory_bytes").get<uint64_t>(),
+          run.at("host").get<std::string>(),
+          run.value("others", 0.0),
+          run.value("from_disk", 0.0)};
+}
+
 Json PointJson(const Point& point) {
   Json json = Json::object();
   if (!point.name.empty()) json["name"] = point.name;
@@ -61,16 +81,9 @@ Json PointJson(const Point& point) {
   json["error"] = TextOrNull(point.error);
   json["unpriced"] = TextOrNull(point.unpriced);
   json["probed"] = point.probed;
+  if (point.filled.has_value()) json["filled"] = FigureJson(*point.filled);
   json["runs"] = Json::array();
-  for (const RunFigure& run : point.runs) {
-    Json figure = RateJson(run.rate);
-    figure["steps"] = run.steps;
-    figure["memory_bytes"] = run.memory_bytes;
-    figure["host"] = run.host;
-    figure["others"] = run.others;
-    figure["from_disk"] = run.from_disk;
-    json["runs"].push_back(std::move(figure));
-  }
+  for (const RunFigure& run : point.runs) json["runs"].push_back(FigureJson(run));
   return json;
 }
 
@@ -133,15 +146,8 @@ Point PointFrom(const Json& json) {
   point.error = TextAt(json, "error");
   point.unpriced = TextAt(json, "unpriced");
   point.probed = json.value("probed", false);
-  for (const Json& run : json.value("runs", Json::array())) {
-    point.runs.push_back({{run.at("samples_per_s").get<double>(), run.at("low").get<double>(),
-                           run.at("high").get<double>()},
-                          run.at("steps").get<uint64_t>(),
-                          run.at("memory_bytes").get<uint64_t>(),
-                          run.at("host").get<std::string>(),
-                          run.value("others", 0.0),
-                          run.value("from_disk", 0.0)});
-  }
+  if (json.contains("filled")) point.filled = FigureFrom(json.at("filled"));
+  for (const Json& run : json.value("runs", Json::array())) point.runs.push_back(FigureFrom(run));
   return point;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 #include "replay/sweep/measured_gains.h"
 #include "replay/sweep/moves.h"
 #include "replay/sweep/plan.h"
@@ -15,6 +16,10 @@ namespace {
 std::optional<report::SweepRate> RateRow(const std::optional<Rate>& rate) {
   if (!rate.has_value()) return std::nullopt;
   return report::SweepRate{rate->samples_per_s, rate->low, rate->high};
+}
+
+void Note(std::string text, report::SweepRow& row) {
+  row.note += (row.note.empty() ? "" : "; ") + std::move(text);
 }
 
 report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
@@ -33,11 +38,15 @@ report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
              : !point.unpriced.empty() ? "not predicted: " + point.unpriced
              : point.probed            ? "predicted with a short probe run"
                                        : "";
+  if (point.filled.has_value()) {
+    std::string text =
+        "the run that wrote what the others read: " + words::Rate(point.filled->rate.samples_per_s);
+    if (row.gain.has_value() && row.gain->first_run.has_value()) {
+      text += ", " + words::Factor(*row.gain->first_run);
+    }
+    Note(std::move(text), row);
+  }
   return row;
-}
-
-void Note(std::string text, report::SweepRow& row) {
-  row.note += (row.note.empty() ? "" : "; ") + std::move(text);
 }
 
 // Which recommendation to take, and which may cost more than time. Whoever varies a setting of a

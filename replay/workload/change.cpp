@@ -28,6 +28,9 @@ constexpr double kMostDoubt = 0.7;
 // Of the recorded steps' time: what the model does not explain is told from here on.
 constexpr double kUnexplained = 0.10;
 
+constexpr const char* kProbedStore =
+    ": assumes that all of it is read as fast as the part that a short probe run wrote";
+
 // Rounded, so that a logarithm's last bit, which depends on the processor, does not matter.
 double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
 
@@ -188,17 +191,28 @@ class SpecComparison {
     if (map.on == MapOn::kHost && KnownDifference({}, map.ops).has_value()) return;
     Cannot(name, "one run cannot tell what a new map costs");
   }
+  // Whether a probe has filled it and read it.
+  bool WasProbed(const std::string& name) const {
+    const auto costs = recorded_.stages.find(name);
+    return costs != recorded_.stages.end() && !costs->second.hits.empty();
+  }
+
   void Inserted(const std::string& name, const CacheSpec& cache) {
-    if (cache.where == CacheWhere::kDisk) {
+    const bool on_disk = cache.where == CacheWhere::kDisk;
+    if (on_disk && !WasProbed(name)) {
       return Cannot(name, "one run cannot tell what a store on disk costs");
     }
     if (!recorded_.elements_per_epoch.has_value()) {
       return Cannot(name, "the run ended before its first pass over the data did");
     }
-    Doubt(kStoreDoubt, name + ": assumes that elements are copied in and out at 4 GB/s");
+    Doubt(kStoreDoubt, on_disk ? name + kProbedStore
+                               : name + ": assumes that elements are copied in and out at 4 GB/s");
   }
   void Inserted(const std::string& name, const SnapshotSpec&) {
-    Cannot(name, "a snapshot is written in one run and read in the next ones");
+    if (!WasProbed(name)) {
+      return Cannot(name, "a snapshot is written in one run and read in the next ones");
+    }
+    Doubt(kStoreDoubt, name + kProbedStore + ", and that an earlier run has written it");
   }
   void Inserted(const std::string& name, const FilterSpec&) {
     Cannot(name, "one run cannot tell what a new filter keeps");

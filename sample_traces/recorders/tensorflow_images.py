@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records sample_traces/tf_images_{slow,fixed}.xplane.pb.gz: a tf.data image pipeline on the CPU.
+"""Records sample_traces/tf_images_*.xplane.pb.gz: tf.data image pipelines on the CPU.
 
     python -m venv venv && venv/bin/pip install tensorflow-cpu
     venv/bin/python sample_traces/recorders/tensorflow_images.py slow  OUT.xplane.pb.gz
@@ -8,7 +8,9 @@
 `slow` decodes one picture after the other when a batch is asked for, and TensorFlow's own rewrites
 of the pipeline are switched off: the step waits for its input. `fixed` is the same training with
 the pipeline that TensorFlow's guide asks for: decoded pictures are kept in memory after the first
-epoch, and batches are made ahead of their step.
+epoch, and batches are made ahead of their step. `generator` makes the pictures in a Python generator,
+`python` decodes the records in a py_function, and `records` reads large records that need no decoding:
+each with TensorFlow's own rewrites switched off.
 """
 import argparse
 import glob
@@ -19,6 +21,7 @@ import tempfile
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 IMAGES = 128
@@ -38,18 +41,47 @@ def write_images(path):
             writer.write(tf.io.encode_jpeg(image, quality=90).numpy())
 
 
+def write_raw(path):
+    """Pictures as their bytes: as large as the disk likes, and nothing to decode."""
+    picture = np.random.default_rng(7).integers(0, 255, (*SIZE, 3), np.uint8)
+    with tf.io.TFRecordWriter(path) as writer:
+        for _ in range(IMAGES):
+            writer.write(picture.tobytes())
+
+
+def generated():
+    random = np.random.default_rng(7)
+    for _ in range(IMAGES):
+        coarse = random.random((SIZE[0] // 2, SIZE[1] // 2, 3), np.float32)
+        yield coarse[:64, :64]
+
+
+def crop(record):
+    return tf.cast(tf.reshape(tf.io.decode_raw(record, tf.uint8), (*SIZE, 3))[:64, :64], tf.float32)
+
+
+def in_python(record):
+    image = tf.py_function(prepare, [record], tf.float32)
+    image.set_shape((64, 64, 3))
+    return image
+
+
 def prepare(record):
     image = tf.io.decode_jpeg(record, channels=3)
     image = tf.image.resize(image, (64, 64))
     return tf.cast(image, tf.float32) / 255.0
 
 
-def pipeline(path, fixed):
+def pipeline(path, kind):
+    fixed = kind == "fixed"
     data = tf.data.TFRecordDataset(path)
     if fixed:
         data = data.map(prepare, num_parallel_calls=tf.data.AUTOTUNE).cache()
+    elif kind == "generator":
+        data = tf.data.Dataset.from_generator(
+            generated, output_signature=tf.TensorSpec((64, 64, 3), tf.float32))
     else:
-        data = data.map(prepare)
+        data = data.map({"slow": prepare, "python": in_python, "records": crop}[kind])
     data = data.repeat().batch(BATCH, drop_remainder=True)
     if fixed:
         return data.prefetch(tf.data.AUTOTUNE)
@@ -80,15 +112,15 @@ class Model(tf.Module):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["slow", "fixed"])
+    parser.add_argument("kind", choices=["slow", "fixed", "generator", "python", "records"])
     parser.add_argument("out")
     args = parser.parse_args()
     # One thread an op: their hand-overs would be most of the recording.
     tf.config.threading.set_intra_op_parallelism_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "images.tfrecord")
-        write_images(path)
-        batches = iter(pipeline(path, args.kind == "fixed"))
+        (write_raw if args.kind == "records" else write_images)(path)
+        batches = iter(pipeline(path, args.kind))
         model = Model()
         for _ in range(WARM_UP):
             model.train_step(next(batches))

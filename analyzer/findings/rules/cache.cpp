@@ -49,7 +49,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans, WhatAnEpochHas(*store, bytes));
   CacheSpec cache;
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
-  if (fits && room > 0) cache.max_bytes = static_cast<int64_t>(room);
+  if (fits && bytes.has_value()) {
+    cache.max_bytes = RoomFor(*bytes);
+  } else if (fits && room > 0) {
+    cache.max_bytes = static_cast<int64_t>(room);
+  }
   // The speed of later epochs: the first one fills the cache.
   const Assumed& left = fits ? kLeftFromMemory : kLeftFromDisk;
   const std::string text = fmt::format("cache in {} after {}; faster from the second epoch on",

@@ -1,20 +1,40 @@
 // Row 8: the cache is placed before work that it could save.
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/findings/stores.h"
 
 namespace stallscope::findings::cache_place {
 namespace {
 
-// Directly after the cache, the same in every epoch.
-size_t StableMapBehind(const Spec& spec, size_t cache) {
+struct StableMap {
+  size_t stage = 0;
+  std::vector<std::string> passed;  // between the cache and it: what must move behind the cache
+};
+
+// The first map behind the cache, if it is the same in every epoch. A cache behind a shuffle or a
+// repeat would freeze the order, or never fill: these come along.
+std::optional<StableMap> StableMapBehind(const Spec& spec, size_t cache) {
+  StableMap found;
   for (size_t i = cache + 1; i < spec.stages.size(); ++i) {
-    const auto* map = As<MapSpec>(spec.stages[i]);
-    if (map != nullptr) {
-      return !IsRandom(*map) && map->on == MapOn::kHost ? i : spec.stages.size();
+    const StageSpec& stage = spec.stages[i];
+    if (const auto* map = As<MapSpec>(stage); map != nullptr) {
+      if (IsRandom(*map) || map->on != MapOn::kHost) return std::nullopt;
+      found.stage = i;
+      return found;
     }
-    // After a shuffle or a repeat the cache would freeze the order, or never fill.
-    if (As<PrefetchSpec>(spec.stages[i]) == nullptr) break;
+    if (As<ShuffleSpec>(stage) != nullptr || As<RepeatSpec>(stage) != nullptr) {
+      found.passed.push_back(stage.name);
+    } else if (As<PrefetchSpec>(stage) == nullptr) {
+      break;
+    }
   }
-  return spec.stages.size();
+  return std::nullopt;
+}
+
+// The bytes that the cache would hold there; 0: unknown.
+double BytesBehind(const Case& c, size_t map) {
+  return OneSizeBefore(*c.spec, map + 1)
+             ? static_cast<double>(ElementsOfEpoch(c)) * BytesOfSample(c)
+             : 0;
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -22,12 +42,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const Spec& spec = *c.spec;
   const size_t cache = FirstOf<CacheSpec>(spec);
   if (cache >= spec.stages.size()) return;
-  const size_t map = StableMapBehind(spec, cache);
-  if (map >= spec.stages.size()) return;
+  const std::optional<StableMap> stable = StableMapBehind(spec, cache);
+  if (!stable.has_value()) return;
+  const size_t map = stable->stage;
   const StageId id = StageNamed(c, spec.stages[map].name);
   const double share = BlamedForWork(c, id);
   if (share < kModerateShare) return;
   const std::string& name = spec.stages[cache].name;
+  const double bytes = BytesBehind(c, map);
+  const auto& store = std::get<CacheSpec>(spec.stages[cache].kind);
+  const bool in_memory = store.where == CacheWhere::kMemory;
+  const double room = kCacheableMemory * static_cast<double>(FreeMemory(c));
+  if (in_memory && room > 0 && bytes > room) return;
   Draft draft = About(c, id, share,
                       fmt::format("{} of step time is spent in {}, whose results are the same in "
                                   "every epoch, but {} is placed before it",
@@ -36,9 +62,17 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
        fmt::format("{}: {} of step time", spec.stages[map].name, Percent(share)));
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages[map].name)});
+  // The last one first: each goes directly behind the cache.
+  for (size_t i = stable->passed.size(); i-- > 0;) {
+    patch.changes.emplace_back(MoveChange{stable->passed[i], Place::After(name)});
+  }
+  if (store.max_bytes > 0 && bytes > 0 && RoomFor(bytes) > store.max_bytes) {
+    patch.changes.emplace_back(SetTo(name + ".max_bytes", RoomFor(bytes)));
+  }
   Recommend(draft,
             fmt::format("cache after {}; decoded elements take more memory", spec.stages[map].name),
             std::move(patch), WithTimeTimes(id, kLeftBehindCache));
+  if (in_memory) CostsMemory(draft, bytes);
   drafts.push_back(std::move(draft));
 }
 

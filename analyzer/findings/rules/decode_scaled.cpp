@@ -1,4 +1,5 @@
 // Row 22: pictures are decoded at full size, and most of it is thrown away.
+#include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::decode_scaled {
@@ -38,8 +39,42 @@ Patch Scaled(const std::string& stage, const MapSpec& map, const Scaling& scalin
   return patch;
 }
 
+// An imported run has no ops of a spec, but the names of its framework's.
+void FromNames(const Case& c, std::vector<Draft>& drafts) {
+  const std::optional<NamedOp> decode = OpsOfFamily(c, OpFamily::kDecode);
+  const std::optional<NamedOp> resize = OpsOfFamily(c, OpFamily::kResize);
+  if (!decode.has_value() || !resize.has_value()) return;
+  StageId stage;
+  double blamed = 0;
+  for (const auto& other : c.run.stages) {
+    if (RoleOf(c, other.id) != StageRole::kMap && !IsDataLoader(c, other.id)) continue;
+    const double share = BlamedForWork(c, other.id);
+    if (share <= blamed) continue;
+    blamed = share;
+    stage = other.id;
+  }
+  const double part = PartOfWork(c, *decode);
+  if (blamed * part < kModerateShare) return;
+  Draft draft = About(c, stage, blamed * part,
+                      fmt::format("{} of the time in {} goes to {}, and {} resizes the images",
+                                  Percent(part), NameOf(c, stage), decode->name, resize->name));
+  for (const NamedOp* const op : {&*decode, &*resize}) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per call, {}", op->name,
+                     Duration(static_cast<double>(op->ns) / static_cast<double>(op->count)),
+                     Counted(op->count, "call")));
+  }
+  draft.args.value = "2";
+  RecommendUnpriced(draft,
+                    "if the images are at least twice as large as what they are resized to, decode "
+                    "at a part of the size; decode only the crop where one follows",
+                    Patch(), "this trace does not show how large the images are: record one");
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return FromNames(c, drafts);
   const double bytes = BytesOfElement(c);
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
@@ -68,7 +103,9 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
-        .tf_data = R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value}))py",
+        .tf_data =
+            R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value})  # or, with a crop behind it:
+image = tf.image.decode_and_crop_jpeg(data, [top, left, height, width], channels=3))py",
         .pytorch = R"py(image = PIL.Image.open(file)
 image.draft("RGB", (image.width // {value}, image.height // {value}))  # before it is loaded)py",
     }};

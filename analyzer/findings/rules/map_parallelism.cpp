@@ -1,4 +1,5 @@
 // Row 4: a map or a batch with too few workers.
+#include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::map_parallelism {
@@ -24,6 +25,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const std::initializer_list<Cause> causes = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
                                                  Cause::kUnknown};
     if (!WorthAt(c, stage.id, causes) || Automatic(c, stage.id)) continue;
+    if (CallsPython(c, stage.id)) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);
     const int64_t now = use != nullptr ? use->workers : 1;
     const int64_t workers = WorkersFor(load, stage.id, now, kMostWorkers);

@@ -1,20 +1,15 @@
 // Row 2: one reader waits for one file at a time.
 #include <algorithm>
-#include <set>
 
+#include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::parallel_reads {
 namespace {
 
-// Files that were read from; 0 if the trace does not show it.
-size_t FilesRead(const Case& c) {
-  std::set<trace::StringId> files;
-  for (const auto& element : c.run.rows.elements) {
-    if (element.file != trace::StringId::None()) files.insert(element.file);
-  }
-  return files.size();
-}
+// A trace of another profiler does not say what its threads waited for.
+constexpr std::initializer_list<Cause> kCauses = {Cause::kIo, Cause::kBlocked, Cause::kCpu,
+                                                  Cause::kUnknown};
 
 // More readers share what the throttle lets through.
 bool Throttled(const Case& c, const SourceSpec& source) {
@@ -37,7 +32,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* use = UseOf(c, stage.id);
     if (RoleOf(c, stage.id) != StageRole::kSource || use == nullptr || use->serial) continue;
-    if (!WorthAt(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu})) continue;
+    if (!WorthAt(c, stage.id, kCauses) || CallsPython(c, stage.id)) continue;
     const auto* source = As<SourceSpec>(c, stage.id);
     int64_t most = kMostReaders;
     if (const size_t files = FilesRead(c); files > 0) {
@@ -47,7 +42,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const int64_t readers = WorkersFor(load, stage.id, now, most);
     if (readers <= now) continue;
     if (source != nullptr && (source->parallelism.automatic || Throttled(c, *source))) continue;
-    const double share = Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked, Cause::kCpu});
+    const double share = Blamed(c, stage.id, kCauses);
     Draft draft = About(
         c, stage.id, share,
         fmt::format("{} of step time is spent waiting for {}, which reads with {}", Percent(share),

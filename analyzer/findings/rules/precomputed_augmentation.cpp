@@ -17,6 +17,27 @@ bool StoreBehindStage(const Spec& spec, size_t stage) {
   return false;
 }
 
+// Behind a repeat that gives each element several variants; a shuffle or a repeat in front of the
+// store goes behind it, where the order differs from epoch to epoch.
+Patch VariantsBehind(const Spec& spec, const std::string& map) {
+  const std::string variants = FreshName(spec, "variants");
+  const std::string store = FreshName(spec, "augmented");
+  Patch patch;
+  patch.changes.emplace_back(InsertChange{{variants, RepeatSpec{kVariants}}, Place::Before(map)});
+  patch.changes.emplace_back(InsertChange{{store, SnapshotSpec{store}}, Place::After(map)});
+  std::vector<std::string> passed;
+  for (const StageSpec& stage : spec.stages) {
+    if (stage.name == map) break;
+    if (As<ShuffleSpec>(stage) != nullptr || As<RepeatSpec>(stage) != nullptr) {
+      passed.push_back(stage.name);
+    }
+  }
+  for (size_t i = passed.size(); i-- > 0;) {
+    patch.changes.emplace_back(MoveChange{passed[i], Place::After(store)});
+  }
+  return patch;
+}
+
 void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   const StageId id = StageNamed(c, stage.name);
   if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
@@ -33,16 +54,17 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
                         ShareText(share, first != 0), stage.name, Joined(ops, first, ops.size())));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} of step time", stage.name, ShareText(share, first != 0)));
-  Patch patch;
-  patch.changes.emplace_back(InsertChange{
-      {FreshName(*c.spec, "augmented"), SnapshotSpec{"augmented"}}, Place::After(stage.name)});
   RecommendUnpriced(
       draft,
-      fmt::format("write augmented elements to disk before training, several variants of each: "
-                  "with only one, every epoch sees the same images, which may cost accuracy"),
-      std::move(patch),
-      "this run does not show how fast the results can be read: record two runs with the change; "
-      "the second one reads them");
+      fmt::format("write {} variants of each augmented element to disk before training, and read "
+                  "them in turn: with fewer, the model sees the same images more often, which may "
+                  "cost accuracy",
+                  kVariants),
+      IfItChanges(c, VariantsBehind(*c.spec, stage.name)),
+      "this run does not show how fast the results can be read: `stallscope replay --verify` "
+      "writes "
+      "them and measures both");
+  draft.args.value = std::to_string(kVariants);
   drafts.push_back(std::move(draft));
 }
 
@@ -84,8 +106,12 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(ds.repeat(variants).map({stage}, num_parallel_calls=tf.data.AUTOTUNE).save("/path/to/augmented")
+            R"py(ds.repeat({value}).map({stage}, num_parallel_calls=tf.data.AUTOTUNE).save("/path/to/augmented")
 ds = tf.data.Dataset.load("/path/to/augmented"))py",
+        .pytorch =
+            R"py(for variant in range({value}):  # once, before training
+    torch.save(torch.stack([{stage}(image) for image, _ in dataset]), f"variant-{variant}.pt")
+images = torch.load(f"variant-{epoch % {value}}.pt", mmap=True)  # per epoch)py",
     }};
 
 }  // namespace stallscope::findings::precomputed_augmentation

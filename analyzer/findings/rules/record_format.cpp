@@ -1,15 +1,26 @@
 // Row 1: text, a file per element or a library's lock makes reading slower than record files do.
+#include <algorithm>
+
+#include "analyzer/base/escape.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::record_format {
 namespace {
+
+// Every file that was read holds one element.
+bool FilePerElement(const Case& c) {
+  const auto& elements = c.run.rows.elements;
+  return std::all_of(elements.begin(), elements.end(),
+                     [](const auto& element) { return element.record == 0; });
+}
 
 // Why this format is slow to read; nothing where it is not.
 std::optional<std::string> Slowness(const Case& c, const SourceSpec& source) {
   const double bytes = BytesOfElement(c);
   if (source.format == SourceFormat::kCsv) return "CSV is text, and every number must be parsed";
   if (source.format == SourceFormat::kHdf5) return "HDF5 reads under a single library lock";
-  const bool files = source.format == SourceFormat::kImages || source.format == SourceFormat::kRaw;
+  const bool files = source.format == SourceFormat::kImages ||
+                     (source.format == SourceFormat::kRaw && FilePerElement(c));
   if (files && bytes > 0 && bytes < static_cast<double>(kSmallFileBytes)) {
     return fmt::format("each element is a separate file, {} on average", Bytes(bytes));
   }
@@ -30,6 +41,54 @@ double ShareOfFormat(const Case& c, StageId source) {
   return share;
 }
 
+// What `convert` makes of the source: raw tensors where the format holds pixels, else records.
+SourceFormat BetterThan(SourceFormat format) {
+  return format == SourceFormat::kImages ? SourceFormat::kTfrecord : SourceFormat::kRaw;
+}
+
+// The folder of a pattern's files, up to the first part that has a wildcard; beside it the
+// converted set gets its place.
+std::string FolderOf(const SourceSpec& source) {
+  std::string folder = source.files.front();
+  const size_t wildcard = folder.find_first_of("*?[");
+  const bool of_images = source.format == SourceFormat::kImages && wildcard == std::string::npos;
+  if (!of_images) folder = folder.substr(0, folder.rfind('/', wildcard) + 1);
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  return folder.empty() || folder == "/" || folder == "." ? "data" : folder;
+}
+
+struct Converted {
+  std::string command;
+  Patch patch;
+};
+
+Converted ConvertedFrom(const Case& c, const std::string& stage, const SourceSpec& source) {
+  const SourceFormat to = BetterThan(source.format);
+  const std::string word(ToWord(to));
+  const std::string folder = FolderOf(source) + "-" + word;
+  std::vector<std::string> arguments = {"stallscope", "convert"};
+  arguments.insert(arguments.end(), source.files.begin(), source.files.end());
+  arguments.insert(arguments.end(), {"-o", folder, "--format", word});
+  Converted converted{ShellCommand(arguments), {}};
+  auto& changes = converted.patch.changes;
+  changes.emplace_back(SetTo(stage + ".format", word));
+  const std::string files = folder + "/*." + word;
+  changes.emplace_back(SetChange{stage + ".files", "[" + SetTo("", files).value + "]"});
+  for (const StageSpec& other : c.spec->stages) {
+    const auto* map = As<MapSpec>(other);
+    if (map == nullptr || source.format != SourceFormat::kCsv) continue;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    if (ops.empty() || ops.front().name() != "decode_csv") continue;
+    if (ops.size() == 1) {
+      changes.emplace_back(RemoveChange{other.name});
+    } else {
+      changes.emplace_back(SetOps(other.name, Texts(ops, 1, ops.size())));
+    }
+  }
+  converted.patch = IfItChanges(c, std::move(converted.patch));
+  return converted;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
@@ -43,9 +102,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(share), stage.name, *why));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: format {}", stage.name, ToWord(source->format)));
-    RecommendUnpriced(draft, "convert the data once, to TFRecord files of 100 MB or more", {},
-                      "one run does not show how fast another format is: convert part of the data, "
-                      "record a run on it, and compare");
+    if (source->files.empty()) continue;
+    Converted converted = ConvertedFrom(c, stage.name, *source);
+    RecommendUnpriced(draft, "convert the data once: " + converted.command,
+                      std::move(converted.patch),
+                      "one run does not show how fast another format is: convert the data, and "
+                      "`stallscope replay --verify` measures it");
     drafts.push_back(std::move(draft));
   }
 }
@@ -63,6 +125,11 @@ extern const Rule kRule = {
     for example in examples:
         writer.write(example.SerializeToString())
 ds = tf.data.TFRecordDataset(tf.io.gfile.glob("data-*.tfrecord")))py",
+        .pytorch =
+            R"py(with wds.ShardWriter("data-%05d.tar", maxsize=250e6) as sink:  # import webdataset as wds
+    for i, (file, label) in enumerate(dataset.samples):
+        sink.write({"__key__": f"{i:08d}", "jpg": open(file, "rb").read(), "cls": label})
+dataset = wds.WebDataset("data-{00000..00009}.tar", shardshuffle=100).shuffle(1000).decode("pil"))py",
         .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features={
     "image": tfrec.FixedLenFeature((), tfrec.string, ""),
     "label": tfrec.FixedLenFeature([1], tfrec.int64, -1)}))py",

@@ -1,15 +1,47 @@
 // Row 21: a source that only one reader at a time can read, such as a Python generator.
+#include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::serial_source {
 namespace {
 
+// Of an imported run, in its framework's words.
+void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
+            const attribution::StageUse& use, std::vector<Draft>& drafts) {
+  if (!Worth(c, Category::kInputStall)) return;
+  const double share = BlamedForWork(c, stage.id);
+  if (share < kModerateShare) return;
+  const bool source = RoleOf(c, stage.id) == StageRole::kSource;
+  const std::optional<NamedOp> python = OpsOfFamily(c, OpFamily::kPython);
+  const std::string how =
+      source ? "is a generator in Python"
+             : "calls Python for each element (" + (python ? python->name : "PyFunc") + ")";
+  Draft draft =
+      About(c, stage.id, share,
+            fmt::format("{} of step time is spent waiting for {}, which {}: Python's lock "
+                        "lets one thread at a time produce an element",
+                        Percent(share), stage.name, how));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} per element, one at a time", stage.name, Duration(use.service_ns.mean)));
+  draft.args.value = WorkersInCode(c, WorkersFor(load, stage.id, 1, kMostReaders));
+  RecommendUnpriced(draft,
+                    source ? "write the elements to TFRecord files once, and read these in parallel"
+                           : "rewrite the function with TensorFlow's operations, which run in "
+                             "parallel, or do its work once, before training",
+                    Patch(), "this trace does not show how fast either would be: record one");
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
-    if (RoleOf(c, stage.id) != StageRole::kSource) continue;
-    if (!WorthAt(c, stage.id, {Cause::kSerial, Cause::kLock})) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);
-    if (use == nullptr || !use->serial) continue;
+    if (use == nullptr) continue;
+    if (CallsPython(c, stage.id)) {
+      Python(c, load, stage, *use, drafts);
+      continue;
+    }
+    if (RoleOf(c, stage.id) != StageRole::kSource || !use->serial) continue;
+    if (!WorthAt(c, stage.id, {Cause::kSerial, Cause::kLock})) continue;
     const double share = Blamed(c, stage.id, {Cause::kSerial, Cause::kLock});
     Draft draft =
         About(c, stage.id, share,
@@ -50,7 +82,8 @@ extern const Rule kRule = {
         .tf_data = R"py(ds = tf.data.Dataset.range({value}).interleave(
     lambda part: tf.data.Dataset.from_generator(
         {stage}, args=(part,), output_signature=signature),  # generators share Python's lock:
-    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can)py",
+    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can
+# in place of a py_function: ds.map(function_of_tensors, num_parallel_calls={value}))py",
         .pytorch = R"py(class Parts(torch.utils.data.IterableDataset):
     def __iter__(self):
         worker = torch.utils.data.get_worker_info()

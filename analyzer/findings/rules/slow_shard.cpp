@@ -1,10 +1,29 @@
 // Row 24: most of what steps wait for comes from one file.
+#include <algorithm>
 #include <map>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::slow_shard {
 namespace {
+
+// Several files are read at once, and the slow one holds nobody up.
+Patch ReadingAround(const Case& c, size_t files) {
+  if (!c.spec.has_value()) return {};
+  const StageSpec& stage = c.spec->stages.front();
+  const auto* source = As<SourceSpec>(stage);
+  if (source == nullptr || files < 2) return {};
+  const int64_t readers = std::min(static_cast<int64_t>(files), kReadersAroundAShard);
+  Patch patch;
+  const auto raise = [&](const char* knob, const Knob& now) {
+    if (now.automatic || now.value >= readers) return;
+    patch.changes.emplace_back(SetTo(stage.name + "." + knob, readers));
+  };
+  raise("parallelism", source->parallelism);
+  raise("cycle_length", source->cycle_length);
+  patch.changes.emplace_back(SetTo(stage.name + ".deterministic", false));
+  return IfItChanges(c, std::move(patch));
+}
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
@@ -36,9 +55,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
          fmt::format("{}: {} of waiting", c.run.Text(file),
                      Duration(static_cast<double>(waits.ns))));
     RecommendUnpriced(draft,
-                      "check where this file is stored and what it holds; write shards of equal "
-                      "size, and spread large elements over them",
-                      {}, "the data must change: record a run on the new shards, and compare");
+                      "read around it: several files at once, in no fixed order; then check where "
+                      "this file is stored and what it holds, and write shards of equal size "
+                      "(stallscope convert --shards)",
+                      ReadingAround(c, FilesRead(c)),
+                      "a slow file does not make a rate: `stallscope replay --verify` measures it");
+    draft.args.value = std::to_string(kReadersAroundAShard);
+    draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
   }
 }
@@ -46,6 +69,20 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 }  // namespace
 
 extern const Rule kRule = {
-    .id = "slow-shard", .row = 24, .shortens = Parts(Category::kInputStall), .check = Check};
+    .id = "slow-shard",
+    .row = 24,
+    .shortens = Parts(Category::kInputStall),
+    .check = Check,
+    .advice = {
+        .tf_data = R"py(ds = tf.data.Dataset.list_files("data-*.tfrecord", shuffle=True).interleave(
+    tf.data.TFRecordDataset, cycle_length={value}, num_parallel_calls={value}, deterministic=False))py",
+        .pytorch =
+            R"py(class Shards(torch.utils.data.IterableDataset):  # a worker reads every n-th file
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        for file in files[worker.id::worker.num_workers]:
+            yield from read(file)
+loader = DataLoader(Shards(), batch_size, num_workers={value}, in_order=False))py",
+    }};
 
 }  // namespace stallscope::findings::slow_shard

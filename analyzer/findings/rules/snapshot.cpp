@@ -38,7 +38,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       "write the output of {} to disk once, and read it in every later run", NameOf(c, last));
   RecommendUnpriced(draft, store->prefix.whole ? whole : text, std::move(patch),
                     "the first run with it is no faster, and this run does not show how fast the "
-                    "results can be read: record two runs with the change");
+                    "results can be read: `stallscope replay --verify` fills it and measures both");
   drafts.push_back(std::move(draft));
 }
 
@@ -54,7 +54,7 @@ extern const Rule kRule = {
             R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).snapshot("/path/to/snapshot"))py",
         .pytorch =
             R"py(torch.save(torch.stack([{stage}(i) for i in range(len(dataset))]), "snapshot.pt")  # once
-images = torch.load("snapshot.pt", mmap=True, weights_only=True))py",
+images = torch.load("snapshot.pt", mmap=True))py",
     }};
 
 }  // namespace stallscope::findings::snapshot

@@ -32,6 +32,32 @@ Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {
   return evidence;
 }
 
+// The others pass the element where the stage that works on it does not keep the order; a prefetch
+// that is deeper hides it where nothing can pass.
+Patch LettingOthersPass(const Case& c, StageId stage) {
+  const auto* map = As<MapSpec>(c, stage);
+  const auto* source = As<SourceSpec>(c, stage);
+  const bool map_keeps = map != nullptr && map->deterministic && map->parallelism.value > 1;
+  const bool source_keeps =
+      source != nullptr && source->deterministic && source->parallelism.value > 1;
+  if (map_keeps || source_keeps) return StageSetting(c, stage, "deterministic", false);
+  if (!c.spec.has_value()) return {};
+  const Spec& spec = *c.spec;
+  const size_t at = FirstOf<PrefetchSpec>(spec);
+  if (at >= spec.stages.size()) {
+    const size_t batch = FirstOf<BatchSpec>(spec);
+    if (batch >= spec.stages.size()) return {};
+    Patch patch;
+    patch.changes.emplace_back(
+        InsertChange{{FreshName(spec, "prefetch"), PrefetchSpec{{kHidingPrefetch, false}}},
+                     Place::After(spec.stages[batch].name)});
+    return patch;
+  }
+  const Knob& now = std::get<PrefetchSpec>(spec.stages[at].kind).buffer_size;
+  if (now.automatic || now.value >= kHidingPrefetch) return {};
+  return Setting(spec.stages[at].name + ".buffer_size", kHidingPrefetch);
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double bar = kStragglerSteps * MedianStepNs(c);
   if (bar <= 0 || c.verdict.bound == Bound::kInconclusive) return;
@@ -49,14 +75,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   draft.finding.share = static_cast<double>(lost) / static_cast<double>(c.attribution.window.ns());
   if (draft.finding.share < kStragglerShare) return;
   draft.finding.severity = SeverityOf(draft.finding.share);
+  // Which elements they are is worth knowing even if no setting hides them.
+  draft.finding.stands_alone = true;
   if (evidence.size() > 1) {
     draft.finding.text += fmt::format(", and {} other step{} for one element each",
                                       evidence.size() - 1, evidence.size() == 2 ? "" : "s");
   }
   RecommendUnpriced(draft,
-                    "look at these elements; a deeper prefetch hides a few of them, and giving up "
-                    "the order lets the others pass",
-                    {}, "a few elements do not make a rate: replay it with the change");
+                    "look at these elements; giving up the order lets the others pass, a deeper "
+                    "prefetch hides a few of them, and a timeout or a pass over the data before "
+                    "training removes those that should not be there",
+                    LettingOthersPass(c, draft.finding.stage),
+                    "a few elements do not make a rate: `stallscope replay --verify` measures it");
   drafts.push_back(std::move(draft));
 }
 

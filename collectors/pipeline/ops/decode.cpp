@@ -14,18 +14,11 @@
 namespace stallscope::pipeline {
 namespace {
 
-constexpr std::array<std::string_view, 4> kImageKeys = {"image/encoded", "image", "image_raw",
-                                                        "jpeg"};
-constexpr std::array<std::string_view, 3> kLabelKeys = {"image/class/label", "label", "class"};
-
 // Null where the record has none of the names. With a key of the spec's, that one only.
 const data::FeatureView* FindFeature(const data::ExampleView& example, const FeatureKeys& keys,
                                      const char* name, std::span<const std::string_view> usual) {
   if (const auto key = keys.find(name); key != keys.end()) return example.Find(key->second);
-  for (const std::string_view candidate : usual) {
-    if (const auto* feature = example.Find(candidate); feature != nullptr) return feature;
-  }
-  return nullptr;
+  return example.FindAny(usual);
 }
 
 Error NoImageFeature(const data::ExampleView& example, const FeatureKeys& keys) {
@@ -183,9 +176,9 @@ Result<data::ByteView> EncodedImage(Element& element, const FeatureKeys& keys, O
   // A record may be the image itself, without an Example around it.
   if (data::LooksLikeJpeg(bytes) || data::LooksLikePng(bytes)) return bytes;
   STALLSCOPE_RETURN_IF_ERROR(worker.example.Reset(bytes));
-  const data::FeatureView* image = FindFeature(worker.example, keys, "image", kImageKeys);
+  const data::FeatureView* image = FindFeature(worker.example, keys, "image", data::kImageFeatures);
   if (image == nullptr) return NoImageFeature(worker.example, keys);
-  if (const auto* label = FindFeature(worker.example, keys, "label", kLabelKeys);
+  if (const auto* label = FindFeature(worker.example, keys, "label", data::kLabelFeatures);
       label != nullptr && label->kind == data::FeatureKind::kInt64) {
     STALLSCOPE_ASSIGN_OR_RETURN(element.label, data::OneInt64(*label));
   }

@@ -42,6 +42,23 @@ std::vector<Scenario> ReadScenarios() {
          b.SpecOf<SourceSpec>("read").throttle_bytes_per_s = 1'000'000;
          b.attribution.cpu.read_bytes_per_s = 980'000;
        }},
+      {"block-length", "a batch comes from one file",
+       [](CaseBuilder& b) {
+         b.SpecOf<SourceSpec>("read").block_length = 64;
+         b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 100;
+         b.ReadElements(200, 4, 100'000);
+       },
+       "the shuffle mixes several files' blocks",
+       [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 128; }},
+      {"parallel-reads", "an imported trace does not say what a reader waited for",
+       [](CaseBuilder& b) {
+         b.with_spec = false;
+         b.run.info.imported_from = "xplane";
+         b.run.stages[b.IdOf("read").value].kind = "TFRecord";
+         b.Stall("read", Cause::kUnknown, 0.4);
+       },
+       "a generator in Python would not read faster",
+       [](CaseBuilder& b) { b.run.stages[b.IdOf("read").value].kind = "Generator"; }},
       {"sharding", "two ranks read everything", [](CaseBuilder& b) { b.run.info.world_size = 2; },
        "each reads its shard",
        [](CaseBuilder& b) {
@@ -65,6 +82,15 @@ std::vector<Scenario> ReadScenarios() {
          b.Stall("read", Cause::kSerial, 0.5);
        },
        "it is fast enough", [](CaseBuilder& b) { b.attribution.blame[0].fraction = 0.04; }},
+      {"serial-source", "a Python generator in TensorFlow's trace",
+       [](CaseBuilder& b) {
+         b.with_spec = false;
+         b.run.info.imported_from = "xplane";
+         b.run.stages[b.IdOf("read").value].kind = "Generator";
+         b.Stall("read", Cause::kUnknown, 0.5);
+       },
+       "it reads records",
+       [](CaseBuilder& b) { b.run.stages[b.IdOf("read").value].kind = "TFRecord"; }},
       {"shuffle-buffer", "fewer elements than two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40; }, "two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 64; }},

@@ -47,6 +47,19 @@ std::vector<Scenario> StoreScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "flip"};
        }},
+      {"cache-place", "a repeat between the cache and the map",
+       [](CaseBuilder& b) {
+         AddCacheBefore(b, 1);  // cache, shuffle, decode
+         b.spec.stages.insert(b.spec.stages.begin() + 2, {"repeat", RepeatSpec{0}});
+         b.TakeStagesFromSpec();
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "decoded elements do not fit into memory",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "resize(224)"};
+         b.ReadElements(100'000, 4, 10'000, 2);
+         b.UseOf("batch").bytes = b.UseOf("batch").elements * CaseBuilder::kBatch * 150'000;
+       }},
       {"snapshot", "decoding that never changes",
        [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the time goes into reading",
        [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("read"); }},

@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "analyzer/base/file.h"
+#include "replay/sweep/measured_gains.h"
 #include "replay/sweep/sweep_json.h"
+#include "replay/sweep/sweep_table.h"
 #include "tests/replay/sweep/sweeps.h"
 #include "tests/support/paths.h"
 
@@ -37,6 +39,21 @@ Sweep Done(const Sweep& planned, const SweepWork& work) {
   auto done = RunSweep(planned, work);
   REQUIRE(done.ok());
   return std::move(done).value();
+}
+
+// The base, and a snapshot of what decode gives.
+Sweep PlannedSnapshot() {
+  Sweep planned = test::PlannedGrid(SweepMode::kRerun, 1);
+  replay::Point point;
+  point.patch.emplace();
+  point.patch->changes.emplace_back(
+      InsertChange{{"kept", SnapshotSpec{"kept"}}, Place::After("decode")});
+  planned.base = planned.points[*planned.base_point];
+  planned.base.set.clear();
+  planned.base_point.reset();
+  planned.axes.clear();
+  planned.points = {point};
+  return planned;
 }
 
 // Of a real run of the spec, in this process.
@@ -70,6 +87,47 @@ TEST_SUITE("fast") {
     CHECK(Measured(sweep.points[2])->samples_per_s == 400);
     CHECK(sweep.points[0].digest == bench.digest);
     CHECK(sweep.points[0].verdict == "balanced");
+  }
+
+  TEST_CASE("the run that fills a snapshot does not count, and is told beside those that read it") {
+    test::ScratchDir dir;
+    FakeBench bench([&](const Spec& spec, int) {
+      return spec.stages.size() == 4 ? 100 : bench.fills(bench.asked.size() - 1, spec) ? 80 : 300;
+    });
+    bench.fills = [](size_t runs, const Spec& spec) { return spec.stages.size() > 4 && runs == 0; };
+    const Sweep sweep = Done(PlannedSnapshot(), WorkOn(dir, &bench));
+    CHECK(bench.asked.size() == 3);
+    const replay::Point& point = sweep.points[0];
+    CHECK(point.error.empty());
+    CHECK(point.runs.size() == 1);
+    CHECK(Measured(point)->samples_per_s == 300);
+    REQUIRE(point.filled.has_value());
+    CHECK(point.filled->rate.samples_per_s == 80);
+    CHECK_FALSE(BaseOf(sweep).filled.has_value());
+    const auto gain = replay::MeasuredGain(sweep, point);
+    REQUIRE(gain.has_value());
+    CHECK(gain->factor == doctest::Approx(3));
+    CHECK(gain->first_run.value() == doctest::Approx(0.8));
+    CHECK(replay::TableOf(sweep).rows[1].note.find("0.80x") != std::string::npos);
+    CHECK(replay::ReadSweepFile(dir / "s.json").value().points[0].filled == point.filled);
+  }
+
+  TEST_CASE("a snapshot that the steps do not fill is filled by one pass over the data") {
+    test::ScratchDir dir;
+    FakeBench bench(&Fast);
+    std::vector<int64_t> steps;
+    bench.fills = [&](size_t, const Spec& spec) {
+      if (spec.stages.size() == 4) return false;
+      steps.push_back(spec.trainer.steps);
+      return steps.size() < 4;
+    };
+    const Sweep sweep = Done(PlannedSnapshot(), WorkOn(dir, &bench));
+    CHECK(steps == std::vector<int64_t>{40, 40, 0, 40});
+    CHECK(sweep.points[0].runs.size() == 1);
+    std::filesystem::remove(dir / "s.json");
+    bench.fills = [](size_t, const Spec& spec) { return spec.stages.size() > 4; };
+    const Sweep never = Done(PlannedSnapshot(), WorkOn(dir, &bench));
+    CHECK(never.points[0].error.find("no run fills 'kept'") != std::string::npos);
   }
 
   TEST_CASE("a run that other programs disturbed is repeated once, and the quieter one counts") {

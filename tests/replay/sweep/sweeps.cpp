@@ -59,6 +59,15 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
       {rate, rate * 0.99, rate * 1.01}, 40, memory ? memory(spec) : 1'000'000, "here"};
   if (others) outcome.figure.others = others(asked.size() - 1);
   if (from_disk) outcome.figure.from_disk = from_disk(asked.size() - 1);
+  if (fills && fills(asked.size() - 1, spec)) {
+    model::Run& run = outcome.rerun.run;
+    run.stages.emplace_back();
+    run.stages.back().id = StageId{0};
+    run.stages.back().name = "kept";
+    run.rows.cache_events.emplace_back();
+    run.rows.cache_events.back().stage = StageId{0};
+    run.rows.cache_events.back().op = trace::CacheOp::kFill;
+  }
   if (wish.digest) outcome.digest = digest;
   outcome.verdict = "balanced";
   outcome.summary.samples_per_s = rate;

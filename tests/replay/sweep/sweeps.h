@@ -34,6 +34,8 @@ class FakeBench final : public replay::Bench {
   std::function<void(size_t runs)> before;      // each run; may be empty
   std::function<double(size_t runs)> others;    // had of the cores in the run after these; or empty
   std::function<double(size_t runs)> from_disk;  // likewise, of what it read
+  // Whether the run after these fills a snapshot called "kept"; or empty.
+  std::function<bool(size_t runs, const Spec&)> fills;
   bool stop = false;                             // every run is stopped
   std::optional<Error> broken;                   // nothing can be run
 
