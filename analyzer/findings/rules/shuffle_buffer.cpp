@@ -39,7 +39,7 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
-        .tf_data = R"py(ds = ds.shuffle({value}, reshuffle_each_iteration=True))py",
+        .tf_data = R"py(ds = ds.shuffle({value}))py",
         .pytorch =
             R"py(loader = DataLoader(dataset, batch_size, shuffle=True)  # over all of a map-style dataset)py",
         .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,

@@ -54,7 +54,7 @@ extern const Rule kRule = {
             R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).snapshot("/path/to/snapshot"))py",
         .pytorch =
             R"py(torch.save(torch.stack([{stage}(i) for i in range(len(dataset))]), "snapshot.pt")  # once
-images = torch.load("snapshot.pt", mmap=True, weights_only=True))py",
+images = torch.load("snapshot.pt", mmap=True))py",
     }};
 
 }  // namespace stallscope::findings::snapshot
