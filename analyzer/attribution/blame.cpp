@@ -112,6 +112,16 @@ std::vector<bool> QueueAfter(const model::Run& run) {
     if (!queue.known() || run.queues[queue.value].info.lock) continue;
     after[i] = run.queues[queue.value].info.capacity > 0 || threads[i];
   }
+  // What no stage fills are the batches that the trainer's feed holds on the device: all stages are
+  // before it.
+  const bool ours = !run.imported() && !model::IsJob(run);
+  const bool on_device =
+      ours && std::any_of(run.queues.begin(), run.queues.end(), [](const model::Queue& queue) {
+        return !queue.info.lock && !queue.producer.known() && queue.info.capacity > 0;
+      });
+  for (size_t i = 0; on_device && i < after.size(); ++i) {
+    if (run.stages[i].kind != "trainer") after[i] = true;
+  }
   // Up from the consumers: inputs may be in any order, so until nothing changes.
   for (bool changed = true; changed;) {
     changed = false;

@@ -7,6 +7,7 @@
 
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/window.h"
+#include "analyzer/findings/effects.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
 
@@ -281,6 +282,9 @@ std::optional<Load> LoadOf(const Case& c) {
     }
     if (stage.items > 0) load.stages.push_back(stage);
   }
+  // The thread that feeds the device does what the trainer's own would do otherwise.
+  const int64_t on_device = c.spec.has_value() ? c.spec->transfer.prefetch_to_device : 0;
+  if (on_device > 0) PrepareAhead(load, on_device);
   const bool stalls = Share(c, Category::kInputStall) >= kModerateShare;
   load.input_explained = !stalls || !load.stages.empty();
   return load;

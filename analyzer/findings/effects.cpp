@@ -39,6 +39,19 @@ double FixedPartOfCompute(const Case& c) {
   return all_us > 0 ? device.compute_us_per_batch / all_us : 1;
 }
 
+double LatencyPartOfCopies(const Case& c) {
+  const CopiesToDevice copies = CopiesOf(c);
+  if (copies.count == 0 || copies.ns <= 0) return 0;
+  const auto count = static_cast<double>(copies.count);
+  if (IsEmulated(c)) {
+    const double latency_ns = Resolved(c.spec->trainer.emulated).h2d_latency_us * 1e3;
+    return std::min(1.0, latency_ns * count / static_cast<double>(copies.ns));
+  }
+  // A copy of kSmallCopyBytes takes twice its latency.
+  const auto small = static_cast<double>(kSmallCopyBytes);
+  return small / (small + static_cast<double>(copies.bytes) / count);
+}
+
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
   Load copy = load != nullptr ? *load : Load();
   const StageDemand* use = copy.Find(stage);
@@ -99,10 +112,11 @@ Effect WithExposedTimes(Category category, const Assumed& sizes) {
 }
 
 Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
-  return {[batch, factor](Load& load, double size) {
+  const double latency = LatencyPartOfCopies(c);
+  return {[batch, factor, latency](Load& load, double size) {
             load.batch *= factor;
             load.exposed_s[At(Category::kCompute)] *= size;
-            load.exposed_s[At(Category::kTransfer)] *= factor;
+            load.exposed_s[At(Category::kTransfer)] *= latency + (1 - latency) * factor;
             load.held_s *= factor;
             StageDemand* stage = load.Find(batch);
             if (stage == nullptr) return;

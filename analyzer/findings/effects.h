@@ -36,6 +36,10 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor);
 // and of a real one it is unknown, 0.
 double FixedPartOfCompute(const Case& c);
 
+// Of the copies' time, the part that a copy takes before its first byte: an emulated link defines
+// it, a real one's is estimated from the size of its copies. 0 without copies.
+double LatencyPartOfCopies(const Case& c);
+
 // What pinned memory leaves of the copies' time.
 Assumed LeftWhenPinned(const Case& c);
 

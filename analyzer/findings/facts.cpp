@@ -339,6 +339,22 @@ uint64_t FreeMemory(const Case& c) {
   return free;
 }
 
+std::optional<DeviceMemory> DeviceMemoryOf(const Case& c) {
+  const DeviceMemory memory{
+      static_cast<double>(c.run.info.device.memory_bytes),
+      static_cast<double>(c.attribution.memory.device_peak_bytes.value_or(0))};
+  if (!HasAccelerator(c) || memory.limit <= 0 || memory.peak <= 0) return std::nullopt;
+  return memory;
+}
+
+std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes) {
+  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  if (!memory.has_value() || memory->peak + more_bytes <= kMemoryRisk * memory->limit) return "";
+  return fmt::format("make room on the device first, which would be {} full ({} of {}): ",
+                     Percent((memory->peak + more_bytes) / memory->limit),
+                     Bytes(memory->peak + more_bytes), Bytes(memory->limit));
+}
+
 CountedTime CountedIn(const Case& c, std::string_view name) {
   CountedTime counted;
   counted.count = GrowthOf(c, name).samples;

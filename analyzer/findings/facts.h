@@ -97,6 +97,16 @@ double BytesOfSample(const Case& c);
 double BytesOfBatch(const Case& c);
 // What the program could still allocate; 0 if unknown.
 uint64_t FreeMemory(const Case& c);
+// Of the device with the most in use, its memory and what of it was in use at most.
+struct DeviceMemory {
+  double limit = 0;
+  double peak = 0;
+};
+// Nothing if the trace does not show both.
+std::optional<DeviceMemory> DeviceMemoryOf(const Case& c);
+// What to say before a change that needs this much more of the device's memory: empty where there
+// is room, or where the trace does not show it.
+std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes);
 
 struct CountedTime {
   uint64_t count = 0;

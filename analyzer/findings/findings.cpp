@@ -138,6 +138,16 @@ void ExplainGainBeyondShare(const Case& c, Finding& finding) {
       Percent(stall));
 }
 
+// The risk is named before the advice that raises it.
+void WarnOfMemory(const Case& c, Recommendation& recommendation) {
+  const int64_t more = recommendation.memory_bytes.value_or(0);
+  const auto free = static_cast<double>(FreeMemory(c));
+  if (more <= 0 || free <= 0 || static_cast<double>(more) <= kCacheableMemory * free) return;
+  recommendation.text =
+      fmt::format("make room first, since this needs {} of memory and {} is left: {}",
+                  Bytes(static_cast<double>(more)), Bytes(free), recommendation.text);
+}
+
 }  // namespace
 
 bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps) {
@@ -198,7 +208,8 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       if (finding.recommendation.has_value()) {
         finding.recommendation->of_stages = c.run.imported();
         finding.recommendation->text += SharedSite(c, finding.recommendation->patch);
-        finding.recommendation->code = Only(CodeOf(rule->advice, draft.args), frameworks);
+        const Advice& advice = draft.advice != nullptr ? *draft.advice : rule->advice;
+        finding.recommendation->code = Only(CodeOf(advice, draft.args), frameworks);
       }
       findings.push_back(std::move(finding));
     }
@@ -206,6 +217,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
   findings = Settled(std::move(findings), c.attribution.window.steps, price ? pricer : Pricer());
   for (Finding& finding : findings) {
     ExplainGainBeyondShare(c, finding);
+    if (finding.recommendation.has_value()) WarnOfMemory(c, *finding.recommendation);
     FindPlace(c, finding);
   }
   return findings;

@@ -32,6 +32,9 @@ constexpr double kFullDeviceUse = 0.90;
 // loss. The verdict has no word for it, so only a large share is worth a line.
 constexpr double kSyncShare = kHighShare;
 
+// Of step time: less reads as nothing.
+constexpr double kLeastSaid = 0.001;
+
 // --- The verdict ---------------------------------------------------------------------------------
 
 // From here on a share may name the bound: without it the run would be 1.11 times as fast. A
@@ -95,6 +98,8 @@ constexpr double kWorkerHeadroom = 1.2;
 constexpr int64_t kMostWorkers = 64;
 // The error of a stage's recorded service time once it has other workers beside it.
 constexpr Assumed kTunedService = {0.8, 1.0, 1.2};
+// The tuner's limit for a stage is twice the cores, and at least this many workers (analyzer/plan).
+constexpr double kTunersLeastLimit = 4;
 // A DataLoader's workers must load a batch in what the load leaves of a step; at least this much of
 // a step is taken as left, so that a loader that takes all of it does not ask for endless workers.
 constexpr double kLeastRestOfStep = 0.01;
@@ -224,6 +229,12 @@ constexpr Assumed kLeftOfHalves = {0.65, 0.53, 0.5};
 
 // --- Device --------------------------------------------------------------------------------------
 
+// How many times as large a batch a rule proposes at most, in one go: the learning rate has to
+// follow, and a larger factor is a training run of its own.
+constexpr int64_t kMostBatchFactor = 8;
+// It doubles again while a step's fixed cost would still take more than this of it.
+constexpr double kStillFixed = 0.3;
+
 // Of the kernels' time: with less than this in matrix products, another precision changes little.
 constexpr double kProductShare = 0.2;
 // How compute grows with the batch, as a power of the factor: in proportion, as far as a run shows;
@@ -233,6 +244,11 @@ constexpr Assumed kComputeGrowth = {1.0, 1.0, 0.85};
 constexpr Assumed kExchanged = {0.3, 0.1, 0.02};
 // Steps that the loss scale discarded; dynamic scaling loses one in 2,000 by design.
 constexpr double kSkippedSteps = 0.01;
+// Frameworks start with a scale of 65536 or 32768; gradients of a deep network go down to 2^-30,
+// and below 2^-24 float16 has nothing: a scale under 1024 loses some of them.
+constexpr double kSmallLossScale = 1024;
+constexpr double kUsualLossScale = 16384;
+constexpr double kMostDoublings = 64;
 // A lower scale to start from: six halvings below the one that overflows.
 constexpr double kLowerLossScale = 64;
 // Batches of another size than the usual one: more than the last one of each epoch.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace stallscope::plan {
@@ -28,23 +29,17 @@ bool ShuffleBeforeDecode(Graph& graph) {
 
 bool Fold(std::vector<OpInstance>& ops) {
   bool changed = false;
-  for (size_t i = 0; i + 1 < ops.size();) {
-    if (FirstIsIdle(ops[i].call, ops[i + 1].call)) {
-      ops.erase(ops.begin() + static_cast<ptrdiff_t>(i));
-    } else if (SecondIsIdle(ops[i].call, ops[i + 1].call)) {
-      ops.erase(ops.begin() + static_cast<ptrdiff_t>(i) + 1);
-    } else {
-      ++i;
-      continue;
-    }
+  for (;;) {
+    std::vector<OpCall> calls;
+    for (const OpInstance& op : ops) calls.push_back(op.call);
+    const std::optional<IdleOp> idle = FindIdleOp(calls);
+    if (!idle.has_value()) return changed;
+    ops.erase(ops.begin() + static_cast<ptrdiff_t>(idle->op));
     changed = true;
-    i = i > 0 ? i - 1 : 0;
   }
-  return changed;
 }
 
-// Drops casts that do nothing: normalize computes in float32 whatever it gets, so a cast to float32
-// before or behind it adds nothing, and neither does the same cast twice.
+// Drops ops that change nothing beside their neighbors.
 bool FoldConstants(Graph& graph) {
   bool changed = false;
   for (Node& node : graph.nodes) {
@@ -182,7 +177,8 @@ bool OneSizeBefore(const Graph& graph, size_t node, size_t ops_of_last) {
   return false;
 }
 
-// Ops that treat values one by one move behind the batch and run on the whole batch at once.
+// Ops that have a form for a whole batch move behind it, as many at the map's end as leave the
+// batch elements of one size.
 bool Vectorize(Graph& graph) {
   if (graph.skip_errors) return false;
   for (size_t i = 0; i + 1 < graph.nodes.size(); ++i) {
@@ -192,8 +188,9 @@ bool Vectorize(Graph& graph) {
     }
     MapPiece& piece = graph.nodes[i].pieces.back();
     size_t first = piece.ops.size();
-    while (first > 0 && IsPerValue(piece.ops[first - 1].call)) --first;
-    if (first == piece.ops.size() || !OneSizeBefore(graph, i, first)) return false;
+    while (first > 0 && piece.ops[first - 1].call.op->batched) --first;
+    while (first < piece.ops.size() && !OneSizeBefore(graph, i, first)) ++first;
+    if (first == piece.ops.size()) return false;
     Node whole{graph.nodes[i].stage, {{piece.name, {}}}, true};
     std::move(piece.ops.begin() + static_cast<ptrdiff_t>(first), piece.ops.end(),
               std::back_inserter(whole.pieces[0].ops));

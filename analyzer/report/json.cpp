@@ -107,9 +107,12 @@ Json RunTree(const Report& report) {
 }
 
 Json TrustTree(const Trust& trust) {
+  // What was set and not measured limits what the figures say, too.
+  std::vector<std::string> limits = trust.limits;
+  limits.insert(limits.end(), trust.assumed.begin(), trust.assumed.end());
   return {{"complete", trust.complete}, {"spans", trust.spans},
           {"dropped", trust.dropped},   {"damaged_bytes", trust.damaged_bytes},
-          {"warnings", trust.warnings}, {"limits", trust.limits},
+          {"warnings", trust.warnings}, {"limits", limits},
           {"assumed", trust.assumed},   {"line", trust.line}};
 }
 

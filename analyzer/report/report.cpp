@@ -1,5 +1,7 @@
 #include "analyzer/report/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -57,15 +59,28 @@ std::vector<std::string> AssumedOf(const trace::RunInfo& info) {
       "the times that the spec sets, whatever the model");
   const auto spec = ReadSpec(info.spec_json, "spec");
   if (!spec.ok()) return assumed;
+  const TrainerSpec& trainer = spec.value().trainer;
+  const EmulatedSpec figures = Resolved(trainer.emulated);
   for (const StageSpec& stage : spec.value().stages) {
     const auto* map = std::get_if<MapSpec>(&stage.kind);
     if (map == nullptr || map->on != MapOn::kDevice) continue;
-    assumed.push_back(stage.name + ": the emulated device takes no time for its ops");
+    assumed.push_back(fmt::format(
+        "{}: its ops are taken to read and write {} on the device (trainer.emulated.op_gbps)",
+        stage.name, words::BytesPerSecond(figures.op_gbps * 1e9)));
   }
-  if (spec.value().trainer.precision != Precision::kFp32) {
-    assumed.push_back("trainer.precision is " +
-                      std::string(ToWord(spec.value().trainer.precision)) +
-                      ", which changes nothing on an emulated device");
+  if (trainer.precision != Precision::kFp32) {
+    const double speed = EmulatedSpeed(trainer);
+    const std::string_view word = ToWord(trainer.precision);
+    assumed.push_back(
+        speed == 1
+            ? fmt::format("trainer.precision: a step is taken to be as fast in {} as in fp32", word)
+            : fmt::format("trainer.precision: a step is taken to be {} as fast in {}",
+                          words::Factor(speed), word));
+  }
+  if (figures.activation_bytes > 0) {
+    assumed.push_back(
+        fmt::format("memory.device_peak_bytes: a step is taken to hold {} per sample on the device",
+                    words::Bytes(EmulatedActivationBytes(trainer))));
   }
   return assumed;
 }

@@ -134,6 +134,12 @@ void Exchange(Io& io, EmulatedSpec& s) {
   io("h2d_gbps_pageable", s.h2d_gbps_pageable);
   io("h2d_latency_us", s.h2d_latency_us);
   io("launch_us", s.launch_us);
+  io("tf32_speed", s.tf32_speed);
+  io("fp16_speed", s.fp16_speed);
+  io("bf16_speed", s.bf16_speed);
+  io("op_gbps", s.op_gbps);
+  io("memory_bytes", s.memory_bytes);
+  io("activation_bytes", s.activation_bytes);
 }
 template <class Io>
 void Exchange(Io& io, TrainerSpec& s) {

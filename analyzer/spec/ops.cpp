@@ -35,41 +35,41 @@ constexpr std::array kProbability = {OpParameter{"p", Type::kNumber, 0, 1, "", "
 constexpr std::array kBytes = {OpParameter{"bytes", Type::kInteger, 0, 1e12, "", ""}};
 constexpr std::span<const OpParameter> kNothing;
 
-// name, role, on_device, random, parameters, doc
+// name, role, on_device, random, batched, parameters, doc
 constexpr std::array kOps = {
-    OpInfo{"parse_example", OpRole::kMap, false, false, kNothing,
+    OpInfo{"parse_example", OpRole::kMap, false, false, false, kNothing,
            "extracts the features of a tf.train.Example"},
-    OpInfo{"decode_jpeg", OpRole::kMap, false, false, kDecodeJpeg,
+    OpInfo{"decode_jpeg", OpRole::kMap, false, false, false, kDecodeJpeg,
            "JPEG to pixels; scale: 1/8 to 1/1 of the size; crop: only what a later crop keeps"},
-    OpInfo{"decode_png", OpRole::kMap, false, false, kNothing, "PNG to pixels"},
-    OpInfo{"decode_csv", OpRole::kMap, false, false, kNothing, "a CSV line to its values"},
-    OpInfo{"resize", OpRole::kMap, true, false, kSide, "to a square of this side"},
-    OpInfo{"crop", OpRole::kMap, true, false, kSide, "the middle square of this side"},
-    OpInfo{"random_resized_crop", OpRole::kMap, true, true, kSide,
+    OpInfo{"decode_png", OpRole::kMap, false, false, false, kNothing, "PNG to pixels"},
+    OpInfo{"decode_csv", OpRole::kMap, false, false, false, kNothing, "a CSV line to its values"},
+    OpInfo{"resize", OpRole::kMap, true, false, false, kSide, "to a square of this side"},
+    OpInfo{"crop", OpRole::kMap, true, false, true, kSide, "the middle square of this side"},
+    OpInfo{"random_resized_crop", OpRole::kMap, true, true, false, kSide,
            "a random region, resized to a square of this side"},
-    OpInfo{"flip", OpRole::kMap, true, true, kNothing,
+    OpInfo{"flip", OpRole::kMap, true, true, true, kNothing,
            "mirrors left to right at random, half of the time"},
-    OpInfo{"color_jitter", OpRole::kMap, true, true, kNothing,
+    OpInfo{"color_jitter", OpRole::kMap, true, true, true, kNothing,
            "randomly changes brightness, contrast and saturation"},
-    OpInfo{"normalize", OpRole::kMap, true, false, kNothing,
+    OpInfo{"normalize", OpRole::kMap, true, false, true, kNothing,
            "to mean 0 and deviation 1, as float32"},
-    OpInfo{"cast", OpRole::kMap, true, false, kCast, "to another type"},
-    OpInfo{"one_hot", OpRole::kMap, true, false, kClasses,
+    OpInfo{"cast", OpRole::kMap, true, false, true, kCast, "to another type"},
+    OpInfo{"one_hot", OpRole::kMap, true, false, true, kClasses,
            "turns the label into a one-hot vector of this length"},
-    OpInfo{"busy", OpRole::kEither, false, false, kCost,
+    OpInfo{"busy", OpRole::kEither, false, false, false, kCost,
            "burns CPU for this many microseconds per element; every: only for one element in this "
            "many"},
     OpInfo{
-        "sleep", OpRole::kEither, false, false, kCost,
+        "sleep", OpRole::kEither, false, false, false, kCost,
         "waits this many microseconds per element without burning CPU; every: only for one element "
         "in this many"},
-    OpInfo{"keep_one_in", OpRole::kFilter, false, false, kEvery,
+    OpInfo{"keep_one_in", OpRole::kFilter, false, false, false, kEvery,
            "keeps the first of every n elements"},
-    OpInfo{"keep_fraction", OpRole::kFilter, false, true, kProbability,
+    OpInfo{"keep_fraction", OpRole::kFilter, false, true, false, kProbability,
            "keeps an element with this probability"},
-    OpInfo{"min_bytes", OpRole::kFilter, false, false, kBytes,
+    OpInfo{"min_bytes", OpRole::kFilter, false, false, false, kBytes,
            "keeps elements of at least this size"},
-    OpInfo{"label_below", OpRole::kFilter, false, false, kClasses,
+    OpInfo{"label_below", OpRole::kFilter, false, false, false, kClasses,
            "keeps elements whose label is below this"},
 };
 
@@ -369,15 +369,47 @@ bool IsPerValue(const OpCall& op) {
   return op.name() == "normalize" || op.name() == "cast" || op.name() == "one_hot";
 }
 
-bool FirstIsIdle(const OpCall& first, const OpCall& second) {
+namespace {
+
+// Leaves bytes where it got bytes.
+bool KeepsBytes(const OpCall& op) {
+  return IsDecode(op) || MakesOneSize(op) || MovesOnly(op) || op.name() == "color_jitter";
+}
+
+bool IsCastTo(const OpCall& op, std::string_view dtype) {
+  return op.name() == "cast" && op.Word("dtype") == dtype;
+}
+
+// `bytes`: the first of the two gets decoded pixels.
+bool FirstIsIdle(const OpCall& first, const OpCall& second, bool bytes) {
   if (first.name() != "cast") return false;
-  if (first.Word("dtype") == "float32" && second.name() == "normalize") return true;
+  const bool converts = second.name() == "cast" || second.name() == "normalize";
+  if (bytes && converts) return true;
+  if (second.name() == "normalize") return IsCastTo(first, "float32");
   return second.name() == "cast" && second.Word("dtype") == first.Word("dtype");
 }
 
-bool SecondIsIdle(const OpCall& first, const OpCall& second) {
-  return first.name() == "normalize" && second.name() == "cast" &&
-         second.Word("dtype") == "float32";
+bool SecondIsIdle(const OpCall& first, const OpCall& second, bool bytes) {
+  if (first.name() == "normalize") return IsCastTo(second, "float32");
+  if (first.name() == "one_hot") return first == second;
+  if (bytes && KeepsBytes(first) && IsCastTo(second, "uint8")) return true;
+  // Scaling needs bytes; another type is an error that must not go unnoticed.
+  const bool same_size = second.name() == "crop" || (second.name() == "resize" && bytes);
+  return same_size && MakesOneSize(first) && first.Integer("size") == second.Integer("size");
+}
+
+}  // namespace
+
+std::optional<IdleOp> FindIdleOp(const std::vector<OpCall>& ops) {
+  bool bytes = false;
+  for (size_t i = 0; i + 1 < ops.size(); ++i) {
+    // Before the op: a decode gives bytes itself.
+    const bool gives_bytes = IsDecode(ops[i]) || (bytes && KeepsBytes(ops[i]));
+    if (FirstIsIdle(ops[i], ops[i + 1], bytes)) return IdleOp{i, i + 1};
+    if (SecondIsIdle(ops[i], ops[i + 1], gives_bytes)) return IdleOp{i + 1, i};
+    bytes = gives_bytes;
+  }
+  return std::nullopt;
 }
 
 }  // namespace stallscope

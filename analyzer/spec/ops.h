@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct OpInfo {
   OpRole role;
   bool on_device;  // can run on the device as well as on the host
   bool random;     // gives another result for the same element in another epoch
+  bool batched;    // works on a whole batch where it is, without taking it apart
   std::span<const OpParameter> parameters;
   std::string_view doc;
 };
@@ -85,9 +87,15 @@ bool Widens(const OpCall& op);
 bool MovesOnly(const OpCall& op);
 // Treats single values, and so could treat a whole batch.
 bool IsPerValue(const OpCall& op);
-// One of two ops in a row does nothing: normalize computes in float32 whatever it gets, and gives
-// float32, and the same cast twice is one.
-bool FirstIsIdle(const OpCall& first, const OpCall& second);
-bool SecondIsIdle(const OpCall& first, const OpCall& second);
+// An op that could be dropped without changing a bit, because of the one beside it: normalize
+// computes in float32 whatever it gets, and gives float32; the same cast twice is one; bytes that
+// are widened on the way to another type have the same values as without the detour; what has a
+// size need not be resized or cropped to it.
+struct IdleOp {
+  size_t op = 0;
+  size_t beside = 0;
+};
+// The first one; nothing: all are needed.
+std::optional<IdleOp> FindIdleOp(const std::vector<OpCall>& ops);
 
 }  // namespace stallscope

@@ -209,6 +209,12 @@ struct EmulatedSpec {
   double h2d_gbps_pageable = 4;
   double h2d_latency_us = 10;
   double launch_us = 0;
+  double tf32_speed = 1;  // of a step, with fp32 as 1
+  double fp16_speed = 1;
+  double bf16_speed = 1;
+  double op_gbps = 100;          // 10^9 bytes a second that an op of a map reads and writes
+  int64_t memory_bytes = 0;      // 0: no limit
+  int64_t activation_bytes = 0;  // that a step holds per sample, in fp32
   bool operator==(const EmulatedSpec&) const = default;
 };
 
@@ -265,6 +271,11 @@ struct Spec {
   std::map<std::string, std::string> env = {};  // of a job: variables to set
   bool operator==(const Spec&) const = default;
 };
+
+// Of the trainer's emulated device, in its precision: how many times as fast as in fp32 a step is,
+// and what it holds on the device per sample.
+double EmulatedSpeed(const TrainerSpec& trainer);
+double EmulatedActivationBytes(const TrainerSpec& trainer);
 
 bool IsJob(const Spec& spec);
 

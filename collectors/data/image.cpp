@@ -49,6 +49,33 @@ void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
   for (int64_t y = 0; y < height; ++y, line += width) std::reverse(line, line + width);
 }
 
+// False for pixels of a size that images do not have.
+bool MirrorAt(uint8_t* data, DType dtype, int64_t height, int64_t width, int64_t channels) {
+  switch (static_cast<size_t>(channels) * SizeOf(dtype)) {
+    case 1:
+      MirrorLines<1>(data, height, width);
+      return true;
+    case 3:
+      if (width <= kMirrorPixels && dtype == DType::kUint8) {
+        MirrorRgbLines(data, static_cast<int>(height), static_cast<int>(width));
+      } else {
+        MirrorLines<3>(data, height, width);
+      }
+      return true;
+    case 4:
+      MirrorLines<4>(data, height, width);
+      return true;
+    case 6:
+      MirrorLines<6>(data, height, width);
+      return true;
+    case 12:
+      MirrorLines<12>(data, height, width);
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Status CheckImageSize(const char* kind, uint32_t width, uint32_t height,
@@ -138,29 +165,17 @@ Status Crop(const Tensor& image, const Rect& from, Tensor& into) {
 Status Mirror(Tensor& image) {
   const Shape& shape = image.shape();
   if (shape.rank() != 3) return NotAnImage(image);
-  switch (PixelBytes(image)) {
-    case 1:
-      MirrorLines<1>(image.data(), shape[0], shape[1]);
-      return {};
-    case 3:
-      if (shape[1] <= kMirrorPixels && image.dtype() == DType::kUint8) {
-        MirrorRgbLines(image.data(), static_cast<int>(shape[0]), static_cast<int>(shape[1]));
-        return {};
-      }
-      MirrorLines<3>(image.data(), shape[0], shape[1]);
-      return {};
-    case 4:
-      MirrorLines<4>(image.data(), shape[0], shape[1]);
-      return {};
-    case 6:
-      MirrorLines<6>(image.data(), shape[0], shape[1]);
-      return {};
-    case 12:
-      MirrorLines<12>(image.data(), shape[0], shape[1]);
-      return {};
-    default:
-      return NotAnImage(image);
-  }
+  const bool done = MirrorAt(image.data(), image.dtype(), shape[0], shape[1], shape[2]);
+  return done ? Status() : Status(NotAnImage(image));
+}
+
+Status Mirror(Tensor& batch, int64_t image) {
+  const Shape& shape = batch.shape();
+  if (shape.rank() != 4 || image < 0 || image >= shape[0]) return NotAnImage(batch);
+  const auto bytes = static_cast<size_t>(shape[1] * shape[2] * shape[3]) * SizeOf(batch.dtype());
+  uint8_t* const at = batch.data() + static_cast<size_t>(image) * bytes;
+  const bool done = MirrorAt(at, batch.dtype(), shape[1], shape[2], shape[3]);
+  return done ? Status() : Status(NotAnImage(batch));
 }
 
 NormalizeBy NormalizeBy::MeanAndDeviation(const std::array<float, 3>& mean,

@@ -167,6 +167,7 @@ struct EmulatedTiming {
   double gbps_pageable = 4;
   double latency_us = 10;
   double launch_us = 0;  // of the host, for a launch or a whole graph
+  double op_gbps = 100;  // 10^9 bytes per second that an op of a map reads and writes
 };
 
 class DeviceClock;

@@ -63,6 +63,14 @@ Ticks EmulatedDevice::KernelTicks(const Launch& launch) const {
     return clock_->ToTicks(timing.latency_us * 1e3 +
                            2 * (replicas - 1) / replicas * bytes / timing.gbps_pinned);
   }
+  if (launch.kernel == Kernel::kImageOp || launch.kernel == Kernel::kCast) {
+    // Outside of a step: it moves every value once, and memory bounds it.
+    double bytes = 0;
+    for (const auto* operands : {&launch.in, &launch.out}) {
+      for (const Operand& operand : *operands) bytes += static_cast<double>(operand.bytes());
+    }
+    if (launch.part.of == 0) return clock_->ToTicks(bytes / timing.op_gbps);
+  }
   const StepPart& part = launch.part;
   if (part.of == 0) return 0;
   const double step = (timing.compute_us_per_batch +

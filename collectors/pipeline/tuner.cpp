@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "analyzer/base/clock.h"
@@ -18,6 +19,14 @@ constexpr double kTrialSeconds = 0.5;
 constexpr double kWorthwhile = 1.03;
 // One half second of a busy machine proves nothing.
 constexpr int kFailedTrials = 2;
+// All cores are in use from here on: what is left goes to the kernel.
+constexpr double kAllCores = 0.9;
+
+double ProcessCpuSeconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / kNsPerSecond;
+}
 
 }  // namespace
 
@@ -38,8 +47,8 @@ bool TunerPolicy::MemoryLeft(const Look& look) const {
   return limits_.memory_bytes == 0 || look.memory_bytes < limits_.memory_bytes;
 }
 
-std::optional<TunerPolicy::Change> TunerPolicy::Set(State& state, int64_t value, const Look& look) {
-  const Change change{state.tunable.path, state.tunable.value, value};
+TunerPolicy::Change TunerPolicy::Set(State& state, int64_t value, const Look& look) {
+  Change change{state.tunable.path, state.tunable.value, value};
   state.tunable.value = value;
   state.tunable.set(value);
   state.changed_at = look.seconds;
@@ -47,63 +56,86 @@ std::optional<TunerPolicy::Change> TunerPolicy::Set(State& state, int64_t value,
 }
 
 // Ends a trial that has had its time.
-std::optional<TunerPolicy::Change> TunerPolicy::Judge(const Look& look) {
-  if (look.seconds - trial_->began < kTrialSeconds) return std::nullopt;
-  State& state = states_[trial_->state];
+std::vector<TunerPolicy::Change> TunerPolicy::Judge(const Look& look) {
+  if (look.seconds - trial_->began < kTrialSeconds) return {};
   const double rate = static_cast<double>(look.elements - trial_->elements) /
                       std::max(look.seconds - trial_->began, 1e-9);
   const Trial trial = *std::exchange(trial_, std::nullopt);
   // What the next trial is measured against; the average still remembers what was before this one.
   rate_ = rate;
-  if (rate >= trial.rate_before * kWorthwhile && MemoryLeft(look)) {
-    state.failed_trials = 0;
-    return std::nullopt;
+  const bool pays = rate >= trial.rate_before * kWorthwhile && MemoryLeft(look);
+  std::vector<Change> undone;
+  for (const Trial::Old& old : trial.old) {
+    State& state = states_[old.state];
+    state.failed_trials = pays ? 0 : state.failed_trials + 1;
+    if (pays) continue;
+    state.settled = state.failed_trials >= kFailedTrials;
+    undone.push_back(Set(state, old.value, look));
   }
-  state.settled = ++state.failed_trials >= kFailedTrials;
-  return Set(state, trial.old_value, look);
+  return undone;
 }
 
-std::optional<TunerPolicy::Change> TunerPolicy::Grow(const Look& look, uint64_t ticks) {
-  State* busiest = nullptr;
+std::vector<TunerPolicy::Change> TunerPolicy::Grow(const Look& look, uint64_t ticks,
+                                                   double used_cores) {
+  std::vector<size_t> slow;
+  bool starves_next = false;
   int64_t workers = 0;
-  for (State& state : states_) {
-    const bool starves_next = state.now.times_empty > state.last.times_empty;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    const bool was_empty = state.now.times_empty > state.last.times_empty;
     if (state.tunable.buffer) {
       const bool was_full = state.now.times_full > state.last.times_full;
-      if (starves_next && was_full && !state.settled && MemoryLeft(look) &&
+      if (was_empty && was_full && !state.settled && MemoryLeft(look) &&
           state.tunable.value * 2 <= state.tunable.most) {
-        return Set(state, state.tunable.value * 2, look);
+        return {Set(state, state.tunable.value * 2, look)};
       }
       continue;
     }
     workers += state.tunable.value;
-    if (!starves_next || state.settled || state.tunable.value >= state.tunable.most ||
+    if (state.settled || state.tunable.value >= state.tunable.most ||
         state.busy(ticks) < kSaturated) {
       continue;
     }
-    if (busiest == nullptr || state.busy(ticks) > busiest->busy(ticks)) busiest = &state;
+    slow.push_back(i);
+    starves_next = starves_next || was_empty;
   }
+  if (!starves_next || !MemoryLeft(look)) return {};
+  const auto cores = static_cast<double>(limits_.cores);
+  const bool all_used = used_cores >= kAllCores * cores;
   // One more than there are cores: one worker always waits.
-  if (busiest == nullptr || workers > limits_.cores || !MemoryLeft(look)) return std::nullopt;
-  trial_ = Trial{static_cast<size_t>(busiest - states_.data()), busiest->tunable.value, rate_,
-                 look.seconds, look.elements};
-  return Set(*busiest, busiest->tunable.value + 1, look);
+  if (all_used && workers > limits_.cores) return {};
+  if (all_used) {
+    slow = {*std::max_element(slow.begin(), slow.end(), [&](size_t a, size_t b) {
+      return states_[a].busy(ticks) < states_[b].busy(ticks);
+    })};
+  }
+  Trial trial{{}, rate_, look.seconds, look.elements};
+  std::vector<Change> changes;
+  for (const size_t i : slow) {
+    State& state = states_[i];
+    const int64_t now = state.tunable.value;
+    trial.old.push_back({i, now});
+    const int64_t more = 2 * used_cores < cores ? now : 1;
+    changes.push_back(Set(state, std::min(now + more, state.tunable.most), look));
+  }
+  trial_ = std::move(trial);
+  return changes;
 }
 
-std::optional<TunerPolicy::Change> TunerPolicy::Step(const Look& look) {
+std::vector<TunerPolicy::Change> TunerPolicy::Step(const Look& look) {
   for (State& state : states_) {
     state.last = state.now;
     state.now = state.tunable.load();
   }
   const std::optional<Look> before = std::exchange(last_, look);
-  if (!before.has_value() || look.seconds <= before->seconds) return std::nullopt;
-  const double rate =
-      static_cast<double>(look.elements - before->elements) / (look.seconds - before->seconds);
+  if (!before.has_value() || look.seconds <= before->seconds) return {};
+  const double seconds = look.seconds - before->seconds;
+  const double rate = static_cast<double>(look.elements - before->elements) / seconds;
   rate_ = rate_ == 0 ? rate : 0.7 * rate_ + 0.3 * rate;
   if (trial_.has_value()) return Judge(look);
   // Nothing has been delivered yet: a pipeline that fills up says nothing about its speed.
-  if (look.elements == 0 || look.ticks <= before->ticks) return std::nullopt;
-  return Grow(look, look.ticks - before->ticks);
+  if (look.elements == 0 || look.ticks <= before->ticks) return {};
+  return Grow(look, look.ticks - before->ticks, (look.cpu_seconds - before->cpu_seconds) / seconds);
 }
 
 bool TunerPolicy::settled() const {
@@ -143,18 +175,19 @@ std::vector<std::string> Tuner::Notes() const {
 void Tuner::Run() {
   const int64_t start = MonotonicNs();
   do {
-    const TunerPolicy::Look look{static_cast<double>(MonotonicNs() - start) / kNsPerSecond,
-                                 NowTicks(), elements_(),
-                                 context_.elements.bytes() + context_.batches->bytes()};
-    const auto change = policy_.Step(look);
-    if (!change.has_value()) continue;
+    const TunerPolicy::Look look{
+        static_cast<double>(MonotonicNs() - start) / kNsPerSecond, NowTicks(), elements_(),
+        context_.elements.bytes() + context_.batches->bytes(), ProcessCpuSeconds()};
+    const std::vector<TunerPolicy::Change> changes = policy_.Step(look);
+    if (changes.empty()) continue;
     {
       const std::lock_guard lock(mutex_);
       notes_ = policy_.Notes();
     }
-    if (context_.recorder != nullptr) {
-      context_.recorder->Knob(change->path, std::to_string(change->old_value),
-                              std::to_string(change->new_value));
+    if (context_.recorder == nullptr) continue;
+    for (const TunerPolicy::Change& change : changes) {
+      context_.recorder->Knob(change.path, std::to_string(change.old_value),
+                              std::to_string(change.new_value));
     }
   } while (stop_.SleepFor(kLookNs));
 }

@@ -1,11 +1,14 @@
 // Chooses what the spec leaves to "auto", while the pipeline runs.
 //
-// Every tenth of a second it looks for the bottleneck: of the stages whose workers are busy nearly
-// all the time while the next stage waits, the busiest gets one more worker, as long as there are
-// cores. If that does not pay off within half a second, it is undone, and after the second time in
-// a row the stage is settled. A buffer that was both empty and full in one look is too small for
-// its bursts, and doubles. Each change is recorded; the notes say what was chosen in the end, and
-// when.
+// Every tenth of a second it looks for the bottleneck: stages whose workers are busy nearly all the
+// time while the next stage waits. As long as the process leaves cores idle, all of them get more
+// workers at once: of two stages that are equally slow, more for one alone would show nothing. They
+// get twice as many while less than half of the cores is in use, since a worker that waits (a
+// sleep, a disk, a network) burns none. Once all cores are, only the busiest stage gets one more,
+// up to one worker beyond the cores. What does not pay off within half a second is undone, and
+// after the second time in a row the stage is settled. A buffer that was both empty and full in one
+// look is too small for its bursts, and doubles. Each change is recorded; the notes say what was
+// chosen in the end, and when.
 #pragma once
 
 #include <cstdint>
@@ -51,14 +54,14 @@ class TunerPolicy {
     uint64_t ticks = 0;
     uint64_t elements = 0;  // delivered
     uint64_t memory_bytes = 0;
+    double cpu_seconds = 0;  // of the process, since any fixed time
   };
   struct Change {
     std::string path;
     int64_t old_value = 0;
     int64_t new_value = 0;
   };
-  // At most one change per look.
-  std::optional<Change> Step(const Look& look);
+  std::vector<Change> Step(const Look& look);
 
   bool settled() const;
   // "auto set decode.parallelism to 2 after 0.7 s"
@@ -75,15 +78,19 @@ class TunerPolicy {
     double busy(uint64_t ticks) const;
   };
   struct Trial {
-    size_t state = 0;
-    int64_t old_value = 0;
+    struct Old {
+      size_t state = 0;
+      int64_t value = 0;
+    };
+    std::vector<Old> old;
     double rate_before = 0;
     double began = 0;
     uint64_t elements = 0;
   };
-  std::optional<Change> Judge(const Look& look);
-  std::optional<Change> Set(State& state, int64_t value, const Look& look);
-  std::optional<Change> Grow(const Look& look, uint64_t ticks);
+  std::vector<Change> Judge(const Look& look);
+  Change Set(State& state, int64_t value, const Look& look);
+  // `used_cores`: by the process, since the last look.
+  std::vector<Change> Grow(const Look& look, uint64_t ticks, double used_cores);
   bool MemoryLeft(const Look& look) const;
 
   std::vector<State> states_;

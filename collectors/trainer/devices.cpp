@@ -20,13 +20,22 @@ device::Kind KindOf(TrainerDevice kind) {
   return device::Kind::kHost;
 }
 
-device::Options OptionsOf(const EmulatedSpec& emulated) {
+device::Options OptionsOf(const TrainerSpec& trainer) {
   device::Options options;
-  const EmulatedSpec figures = Resolved(emulated);
-  if (emulated.preset != EmulatedPreset::kNone) options.emulated_name = ToWord(emulated.preset);
-  options.emulated = {figures.compute_us_per_batch, figures.compute_us_per_sample,
-                      figures.h2d_gbps_pinned,      figures.h2d_gbps_pageable,
-                      figures.h2d_latency_us,       figures.launch_us};
+  const EmulatedPreset preset = trainer.emulated.preset;
+  const EmulatedSpec figures = Resolved(trainer.emulated);
+  const double speed = EmulatedSpeed(trainer);
+  if (preset != EmulatedPreset::kNone) options.emulated_name = ToWord(preset);
+  if (trainer.device == TrainerDevice::kEmulated) {
+    options.memory_bytes = static_cast<uint64_t>(figures.memory_bytes);
+  }
+  options.emulated = {figures.compute_us_per_batch / speed,
+                      figures.compute_us_per_sample / speed,
+                      figures.h2d_gbps_pinned,
+                      figures.h2d_gbps_pageable,
+                      figures.h2d_latency_us,
+                      figures.launch_us,
+                      figures.op_gbps};
   return options;
 }
 
@@ -75,7 +84,7 @@ Result<std::unique_ptr<Devices>> Devices::Make(const TrainerSpec& trainer,
         "'" + std::string(ToWord(strategy)) + "' needs several processes, and this run has one",
         "trainer.strategy.kind", "use 'single', or 'mirrored' for several replicas"};
   }
-  device::Options options = OptionsOf(trainer.emulated);
+  device::Options options = OptionsOf(trainer);
   options.recorder = recorder;
   options.clock = clock;
   options.pinned = std::make_shared<device::PinnedMemory>();

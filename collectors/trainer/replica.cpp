@@ -102,7 +102,7 @@ Status Replica::AllocateModel(const Plan& plan) {
 }
 
 Status Replica::GrowActivations(uint64_t bytes) {
-  if (!device_.capabilities().computes || bytes <= activations_.bytes()) return {};
+  if (bytes <= activations_.bytes()) return {};
   STALLSCOPE_RETURN_IF_ERROR(stream_->Synchronize());
   programs_.clear();  // their addresses are gone
   activations_ = device::Block();
@@ -151,7 +151,9 @@ Status Replica::FindProgram(const BatchForm& form, const LoadedShard& shard,
   if (trainer_.fuse && device_.capabilities().dense) FuseDense(plan);
   if (trainer_.fuse) FuseElementwise(plan);
   if (model_bytes_ == 0) STALLSCOPE_RETURN_IF_ERROR(AllocateModel(plan));
-  STALLSCOPE_RETURN_IF_ERROR(GrowActivations(ActivationBytes(plan)));
+  const double emulated = EmulatedActivationBytes(trainer_) * static_cast<double>(form.samples);
+  STALLSCOPE_RETURN_IF_ERROR(GrowActivations(
+      device_.capabilities().computes ? ActivationBytes(plan) : static_cast<uint64_t>(emulated)));
   Addresses at;
   at.activations = activations_.address();
   at.images = images;
@@ -319,7 +321,17 @@ Status Replica::RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op,
   launch.kernel = device::Kernel::kImageOp;
   launch.image_op = op.call.Text();
   ++launches_;
-  if (!device_.capabilities().computes) return stream_->Run(launch, batch.batch.item);
+  if (!device_.capabilities().computes) {
+    // It takes any batch: of one that the op could not take, the bytes count that there are.
+    BatchForm after = form;
+    if (ops.form_after) {
+      if (auto known = ops.form_after(op, form); known.ok()) after = std::move(known).value();
+    }
+    launch.in = {BytesAt(images, form)};
+    launch.out = {BytesAt(images, after)};
+    form = after;
+    return stream_->Run(launch, batch.batch.item);
+  }
   if (!ops.form_after || !ops.run) {
     return Error{ErrorKind::kRun, "this program has no ops for devices", launch.image_op,
                  "run the map on the host"};
@@ -354,13 +366,14 @@ Status Replica::RunMaps(const LoadedBatch& batch, const std::vector<pipeline::De
   next_map_buffer_ = 0;
   if (maps.empty() || form.samples == 0) return {};
   // The ops see the batch as the pipeline left it, not as the link had it.
-  const bool computes = device_.capabilities().computes;
-  if (computes && form.dtype != batch.dtype && DeviceType(batch.dtype)) {
+  if (form.dtype != batch.dtype && DeviceType(batch.dtype)) {
     device::Launch cast;
     cast.kernel = device::Kernel::kCast;
     cast.in = {{images, form.values(), *DeviceType(form.dtype)}};
     form.dtype = batch.dtype;
-    STALLSCOPE_ASSIGN_OR_RETURN(images, MapBuffer(Bytes(form)));
+    if (device_.capabilities().computes) {
+      STALLSCOPE_ASSIGN_OR_RETURN(images, MapBuffer(Bytes(form)));
+    }
     cast.out = {{images, form.values(), *DeviceType(form.dtype)}};
     ++launches_;
     STALLSCOPE_RETURN_IF_ERROR(stream_->Run(cast, batch.batch.item));

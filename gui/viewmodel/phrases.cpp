@@ -75,8 +75,7 @@ std::string CounterText(const trace::CounterInfo& counter, double value) {
 
 std::string AssumedOn(const trace::DeviceInfo& device) {
   if (device.kind != "emulated") return {};
-  return "Emulated device: its compute, copy and launch times are assumed (from the spec, whatever "
-         "the precision; ops on it take 0 ns).";
+  return "Emulated device: its compute, copy, op and launch times are assumed (from the spec).";
 }
 
 std::vector<std::string> LinesOf(const Patch& patch) {

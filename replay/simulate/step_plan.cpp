@@ -21,7 +21,8 @@ void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
   const TrainerCosts& costs = workload.recorded->trainer;
   const EmulatedSpec figures = Resolved(trainer.emulated);
   const double shard = std::ceil(plan.samples / replicas);
-  plan.compute_ns = (figures.compute_us_per_batch + figures.compute_us_per_sample * shard) * 1e3;
+  plan.compute_ns = (figures.compute_us_per_batch + figures.compute_us_per_sample * shard) * 1e3 /
+                    EmulatedSpeed(trainer);
   const double rate =
       workload.spec.transfer.pinned ? figures.h2d_gbps_pinned : figures.h2d_gbps_pageable;
   const double bytes = costs.sample_bytes * plan.samples / (plan.copy_blocks ? 1 : replicas);
@@ -33,8 +34,8 @@ void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
   if (trainer.graph == GraphMode::kEager && costs.kernels > 0) {
     plan.last_kernel_ns = plan.compute_ns / costs.kernels;
   }
-  // The sum of the gradients takes what it took.
-  plan.compute_ns += costs.reduce_ns;
+  // The sum of the gradients takes what it took, and the ops of maps what they took per sample.
+  plan.compute_ns += costs.reduce_ns + costs.ops_ns * plan.samples / std::max(1.0, costs.batch);
 }
 
 void PlanRecorded(const Workload& workload, StepPlan& plan) {

@@ -274,6 +274,9 @@ class SpecComparison {
         from_.trainer.device != TrainerDevice::kHost) {
       Cannot("transfer.pinned", "one run cannot tell how fast the other kind of memory is copied");
     }
+    if (from_.transfer.streams != to_.transfer.streams && !emulated) {
+      Cannot("transfer.streams", "one run cannot tell what a copy takes before its first byte");
+    }
     if (from_.transfer != to_.transfer) Doubt(kTransferDoubt);
   }
 
@@ -290,8 +293,10 @@ class SpecComparison {
     // of launches depends on the model.
     const bool by_figures = before.device == TrainerDevice::kEmulated;
     if (by_figures && before.precision != now.precision) {
-      assumptions.emplace_back(
-          "trainer.precision: an emulated device takes the time that its spec states, in any one");
+      assumptions.push_back(
+          fmt::format("trainer.precision: the emulated device is {:.3g} times as fast in {}, as "
+                      "its spec states",
+                      EmulatedSpeed(now) / EmulatedSpeed(before), ToWord(now.precision)));
     }
     const bool launches = Resolved(now.emulated).launch_us > 0 && now.graph == GraphMode::kEager;
     if (by_figures && !launches) return;

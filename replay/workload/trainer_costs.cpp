@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/base/math.h"
+#include "analyzer/spec/ops.h"
 
 namespace stallscope::replay {
 namespace {
@@ -18,6 +19,7 @@ double Median(std::vector<double> values) {
 
 struct OfBatch {
   int64_t compute_ns = 0;  // of all devices
+  int64_t ops_ns = 0;      // of this, ops of maps
   int64_t reduce_ns = 0;
   std::set<uint64_t> launches;
   uint64_t kernels = 0;
@@ -30,6 +32,13 @@ bool IsReduction(std::string_view name) {
          name.find("nccl") != std::string_view::npos;
 }
 
+// "normalize", "cast(float32)"; the step's own kernels have other names, but for "cast".
+bool IsOpOfAMap(std::string_view name) {
+  const size_t arguments = name.find('(');
+  if (arguments == std::string_view::npos && name == "cast") return false;
+  return FindOp(name.substr(0, arguments)) != nullptr;
+}
+
 std::map<ItemId, OfBatch> ByBatch(const model::Run& run, const attribution::Window& window) {
   std::map<ItemId, OfBatch> batches;
   for (const trace::Kernel& kernel : run.rows.kernels) {
@@ -37,6 +46,7 @@ std::map<ItemId, OfBatch> ByBatch(const model::Run& run, const attribution::Wind
     OfBatch& batch = batches[kernel.batch];
     const bool reduces = IsReduction(run.Text(kernel.name));
     (reduces ? batch.reduce_ns : batch.compute_ns) += kernel.end_ns - kernel.start_ns;
+    if (IsOpOfAMap(run.Text(kernel.name))) batch.ops_ns += kernel.end_ns - kernel.start_ns;
     batch.launches.insert(kernel.correlation);
     ++batch.kernels;
   }
@@ -125,6 +135,7 @@ TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution&
   const auto replicas = static_cast<double>(std::max<int64_t>(1, spec.trainer.strategy.replicas));
 
   std::vector<double> reduce;
+  std::vector<double> ops;
   std::vector<double> kernels;
   std::vector<double> launches;
   std::vector<double> bytes;
@@ -134,12 +145,14 @@ TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution&
       cost.cpu_ns = static_cast<float>(static_cast<double>(batch.compute_ns) / replicas);
       costs.compute.push_back(cost);
       reduce.push_back(static_cast<double>(batch.reduce_ns) / replicas);
+      ops.push_back(static_cast<double>(batch.ops_ns) / replicas);
       kernels.push_back(static_cast<double>(batch.kernels) / replicas);
       launches.push_back(static_cast<double>(batch.launches.size()) / replicas);
     }
     if (batch.link_bytes > 0) bytes.push_back(static_cast<double>(batch.link_bytes));
   }
   costs.reduce_ns = Median(std::move(reduce));
+  costs.ops_ns = Median(std::move(ops));
   costs.kernels = Median(std::move(kernels));
   costs.launches = Median(std::move(launches));
   costs.sample_bytes = Median(std::move(bytes)) / costs.batch;

@@ -41,8 +41,9 @@ Effect Tuned(const std::vector<StageId>& stages) {
               if (stage == nullptr) continue;
               const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
               stage->own_threads = true;
-              stage->workers =
-                  std::clamp(needed, stage->workers, std::max(stage->workers, 2 * load.cores));
+              // What the tuner may give a stage.
+              const double most = std::max({stage->workers, 2 * load.cores, kTunersLeastLimit});
+              stage->workers = std::clamp(needed, stage->workers, most);
               stage->places = std::max(stage->places, stage->workers);
             }
           },
@@ -83,10 +84,7 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(ds = ds.map(fn, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
-options = tf.data.Options()
-options.autotune.enabled = True
-ds = ds.with_options(options))py",
+            R"py(ds = ds.map(fn, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE))py",
         .grain = R"py(config = grain.experimental.pick_performance_config(
     ds=ds, ram_budget_mb=8192, max_workers=16, max_buffer_size=64)
 ds = ds.mp_prefetch(config.multiprocessing_options))py",

@@ -6,23 +6,69 @@
 namespace stallscope::findings::batch_size {
 namespace {
 
-// Launches and reductions take as long for two samples as for one.
+// Launches, reductions and the latency of copies take as long for two samples as for one.
 double ShareOncePerStep(const Case& c) {
   double share = 0;
   if (Worth(c, Category::kLaunch)) share += Share(c, Category::kLaunch);
   if (Worth(c, Category::kCommunication)) share += Share(c, Category::kCommunication);
+  if (Worth(c, Category::kTransfer)) {
+    share += LatencyPartOfCopies(c) * Share(c, Category::kTransfer);
+  }
   return share;
 }
 
-void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
-  double share = ShareOncePerStep(c);
-  if (share < kModerateShare || load == nullptr) return;
-  const double computed = FixedPartOfCompute(c) * Share(c, Category::kCompute);
-  share += computed;
+// A narrow type halves what a step holds on the device: the batch may use what that leaves.
+bool LeavesRoom(const Case& c) {
+  if (!c.spec.has_value() || c.verdict.bound != Bound::kCompute) return false;
+  const Precision precision = c.spec->trainer.precision;
+  if (precision != Precision::kFp16 && precision != Precision::kBf16) return false;
+  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  return memory.has_value() && 2 * memory->peak <= kMemoryRisk * memory->limit;
+}
+
+// A larger one while the fixed cost is still a large part of a step, as far as the device has room.
+int64_t FactorFor(const Case& c, double share) {
+  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const auto fits = [&](double factor) {
+    return !memory.has_value() || factor * memory->peak <= kMemoryRisk * memory->limit;
+  };
+  int64_t factor = 2;
+  const auto still_fixed = [&] {
+    return share / (share + (1 - share) * static_cast<double>(factor)) > kStillFixed;
+  };
+  while (factor < kMostBatchFactor && still_fixed() && fits(2 * static_cast<double>(factor))) {
+    factor *= 2;
+  }
+  return factor;
+}
+
+StageId BatchStage(const Case& c) {
   StageId batch;
   for (const auto& stage : c.run.stages) {
     if (RoleOf(c, stage.id) == StageRole::kBatch) batch = stage.id;
   }
+  return batch;
+}
+
+std::string WhatIsFixed(const Case& c, double computed) {
+  std::string text = KnownShares(c, {Category::kLaunch, Category::kCommunication});
+  if (!text.empty()) text += " of step time";
+  const auto add = [&](std::string_view what, double share) {
+    if (share < kLeastSaid) return;
+    text += fmt::format("{}{}, {}", text.empty() ? "" : "; ", what, Percent(share));
+  };
+  add("the latency of copies", LatencyPartOfCopies(c) * Share(c, Category::kTransfer));
+  add("compute that is the same for any batch", computed);
+  return text;
+}
+
+void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
+  double share = ShareOncePerStep(c);
+  const bool has_room = LeavesRoom(c);
+  if (load == nullptr || (share < kModerateShare && !has_room)) return;
+  const double computed = FixedPartOfCompute(c) * Share(c, Category::kCompute);
+  share += computed;
+  const StageId batch = BatchStage(c);
   const auto* spec = As<BatchSpec>(c, batch);
   // Most foreign traces do not show how many samples a step has: the gain is known, the size is
   // not.
@@ -30,22 +76,34 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
                                                     [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
-  Draft draft = About(
-      c, batch, share,
-      fmt::format("{} of step time is a fixed cost per step, {}", Percent(share),
-                  known ? fmt::format("spread over {} samples", now) : "whatever the batch size"));
-  Show(draft, Evidence::Kind::kStep,
-       KnownShares(c, {Category::kLaunch, Category::kCommunication}) + " of step time" +
-           (computed > 0
-                ? fmt::format("; compute that is the same for any batch, {}", Percent(computed))
-                : ""));
-  draft.args.value = known ? std::to_string(2 * now) : "2 * batch_size";
-  Recommend(draft,
-            fmt::format("use batches {}, and scale the learning rate accordingly",
-                        known ? fmt::format("of {}", 2 * now) : "twice as large"),
-            spec != nullptr ? Setting(NameOf(c, batch) + ".size", 2 * now) : Patch(),
-            WithLargerBatch(c, batch, 2));
-  CostsMemory(draft, BytesOfBatch(c));
+  const int64_t factor = has_room || !known ? 2 : FactorFor(c, share);
+  std::string text = fmt::format(
+      "{} of step time is a fixed cost per step, {}", Percent(share),
+      known ? fmt::format("spread over {}", Counted(static_cast<uint64_t>(now), "sample"))
+            : "whatever the batch size");
+  if (has_room) {
+    const DeviceMemory memory = *DeviceMemoryOf(c);
+    text = fmt::format("{} leaves more than half of the device's memory free: {} of {} is in use",
+                       ToWord(c.spec->trainer.precision), Bytes(memory.peak), Bytes(memory.limit));
+  }
+  Draft draft = About(c, batch, share, std::move(text));
+  Show(draft, Evidence::Kind::kStep, WhatIsFixed(c, computed));
+  draft.args.value = known ? std::to_string(factor * now) : "2 * batch_size";
+  const double peak = DeviceMemoryOf(c).value_or(DeviceMemory{}).peak;
+  std::string advice =
+      fmt::format("{}use batches {}, and scale the learning rate accordingly",
+                  BeforeMoreDeviceMemory(c, peak * static_cast<double>(factor - 1)),
+                  known ? fmt::format("of {}", factor * now) : std::string("twice as large"));
+  Patch patch = spec != nullptr ? Setting(NameOf(c, batch) + ".size", factor * now) : Patch();
+  if (has_room && ComputesReally(c)) {
+    RecommendUnpriced(draft, std::move(advice), std::move(patch),
+                      "one batch size does not show how compute grows with it: replay it with the "
+                      "change");
+  } else {
+    Recommend(draft, std::move(advice), std::move(patch),
+              WithLargerBatch(c, batch, static_cast<double>(factor)));
+  }
+  CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(factor - 1));
   drafts.push_back(std::move(draft));
 }
 
@@ -54,7 +112,8 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
 extern const Rule kRule = {
     .id = "batch-size",
     .row = 13,
-    .shortens = Parts(Category::kLaunch, Category::kCommunication),
+    .shortens =
+        Parts(Category::kLaunch, Category::kCommunication, Category::kTransfer, Category::kCompute),
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.batch({value}))py",

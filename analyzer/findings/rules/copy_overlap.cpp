@@ -6,8 +6,22 @@
 namespace stallscope::findings::copy_overlap {
 namespace {
 
-// Of step time: less reads as nothing.
-constexpr double kLeastSaid = 0.001;
+// Each replica has buffers of its own, on its own device.
+constexpr Advice kForReplicas = {
+    .tf_data =
+        R"py(options = tf.distribute.InputOptions(experimental_per_replica_buffer_size={value})
+ds = strategy.experimental_distribute_dataset(ds, options))py",
+    .pytorch =
+        R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, pin_memory=True,
+                    sampler=sampler)  # in each replica's process
+images = images.to(local_rank, non_blocking=True)  # one step ahead of its own)py",
+    .dali =
+        R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=local_rank)
+def pipe():
+    return images.gpu()  # copied ahead, beside the step)py",
+    .grain = R"py(ds = grain.experimental.device_put(
+    ds=ds, device=jax.local_devices()[0], cpu_buffer_size=4, device_buffer_size={value}))py",
+};
 
 // Only so much is hidden as is computed meanwhile. The size is the number of the assumption: the
 // copies become faster, too, where they were not from pinned memory. With batches prefetched to the
@@ -57,10 +71,14 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     }
   }
   draft.args.value = std::to_string(kFirstPrefetch);
+  const bool replicas = c.spec.has_value() && c.spec->trainer.strategy.replicas > 1;
+  if (replicas) draft.advice = &kForReplicas;
   const bool pinned = copies.count > 0 && copies.pinned == copies.count;
   Recommend(draft,
-            fmt::format("copy the next batch {}while the device computes this one",
-                        pinned ? "" : "from pinned memory "),
+            fmt::format("{}copy the next batch {}while {} this one",
+                        BeforeMoreDeviceMemory(c, BytesOfBatch(c) * static_cast<double>(ahead)),
+                        pinned ? "" : "from pinned memory ",
+                        replicas ? "the devices compute" : "the device computes"),
             std::move(patch), Hidden(LeftWhenPinned(c), ahead));
   CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(kFirstPrefetch));
   drafts.push_back(std::move(draft));
@@ -83,7 +101,7 @@ with torch.cuda.stream(copies):  # copies = torch.cuda.Stream()
 torch.cuda.current_stream().wait_stream(copies)  # before the step that uses it
 ahead.record_stream(torch.cuda.current_stream()))py",
         .dali =
-            R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=0, prefetch_queue_depth={value})
+            R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=0)
 def pipe():
     return images.gpu()  # copied ahead, beside the step)py",
         .grain = R"py(ds = grain.experimental.device_put(

@@ -1,11 +1,36 @@
-// Row 14: many small copies, each of which costs its latency.
+// Row 14: many small copies, or a batch that several streams copy in pieces: each costs its
+// latency.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::copy_size {
 namespace {
 
+// A link moves one piece at a time, whatever stream it comes from: with fewer streams only the
+// latency of the pieces goes. False if there is nothing to say.
+bool TooManyStreams(const Case& c, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || c.spec->transfer.streams < 2) return false;
+  const auto streams = static_cast<double>(c.spec->transfer.streams);
+  const double saved = LatencyPartOfCopies(c) * (1 - 1 / streams);
+  const double share = saved * Share(c, Category::kTransfer);
+  if (share < kModerateShare) return false;
+  const CopiesToDevice copies = CopiesOf(c);
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("{} streams copy each batch in as many pieces, and what the pieces take "
+                        "before their first byte is {} of step time",
+                        c.spec->transfer.streams, Percent(share)));
+  Show(draft, Evidence::Kind::kCopy,
+       fmt::format("{} to the device, {} each", Counted(copies.count, "copy", "copies"),
+                   Bytes(static_cast<double>(copies.bytes) / static_cast<double>(copies.count))));
+  const double estimated = ComputesReally(c) ? 0.5 : 1;
+  Recommend(draft, "copy a batch in one piece", Setting("transfer.streams", 1),
+            WithExposedTimes(Category::kTransfer, {1 - estimated * saved, 1 - saved, 1 - saved}));
+  drafts.push_back(std::move(draft));
+  return true;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, Category::kTransfer)) return;
+  if (!Worth(c, Category::kTransfer) || TooManyStreams(c, drafts)) return;
   const CopiesToDevice copies = CopiesOf(c);
   const size_t steps = c.run.rows.steps.size();
   if (copies.count == 0 || steps == 0) return;

@@ -4,16 +4,50 @@
 namespace stallscope::findings::device_preprocessing {
 namespace {
 
-// `part` of the map's time leaves the host; the device does it `size` times as fast as a core, and
-// its time is exposed.
-Effect OverThere(StageId stage, double part) {
-  return {[stage, part](Load& load, double size) {
+// The bytes of a value before the map and behind each of its ops.
+std::vector<double> Widths(const Spec& spec, size_t stage) {
+  double width = 1;
+  std::vector<double> widths;
+  for (size_t i = 0; i <= stage; ++i) {
+    const auto* map = As<MapSpec>(spec.stages[i]);
+    if (map == nullptr) continue;
+    if (i == stage) widths.push_back(width);
+    for (const OpCall& op : OpsOf(*map)) {
+      if (op.name() == "normalize") width = 4;
+      if (op.name() == "cast") {
+        const std::string& to = op.Word("dtype");
+        width = to == "uint8" ? 1 : to == "float16" ? 2 : 4;
+      }
+      if (i == stage) widths.push_back(width);
+    }
+  }
+  return widths;
+}
+
+// What an emulated device takes for the moved ops, for one sample: the bytes that they read and
+// write, at its rate. Nothing of a real one, or if the run does not show the size of a sample.
+std::optional<double> EmulatedSeconds(const Case& c, const DeviceTail& tail) {
+  const double bytes = BytesOfSample(c);
+  if (ComputesReally(c) || bytes <= 0) return std::nullopt;
+  const std::vector<double> widths = Widths(*c.spec, tail.stage);
+  const double values = bytes / widths.back();
+  double moved = 0;
+  for (size_t i = tail.first; i + 1 < widths.size(); ++i) {
+    moved += values * (widths[i] + widths[i + 1]);
+  }
+  return moved * 1e-9 / Resolved(c.spec->trainer.emulated).op_gbps;
+}
+
+// The whole map leaves the host. The device takes `known_s` per sample for it, or does it `size`
+// times as fast as a core, and its time is exposed.
+Effect OverThere(StageId stage, std::optional<double> known_s) {
+  return {[stage, known_s](Load& load, double size) {
             StageDemand* use = load.Find(stage);
             if (use == nullptr) return;
-            const double moved_s = part * use->service_s;
-            load.exposed_s[At(Category::kCompute)] += load.batch * use->items * moved_s / size;
-            use->service_s -= moved_s;
-            use->cpu_s *= 1 - part;
+            const double there_s = known_s.value_or(use->items * use->service_s / size);
+            load.exposed_s[At(Category::kCompute)] += load.batch * there_s;
+            use->service_s = 0;
+            use->cpu_s = 0;
           },
           kDeviceOverCore};
 }
@@ -43,7 +77,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::string text = fmt::format("run {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
   if (tail->first == 0) {
-    Recommend(draft, text, std::move(patch), OverThere(id, 1));
+    Recommend(draft, text, std::move(patch), OverThere(id, EmulatedSeconds(c, *tail)));
   } else {
     RecommendUnpriced(draft, text, std::move(patch),
                       fmt::format("the run does not show how much of the time of {} these ops "
@@ -51,8 +85,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                   stage.name));
   }
   if (!ComputesReally(c)) {
-    draft.finding.recommendation->assumptions.push_back(
-        stage.name + ".on: an emulated device runs ops in no time; a real one takes some");
+    draft.finding.recommendation->assumptions.push_back(fmt::format(
+        "{}.on: the emulated device reads and writes the values of an op at {}, as its spec states",
+        stage.name, words::BytesPerSecond(Resolved(c.spec->trainer.emulated).op_gbps * 1e9)));
   }
   drafts.push_back(std::move(draft));
 }

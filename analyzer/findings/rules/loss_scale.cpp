@@ -1,21 +1,33 @@
-// Row 19: updates are discarded because the loss scale was too large.
+// Row 19: updates are discarded because the loss scale was too large, or small gradients are lost
+// because it stays small.
 #include <algorithm>
+#include <cmath>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::loss_scale {
 namespace {
 
-void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+// The most steps in a row that were discarded.
+size_t LongestStorm(const std::vector<trace::Step>& steps) {
+  size_t longest = 0;
+  size_t now = 0;
+  for (const trace::Step& step : steps) {
+    now = step.loss_scale_skipped > 0 ? now + 1 : 0;
+    longest = std::max(longest, now);
+  }
+  return longest;
+}
+
+void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
   const auto& steps = c.run.rows.steps;
-  const auto skipped = std::count_if(steps.begin(), steps.end(),
-                                     [](const auto& s) { return s.loss_scale_skipped > 0; });
-  const double share =
-      steps.empty() ? 0 : static_cast<double>(skipped) / static_cast<double>(steps.size());
+  const double share = static_cast<double>(skipped) / static_cast<double>(steps.size());
   if (skipped < 2 || share < kSkippedSteps) return;
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} of {} steps were discarded because a gradient overflowed",
-                                  skipped, steps.size()));
+  const size_t storm = LongestStorm(steps);
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("{} of {} steps were discarded because a gradient overflowed{}", skipped,
+                        steps.size(), storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
   Show(draft, Evidence::Kind::kStep, fmt::format("{} steps skipped by the loss scale", skipped));
   Patch patch;
   if (c.spec.has_value()) {
@@ -29,6 +41,44 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       draft, "start with a lower loss scale, or compute in bfloat16, which needs none",
       std::move(patch), "this affects how many steps count, not their speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
+}
+
+// No gradient ever overflowed, and the scale had no time to grow.
+void TooSmall(const Case& c, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value() || c.spec->trainer.precision != Precision::kFp16) return;
+  // An emulated device has no gradients.
+  if (c.run.info.device.kind == "emulated") return;
+  const LossScaleSpec& scale = c.spec->trainer.loss_scale;
+  const size_t steps = c.run.rows.steps.size();
+  if (steps < kManySteps) return;
+  const auto doublings = static_cast<double>(steps / static_cast<size_t>(scale.growth_interval));
+  const double last = scale.initial * std::exp2(std::min(doublings, kMostDoublings));
+  if (last >= kSmallLossScale) return;
+  Draft draft = About(c, StageId::None(), 0,
+                      fmt::format("the loss scale never exceeds {:.0f}, and no gradient overflows: "
+                                  "in float16, gradients below 0.00000006 become 0",
+                                  last));
+  draft.finding.severity = Severity::kMedium;
+  Show(draft, Evidence::Kind::kStep,
+       fmt::format("trainer.loss_scale: from {:.0f}, doubled after {}", scale.initial,
+                   Counted(static_cast<uint64_t>(scale.growth_interval), "step")));
+  draft.args.value = fmt::format("{:.0f}", kUsualLossScale);
+  RecommendUnpriced(draft,
+                    "start with a large loss scale: it halves itself until nothing overflows",
+                    Setting("trainer.loss_scale.initial", kUsualLossScale),
+                    "this affects what is learned, not its speed", Aim::kQuality);
+  drafts.push_back(std::move(draft));
+}
+
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  const auto& steps = c.run.rows.steps;
+  const auto skipped = static_cast<size_t>(std::count_if(
+      steps.begin(), steps.end(), [](const auto& s) { return s.loss_scale_skipped > 0; }));
+  if (skipped > 0) {
+    TooLarge(c, skipped, drafts);
+  } else {
+    TooSmall(c, drafts);
+  }
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} per batch", stages[at].name, Duration(use->service_ns.mean)));
   }
+  draft.args.stage = stages[at - 1].name;
   draft.args.value = std::to_string(std::get<BatchSpec>(stages[at].kind).size);
   Recommend(draft, fmt::format("let {} write directly into the batch", stages[at - 1].name),
             Setting("rewrites.map_and_batch", true),
@@ -49,14 +50,24 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 }  // namespace
 
-extern const Rule kRule = {.id = "map-and-batch",
-                           .row = 7,
-                           .shortens = Parts(Category::kInputStall),
-                           .check = Check,
-                           .advice = {
-                               .tf_data = R"py(options = tf.data.Options()
-options.experimental_optimization.map_and_batch_fusion = True
-ds = ds.with_options(options))py",
-                           }};
+extern const Rule kRule = {
+    .id = "map-and-batch",
+    .row = 7,
+    .shortens = Parts(Category::kInputStall),
+    .check = Check,
+    .advice = {
+        // tf.data joins neighbors by itself; a prefetch or a cache between
+        // them is what prevents it.
+        .tf_data =
+            R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE)  # nothing between the two
+ds = ds.batch({value}, num_parallel_calls=tf.data.AUTOTUNE))py",
+        .pytorch = R"py(class Batched(torch.utils.data.Dataset):
+    def __getitems__(self, indices):  # called once per batch
+        batch = torch.empty(len(indices), *shape)
+        for place, index in zip(batch, indices):
+            place.copy_({stage}(index))  # written once, and not copied by collate
+        return batch
+loader = DataLoader(Batched(), batch_size={value}, collate_fn=lambda batch: batch))py",
+    }};
 
 }  // namespace stallscope::findings::map_and_batch

@@ -68,6 +68,9 @@ extern const Rule kRule = {
     .advice = {
         .tf_data =
             R"py(ds = ds.map(lambda x: {stage}({value}(x)), num_parallel_calls=tf.data.AUTOTUNE))py",
+        .pytorch =
+            R"py(# a torchdata node or an IterDataPipe each costs a hand-over: one function for both
+dataset = dataset.map(lambda x: {stage}({value}(x))))py",
         .grain = R"py(ds = ds.map(lambda x: {stage}({value}(x))))py",
     }};
 

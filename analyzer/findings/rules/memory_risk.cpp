@@ -1,4 +1,4 @@
-// Row 23: the run comes close to its memory limit.
+// Row 23: the run comes close to the limit of its memory, or of the device's.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -6,10 +6,44 @@
 namespace stallscope::findings::memory_risk {
 namespace {
 
+constexpr Advice kShuffle = {
+    .tf_data = R"py(ds = ds.shuffle({value}).map(decode)  # of records, not of decoded images)py",
+    .pytorch =
+        R"py(loader = DataLoader(dataset, batch_size, shuffle=True)  # of indices: no buffer)py",
+    .dali = R"py(data = fn.readers.tfrecord(path=files, index_path=indexes, features=features,
+                           random_shuffle=True, initial_fill={value}))py",
+};
+constexpr Advice kPrefetch = {
+    .tf_data = R"py(ds = ds.prefetch({value}))py",
+    .pytorch =
+        R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, prefetch_factor=1))py",
+};
+constexpr Advice kCache = {
+    .tf_data = R"py(ds = ds.cache("/path/to/cache")  # on disk)py",
+    .pytorch = R"py(images = torch.load("cache.pt", mmap=True)  # read from disk as it is used)py",
+};
+constexpr Advice kDevice = {
+    .tf_data =
+        R"py(tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")  # before the model is built)py",
+    .pytorch = R"py(with torch.autocast("cuda", dtype=torch.bfloat16):
+    loss = criterion(model(images), labels)
+# or keep fewer activations: torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False))py",
+    .grain = R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py",
+};
+constexpr Advice kSmallerBatch = {
+    .tf_data = R"py(ds = ds.batch({value}))py",
+    .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}))py",
+    .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
+def pipe(): ...)py",
+    .grain = R"py(ds = ds.batch({value}))py",
+};
+
 struct Smaller {
   Patch patch;
   std::string text;
   int64_t freed = 0;
+  const Advice* advice = nullptr;
+  std::string value;
 };
 
 int64_t HalfOf(int64_t value) { return std::max<int64_t>(1, value / 2); }
@@ -21,18 +55,20 @@ std::optional<Smaller> HalfTheRoom(const Case& c, const attribution::MemoryUse::
   if (const auto* shuffle = As<ShuffleSpec>(c, held.stage)) {
     const int64_t half = HalfOf(shuffle->buffer_size);
     return Smaller{Setting(name + ".buffer_size", half),
-                   fmt::format("let {} draw from {} elements", name, half), freed};
+                   fmt::format("let {} draw from {} elements", name, half), freed, &kShuffle,
+                   std::to_string(half)};
   }
   if (const auto* prefetch = As<PrefetchSpec>(c, held.stage)) {
     const int64_t half = HalfOf(prefetch->buffer_size.value);
     if (prefetch->buffer_size.automatic || half == prefetch->buffer_size.value) return std::nullopt;
     return Smaller{Setting(name + ".buffer_size", half),
-                   fmt::format("let {} hold {} batches", name, half), freed};
+                   fmt::format("let {} hold {} batches", name, half), freed, &kPrefetch,
+                   std::to_string(half)};
   }
   const auto* cache = As<CacheSpec>(c, held.stage);
   if (cache != nullptr && cache->where == CacheWhere::kMemory) {
     return Smaller{Setting(name + ".where", "disk"), fmt::format("keep {} on disk", name),
-                   static_cast<int64_t>(held.bytes)};
+                   static_cast<int64_t>(held.bytes), &kCache, ""};
   }
   return std::nullopt;
 }
@@ -49,11 +85,13 @@ void RecommendSmaller(const Case& c, Draft& draft) {
                       "it saves memory; a run with the change shows what it costs in speed",
                       Aim::kMemory);
     draft.finding.recommendation->memory_bytes = -smaller->freed;
+    draft.advice = smaller->advice;
+    draft.args.value = smaller->value;
     return;
   }
 }
 
-void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+void OfHost(const Case& c, std::vector<Draft>& drafts) {
   const auto& memory = c.attribution.memory;
   if (memory.limit_bytes == 0 || !memory.peak_rss_bytes.has_value()) return;
   const auto limit = static_cast<double>(memory.limit_bytes);
@@ -75,8 +113,50 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// A narrow type halves what a step holds; a run that has it already needs smaller batches.
+void RecommendLess(const Case& c, Draft& draft) {
+  if (!c.spec.has_value()) return;
+  const Precision now = c.spec->trainer.precision;
+  const size_t batch = FirstOf<BatchSpec>(*c.spec);
+  constexpr const char* kWhy =
+      "it saves device memory; a run with the change shows what it does to the speed";
+  if (now == Precision::kFp32 || now == Precision::kTf32) {
+    draft.advice = &kDevice;
+    RecommendUnpriced(draft, "compute in bfloat16: a step then holds about half",
+                      Setting("trainer.precision", "bf16"), kWhy, Aim::kMemory);
+  } else if (batch < c.spec->stages.size() && As<BatchSpec>(c.spec->stages[batch])->size > 1) {
+    const StageSpec& stage = c.spec->stages[batch];
+    const int64_t half = HalfOf(As<BatchSpec>(stage)->size);
+    draft.advice = &kSmallerBatch;
+    draft.args.value = std::to_string(half);
+    RecommendUnpriced(draft,
+                      fmt::format("use batches of {}, and accumulate the gradients of two", half),
+                      Setting(stage.name + ".size", half), kWhy, Aim::kMemory);
+  }
+}
+
+void OfDevice(const Case& c, std::vector<Draft>& drafts) {
+  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  if (!memory.has_value() || memory->peak < kMemoryRisk * memory->limit) return;
+  const double used = memory->peak / memory->limit;
+  Draft draft = About(c, StageId::None(), 0,
+                      fmt::format("the run used {} of the device's {} ({}): a larger batch, or "
+                                  "another program on the device, would fail",
+                                  Bytes(memory->peak), Bytes(memory->limit), Percent(used)));
+  draft.finding.severity = used >= kMemoryDanger ? Severity::kHigh : Severity::kMedium;
+  Show(draft, Evidence::Kind::kCopy, fmt::format("device: {} at its peak", Bytes(memory->peak)));
+  RecommendLess(c, draft);
+  draft.finding.stands_alone = true;
+  drafts.push_back(std::move(draft));
+}
+
+void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  OfHost(c, drafts);
+  OfDevice(c, drafts);
+}
+
 }  // namespace
 
-extern const Rule kRule = {.id = "memory-risk", .row = 23, .check = Check};
+extern const Rule kRule = {.id = "memory-risk", .row = 23, .check = Check, .advice = kShuffle};
 
 }  // namespace stallscope::findings::memory_risk

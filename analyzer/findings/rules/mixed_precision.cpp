@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 6> kFloat32 = {"sgemm", "scudnn",  "s1688
 constexpr std::array<std::string_view, 8> kNarrow = {"h884", "s884",   "h1688", "s16816",
                                                      "bf16", "f16f16", "hgemm", "e4m3"};
 
+constexpr std::string_view kAdvice = "compute in bfloat16, and keep the weights in float32";
+
 template <size_t N>
 bool HasAny(std::string_view name, const std::array<std::string_view, N>& words) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
@@ -48,9 +50,59 @@ void ByKernels(const Case& c, std::vector<Draft>& drafts) {
             fmt::format("{} of kernel time is matrix products in float32", Percent(products)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, "judging by the kernels' names");
-  RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32", Patch(),
+  draft.args.value = "bfloat16";
+  RecommendUnpriced(draft, std::string(kAdvice), Patch(),
                     "a trace does not show how fast its kernels are in another precision: record "
                     "the run with the change");
+  drafts.push_back(std::move(draft));
+}
+
+// What the smaller activations make room for.
+std::string RoomLeft(const Case& c) {
+  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const size_t batch = FirstOf<BatchSpec>(*c.spec);
+  if (!memory.has_value() || batch >= c.spec->stages.size()) return "";
+  // Half of what is in use now, for twice the batch.
+  if (memory->peak > kMemoryRisk * memory->limit) return "";
+  return fmt::format("; batches of {} then fit, too",
+                     2 * As<BatchSpec>(c.spec->stages[batch])->size);
+}
+
+// An emulated device's spec states how fast it is in each precision: the faster narrow one, if it
+// is faster than now.
+void ByFigures(const Case& c, std::vector<Draft>& drafts) {
+  TrainerSpec trainer = c.spec->trainer;
+  const double now = EmulatedSpeed(trainer);
+  Precision best = trainer.precision;
+  double speed = now;
+  // bf16 first: of two that are equally fast the one that needs no loss scale.
+  for (const Precision narrow : {Precision::kBf16, Precision::kFp16}) {
+    trainer.precision = narrow;
+    if (EmulatedSpeed(trainer) <= speed) continue;
+    best = narrow;
+    speed = EmulatedSpeed(trainer);
+  }
+  if (speed <= now) return;
+  const double share = Share(c, Category::kCompute);
+  Draft draft = About(c, StageId::None(), share,
+                      fmt::format("the device computes for {} of the time, in {}", Percent(share),
+                                  ToWord(c.spec->trainer.precision)));
+  draft.finding.severity = Severity::kMedium;
+  Show(draft, Evidence::Kind::kKernel,
+       fmt::format("trainer.precision: {}", ToWord(c.spec->trainer.precision)));
+  draft.args.value = best == Precision::kBf16 ? "bfloat16" : "float16";
+  const double left = now / speed;
+  Recommend(draft,
+            best == Precision::kBf16
+                ? fmt::format("{}{}", kAdvice, RoomLeft(c))
+                : fmt::format("compute in float16 with a loss scale, and keep the weights in "
+                              "float32{}",
+                              RoomLeft(c)),
+            Setting("trainer.precision", ToWord(best)),
+            WithExposedTimes(Category::kCompute, {left, left, left}));
+  draft.finding.recommendation->assumptions.push_back(
+      fmt::format("trainer.precision: the emulated device is {} as fast in {}, as its spec states",
+                  words::Factor(speed / now), ToWord(best)));
   drafts.push_back(std::move(draft));
 }
 
@@ -58,16 +110,17 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.verdict.bound != Bound::kCompute) return;
   if (!c.spec.has_value()) return ByKernels(c, drafts);
   const Precision now = c.spec->trainer.precision;
-  // An emulated device takes the same time whatever it computes, and a host's cores have no
-  // float16.
-  if (!ComputesReally(c) || (now != Precision::kFp32 && now != Precision::kTf32)) return;
+  // A host's cores have no float16.
+  if (!HasAccelerator(c) || (now != Precision::kFp32 && now != Precision::kTf32)) return;
+  if (!ComputesReally(c)) return ByFigures(c, drafts);
   const double share = Share(c, Category::kCompute);
   Draft draft = About(
       c, StageId::None(), share,
       fmt::format("the device computes for {} of the time, in {}", Percent(share), ToWord(now)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, fmt::format("trainer.precision: {}", ToWord(now)));
-  RecommendUnpriced(draft, "compute in bfloat16, and keep the weights in float32",
+  draft.args.value = "bfloat16";
+  RecommendUnpriced(draft, fmt::format("{}{}", kAdvice, RoomLeft(c)),
                     Setting("trainer.precision", "bf16"),
                     "a run does not show how fast its kernels are in another precision: replay it "
                     "with the change");
@@ -82,11 +135,20 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kCompute),
     .check = Check,
     .advice = {
-        .tf_data = R"py(tf.keras.mixed_precision.set_global_policy("mixed_bfloat16"))py",
-        .pytorch = R"py(with torch.autocast("cuda", dtype=torch.bfloat16):
+        .tf_data =
+            R"py(policy = "mixed_{value}"  # before Ampere "mixed_float16", which the scale is for
+tf.keras.mixed_precision.set_global_policy(policy)  # before the model is built
+if policy == "mixed_float16":  # in a loop of your own; compile() does it by itself
+    optimizer = tf.keras.mixed_precision.LossScaleOptimizer(optimizer))py",
+        .pytorch =
+            R"py(dtype = torch.{value}  # before Ampere torch.float16, which the scaler is for
+scaler = torch.amp.GradScaler("cuda", enabled=dtype == torch.float16)
+with torch.autocast("cuda", dtype=dtype):
     loss = criterion(model(images), labels)
-loss.backward())py",
-        .grain = R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py",
+scaler.scale(loss).backward()
+scaler.step(optimizer)
+scaler.update())py",
+        .grain = R"py(layer = nn.Dense(features, dtype=jnp.{value}, param_dtype=jnp.float32))py",
     }};
 
 }  // namespace stallscope::findings::mixed_precision

@@ -1,4 +1,5 @@
-// Row 12: nothing is prepared ahead of the trainer, or too little to cover bursts.
+// Row 12: nothing is prepared ahead of the trainer, or too little to cover bursts, on the host or
+// on the device.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -6,6 +7,32 @@
 
 namespace stallscope::findings::prefetch {
 namespace {
+
+// A DataLoader's workers and DALI's pipeline prepare two batches ahead by themselves.
+constexpr Advice kFirst = {
+    .tf_data = R"py(ds = ds.prefetch({value})  # or tf.data.AUTOTUNE; the last step)py",
+    .pytorch =
+        R"py(loader = DataLoader(dataset, batch_size, num_workers={value})  # workers prepare batches ahead)py",
+    .grain = R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value})))py",
+};
+
+// Batches that each replica's device holds.
+constexpr Advice kOnDevice = {
+    .tf_data =
+        R"py(options = tf.distribute.InputOptions(experimental_per_replica_buffer_size={value})
+ds = strategy.experimental_distribute_dataset(ds, options))py",
+    .pytorch =
+        R"py(ahead = collections.deque()  # of batches on their way to this replica's device
+for images, labels in loader:  # with pin_memory=True
+    ahead.append((images.to(device, non_blocking=True), labels.to(device, non_blocking=True)))
+    if len(ahead) > {value}:
+        train_step(*ahead.popleft()))py",
+    .dali =
+        R"py(@pipeline_def(batch_size=batch_size, num_threads=4, device_id=local_rank, prefetch_queue_depth={value})
+def pipe(): ...)py",
+    .grain = R"py(ds = grain.experimental.device_put(
+    ds=ds, device=jax.local_devices()[0], cpu_buffer_size=4, device_buffer_size={value}))py",
+};
 
 Effect Ahead(int64_t batches) {
   return {.apply = [batches](Load& load, double) { PrepareAhead(load, batches); },
@@ -90,6 +117,8 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   const StageId last = LastOnHost(c);
   const attribution::StageUse* use = UseOf(c, last);
   if (use == nullptr || HasOwnThreads(c, last)) return;
+  // The thread that feeds the device prepares batches ahead.
+  if (c.spec.has_value() && c.spec->transfer.prefetch_to_device > 0) return;
   // A DataLoader works ahead if it has workers, which is for loader-workers to say.
   if (IsDataLoader(c, last) || JobLoaderOf(c, last) != nullptr) return;
   const double share = Share(c, Category::kInputStall);
@@ -100,6 +129,7 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{} runs in the trainer's thread", NameOf(c, last)));
   draft.args.value = std::to_string(kFirstPrefetch);
+  draft.advice = &kFirst;
   Recommend(draft, fmt::format("prepare {} batches ahead", kFirstPrefetch), FirstPrefetch(c, last),
             Ahead(kFirstPrefetch));
   SetMemory(c, kFirstPrefetch, draft);
@@ -151,6 +181,7 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kQueue,
          fmt::format("{}: {}", stage.name, Counted(static_cast<uint64_t>(now), "place")));
     draft.args.value = std::to_string(deeper);
+    if (deeper == kFirstPrefetch) draft.advice = &kFirst;
     Recommend(draft, fmt::format("let {} hold {} batches", stage.name, deeper),
               Setting(stage.name + ".buffer_size", deeper),
               Deeper(std::move(bursts), stage.id, now, deeper));
@@ -160,10 +191,39 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
+// The device's own buffer is the only one: each replica holds its part of so many batches.
+void TooShallowOnDevice(const Case& c, std::vector<Draft>& drafts) {
+  const double share = BlamedOn(c, Cause::kBuffer);
+  if (share < kModerateShare || !c.spec.has_value()) return;
+  const int64_t now = c.spec->transfer.prefetch_to_device;
+  if (now == 0 || FirstOf<PrefetchSpec>(*c.spec) < c.spec->stages.size()) return;
+  StepWaits bursts = StepWaitsOf(c);
+  const int64_t deeper = EnoughFor(bursts, now);
+  if (deeper <= now) return;
+  const auto replicas = static_cast<uint64_t>(c.spec->trainer.strategy.replicas);
+  const std::string where =
+      replicas > 1 ? fmt::format("each of {} devices", replicas) : "the device";
+  Draft draft = About(
+      c, StageId::None(), share,
+      fmt::format("{} of step time is lost to bursts that {} on {} cannot cover; on average the "
+                  "input is fast enough",
+                  Percent(share), Counted(static_cast<uint64_t>(now), "batch", "batches"), where));
+  Show(draft, Evidence::Kind::kQueue, fmt::format("transfer.prefetch_to_device: {}", now));
+  draft.args.value = std::to_string(deeper);
+  draft.advice = &kOnDevice;
+  const double more = BytesOfBatch(c) * static_cast<double>(deeper - now);
+  Recommend(draft,
+            fmt::format("{}let {} hold {} batches", BeforeMoreDeviceMemory(c, more), where, deeper),
+            Setting("transfer.prefetch_to_device", deeper),
+            Deeper(std::move(bursts), StageId::None(), now, deeper));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   Missing(c, drafts);
   TooShallow(c, drafts);
+  TooShallowOnDevice(c, drafts);
   TooShallowInJob(c, drafts);
 }
 

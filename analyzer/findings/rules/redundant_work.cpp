@@ -1,4 +1,4 @@
-// Row 17: casts that have no effect.
+// Row 17: ops that have no effect: casts, a second resize or crop to the same size.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::redundant_work {
@@ -6,12 +6,9 @@ namespace {
 
 std::optional<std::string> IdlePair(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
-  for (size_t i = 0; i + 1 < ops.size(); ++i) {
-    if (FirstIsIdle(ops[i], ops[i + 1]) || SecondIsIdle(ops[i], ops[i + 1])) {
-      return ops[i].Text() + " and " + ops[i + 1].Text();
-    }
-  }
-  return std::nullopt;
+  const std::optional<IdleOp> idle = FindIdleOp(ops);
+  if (!idle.has_value()) return std::nullopt;
+  return fmt::format("{} beside {}", ops[idle->op].Text(), ops[idle->beside].Text());
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -23,14 +20,14 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::optional<std::string> pair = IdlePair(*map);
     if (!pair.has_value()) continue;
-    Draft draft = About(
-        c, id, BlamedForWork(c, id),
-        fmt::format("{} of step time is spent waiting for {}, which runs {}: one of them is enough",
-                    Percent(BlamedForWork(c, id)), stage.name, *pair));
+    Draft draft = About(c, id, BlamedForWork(c, id),
+                        fmt::format("{} of step time is spent waiting for {}, which runs {}: the "
+                                    "values are the same without it",
+                                    Percent(BlamedForWork(c, id)), stage.name, *pair));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time is spent waiting for it", stage.name,
                      Percent(BlamedForWork(c, id))));
-    Recommend(draft, "drop the redundant cast", Setting("rewrites.constant_folding", true),
+    Recommend(draft, "drop what changes nothing", Setting("rewrites.constant_folding", true),
               WithFewerPasses(id, *map, kPassesOfIdleCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
@@ -47,7 +44,7 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(images = tf.image.convert_image_dtype(images, tf.float32)  # once, and no cast beside it)py",
+            R"py(images = tf.image.convert_image_dtype(images, tf.float32)  # once, and no cast or resize beside it)py",
         .pytorch = R"py(v2.ToDtype(torch.float32, scale=True)  # once)py",
         .dali =
             R"py(images = fn.crop_mirror_normalize(images, dtype=types.FLOAT, mean=mean, std=std)  # one op)py",

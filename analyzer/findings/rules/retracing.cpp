@@ -31,7 +31,7 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(@tf.function(reduce_retracing=True)  # and drop_remainder=True for the batches
+            R"py(@tf.function(input_signature=[tf.TensorSpec(None, tf.float32), tf.TensorSpec(None, tf.float32)])
 def train_step(images, labels): ...)py",
         .pytorch = R"py(model = torch.compile(model, dynamic=True))py",
         .grain =

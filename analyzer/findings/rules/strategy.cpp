@@ -38,7 +38,7 @@ extern const Rule kRule = {.id = "strategy",
                            .check = Check,
                            .advice = {
                                .tf_data = R"py(strategy = tf.distribute.MirroredStrategy(
-    cross_device_ops=tf.distribute.NcclAllReduce(num_packs=1)))py",
+    cross_device_ops=tf.distribute.NcclAllReduce(num_packs=2)))py",
                                .pytorch = R"py(model = torch.nn.parallel.DistributedDataParallel(
     model, bucket_cap_mb=100, gradient_as_bucket_view=True)
 with model.no_sync():  # in all but every n-th step

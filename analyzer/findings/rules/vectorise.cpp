@@ -1,4 +1,4 @@
-// Row 6: work on single values is done element by element, and could be done on whole batches.
+// Row 6: work that has a form for whole batches is done element by element.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -6,10 +6,11 @@
 namespace stallscope::findings::vectorise {
 namespace {
 
-// All of the map is such work, or its elements are so cheap that passing them on is the main cost.
+// All of the map is work on single values, or its elements are so cheap that passing them on is the
+// main cost.
 bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
-  if (ops.empty() || !IsPerValue(ops.back())) return false;
+  if (ops.empty() || !ops.back().op->batched) return false;
   const attribution::StageUse* use = UseOf(c, stage);
   if (use == nullptr || use->elements == 0) return false;
   return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "collectors/pipeline/ops/make.h"
@@ -79,6 +80,30 @@ class CropOp final : public Op {
     return {};
   }
 
+  // The middle of each image, line by line; regions of their own have no form for a batch.
+  Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
+    const data::Shape shape = batch.value.shape();
+    if (plan_.resizes() || shape.rank() != 4) return Op::ApplyToBatch(batch, worker);
+    STALLSCOPE_ASSIGN_OR_RETURN(const data::Rect part,
+                                plan_.Of(batch.id, worker.context.seed, static_cast<int>(shape[2]),
+                                         static_cast<int>(shape[1])));
+    const int64_t side = plan_.side();
+    auto made = worker.context.batches->Take(batch.value.dtype(), {shape[0], side, side, shape[3]});
+    if (!made.has_value()) return Error{ErrorKind::kRun, "no memory for the batch", "", ""};
+    const auto pixel = static_cast<size_t>(shape[3]) * data::SizeOf(batch.value.dtype());
+    const auto line = static_cast<size_t>(side) * pixel;
+    uint8_t* to = made->data();
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      for (int64_t y = part.y; y < part.y + side; ++y, to += line) {
+        const int64_t first = (i * shape[1] + y) * shape[2] + part.x;
+        std::memcpy(to, batch.value.data() + static_cast<size_t>(first) * pixel, line);
+      }
+    }
+    worker.context.batches->Give(std::move(batch.value));
+    batch.value = std::move(*made);
+    return {};
+  }
+
  private:
   const CropPlan plan_;
 };
@@ -90,6 +115,14 @@ class Flip final : public Op {
     STALLSCOPE_RETURN_IF_ERROR(CheckIsImage(element, "flip"));
     if (Random(worker.context.seed, salt_, element.id).Uniform() < 0.5) return {};
     return data::Mirror(element.value);
+  }
+
+  Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
+    for (size_t i = 0; i < batch.batch->ids.size(); ++i) {
+      if (Random(worker.context.seed, salt_, batch.batch->ids[i]).Uniform() < 0.5) continue;
+      STALLSCOPE_RETURN_IF_ERROR(data::Mirror(batch.value, static_cast<int64_t>(i)));
+    }
+    return {};
   }
 
  private:

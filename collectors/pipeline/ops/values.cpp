@@ -145,12 +145,29 @@ class ColorJitter final : public Op {
       return Error{ErrorKind::kRun, "color_jitter needs an image of uint8", "",
                    "decode first, and normalize later"};
     }
-    Random random(worker.context.seed, salt_, element.id);
+    Jitter(element.value.data(), element.value.bytes() / 3,
+           Random(worker.context.seed, salt_, element.id));
+    return {};
+  }
+
+  Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
+    const data::Shape& shape = batch.value.shape();
+    if (batch.value.dtype() != data::DType::kUint8 || shape.rank() != 4 || shape[3] != 3) {
+      return Op::ApplyToBatch(batch, worker);
+    }
+    const auto pixels = static_cast<size_t>(shape[1] * shape[2]);
+    for (size_t i = 0; i < batch.batch->ids.size(); ++i) {
+      Jitter(batch.value.data() + i * pixels * 3, pixels,
+             Random(worker.context.seed, salt_, batch.batch->ids[i]));
+    }
+    return {};
+  }
+
+ private:
+  static void Jitter(uint8_t* data, size_t pixels, Random random) {
     const int brightness = Factor(random);
     const int contrast = Factor(random);
     const int saturation = Factor(random);
-    uint8_t* const data = element.value.data();
-    const size_t pixels = element.value.bytes() / 3;
     std::array<uint8_t, 256> bright;
     for (int i = 0; i < 256; ++i) bright[static_cast<size_t>(i)] = Clamp(i * brightness / kOne);
     uint64_t sum = 0;
@@ -171,10 +188,8 @@ class ColorJitter final : public Op {
         pixel[c] = Clamp(gray + (pixel[c] - gray) * saturation / kOne);
       }
     }
-    return {};
   }
 
- private:
   static constexpr int kOne = 1024;
   static int Factor(Random& random) { return static_cast<int>(random.Uniform(0.6, 1.4) * kOne); }
   static uint8_t Clamp(int value) { return static_cast<uint8_t>(std::clamp(value, 0, 255)); }

@@ -21,6 +21,11 @@ void LaunchBound(CaseBuilder& b) {
   b.attribution.kernels = {{b.Intern("add"), 100'000, 500'000'000, 1.0, false}};
 }
 
+void FillDevice(CaseBuilder& b, double share) {
+  b.run.info.device.memory_bytes = uint64_t{10} << 30;
+  b.attribution.memory.device_peak_bytes = static_cast<uint64_t>(share * 10.0 * (1 << 30));
+}
+
 // As an importer counts them: how many so far, and how long they took.
 void Count(CaseBuilder& b, const std::string& name, int64_t count, double ns_each) {
   const CounterId counts{static_cast<uint32_t>(b.run.counters.size())};
@@ -53,6 +58,33 @@ std::vector<Scenario> DeviceScenarios() {
          b.CopyBatches(trace::CopyMemory::kPinned, 4'000, 20);
        },
        "they are large", [](CaseBuilder& b) { b.attribution.devices[0].copies[0].bytes *= 100; }},
+      {"copy-size", "eight streams copy a batch in pieces",
+       [](CaseBuilder& b) {
+         b.spec.transfer.streams = 8;
+         b.Spend(Category::kTransfer, 0.3, Bound::kTransfer);
+         b.CopyBatches(trace::CopyMemory::kPinned, 20'000, 7);
+       },
+       "one stream does", [](CaseBuilder& b) { b.spec.transfer.streams = 1; }},
+      {"batch-size", "each small copy pays its latency",
+       [](CaseBuilder& b) {
+         b.Spend(Category::kTransfer, 0.4, Bound::kTransfer);
+         b.CopyBatches(trace::CopyMemory::kPinned, 4'000);
+       },
+       "they are large", [](CaseBuilder& b) { b.attribution.devices[0].copies[0].bytes *= 1000; }},
+      {"batch-size", "a narrow type leaves half of the device's memory",
+       [](CaseBuilder& b) {
+         b.spec.trainer.precision = Precision::kFp16;
+         FillDevice(b, 0.4);
+       },
+       "it leaves less", [](CaseBuilder& b) { FillDevice(b, 0.6); }},
+      {"memory-risk", "the device is almost full", [](CaseBuilder& b) { FillDevice(b, 0.9); },
+       "it is not", [](CaseBuilder& b) { FillDevice(b, 0.8); }},
+      {"memory-risk", "it is, in a narrow type",
+       [](CaseBuilder& b) {
+         b.spec.trainer.precision = Precision::kBf16;
+         FillDevice(b, 0.9);
+       },
+       "its size is not known", [](CaseBuilder& b) { b.run.info.device.memory_bytes = 0; }},
       {"narrow-dtype", "bytes that are widened for the link", TransferBound, "bytes cross it",
        [](CaseBuilder& b) { b.spec.transfer.dtype = TransferDtype::kUint8; }},
       {"narrow-dtype", "floats that were bytes",
@@ -112,6 +144,19 @@ std::vector<Scenario> DeviceScenarios() {
       {"mixed-precision", "computing in float32",
        [](CaseBuilder& b) { b.spec.trainer.precision = Precision::kFp32; },
        "the device is emulated", [](CaseBuilder& b) { b.run.info.device.kind = "emulated"; }},
+      {"mixed-precision", "an emulated device that is faster in bfloat16",
+       [](CaseBuilder& b) {
+         b.spec.trainer.precision = Precision::kTf32;
+         b.spec.trainer.emulated.bf16_speed = 2;
+         b.run.info.device.kind = "emulated";
+       },
+       "it is as fast in tf32", [](CaseBuilder& b) { b.spec.trainer.emulated.tf32_speed = 2; }},
+      {"loss-scale", "it stays at 1",
+       [](CaseBuilder& b) {
+         b.spec.trainer.precision = Precision::kFp16;
+         b.spec.trainer.loss_scale.initial = 1;
+       },
+       "it doubles often", [](CaseBuilder& b) { b.spec.trainer.loss_scale.growth_interval = 5; }},
       {"loss-scale", "one step in ten is thrown away",
        [](CaseBuilder& b) {
          b.spec.trainer.precision = Precision::kFp16;

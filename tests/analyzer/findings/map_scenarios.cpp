@@ -114,6 +114,15 @@ std::vector<Scenario> MapScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize"};
        }},
+      {"redundant-work", "a crop to the size that the image has",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "crop(224)"};
+         b.Stall("augment", Cause::kCpu, 0.4);
+       },
+       "it is smaller",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "crop(192)"};
+       }},
       {"late-cast", "floats are flipped",
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize", "flip"};

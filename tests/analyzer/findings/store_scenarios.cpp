@@ -74,6 +74,7 @@ std::vector<Scenario> StoreScenarios() {
        }},
       {"prefetch", "the batch is made in the trainer's thread",
        [](CaseBuilder& b) {
+         b.spec.transfer.prefetch_to_device = 0;
          b.spec.stages.pop_back();
          b.SpecOf<MapSpec>("decode").parallelism = {1, false};
          b.SpecOf<MapSpec>("augment").parallelism = {1, false};

@@ -142,4 +142,29 @@ TEST_SUITE("fast") {
           "'resize(64' is not a call; write it as resize(...), with one closing parenthesis at the "
           "end");
   }
+
+  TEST_CASE("an op that changes nothing beside its neighbor is found, and no other") {
+    const auto idle = [](std::initializer_list<const char*> texts) {
+      std::vector<OpCall> ops;
+      for (const char* text : texts) ops.push_back(ParseOp(text).value());
+      const auto found = stallscope::FindIdleOp(ops);
+      return found.has_value() ? ops[found->op].Text() + " " + std::to_string(found->op) : "none";
+    };
+    CHECK(idle({"cast(float32)", "normalize"}) == "cast(float32) 0");
+    CHECK(idle({"normalize", "cast(float32)"}) == "cast(float32) 1");
+    CHECK(idle({"cast(float16)", "cast(float16)"}) == "cast(float16) 0");
+    // What comes before is not known to be bytes: rounding to float16 stays.
+    CHECK(idle({"cast(float16)", "normalize"}) == "none");
+    CHECK(idle({"decode_jpeg", "flip", "cast(float16)", "normalize"}) == "cast(float16) 2");
+    CHECK(idle({"decode_jpeg", "cast(float32)", "cast(float16)"}) == "cast(float32) 1");
+    CHECK(idle({"decode_jpeg", "cast(uint8)"}) == "cast(uint8) 1");
+    CHECK(idle({"decode_jpeg", "resize(64)", "resize(64)"}) == "resize(64) 2");
+    CHECK(idle({"random_resized_crop(64)", "crop(64)"}) == "crop(64) 1");
+    CHECK(idle({"random_resized_crop(64)", "crop(32)"}) == "none");
+    CHECK(idle({"resize(64)", "resize(64)"}) == "none");
+    CHECK(idle({"normalize", "normalize"}) == "none");
+    CHECK(idle({"flip", "flip"}) == "none");
+    CHECK(idle({"one_hot(3)", "one_hot(3)"}) == "one_hot(3) 1");
+    CHECK(idle({}) == "none");
+  }
 }

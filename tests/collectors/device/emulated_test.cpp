@@ -63,6 +63,25 @@ TEST_SUITE("fast") {
     CHECK(device.clock.Now() == device.start + 130'010);
   }
 
+  TEST_CASE("an op of a map takes the bytes that it reads and writes") {
+    Emulated device({.compute_us_per_batch = 100, .op_gbps = 2});
+    const auto stream = device.Stream();
+    Launch op;
+    op.kernel = Kernel::kImageOp;
+    op.image_op = "normalize";
+    op.in = {{0, 1'000, device::Type::kUint8}};
+    op.out = {{0, 1'000, device::Type::kFloat32}};
+    Must(stream->Run(op, ItemId{1}));
+    CHECK(device.Done(*stream) == 2'500);
+    // A cast within a step is a part of the step's figure.
+    Launch cast = Part(1, 0, 1, 1);
+    cast.kernel = Kernel::kCast;
+    cast.in = op.in;
+    cast.out = op.out;
+    Must(stream->Run(cast, ItemId{1}));
+    CHECK(device.Done(*stream) == 102'500);
+  }
+
   TEST_CASE("a copy takes the latency and its bytes, a pageable one is slower and blocks") {
     Emulated device({.gbps_pinned = 10, .gbps_pageable = 2, .latency_us = 5});
     const auto stream = device.Stream();

@@ -107,4 +107,38 @@ TEST_SUITE("fast") {
         R"~({"name": "m", "map": {"ops": ["busy(0)"], "deterministic": false}}, {"name": "n", "map": {"ops": ["busy(0)"]}})~";
     CHECK(graph("", one_of_each, "map_fusion").find("\"rewrites\":[]") != std::string::npos);
   }
+
+  TEST_CASE("ops that change nothing are dropped, and the pixels stay") {
+    ScratchDir dir;
+    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
+    const std::string stages =
+        R"~({"name": "read", "source": {"format": "tfrecord", "files": [")~" + glob +
+        R"~("]}}, {"name": "m", "map": {"ops": ["decode_jpeg", "resize(24)", "resize(24)",
+        "crop(24)", "cast(uint8)", "cast(float32)", "cast(float16)", "cast(float16)"]}},
+        {"name": "batch", "batch": {"size": 4}})~";
+    const Delivered plain = RunStages(stages);
+    const Delivered folded = RunStages(stages, R"("rewrites": {"constant_folding": true})");
+    REQUIRE(!plain.error.has_value());
+    REQUIRE(!folded.error.has_value());
+    CHECK(folded.digest == plain.digest);
+    CHECK(folded.graph.find(R"~(["decode_jpeg","resize(24)","cast(float16)"])~") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("ops with a form for a batch move behind it, and the pixels stay") {
+    ScratchDir dir;
+    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
+    const std::string stages =
+        R"~({"name": "read", "source": {"format": "tfrecord", "files": [")~" + glob +
+        R"~("]}}, {"name": "m", "map": {"ops": ["decode_jpeg", "resize(24)", "flip",
+        "color_jitter", "crop(16)", "normalize"]}}, {"name": "batch", "batch": {"size": 5}})~";
+    const Delivered plain = RunStages(stages);
+    const Delivered batched = RunStages(stages, R"("rewrites": {"vectorise": true})");
+    REQUIRE(!plain.error.has_value());
+    REQUIRE(!batched.error.has_value());
+    CHECK(batched.digest == plain.digest);
+    CHECK(batched.graph.find(R"~(["decode_jpeg","resize(24)"])~") != std::string::npos);
+    CHECK(batched.graph.find(R"~(["flip","color_jitter","crop(16)","normalize"])~") !=
+          std::string::npos);
+  }
 }

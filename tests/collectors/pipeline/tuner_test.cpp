@@ -19,6 +19,7 @@ struct Simulated {
   uint64_t empty = 0;
   double demand = 1e9;  // elements a second that the trainer could take
   double stolen = 0;    // of each core, by somebody else
+  double cpu = 0;       // seconds
 
   std::vector<Tunable> Tunables() {
     Tunable tunable;
@@ -32,6 +33,7 @@ struct Simulated {
     const double capacity = 1000.0 * (1 - stolen) * static_cast<double>(std::min(workers, cores));
     const double rate = std::min(capacity, demand);
     elements += rate * seconds;
+    cpu += seconds * static_cast<double>(std::min(workers, cores));
     // More workers than cores are all on their way all the time.
     busy += seconds * 1e9 * (rate < capacity ? rate / 1000.0 : static_cast<double>(workers));
     if (rate == capacity) ++empty;
@@ -42,7 +44,7 @@ int64_t Settle(Simulated& machine, TunerLimits limits, int looks) {
   TunerPolicy policy(machine.Tunables(), limits);
   for (int i = 0; i < looks; ++i) {
     policy.Step({i * 0.1, static_cast<uint64_t>(i) * 100'000'000,
-                 static_cast<uint64_t>(machine.elements), 0});
+                 static_cast<uint64_t>(machine.elements), 0, machine.cpu});
     machine.Pass(0.1);
   }
   return machine.workers;
@@ -66,7 +68,7 @@ TEST_SUITE("fast") {
       for (int i = 0; i < 200; ++i) {
         const int64_t before = machine.workers;
         policy.Step({i * 0.1, static_cast<uint64_t>(i) * 100'000'000,
-                     static_cast<uint64_t>(machine.elements), 0});
+                     static_cast<uint64_t>(machine.elements), 0, machine.cpu});
         if (machine.workers > before) ++trials;
         machine.stolen = machine.workers == 2 && trials <= disturbed ? 0.6 : 0;
         machine.Pass(0.1);
@@ -85,6 +87,46 @@ TEST_SUITE("fast") {
   TEST_CASE("no more workers than the budget has cores, and one") {
     Simulated machine{16};
     CHECK(Settle(machine, {.cores = 3}, 400) <= 4);
+  }
+
+  TEST_CASE("two maps that sleep: both grow, beyond the cores, since they burn none") {
+    // Each takes 10 ms an element; the slower of them sets the rate.
+    int64_t workers[2] = {1, 1};
+    double busy[2] = {0, 0};
+    double elements = 0;
+    uint64_t empty = 0;
+    double cpu = 0;
+    double burns = 0;  // of a core, by a worker at work
+    const auto tunable = [&](int i, const char* path) {
+      Tunable t;
+      t.path = path;
+      t.most = 4;
+      t.set = [&workers, i](int64_t value) { workers[i] = value; };
+      t.load = [&busy, &empty, i] { return TunerLoad{static_cast<uint64_t>(busy[i]), empty, 0}; };
+      return t;
+    };
+    const auto settle = [&] {
+      TunerPolicy policy({tunable(0, "a.parallelism"), tunable(1, "b.parallelism")}, {.cores = 2});
+      for (int i = 0; i < 100; ++i) {
+        policy.Step({i * 0.1, static_cast<uint64_t>(i) * 100'000'000,
+                     static_cast<uint64_t>(elements), 0, cpu});
+        const double at_work = static_cast<double>(workers[0] + workers[1]);
+        const double slowed = std::max(1.0, burns * at_work / 2);
+        const double rate = 100 * static_cast<double>(std::min(workers[0], workers[1])) / slowed;
+        elements += 0.1 * rate;
+        for (int k = 0; k < 2; ++k) busy[k] += rate * 0.1 * 10e6 * slowed;
+        cpu += 0.1 * std::min(2.0, burns * at_work);
+        ++empty;
+      }
+    };
+    settle();
+    CHECK(workers[0] == 4);
+    CHECK(workers[1] == 4);
+    // The same work on the cores: two of them feed one worker each, and no more helps.
+    workers[0] = workers[1] = 1;
+    burns = 1;
+    settle();
+    CHECK(workers[0] + workers[1] <= 3);
   }
 
   TEST_CASE("a buffer that is both empty and full doubles, while there is memory") {

@@ -137,6 +137,25 @@ TEST_SUITE("fast") {
     CHECK(result.why == "stopped after 4 steps");
   }
 
+  TEST_CASE("what a step holds on the device is half in a narrow type, and must fit") {
+    Spec spec = EmulatedSpecOf();
+    spec.trainer.emulated.activation_bytes = 1'000'000;
+    const auto peak = [&](Precision precision) {
+      spec.trainer.precision = precision;
+      test::TestClock clock;
+      return Must(Train(spec, test::Bytes(2, 10, 10), nullptr, &clock).result).device_peak_bytes;
+    };
+    const uint64_t wide = peak(Precision::kFp32);
+    CHECK(wide >= 10'000'000);
+    CHECK(wide - peak(Precision::kBf16) == 5'000'000);
+    spec.trainer.emulated.memory_bytes = 8'000'000;
+    CHECK(peak(Precision::kFp16) < 8'000'000);
+    spec.trainer.precision = Precision::kTf32;
+    const auto full = Train(spec, test::Bytes(2, 10, 10));
+    REQUIRE_FALSE(full.result.ok());
+    CHECK(full.result.error().kind == ErrorKind::kRun);
+  }
+
   TEST_CASE("strategies that need several processes are refused") {
     Spec spec = EmulatedSpecOf();
     for (const auto kind : {StrategyKind::kMultiWorker, StrategyKind::kParameterServer}) {
