@@ -24,9 +24,10 @@ std::string WriteText(const Document& document, const TextOptions& options = {})
 std::string Paint(std::string_view text, Tone tone, bool colors);
 
 // Rows of cells as aligned columns, two spaces apart, at most `width` wide. The first row is the
-// header; `right` lists the columns of numbers, which are right-aligned. Text and titles that do not fit go
-// on below, because they may be names to copy. If that does not suffice, columns are left out, and a
-// line behind the table names them: those of text first, from the right, never the first one.
+// header; `right` lists the columns of numbers, which are right-aligned. Text and titles that do
+// not fit go on below, because they may be names to copy. If that does not suffice, columns are
+// left out, and a line behind the table names them: those of text first, from the right, never the
+// first one.
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<size_t>& right, size_t width = kTextWidth);
 
