@@ -1,4 +1,6 @@
 // Row 16: the host's cores are the bottleneck, and the device could run the last ops of the maps.
+#include <algorithm>
+
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::device_preprocessing {
@@ -36,6 +38,16 @@ std::optional<double> EmulatedSeconds(const Case& c, const DeviceTail& tail) {
     moved += values * (widths[i] + widths[i + 1]);
   }
   return moved * 1e-9 / Resolved(c.spec->trainer.emulated).op_gbps;
+}
+
+// Decoded bytes would cross the link as floats again, and the trainer's thread would widen them.
+bool LeavesBytes(const Spec& spec, const DeviceTail& tail) {
+  const bool pictures = std::any_of(spec.stages.begin(), spec.stages.end(), [](const auto& stage) {
+    const auto* map = As<MapSpec>(stage);
+    return map != nullptr && Decodes(*map);
+  });
+  return pictures && spec.transfer.dtype == TransferDtype::kFloat32 &&
+         Widths(spec, tail.stage)[tail.first] == 1;
 }
 
 // The whole map leaves the host. The device takes `known_s` per sample for it, or does it `size`
@@ -76,6 +88,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
        fmt::format("{}: {} can run on the device", stage.name, moved));
   const std::string text = fmt::format("run {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
+  if (LeavesBytes(*c.spec, *tail)) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
   if (tail->first == 0) {
     Recommend(draft, text, std::move(patch), OverThere(id, EmulatedSeconds(c, *tail)));
   } else {
