@@ -200,7 +200,7 @@ TEST_SUITE("fast") {
     CHECK(run.info.job.command ==
           std::vector<std::string>{kProgram, "steps", "50", "print", "hello"});
     CHECK(run.info.job.exit_code == 0);
-    const bool in_checkout = run.info.folder.starts_with(test::SourceDir() + "/") &&
+    const bool in_checkout = (run.info.folder + "/").starts_with(test::SourceDir() + "/") &&
                              std::filesystem::exists(test::SourceDir() + "/.git");
     CHECK((run.info.job.checkout == test::SourceDir()) == in_checkout);
     REQUIRE(run.processes.size() == 1);

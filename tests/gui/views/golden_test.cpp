@@ -14,7 +14,6 @@
 #include "gui/raster/image.h"
 #include "tests/gui/views/image_likeness.h"
 #include "tests/gui/views/stage.h"
-#include "tests/support/job_trace.h"
 #include "tests/support/paths.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
@@ -107,32 +106,6 @@ void DrawDone(session::Theme theme, int scale) {
   check(session::Panel::kTimeline, "explained");
 }
 
-// A job's finding with the change of its source, and the lines of its ops.
-void DrawJob(session::Theme theme, int scale) {
-  test::StageOptions options;
-  options.theme = theme;
-  options.scale = scale;
-  options.width = 1280;
-  options.height = 800;
-  test::Stage stage(options);
-  test::JobShape shape;
-  const std::string call = "loader = DataLoader(data, batch_size=16, num_workers=2)\n";
-  shape.call = {41, 9, 41, static_cast<uint32_t>(call.size() - 1), {"DataLoader"}, {"dataset"}};
-  shape.call.any_keyword = true;
-  shape.call.source_line = 39;
-  shape.call.source = "x = 39\nx = 40\n" + call + "for batch in loader:\n    train(batch)\n";
-  const test::ScratchDir dir;
-  test::TraceBuilder trace;
-  test::BuildJob(trace, shape);
-  trace.Write(dir / "train.sst");
-  stage.Open(dir / "train.sst");
-  for (const session::Panel panel : {session::Panel::kFindings, session::Panel::kPipeline}) {
-    stage.Show(panel);
-    const std::string what = "job_" + std::string(session::WordFor(panel));
-    CheckGolden(stage.Picture(), NameOf(what, theme, scale), scale);
-  }
-}
-
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -142,6 +115,4 @@ TEST_SUITE("fast") {
   TEST_CASE("golden pictures of every panel, light, 2x") { DrawAll(session::Theme::kLight, 2); }
   TEST_CASE("golden pictures after actions, dark, 1x") { DrawDone(session::Theme::kDark, 1); }
   TEST_CASE("golden pictures after actions, light, 2x") { DrawDone(session::Theme::kLight, 2); }
-  TEST_CASE("golden pictures of a job, dark, 1x") { DrawJob(session::Theme::kDark, 1); }
-  TEST_CASE("golden pictures of a job, light, 1x") { DrawJob(session::Theme::kLight, 1); }
 }
