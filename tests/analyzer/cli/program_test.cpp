@@ -237,7 +237,7 @@ TEST_SUITE("fast") {
     for (const std::string& writer : {"cat " + trace, "gzip -c " + trace}) {
       const auto run = RunProgram({"bash", "-c", writer + " | " + program});
       CHECK_MESSAGE(run.exit_code == 0, writer << ": " << run.err);
-      CHECK(Has(run.out, "complete: "));
+      CHECK(test::Has(run.out, "complete: "));
     }
   }
 
