@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
   TEST_CASE("recorded: parallel-reads") {
     Row row;
     const Json finding =
-        Row::Finding(row.Report(Synthetic(R"~(, "sleep_us": 3000)")~"), "parallel-reads");
+        Row::Finding(row.Report(Synthetic(R"~(, "sleep_us": 3000)~")), "parallel-reads");
     REQUIRE_FALSE(finding.is_null());
     CHECK(finding.at("recommendation").at("gain").at("predicted").is_number());
     const Json point = row.Verified(finding);
@@ -156,12 +156,12 @@ TEST_SUITE("fast") {
 
   TEST_CASE("recorded: cache, whose room is the data's size") {
     Row row;
-    const std::string read = Synthetic(R"~(, "elements": 32)")~";
+    const std::string read = Synthetic(R"~(, "elements": 32)~");
     const Json report = row.Report(read + "," + kSlowMap + "," + Stage("again", "repeat", ""), 60);
     const Json finding = Row::Finding(report, "cache");
     REQUIRE_FALSE(finding.is_null());
     CHECK(finding.at("recommendation").at("gain").at("predicted").get<double>() > 1.5);
-    CHECK(Holds(PatchOf(finding), R"~("max_bytes":1000000)")~");
+    CHECK(Holds(PatchOf(finding), R"~("max_bytes":1000000)~"));
     const Json point = row.Verified(finding);
     REQUIRE_FALSE(point.is_null());
     CHECK(point.at("error").is_null());
@@ -171,8 +171,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("recorded: cache-place, across a repeat") {
     Row row;
-    const std::string read = Synthetic(R"~(, "elements": 32)")~";
-    const std::string cache = Stage("cache", "cache", R"~("max_bytes": 1000000)")~";
+    const std::string read = Synthetic(R"~(, "elements": 32)~");
+    const std::string cache = Stage("cache", "cache", R"~("max_bytes": 1000000)~");
     const std::string again = Stage("again", "repeat", "");
     const Json finding = Row::Finding(
         row.Report(read + "," + cache + "," + again + "," + kSlowMap, 60), "cache-place");
@@ -188,7 +188,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("recorded: snapshot, filled first, then measured, and both are told") {
     Row row;
-    const std::string read = Synthetic(R"~(, "elements": 160)")~";
+    const std::string read = Synthetic(R"~(, "elements": 160)~");
     const Json finding = Row::Finding(row.Report(read + "," + kSlowMap), "snapshot");
     REQUIRE_FALSE(finding.is_null());
     const Json point = row.Verified(finding);
@@ -210,7 +210,7 @@ TEST_SUITE("fast") {
   TEST_CASE("recorded: a cache on disk is predicted from a probe that fills and reads it") {
     Row row;
     row.Report(
-        Synthetic(R"~(, "elements": 32)")~" + "," + kSlowMap + "," + Stage("again", "repeat", ""),
+        Synthetic(R"~(, "elements": 32)~") + "," + kSlowMap + "," + Stage("again", "repeat", ""),
         60);
     std::ofstream(row / "disk.json") << R"~([{"op": "insert", "after": "work",
                 "stage": {"name": "kept", "cache": {"where": "disk"}}}])~";
@@ -232,7 +232,7 @@ TEST_SUITE("fast") {
       return row.Report(
           Stage("read", "source",
                 R"~("format": "tfrecord", "files": [")~" + row / "data/*.tfrecord" + R"~("])~") +
-              "," + Stage("shuffle", "shuffle", R"~("buffer_size": 16)")~" + "," +
+              "," + Stage("shuffle", "shuffle", R"~("buffer_size": 16)~") + "," +
               Stage("again", "repeat", "") + "," +
               Stage("decode", "map", R"~("ops": ["decode_jpeg"])~") + "," +
               Stage("augment", "map", R"~("ops": [)~" + ops + "]"),
@@ -255,7 +255,7 @@ TEST_SUITE("fast") {
   TEST_CASE("recorded: serial-source") {
     Row row;
     const auto source = [](const std::string& format) {
-      return Stage("read", "source", R"~("format": ")~" + format + R"~(", "sleep_us": 2000)")~";
+      return Stage("read", "source", R"~("format": ")~" + format + R"~(", "sleep_us": 2000)~");
     };
     const Json finding = Row::Finding(row.Report(source("serial")), "serial-source");
     REQUIRE_FALSE(finding.is_null());
