@@ -66,7 +66,8 @@ class Row {
 
   // The point of a verification that this finding's patch is.
   Json Verified(const Json& finding) {
-    const ProgramResult run = RunStallscope({"replay", trace(), "--verify", "-o", dir_ / "v.json"});
+    const ProgramResult run =
+        RunStallscope({"replay", trace(), "--verify", "--yes", "-o", dir_ / "v.json"});
     REQUIRE_MESSAGE(run.exit_code == 0, run.err);
     std::ifstream file(dir_ / "v.json");
     const Json sweep = Json::parse(file);
@@ -291,41 +292,5 @@ TEST_SUITE("fast") {
       CHECK(point.at("measured").is_object());
       CHECK(Row::Finding(report(better), id).is_null());
     }
-  }
-
-  TEST_CASE("recorded: slow-shard, the one with the large images") {
-    Row row;
-    row.Generate("small", {"--images", "48", "--size", "16x16", "--shards", "3"});
-    row.Generate("large", {"--images", "16", "--size", "1600x1200", "--shards", "1"});
-    const auto report = [&](const std::string& large) {
-      return row.Report(Stage("read", "source",
-                              R"~("format": "tfrecord", "cycle_length": 4, "files": [")~" +
-                                  row / "small/*.tfrecord" + R"~(")~" + large + "]") +
-                            "," + Stage("again", "repeat", "") + "," +
-                            Stage("decode", "map", R"~("ops": ["decode_jpeg", "resize(16)"])~"),
-                        16);
-    };
-    const Json finding =
-        Row::Finding(report(R"~(, ")~" + row / "large/*.tfrecord" + R"~(")~"), "slow-shard");
-    REQUIRE_FALSE(finding.is_null());
-    CHECK(finding.at("text").get<std::string>().find("large/") != std::string::npos);
-    CHECK(Row::Finding(report(""), "slow-shard").is_null());
-  }
-
-  TEST_CASE("recorded: stragglers, which the others pass") {
-    Row row;
-    const auto report = [&](const std::string& slow) {
-      return row.Report(
-          Synthetic("") + "," +
-              Stage("work", "map", R"~("parallelism": 4, "ops": ["sleep(200)", ")~" + slow + "\"]"),
-          60);
-    };
-    const Json finding = Row::Finding(report("sleep(60000, every=48)"), "stragglers");
-    REQUIRE_FALSE(finding.is_null());
-    CHECK(Holds(PatchOf(finding), "work.deterministic"));
-    const Json point = row.Verified(finding);
-    REQUIRE_FALSE(point.is_null());
-    CHECK(point.at("measured").is_object());
-    CHECK(Row::Finding(report("sleep(200, every=48)"), "stragglers").is_null());
   }
 }
