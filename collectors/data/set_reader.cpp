@@ -225,10 +225,17 @@ Result<SourceSet> FindSourceSet(const std::vector<std::string>& names) {
 Status ForEachItem(const SourceSet& set, const std::function<Result<bool>(SourceItem&)>& take) {
   SourceItem item;
   item.kind = set.kind;
+  Status taken;  // what the caller has against an item is its own kind of error
+  const Take checked = [&](SourceItem& read) -> Result<bool> {
+    auto more = take(read);
+    if (more.ok()) return more;
+    taken = std::move(more).error();
+    return false;
+  };
   for (size_t at = 0; at < set.files.size(); ++at) {
-    auto more = ReadFile(set, at, item, take);
+    auto more = ReadFile(set, at, item, checked);
     if (!more.ok()) return AsRunError(std::move(more).error());
-    if (!more.value()) return {};
+    if (!more.value()) return taken;
   }
   return {};
 }

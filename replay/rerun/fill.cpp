@@ -82,6 +82,7 @@ std::optional<Spec> FillSpec(const Spec& spec) {
 
 Result<Spec> WithPartOfTheData(const Spec& spec, int64_t elements, double per_file) {
   Spec part = spec;
+  ++part.seed;  // a store that it fills is not the one of a run of all the data
   auto* const source = std::get_if<SourceSpec>(&part.stages.front().kind);
   if (source == nullptr) return part;
   double left = std::numeric_limits<double>::infinity();

@@ -13,6 +13,7 @@
 #include "tests/support/trace_builder.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
+using test::Has;
 using test::OneLine;
 using test::RunProgram;
 using test::RunStallscope;
