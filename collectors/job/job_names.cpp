@@ -288,10 +288,13 @@ std::vector<trace::Probe> JobNames::probes() const {
   for (const auto& [time, stage] : probes_) {
     trace::Probe window;
     const auto paid = paid_.find(time);
-    if (stage.known() && paid != paid_.end()) window = paid->second;
+    // A stage of which no batch was worth a delay was left as it is.
+    if (stage.known() && paid != paid_.end()) {
+      window = paid->second;
+      window.stage = stage;
+    }
     window.start_ns = time.first;
     window.end_ns = time.second;
-    window.stage = stage;
     all.push_back(window);
   }
   return all;

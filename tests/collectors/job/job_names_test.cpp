@@ -301,15 +301,18 @@ TEST_SUITE("fast") {
     f.Append(kMain, loader + R"({"probe": {"from": 200, "to": 300}})" + "\n" +
                         R"({"probe": {"from": 100, "to": 200, "stage": 0}})" + "\n" +
                         R"({"probe": {"from": 300, "to": 400, "stage": 7}})" + "\n" +
+                        R"({"probe": {"from": 400, "to": 500, "stage": 0}})" + "\n" +
                         slowed(first, R"("elements": 1, "work": -5, "delay": 4)") +
                         slowed(second, R"("elements": 1, "work": 5, "delay": 4)"));
     for (const recorder::ProcessKey& key : {kWorker, kMain}) f.names.ProcessOf(key)->CatchUp();
     const std::vector<trace::Probe> windows = f.names.probes();
     const StageId fetch = f.table.TakeNew().stages.front().id;
-    // The trainer's process does not know of the third one, and nothing was slowed in the second.
-    REQUIRE(windows.size() == 2);
+    // The trainer's process does not know of the third one; nothing was to be slowed in the second,
+    // and nothing was in the fourth.
+    REQUIRE(windows.size() == 3);
     CHECK(windows[0] == trace::Probe{100, 200, fetch, 3, 60, 20});
     CHECK(windows[1] == trace::Probe{200, 300, StageId::None(), 0, 0, 0});
+    CHECK(windows[2] == trace::Probe{400, 500, StageId::None(), 0, 0, 0});
     CHECK(f.names.bad_lines() == 2);
   }
 
