@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
+#include <variant>
 
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/importers/open_run.h"
@@ -196,11 +198,26 @@ void SharesAreOfTheBreakdown(const Told& told, Lines& lines) {
   }
 }
 
+// How many times as large the recommended batch is; twice, where no patch says it.
+double LargerBatch(const Told& told, const Finding& finding) {
+  const auto spec = ReadSpec(told.run.info.spec_json, told.run.path);
+  if (!spec.ok()) return 2;
+  for (const StageSpec& stage : spec.value().stages) {
+    const auto* batch = std::get_if<BatchSpec>(&stage.kind);
+    for (const auto& change : finding.recommendation->patch.changes) {
+      const auto* set = std::get_if<SetChange>(&change);
+      if (batch == nullptr || set == nullptr || set->path != stage.name + ".size") continue;
+      return std::stod(set->value) / static_cast<double>(batch->size);
+    }
+  }
+  return 2;
+}
+
 // What a change can remove: the parts of step time that its rule shortens, or what the finding
 // says.
 double Removable(const Told& told, const Finding& finding) {
-  // A batch twice as large pays a cost per step half as often.
-  if (finding.id == "batch-size") return finding.share / 2;
+  // A batch n times as large pays a cost per step an nth as often.
+  if (finding.id == "batch-size") return finding.share * (1 - 1 / LargerBatch(told, finding));
   if (finding.id == "copy-overlap") return finding.share;
   const findings::Rule* const rule = RuleOf(finding);
   double most = 0;

@@ -68,6 +68,9 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+constexpr Advice kStoredBefore = {
+    .tf_data = R"py(ds = ds.cache().map({stage}, num_parallel_calls=tf.data.AUTOTUNE))py"};
+
 void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   const Spec& spec = *c.spec;
   size_t store = map + 1;
@@ -84,6 +87,8 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
   RecommendUnpriced(
       draft, fmt::format("move {} before {}, unless this is intended", name, spec.stages[map].name),
       std::move(patch), "this affects what the model sees, not speed", Aim::kQuality);
+  draft.advice = &kStoredBefore;
+  draft.args.stage = spec.stages[map].name;
   drafts.push_back(std::move(draft));
 }
 

@@ -290,6 +290,10 @@ def pytorch():
             return sizes(after, code)
         return loads(batch_size=4)(after, code)
 
+    def webdataset(after, code):
+        assert os.path.exists("data-00000.tar")
+        assert "cls" in next(iter(after["dataset"]))
+
     def transforms(after, code):
         assert "Compose" in code or "ToDtype" in code
 
@@ -313,9 +317,9 @@ def pytorch():
         "eager-ops": lambda *_: None, "kernel-fusion": lambda *_: None, "retracing": lambda *_: None,
         "captured-graph": lambda *_: None, "pinned-memory": loads(pin_memory=True),
         "copy-overlap": loads(pin_memory=True), "strategy": lambda *_: None,
-        "idle-device": lambda *_: None,
+        "idle-device": lambda *_: None, "record-format": webdataset, "slow-shard": loads(in_order=False),
     }
-    newer = {"order": (2, 6), "stragglers": (2, 6), "mixed-precision": (2, 3), "loss-scale": (2, 3),
+    newer = {"order": (2, 6), "stragglers": (2, 6), "slow-shard": (2, 6), "mixed-precision": (2, 3), "loss-scale": (2, 3),
              "eager-ops": (2, 0), "kernel-fusion": (2, 0), "retracing": (2, 0),
              "captured-graph": (2, 0), "late-cast": (2, 0), "redundant-work": (2, 0),
              "device-preprocessing": (2, 0), "map-and-batch": (2, 0), "snapshot": (2, 1)}
@@ -349,6 +353,17 @@ def pytorch():
         if id == "serial-source":
             for name in ("read", "decode"):
                 own[name] = numbers
+        if id == "record-format":
+            try:
+                own["wds"] = __import__("webdataset")
+            except ImportError:
+                raise Cannot("needs webdataset") from None
+            import PIL.Image
+            PIL.Image.new("RGB", (8, 8)).save("image.jpg")
+            own["dataset"] = type("Folder", (), {"samples": [("image.jpg", 1)] * 4})
+            code = code.replace("data-{00000..00009}.tar", "data-00000.tar")
+        if id == "slow-shard":
+            own.update(files=[0, 1], read=numbers)
         if id == "cache":
             own["labels"] = torch.zeros(64)
         if "cache.pt" in code:

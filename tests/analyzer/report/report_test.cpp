@@ -3,6 +3,7 @@
 #include "analyzer/model/loader.h"
 #include "analyzer/report/describe.h"
 #include "analyzer/report/json.h"
+#include "analyzer/report/markdown.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
 #include "tests/support/paths.h"
@@ -184,7 +185,7 @@ TEST_SUITE("fast") {
           "was cold, an item took 1.80x as long in read; that cost 3.10 s; analyze --first-epoch "
           "shows those steps");
     const report::Report report = report::MakeReport(run, a, {}, {});
-    CHECK(WriteText(DocumentOf(report)).find("without 120 of a cold start (page cache)") !=
+    CHECK(WriteMarkdown(DocumentOf(report)).find("without 120 of a cold start (page cache)") !=
           std::string::npos);
     const auto window = report::ReportTree(report)["window"];
     CHECK(window["part"] == "steady");
