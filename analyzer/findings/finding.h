@@ -43,7 +43,7 @@ struct Measurement {
   double factor = 1;
   double low = 1;  // by the intervals of both sides, and never narrower than what replays found
   double high = 1;
-  unsigned runs = 0;  // with the change
+  unsigned runs = 0;      // with the change
   std::string disturbed;  // why it may be off: "its runs differ by 31.0%"; empty: nothing was seen
   // The gain of the run that wrote what these read: the change stores results in a file.
   std::optional<double> first_run;

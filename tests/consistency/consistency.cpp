@@ -216,8 +216,13 @@ double LargerBatch(const Told& told, const Finding& finding) {
 // What a change can remove: the parts of step time that its rule shortens, or what the finding
 // says.
 double Removable(const Told& told, const Finding& finding) {
-  // A batch n times as large pays a cost per step an nth as often.
-  if (finding.id == "batch-size") return finding.share * (1 - 1 / LargerBatch(told, finding));
+  // A batch n times as large pays a cost per step an nth as often: what lies between two steps,
+  // too.
+  if (finding.id == "batch-size") {
+    const double once = finding.share + ShareOf(told, Category::kOther) +
+                        ShareOf(told, Category::kLaunch) + ShareOf(told, Category::kInputStall);
+    return std::min(1.0, once) * (1 - 1 / LargerBatch(told, finding));
+  }
   if (finding.id == "copy-overlap") return finding.share;
   const findings::Rule* const rule = RuleOf(finding);
   double most = 0;

@@ -36,8 +36,8 @@ class FakeBench final : public replay::Bench {
   std::function<double(size_t runs)> from_disk;  // likewise, of what it read
   // Whether the run after these fills a snapshot called "kept"; or empty.
   std::function<bool(size_t runs, const Spec&)> fills;
-  bool stop = false;                             // every run is stopped
-  std::optional<Error> broken;                   // nothing can be run
+  bool stop = false;            // every run is stopped
+  std::optional<Error> broken;  // nothing can be run
 
  private:
   std::function<double(const Spec&, int cores)> rate_;
