@@ -3,7 +3,7 @@
 //   steps N           N steps of a trainer, on the main thread
 //   spans N           N spans whose items count from 0
 //   forever FILE      spans until it is killed; FILE has how many are done, as a number of 8 bytes
-//   count FILE        a byte into FILE per SIGUSR1, until SIGTERM
+//   count FILE        a byte into FILE per SIGUSR1 or SIGUSR2, until SIGTERM
 //   fork N ACTION...  does the rest in N children, and waits for them
 //   daemon FILE       leaves a child behind that lives until FILE is gone; prints its pid
 //   close             closes all descriptors
@@ -93,9 +93,9 @@ void CountSignals(const char* path) {
   struct sigaction count {};
   count.sa_handler = [](int number) {
     if (number == SIGTERM) terminated = 1;
-    if (number == SIGUSR1 && write(count_file, "x", 1) != 1) _exit(9);
+    if (number != SIGTERM && write(count_file, "x", 1) != 1) _exit(9);
   };
-  for (const int number : {SIGUSR1, SIGTERM}) sigaction(number, &count, nullptr);
+  for (const int number : {SIGUSR1, SIGUSR2, SIGTERM}) sigaction(number, &count, nullptr);
   count_file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   while (terminated == 0) usleep(1'000);
 }

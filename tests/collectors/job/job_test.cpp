@@ -469,7 +469,8 @@ TEST_SUITE("fast") {
     WaitUntil([&] { return received() == 0; });
     kill(-runner, SIGUSR1);
     WaitUntil([&] { return received() > 0; });
-    kill(runner, SIGUSR1);  // alone: passed on, after whatever else was
+    // Alone: passed on. Another one, as two of a kind are one while the first is pending.
+    kill(runner, SIGUSR2);
     WaitUntil([&] { return received() > 1; });
     kill(-runner, SIGUSR1);
     WaitUntil([&] { return received() > 2; });
