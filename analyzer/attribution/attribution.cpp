@@ -49,7 +49,8 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   }
 }
 
-// What a framework's profiler costs is in no rate: those are the other steps', if there are enough.
+// No rate includes the cost of a framework's profiler: rates use the other steps, if enough are
+// left.
 void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
   const std::vector<StepShare> others =
       UnprofiledSteps(run, model::StepIntervals(run), result.window);
@@ -65,7 +66,8 @@ void SetRates(const model::Run& run, const Partition& partition, Attribution& re
   if (result.window.steps > 0) result.step_ns = StepTimes(steps);
 }
 
-// That a framework's profiler ran, what it cost, and what is not of the whole run because of it.
+// States that a framework's profiler ran, what it cost, and which figures cover only part of the
+// run.
 void SayProfiled(const model::Run& run, const Window& window, std::vector<std::string>& limits) {
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
   if (stretches.empty()) return;
@@ -81,20 +83,20 @@ void SayProfiled(const model::Run& run, const Window& window, std::vector<std::s
   }
   const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
   const std::vector<StepShare> others = UnprofiledSteps(run, intervals, window);
-  std::string text = "profiler: the framework's profiler ran beside some of the steps, and took " +
+  std::string text = "profiler: the framework's profiler was open during some steps and took " +
                      std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
   if (others.empty()) {
-    text += ": too few other steps are left to make rates of, so those of its steps are shown";
+    text += "; too few other steps are left for rates, so rates include the profiled steps";
   } else {
-    text += "; rates and step times are of the " + std::to_string(others.size()) + " other steps";
+    text += "; rates and step times are from the " + std::to_string(others.size()) + " other steps";
   }
   if (in_window) {
-    text += "; everything else is of the " + std::to_string(window.steps) + " steps that it shows";
+    text += "; all other figures are from the " + std::to_string(window.steps) +
+            " steps that it recorded";
   }
   limits.push_back(text);
   if (!closed) {
-    limits.push_back(
-        "profiler: it was still open when the job ended, and what it had seen by then is lost");
+    limits.push_back("profiler: it was still open when the job ended, so its data is lost");
   }
 }
 

@@ -18,25 +18,24 @@
 
 namespace stallscope::attribution {
 
-// Why a run's first steps are unlike all later ones.
+// Why a run's first steps differ from all later ones.
 enum class ColdCause : uint8_t {
-  kPageCache,   // what is read comes from the disk
-  kFirstEpoch,  // whatever a pass over the data leaves behind for the next ones
-  kWorkers,     // just started
+  kPageCache,   // reads come from the disk
+  kFirstEpoch,  // no earlier pass has prepared anything
+  kWorkers,     // they have just started
   kWarmUp,      // compilation, first touches of memory
 };
 std::string_view WordFor(ColdCause cause);  // "page cache", "first epoch", "workers", "warm-up"
 
-// The steps at the beginning of a run, behind the warm-up, in which a stage took longer for an item
-// than ever after.
+// The first steps after the warm-up, in which a stage took longer per item than it ever did later.
 struct ColdStart {
   size_t steps = 0;
-  int64_t start_ns = 0;  // of the first of them
+  int64_t start_ns = 0;  // of the first step
   int64_t end_ns = 0;
-  // By which they took longer than as many later ones. Not positive: other work hid it.
+  // How much longer they took than the same number of later steps. Not positive: other work hid it.
   int64_t cost_ns = 0;
   StageId stage;      // the one that lost most
-  double slower = 1;  // its time for an item, over that of the later ones
+  double slower = 1;  // its time per item, relative to later steps
   ColdCause cause = ColdCause::kWarmUp;
 };
 
@@ -48,9 +47,9 @@ struct Window {
   size_t rows = 0;       // counted ones: one per step and rank
   size_t steps = 0;
   size_t warmup_steps = 0;
-  std::optional<ColdStart> cold;  // left out, too: it is between the warm-up and the window
-  bool first_epoch = false;       // the window is a run's first epoch, which was asked for
-  size_t probed_steps = 0;        // that are left out because stages were slowed on purpose
+  std::optional<ColdStart> cold;  // also excluded: it is between the warm-up and the window
+  bool first_epoch = false;       // the window is the run's first epoch, as requested
+  size_t probed_steps = 0;        // excluded because stages were slowed on purpose
   int64_t ns() const { return end_ns - start_ns; }
 };
 
@@ -131,8 +130,8 @@ struct QueueUse {
 // A line of an op's function.
 struct OpLine {
   uint32_t line = 0;
-  double share = 0;      // of the function's time, with what the line calls
-  uint64_t samples = 0;  // times that it was measured
+  double share = 0;      // of the function's time, including the line's calls
+  uint64_t samples = 0;  // how often it was measured
 };
 
 // A named piece of a stage's work in the window.
@@ -143,7 +142,7 @@ struct OpUse {
   uint64_t count = 0;
   int64_t ns = 0;      // without the ops inside it
   int64_t cpu_ns = 0;  // of this; if it was not measured, by the stage's share
-  // The lines that take longest, longest first, in the whole recording; empty: not measured.
+  // The slowest lines of the whole recording, slowest first; empty: not measured.
   std::vector<OpLine> lines = {};
 };
 
@@ -280,8 +279,8 @@ struct CrossCheck {
   std::string text;  // why not
 };
 
-// d ln(throughput) / d ln(time per element of the stage): -1 where the stage alone bounds the run,
-// 0 where it has time to spare.
+// d ln(throughput) / d ln(time per element of the stage): -1 if the stage alone bounds the run, 0
+// if it has time to spare.
 struct Sensitivity {
   StageId stage;
   double mean = 0;
@@ -289,7 +288,7 @@ struct Sensitivity {
   double high = 0;
   bool bounded = true;  // false: one window, no interval
   size_t windows = 0;
-  double slowed_by = 0;  // of its work, on average
+  double slowed_by = 0;  // mean delay, relative to its work
 };
 
 struct Attribution {

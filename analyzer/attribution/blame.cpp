@@ -112,8 +112,8 @@ std::vector<bool> QueueAfter(const model::Run& run) {
     if (!queue.known() || run.queues[queue.value].info.lock) continue;
     after[i] = run.queues[queue.value].info.capacity > 0 || threads[i];
   }
-  // What no stage fills are the batches that the trainer's feed holds on the device: all stages are
-  // before it.
+  // A queue that no stage fills holds the batches that the trainer's feed keeps on the device:
+  // every stage is upstream of it.
   const bool ours = !run.imported() && !model::IsJob(run);
   const bool on_device =
       ours && std::any_of(run.queues.begin(), run.queues.end(), [](const model::Queue& queue) {
@@ -161,8 +161,8 @@ std::vector<Stall> StallsOf(const model::Run& run, const Window& window,
     if (run.RankOfStep(row) != timeline.rank) continue;
     const trace::Step& step = run.rows.steps[row];
     Stall stall{row, row < window.first_row ? 0 : counted++, {}};
-    // An imported run's trainer may fetch anywhere in its step, and a job's start workers behind
-    // it.
+    // The trainer of an imported run may fetch anywhere in its step, and that of a job may start
+    // workers after the batch.
     const bool anywhere = run.imported() || model::IsJob(run);
     const int64_t until = anywhere ? intervals[row].end_ns : step.received_ns;
     const Interval asked{std::max(step.requested_ns, explained_until), until};

@@ -13,49 +13,49 @@
 namespace stallscope::attribution {
 namespace {
 
-// A block has at least two steps; with fewer of them a fall and chance look the same.
+// A block has at least two steps. With fewer blocks than this, a real fall looks like chance.
 constexpr size_t kMostBlocks = 40;
 constexpr size_t kFewestBlocks = 12;
-// Less than this is what a run's parts differ by anyway.
+// Parts of any run differ by less than this.
 constexpr double kLeastFall = 1.1;
-// In standard errors, the largest of 30 places in some ten stages.
+// Standard errors: what the largest of 30 places in some ten stages must exceed.
 constexpr double kClearly = 5;
-// Of a fall, what the rest may fall by: of a straight line it is half.
+// Share of the fall by which the rest may still fall: a straight line has half.
 constexpr double kDrift = 0.25;
-// Of the counted steps: what is longer is the run. An epoch may be.
+// Shares of the counted steps. A longer start is the run itself, unless it is an epoch.
 constexpr double kLongest = 0.5;
 constexpr double kLongestEpoch = 0.75;
 constexpr double kLongestWarmUp = 0.25;
-// Of the stretch, what the stage spends there in excess: less cannot be worth leaving steps out.
+// Share of the stretch that the stage must lose: excluding steps for less is not worth it.
 constexpr double kLeastShare = 0.02;
-// Of what a stage lost, that a reason has to explain.
+// Share of a stage's loss that a cause must explain.
 constexpr double kExplains = 0.5;
-// From the end of the first pass, in blocks: workers read ahead.
+// Distance from the end of the first pass, in blocks: workers read ahead.
 constexpr double kNearPassEnd = 1.5;
-// A cold cache reads this much more from the disk for a step, and not just a few pages.
+// A cold cache reads this many times as much from the disk per step, and more than a few pages.
 constexpr double kMoreFromDisk = 3;
 constexpr double kLeastFromDisk = 64 * 1024;
 // The first items of a worker.
 constexpr double kFirstItems = 4;
-// Elements of the second pass that are looked for: its readers may begin in any order.
+// How many elements of the second pass to look for: its readers may begin in any order.
 constexpr size_t kFirstOfPass = 64;
 
-// What a stage did for the items that it began in one block of steps.
+// A stage's work for the items that it began in one block of steps.
 struct Block {
   double ns = 0;  // own work and reads
   double io_ns = 0;
   double bytes = 0;
   double items = 0;
   double cpu_ns = 0;
-  double cpu_items = 0;  // whose CPU time was taken
+  double cpu_items = 0;  // items with measured CPU time
 };
 
 struct StageSeries {
   std::vector<Block> blocks;
-  double tracks = 0;  // that worked for it
+  double tracks = 0;  // tracks that worked for it
 };
 
-// Of two stretches, a figure per item.
+// A figure per item, before and after a place.
 struct Sides {
   double before = 0;
   double after = 0;
@@ -80,8 +80,8 @@ double SquaresOf(const std::vector<double>& values, size_t from, size_t to, doub
   return sum;
 }
 
-// By how much the error of a mean is larger than that of independent blocks: a machine that drifts
-// stays fast or slow for several of them. By the correlation of neighbors in the later half of the
+// How much larger the error of a mean is than for independent blocks: a machine that drifts stays
+// fast or slow for several of them. Uses the correlation of neighbors in the later half of the
 // rest, which the end of a cold start does not reach.
 double ErrorFactor(const std::vector<double>& values, size_t block) {
   constexpr double kMostCorrelated = 0.95;
@@ -96,7 +96,7 @@ double ErrorFactor(const std::vector<double>& values, size_t block) {
   return std::sqrt((1 + correlated) / (1 - correlated));
 }
 
-// The rest goes on falling: a drift.
+// True if the rest keeps falling: that is a drift.
 bool GoesOn(const std::vector<double>& values, const Fall& fall) {
   const size_t middle = (fall.block + values.size()) / 2;
   const double more =
@@ -104,7 +104,7 @@ bool GoesOn(const std::vector<double>& values, const Fall& fall) {
   return more >= kDrift * fall.mean.lost();
 }
 
-// Any later stretch as long as the first one is more like it than like the rest.
+// True if a later stretch of the same length is more like the first one than like the rest.
 bool ComesBack(const std::vector<double>& values, const Fall& fall) {
   const size_t length = std::min(fall.block, values.size() - fall.block);
   const double middle = (fall.mean.before + fall.mean.after) / 2;
@@ -114,7 +114,7 @@ bool ComesBack(const std::vector<double>& values, const Fall& fall) {
   return false;
 }
 
-// The place that divides the series best, if it falls there, clearly and for good.
+// The place that divides the series best, if the series falls there clearly and for good.
 std::optional<Fall> FallOf(const std::vector<double>& values) {
   const size_t count = values.size();
   const auto most = static_cast<size_t>(kLongestEpoch * static_cast<double>(count));
@@ -237,7 +237,7 @@ class ColdSearch {
 
   Block* BlockAt(StageSeries& stage, int64_t ns) const {
     if (ns >= counted_.end_ns) return nullptr;
-    // What a framework's profiler costs is no cold start.
+    // The cost of a framework's profiler is no cold start.
     for (const model::TimeRange& profiled : profiled_) {
       if (ns >= profiled.start_ns && ns < profiled.end_ns) return nullptr;
     }
@@ -246,7 +246,7 @@ class ColdSearch {
     return &stage.blocks[static_cast<size_t>(after - starts_.begin()) - 1];
   }
 
-  // Of all blocks before this one, and of the others, per item.
+  // The figure per item of all blocks before this one, and of the others.
   static Sides Per(const StageSeries& stage, size_t block, double Block::*figure,
                    double Block::*items = &Block::items) {
     const auto of = [&](size_t from, size_t to) {
@@ -262,7 +262,7 @@ class ColdSearch {
   }
 
   std::optional<ColdStart> InStage(const trace::StageInfo& info, double& lost) const {
-    // What a store is filled with costs more than what it gives back: the simulation knows both.
+    // Filling a store costs more than reading it back: the simulation knows both.
     if (info.kind == "cache" || info.kind == "snapshot") return std::nullopt;
     const StageSeries& stage = stages_[info.id.value];
     std::vector<double> means;
@@ -305,8 +305,8 @@ class ColdSearch {
     if (!trains && StartsWorkers() && items <= kFirstItems * stage.tracks) {
       return ColdCause::kWorkers;
     }
-    // Without any such mark, only what burned more CPU, in this stage alone, and was never as slow
-    // again for as much as one block.
+    // Without such a sign, only a stage that alone burned more CPU, and was never as slow again for
+    // even one block.
     const Sides cpu = Per(stage, fall.block, &Block::cpu_ns, &Block::cpu_items);
     if (part > kLongestWarmUp || !explained(cpu) || AllFell(info.id, fall)) return std::nullopt;
     const auto change = means.begin() + static_cast<std::ptrdiff_t>(fall.block);
@@ -317,7 +317,7 @@ class ColdSearch {
 
   bool NearPassEnd(const Fall& fall) const {
     if (!pass_end_ns_.has_value() || *pass_end_ns_ <= counted_.start_ns) return false;
-    // In steps: behind a pass there may be an evaluation, which takes longer than many of them.
+    // In steps: an evaluation after a pass may take longer than many of them.
     const auto before = [&](int64_t ns) {
       return static_cast<double>(
           std::count_if(steps_.begin(), steps_.end(),
@@ -328,7 +328,7 @@ class ColdSearch {
     return std::fabs(off) <= kNearPassEnd * length;
   }
 
-  // The elements themselves were larger.
+  // True if the elements themselves were larger.
   bool SizesFell(const Fall& fall) const {
     return std::any_of(stages_.begin(), stages_.end(), [&](const StageSeries& stage) {
       const Sides bytes = Per(stage, fall.block, &Block::bytes);
@@ -352,7 +352,7 @@ class ColdSearch {
     return before && after && *before >= kLeastFromDisk && *before >= kMoreFromDisk * *after;
   }
 
-  // The online tuner turned something meanwhile, or just then.
+  // True if the online tuner turned a knob by then, or just after.
   bool Tuned(const Fall& fall) const {
     const size_t next = std::min(fall.block + 1, starts_.size() - 1);
     return std::any_of(
@@ -366,7 +366,7 @@ class ColdSearch {
     });
   }
 
-  // All other stages fell as well: something else on the machine ended.
+  // True if all other stages fell as well: something else on the machine ended.
   bool AllFell(StageId except, const Fall& fall) const {
     bool others = false;
     for (size_t i = 0; i < stages_.size(); ++i) {
@@ -379,7 +379,7 @@ class ColdSearch {
     return others;
   }
 
-  // Up to the first step that begins after the end.
+  // Counts the steps up to the first one that begins after the end.
   void Measure(int64_t end_ns, ColdStart& cold) const {
     size_t steps = 0;
     while (steps < steps_.size() && steps_[steps].start_ns < end_ns) ++steps;
@@ -396,7 +396,7 @@ class ColdSearch {
 
   const model::Run& run_;
   const Window& counted_;
-  std::vector<model::StepInterval> steps_;  // the counted ones, beside which no profiler ran
+  std::vector<model::StepInterval> steps_;  // counted ones during which no profiler ran
   std::vector<model::TimeRange> profiled_;
   std::vector<int64_t> starts_;  // of the blocks
   std::vector<StageSeries> stages_;
@@ -449,7 +449,7 @@ std::optional<int64_t> EndOfFirstPass(const model::Run& run) {
 std::optional<ColdStart> FindColdStart(const model::Run& run,
                                        const std::vector<model::StepInterval>& intervals,
                                        const Window& counted, Cancel cancel) {
-  // What another profiler recorded has no items, but for a job beside which one ran.
+  // Recordings of other profilers have no items, unless the profiler ran beside a recorded job.
   if ((run.imported() && !model::IsJob(run)) || !run.step_ranks.empty()) return std::nullopt;
   return ColdSearch(run, intervals, counted).Find(cancel);
 }

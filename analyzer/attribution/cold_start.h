@@ -1,6 +1,6 @@
-// The cold start of a run: a stage that takes longer for its items at the beginning than ever
-// after, because the page cache is cold, it is the first epoch, workers have just started, or
-// something warms up. METHOD.md has the rules. Any thread.
+// The cold start of a run: a stage takes longer per item at the beginning than it ever does later,
+// because the page cache is cold, it is the first epoch, workers have just started, or something
+// warms up. METHOD.md has the rules. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace stallscope::attribution {
 
-// The steps of `counted`, which are the run's without its warm-up, are searched, but for those
-// beside which a framework's profiler ran. Nothing where no stage became faster for good, where the
-// trace does not show why, and of several ranks or an imported run.
+// Searches the steps of `counted` (the run's, without its warm-up) except those during which a
+// framework's profiler ran. Nothing if no stage became faster for good, if the trace does not show
+// why, and for several ranks or an imported run.
 std::optional<ColdStart> FindColdStart(const model::Run& run,
                                        const std::vector<model::StepInterval>& intervals,
                                        const Window& counted, Cancel cancel = {});
 
-// When the first pass over the data was over: the first of its items that belongs to the second
-// one was begun, or asked for. Nothing where the run has no second one.
+// When the first pass over the data ended: an item of the second pass was begun, or requested, for
+// the first time. Nothing if the run has no second pass.
 std::optional<int64_t> EndOfFirstPass(const model::Run& run);
 
 }  // namespace stallscope::attribution

@@ -20,9 +20,9 @@ namespace stallscope::attribution {
 struct Groundwork;
 using GroundworkPtr = std::shared_ptr<const Groundwork>;
 
-// Of the run without its warm-up and its cold start.
+// For the run without its warm-up and its cold start.
 GroundworkPtr LayGroundwork(const model::Run& run, unsigned threads, Cancel cancel = {});
-// Of the run's first epoch, warm or cold.
+// For the run's first epoch, warm or cold.
 GroundworkPtr LayGroundworkOfFirstEpoch(const model::Run& run, unsigned threads,
                                         Cancel cancel = {});
 // Of a part of the run: the steps that begin in the range, warm-up or not; if none does, the range

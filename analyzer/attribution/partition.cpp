@@ -95,8 +95,8 @@ std::map<uint32_t, Intervals> BatchWaits(const model::Run& run) {
   return AllInOrder(std::move(waits));
 }
 
-// When each rank's trainer waited for workers to start or to end: also between two steps, or in one
-// whose loop was left before its data ended.
+// When each rank's trainer waited for workers to start or to end: also between two steps, or in a
+// step whose loop was left before its data ended.
 std::map<uint32_t, Intervals> Startups(const model::Run& run) {
   std::set<TrackId> trainers;
   for (const trace::Step& step : run.rows.steps) {
@@ -209,8 +209,8 @@ std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
   return steps;
 }
 
-// A job whose batches are taken inside a compiled function, where no profiler looked: its steps
-// have no wait of their own.
+// True for a job that takes its batches inside a compiled function while no profiler was open: its
+// steps have no wait of their own.
 bool HidesWaits(const model::Run& run) {
   const bool unseen = std::any_of(run.stages.begin(), run.stages.end(), [](const auto& stage) {
     return stage.kind == model::kUnseenPipeline;
@@ -238,9 +238,11 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
   }
   if (HidesWaits(run)) {
     limit(Category::kInputStall,
-          "the trainer takes its batches inside a compiled function, and only the framework's "
-          "profiler shows when it waits for one; record without --profile off, and more steps");
-    if (!device_tracks) limit(Category::kCompute, "it is not told apart from waiting for a batch");
+          "the trainer takes its batches inside a compiled function, so only the framework's "
+          "profiler shows when it waits for one; record more steps, without --profile off");
+    if (!device_tracks) {
+      limit(Category::kCompute, "it cannot be separated from waiting for a batch");
+    }
   }
   if (!device_tracks) {
     limit(Category::kTransfer, "no device track is recorded");

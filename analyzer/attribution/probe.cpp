@@ -9,11 +9,11 @@
 namespace stallscope::attribution {
 namespace {
 
-// What was in the queues when a window began still flows at the old rate: its first part does not
-// count.
+// The batches that were in the queues when a window began still flow at the old rate: its first
+// part does not count.
 constexpr double kSettling = 0.25;
 
-// How many samples the trainer has asked for at any time; a step under way counts in part.
+// How many samples the trainer has requested by any time; a step under way counts in part.
 class Samples {
  public:
   explicit Samples(const model::Run& run) {
@@ -32,7 +32,7 @@ class Samples {
     sums_.push_back(sum);
   }
 
-  // Per nanosecond in this part of the run; 0 if that is not all within its steps.
+  // Samples per nanosecond in this part of the run; 0 if part of it is outside of the steps.
   double Rate(int64_t from_ns, int64_t to_ns) const {
     if (times_.empty() || from_ns < times_.front() || to_ns > times_.back() || to_ns <= from_ns) {
       return 0;
@@ -59,7 +59,7 @@ double RateIn(const Samples& samples, const trace::Probe& window) {
   return samples.Rate(window.start_ns + std::llround(kSettling * length), window.end_ns);
 }
 
-// Undisturbed, beside this window: the mean of both sides cancels a drift.
+// The rate of the undisturbed windows next to this one: the mean of both sides cancels a drift.
 double RateBeside(const std::vector<trace::Probe>& windows, const std::vector<double>& rates,
                   size_t i) {
   double sum = 0;

@@ -17,12 +17,12 @@ constexpr double kNoise = 0.03;
 
 constexpr size_t kMostBuckets = 16384;
 
-// A thread's CPU time says nothing about its recorded work if it may have been spent beside it, and
-// the two answers are further apart than this.
+// A thread's CPU time is no evidence about its recorded work if the thread may have spent it on
+// other work, and the two possible answers are further apart than this.
 constexpr double kWidestFraction = 0.3;
 
-// The part of a thread's recorded work that it was on a core. The trainer's thread also computes,
-// which a profile of its pipeline does not show.
+// The share of a thread's recorded work during which it was on a core. The trainer's thread also
+// computes, which a profile of its pipeline does not show.
 std::optional<double> FractionOfThread(int64_t own_ns, int64_t gap_ns, const ThreadTime& thread) {
   const auto own = static_cast<double>(own_ns);
   const double most = std::min(1.0, *thread.on_cpu_ns / own);
@@ -85,7 +85,7 @@ class Pass {
   struct Inside {
     int64_t ns = 0;
     int64_t waits_ns = 0;  // of this, also inside other work
-    // Of other work, and of waiting for it, which are no part of this one's service; not cut.
+    // Other work, and waiting for it, which are no part of this one's service; not cut.
     int64_t others_ns = 0;
     int64_t cpu_ns = 0;
   };
@@ -295,8 +295,8 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
     }
     if (!threads[t].run_wait_ns.has_value()) continue;
     knows_contention_ = true;
-    // Between two spans a thread passes on what it has made, and blocks for nothing: what it does
-    // not work there, it waits for a core, as often behind a push that has woken another thread.
+    // Between two spans a thread hands over its result and blocks for nothing. Time there without
+    // work is a wait for a core, often after a push that woke another thread.
     const auto gap = static_cast<double>(totals.tracks[t].gap_ns);
     const double passing = std::max(0.0, threads[t].on_cpu_ns.value_or(worked) - worked);
     const double lost = std::min(*threads[t].run_wait_ns, std::max(0.0, gap - passing));

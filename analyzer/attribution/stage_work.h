@@ -104,7 +104,7 @@ class WorkSplit {
   const SpanTotals& totals_;
   std::map<StageId, double> cpu_fraction_;              // of own time, where it was measured
   std::vector<std::optional<double>> thread_fraction_;  // by track
-  std::vector<double> contention_share_;                // by track, of its work off the CPU
+  std::vector<double> contention_share_;                // by track, of its off-CPU work
   std::vector<double> gap_contention_share_;            // the same, of its time between spans
   bool knows_contention_ = false;
 };

@@ -15,7 +15,7 @@ stallscope::Interval RatioInterval(const std::vector<double>& over, const std::v
 
 PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
                                                     const Window& window);
-// Of these steps, of all ranks, which took `ns` together; `count` of them are different ones.
+// Throughput of these steps of all ranks, which took `ns` together; `count` of them are distinct.
 std::optional<Throughput> ThroughputOf(const std::vector<StepShare>& steps, size_t count,
                                        int64_t ns);
 std::optional<Quantiles> StepTimes(const std::vector<StepShare>& steps);

@@ -119,7 +119,7 @@ std::optional<double> CounterRates::Most(std::string_view name) const {
 
 namespace {
 
-// The time that the track's spans of work have in the window; those inside others count again.
+// The time of the track's work spans within the window; nested spans count again.
 double WorkedNs(const model::Run& run, const model::Track& track, const Window& window) {
   int64_t worked = 0;
   for (size_t i = 0; i < track.spans.size(); ++i) {
@@ -132,8 +132,8 @@ double WorkedNs(const model::Run& run, const model::Track& track, const Window& 
   return static_cast<double>(worked);
 }
 
-// What the trainer's thread does of the pipeline is on a track of the profile's; its time is that
-// of the track that the recorder has made.
+// The pipeline work of the trainer's thread is on a track of the profile, which has no CPU times:
+// they are on the recorder's track of the same thread.
 void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
   std::map<ProcessId, size_t> trainers;
   const auto trains = [&](size_t i) {
@@ -155,8 +155,8 @@ void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
   }
 }
 
-// Threads that a profile shows under numbers that are not the kernel's: what all of them were on a
-// core is known, and shared out over them by their work.
+// A profile numbers some threads differently from the kernel. Their total time on a core is known;
+// it is divided among them in proportion to their work.
 void ShareOutPools(const model::Run& run, const Window& window, const CounterRates& counters,
                    std::vector<ThreadTime>& times) {
   std::map<ProcessId, std::vector<std::pair<size_t, double>>> pools;
@@ -202,7 +202,7 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
       const auto rate = counters.Rate(name, track.rank);
       const auto sampled = counters.Sampled(name, track.rank);
       if (!rate.has_value() || !sampled.has_value()) return std::nullopt;
-      // It lived before its first sample and after its last one, too.
+      // The thread also lived before its first sample and after its last one.
       const int64_t first = std::min(sampled->start_ns, spans.start_ns[0]);
       const int64_t last = std::max(sampled->end_ns, spans.EndNs(spans.size() - 1));
       const int64_t lived = std::min(last, window.end_ns) - std::max(first, window.start_ns);

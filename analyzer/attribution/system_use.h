@@ -22,7 +22,7 @@ class CounterRates {
   // The same of all threads of which this was recorded ("run_wait"), shared over the window: a
   // thread may live for a part of it.
   std::optional<double> RateOfThreads(std::string_view what, uint32_t rank) const;
-  // From its first sample to its last, those just outside of the window included.
+  // From its first sample to its last, including those just outside of the window.
   std::optional<Interval> Sampled(std::string_view name, uint32_t rank) const;
   // Of the samples in the window; of all, if none is.
   std::optional<double> Least(std::string_view name) const;
@@ -45,11 +45,11 @@ class CounterRates {
   std::vector<Series> series_;  // by counter
 };
 
-// Of a thread's time in the window: it may live for a part of it.
+// A thread's times in the window. It may live for only a part of it.
 struct ThreadTime {
   std::optional<double> on_cpu_ns;
   std::optional<double> run_wait_ns;
-  bool beside = false;  // some of it may be for what is not recorded of the thread
+  bool beside = false;  // part of it may belong to work that is not recorded
 };
 // By track.
 std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,

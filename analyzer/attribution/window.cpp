@@ -47,8 +47,8 @@ std::vector<int64_t> Durations(const std::vector<model::StepInterval>& intervals
   return durations;
 }
 
-// A stage that was slowed on purpose shows nothing of how the run goes by itself. Neither do the
-// steps that began before that and ended in it. What is left is not one piece: the longer counts.
+// While a stage is slowed on purpose, steps do not show the normal run; nor do steps that overlap
+// the beginning or the end. Two stretches remain: the longer one counts.
 void LeaveOutProbed(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Window& window) {
   const auto probed = ProbedRange(run);
@@ -84,7 +84,7 @@ bool HasDevice(const model::Run& run) {
   });
 }
 
-// Whether what a profiler saw there is in the run: the file of a window may be lost.
+// Whether the run has the profiler's data for this window: its file may be lost.
 bool IsJoined(const model::Run& run, const model::TimeRange& open) {
   const auto within = [&](int64_t ns) { return ns >= open.start_ns && ns < open.end_ns; };
   if (std::any_of(run.rows.kernels.begin(), run.rows.kernels.end(),
@@ -190,7 +190,7 @@ Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval
                     Cancel cancel) {
   Window window = WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
   if (std::optional<Window> profiled = ProfiledWindow(run, intervals)) {
-    // Its rates are of the other steps.
+    // Its rates come from the other steps.
     profiled->cold = FindColdStart(run, intervals, window, cancel);
     return *profiled;
   }

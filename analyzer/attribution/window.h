@@ -23,19 +23,19 @@ Window WindowAfter(size_t warmup_steps, const model::Run& run,
 // The steps that begin in the range; if none does, the range itself.
 Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
                     const std::vector<model::StepInterval>& intervals);
-// Of a job whose device or whose pipeline only the windows of a framework's profiler show: the last
-// of these with at least 3 whole steps. Of any other run, all but the warm-up and a cold start
-// (cold_start.h); where stages were slowed on purpose, the longer part without that.
+// For a job whose device or pipeline is visible only in the windows of a framework's profiler: the
+// last of these with at least 3 whole steps. For any other run: all but the warm-up and a cold
+// start (cold_start.h); if stages were slowed on purpose, the longer part before or after that.
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel = {});
-// The first pass over the data, without its warm-up; where no second one was seen the cold start,
-// and without that all steps.
+// The first pass over the data, without its warm-up. Without a second pass: the cold start, or else
+// all steps.
 Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                         Cancel cancel = {});
 
-// The steps beside which no framework's profiler was started, open or stopped, and in which no
-// stage was slowed, without warm-up: what rates are made of; without the window's cold start, or
-// of its epoch alone. Empty where no profiler ever was, or where hardly any other step is left.
+// The steps that rates are computed from: no framework's profiler was started, open or stopped
+// during them, and no stage was slowed. Without warm-up and the window's cold start, or only those
+// of its epoch. Empty if no profiler ever ran, or if hardly any other step is left.
 std::vector<StepShare> UnprofiledSteps(const model::Run& run,
                                        const std::vector<model::StepInterval>& intervals,
                                        const Window& window);

@@ -29,7 +29,8 @@ class ScratchFolder {
   // Keeps it with its contents; it is no longer a scratch folder. A guarded one can be adopted.
   void Keep();
   // From now on it has contents that must not be lost. If the process dies, nobody removes it, and
-  // whoever knows the `note` can adopt it; a later note replaces the earlier one. False: see errno.
+  // a caller who knows the `note` can adopt it; a later note replaces the earlier one. False: see
+  // errno.
   bool Guard(std::string_view note);
   // Those in `within` that a dead process guarded with this note. They are removed with the object
   // unless it is kept.

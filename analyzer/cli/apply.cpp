@@ -1,4 +1,5 @@
-// `stallscope apply`: what a finding changes in the user's own source, shown and then written.
+// `stallscope apply`: shows the diff of the user's own source that a finding proposes, then writes
+// it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -42,7 +43,7 @@ std::string AllOf(const std::vector<std::string>& texts, const char* between) {
 
 bool HasDiff(const report::FindingRow& row) { return !findings::DiffOf(row.changes).empty(); }
 
-// --set of each knob, where nothing but a spec has them.
+// --set for each knob, if the change is one that only a spec can have.
 std::string AsSettings(const Patch& patch) {
   std::string text;
   for (const auto& change : patch.changes) {
@@ -56,7 +57,7 @@ std::string AsSettings(const Patch& patch) {
 // Why this finding has nothing to write, and what to do instead.
 Error NothingToWrite(const ApplyArguments& arguments, const report::FindingRow& row) {
   Error error{ErrorKind::kUsage, "finding " + Quoted(row.id) + " changes no line of code",
-              arguments.trace, "see stallscope analyze"};
+              arguments.trace, "run stallscope analyze for its advice"};
   std::vector<std::string> by_hand;
   for (const SourceChange& change : row.changes) {
     by_hand.insert(by_hand.end(), change.by_hand.begin(), change.by_hand.end());
@@ -94,7 +95,7 @@ Result<const report::FindingRow*> Chosen(const ApplyArguments& arguments,
     others.erase(std::unique(others.begin(), others.end()), others.end());
     return Error{ErrorKind::kUsage, "no finding " + Quoted(arguments.finding) + of, arguments.trace,
                  others.empty() ? "no finding of this run changes a line of code"
-                                : "those that change code: " + AllOf(others, ", ")};
+                                : "findings that change code: " + AllOf(others, ", ")};
   }
   // Several stages may ask for the same change.
   const auto is_like_first = [&](const report::FindingRow* row) {
@@ -102,25 +103,25 @@ Result<const report::FindingRow*> Chosen(const ApplyArguments& arguments,
   };
   if (!std::all_of(rows.begin(), rows.end(), is_like_first)) {
     return Error{ErrorKind::kUsage, Quoted(arguments.finding) + " is found in several stages",
-                 arguments.trace, "add --stage: " + AllOf(stages, ", ")};
+                 arguments.trace, "choose one with --stage: " + AllOf(stages, ", ")};
   }
   if (!HasDiff(*rows.front())) return NothingToWrite(arguments, *rows.front());
   return rows.front();
 }
 
-// The file as it is to be. Every line around the change must be as it was recorded.
+// The file's new content. Every line around the change must be as recorded.
 Result<std::string> ChangedContent(const SourceChange& change) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(change.file, failed)) {
-    return Error{ErrorKind::kInput, "not there", change.file,
-                 "apply the diff where the file is, with patch -p1"};
+    return Error{ErrorKind::kInput, "file not found", change.file,
+                 "apply the diff with patch -p1 where the file is"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadWholeFile(change.file, kLargestSource));
   std::vector<size_t> begins{0};
   for (size_t at = content.find('\n'); at != std::string::npos; at = content.find('\n', at + 1)) {
     begins.push_back(at + 1);
   }
-  // From below: what is above stays where it is.
+  // From bottom to top: earlier lines keep their place.
   for (auto lines = change.lines.rbegin(); lines != change.lines.rend(); ++lines) {
     const bool there = lines->line >= 1 && lines->line <= begins.size();
     const size_t at = there ? begins[lines->line - 1] : 0;
@@ -129,7 +130,8 @@ Result<std::string> ChangedContent(const SourceChange& change) {
     const bool whole = lines->before.ends_with('\n') || at + size == content.size();
     if (!same || !whole) {
       const bool done = there && content.compare(at, lines->after.size(), lines->after) == 0;
-      return Error{ErrorKind::kInput, done ? "has this change" : "changed since the recording",
+      return Error{ErrorKind::kInput,
+                   done ? "already has this change" : "changed since the recording",
                    words::WholePlace(change.file, lines->line),
                    done ? "" : "apply the diff by hand, or record again"};
     }
@@ -165,7 +167,7 @@ Status RunApply(const ApplyArguments& arguments) {
   if (!arguments.yes && !AskedYes("write this to " + files + "?")) {
     return Error{ErrorKind::kUsage, "not written", files, "pass --yes to write it"};
   }
-  // Read once more: an answer takes its time.
+  // Read again: the file may have changed while the user was deciding.
   return each([](const SourceChange& change, const std::string& content) -> Status {
     STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(change.file, content, Over::kOwnInput));
     std::fprintf(stderr, "stallscope: changed %s\n", Printable(change.file).c_str());
@@ -178,11 +180,10 @@ Status RunApply(const ApplyArguments& arguments) {
 void AddApply(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ApplyArguments>();
   CLI::App* command = app.add_subcommand(
-      "apply", "Show what a finding changes in the source of a recorded job, and write it");
+      "apply", "Show the diff that a finding proposes for a recorded job's source, and write it");
   command->add_option("TRACE", arguments->trace, "Recorded run")->required();
-  command->add_option("--finding", arguments->finding, "Finding, by the name in the report")
-      ->required();
-  command->add_option("--stage", arguments->stage, "Its stage, where several have this finding");
+  command->add_option("--finding", arguments->finding, "Finding ID, as in the report")->required();
+  command->add_option("--stage", arguments->stage, "Stage, if several have this finding");
   command->add_flag("--yes", arguments->yes, "Write without asking");
   command->callback([arguments, &exit_code] {
     const Status done = RunApply(*arguments);

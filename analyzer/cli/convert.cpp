@@ -59,7 +59,7 @@ void AddConvert(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ConvertArguments>();
   data::ConvertOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand(
-      "convert", "Convert a data set to another format, with its classes and every pixel");
+      "convert", "Convert a data set to another format, keeping its classes and every pixel");
   command
       ->add_option("SRC", options.sources,
                    "Files, patterns or folders: TFRecord, CSV, HDF5, raw tensors, or images in a "

@@ -22,7 +22,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code);
 // Prints the error on one line of stderr and returns its exit code.
 int Fail(const Error& error);
 
-// What to do first, by what is in the current folder: what the program prints without arguments.
+// The text that the program prints without arguments: what to do first, given the current folder.
 std::string FirstSteps();
 
 // The help of the command in question, or of the program.

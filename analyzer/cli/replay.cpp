@@ -37,7 +37,7 @@ struct ReplayArguments {
   unsigned repeats = 2;
   std::optional<int64_t> steps;
   std::optional<int64_t> throttle;
-  std::string page_cache;  // empty: as it is, or cold for the first epoch of a pipeline
+  std::string page_cache;  // empty: as-is, or cold for the first epoch of a pipeline
   bool first_epoch = false;
   std::string folder;
   bool resume = false;
@@ -47,7 +47,7 @@ struct ReplayArguments {
   std::string output;
 };
 
-// What files a job reads is not known, so its first epoch has the page cache as it is.
+// A job's files are unknown, so its first epoch runs with the page cache as it is.
 replay::PageCache PageCacheOf(const ReplayArguments& arguments, const Spec& spec) {
   const std::string& word = arguments.page_cache;
   if (word == "warm") return replay::PageCache::kWarm;
@@ -261,9 +261,10 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command->add_option("--throttle", arguments->throttle,
                       "Limit on the source's reads, in bytes per second");
   command
-      ->add_option("--page-cache", arguments->page_cache,
-                   "State of the page cache before each run (default: as-is; with --first-epoch of "
-                   "a pipeline cold)")
+      ->add_option(
+          "--page-cache", arguments->page_cache,
+          "State of the page cache before each run (default: as-is, or cold for a pipeline "
+          "with --first-epoch)")
       ->check(CLI::IsMember({"as-is", "warm", "cold"}));
   command->add_flag("--first-epoch", arguments->first_epoch,
                     "Predict and measure the first epoch, or the cold start, of each run");

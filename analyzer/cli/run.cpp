@@ -107,7 +107,7 @@ void JoinProfiles(const RunArguments& arguments, const std::vector<job::ProfileF
   }
   const Status joined = workbench::JoinProfiles(arguments.output, profiles);
   if (!joined.ok()) {
-    Tell("the trace lacks what the framework's profiler saw: " + joined.error().Line());
+    Tell("the trace lacks the framework profiler's data: " + joined.error().Line());
   }
 }
 
@@ -157,8 +157,8 @@ void AddRun(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--profile", arguments->profile,
-          "Look for the ops inside the loader's stages, and open the framework's profiler for a "
-          "few steps where a device or tf.data is at work; all: also for the CPU's ops")
+          "Time the ops inside the loader's stages, and open the framework's profiler for a "
+          "few steps if the job uses a device or tf.data; all: also for ops on the CPU")
       ->check(CLI::IsMember({"auto", "all", "off"}))
       ->capture_default_str();
   command->add_flag(

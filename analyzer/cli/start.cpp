@@ -1,4 +1,4 @@
-// `stallscope` without arguments: what to do first, by what is in the folder.
+// `stallscope` without arguments: suggests what to do first, from the contents of the folder.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of a million images must not keep anyone waiting.
+// A folder of a million images must not make the user wait.
 constexpr size_t kMostEntries = 20'000;
 constexpr size_t kMostOpened = 200;
 constexpr uint64_t kLargestScript = uint64_t{1} << 20;
@@ -33,7 +33,7 @@ constexpr uint64_t kLargestScript = uint64_t{1} << 20;
 struct Script {
   std::string name;
   std::string_view framework;
-  int likeness = 0;  // to a training program
+  int likeness = 0;  // how much it looks like a training program
 };
 
 struct Found {
@@ -48,7 +48,7 @@ bool EndsWithAny(const std::string& name, std::initializer_list<const char*> end
                      [&](const char* ending) { return name.ends_with(ending); });
 }
 
-// The first module that a line of Python imports; empty: it imports none.
+// The first module that a line of Python imports; empty: none.
 std::string_view ImportedIn(std::string_view line) {
   constexpr std::string_view kBlank = " \t";
   line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
@@ -60,7 +60,7 @@ std::string_view ImportedIn(std::string_view line) {
   return "";
 }
 
-// The framework of the first import that has one; empty: none has.
+// The framework of the first import that belongs to one; empty: none does.
 std::string_view FrameworkOf(std::string_view source) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFrameworks = {
       {{"torch", "PyTorch"},
@@ -85,8 +85,8 @@ std::string_view FrameworkOf(std::string_view source) {
   return "";
 }
 
-// A module of models or data sets imports a framework, too: what is run is told by its name, or by
-// what only a program has.
+// A module of models or data sets also imports a framework. A program is recognized by its name, or
+// by code that only a program has.
 std::optional<Script> ReadScript(const std::string& name) {
   const auto source = ReadWholeFile(name, kLargestScript);
   if (!source.ok()) return std::nullopt;
@@ -108,8 +108,8 @@ struct Entry {
   fs::file_time_type written;
 };
 
-// Regular files, newest first. Hidden ones are not the user's to work on, and a name that a
-// terminal would obey could not be printed for copying.
+// Regular files, newest first. Users do not work on hidden ones, and a name with control characters
+// could not be printed for copying.
 std::vector<Entry> FilesHere() {
   std::vector<Entry> files;
   std::error_code failed;
@@ -129,7 +129,7 @@ std::vector<Entry> FilesHere() {
   return files;
 }
 
-// A JSON file of our own that is read by another command; true if it is one.
+// Looks for a JSON file that another command reads; true if it is one.
 bool TakeOwnJson(const std::string& name, Found& found) {
   const auto text = ReadWholeFile(name, kMaxSpecBytes);
   if (!text.ok()) return false;
@@ -159,14 +159,14 @@ Found Look() {
       continue;
     }
     if (json && TakeOwnJson(file.name, found)) continue;
-    // A name is a reason to look; the content decides.
+    // The name is a reason to look; the content decides.
     const auto is_trace = importers::IsTrace(file.name);
     if (is_trace.ok() && is_trace.value()) found.traces.push_back(file.name);
   }
   return found;
 }
 
-// A file's name as an argument.
+// A file name as a command-line argument.
 std::string Argument(const std::string& name) { return name.starts_with("-") ? "./" + name : name; }
 
 bool OnPath(const std::string& program) {
@@ -184,7 +184,7 @@ bool OnPath(const std::string& program) {
 
 std::string Python() { return OnPath("python") || !OnPath("python3") ? "python" : "python3"; }
 
-// A trace that is not there yet.
+// A name for a trace that does not exist yet.
 std::string NewTrace() {
   std::error_code failed;
   std::string name = "run.sst";
@@ -192,7 +192,7 @@ std::string NewTrace() {
   return name;
 }
 
-// One that was installed with the program, or is in its checkout; empty: none.
+// A sample that was installed with the program, or is in its checkout; empty: none.
 std::string SampleTrace() {
   const auto program = ProgramPath();
   if (!program.ok()) return "";
@@ -209,7 +209,7 @@ class StartPage {
   void Say(const std::string& text) {
     for (const std::string& line : words::Wrapped(text, report::kTextWidth)) text_ += line + "\n";
   }
-  // On a line of its own, whole: it is for copying.
+  // On a line of its own and never wrapped, for copying.
   void Command(const std::vector<std::string>& command) {
     text_ += "  " + ShellCommand(command) + "\n";
   }
@@ -222,7 +222,7 @@ class StartPage {
 
 void SayTraces(const Found& found, StartPage& page) {
   const std::string newest = Argument(found.traces.front());
-  page.Say(newest + " is a recorded run. What bounds it, and what to change:");
+  page.Say(newest + " is a recorded run. To see what bounds it and what to change:");
   page.Command({"stallscope", "analyze", newest});
   page.Command({"stallscope", "analyze", newest, "-o", "report.html"});
   page.Command({"stallscope", "view", newest});
@@ -234,14 +234,14 @@ void SayTraces(const Found& found, StartPage& page) {
   }
   if (found.traces.size() > 1) {
     const std::string before = Argument(found.traces[1]);
-    page.Say(fmt::format("There are {}. Whether the newest is faster than the one before:",
+    page.Say(fmt::format("This folder has {}. To compare the newest with the one before:",
                          words::Counted(found.traces.size(), "recorded run")));
     page.Command({"stallscope", "compare", "--base", before, "--new", newest});
     page.Gap();
   }
 }
 
-// `then`: the commands with which to go on.
+// `then`: also print the command that comes next.
 void SayJob(const std::string& what, const std::string& program, bool then, StartPage& page) {
   const std::string trace = NewTrace();
   page.Say(what);
@@ -270,8 +270,10 @@ std::string FirstSteps() {
     page.Gap();
   }
   if (found.traces.empty() && !found.script && found.spec.empty()) {
-    SayJob("No training program, trace or spec in this folder. In the folder of your own program:",
-           "train.py", true, page);
+    SayJob(
+        "This folder has no training program, trace or spec. In the folder of your own program, "
+        "run:",
+        "train.py", true, page);
     if (const std::string sample = SampleTrace(); !sample.empty()) {
       page.Say("Or look at a recorded sample first:");
       page.Command({"stallscope", "analyze", sample});

@@ -89,7 +89,7 @@ void PrintTries(const replay::Tuned& tuned) {
   }
 }
 
-// The diff at the margin and apart: it is there to be copied.
+// The diff is printed at the margin and apart, for copying.
 void PrintChanges(const std::vector<findings::SourceChange>& changes) {
   for (const findings::SourceChange& change : changes) {
     for (const std::string& text : change.by_hand) Line("by hand", text);

@@ -472,7 +472,7 @@ Status ChromeWriter::WriteKnobs() {
   return {};
 }
 
-// Undisturbed windows are what is between the others.
+// The undisturbed windows are the gaps between these.
 Status ChromeWriter::WriteProbes() {
   std::vector<const trace::Probe*> slowed;
   for (const trace::Probe& window : run_.rows.probes) {

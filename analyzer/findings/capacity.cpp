@@ -282,7 +282,7 @@ std::optional<Load> LoadOf(const Case& c) {
     }
     if (stage.items > 0) load.stages.push_back(stage);
   }
-  // The thread that feeds the device does what the trainer's own would do otherwise.
+  // The thread that feeds the device does work that the trainer's own thread would otherwise do.
   const int64_t on_device = c.spec.has_value() ? c.spec->transfer.prefetch_to_device : 0;
   if (on_device > 0) PrepareAhead(load, on_device);
   const bool stalls = Share(c, Category::kInputStall) >= kModerateShare;

@@ -10,9 +10,8 @@
 namespace stallscope::findings {
 
 // Enough for the stage to keep up with the trainer: at least one more than it has, at most `most`.
-// Work that uses a core is not worth more workers than there are cores, and work that may use one
-// gets no more: `now` where there are as many. One more than now if the run does not show what is
-// needed.
+// CPU work, or work that may be, gets no more workers than the machine has cores: `now` if it
+// already has that many. `now` + 1 if the run does not show how many are needed.
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most);
 
 // The stage with this many workers, in its own threads.
@@ -36,8 +35,8 @@ Effect WithLargerBatch(const Case& c, StageId batch, double factor);
 // and of a real one it is unknown, 0.
 double FixedPartOfCompute(const Case& c);
 
-// Of the copies' time, the part that a copy takes before its first byte: an emulated link defines
-// it, a real one's is estimated from the size of its copies. 0 without copies.
+// The share of the copies' time that is latency: an emulated link defines it, that of a real one is
+// estimated from the size of its copies. 0 without copies.
 double LatencyPartOfCopies(const Case& c);
 
 // What pinned memory leaves of the copies' time.

@@ -220,7 +220,7 @@ const model::Loader* JobLoaderOf(const Case& c, StageId stage) {
   const LoaderId loader = c.run.stages[stage.value].loader;
   if (loader.value >= c.run.loaders.size()) return nullptr;
   const model::Loader* const found = &c.run.loaders[loader.value];
-  // The nodes of a tf.data graph are stages like those of any profile.
+  // The nodes of a tf.data graph are stages, as in any profile.
   return model::IsTfData(found->info) ? nullptr : found;
 }
 
@@ -249,7 +249,7 @@ bool KnowsCpu(const attribution::StageUse& use) {
 std::string WhyNotSideBySide(const Case& c) {
   if (!c.run.imported()) return "";
   const auto& stages = c.attribution.stages;
-  // The trainer's own does not tell what the loader's threads do.
+  // The trainer's own thread does not show what the loader's threads do.
   const bool cpu_known = std::any_of(stages.begin(), stages.end(), [&](const auto& use) {
     return KnowsCpu(use) && RoleOf(c, use.stage) != StageRole::kTrainer;
   });
@@ -278,7 +278,7 @@ double MedianStepNs(const Case& c) {
 }
 
 uint64_t ElementsOfEpoch(const Case& c) {
-  // Only an epoch that another one follows was seen whole; behind a cache the source has but one.
+  // Only an epoch followed by another is complete; a cache makes its source run just once.
   const auto& events = c.run.rows.cache_events;
   const bool kept = std::any_of(events.begin(), events.end(),
                                 [](const auto& event) { return event.op == trace::CacheOp::kHit; });
@@ -350,7 +350,7 @@ std::optional<DeviceMemory> DeviceMemoryOf(const Case& c) {
 std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes) {
   const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
   if (!memory.has_value() || memory->peak + more_bytes <= kMemoryRisk * memory->limit) return "";
-  return fmt::format("make room on the device first, which would be {} full ({} of {}): ",
+  return fmt::format("free device memory first (it would be {} full, {} of {}), then ",
                      Percent((memory->peak + more_bytes) / memory->limit),
                      Bytes(memory->peak + more_bytes), Bytes(memory->limit));
 }

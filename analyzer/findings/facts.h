@@ -72,7 +72,7 @@ bool HasAccelerator(const Case& c);
 // Its kernels' times depend on what they compute; an emulated device's are given.
 bool ComputesReally(const Case& c);
 
-// The trace shows how much of the stage's work was on a core.
+// True if the trace shows how much of the stage's work was on a core.
 bool KnowsCpu(const attribution::StageUse& use);
 // Why nothing can be predicted of more of the host's work at a time, and what to record; empty
 // where it can.
@@ -87,7 +87,7 @@ double MedianStepNs(const Case& c);
 // Elements in one epoch; 0 if the run does not show it.
 uint64_t ElementsOfEpoch(const Case& c);
 bool HasSeveralEpochs(const Case& c);
-// Files that were read from; 0 if the trace does not show it.
+// Number of files that were read; 0 if the trace does not show it.
 size_t FilesRead(const Case& c);
 // Mean bytes of an element as its source read it; 0 if unknown.
 double BytesOfElement(const Case& c);
@@ -97,15 +97,15 @@ double BytesOfSample(const Case& c);
 double BytesOfBatch(const Case& c);
 // What the program could still allocate; 0 if unknown.
 uint64_t FreeMemory(const Case& c);
-// Of the device with the most in use, its memory and what of it was in use at most.
+// The memory of the device with the highest use, and its peak use.
 struct DeviceMemory {
   double limit = 0;
   double peak = 0;
 };
 // Nothing if the trace does not show both.
 std::optional<DeviceMemory> DeviceMemoryOf(const Case& c);
-// What to say before a change that needs this much more of the device's memory: empty where there
-// is room, or where the trace does not show it.
+// A warning to put before a change that needs this much more device memory; empty if it fits, or if
+// the trace does not show it.
 std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes);
 
 struct CountedTime {

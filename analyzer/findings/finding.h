@@ -45,7 +45,7 @@ struct Measurement {
   double high = 1;
   unsigned runs = 0;      // with the change
   std::string disturbed;  // why it may be off: "its runs differ by 31.0%"; empty: nothing was seen
-  // The gain of the run that wrote what these read: the change stores results in a file.
+  // The gain of the run that filled the store which these runs read.
   std::optional<double> first_run;
 };
 
@@ -92,8 +92,9 @@ struct Finding {
   std::string text;
   std::vector<Evidence> evidence;
   std::optional<Recommendation> recommendation;
-  CodePlace where;                    // that has to change, or that takes the time
-  std::vector<SourceChange> changes;  // what the recommendation's patch is in the user's own files
+  CodePlace where;  // the place to change, or the one that takes the time
+  std::vector<SourceChange>
+      changes;  // the recommendation's patch, as changes of the user's own files
   // Worth reporting even if its recommendation turns out to bring nothing.
   bool stands_alone = false;
   // Its change shortens what the verdict names: such findings come first.

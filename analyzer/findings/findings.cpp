@@ -32,9 +32,9 @@ void Price(const Case& c, const Load* load, Draft& draft) {
   Recommendation& recommendation = *draft.finding.recommendation;
   if (!draft.effect.has_value()) return;
   if (model::IsJob(c.run)) {
-    // What a profile shows of a tf.data graph has no settings: only the job's own code can change.
+    // A tf.data graph in a profile has no settings: only the job's own code can change.
     recommendation.unpriced =
-        c.run.imported() ? "this trace does not say when the loader's threads were on a "
+        c.run.imported() ? "this trace does not show when the loader's threads were on a "
                            "core, and the gain depends on it: record the job with the change"
                          : WasNotPredicted("what this change gains");
     return;
@@ -93,7 +93,7 @@ std::string SharedSite(const Case& c, const Patch& patch) {
   return "";
 }
 
-// A rule may have named a place already; else it is where the loader is constructed.
+// A rule may have named a place; the default is where the loader is constructed.
 void FindPlace(const Case& c, Finding& finding) {
   if (finding.recommendation.has_value()) {
     finding.changes = SourceChangesOf(c.run, finding.recommendation->patch);
@@ -144,7 +144,7 @@ void WarnOfMemory(const Case& c, Recommendation& recommendation) {
   const auto free = static_cast<double>(FreeMemory(c));
   if (more <= 0 || free <= 0 || static_cast<double>(more) <= kCacheableMemory * free) return;
   recommendation.text =
-      fmt::format("make room first, since this needs {} of memory and {} is left: {}",
+      fmt::format("free some memory first (this needs {}, and {} is left), then {}",
                   Bytes(static_cast<double>(more)), Bytes(free), recommendation.text);
 }
 

@@ -41,7 +41,7 @@ std::string WithoutLine(std::string_view name) {
   return std::string(name.substr(0, open + 4)) + std::string(name.substr(close));
 }
 
-// Kernels are named "map/DecodeJpeg:DecodeJpeg", by their place and their type: the type counts.
+// Kernels are named "map/DecodeJpeg:DecodeJpeg" (place:type): the type counts.
 std::optional<OpFamily> FamilyOf(std::string_view name) {
   const std::string plain = WithoutLine(name);
   const size_t colon = plain.rfind(':');
@@ -80,7 +80,7 @@ std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family) {
   const auto& window = c.attribution.window;
   for (const model::Track& track : c.run.tracks) {
     const trace::SpanColumns& spans = track.spans;
-    int64_t inside_from = INT64_MAX;  // of the enclosing one of the family: it counts, once
+    int64_t inside_from = INT64_MAX;  // start of the enclosing op of the family, which counts once
     for (size_t i = spans.size(); i-- > 0;) {
       if (!wanted[spans.span_class[i]]) continue;
       const int64_t start = spans.start_ns[i];

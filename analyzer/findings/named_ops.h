@@ -1,5 +1,5 @@
-// What the threads of an imported run, or of a job, did, by the names that their framework gives
-// its operations: decoding, resizing, calls into Python. Private to the room; any thread.
+// The operations of an imported run or a job, recognized by the names that the framework gives
+// them: decoding, resizing, calls into Python. Private to the room; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace stallscope::findings {
 enum class OpFamily : uint8_t { kDecode, kResize, kPython };
 
 struct NamedOp {
-  std::string name;    // of the one that takes longest: "DecodeJpeg"
+  std::string name;    // the slowest one: "DecodeJpeg"
   uint64_t count = 0;  // of the family, in the window
   int64_t ns = 0;
 };
 
-// Nothing if the run has no such operation, or no framework wrote names of its own.
+// Nothing if the run has no such operation, or no framework wrote its names.
 std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family);
 
-// The part of the work of this stage and those that work beside it that is this operation: 0 to 1.
+// The share of this operation in the work of its stage and those that work beside it: 0 to 1.
 double PartOfWork(const Case& c, const NamedOp& op);
 
-// A source that is a generator in Python, or a map that calls Python for each element: one at a
-// time, however many workers it has.
+// True for a source that is a Python generator, or a map that calls Python for each element: it
+// works on one element at a time, however many workers it has.
 bool CallsPython(const Case& c, StageId stage);
 
 }  // namespace stallscope::findings

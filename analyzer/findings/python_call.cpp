@@ -10,9 +10,9 @@ namespace stallscope::findings {
 namespace {
 
 constexpr int kDeepest = 200;       // brackets in brackets
-constexpr size_t kLineByPep8 = 79;  // an added argument goes into a line of its own past it,
+constexpr size_t kLineByPep8 = 79;  // beyond it, an added argument gets a line of its own,
 constexpr size_t kLongestLine =
-    120;  // or past the longest line around, if that is shorter than this
+    120;  // or beyond the longest nearby line, if that is at most this long
 
 bool IsNameByte(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -31,7 +31,7 @@ bool IsStringPrefix(std::string_view word) {
   return std::find(kPrefixes.begin(), kPrefixes.end(), lower) != kPrefixes.end();
 }
 
-// Goes through source, token by token. Once it has failed it stays at the end.
+// Reads source token by token. After a failure it stays at the end.
 class Scanner {
  public:
   Scanner(std::string_view text, size_t at) : text_(text), at_(std::min(at, text.size())) {}
@@ -48,7 +48,7 @@ class Scanner {
     return false;
   }
 
-  // Blanks, line ends, comments, and lines that go on.
+  // Skips blanks, line ends, comments and line continuations.
   void SkipBlank() {
     for (; !AtEnd(); ++at_) {
       const char c = Next();
@@ -63,14 +63,14 @@ class Scanner {
     }
   }
 
-  // A name or a number; empty where there is none.
+  // A name or a number; empty if the next token is neither.
   std::string_view TakeWord() {
     const size_t from = at_;
     while (IsNameByte(Next()) && !AtEnd()) ++at_;
     return text_.substr(from, at_ - from);
   }
 
-  // One token, with all that it encloses. Returns the word that it is, if it is one.
+  // Skips one token with everything that it encloses. Returns it if it is a word.
   std::string_view SkipToken() {
     const char c = Next();
     if (IsNameByte(c)) {
@@ -101,7 +101,7 @@ class Scanner {
     --depth_;
   }
 
-  // What an f-string has in braces is code, up to a format.
+  // Text in braces of an f-string is code, up to a format.
   void SkipString(bool formatted) {
     const char quote = Next();
     const bool triple = Next(1) == quote && Next(2) == quote;
@@ -168,7 +168,8 @@ void TakeName(std::string_view source, Scanner& scanner, PythonArgument& argumen
   scanner = behind;
 }
 
-// Up to the comma or the bracket behind it. A comma between `lambda` and its colon is the lambda's.
+// Skips to the comma or bracket after the argument. A comma between `lambda` and its colon belongs
+// to the lambda.
 void TakeArgument(std::string_view source, Scanner& scanner, PythonCall& call) {
   PythonArgument argument;
   argument.begin = scanner.at();
@@ -192,7 +193,7 @@ size_t LineBegin(std::string_view source, size_t at) {
   return feed == std::string_view::npos ? 0 : feed + 1;
 }
 
-// Where the line's last character is, without what ends it.
+// The end of the line, without its line break.
 size_t LineEnd(std::string_view source, size_t at) {
   const size_t end = std::min(source.find('\n', at), source.size());
   return end > at && source[end - 1] == '\r' ? end - 1 : end;
@@ -227,14 +228,14 @@ std::string Inserted(std::string_view source, size_t at, std::string_view text) 
   return std::string(source.substr(0, at)) + std::string(text) + std::string(source.substr(at));
 }
 
-// In a line of its own, behind the last argument's and its comment.
+// Adds a line of its own after the last argument and its comment.
 std::string WithNewLine(std::string_view source, const PythonCall& call, const std::string& text) {
   const PythonArgument& last = call.arguments.back();
   const std::string indent = IndentAt(source, last.begin);
   const std::string ending = LineEnding(source, last.end);
   const size_t behind = call.last_comma ? *call.last_comma + 1 : last.end;
   const std::string comma = call.last_comma ? "," : "";
-  if (call.end - 1 < LineEnd(source, behind)) {  // the bracket is in the same line
+  if (call.end - 1 < LineEnd(source, behind)) {  // the bracket is on the same line
     return Inserted(source, behind, (call.last_comma ? "" : ",") + ending + indent + text + comma);
   }
   const std::string added =
@@ -250,7 +251,7 @@ size_t MostColumns(std::string_view source) {
   return std::clamp(longest, kLineByPep8, kLongestLine);
 }
 
-// In the last argument's line, or in the next one if that gets too long.
+// Adds it to the last argument's line, or to the next line if that gets too long.
 std::string WithinLine(std::string_view source, const PythonCall& call, const std::string& text) {
   const PythonArgument& last = call.arguments.back();
   std::string added = Inserted(source, last.end, ", " + text);
@@ -267,7 +268,7 @@ std::string WithinLine(std::string_view source, const PythonCall& call, const st
   return Inserted(source, last.end, "," + LineEnding(source, last.end) + indent + text);
 }
 
-// As the call's other keywords have it: "=" or " = ".
+// As in the call's other keywords: "=" or " = ".
 std::string EqualsOf(std::string_view source, const PythonCall& call) {
   for (auto argument = call.arguments.rbegin(); argument != call.arguments.rend(); ++argument) {
     if (argument->name.empty()) continue;
@@ -278,7 +279,7 @@ std::string EqualsOf(std::string_view source, const PythonCall& call) {
   return "=";
 }
 
-// A number, a string, True, False or None.
+// True for a number, a string, True, False or None.
 bool IsLiteral(std::string_view value) {
   if (value == "True" || value == "False" || value == "None") return true;
   Scanner scanner(value, value.starts_with('-') ? 1 : 0);
@@ -296,7 +297,7 @@ bool IsLiteral(std::string_view value) {
   return !whole.failed() && whole.at() == value.size();
 }
 
-// One line of it.
+// Its first line, shortened.
 std::string Shown(std::string_view text) {
   constexpr size_t kWidest = 60;
   std::string line(text.substr(0, text.find_first_of("\r\n")));
@@ -304,7 +305,7 @@ std::string Shown(std::string_view text) {
   return words::CutTo(line, kWidest);
 }
 
-// The argument that has this name, or this place.
+// The argument given by this name, or by its position.
 std::variant<const PythonArgument*, Refusal> Given(std::string_view source, const PythonCall& call,
                                                    const PythonSignature& signature,
                                                    const std::string& name) {
@@ -376,7 +377,7 @@ std::vector<std::optional<PythonCall>> FindCalls(std::string_view source, size_t
       const size_t behind = scanner.at();
       scanner.SkipBlank();
       if (is_callee(word) && scanner.Next() == '(') calls.push_back(ReadCall(source, chain));
-      if (declared) scanner.SkipToken();  // its name is no call
+      if (declared) scanner.SkipToken();  // its name is not a call
       at = declared ? scanner.at() : behind;
     } else if (IsQuote(scanner.Next())) {
       scanner.SkipToken();
@@ -395,7 +396,7 @@ std::variant<std::string, Refusal> WithArgument(std::string_view source, const P
   if (const auto* const refusal = std::get_if<Refusal>(&given)) return *refusal;
   if (const PythonArgument* const argument = std::get<const PythonArgument*>(given)) {
     const std::string_view old = source.substr(argument->value, argument->end - argument->value);
-    if (!IsLiteral(old)) return Refusal{"has " + Shown(old) + " for " + name};
+    if (!IsLiteral(old)) return Refusal{"passes " + Shown(old) + " for " + name};
     return std::string(source.substr(0, argument->value)) + value +
            std::string(source.substr(argument->end));
   }
@@ -403,12 +404,12 @@ std::variant<std::string, Refusal> WithArgument(std::string_view source, const P
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (!signature.any_keyword && !takes(signature.parameters) && !takes(signature.keywords)) {
-    return Refusal{"is of a constructor that takes no " + name};
+    return Refusal{"goes to a constructor that takes no " + name};
   }
   const auto& arguments = call.arguments;
   if (std::any_of(arguments.begin(), arguments.end(),
                   [](const PythonArgument& argument) { return argument.generator; })) {
-    return Refusal{"passes a generator without brackets"};
+    return Refusal{"passes a generator without parentheses"};
   }
   const std::string text = name + EqualsOf(source, call) + value;
   if (arguments.empty()) return Inserted(source, call.open + 1, text);
@@ -427,7 +428,7 @@ std::variant<std::string, Refusal> WithoutArgument(std::string_view source, cons
     if (stars == arguments.end()) return std::string(source);
     return Refusal{"passes " + Shown(source.substr(stars->begin, stars->end - stars->begin))};
   }
-  if (found == arguments.begin()) return Refusal{"begins with " + name};
+  if (found == arguments.begin()) return Refusal{"has " + name + " as its first argument"};
   // With the comma before it; a comment between the two would go with it.
   const size_t from = std::prev(found)->end;
   const std::string_view between = source.substr(from, found->begin - from);

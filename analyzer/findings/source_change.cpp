@@ -17,10 +17,10 @@
 namespace stallscope::findings {
 namespace {
 
-constexpr size_t kContext = 3;                     // lines around a change, as diff has them
-constexpr size_t kMostCompared = size_t{1} << 20;  // lines by lines
+constexpr size_t kContext = 3;                     // lines around a change, as in diff -u
+constexpr size_t kMostCompared = size_t{1} << 20;  // old lines times new lines
 
-// What a loader without workers does not take.
+// Arguments that a loader without workers rejects.
 constexpr std::array<std::string_view, 5> kOfWorkers = {
     "prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout", "in_order"};
 
@@ -29,7 +29,7 @@ struct NewArgument {
   std::string json;
 };
 
-// What a patch sets of one loader.
+// The settings of one loader that a patch changes.
 struct SiteChange {
   const model::Loader* loader = nullptr;
   std::vector<NewArgument> settings;
@@ -47,7 +47,7 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 
 // --- One call ---
 
-// The value stands for what the program does where it is given none.
+// The value means: leave the argument out.
 bool IsLeftOut(const NewArgument& setting) {
   std::string word = setting.json;
   std::erase(word, '"');
@@ -59,7 +59,7 @@ uint32_t FirstLine(const SiteChange& site) {
   return CallOf(site).line != 0 ? CallOf(site).line : site.loader->info.line;
 }
 
-// Where a place of the file is in the text; nothing for one outside of it.
+// The offset of a place of the file in the text; nothing if it is outside.
 std::optional<size_t> OffsetOf(const ChangedLines& lines, uint32_t line, uint32_t column) {
   if (line < lines.line) return std::nullopt;
   size_t at = 0;
@@ -73,7 +73,7 @@ std::optional<size_t> OffsetOf(const ChangedLines& lines, uint32_t line, uint32_
   return at + column;
 }
 
-// The call in the unchanged text, which must be what the trace says of it.
+// The call in the unchanged text, which must match the trace.
 std::optional<PythonCall> FoundCall(const SiteChange& site, const ChangedLines& lines) {
   const trace::CallSite& call = CallOf(site);
   const auto begin = OffsetOf(lines, FirstLine(site), call.column);
@@ -104,7 +104,7 @@ std::string PlaceOf(const SiteChange& site) {
   return words::PlaceInCode(site.loader->info.file, FirstLine(site));
 }
 
-// All settings of a site in `text`, or the reason why one of them cannot be made.
+// `text` with all settings of a site, or the reason why one of them cannot be set.
 std::variant<std::string, Refusal> WithSettings(const SiteChange& site, const PythonCall& found,
                                                 std::string text) {
   const trace::CallSite& info = CallOf(site);
@@ -112,7 +112,7 @@ std::variant<std::string, Refusal> WithSettings(const SiteChange& site, const Py
   const size_t begin = found.begin;
   const auto edit = [&](auto&& change) -> std::optional<Refusal> {
     const auto call = ReadCall(text, begin);
-    if (!call) return Refusal{"is not understood"};
+    if (!call) return Refusal{"cannot be parsed"};
     auto changed = change(*call);
     if (auto* const refusal = std::get_if<Refusal>(&changed)) return *refusal;
     text = std::get<std::string>(std::move(changed));
@@ -132,18 +132,17 @@ std::variant<std::string, Refusal> WithSettings(const SiteChange& site, const Py
       if (refusal) return *refusal;
     }
   }
-  // What has been written must be read back as a call, or it is not shown.
-  if (!ReadCall(text, begin)) return Refusal{"is not understood"};
+  // The result is shown only if it reads back as a call.
+  if (!ReadCall(text, begin)) return Refusal{"cannot be parsed"};
   return text;
 }
 
-// Changes `lines.after`; what it does not change is said.
+// Changes `lines.after`, and adds to `by_hand` what it cannot change.
 void ChangeCall(const SiteChange& site, ChangedLines& lines, std::vector<std::string>& by_hand) {
   const auto found = FoundCall(site, lines);
   if (!found) {
     by_hand.push_back(
-        fmt::format("set {} where {} is constructed: the call at {} is not a plain "
-                    "one of {}",
+        fmt::format("set {} where {} is constructed: the call at {} is not a plain call to {}",
                     Named(site, site.settings), site.loader->name, PlaceOf(site),
                     CallOf(site).names.empty() ? "its class" : CallOf(site).names.front()));
     return;
@@ -164,7 +163,7 @@ std::string WhyWithoutSource(const SiteChange& site) {
     return fmt::format("set {} where {} is constructed", what, site.loader->name);
   }
   if (info.call == trace::CallSite()) {
-    return fmt::format("set {} where {} is constructed: in code that {} calls", what,
+    return fmt::format("set {} where {} is constructed, in code that {} calls", what,
                        site.loader->name, PlaceOf(site));
   }
   return fmt::format("set {} at {}: the trace does not have these lines", what, PlaceOf(site));
@@ -205,7 +204,7 @@ struct DiffLine {
   std::string_view text;
 };
 
-// What both sides have in common at their ends.
+// Trims what both sides have in common at the beginning and the end.
 struct CommonEnds {
   size_t above = 0;
   size_t below = 0;
@@ -222,7 +221,7 @@ CommonEnds CommonEndsOf(const std::vector<std::string_view>& before,
   return ends;
 }
 
-// The longest common lines stay. Of more lines than calls have, all are replaced.
+// Keeps the longest common lines. Texts longer than any call are replaced whole.
 std::vector<DiffLine> ComparedMiddles(std::span<const std::string_view> before,
                                       std::span<const std::string_view> after) {
   std::vector<DiffLine> lines;
@@ -269,7 +268,7 @@ std::vector<DiffLine> Compared(std::string_view before, std::string_view after) 
   return lines;
 }
 
-// One for each of the lines; `shift`: by how many lines the ones above moved those below.
+// One hunk per change; `shift`: by how many lines the hunks above have moved this one.
 std::string HunkOf(const ChangedLines& lines, int64_t& shift) {
   const auto all = Compared(lines.before, lines.after);
   const auto changed = [](const DiffLine& line) { return line.sign != ' '; };
@@ -278,8 +277,8 @@ std::string HunkOf(const ChangedLines& lines, int64_t& shift) {
   const auto last = std::find_if(all.rbegin(), all.rend(), changed).base();
   const auto above = std::min<size_t>(kContext, static_cast<size_t>(first - all.begin()));
   auto below = std::min<size_t>(kContext, static_cast<size_t>(all.end() - last));
-  // patch takes fewer lines on one side for the beginning or the end of the file. A trace has fewer
-  // behind a call only at the end.
+  // For patch, fewer context lines on one side mean the beginning or the end of the file. A trace
+  // has fewer lines after a call only at the end of its file.
   const bool at_top = lines.line == 1 && first - all.begin() == static_cast<std::ptrdiff_t>(above);
   if (above < below && !at_top) below = above;
   const auto begin = first - static_cast<std::ptrdiff_t>(above);
@@ -301,7 +300,7 @@ std::string HunkOf(const ChangedLines& lines, int64_t& shift) {
   return hunk;
 }
 
-// The file below the job's folder, else below the root; empty for a name that no diff can have.
+// The file relative to the job's folder, or else to the root; empty if a diff cannot have the name.
 std::string PathInDiff(const std::string& file, const std::string& folder) {
   const bool plain = std::none_of(file.begin(), file.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f;
@@ -329,7 +328,7 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& f
   change.lines = Merged(sites);
   std::vector<const SiteChange*> from_below;
   for (const SiteChange& site : sites) from_below.push_back(&site);
-  // A change moves only what is behind it.
+  // A change moves only the text after it.
   std::stable_sort(from_below.begin(), from_below.end(), [](const auto* a, const auto* b) {
     return std::pair(FirstLine(*a), CallOf(*a).column) >
            std::pair(FirstLine(*b), CallOf(*b).column);
@@ -345,7 +344,7 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& f
     if (CallOf(*site).source.empty() || lines == change.lines.end()) {
       change.by_hand.push_back(WhyWithoutSource(*site));
     } else if (again) {
-      change.by_hand.push_back(fmt::format("set {} for {} alone: {} constructs other loaders, too",
+      change.by_hand.push_back(fmt::format("set {} for {} alone: {} also constructs other loaders",
                                            Named(*site, site->settings), site->loader->name,
                                            PlaceOf(*site)));
     } else {

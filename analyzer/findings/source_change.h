@@ -1,10 +1,9 @@
-// What a change of a job's settings is in the user's own source: the lines of the calls that
-// construct its loaders, before and after, and a unified diff of them.
+// Turns a change of a job's settings into a change of the user's own source: the lines of the calls
+// that construct its loaders, before and after, and a unified diff.
 //
-// Made from what the trace has: the call's place, its lines as they were, what its constructor
-// takes. So it needs no access to the file, and it may be out of date: whoever writes it has to
-// compare first. What cannot be written without guessing is said in words instead. Pure; any
-// thread.
+// It is made from the trace alone (the call's place, its lines as recorded, its constructor's
+// parameters), without access to the file, which may have changed: compare before writing. Changes
+// that would need guessing are described in words instead. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +16,37 @@
 
 namespace stallscope::findings {
 
-// Some lines of a file, whole ones.
+// Some whole lines of a file.
 struct ChangedLines {
-  uint32_t line = 0;   // of the file, that `before` begins with
+  uint32_t line = 0;   // of the file, at which `before` begins
   std::string before;  // as they were when the run was recorded
   std::string after;
 };
 
-// The lines of both sides that differ, without those around them.
+// The lines that differ, without context.
 struct Replacement {
-  uint32_t first = 0;  // of the file, as it was
-  uint32_t last = 0;   // below `first`: nothing is taken away, `text` is put before it
-  std::string text;    // instead; whole lines
+  uint32_t first = 0;  // of the file, as recorded
+  uint32_t last = 0;   // less than `first`: nothing is removed, `text` is inserted before `first`
+  std::string text;    // the new lines
 };
 Replacement ReplacementOf(const ChangedLines& lines);
 
 struct SourceChange {
   std::string file;                  // as recorded: an absolute path
   uint32_t line = 0;                 // of the first call
-  std::vector<ChangedLines> lines;   // from above to below
-  std::string diff;                  // for `patch -p1`; empty where there are no lines
-  std::vector<std::string> by_hand;  // what has to be set elsewhere, or cannot be set by a diff
+  std::vector<ChangedLines> lines;   // from top to bottom
+  std::string diff;                  // for `patch -p1`; empty without lines
+  std::vector<std::string> by_hand;  // what to set elsewhere, or what no diff can set
 };
 
-// One per file, in the order of the patch. None for a run that is no job, or for a patch that sets
-// nothing of its loaders.
+// One per file, in the order of the patch. None if the run is no job, or if the patch changes none
+// of its loaders.
 std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& patch);
 
-// Of all files together.
+// The diff of all files together.
 std::string DiffOf(const std::vector<SourceChange>& changes);
 
-// A setting as Python: True, 4, "spawn". Text is quoted as the source does it.
+// A setting as Python: True, 4, "spawn". Strings get the source's style of quotes.
 std::string PythonOf(std::string_view json, std::string_view source = {});
 
 }  // namespace stallscope::findings

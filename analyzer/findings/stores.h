@@ -44,8 +44,8 @@ std::optional<StoreCase> StoreCaseOf(const Case& c);
 // The share of step time that is blamed on this stage's work, as far as a store would keep it.
 double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage);
 
-// A cache's max_bytes for a data set of this size: what it holds, and a little more, because a
-// cache that is full ends the run.
+// A cache's max_bytes for a data set of this size, with some room to spare, because a full cache
+// ends the run.
 int64_t RoomFor(double bytes);
 
 // "about 63%" of an estimated share, "63.4%" of a measured one.

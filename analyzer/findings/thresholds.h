@@ -32,7 +32,7 @@ constexpr double kFullDeviceUse = 0.90;
 // loss. The verdict has no word for it, so only a large share is worth a line.
 constexpr double kSyncShare = kHighShare;
 
-// Of step time: less reads as nothing.
+// Share of step time: anything less reads as nothing.
 constexpr double kLeastSaid = 0.001;
 
 // --- The verdict ---------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ constexpr double kClearlyFirst = 1.25;
 // A stage whose sensitivity is nearer to 0 has time to spare: slowed by a quarter of its work, it
 // costs less than 5.5% of the throughput, about what the noise of a few windows hides.
 constexpr double kFeltSensitivity = 0.25;
-// Of what all stages have together, about 1: beyond this one the others have less.
+// The sensitivities of all stages add up to about 1: beyond this, a stage has more than all others.
 constexpr double kMostOfSensitivity = 0.5;
 // With fewer steps there is no spread to judge by; from kManySteps on, their number costs no
 // confidence.
@@ -115,7 +115,7 @@ constexpr double kRestartFetches = 5;
 // of it alone makes the stage a third faster.
 constexpr double kSlowOpShare = 0.25;
 constexpr size_t kOpsShown = 3;
-// Lines of the slowest of them.
+// Lines shown of the slowest op.
 constexpr size_t kLinesShown = 3;
 // Readers of one disk or bucket: past this the device's own queue is full.
 constexpr int64_t kMostReaders = 16;
@@ -165,10 +165,10 @@ constexpr Assumed kDeviceOverCore = {10, 30, 100};
 
 // The data set must fit into this part of the free memory: the rest belongs to the page cache.
 constexpr double kCacheableMemory = 0.7;
-// Room in a cache beyond the recorded mean size of its elements: the rest of the data may be
+// Size of a cache relative to the recorded mean size of its elements: the rest of the data may be
 // larger.
 constexpr double kCacheHeadroom = 1.25;
-// Variants of each element to prepare: fewer repeat themselves soon, more take as much disk again.
+// Variants of each element to prepare: fewer repeat soon, and each one takes the same disk space.
 constexpr int64_t kVariants = 4;
 // What a cache leaves of a source's time per sample: almost nothing from memory; from disk, reading
 // the larger results takes from half to twice as long as reading the source.
@@ -197,12 +197,12 @@ constexpr double kMemoryDanger = 0.95;
 constexpr double kStragglerSteps = 1.0;
 // All of them together: below a hundredth of the window not even the fact is interesting.
 constexpr double kStragglerShare = 0.01;
-// Batches ahead that hide an element of some ten steps' time.
+// Batches prepared ahead that hide an element which takes as long as some ten steps.
 constexpr int64_t kHidingPrefetch = 16;
 // Elements are "of one shard" if one file has this part of them, and at least three.
 constexpr double kShardShare = 0.6;
 constexpr size_t kFewestOfShard = 3;
-// Files to read at once, so that the others go on beside a slow one.
+// Files to read at once, so that the others go on while one is slow.
 constexpr int64_t kReadersAroundAShard = 4;
 // A rank that is this much slower in its own work delays all others.
 constexpr double kSlowRank = 1.10;
@@ -229,10 +229,10 @@ constexpr Assumed kLeftOfHalves = {0.65, 0.53, 0.5};
 
 // --- Device --------------------------------------------------------------------------------------
 
-// How many times as large a batch a rule proposes at most, in one go: the learning rate has to
-// follow, and a larger factor is a training run of its own.
+// The largest factor by which a rule enlarges a batch at once: the learning rate must follow, and a
+// larger factor makes it a different training run.
 constexpr int64_t kMostBatchFactor = 8;
-// It doubles again while a step's fixed cost would still take more than this of it.
+// The batch doubles again while a step's fixed cost would still take more than this share.
 constexpr double kStillFixed = 0.3;
 
 // Of the kernels' time: with less than this in matrix products, another precision changes little.
@@ -244,8 +244,8 @@ constexpr Assumed kComputeGrowth = {1.0, 1.0, 0.85};
 constexpr Assumed kExchanged = {0.3, 0.1, 0.02};
 // Steps that the loss scale discarded; dynamic scaling loses one in 2,000 by design.
 constexpr double kSkippedSteps = 0.01;
-// Frameworks start with a scale of 65536 or 32768; gradients of a deep network go down to 2^-30,
-// and below 2^-24 float16 has nothing: a scale under 1024 loses some of them.
+// Frameworks start with a scale of 65536 or 32768. Gradients of a deep network go down to 2^-30,
+// and float16 ends at 2^-24: a scale below 1024 loses some of them.
 constexpr double kSmallLossScale = 1024;
 constexpr double kUsualLossScale = 16384;
 constexpr double kMostDoublings = 64;

@@ -214,7 +214,7 @@ void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict
 
 using attribution::Sensitivity;
 
-// Slowed, it costs throughput beyond doubt.
+// Slowing the stage costs throughput beyond doubt.
 bool IsFelt(const Sensitivity& of) { return of.bounded && of.high <= -kFeltSensitivity; }
 bool HasTimeToSpare(const Sensitivity& of) { return of.bounded && of.low > -kFeltSensitivity; }
 
@@ -225,7 +225,7 @@ const Sensitivity* SensitivityOf(const Attribution& attribution, StageId stage) 
   return nullptr;
 }
 
-// The one that costs most; null where none is felt.
+// The stage that costs most; null if none is felt.
 const Sensitivity* MostSensitive(const Attribution& attribution) {
   const Sensitivity* most = nullptr;
   for (const Sensitivity& of : attribution.sensitivities) {
@@ -241,7 +241,7 @@ std::string SlowingPhrase(const model::Run& run, const Sensitivity& of) {
                      run.NameOf(of.stage), 100 * of.slowed_by, 100 * change + 0.0);
 }
 
-// What kept the stage, by its blame; if it has none, by its work.
+// The stage's largest cause by its blame, or by its work if it has none.
 std::optional<Cause> CauseOf(const Attribution& attribution, StageId stage) {
   for (const attribution::Blame& blame : attribution.blame) {  // largest first
     if (blame.stage == stage) return blame.cause;
@@ -258,8 +258,8 @@ std::optional<Cause> CauseOf(const Attribution& attribution, StageId stage) {
   return std::nullopt;
 }
 
-// Of an input-bound run: the stage with the blame should be the one that costs throughput when it
-// is slowed. Where another one is, beyond both intervals, that one is named.
+// For an input-bound run: the blamed stage should be the one that costs throughput when slowed. If
+// another one costs more, beyond both intervals, the verdict names that one.
 void CheckTheStage(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
   const Sensitivity* const named = SensitivityOf(attribution, verdict.stage);
   const Sensitivity* const most = MostSensitive(attribution);
@@ -284,8 +284,8 @@ void CheckTheStage(const model::Run& run, const Attribution& attribution, Verdic
   verdict.cause = CauseOf(attribution, most->stage);
 }
 
-// Of a run that the trainer's side bounds: an input stage must not cost throughput while the
-// trainer does not.
+// For a run bound by the trainer's side: no input stage should cost throughput while the trainer
+// has time to spare.
 void CheckTheTrainer(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
   const Sensitivity* const most = MostSensitive(attribution);
   if (most == nullptr || model::IsTrainer(run, most->stage)) return;

@@ -36,9 +36,9 @@ struct Verdict {
   std::string also;
 };
 
-// A recording that slowed its stages (attribution::Sensitivity) checks the verdict: where the two
-// disagree, the confidence falls, and of an input-bound run the stage is the one that costs most
-// throughput when it is slowed.
+// A recording that slowed its stages (attribution::Sensitivity) checks the verdict. If they
+// disagree, the confidence falls, and the stage of an input-bound run is the one that costs most
+// throughput when slowed.
 Verdict VerdictOn(const model::Run& run, const attribution::Attribution& attribution);
 
 }  // namespace stallscope::findings

@@ -15,8 +15,7 @@ namespace stallscope::model {
 
 bool IsJob(const Run& run);
 
-// As they were in the recording. Empty for a run that is no job, and for one in which no loader
-// with knobs was seen.
+// The recorded settings. Empty if the run is no job, or if none of its loaders has knobs.
 std::optional<Spec> JobSpecOf(const Run& run);
 
 // What the loader's constructor was given, by name, each as JSON text: 2, true, "spawn". Empty
@@ -28,8 +27,8 @@ constexpr std::array<std::string_view, 7> kLoaderKnobs = {
     "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
     "pin_memory", "in_order",    "multiprocessing_context"};
 
-// Whether the loader has any of them. The iterator of another library, or of the job itself, has
-// settings of its own, or none; a trace without settings may be of any loader.
+// Whether the loader has any of these knobs. An iterator of another library, or of the job itself,
+// has other settings or none; a loader without recorded settings may be of any kind.
 bool HasKnobs(const trace::LoaderInfo& info);
 
 // The same as a spec has it. A trace may say anything: what makes no sense is left at its default.

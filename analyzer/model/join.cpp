@@ -26,7 +26,7 @@ bool IsDevice(const Track& track) {
 
 bool IsUnseen(const trace::StageInfo& stage) { return stage.kind == kUnseenPipeline; }
 
-// Nothing of the run's pipeline was recorded but that there is one.
+// True if the recording shows only that a pipeline exists.
 bool LacksPipeline(const Run& run) {
   return run.imported() || std::all_of(run.stages.begin(), run.stages.end(), [](const auto& s) {
            return IsUnseen(s) || s.kind == "trainer";
@@ -39,7 +39,7 @@ std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
          (run.info.start_realtime_ns - run.info.start_ns);
 }
 
-// "Map" of "ParallelMapV2": what a node of a graph and its iterator have in common.
+// "Map" for "ParallelMapV2": the name that a graph's node and its iterator share.
 std::string_view BaseOf(std::string_view kind) {
   const size_t version = kind.find_last_not_of("0123456789");
   if (version != std::string_view::npos && version + 1 < kind.size() && kind[version] == 'V') {
@@ -49,8 +49,8 @@ std::string_view BaseOf(std::string_view kind) {
   return kind == "MapAndBatch" ? "Map" : kind;
 }
 
-// The function of the job's that a stage calls, by the graph in its loader's settings. Empty where
-// it calls none, or where several nodes of this kind do: which is which is not known.
+// The job's function that a stage calls, from the graph in its loader's settings. Empty if it calls
+// none, or if several nodes of this kind do and cannot be distinguished.
 std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
   if (!stage.loader.known()) return "";
   const auto settings = SettingsOf(run.loaders[stage.loader.value].info);
@@ -115,7 +115,7 @@ class Joiner {
   QueueId QueueOf(QueueId id) const { return id.known() ? queue_map_[id.value] : id; }
   TrackId TrackOf(TrackId id) const { return id.known() ? track_map_[id.value] : id; }
 
-  // The run's stage of this name and kind; the one that stands for the whole pipeline becomes the
+  // The run's stage of this name and kind. The stage that represents the whole pipeline becomes the
   // one that feeds the trainer.
   StageId FindStage(const trace::StageInfo& stage, bool feeds_trainer) {
     for (const trace::StageInfo& known : to_.stages) {
@@ -200,7 +200,7 @@ class Joiner {
     return classes_.Intern(what).value_or(0);
   }
 
-  // The part of the stage's work that is the job's function.
+  // The span class for the job's function within the stage's work.
   std::optional<uint16_t> OpOf(const trace::SpanClass& what) {
     const StageId stage = StageOf(what.stage);
     if (what.kind != trace::SpanKind::kWork || what.name.known() || !stage.known()) return {};
@@ -297,7 +297,7 @@ class Joiner {
            to_.tracks[step.track.value].info.process == process_;
   }
 
-  // When the last device work that a step launched was launched and done.
+  // Updates when the last device work of a step was launched and done.
   template <class Row>
   void Reach(const std::vector<Row>& rows, int64_t next_ns, trace::Step& step, bool& any) const {
     for (const Row& row : rows) {
@@ -355,7 +355,7 @@ class Joiner {
     }
   }
 
-  // The recorder has seen when the loader's threads were on a core.
+  // True if the recorder measured when the loader's threads were on a core.
   bool HasThreadTimes() const {
     return std::any_of(to_.counters.begin(), to_.counters.end(), [&](const auto& counter) {
       return counter.process == process_ && counter.name.ends_with(".pool_on_cpu");
@@ -407,17 +407,18 @@ Status JoinProfile(Run profile, const ProfileWindow& window, Run& run) {
   const bool marked = shift.has_value();
   if (!marked) shift = ShiftByWallClock(profile, run);
   if (!shift) {
-    return Error{ErrorKind::kInput, "nothing ties its clock to the run's", profile.path,
+    return Error{ErrorKind::kInput, "its clock cannot be matched to the run's", profile.path,
                  "record the job again"};
   }
   const TimeRange at = WindowOf(profile);
   if (at.start_ns + *shift >= window.to_ns || at.end_ns + *shift <= window.from_ns) {
-    return Error{ErrorKind::kInput, "its times are not those of its window", profile.path,
+    return Error{ErrorKind::kInput, "its times are outside of its window", profile.path,
                  "record the job again"};
   }
   if (!marked) {
     run.quality.warnings.push_back(
-        run.path + ": a profile has no marks of the run's clock: it was joined by the wall clock");
+        run.path +
+        ": a profile has no marks of the run's clock; it was aligned by wall-clock time");
   }
   Joiner(profile, window, *shift, run).Join();
   return {};

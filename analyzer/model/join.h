@@ -1,10 +1,10 @@
-// Joins what a framework's profiler saw of a job, in a window of a few steps, into the job's run.
+// Joins the data of a framework's profiler, from a window of a few steps, into a job's run.
 //
-// The profile is brought onto the run's clock by marks: spans named "stallscope@N", which began
-// when CLOCK_MONOTONIC was N. Without any, by both wall clocks, and a warning says so. What is
-// joined: device streams with their kernels, copies and memsets; what threads did, as detail; and
-// the pipeline, if the run shows no more of it than a stage of kind "tf.data", which stands for all
-// of it until then. The run's own steps stay: those in the window learn when the device was done.
+// Marks bring the profile onto the run's clock: spans named "stallscope@N" that began when
+// CLOCK_MONOTONIC was N. Without marks, both wall clocks do, with a warning. Joined are device
+// streams with their kernels, copies and memsets; the threads' activity, as detail; and the
+// pipeline, if the run has only a stage of kind "tf.data" that represents all of it. The run's own
+// steps stay; those in the window get the time at which the device was done.
 //
 // A later window of the same process adds to the same stages and tracks. Any thread.
 #pragma once
@@ -20,26 +20,27 @@ namespace stallscope::model {
 
 constexpr std::string_view kClockMark = "stallscope@";
 
-// What a run's stage is called whose parts only a profile shows.
+// Kind of a stage whose parts only a profile shows.
 constexpr std::string_view kUnseenPipeline = "tf.data";
 
-// Whose stages a profile shows: they have no settings that could be changed from outside.
+// Kind of a loader whose stages a profile shows: it has no settings that can be changed from
+// outside.
 inline bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
-// While the profiler was open, on the run's clock.
+// The time during which the profiler was open, on the run's clock.
 struct ProfileWindow {
   uint64_t pid = 0;
   int64_t from_ns = 0;
   int64_t to_ns = 0;
 };
 
-// What to add to the profile's times, by its marks: the largest of what they say, because a mark
-// begins after the clock was read. Nothing without marks, or if they contradict each other by more
-// than the window's length.
+// The offset to add to the profile's times, from its marks: the largest, because a mark begins
+// after the clock was read. Nothing without marks, or if they differ by more than the window's
+// length.
 std::optional<int64_t> ShiftByMarks(const Run& profile, const ProfileWindow& window);
 
-// kInput, and the run as it was, if the clocks cannot be brought together, or if the profile's
-// times are not the window's.
+// kInput, with the run unchanged, if the clocks cannot be matched, or if the profile's times are
+// outside of the window.
 Status JoinProfile(Run profile, const ProfileWindow& window, Run& run);
 
 }  // namespace stallscope::model

@@ -1,7 +1,7 @@
 // When a framework's profiler was open beside a recorded job.
 //
-// The shim marks it: annotations on the trainer's thread while it starts the profiler and while it
-// stops it. Steps beside them count in no rate. Any thread.
+// The shim marks both ends: with annotations on the trainer's thread while it starts the profiler
+// and while it stops it. Steps that overlap this time count in no rate. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace stallscope::model {
 constexpr std::string_view kProfilerStart = "stallscope: profiler start";
 constexpr std::string_view kProfilerStop = "stallscope: profiler stop";
 
-// Being started from `start_ns` on, open within `open`, stopped at `end_ns`. One that was never
-// stopped lasts until the run's end, and `closed` is false.
+// The profiler begins to start at `start_ns`, is open during `open`, and has stopped at `end_ns`.
+// If it was never stopped, this lasts until the run's end, and `closed` is false.
 struct ProfiledStretch {
   int64_t start_ns = 0;
   TimeRange open;
@@ -24,7 +24,7 @@ struct ProfiledStretch {
   bool closed = false;
 };
 
-// By time.
+// In order of time.
 std::vector<ProfiledStretch> ProfiledStretches(const Run& run);
 
 }  // namespace stallscope::model

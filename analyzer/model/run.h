@@ -105,7 +105,7 @@ struct Run {
   std::string_view Text(trace::StringId id) const;
   // Where the op of this name is; null: unknown.
   const trace::OpInfo* OpOf(trace::StringId name) const;
-  // What was measured of the function there; null: nothing.
+  // The measured lines of the function there; null: none.
   const trace::CodeLines* LinesOf(std::string_view file, uint32_t first_line) const;
   std::span<const trace::Gap> GapsOf(TrackId track) const;
   // Imported from another profiler's file, whatever file it is in now.

@@ -13,7 +13,7 @@
 namespace stallscope::model {
 
 // Readers see the file whole or not at all. An error if it cannot be written, or if the run has
-// several ranks: a trace has one. `over`: kOwnInput for a trace that was read to be added to.
+// several ranks: a trace has one. `over`: kOwnInput to replace the trace that was read.
 Status SaveTrace(const Run& run, const std::string& path, FileOps& ops = FileOps::Kernel(),
                  Over over = Over::kNoInput);
 

@@ -39,7 +39,7 @@ bool Fold(std::vector<OpInstance>& ops) {
   }
 }
 
-// Drops ops that change nothing beside their neighbors.
+// Drops ops that change nothing next to their neighbors.
 bool FoldConstants(Graph& graph) {
   bool changed = false;
   for (Node& node : graph.nodes) {
@@ -177,8 +177,8 @@ bool OneSizeBefore(const Graph& graph, size_t node, size_t ops_of_last) {
   return false;
 }
 
-// Ops that have a form for a whole batch move behind it, as many at the map's end as leave the
-// batch elements of one size.
+// Moves ops that have a form for whole batches behind the batch: as many from the map's end as
+// leave the batch with elements of one size.
 bool Vectorize(Graph& graph) {
   if (graph.skip_errors) return false;
   for (size_t i = 0; i + 1 < graph.nodes.size(); ++i) {

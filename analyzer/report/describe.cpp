@@ -40,12 +40,12 @@ std::string WindowPhrase(const Report& report) {
     text += ", after " + words::Grouped(report.warmup_steps) + " of warm-up";
   }
   if (report.cold.has_value()) {
-    text += ", without " + words::Grouped(report.cold->steps) + " of a cold start (" +
+    text += ", excluding " + words::Grouped(report.cold->steps) + " of a cold start (" +
             std::string(attribution::WordFor(report.cold->cause)) + ")";
   }
-  if (report.first_epoch) text += ", the first epoch alone";
+  if (report.first_epoch) text += ", first epoch only";
   if (report.probed_steps != 0) {
-    text += ", without " + words::Grouped(report.probed_steps) + " in which stages were slowed";
+    text += ", excluding " + words::Grouped(report.probed_steps) + " with slowed stages";
   }
   return device.empty() ? text : text + ", on " + device;
 }
@@ -139,7 +139,7 @@ Table StageTable(const Report& report) {
   return table;
 }
 
-// What slowing a stage by a tenth costs is easier to read than an elasticity.
+// The cost of slowing a stage by a tenth is easier to read than an elasticity.
 Table ProbeTable(const Report& report) {
   Table table{{{"stage", false, true},
                {"slowed by", true},
@@ -310,7 +310,7 @@ std::string LinesPlace(const std::string& file, const findings::Replacement& lin
   return lines.last > lines.first ? place + "-" + std::to_string(lines.last) : place;
 }
 
-// Forms end a block themselves; an empty line in a suggestion would be one more line of code.
+// The writers end a block themselves; an empty line in a suggestion would be one more line of code.
 std::string WithoutLastFeed(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text;
@@ -529,7 +529,7 @@ std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
 
 namespace {
 
-// "31 (72%), 28 (14%)": the lines of an op that take longest.
+// "31 (72%), 28 (14%)": the slowest lines of an op.
 std::string LinesOf(const attribution::OpUse& op) {
   constexpr size_t kMostLines = 3;
   constexpr double kLeastShare = 0.05;

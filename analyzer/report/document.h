@@ -88,7 +88,7 @@ struct FindingCard {
     std::optional<Code> diff;  // of the user's own files
     std::string apply;         // the command that writes it
     std::vector<Code>
-        suggestions;  // the same, as the new lines alone, each titled with the old ones' place
+        suggestions;  // the new lines only, each titled with the place of the old ones
   };
   std::optional<Advice> advice;
 };

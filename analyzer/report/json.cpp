@@ -107,7 +107,7 @@ Json RunTree(const Report& report) {
 }
 
 Json TrustTree(const Trust& trust) {
-  // What was set and not measured limits what the figures say, too.
+  // Assumptions limit the figures, too.
   std::vector<std::string> limits = trust.limits;
   limits.insert(limits.end(), trust.assumed.begin(), trust.assumed.end());
   return {{"complete", trust.complete}, {"spans", trust.spans},

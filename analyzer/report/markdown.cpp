@@ -79,7 +79,7 @@ std::string DrawAdvice(const FindingCard::Advice& advice) {
   for (const std::string& by_hand : advice.by_hand) {
     text += "\n" + EscapeMarkdown(by_hand) + "\n";
   }
-  // What a review takes over with a click, if the comment stands on these lines.
+  // A reviewer applies it with a click if the comment is on these lines.
   for (const Code& code : advice.suggestions) {
     text += "\n" + MarkdownCode(code.title) + ":\n\n" + MarkdownBlock(code.language, code.text);
   }

@@ -65,7 +65,7 @@ std::vector<std::string> AssumedOf(const trace::RunInfo& info) {
     const auto* map = std::get_if<MapSpec>(&stage.kind);
     if (map == nullptr || map->on != MapOn::kDevice) continue;
     assumed.push_back(fmt::format(
-        "{}: its ops are taken to read and write {} on the device (trainer.emulated.op_gbps)",
+        "{}: its ops are assumed to read and write {} on the device (trainer.emulated.op_gbps)",
         stage.name, words::BytesPerSecond(figures.op_gbps * 1e9)));
   }
   if (trainer.precision != Precision::kFp32) {
@@ -73,14 +73,15 @@ std::vector<std::string> AssumedOf(const trace::RunInfo& info) {
     const std::string_view word = ToWord(trainer.precision);
     assumed.push_back(
         speed == 1
-            ? fmt::format("trainer.precision: a step is taken to be as fast in {} as in fp32", word)
-            : fmt::format("trainer.precision: a step is taken to be {} as fast in {}",
+            ? fmt::format("trainer.precision: a step is assumed to be as fast in {} as in fp32",
+                          word)
+            : fmt::format("trainer.precision: a step is assumed to be {} as fast in {}",
                           words::Factor(speed), word));
   }
   if (figures.activation_bytes > 0) {
-    assumed.push_back(
-        fmt::format("memory.device_peak_bytes: a step is taken to hold {} per sample on the device",
-                    words::Bytes(EmulatedActivationBytes(trainer))));
+    assumed.push_back(fmt::format(
+        "memory.device_peak_bytes: a step is assumed to hold {} per sample on the device",
+        words::Bytes(EmulatedActivationBytes(trainer))));
   }
   return assumed;
 }
@@ -165,14 +166,14 @@ std::string_view WhilePhrase(attribution::ColdCause cause) {
   return "";
 }
 
-// What was left out, why, and what it cost.
+// States which steps were excluded, why, and what the cold start cost.
 std::string ColdLimit(const ColdRow& cold) {
   std::string text =
       "window.cold_start: the first " + words::Counted(cold.steps, "step") + " (" +
-      words::Duration(cold.ns) + ") are in no figure: " + std::string(WhilePhrase(cold.cause)) +
+      words::Duration(cold.ns) + ") count in no figure: " + std::string(WhilePhrase(cold.cause)) +
       ", an item took " + words::Factor(cold.slower) + " as long in " + cold.stage + "; ";
-  text += cold.cost_ns > 0 ? "that cost " + words::Duration(cold.cost_ns) : "other work hid that";
-  return text + "; analyze --first-epoch shows those steps";
+  text += cold.cost_ns > 0 ? "that cost " + words::Duration(cold.cost_ns) : "other work hid it";
+  return text + "; analyze --first-epoch reports on them";
 }
 
 std::vector<ProbeRow> ProbeOf(const model::Run& run, const attribution::Attribution& attribution) {

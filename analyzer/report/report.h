@@ -118,7 +118,7 @@ struct VerdictRow {
   std::string also;  // the second sentence: what else takes a part of step time; or empty
 };
 
-// The run's first steps, which were left out: attribution::ColdStart.
+// The run's first steps, which are excluded: attribution::ColdStart.
 struct ColdRow {
   uint64_t steps = 0;
   int64_t ns = 0;
@@ -132,7 +132,7 @@ struct ColdRow {
 struct ProbeRow {
   std::string stage;
   double mean = 0;
-  std::optional<double> low;  // nothing: of one window
+  std::optional<double> low;  // nothing: only one window
   std::optional<double> high;
   uint64_t windows = 0;
   double slowed_by = 0;
@@ -188,8 +188,8 @@ struct Report {
   uint64_t steps = 0;
   uint64_t warmup_steps = 0;
   std::optional<ColdRow> cold;
-  bool first_epoch = false;   // of the run, which was asked for
-  uint64_t probed_steps = 0;  // left out, because stages were slowed on purpose
+  bool first_epoch = false;   // the report is on the first epoch, as requested
+  uint64_t probed_steps = 0;  // excluded because stages were slowed on purpose
   std::optional<attribution::Throughput> throughput;
   std::optional<Times> step_ms;
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;

@@ -61,7 +61,7 @@ Json RuleTree(const Rule& rule, const std::string& level) {
 
 class Run {
  public:
-  // `path`: what results are about that have no place in code.
+  // `path`: the file for results without a place in code.
   explicit Run(std::string_view path) { ArtifactOf(path); }
 
   void Add(const Rule& rule, const std::string& level, const std::string& text,
@@ -145,8 +145,8 @@ Rule RuleOf(const FindingRow& finding) {
   return rule;
 }
 
-// Relative to the root of the checkout, by which code scanning knows files; of a job outside of
-// any, to its folder.
+// Relative to the root of the checkout, as code scanning expects; for a job outside of any,
+// relative to its folder.
 findings::CodePlace InRepository(const findings::CodePlace& place, const Report& report) {
   for (const std::string& root : {report.job.checkout, report.folder}) {
     if (root.empty() || !place.file.starts_with(root + "/")) continue;

@@ -110,8 +110,8 @@ std::vector<size_t> RowsToShow(const SweepTable& table, size_t most) {
   return rows;
 }
 
-// The figures of each row. With intervals and bounds they are too wide for a terminal: there those
-// have a table of their own.
+// The figures of each row. With intervals and bounds they would be too wide for a terminal, which
+// gets a separate table of those.
 Table RowTable(const SweepTable& table, const std::vector<size_t>& rows, const Labels& labels) {
   constexpr Forms kWide = kInMarkdown | kInHtml;
   const std::string unit = " " + table.counted + "/s";

@@ -95,7 +95,7 @@ class TextWriter {
     if (!rows.empty()) text_ += "\n" + AlignedTable(rows, {});
   }
 
-  // A path that does not fit into the first line has its own: it must be possible to copy it.
+  // A path that does not fit on the first line gets its own, so that it can be copied.
   void WriteRun(const Head& head) {
     const std::string name = head.name.empty() ? "" : head.name + ", ";
     const std::string begin = Printable(name + head.path + ": ");
@@ -174,9 +174,9 @@ class TextWriter {
     if (!advice.memory.empty()) text_ += Lines("memory: " + advice.memory, 8, 10);
     if (advice.patch.has_value()) text_ += CodeLines(*advice.patch, 8);
     for (const std::string& text : advice.by_hand) text_ += Lines(text, 8, 10);
-    // A diff stands for the snippet, and at the margin: copied, it must apply.
+    // A diff replaces the snippet, and starts at the margin: a copy of it must apply.
     if (advice.diff.has_value()) {
-      text_ += CodeLines({"write it:", "", advice.apply}, 8);
+      text_ += CodeLines({"to apply:", "", advice.apply}, 8);
       text_ += "\n" + PrintableLines(advice.diff->text) + "\n";
     } else {
       for (const Code& code : advice.code) text_ += SnippetLines(code, 5);
@@ -240,7 +240,7 @@ namespace {
 
 constexpr size_t kApart = 2;      // columns of a table
 constexpr size_t kMostLines = 8;  // of one cell
-// A name longer than this, or a text, goes on in the next line before a column is left out.
+// A longer name or text continues on the next line before any column is omitted.
 constexpr size_t kNameRoom = 26;
 constexpr size_t kTextRoom = 12;
 
@@ -258,8 +258,8 @@ size_t LongestWord(const std::string& text) {
   return longest;
 }
 
-// The width below which a column would rather be left out. Figures stay whole, their titles may
-// take several lines.
+// Below this width a column is omitted instead. Figures stay whole; their titles may take several
+// lines.
 size_t LeastWidth(const Rows& cells, size_t column, bool number) {
   size_t least = 0;
   for (size_t k = 0; k < cells.size(); ++k) {
@@ -282,7 +282,7 @@ size_t TotalOf(const Layout& layout) {
   return total;
 }
 
-// Takes columns away until the others fit at their least width.
+// Omits columns until the others fit at their least width.
 void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right, size_t width,
               Layout& layout) {
   const auto needed = [&] {
@@ -300,7 +300,8 @@ void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right
   std::sort(layout.left_out.begin(), layout.left_out.end());
 }
 
-// What is still too wide is taken from the widest text, of the first column last, then from any.
+// Takes any excess width from the widest text, from the first column last, and then from any
+// column.
 void Narrow(const std::vector<size_t>& least, size_t width, Layout& layout) {
   constexpr size_t kNarrowest = 4;
   for (size_t total = TotalOf(layout); total > width; --total) {
@@ -338,7 +339,7 @@ Layout LayoutOf(const Rows& cells, const std::vector<size_t>& right, size_t widt
   return layout;
 }
 
-// The lines of a cell: one for a figure, and for text as many as it takes, within reason.
+// The lines of a cell: one for a figure, and up to kMostLines for text.
 std::vector<std::string> CellLines(const std::string& cell, size_t width, bool figure) {
   if (figure || words::TextWidth(cell) <= width) return {words::CutTo(cell, width)};
   std::vector<std::string> lines = words::Wrapped(cell, width);
@@ -393,7 +394,7 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
   }
   if (names.empty()) return text;
   for (const std::string& line :
-       words::Wrapped("(no room for " + names + ")", width - kApart, kApart)) {
+       words::Wrapped("(columns omitted: " + names + ")", width - kApart, kApart)) {
     text += std::string(kApart, ' ') + line + "\n";
   }
   return text;

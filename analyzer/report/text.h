@@ -25,9 +25,9 @@ std::string Paint(std::string_view text, Tone tone, bool colors);
 
 // Rows of cells as aligned columns, two spaces apart, at most `width` wide. The first row is the
 // header; `right` lists the columns of numbers, which are right-aligned. Text and titles that do
-// not fit go on below, because they may be names to copy. If that does not suffice, columns are
-// left out, and a line behind the table names them: those of text first, from the right, never the
-// first one.
+// not fit continue on the next line, because they may be names to copy. If that is not enough,
+// columns are omitted, text first, from the right, never the first one; a line after the table
+// names them.
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<size_t>& right, size_t width = kTextWidth);
 

@@ -371,7 +371,7 @@ bool IsPerValue(const OpCall& op) {
 
 namespace {
 
-// Leaves bytes where it got bytes.
+// True if bytes stay bytes.
 bool KeepsBytes(const OpCall& op) {
   return IsDecode(op) || MakesOneSize(op) || MovesOnly(op) || op.name() == "color_jitter";
 }
@@ -403,7 +403,7 @@ bool SecondIsIdle(const OpCall& first, const OpCall& second, bool bytes) {
 std::optional<IdleOp> FindIdleOp(const std::vector<OpCall>& ops) {
   bool bytes = false;
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
-    // Before the op: a decode gives bytes itself.
+    // Before the op: a decode itself yields bytes.
     const bool gives_bytes = IsDecode(ops[i]) || (bytes && KeepsBytes(ops[i]));
     if (FirstIsIdle(ops[i], ops[i + 1], bytes)) return IdleOp{i, i + 1};
     if (SecondIsIdle(ops[i], ops[i + 1], gives_bytes)) return IdleOp{i + 1, i};

@@ -39,7 +39,7 @@ struct OpInfo {
   OpRole role;
   bool on_device;  // can run on the device as well as on the host
   bool random;     // gives another result for the same element in another epoch
-  bool batched;    // works on a whole batch where it is, without taking it apart
+  bool batched;    // works on a whole batch in place, without splitting it
   std::span<const OpParameter> parameters;
   std::string_view doc;
 };
@@ -87,15 +87,15 @@ bool Widens(const OpCall& op);
 bool MovesOnly(const OpCall& op);
 // Treats single values, and so could treat a whole batch.
 bool IsPerValue(const OpCall& op);
-// An op that could be dropped without changing a bit, because of the one beside it: normalize
-// computes in float32 whatever it gets, and gives float32; the same cast twice is one; bytes that
-// are widened on the way to another type have the same values as without the detour; what has a
-// size need not be resized or cropped to it.
+// An op that can be dropped without changing a bit, because of its neighbor: normalize computes in
+// float32 whatever its input, and returns float32; the same cast twice is one; bytes have the same
+// values in another type with or without a detour through a wider one; an image that has a size
+// need not be resized or cropped to it.
 struct IdleOp {
   size_t op = 0;
   size_t beside = 0;
 };
-// The first one; nothing: all are needed.
+// The first such op; nothing if all are needed.
 std::optional<IdleOp> FindIdleOp(const std::vector<OpCall>& ops);
 
 }  // namespace stallscope

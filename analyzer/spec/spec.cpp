@@ -14,10 +14,10 @@ std::string_view NameOf(const google::protobuf::EnumDescriptor* words, Value val
   return found == nullptr ? std::string_view() : std::string_view(found->name());
 }
 
-// Tensor cores do twice as many operations per second in fp16 and bf16 as in TF32, in NVIDIA's data
-// sheets of both: A100 312 and 156 TFLOPS, H100 SXM 989 and 495 without sparsity. A published step
-// is taken as one in TF32, as frameworks compute float32 convolutions on these devices, and all of
-// it as such operations: a real step gains less.
+// According to NVIDIA's data sheets, tensor cores do twice as many operations per second in fp16
+// and bf16 as in TF32: 312 and 156 TFLOPS on an A100, 989 and 495 on an H100 SXM, without sparsity.
+// We assume that published steps ran in TF32, as frameworks compute float32 convolutions on these
+// devices, and that they consist only of such operations: a real step gains less.
 constexpr double kNarrowOverTf32 = 2;
 
 // `seconds` a step of `batch` samples, so that a step of that batch takes them exactly.

@@ -209,12 +209,12 @@ struct EmulatedSpec {
   double h2d_gbps_pageable = 4;
   double h2d_latency_us = 10;
   double launch_us = 0;
-  double tf32_speed = 1;  // of a step, with fp32 as 1
+  double tf32_speed = 1;  // of a step, relative to fp32
   double fp16_speed = 1;
   double bf16_speed = 1;
-  double op_gbps = 100;          // 10^9 bytes a second that an op of a map reads and writes
+  double op_gbps = 100;          // 10^9 bytes per second that an op of a map reads and writes
   int64_t memory_bytes = 0;      // 0: no limit
-  int64_t activation_bytes = 0;  // that a step holds per sample, in fp32
+  int64_t activation_bytes = 0;  // held by a step per sample, in fp32
   bool operator==(const EmulatedSpec&) const = default;
 };
 
@@ -272,8 +272,8 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-// Of the trainer's emulated device, in its precision: how many times as fast as in fp32 a step is,
-// and what it holds on the device per sample.
+// For the trainer's emulated device, in its precision: a step's speed relative to fp32, and the
+// device memory that it holds per sample.
 double EmulatedSpeed(const TrainerSpec& trainer);
 double EmulatedActivationBytes(const TrainerSpec& trainer);
 

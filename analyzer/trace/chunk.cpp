@@ -329,7 +329,7 @@ void ChunkBuilder::Define(const LoaderInfo& loader) {
   for (std::string* text : {&cut.kind, &cut.dataset, &cut.file, &cut.settings_json}) {
     Cut(*text, kMaxNameBytes);
   }
-  if (cut.call.source.size() > kMaxNameBytes) cut.call.source.clear();  // a part is of no use
+  if (cut.call.source.size() > kMaxNameBytes) cut.call.source.clear();  // a part would be useless
   Grow(cut.kind.size() + cut.dataset.size() + cut.file.size() + cut.settings_json.size() +
        CutList(cut.call.names, kMaxNameBytes) + CutList(cut.call.parameters, kMaxNameBytes) +
        CutList(cut.call.keywords, kMaxNameBytes) + cut.call.source.size() + 14 * kPartBytes);

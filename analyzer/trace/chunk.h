@@ -35,8 +35,8 @@ struct Definitions {
   std::vector<CodeLines> code_lines;
 };
 
-// Adds what was measured of the same function elsewhere, by line. Lines past kMaxLinesOfFunction
-// are left out.
+// Adds another measurement of the same function, line by line. Lines past kMaxLinesOfFunction are
+// left out.
 void Merge(const CodeLines& from, CodeLines& to);
 
 using Names = std::vector<std::pair<uint32_t, std::string>>;

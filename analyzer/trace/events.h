@@ -50,7 +50,7 @@ struct JobInfo {
   std::vector<Framework> frameworks;
   // What the command returned; 128 + N after signal N. Unknown until it has ended.
   std::optional<uint32_t> exit_code;
-  std::string checkout = {};  // the root of the git checkout that it ran in; empty: in none
+  std::string checkout = {};  // the root of the git checkout that it ran in; empty: none
   bool operator==(const JobInfo&) const = default;
 };
 
@@ -96,19 +96,19 @@ struct ProcessInfo {
   bool operator==(const ProcessInfo&) const = default;
 };
 
-// The call that constructs a loader, as it is written in the job's own code.
+// The call that constructs a loader, as written in the job's own code.
 struct CallSite {
-  // Lines from 1, columns in bytes from 0; the end is behind the call. 0: only the line is known.
+  // Lines from 1, columns in bytes from 0; the end is after the call. 0: only the line is known.
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t end_line = 0;
   uint32_t end_column = 0;
   std::vector<std::string> names;       // what the class is called there
   std::vector<std::string> parameters;  // of the constructor, in order
-  std::vector<std::string> keywords;    // that it takes by name alone
-  bool any_keyword = false;             // it takes others, too
+  std::vector<std::string> keywords;    // parameters by name only
+  bool any_keyword = false;             // it also takes others
   uint32_t source_line = 0;             // of the file, at which `source` begins
-  std::string source;                   // whole lines around the call, as they were; empty: none
+  std::string source;                   // whole lines around the call, as recorded; empty: none
   bool operator==(const CallSite&) const = default;
 };
 
@@ -121,7 +121,7 @@ struct LoaderInfo {
   std::string file;     // where it is constructed
   uint32_t line = 0;
   std::string settings_json;
-  CallSite call = {};  // nothing in it: other code calls the constructor
+  CallSite call = {};  // empty if other code calls the constructor
   bool operator==(const LoaderInfo&) const = default;
 };
 
@@ -133,12 +133,12 @@ struct OpInfo {
   bool operator==(const OpInfo&) const = default;
 };
 
-// How long each line of a function took in the calls that were measured, with what it calls.
+// How long each line of a function took in the measured calls, including the calls that it makes.
 struct CodeLines {
   struct Line {
     uint32_t line = 0;
     uint64_t ns = 0;
-    uint64_t samples = 0;  // times that it was measured
+    uint64_t samples = 0;  // how often it was measured
     bool operator==(const Line&) const = default;
   };
   std::string file;
@@ -356,15 +356,15 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
-// A window of the causal check: for its length, each element of one stage was delayed on purpose.
-// Without a stage nothing was delayed, and the windows beside it are compared with it.
+// A window of the causal check, during which each element of one stage was delayed on purpose.
+// Without a stage nothing was delayed: the windows next to it are compared with it.
 struct Probe {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   StageId stage;
-  uint64_t elements = 0;  // that were delayed
-  uint64_t work_ns = 0;   // that the stage spent on them
-  uint64_t delay_ns = 0;  // that was added
+  uint64_t elements = 0;  // delayed ones
+  uint64_t work_ns = 0;   // the stage's work on them
+  uint64_t delay_ns = 0;  // added to it
   bool operator==(const Probe&) const = default;
 };
 

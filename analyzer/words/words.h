@@ -75,7 +75,7 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
 
 // "train.py:12": the file's own name; empty where the file is unknown.
 std::string PlaceInCode(std::string_view file, uint32_t line);
-// "/home/u/train.py:12", for copying; empty if the file is.
+// "/home/u/train.py:12", for copying; empty if the file is unknown.
 std::string WholePlace(std::string_view file, uint32_t line);
 
 // --- Many lines of one kind ---

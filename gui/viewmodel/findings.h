@@ -24,7 +24,7 @@ struct FindingCard {
   std::string title;   // "map-parallelism in decode"
   std::string text;
   std::string share;  // "41.2% of step time"
-  std::string where;  // "train.py:41", in the user's own code; empty
+  std::string where;  // "train.py:41", in the user's own code; or empty
   findings::Severity severity = findings::Severity::kInfo;
   bool selected = false;
   std::vector<EvidenceLink> evidence;
@@ -37,8 +37,8 @@ struct FindingCard {
   std::string cannot_verify;  // why
   bool verifying = false;
   std::vector<std::pair<std::string, std::string>> code;  // framework, code
-  std::string diff;                                       // of the user's own source; empty
-  std::vector<std::string> by_hand;                       // what a diff of it cannot have
+  std::string diff;                                       // of the user's own source; or empty
+  std::vector<std::string> by_hand;                       // what the diff cannot express
 };
 
 struct FindingsModel {

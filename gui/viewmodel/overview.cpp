@@ -95,8 +95,8 @@ std::vector<BreakdownPart> BreakdownOf(const report::Report& report) {
   return parts;
 }
 
-// Of the whole run, whatever range is shown: a part of a run is not priced, and what gains most
-// over all of it must not vanish when a part is selected.
+// From the whole run, whatever range is shown: a part of a run is not priced, and the best advice
+// for all of it must not vanish when a part is selected.
 std::vector<Advice> AdviceOf(const session::OpenRun& open, const report::Report& shown) {
   std::vector<Advice> advice;
   const report::Report& whole = open.whole.report != nullptr ? *open.whole.report : shown;

@@ -18,7 +18,7 @@ struct PlotPoint {
   float y = 0;
   float low = 0;  // error bar on y; low == high: none
   float high = 0;
-  float x_low = 0;  // the same on x
+  float x_low = 0;  // the same for x
   float x_high = 0;
   size_t row = 0;  // of the sweep's table
   bool best = false;

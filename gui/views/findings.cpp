@@ -87,7 +87,7 @@ void DrawActions(const FindingCard& card, bool busy, Intents& intents) {
   if (!card.diff.empty()) {
     ImGui::SameLine();
     if (ImGui::Button("Copy diff")) intents.Add(intent::CopyText{card.diff});
-    Tip("Copy the change of your source, for patch -p1");
+    Tip("Copy the diff of your source, for patch -p1");
   }
   for (const auto& [framework, code] : card.code) {
     if (code.empty()) continue;
@@ -127,7 +127,7 @@ void DrawCode(const FindingCard& card, float width) {
   ImGui::Dummy({width, high});
 }
 
-// The source around the line to change, each line as its sign says.
+// The source around the line to change; each line's sign sets its color.
 void DrawDiff(const FindingCard& card, float width) {
   const Look& look = TheLook();
   if (card.diff.empty() || !card.selected) return;

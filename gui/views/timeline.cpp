@@ -139,7 +139,7 @@ void DrawStallBands(ImDrawList& list, const TimelinePlace& place) {
   }
 }
 
-// On the ruler, above the lanes of which no stage is the slowed one alone.
+// On the ruler, above all lanes: the slowed stage has none of its own.
 void DrawProbes(ImDrawList& list, const TimelinePlace& place) {
   const Look& look = TheLook();
   const ImFont& small = *look.fonts.small;

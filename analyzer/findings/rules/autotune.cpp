@@ -41,7 +41,7 @@ Effect Tuned(const std::vector<StageId>& stages) {
               if (stage == nullptr) continue;
               const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
               stage->own_threads = true;
-              // What the tuner may give a stage.
+              // The most that the tuner may give a stage.
               const double most = std::max({stage->workers, 2 * load.cores, kTunersLeastLimit});
               stage->workers = std::clamp(needed, stage->workers, most);
               stage->places = std::max(stage->places, stage->workers);

@@ -17,7 +17,7 @@ double ShareOncePerStep(const Case& c) {
   return share;
 }
 
-// A narrow type halves what a step holds on the device: the batch may use what that leaves.
+// A narrow type halves a step's device memory: a larger batch may use the rest.
 bool LeavesRoom(const Case& c) {
   if (!c.spec.has_value() || c.verdict.bound != Bound::kCompute) return false;
   const Precision precision = c.spec->trainer.precision;
@@ -26,7 +26,7 @@ bool LeavesRoom(const Case& c) {
   return memory.has_value() && 2 * memory->peak <= kMemoryRisk * memory->limit;
 }
 
-// A larger one while the fixed cost is still a large part of a step, as far as the device has room.
+// Doubles the batch while the fixed cost is a large part of a step and the device has room.
 int64_t FactorFor(const Case& c, double share) {
   const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
   const auto fits = [&](double factor) {
@@ -58,7 +58,7 @@ std::string WhatIsFixed(const Case& c, double computed) {
     text += fmt::format("{}{}, {}", text.empty() ? "" : "; ", what, Percent(share));
   };
   add("the latency of copies", LatencyPartOfCopies(c) * Share(c, Category::kTransfer));
-  add("compute that is the same for any batch", computed);
+  add("compute that does not grow with the batch", computed);
   return text;
 }
 
@@ -97,8 +97,8 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   Patch patch = spec != nullptr ? Setting(NameOf(c, batch) + ".size", factor * now) : Patch();
   if (has_room && ComputesReally(c)) {
     RecommendUnpriced(draft, std::move(advice), std::move(patch),
-                      "one batch size does not show how compute grows with it: replay it with the "
-                      "change");
+                      "one batch size does not show how compute grows with it: replay the run with "
+                      "the change");
   } else {
     Recommend(draft, std::move(advice), std::move(patch),
               WithLargerBatch(c, batch, static_cast<double>(factor)));

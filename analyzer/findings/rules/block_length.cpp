@@ -1,4 +1,4 @@
-// Row 2: so many elements in a row come from one file that a batch holds no others.
+// Row 2: a batch holds only elements of one file, because so many are read from it in a row.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -6,13 +6,13 @@
 namespace stallscope::findings::block_length {
 namespace {
 
-// Elements in a batch; 0: the spec has none.
+// Elements per batch; 0: the spec has no batch.
 int64_t BatchOf(const Spec& spec) {
   const size_t at = FirstOf<BatchSpec>(spec);
   return at < spec.stages.size() ? std::get<BatchSpec>(spec.stages[at].kind).size : 0;
 }
 
-// Among so many elements the pipeline mixes; 0 without a shuffle.
+// How many elements the pipeline shuffles among; 0 without a shuffle.
 int64_t ShuffledAmong(const Spec& spec) {
   const size_t at = FirstOf<ShuffleSpec>(spec);
   return at < spec.stages.size() ? std::get<ShuffleSpec>(spec.stages[at].kind).buffer_size : 0;
@@ -24,18 +24,18 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto* source = As<SourceSpec>(spec.stages.front());
   const int64_t batch = BatchOf(spec);
   if (source == nullptr || batch < 2 || source->block_length < batch) return;
-  // Blocks of several files are in the buffer at once.
+  // The buffer holds blocks of several files at once.
   if (ShuffledAmong(spec) >= kFewestShuffledBatches * source->block_length) return;
   const std::string& name = spec.stages.front().name;
   const int64_t files = std::clamp<int64_t>(source->cycle_length.value, 2, batch);
   const int64_t block = batch / files;
   Draft draft = About(c, StageNamed(c, name), 0,
-                      fmt::format("{} takes {} elements in a row from each file: a batch of {} has "
-                                  "neighbors from one file only",
+                      fmt::format("{} reads {} elements in a row from each file, so a batch of {} "
+                                  "has elements of one file only",
                                   name, source->block_length, batch));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} files, {} of them in turn", name, FilesRead(c),
+       fmt::format("{}: {} files, {} interleaved", name, FilesRead(c),
                    std::max<int64_t>(source->cycle_length.value, 1)));
   Patch patch = Setting(name + ".block_length", block);
   if (source->cycle_length.value < files && !source->cycle_length.automatic) {
@@ -43,7 +43,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   draft.args.value = std::to_string(files);
   RecommendUnpriced(draft,
-                    fmt::format("take {} in a row, so that a batch mixes {} files",
+                    fmt::format("read {} in a row, so that a batch mixes {} files",
                                 Counted(static_cast<uint64_t>(block), "element"), files),
                     IfItChanges(c, std::move(patch)), "this affects what the model sees, not speed",
                     Aim::kQuality);

@@ -7,11 +7,11 @@ namespace {
 
 struct StableMap {
   size_t stage = 0;
-  std::vector<std::string> passed;  // between the cache and it: what must move behind the cache
+  std::vector<std::string> passed;  // the stages in between, which must move behind the cache
 };
 
-// The first map behind the cache, if it is the same in every epoch. A cache behind a shuffle or a
-// repeat would freeze the order, or never fill: these come along.
+// The first map after the cache, if it is the same in every epoch. A cache after a shuffle or a
+// repeat would freeze the order, or never fill, so these move along.
 std::optional<StableMap> StableMapBehind(const Spec& spec, size_t cache) {
   StableMap found;
   for (size_t i = cache + 1; i < spec.stages.size(); ++i) {
@@ -30,7 +30,7 @@ std::optional<StableMap> StableMapBehind(const Spec& spec, size_t cache) {
   return std::nullopt;
 }
 
-// The bytes that the cache would hold there; 0: unknown.
+// Size of the cache at that place; 0: unknown.
 double BytesBehind(const Case& c, size_t map) {
   return OneSizeBefore(*c.spec, map + 1)
              ? static_cast<double>(ElementsOfEpoch(c)) * BytesOfSample(c)
@@ -62,7 +62,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
        fmt::format("{}: {} of step time", spec.stages[map].name, Percent(share)));
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages[map].name)});
-  // The last one first: each goes directly behind the cache.
+  // The last one first: each goes directly after the cache.
   for (size_t i = stable->passed.size(); i-- > 0;) {
     patch.changes.emplace_back(MoveChange{stable->passed[i], Place::After(name)});
   }

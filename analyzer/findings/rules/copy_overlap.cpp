@@ -6,7 +6,7 @@
 namespace stallscope::findings::copy_overlap {
 namespace {
 
-// Each replica has buffers of its own, on its own device.
+// Each replica has its own buffers on its own device.
 constexpr Advice kForReplicas = {
     .tf_data =
         R"py(options = tf.distribute.InputOptions(experimental_per_replica_buffer_size={value})

@@ -1,12 +1,12 @@
-// Row 14: many small copies, or a batch that several streams copy in pieces: each costs its
+// Row 14: many small copies, or several streams that copy a batch in pieces: each copy pays its
 // latency.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::copy_size {
 namespace {
 
-// A link moves one piece at a time, whatever stream it comes from: with fewer streams only the
-// latency of the pieces goes. False if there is nothing to say.
+// A link moves one piece at a time, whatever its stream, so fewer streams save only the latency of
+// the pieces. False if that is too little.
 bool TooManyStreams(const Case& c, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->transfer.streams < 2) return false;
   const auto streams = static_cast<double>(c.spec->transfer.streams);
@@ -16,8 +16,8 @@ bool TooManyStreams(const Case& c, std::vector<Draft>& drafts) {
   const CopiesToDevice copies = CopiesOf(c);
   Draft draft =
       About(c, StageId::None(), share,
-            fmt::format("{} streams copy each batch in as many pieces, and what the pieces take "
-                        "before their first byte is {} of step time",
+            fmt::format("{0} streams copy each batch in {0} pieces, whose latency takes {1} of "
+                        "step time",
                         c.spec->transfer.streams, Percent(share)));
   Show(draft, Evidence::Kind::kCopy,
        fmt::format("{} to the device, {} each", Counted(copies.count, "copy", "copies"),

@@ -39,7 +39,7 @@ Patch Scaled(const std::string& stage, const MapSpec& map, const Scaling& scalin
   return patch;
 }
 
-// An imported run has no ops of a spec, but the names of its framework's.
+// An imported run has no spec with ops, but the names that its framework gives them.
 void FromNames(const Case& c, std::vector<Draft>& drafts) {
   const std::optional<NamedOp> decode = OpsOfFamily(c, OpFamily::kDecode);
   const std::optional<NamedOp> resize = OpsOfFamily(c, OpFamily::kResize);
@@ -66,9 +66,10 @@ void FromNames(const Case& c, std::vector<Draft>& drafts) {
   }
   draft.args.value = "2";
   RecommendUnpriced(draft,
-                    "if the images are at least twice as large as what they are resized to, decode "
-                    "at a part of the size; decode only the crop where one follows",
-                    Patch(), "this trace does not show how large the images are: record one");
+                    "if the images are at least twice as large as after resizing, decode them at "
+                    "reduced size; if a crop follows, decode only the crop",
+                    Patch(),
+                    "this trace does not show how large the images are: record the change");
   drafts.push_back(std::move(draft));
 }
 

@@ -6,7 +6,7 @@
 namespace stallscope::findings::device_preprocessing {
 namespace {
 
-// The bytes of a value before the map and behind each of its ops.
+// The bytes of a value before the map and after each of its ops.
 std::vector<double> Widths(const Spec& spec, size_t stage) {
   double width = 1;
   std::vector<double> widths;
@@ -26,8 +26,8 @@ std::vector<double> Widths(const Spec& spec, size_t stage) {
   return widths;
 }
 
-// What an emulated device takes for the moved ops, for one sample: the bytes that they read and
-// write, at its rate. Nothing of a real one, or if the run does not show the size of a sample.
+// The time that an emulated device takes for the moved ops per sample: the bytes that they read and
+// write, at its rate. Nothing for a real device, or if the run does not show the size of a sample.
 std::optional<double> EmulatedSeconds(const Case& c, const DeviceTail& tail) {
   const double bytes = BytesOfSample(c);
   if (ComputesReally(c) || bytes <= 0) return std::nullopt;
@@ -99,7 +99,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   if (!ComputesReally(c)) {
     draft.finding.recommendation->assumptions.push_back(fmt::format(
-        "{}.on: the emulated device reads and writes the values of an op at {}, as its spec states",
+        "{}.on: the emulated device reads and writes an op's values at {}, according to its spec",
         stage.name, words::BytesPerSecond(Resolved(c.spec->trainer.emulated).op_gbps * 1e9)));
   }
   drafts.push_back(std::move(draft));

@@ -61,7 +61,7 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// Of the loader's stages this one is waited for longest: all would move to where it does.
+// True if this is the loader's stage with the longest waits: the others would move along with it.
 bool IsSlowest(const Case& c, StageId stage) {
   const LoaderId loader = c.run.stages[stage.value].loader;
   return std::none_of(c.run.stages.begin(), c.run.stages.end(), [&](const auto& other) {
@@ -70,7 +70,7 @@ bool IsSlowest(const Case& c, StageId stage) {
   });
 }
 
-// A stage of a loop that no DataLoader feeds: the job itself decides which thread makes its
+// For a stage of a loop without a DataLoader: the job itself decides which thread makes its
 // batches.
 void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   const attribution::StageUse& use = *UseOf(c, stage);
@@ -89,10 +89,11 @@ void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
   draft.args.value = std::to_string(WorkersToHide(share));
   RecommendUnpriced(draft,
-                    waits ? "prepare the next batches in a thread beside the trainer: it only waits"
+                    waits ? "prepare the next batches in a background thread: the work is mostly "
+                            "waiting"
                           : "prepare the next batches in other processes: a thread would share the "
                             "trainer's interpreter lock",
-                    Patch(), "stallscope cannot change how the job's own loop loads");
+                    Patch(), "stallscope cannot change how the job's own loop loads its data");
   drafts.push_back(std::move(draft));
 }
 

@@ -1,5 +1,5 @@
-// Row 19: updates are discarded because the loss scale was too large, or small gradients are lost
-// because it stays small.
+// Row 19: updates are discarded because the loss scale was too large, or small gradients vanish
+// because it stays too small.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace stallscope::findings::loss_scale {
 namespace {
 
-// The most steps in a row that were discarded.
+// The longest series of discarded steps.
 size_t LongestStorm(const std::vector<trace::Step>& steps) {
   size_t longest = 0;
   size_t now = 0;
@@ -43,7 +43,7 @@ void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// No gradient ever overflowed, and the scale had no time to grow.
+// No gradient ever overflowed, and the run was too short for the scale to grow.
 void TooSmall(const Case& c, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->trainer.precision != Precision::kFp16) return;
   // An emulated device has no gradients.
@@ -66,7 +66,7 @@ void TooSmall(const Case& c, std::vector<Draft>& drafts) {
   RecommendUnpriced(draft,
                     "start with a large loss scale: it halves itself until nothing overflows",
                     Setting("trainer.loss_scale.initial", kUsualLossScale),
-                    "this affects what is learned, not its speed", Aim::kQuality);
+                    "this affects what the model learns, not the speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
 }
 

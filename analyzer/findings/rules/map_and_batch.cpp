@@ -56,7 +56,7 @@ extern const Rule kRule = {
     .shortens = Parts(Category::kInputStall),
     .check = Check,
     .advice = {
-        // tf.data joins neighbors by itself; a prefetch or a cache between
+        // tf.data fuses neighbors by itself; a prefetch or a cache between
         // them is what prevents it.
         .tf_data =
             R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE)  # nothing between the two

@@ -1,4 +1,4 @@
-// Row 23: the run comes close to the limit of its memory, or of the device's.
+// Row 23: the run comes close to its memory limit, or the device's.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -55,14 +55,14 @@ std::optional<Smaller> HalfTheRoom(const Case& c, const attribution::MemoryUse::
   if (const auto* shuffle = As<ShuffleSpec>(c, held.stage)) {
     const int64_t half = HalfOf(shuffle->buffer_size);
     return Smaller{Setting(name + ".buffer_size", half),
-                   fmt::format("let {} draw from {} elements", name, half), freed, &kShuffle,
+                   fmt::format("shrink {} to {} elements", name, half), freed, &kShuffle,
                    std::to_string(half)};
   }
   if (const auto* prefetch = As<PrefetchSpec>(c, held.stage)) {
     const int64_t half = HalfOf(prefetch->buffer_size.value);
     if (prefetch->buffer_size.automatic || half == prefetch->buffer_size.value) return std::nullopt;
     return Smaller{Setting(name + ".buffer_size", half),
-                   fmt::format("let {} hold {} batches", name, half), freed, &kPrefetch,
+                   fmt::format("shrink {} to {} batches", name, half), freed, &kPrefetch,
                    std::to_string(half)};
   }
   const auto* cache = As<CacheSpec>(c, held.stage);
@@ -113,16 +113,16 @@ void OfHost(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// A narrow type halves what a step holds; a run that has it already needs smaller batches.
+// A narrow type halves a step's memory; a run that already has one needs smaller batches.
 void RecommendLess(const Case& c, Draft& draft) {
   if (!c.spec.has_value()) return;
   const Precision now = c.spec->trainer.precision;
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
   constexpr const char* kWhy =
-      "it saves device memory; a run with the change shows what it does to the speed";
+      "it saves device memory; a run with the change shows its effect on speed";
   if (now == Precision::kFp32 || now == Precision::kTf32) {
     draft.advice = &kDevice;
-    RecommendUnpriced(draft, "compute in bfloat16: a step then holds about half",
+    RecommendUnpriced(draft, "compute in bfloat16: a step then needs about half as much memory",
                       Setting("trainer.precision", "bf16"), kWhy, Aim::kMemory);
   } else if (batch < c.spec->stages.size() && As<BatchSpec>(c.spec->stages[batch])->size > 1) {
     const StageSpec& stage = c.spec->stages[batch];
@@ -130,7 +130,7 @@ void RecommendLess(const Case& c, Draft& draft) {
     draft.advice = &kSmallerBatch;
     draft.args.value = std::to_string(half);
     RecommendUnpriced(draft,
-                      fmt::format("use batches of {}, and accumulate the gradients of two", half),
+                      fmt::format("use batches of {}, and accumulate gradients over two", half),
                       Setting(stage.name + ".size", half), kWhy, Aim::kMemory);
   }
 }

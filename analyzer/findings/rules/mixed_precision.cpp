@@ -57,7 +57,7 @@ void ByKernels(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// What the smaller activations make room for.
+// The larger batch for which smaller activations make room.
 std::string RoomLeft(const Case& c) {
   const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
@@ -68,14 +68,14 @@ std::string RoomLeft(const Case& c) {
                      2 * As<BatchSpec>(c.spec->stages[batch])->size);
 }
 
-// An emulated device's spec states how fast it is in each precision: the faster narrow one, if it
-// is faster than now.
+// An emulated device's spec states its speed in each precision: recommends the fastest narrow one,
+// if that is faster than now.
 void ByFigures(const Case& c, std::vector<Draft>& drafts) {
   TrainerSpec trainer = c.spec->trainer;
   const double now = EmulatedSpeed(trainer);
   Precision best = trainer.precision;
   double speed = now;
-  // bf16 first: of two that are equally fast the one that needs no loss scale.
+  // bf16 first: if both are equally fast, prefer the one that needs no loss scale.
   for (const Precision narrow : {Precision::kBf16, Precision::kFp16}) {
     trainer.precision = narrow;
     if (EmulatedSpeed(trainer) <= speed) continue;
@@ -85,8 +85,8 @@ void ByFigures(const Case& c, std::vector<Draft>& drafts) {
   if (speed <= now) return;
   const double share = Share(c, Category::kCompute);
   Draft draft = About(c, StageId::None(), share,
-                      fmt::format("the device computes for {} of the time, in {}", Percent(share),
-                                  ToWord(c.spec->trainer.precision)));
+                      fmt::format("the device computes in {} for {} of the time",
+                                  ToWord(c.spec->trainer.precision), Percent(share)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel,
        fmt::format("trainer.precision: {}", ToWord(c.spec->trainer.precision)));
@@ -100,9 +100,9 @@ void ByFigures(const Case& c, std::vector<Draft>& drafts) {
                               RoomLeft(c)),
             Setting("trainer.precision", ToWord(best)),
             WithExposedTimes(Category::kCompute, {left, left, left}));
-  draft.finding.recommendation->assumptions.push_back(
-      fmt::format("trainer.precision: the emulated device is {} as fast in {}, as its spec states",
-                  words::Factor(speed / now), ToWord(best)));
+  draft.finding.recommendation->assumptions.push_back(fmt::format(
+      "trainer.precision: the emulated device is {} as fast in {}, according to its spec",
+      words::Factor(speed / now), ToWord(best)));
   drafts.push_back(std::move(draft));
 }
 
@@ -116,7 +116,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = Share(c, Category::kCompute);
   Draft draft = About(
       c, StageId::None(), share,
-      fmt::format("the device computes for {} of the time, in {}", Percent(share), ToWord(now)));
+      fmt::format("the device computes in {} for {} of the time", ToWord(now), Percent(share)));
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kKernel, fmt::format("trainer.precision: {}", ToWord(now)));
   draft.args.value = "bfloat16";
@@ -136,12 +136,12 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(policy = "mixed_{value}"  # before Ampere "mixed_float16", which the scale is for
+            R"py(policy = "mixed_{value}"  # on GPUs before Ampere: "mixed_float16"
 tf.keras.mixed_precision.set_global_policy(policy)  # before the model is built
-if policy == "mixed_float16":  # in a loop of your own; compile() does it by itself
+if policy == "mixed_float16":  # only in a loop of your own: compile() does it for you
     optimizer = tf.keras.mixed_precision.LossScaleOptimizer(optimizer))py",
         .pytorch =
-            R"py(dtype = torch.{value}  # before Ampere torch.float16, which the scaler is for
+            R"py(dtype = torch.{value}  # on GPUs before Ampere: torch.float16
 scaler = torch.amp.GradScaler("cuda", enabled=dtype == torch.float16)
 with torch.autocast("cuda", dtype=dtype):
     loss = criterion(model(images), labels)

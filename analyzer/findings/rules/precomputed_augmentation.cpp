@@ -17,8 +17,8 @@ bool StoreBehindStage(const Spec& spec, size_t stage) {
   return false;
 }
 
-// Behind a repeat that gives each element several variants; a shuffle or a repeat in front of the
-// store goes behind it, where the order differs from epoch to epoch.
+// Inserts a repeat that gives each element several variants, and a store after the map. A shuffle
+// or a repeat before the store moves after it, so that the order differs from epoch to epoch.
 Patch VariantsBehind(const Spec& spec, const std::string& map) {
   const std::string variants = FreshName(spec, "variants");
   const std::string store = FreshName(spec, "augmented");
@@ -57,13 +57,12 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   RecommendUnpriced(
       draft,
       fmt::format("write {} variants of each augmented element to disk before training, and read "
-                  "them in turn: with fewer, the model sees the same images more often, which may "
-                  "cost accuracy",
+                  "them in turn: fewer variants repeat the same images more often, which may cost "
+                  "accuracy",
                   kVariants),
       IfItChanges(c, VariantsBehind(*c.spec, stage.name)),
       "this run does not show how fast the results can be read: `stallscope replay --verify` "
-      "writes "
-      "them and measures both");
+      "writes them and measures both");
   draft.args.value = std::to_string(kVariants);
   drafts.push_back(std::move(draft));
 }

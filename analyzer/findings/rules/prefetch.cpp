@@ -1,4 +1,4 @@
-// Row 12: nothing is prepared ahead of the trainer, or too little to cover bursts, on the host or
+// Row 12: no batches are prepared ahead of the trainer, or too few to cover bursts, on the host or
 // on the device.
 #include <algorithm>
 
@@ -16,7 +16,7 @@ constexpr Advice kFirst = {
     .grain = R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value})))py",
 };
 
-// Batches that each replica's device holds.
+// Code for the number of batches that each replica's device holds.
 constexpr Advice kOnDevice = {
     .tf_data =
         R"py(options = tf.distribute.InputOptions(experimental_per_replica_buffer_size={value})
@@ -191,7 +191,7 @@ void TooShallow(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
-// The device's own buffer is the only one: each replica holds its part of so many batches.
+// For a pipeline whose only buffer is on the device: each replica holds its part of each batch.
 void TooShallowOnDevice(const Case& c, std::vector<Draft>& drafts) {
   const double share = BlamedOn(c, Cause::kBuffer);
   if (share < kModerateShare || !c.spec.has_value()) return;

@@ -41,13 +41,13 @@ double ShareOfFormat(const Case& c, StageId source) {
   return share;
 }
 
-// What `convert` makes of the source: raw tensors where the format holds pixels, else records.
+// The source after `convert`: raw tensors if the format holds pixels, else records.
 SourceFormat BetterThan(SourceFormat format) {
   return format == SourceFormat::kImages ? SourceFormat::kTfrecord : SourceFormat::kRaw;
 }
 
-// The folder of a pattern's files, up to the first part that has a wildcard; beside it the
-// converted set gets its place.
+// The folder of a pattern's files, up to the first part with a wildcard; the converted set is
+// placed next to it.
 std::string FolderOf(const SourceSpec& source) {
   std::string folder = source.files.front();
   const size_t wildcard = folder.find_first_of("*?[");

@@ -8,7 +8,7 @@ std::optional<std::string> IdlePair(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   const std::optional<IdleOp> idle = FindIdleOp(ops);
   if (!idle.has_value()) return std::nullopt;
-  return fmt::format("{} beside {}", ops[idle->op].Text(), ops[idle->beside].Text());
+  return fmt::format("{}, redundant next to {}", ops[idle->op].Text(), ops[idle->beside].Text());
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -21,13 +21,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<std::string> pair = IdlePair(*map);
     if (!pair.has_value()) continue;
     Draft draft = About(c, id, BlamedForWork(c, id),
-                        fmt::format("{} of step time is spent waiting for {}, which runs {}: the "
-                                    "values are the same without it",
+                        fmt::format("{} of step time is spent waiting for {}, which runs {}",
                                     Percent(BlamedForWork(c, id)), stage.name, *pair));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} of step time is spent waiting for it", stage.name,
                      Percent(BlamedForWork(c, id))));
-    Recommend(draft, "drop what changes nothing", Setting("rewrites.constant_folding", true),
+    Recommend(draft, "drop the ops that change nothing", Setting("rewrites.constant_folding", true),
               WithFewerPasses(id, *map, kPassesOfIdleCast));
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));

@@ -29,7 +29,7 @@ struct Draft {
   Finding finding;
   std::optional<Effect> effect;  // nothing: the capacity law does not price it
   AdviceArgs args;
-  const Advice* advice = nullptr;  // in place of the rule's; lives as long as the program
+  const Advice* advice = nullptr;  // replaces the rule's; lives as long as the program
 };
 
 // A set of parts of step time.

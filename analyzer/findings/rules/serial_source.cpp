@@ -5,7 +5,7 @@
 namespace stallscope::findings::serial_source {
 namespace {
 
-// Of an imported run, in its framework's words.
+// For an imported run, in its framework's terms.
 void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
             const attribution::StageUse& use, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
@@ -14,21 +14,21 @@ void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
   const bool source = RoleOf(c, stage.id) == StageRole::kSource;
   const std::optional<NamedOp> python = OpsOfFamily(c, OpFamily::kPython);
   const std::string how =
-      source ? "is a generator in Python"
+      source ? "is a Python generator"
              : "calls Python for each element (" + (python ? python->name : "PyFunc") + ")";
   Draft draft =
       About(c, stage.id, share,
-            fmt::format("{} of step time is spent waiting for {}, which {}: Python's lock "
-                        "lets one thread at a time produce an element",
+            fmt::format("{} of step time is spent waiting for {}, which {}: Python's lock allows "
+                        "one element at a time",
                         Percent(share), stage.name, how));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} per element, one at a time", stage.name, Duration(use.service_ns.mean)));
   draft.args.value = WorkersInCode(c, WorkersFor(load, stage.id, 1, kMostReaders));
   RecommendUnpriced(draft,
                     source ? "write the elements to TFRecord files once, and read these in parallel"
-                           : "rewrite the function with TensorFlow's operations, which run in "
+                           : "rewrite the function with TensorFlow operations, which run in "
                              "parallel, or do its work once, before training",
-                    Patch(), "this trace does not show how fast either would be: record one");
+                    Patch(), "this trace does not show how fast that would be: record the change");
   drafts.push_back(std::move(draft));
 }
 

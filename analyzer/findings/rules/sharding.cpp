@@ -1,5 +1,5 @@
 // Row 3: every rank reads the same data, a rank discards elements that it has already prepared, or
-// there are fewer shards than workers that could read them.
+// the data has fewer shards than workers that could read them.
 #include <algorithm>
 #include <charconv>
 
@@ -69,7 +69,7 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// Of a job's data set, whose workers share its shards; 0 if it has none, or if that is unknown.
+// The number of shards that the workers of a job's data set divide; 0 if none, or unknown.
 int64_t ShardsOf(const model::Loader& loader) {
   const auto settings = model::SettingsOf(loader.info);
   const auto found = settings.find("shards");
@@ -94,12 +94,11 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: a worker reads whole shards; one without a shard stops", stage.name));
     draft.args.value = std::to_string(shards);
-    RecommendUnpriced(
-        draft,
-        fmt::format("write the data as {} shards or more, or do without those workers: "
-                    "num_workers={}",
-                    workers, shards),
-        Patch(), "stallscope cannot predict what other shards gain", Aim::kQuality);
+    RecommendUnpriced(draft,
+                      fmt::format("write the data as at least {} shards, or drop the idle workers: "
+                                  "num_workers={}",
+                                  workers, shards),
+                      Patch(), "stallscope cannot predict the gain of other shards", Aim::kQuality);
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
   }

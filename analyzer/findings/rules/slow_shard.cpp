@@ -7,7 +7,7 @@
 namespace stallscope::findings::slow_shard {
 namespace {
 
-// Several files are read at once, and the slow one holds nobody up.
+// Reads several files at once, so that the slow one delays no other.
 Patch ReadingAround(const Case& c, size_t files) {
   if (!c.spec.has_value()) return {};
   const StageSpec& stage = c.spec->stages.front();
@@ -55,11 +55,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
          fmt::format("{}: {} of waiting", c.run.Text(file),
                      Duration(static_cast<double>(waits.ns))));
     RecommendUnpriced(draft,
-                      "read around it: several files at once, in no fixed order; then check where "
-                      "this file is stored and what it holds, and write shards of equal size "
-                      "(stallscope convert --shards)",
+                      "read several files at once, in any order, so that the others go on; then "
+                      "check where this file is stored and what it holds, and write shards of "
+                      "equal size (stallscope convert --shards)",
                       ReadingAround(c, FilesRead(c)),
-                      "a slow file does not make a rate: `stallscope replay --verify` measures it");
+                      "one slow file is too little to predict from: `stallscope replay --verify` "
+                      "measures the gain");
     draft.args.value = std::to_string(kReadersAroundAShard);
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));

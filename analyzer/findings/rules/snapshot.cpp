@@ -31,8 +31,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Patch patch = StoreBehind(*c.spec, store->prefix,
                             {FreshName(*c.spec, "snapshot"), SnapshotSpec{"snapshot"}});
   const std::string text = fmt::format(
-      "write what {} gives before its random ops to disk once, and read it in every "
-      "later run",
+      "write the output of {} before its random ops to disk once, and read it in every later run",
       NameOf(c, last));
   const std::string whole = fmt::format(
       "write the output of {} to disk once, and read it in every later run", NameOf(c, last));

@@ -32,8 +32,8 @@ Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {
   return evidence;
 }
 
-// The others pass the element where the stage that works on it does not keep the order; a prefetch
-// that is deeper hides it where nothing can pass.
+// Others can pass the element if its stage does not keep the order; where they cannot, a deeper
+// prefetch hides it.
 Patch LettingOthersPass(const Case& c, StageId stage) {
   const auto* map = As<MapSpec>(c, stage);
   const auto* source = As<SourceSpec>(c, stage);
@@ -75,18 +75,19 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   draft.finding.share = static_cast<double>(lost) / static_cast<double>(c.attribution.window.ns());
   if (draft.finding.share < kStragglerShare) return;
   draft.finding.severity = SeverityOf(draft.finding.share);
-  // Which elements they are is worth knowing even if no setting hides them.
+  // The finding is useful even if no setting hides the elements: it names them.
   draft.finding.stands_alone = true;
   if (evidence.size() > 1) {
     draft.finding.text += fmt::format(", and {} other step{} for one element each",
                                       evidence.size() - 1, evidence.size() == 2 ? "" : "s");
   }
   RecommendUnpriced(draft,
-                    "look at these elements; giving up the order lets the others pass, a deeper "
+                    "look at these elements: without a fixed order the others pass them, a deeper "
                     "prefetch hides a few of them, and a timeout or a pass over the data before "
-                    "training removes those that should not be there",
+                    "training removes bad ones",
                     LettingOthersPass(c, draft.finding.stage),
-                    "a few elements do not make a rate: `stallscope replay --verify` measures it");
+                    "a few elements are too little to predict from: `stallscope replay --verify` "
+                    "measures the gain");
   drafts.push_back(std::move(draft));
 }
 

@@ -6,8 +6,8 @@
 namespace stallscope::findings::vectorise {
 namespace {
 
-// All of the map is work on single values, or its elements are so cheap that passing them on is the
-// main cost.
+// True if the whole map works on single values, or if its elements are so cheap that handing them
+// over is the main cost.
 bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   if (ops.empty() || !ops.back().op->batched) return false;

@@ -200,7 +200,7 @@ void IteratorGraph::FindThreads(const HostEvents& host) {
         if (parent && nodes_[*parent].own_threads) {
           node = parent;
         } else if (nodes_[*node].own_threads) {
-          node.reset();  // it only waits, as a thread of the pool does that asks for the trainer
+          node.reset();  // it only waits, like a pool's thread that asks on the trainer's behalf
         }
       }
       if (!node || event.start_ns < outermost_until) continue;

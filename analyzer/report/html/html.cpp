@@ -161,7 +161,7 @@ std::string DrawAdvice(const FindingCard::Advice& advice) {
   }
   for (const std::string& by_hand : advice.by_hand) text += Element("p", "", by_hand);
   if (!advice.apply.empty()) {
-    text += "<p>Write it: <code>" + EscapeMarkup(advice.apply) + "</code></p>\n";
+    text += "<p>To apply: <code>" + EscapeMarkup(advice.apply) + "</code></p>\n";
   }
   text += "<div class=\"tabs\">";
   if (advice.diff.has_value()) text += Draw(*advice.diff);

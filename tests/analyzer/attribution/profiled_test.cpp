@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
     // The last one ends with the next request, which comes after the profiler was stopped.
     CHECK(window.end_ns == kStopped - 120);
     CHECK(window.steps == 4);
-    CHECK(Says(Attribute(run), "of the 4 steps that it shows"));
+    CHECK(Says(Attribute(run), "from the 4 steps that it recorded"));
   }
 
   TEST_CASE("profiled: a window of which nothing was joined chooses no steps") {
@@ -127,7 +127,7 @@ TEST_SUITE("fast") {
     REQUIRE(a.throughput.has_value());
     CHECK(a.throughput->samples_per_s == doctest::Approx(8e9 / 98));
     CHECK(a.step_ns->mean == doctest::Approx(98));
-    CHECK(Says(a, "rates and step times are of the 14 other steps"));
+    CHECK(Says(a, "rates and step times are from the 14 other steps"));
   }
 
   TEST_CASE("profiled: a cold start is in no rate, either, and the profiler's steps are none") {

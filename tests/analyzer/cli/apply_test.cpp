@@ -92,7 +92,7 @@ TEST_SUITE("fast") {
     const ProgramResult again = job.Apply({"--yes"});
     CHECK(again.exit_code == 3);
     CHECK(OneLine(again.err));
-    CHECK(Has(again.err, "train.py:39: has this change"));
+    CHECK(Has(again.err, "train.py:39: already has this change"));
     CHECK(WithFour(job.content()) == Script(kChanged));
   }
 
@@ -125,7 +125,7 @@ TEST_SUITE("fast") {
     std::filesystem::remove(job.script());
     const ProgramResult gone = job.Apply({"--yes"});
     CHECK(gone.exit_code == 3);
-    CHECK(Has(gone.err, "train.py: not there"));
+    CHECK(Has(gone.err, "train.py: file not found"));
     CHECK_FALSE(std::filesystem::exists(job.script()));
     REQUIRE(mkfifo(job.script().c_str(), 0600) == 0);
     CHECK(job.Apply({"--yes"}).exit_code == 3);
@@ -137,13 +137,13 @@ TEST_SUITE("fast") {
     const ProgramResult variable = job.Apply({"--yes"});
     CHECK(variable.exit_code == 2);
     CHECK(OneLine(variable.err));
-    CHECK(Has(variable.err, "the call at train.py:41 has args.workers for num_workers"));
+    CHECK(Has(variable.err, "the call at train.py:41 passes args.workers for num_workers"));
     CHECK(job.content() == before);
 
     Job other;
     const ProgramResult unknown = other.Apply({"--yes"}, "loader-worker");
     CHECK(unknown.exit_code == 2);
-    CHECK(Has(unknown.err, "those that change code: loader-workers"));
+    CHECK(Has(unknown.err, "findings that change code: loader-workers"));
     CHECK(other.Apply({"--yes", "--stage", "collate"}).exit_code == 2);
     CHECK(RunStallscope({"apply", other.dir() / "run.sst"}).exit_code == 2);
     CHECK(RunStallscope({"apply", other.dir() / "none.sst", "--finding", "x"}).exit_code == 3);

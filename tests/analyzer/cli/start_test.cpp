@@ -59,7 +59,7 @@ TEST_SUITE("fast") {
     const ScratchDir dir;
     Write(dir / "model.py", "import torch\nclass Net(torch.nn.Module): pass\n");
     Write(dir / "plot.py", "# import torch\nif __name__ == '__main__': print('train')\n");
-    CHECK(Has(Offered(dir), "No training program"));
+    CHECK(Has(Offered(dir), "no training program"));
     Write(dir / "fit model.py", "  from tensorflow.keras import layers\nmodel.fit(ds)\n");
     CHECK(Has(Offered(dir), " 'fit model.py'\n"));
     CHECK(Has(Offered(dir), "uses TensorFlow"));
@@ -99,7 +99,7 @@ TEST_SUITE("fast") {
       "without arguments: no name steers the terminal, and no prose is wider than 80 columns") {
     const ScratchDir dir;
     CopySample("compute.sst", dir / "evil\x1b[2J.sst");
-    CHECK(Has(Offered(dir), "No training program"));
+    CHECK(Has(Offered(dir), "no training program"));
     const std::string name = std::string(120, 'n') + ".sst";
     CopySample("compute.sst", dir / name);
     const std::string text = Offered(dir);

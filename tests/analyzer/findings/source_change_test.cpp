@@ -215,26 +215,26 @@ TEST_SUITE("fast") {
 
   TEST_CASE("source change: what is not literal is said, and not changed") {
     CheckRefused("l = «DataLoader(ds, num_workers=args.workers)»\n",
-                 "set num_workers=4 by hand: the call at train.py:1 has args.workers for "
+                 "set num_workers=4 by hand: the call at train.py:1 passes args.workers for "
                  "num_workers");
-    CheckRefused("l = «DataLoader(ds, num_workers=2 * 4)»\n", "has 2 * 4 for num_workers");
-    CheckRefused("l = «DataLoader(ds, 8, True, None, None, n)»\n", "has n for num_workers");
-    CheckRefused("l = «DataLoader(ds, num_workers=f'{n}')»\n", "has f'{n}' for num_workers");
+    CheckRefused("l = «DataLoader(ds, num_workers=2 * 4)»\n", "passes 2 * 4 for num_workers");
+    CheckRefused("l = «DataLoader(ds, 8, True, None, None, n)»\n", "passes n for num_workers");
+    CheckRefused("l = «DataLoader(ds, num_workers=f'{n}')»\n", "passes f'{n}' for num_workers");
     CheckRefused("l = «DataLoader(ds, **options)»\n", "passes **options");
     CheckRefused("l = «DataLoader(*args)»\n", "passes *args");
     CheckRefused("l = «DataLoader(x for x in y)»\n", "passes a generator");
-    CheckRefused("l = «DataLoader(ds)»\n", "is of a constructor that takes no in_order",
+    CheckRefused("l = «DataLoader(ds)»\n", "goes to a constructor that takes no in_order",
                  {{SetTo("loader.in_order", false)}});
   }
 
   TEST_CASE("source change: a call that is not of the class itself stays") {
-    CheckRefused("l = «make(ds)»\n", "the call at train.py:1 is not a plain one of DataLoader");
-    CheckRefused("l = «list(map(DataLoader, sets))»\n", "is not a plain one of DataLoader");
-    CheckRefused("l = «partial(DataLoader, ds)()»\n", "is not a plain one of DataLoader");
-    CheckRefused("l = «loaders[0](ds)»\n", "is not a plain one of DataLoader");
-    CheckRefused("a, b = «DataLoader(x), DataLoader(y)\n", "is not a plain one of DataLoader");
-    CheckRefused("l = «DataLoader(ds» , 3)\n", "is not a plain one of DataLoader");
-    CheckRefused("l = «DataLoader(ds, 'a)»\n", "is not a plain one of DataLoader");
+    CheckRefused("l = «make(ds)»\n", "the call at train.py:1 is not a plain call to DataLoader");
+    CheckRefused("l = «list(map(DataLoader, sets))»\n", "is not a plain call to DataLoader");
+    CheckRefused("l = «partial(DataLoader, ds)()»\n", "is not a plain call to DataLoader");
+    CheckRefused("l = «loaders[0](ds)»\n", "is not a plain call to DataLoader");
+    CheckRefused("a, b = «DataLoader(x), DataLoader(y)\n", "is not a plain call to DataLoader");
+    CheckRefused("l = «DataLoader(ds» , 3)\n", "is not a plain call to DataLoader");
+    CheckRefused("l = «DataLoader(ds, 'a)»\n", "is not a plain call to DataLoader");
   }
 
   TEST_CASE("source change: without the source, or the call, the place is said") {
@@ -249,7 +249,7 @@ TEST_SUITE("fast") {
     changes = findings::SourceChangesOf(RunOf({loader}), kFourWorkers);
     CHECK(changes[0].by_hand ==
           std::vector<std::string>{
-              "set num_workers=4 where loader is constructed: in code that train.py:1 calls"});
+              "set num_workers=4 where loader is constructed, in code that train.py:1 calls"});
     CHECK(findings::SourceChangesOf(RunOf({loader}), Set("decode.parallelism", 4)).empty());
     model::Run pipeline = RunOf({loader});
     pipeline.info.job = {};

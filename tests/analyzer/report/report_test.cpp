@@ -181,11 +181,11 @@ TEST_SUITE("fast") {
       return std::string();
     };
     CHECK(limit_of() ==
-          "window.cold_start: the first 120 steps (12.0 s) are in no figure: while the page cache "
-          "was cold, an item took 1.80x as long in read; that cost 3.10 s; analyze --first-epoch "
-          "shows those steps");
+          "window.cold_start: the first 120 steps (12.0 s) count in no figure: while the page "
+          "cache was cold, an item took 1.80x as long in read; that cost 3.10 s; analyze "
+          "--first-epoch reports on them");
     const report::Report report = report::MakeReport(run, a, {}, {});
-    CHECK(WriteMarkdown(DocumentOf(report)).find("without 120 of a cold start (page cache)") !=
+    CHECK(WriteMarkdown(DocumentOf(report)).find("excluding 120 of a cold start (page cache)") !=
           std::string::npos);
     const auto window = report::ReportTree(report)["window"];
     CHECK(window["part"] == "steady");
@@ -193,7 +193,7 @@ TEST_SUITE("fast") {
     CHECK(window["cold_start"]["cause"] == "page cache");
     CHECK(window["cold_start"]["stage"] == "read");
     a.window.cold->cost_ns = -5;
-    CHECK(limit_of().find("other work hid that") != std::string::npos);
+    CHECK(limit_of().find("other work hid it") != std::string::npos);
     a.window.cold.reset();
     a.window.first_epoch = true;
     CHECK(report::ReportTree(report::MakeReport(run, a, {}, {}))["window"]["part"] ==

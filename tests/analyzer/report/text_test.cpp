@@ -39,7 +39,7 @@ void CheckFits(const std::string& text, const std::string& path = "") {
     const bool diff = line.starts_with('+') || line.starts_with('-') || line.starts_with("@@");
     CHECK((diff ? PrintableLines(line) : Printable(line)) == line);  // source has tabs
     const std::string rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-    const bool code = diff || rest.starts_with("write it: ") || rest.starts_with("patch ") ||
+    const bool code = diff || rest.starts_with("to apply: ") || rest.starts_with("patch ") ||
                       rest.starts_with("what the new side changes ") || rest.starts_with("[{") ||
                       rest.starts_with("{") || rest.starts_with("tf.data  ") ||
                       rest.starts_with("pytorch  ") || rest.starts_with("dali     ") ||
@@ -126,11 +126,11 @@ TEST_SUITE("fast") {
 
   TEST_CASE("text: how many steps were left out because stages were slowed") {
     report::Report report = test::InputBoundReport();
-    CHECK(WriteText(DocumentOf(report)).find("in which stages were slowed") == std::string::npos);
+    CHECK(WriteText(DocumentOf(report)).find("with slowed stages") == std::string::npos);
     report.probed_steps = 190;
     std::string text = WriteText(DocumentOf(report));
     for (size_t at; (at = text.find("\n    ")) != std::string::npos;) text.replace(at, 5, " ");
-    CHECK(text.find("without 190 in which stages were slowed") != std::string::npos);
+    CHECK(text.find("excluding 190 with slowed stages") != std::string::npos);
   }
 
   TEST_CASE("text: every line of a snippet is there") {
@@ -198,15 +198,15 @@ TEST_SUITE("fast") {
                                                         {"decode", "map", wide, wide}};
     // Everything fits: nothing is said.
     const std::string whole = report::AlignedTable(rows, {2, 3}, 80);
-    CHECK(whole.find("no room") == std::string::npos);
+    CHECK(whole.find("omitted") == std::string::npos);
     CHECK(whole.find("kind") != std::string::npos);
     // Words give way before figures.
     const std::string narrow = report::AlignedTable(rows, {2, 3}, 44);
     CHECK(LinesOf(narrow)[1] == "  decode  " + wide + "  " + wide);
-    CHECK(LinesOf(narrow)[2] == "  (no room for kind)");
+    CHECK(LinesOf(narrow)[2] == "  (columns omitted: kind)");
     const std::string narrower = report::AlignedTable(rows, {2, 3}, 30);
     CHECK(LinesOf(narrower)[1] == "  decode  " + wide);
-    CHECK(LinesOf(narrower)[2] == "  (no room for kind, b)");
+    CHECK(LinesOf(narrower)[2] == "  (columns omitted: kind, b)");
     for (const std::string& line : LinesOf(narrower)) CHECK(words::TextWidth(line) <= 30);
   }
 }

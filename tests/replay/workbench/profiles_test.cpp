@@ -183,7 +183,7 @@ TEST_SUITE("fast") {
   TEST_CASE("profiles: one without marks or wall clock is left out, and the trace says so") {
     Joined joined;
     const model::Run run = joined.With(Profile(false));
-    CHECK(Warns(run, "nothing ties its clock to the run's"));
+    CHECK(Warns(run, "its clock cannot be matched to the run's"));
     CHECK(run.stages.size() == 2);
     CHECK_FALSE(run.imported());
     // When the trainer waited is then unknown: no guess.

@@ -37,7 +37,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a Python generator and a py_function are serial, and more workers are no advice") {
     for (const auto& [name, word] :
-         {std::pair{"tf_images_generator.xplane.pb.gz", "generator in Python"},
+         {std::pair{"tf_images_generator.xplane.pb.gz", "Python generator"},
           std::pair{"tf_images_python.xplane.pb.gz", "EagerPyFunc"}}) {
       CAPTURE(name);
       const Judged judged = Judge(ReadXPlaneFile(test::SamplePath(name)));
