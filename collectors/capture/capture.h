@@ -22,7 +22,7 @@ namespace stallscope::capture {
 struct CaptureOptions {
   std::string output;  // the trace; empty: nothing is recorded
   bool digest = false;
-  bool probe = false;  // slow stages one by one in its second half (probe.h)
+  bool probe = false;  // slow one stage at a time in the second half (probe.h)
   std::string stores;  // a folder for what caches and snapshots write; empty: where the spec says
   std::string tool;    // "stallscope 0.1.0"
   std::vector<std::string> command_line;                      // for the trace

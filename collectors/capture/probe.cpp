@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kLeastWindowNs = 100'000'000;
 constexpr int64_t kStepsInWindow = 8;
 constexpr int64_t kMostRounds = 8;
-constexpr int64_t kLongestWindow = 3;  // times the least
+constexpr int64_t kLongestWindow = 3;  // times the shortest
 
-// Of a run whose end is unknown.
+// For a run whose end is unknown.
 constexpr int64_t kWatchAfterNs = 2'000'000'000;
 constexpr int64_t kProbeAfterNs = 4'000'000'000;
 constexpr int64_t kProbeNs = 12'000'000'000;
@@ -26,7 +26,7 @@ ProbePlan PlanProbe(std::vector<StageId> stages, int64_t left_ns, int64_t step_n
   ProbePlan plan;
   if (stages.empty() || left_ns <= 0) return plan;
   const int64_t least = std::max(kLeastWindowNs, kStepsInWindow * std::max<int64_t>(step_ns, 0));
-  // A round is each stage's window and an undisturbed one before it; another one ends the last.
+  // A round has a window per stage, each after an undisturbed one; one more ends the last round.
   const auto round = 2 * static_cast<int64_t>(stages.size());
   const int64_t rounds = std::min(kMostRounds, (left_ns / least - 1) / round);
   if (rounds < 1) return plan;
@@ -124,7 +124,7 @@ void Prober::Run() {
   {
     const std::lock_guard lock(mutex_);
     if (done_ > 1) step_ns = (last_step_ns_ - first_step_ns_) / static_cast<int64_t>(done_ - 1);
-    // The last window should end before the run: as long as slowed steps take longer.
+    // The last window should end before the run does, although slowed steps take longer.
     if (steps_ > 0) left_ns = static_cast<int64_t>(steps_ - std::min(done_, steps_)) * step_ns;
   }
   const ProbePlan plan =

@@ -1,6 +1,6 @@
-// The causal check of a recording (after Coz): in short windows, in random order, one stage at a
-// time is slowed on purpose, and the trace says when, which and by how much. What the throughput
-// then loses is what the stage bounds; the analysis is analyzer/attribution/probe.h.
+// The causal check of a recording (after Coz): short windows, in random order, slow one stage at a
+// time on purpose, and the trace records when, which and by how much. The loss of throughput shows
+// how much the stage bounds the run; analyzer/attribution/probe.h analyzes it.
 //
 // The windows are in the second half of the run, one after the other, so that the first half shows
 // the run as it is. While a stage is slowed by a quarter of its work the run loses at most a fifth
@@ -26,25 +26,25 @@ namespace stallscope::capture {
 // How much longer a slowed stage's work takes.
 constexpr double kSlowedBy = 0.25;
 
-// How the rest of a run is divided.
+// How the rest of a run is divided into windows.
 struct ProbePlan {
   int64_t window_ns = 0;
-  // One per window; None: undisturbed. Each slowed one is between two that are not. Each round has
-  // all stages once, in an order of its own. Empty: there is too little time for one round.
+  // One per window; None: undisturbed. Each slowed window is between two undisturbed ones. Each
+  // round has every stage once, in a random order. Empty: too little time for one round.
   std::vector<StageId> windows;
 };
 
-// `left_ns` is the time until the run ends, `step_ns` what a step takes. A window has at least 8
-// steps and 100 ms; with time left after 8 rounds windows become longer, up to three times.
+// `left_ns` is the time until the run ends, `step_ns` the time of a step. A window has at least 8
+// steps and 100 ms; if 8 rounds leave time, windows become up to three times as long.
 ProbePlan PlanProbe(std::vector<StageId> stages, int64_t left_ns, int64_t step_ns, uint64_t seed);
 
-// The stages worth a window, of those that were watched for `watched_ns`: one that works less than
-// this part of the time cannot bound the run.
+// A stage that works for less than this share of the watched time cannot bound the run, and gets no
+// window.
 constexpr double kLeastWork = 0.03;
 
-// Slows the stages of one recording by plan, from a thread of its own. `steps`: of the whole run;
-// 0: unknown, then the windows begin after 4 s of steps and take at most 12 s. OnStep() may come
-// from any thread, the rest from the owner's.
+// Slows the stages of one recording by plan, from its own thread. `steps`: of the whole run; 0:
+// unknown, so the windows begin after 4 s of steps and take at most 12 s. Any thread may call
+// OnStep(), only the owner's the rest.
 class Prober {
  public:
   Prober(recorder::Recorder& recorder, pipeline::SlowDown& slow_down, int64_t steps, uint64_t seed);
@@ -52,7 +52,7 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // `trainer` is slowed too, whatever it works. `stages`: those of the pipeline.
+  // `trainer` is always slowed too, however little it works.
   void SetTrainer(StageId trainer) { trainer_.store(trainer.value); }
   Status Start();
   void OnStep(uint64_t steps);
@@ -62,7 +62,7 @@ class Prober {
 
  private:
   void Run();
-  // Until `steps` or, where that is 0, until `ns` after the first step. False: the run ends.
+  // Waits for step `steps` or, if that is 0, until `ns` after the first step. False: the run ends.
   bool WaitFor(uint64_t steps, int64_t ns);
   bool WaitUntil(int64_t ns);
   std::vector<StageId> StagesWorth(int64_t watched_ns) const;

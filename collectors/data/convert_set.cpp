@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kBytesPerShard = uint64_t{256} << 20;
 constexpr int64_t kFewestShards = 4;
 constexpr int64_t kMostClasses = 100'000;
-// That are read before they are decoded side by side.
+// Items read before they are decoded in parallel.
 constexpr size_t kItemsPerThread = 4;
 constexpr size_t kMostItemBytes = size_t{64} << 20;
 
@@ -49,7 +49,7 @@ std::string TextOf(const FeatureView* feature) {
   return bytes.ok() ? std::string(AsText(bytes.value())) : "";
 }
 
-// What a record or a row says besides its pixels: label, class, name.
+// Reads the fields of a record or row besides its pixels: label, class, name.
 Status ReadClass(SourceItem& item) {
   if (item.kind == FileKind::kText) {
     const std::string_view row = AsText(item.bytes);
@@ -57,7 +57,7 @@ Status ReadClass(SourceItem& item) {
       return {};
     }
     return Error{ErrorKind::kRun, "the row does not begin with a label", "",
-                 "a row is label,height,width,pixels or label,pixels"};
+                 "write rows as label,height,width,pixels or label,pixels"};
   }
   if (item.kind != FileKind::kTfRecord) return {};
   ExampleView view;
@@ -93,13 +93,13 @@ Result<ImageSize> SizeOfEncoded(ByteView encoded) {
   return ImageSize{header.height, header.width};
 }
 
-// What the first pass over the source finds.
+// The result of the first pass over the source.
 struct Survey {
   int64_t images = 0;
   int64_t most_label = -1;
   std::map<int64_t, std::string> class_names;
   DType dtype = DType::kUint8;
-  std::optional<Shape> shape;  // of all images; nothing where nobody asked
+  std::optional<Shape> shape;  // of all images; nothing if the format does not need it
   std::string first;           // the place of the first image
 };
 
@@ -113,14 +113,14 @@ class Surveyor {
   Status Look(SourceItem& item) {
     ++survey_.images;
     Status read = ReadClass(item);
-    // A record that is copied may hold anything.
+    // A copied record may hold anything.
     if (!read.ok()) return copies_ ? Status() : read;
     survey_.most_label = std::max(survey_.most_label, item.label);
     if (!item.class_name.empty()) survey_.class_names.emplace(item.label, item.class_name);
     if (to_ == DataFormat::kImages && (item.label < 0 || item.label >= kMostClasses)) {
       return Error{ErrorKind::kUsage,
-                   fmt::format("label {} is no class: an image folder has 0 to {}", item.label,
-                               kMostClasses - 1),
+                   fmt::format("label {} is out of range: an image folder has classes 0 to {}",
+                               item.label, kMostClasses - 1),
                    item.place, "convert to another format"};
     }
     return HoldsPixels(to_) ? LookAtShape(item) : Status();
@@ -157,7 +157,7 @@ class Surveyor {
   ExampleView view_;
 };
 
-// Turns items into samples. One per item that is worked on at a time.
+// Turns items into samples. One per item in progress.
 class Codec {
  public:
   Status Make(SourceItem& item, DataFormat to, Sample& into) {
@@ -217,7 +217,7 @@ class Codec {
   Buffer png_;
 };
 
-// A single name, which nobody has to quote or to be careful with.
+// Makes a single file name that needs no quoting.
 bool IsPlainName(const std::string& name) {
   return !name.empty() && name.size() <= 200 && name.front() != '.' && name != kManifestFile &&
          std::none_of(name.begin(), name.end(), [](char letter) {
@@ -225,8 +225,8 @@ bool IsPlainName(const std::string& name) {
          });
 }
 
-// The folders of the classes, by label: their names where these are in the order of the labels,
-// because the order of the folders is what labels are read from.
+// The folders of the classes, by label. Class names serve only if their order is that of the
+// labels, because readers take labels from the order of the folders.
 std::vector<std::string> FoldersOf(const std::vector<std::string>& class_names, int64_t classes) {
   const bool named = static_cast<int64_t>(class_names.size()) >= classes &&
                      std::all_of(class_names.begin(), class_names.end(), &IsPlainName) &&
@@ -240,7 +240,7 @@ std::vector<std::string> FoldersOf(const std::vector<std::string>& class_names, 
   return folders;
 }
 
-// Names of images in their folders, each once.
+// Names images in their folders, each name once.
 class FileNames {
  public:
   std::string Take(const SourceItem& item, const std::string& folder, int64_t image) {
@@ -292,7 +292,7 @@ class Conversion {
     }
     if (stopped_) return Stopped();
     if (survey_.images == 0) {
-      return Error{ErrorKind::kInput, "holds no images", set_.files.front(), "name a data set"};
+      return Error{ErrorKind::kInput, "no images", set_.files.front(), "name a data set"};
     }
     return CheckPixels();
   }
@@ -357,10 +357,10 @@ class Conversion {
   Error Stopped() const {
     return Error{ErrorKind::kRun,
                  fmt::format("stopped at {} of {} images", written_, survey_.images),
-                 options_.folder, "the same command continues"};
+                 options_.folder, "run the same command to continue"};
   }
 
-  // Whether tensors of this kind are images for those who need images.
+  // Whether these tensors count as images for formats that need images.
   Status CheckPixels() const {
     if (set_.kind != FileKind::kRawTensors || options_.format == DataFormat::kRaw) return {};
     std::optional<Error> wrong;
@@ -382,7 +382,7 @@ class Conversion {
     return std::max({survey_.most_label + 1, named, int64_t{1}});
   }
 
-  // By label, where the source names all of them.
+  // By label, if the source names all of them.
   std::vector<std::string> ClassNames() const {
     if (!set_.class_names.empty()) return set_.class_names;
     std::vector<std::string> names;
@@ -436,7 +436,7 @@ class Conversion {
 
   Error Changed(const SourceItem& item) const {
     return Error{ErrorKind::kRun, "the source changed while it was read", item.place,
-                 "start again when nobody writes to it"};
+                 "start again once nothing writes to it"};
   }
 
   Status Flush() {
@@ -472,7 +472,7 @@ class Conversion {
   bool stopped_ = false;
 };
 
-// Whether `folder` is `inner` or one of those above it.
+// Whether `folder` is `inner` or one of its parents.
 bool Holds(const fs::path& folder, const fs::path& inner) {
   std::error_code unknown;
   for (fs::path at = inner;; at = at.parent_path()) {
@@ -481,7 +481,8 @@ bool Holds(const fs::path& folder, const fs::path& inner) {
   }
 }
 
-// Not onto an input, and not into one: the folder would be part of the next conversion's source.
+// Refuses to write onto an input or into one: the output would be part of the next conversion's
+// source.
 Status CheckFolder(const ConvertOptions& options, const SourceSet& set) {
   std::error_code unknown;
   const fs::path folder = fs::weakly_canonical(fs::absolute(options.folder, unknown), unknown);
@@ -490,7 +491,7 @@ Status CheckFolder(const ConvertOptions& options, const SourceSet& set) {
   for (const fs::path& parent : parents) {
     const fs::path inner = fs::weakly_canonical(fs::absolute(parent, unknown), unknown);
     if (Holds(folder, inner)) {
-      return Error{ErrorKind::kUsage, "the output folder holds the source", options.folder,
+      return Error{ErrorKind::kUsage, "the output folder contains the source", options.folder,
                    "name another folder"};
     }
   }

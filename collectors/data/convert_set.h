@@ -1,13 +1,13 @@
 // Converts a data set to another format: the same images, pixel for pixel, with their classes.
 //
 //   JPEG and PNG files are copied between image folders and TFRecord, byte for byte, with their
-//   names (image/filename) and their classes' (image/class/text). CSV, HDF5 and raw tensors hold
-//   pixels: these become PNG where a file must be encoded, which loses nothing. TFRecord to
-//   TFRecord copies the records, raw to raw the tensors, whatever they hold.
+//   names (image/filename) and class names (image/class/text). CSV, HDF5 and raw tensors hold
+//   pixels, which become PNG files where a file must be encoded: that loses nothing. TFRecord to
+//   TFRecord copies records, and raw to raw copies tensors, whatever they hold.
 //
-// CSV, HDF5 and raw tensors need images of one size. The source is read twice: first it is counted
-// and checked, so that what cannot be converted fails before anything is written. The calling
-// thread reads and writes; the others decode and encode.
+// CSV, HDF5 and raw tensors need images of one size. The source is read twice: a first pass counts
+// and checks it, so that a conversion that cannot succeed fails before anything is written. The
+// calling thread reads and writes; the others decode and encode.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@ struct ConvertOptions {
   std::vector<std::string> sources;  // files, patterns, folders
   std::string folder;                // as in GenerateOptions
   DataFormat format = DataFormat::kTfRecord;
-  int shards = 0;   // 0: one per 256 MiB, but at least 4; of images none
+  int shards = 0;   // 0: one per 256 MiB, but at least 4; unused for images
   int threads = 0;  // 0: as many as there are cores
 };
 
 struct ConvertProgress {
   int64_t done = 0;
-  int64_t images = 0;  // 0: they are being counted
+  int64_t images = 0;  // 0: still counting
 };
-// On the caller's thread, after each few images. False stops: the same call goes on from there.
+// Called on the caller's thread every few images. False stops: the same call continues from there.
 using OnConvertProgress = std::function<bool(const ConvertProgress&)>;
 
-// As Generate() treats its folder. If it was stopped or killed before, it goes on behind the last
-// complete file; if the source has changed since, it begins again. kUsage: the folder is the
-// source's, lies in it, or holds it; the format cannot hold these images. kInput: a source is
-// missing. kRun: damage, which the error places.
+// Treats its folder as Generate() does. After a stop or a kill it continues after the last complete
+// file, or starts over if the source has changed. kUsage: the folder is the source's, is inside it,
+// or contains it; the format cannot hold these images. kInput: a source is missing. kRun: damage,
+// with its place.
 Result<Manifest> Convert(const ConvertOptions& options, const OnConvertProgress& on_progress = {});
 
 }  // namespace stallscope::data

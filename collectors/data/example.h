@@ -33,7 +33,7 @@ Result<Example> ParseExample(ByteView record);
 // equal bytes. A name that is not UTF-8 is an error.
 Status SerializeExample(const Example& example, Buffer& into);
 
-// What the features of an image and of its class are usually called, the most usual name first.
+// Common names of the features of an image and of its class, the most common first.
 inline constexpr std::array<std::string_view, 4> kImageFeatures = {"image/encoded", "image",
                                                                    "image_raw", "jpeg"};
 inline constexpr std::array<std::string_view, 3> kLabelFeatures = {"image/class/label", "label",
@@ -64,7 +64,7 @@ class ExampleView {
 
   // Null if there is no such feature. Of a duplicate feature the last one counts.
   const FeatureView* Find(std::string_view name) const;
-  // The first of these names that it has.
+  // The first of these features that it has.
   const FeatureView* FindAny(std::span<const std::string_view> names) const;
   std::span<const FeatureView> features() const { return features_; }
 

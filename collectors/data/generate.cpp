@@ -119,10 +119,10 @@ class SampleRender {
   std::condition_variable ready_;
   std::condition_variable room_;
   std::vector<Slot> slots_;  // image i uses slot i % slots_.size()
-  int64_t next_ = 0;         // to be rendered
+  int64_t next_ = 0;         // the next one to render
   int64_t taken_ = 0;
   bool stop_ = false;
-  Status no_thread_;              // why there is none
+  Status no_thread_;              // why no thread started
   std::optional<Error> failure_;  // of a thread
   ThreadGroup threads_;
 };
@@ -139,7 +139,7 @@ SampleRender::SampleRender(const GenerateOptions& options) : options_(options) {
     }
     ready_.notify_one();
   };
-  // Fewer threads will do; Take reports it if there is none.
+  // Fewer threads will do; Take() reports it if none could start.
   while (no_thread_.ok() && threads_.size() < threads) {
     no_thread_ = threads_.Start([this] { Work(); }, failed);
   }

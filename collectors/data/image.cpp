@@ -49,7 +49,7 @@ void MirrorLines(uint8_t* data, int64_t height, int64_t width) {
   for (int64_t y = 0; y < height; ++y, line += width) std::reverse(line, line + width);
 }
 
-// False for pixels of a size that images do not have.
+// False if the pixels have a size that no image has.
 bool MirrorAt(uint8_t* data, DType dtype, int64_t height, int64_t width, int64_t channels) {
   switch (static_cast<size_t>(channels) * SizeOf(dtype)) {
     case 1:

@@ -60,7 +60,7 @@ Status Crop(const Tensor& image, const Rect& from, Tensor& into);
 
 // Left to right, in place. Any dtype and number of channels.
 Status Mirror(Tensor& image);
-// The same of one image of a batch.
+// The same for one image of a batch.
 Status Mirror(Tensor& batch, int64_t image);
 
 // (value / 255 - mean) / deviation of each channel, as float32 of the same shape. `scale` and

@@ -5,8 +5,8 @@
 //    "files": [{"name": "data-00000-of-00004.tfrecord", "bytes": 1, "records": 250,
 //               "xxh3_128": "..."}]}
 //
-// Of a converted set, seed and quality are 0, size is "0x0" where the images differ in size, and
-// "class_names" has the names of the classes, in the order of their labels, where they are known.
+// In a converted set, seed and quality are 0, size is "0x0" if the images differ in size, and
+// "class_names" lists the names of the classes, if known, in the order of their labels.
 // The fingerprint is the XXH3-128 of the lines "<name> <xxh3_128>\n" of all files in order. Any
 // thread.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace stallscope::data {
 
-// `generate --format` takes all but raw.
+// `generate --format` takes all except raw.
 enum class DataFormat : uint8_t { kTfRecord, kImages, kCsv, kHdf5, kRaw };
 std::string_view Name(DataFormat format);  // as --format takes it
 std::optional<DataFormat> DataFormatNamed(std::string_view name);
@@ -44,7 +44,7 @@ struct Manifest {
   int quality = 0;
   std::string fingerprint;
   std::vector<ManifestFile> files;
-  std::vector<std::string> class_names;  // by label; empty: only their numbers are known
+  std::vector<std::string> class_names;  // by label; empty: only the numbers are known
 };
 
 inline constexpr std::string_view kManifestFile = "manifest.json";

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr const char* kNewSet = "/set";
 constexpr const char* kOldFolder = "/old";   // what stood in the place, as one
 constexpr const char* kOldFiles = "/files";  // what lay in the place
-constexpr const char* kPlan = "/plan";       // what the new set is made of, where it can go on
+constexpr const char* kPlan = "/plan";       // the new set's source and form, if it can be resumed
 constexpr uint64_t kMaxPlanBytes = 1 << 16;
 
 Error FolderError(const std::string& folder, int error) {
@@ -181,9 +181,9 @@ struct SetPlace::Parts {
   std::string real;   // behind links
   bool must_stay = false;
   MadeFolders above;  // goes after the scratch folder, which may lie in it
-  std::string plan;   // of Resume(); empty: what others left is not wanted
+  std::string plan;   // of Resume(); empty: leftovers are not wanted
   std::optional<ScratchFolder> scratch;
-  bool keeps = false;  // the scratch folder, for the next Resume()
+  bool keeps = false;  // keeps the scratch folder for the next Resume()
   std::string work;
   std::string old;  // in the scratch folder: what stood in the place
 
@@ -224,7 +224,7 @@ Status SetPlace::Parts::Restore() {
   return {};
 }
 
-// Of what stopped processes have left, the one that this plan goes on with; the others go.
+// Adopts the leftover of a stopped process with the same plan, and removes the others.
 void SetPlace::Parts::AdoptPartial() {
   for (const bool inside : {true, false}) {
     for (ScratchFolder& left :
@@ -239,7 +239,7 @@ void SetPlace::Parts::AdoptPartial() {
 Status SetPlace::Parts::MakeScratch() {
   if (!scratch.has_value()) {
     const std::string beside = Beside();
-    // A run that was killed may have been of the other kind.
+    // A killed run may have used the other kind of scratch folder.
     ScratchFolder::RemoveLeftOversIn(beside);
     auto made = ScratchFolder::MakeIn(must_stay ? real : beside);
     if (!made.ok()) {
@@ -393,7 +393,7 @@ Status SetPlace::Publish() {
     parts_->above.Keep();
     parts_->keeps = false;
   } else if (parts_->keeps) {
-    // Its note was another one while the folders were exchanged.
+    // Restores its note, which was different while the folders were exchanged.
     const bool inside = fs::path(parts_->scratch->path()).parent_path() == parts_->real;
     if (!parts_->scratch->path().empty()) parts_->scratch->Guard(parts_->PartialNote(inside));
   }

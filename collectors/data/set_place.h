@@ -27,24 +27,23 @@ class FolderOps {
 
 class SetPlace {
  public:
-  // Makes the folders above where there are none. kUsage: there is something other than a data set
-  // of ours. `ops` must outlive the object.
-  // What Resume() has left for this place is removed.
+  // Creates missing parent folders, and removes what Resume() has left for this place. kUsage: the
+  // place holds something other than a data set of ours. `ops` must outlive the object.
   static Result<SetPlace> Open(const std::string& folder, FolderOps& ops = FolderOps::Kernel());
-  // The same for a set whose writing goes on where another process was stopped or killed: work()
-  // then holds what that one wrote, if its `plan` was this one. Until Publish(), only Discard()
-  // removes it.
+  // The same for a set that continues where another process was stopped or killed: work() then
+  // holds that process's files, if it had the same `plan`. Until Publish(), only Discard() removes
+  // them.
   static Result<SetPlace> Resume(const std::string& folder, const std::string& plan,
                                  FolderOps& ops = FolderOps::Kernel());
   SetPlace(SetPlace&&) noexcept;
   SetPlace& operator=(SetPlace&&) = delete;
-  // Without Publish(), after Open(): removes what was written, and the folders that it made where
-  // nobody has put anything into them.
+  // Without Publish(), after Open(): removes the new files, and the parent folders that it created
+  // unless someone has put anything into them.
   ~SetPlace();
 
   // A folder for the new set; after Open() it is empty.
   const std::string& work() const;
-  // After Resume(): what was written goes with the object after all.
+  // After Resume(): the destructor will remove the new files after all.
   void Discard();
   // In one step where the file system can exchange two folders. File by file where the folder has
   // to stay the same: the current one, a mount point, one below a folder that cannot be written.

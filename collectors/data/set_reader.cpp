@@ -27,7 +27,7 @@ Error AsInput(Error error) {
   return error;
 }
 
-// An image folder in the generator's layout has folders; any other data set lies flat in its own.
+// An image folder in the generator's layout has subfolders; any other data set is flat.
 bool HoldsFiles(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -43,7 +43,7 @@ bool HoldsFiles(const std::string& folder) {
 
 bool IsImage(FileKind kind) { return kind == FileKind::kJpeg || kind == FileKind::kPng; }
 
-// The names of folders that hold a data set's files, as patterns for these.
+// Replaces the names of folders that hold a data set by patterns for its files.
 std::vector<std::string> AsPatterns(const std::vector<std::string>& names) {
   std::vector<std::string> patterns;
   for (const std::string& name : names) {
@@ -54,7 +54,7 @@ std::vector<std::string> AsPatterns(const std::vector<std::string>& names) {
   return patterns;
 }
 
-// The kind of the first file that has one; kEmpty without any.
+// The kind of the first file with a known one; kEmpty if none has.
 Result<FileKind> KindOfSet(const std::vector<std::string>& patterns) {
   std::error_code unknown;
   if (std::any_of(patterns.begin(), patterns.end(),
@@ -67,14 +67,14 @@ Result<FileKind> KindOfSet(const std::vector<std::string>& patterns) {
     if (look.kind == FileKind::kEmpty) continue;
     if (look.kind == FileKind::kUnknown || look.kind == FileKind::kManifest) {
       return Error{ErrorKind::kInput, fmt::format("is {}", Name(look.kind)), file,
-                   "name TFRecord, CSV, HDF5, raw tensor or image files"};
+                   "pass TFRecord, CSV, HDF5, raw tensor or image files"};
     }
     return IsImage(look.kind) ? FileKind::kJpeg : look.kind;
   }
-  return Error{ErrorKind::kInput, "all files are empty", files.front(), "name a data set"};
+  return Error{ErrorKind::kInput, "all files are empty", files.front(), "pass a data set"};
 }
 
-// A fixed permutation: the same files always come in the same order.
+// A fixed permutation: the same files always get the same order.
 void Mix(SourceSet& set) {
   std::vector<size_t> order(set.files.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -107,7 +107,7 @@ Status Measure(SourceSet& set) {
   return {};
 }
 
-// The names that a manifest beside the first file gives the classes.
+// The class names in a manifest next to the first file.
 std::vector<std::string> NamesBeside(const std::string& file) {
   const std::string folder = fs::path(file).parent_path().string();
   const auto manifest = ReadManifest(folder.empty() ? "." : folder);
@@ -116,7 +116,7 @@ std::vector<std::string> NamesBeside(const std::string& file) {
 
 using Take = std::function<Result<bool>(SourceItem&)>;
 
-// A reader's Next() gives an optional, whose payload `fill` puts into the item.
+// A reader's Next() returns an optional, whose payload `fill` moves into the item.
 template <class Reader, class Fill>
 Result<bool> ReadAll(Result<Reader> opened, SourceItem& item, const Take& take, const Fill& fill) {
   if (!opened.ok()) return AsRunError(std::move(opened).error());
@@ -225,7 +225,7 @@ Result<SourceSet> FindSourceSet(const std::vector<std::string>& names) {
 Status ForEachItem(const SourceSet& set, const std::function<Result<bool>(SourceItem&)>& take) {
   SourceItem item;
   item.kind = set.kind;
-  Status taken;  // what the caller has against an item is its own kind of error
+  Status taken;  // the caller's own error about an item, unchanged
   const Take checked = [&](SourceItem& read) -> Result<bool> {
     auto more = take(read);
     if (more.ok()) return more;

@@ -1,9 +1,8 @@
-// Inside this room: the items of a data set in any format, one after another, as their files hold
-// them.
+// Inside this room: reads the items of a data set in any format, one after another, as stored.
 //
-// Items come in the order of the files and of the records in them; images in a fixed random order,
-// so that neighbors are of different classes. Reading does not decode: that is work for several
-// threads. One thread.
+// Items keep the order of the files and of their records; images come in a fixed random order, so
+// that neighbors have different classes. Reading does not decode: that is work for several threads.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +18,17 @@
 namespace stallscope::data {
 
 struct SourceSet {
-  FileKind kind = FileKind::kTfRecord;  // of all files; kJpeg: images, PNG among them or not
+  FileKind kind = FileKind::kTfRecord;  // of all files; kJpeg: images, including PNG
   std::vector<std::string> files;
   std::vector<int64_t> labels;           // of images, by their folders
   std::vector<std::string> class_names;  // by label; empty: not known
   uint64_t bytes = 0;
-  // Of the files' names, sizes and times: another one is another data set.
+  // A hash of the files' names, sizes and times: another one means another data set.
   std::string fingerprint;
 };
 
 // `names` are files, patterns, folders of images, and folders that hold a data set. kInput: a name
-// matches nothing, the files are not of one kind, or no data set.
+// matches nothing, or the files are not all of one kind, or are no data set.
 Result<SourceSet> FindSourceSet(const std::vector<std::string>& names);
 
 struct SourceItem {
@@ -42,7 +41,7 @@ struct SourceItem {
   std::string place;       // for errors: "train.csv, offset 12, record 3"
 };
 
-// Calls `take` for each item; it returns whether to go on, and may swap the item's memory away.
+// Calls `take` for each item; it returns whether to continue, and may swap the item's memory away.
 // Damage is an error that names the place.
 Status ForEachItem(const SourceSet& set, const std::function<Result<bool>(SourceItem&)>& take);
 

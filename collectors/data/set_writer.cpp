@@ -27,8 +27,8 @@ bool IsThere(const std::string& path) {
   return lstat(path.c_str(), &about) == 0;
 }
 
-// A file of a sharded set, one class per format. One that others see before Finish() is written
-// under another name.
+// A file of a sharded set, one class per format. A format whose files are visible before Finish()
+// is written under another name.
 class TfRecordShard {
  public:
   static constexpr const char* kEnding = "tfrecord";
@@ -151,7 +151,7 @@ class ShardedWriter final : public SetWriter {
     STALLSCOPE_RETURN_IF_ERROR(Close());
     Next();
     const std::string path = EarlyPathOf(files_.back().name);
-    if (Shard::kSeenEarly) std::remove(path.c_str());  // of one who was killed
+    if (Shard::kSeenEarly) std::remove(path.c_str());  // left by a killed process
     STALLSCOPE_ASSIGN_OR_RETURN(
         Shard shard, Shard::Create(path, layout_, static_cast<int64_t>(files_.back().records)));
     shard_.emplace(std::move(shard));

@@ -1,8 +1,8 @@
 // Inside this room: the files of a data set, written in order.
 //
-// An image that is written belongs to its shard, or is a file of its own. A file has its name once
-// it is complete, so a writer for a folder in which another one stopped goes on behind what is
-// there. One thread.
+// An image belongs to its shard, or is a file of its own. A file gets its final name once it is
+// complete, so a writer for a folder in which another one stopped continues after the existing
+// files. One thread.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct SetLayout {
   std::string folder;  // exists
   DataFormat format = DataFormat::kTfRecord;
   int64_t images = 0;
-  int shards = 0;  // of images none
-  // Of every image: csv, hdf5, raw.
+  int shards = 0;  // unused for images
+  // The shape of every image, for csv, hdf5 and raw.
   DType dtype = DType::kUint8;
   Shape shape;
   std::vector<std::string> class_folders;  // images
@@ -39,7 +39,8 @@ struct SetLayout {
 class SetWriter {
  public:
   virtual ~SetWriter() = default;
-  // Whether a complete file holds this image; then it must not be written. `name` as in Sample.
+  // Whether a complete file already holds this image, so that it must not be written. `name` as in
+  // Sample.
   virtual bool Has(int64_t image, const std::string& name) const = 0;
   virtual Status Write(int64_t image, const Sample& sample) = 0;
   // The files, without size and hash. After it nothing is open.

@@ -64,7 +64,7 @@ Ticks EmulatedDevice::KernelTicks(const Launch& launch) const {
                            2 * (replicas - 1) / replicas * bytes / timing.gbps_pinned);
   }
   if (launch.kernel == Kernel::kImageOp || launch.kernel == Kernel::kCast) {
-    // Outside of a step: it moves every value once, and memory bounds it.
+    // An op outside of a step moves every value once, and memory bounds it.
     double bytes = 0;
     for (const auto* operands : {&launch.in, &launch.out}) {
       for (const Operand& operand : *operands) bytes += static_cast<double>(operand.bytes());

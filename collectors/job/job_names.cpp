@@ -22,11 +22,11 @@ constexpr size_t kReadAtOnce = size_t{64} << 10;
 constexpr size_t kMostSaid = 64;
 constexpr size_t kMostFrameworks = 16;
 constexpr size_t kMostTexts = 64;  // of a list in a line
-// Lines behind a call; with fewer, it is at the end of its file.
+// Lines after a call; if it has fewer, it is at the end of its file.
 constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
 constexpr size_t kMostProfiles = 64;
-// The kind of the stage that stands for a pipeline which only a profile shows.
+// Kind of the stage that represents a pipeline which only a profile shows.
 constexpr std::string_view kNativeLoader = "tf.data";
 constexpr size_t kMostProbes = 4096;
 
@@ -86,8 +86,8 @@ struct JobNames::Line {
 
 namespace {
 
-// The lines around the call, down to those without a secret: the report has no use for a line that
-// is masked. None if the call itself may have one.
+// The lines around the call, cut where a line may have a secret: a masked line is useless to the
+// report. None if the call itself may have one.
 void TakeSource(std::string_view text, uint32_t from, trace::CallSite& call, uint32_t line) {
   const uint32_t first = call.line != 0 ? call.line : line;
   const uint32_t last = std::max(first, call.end_line);
@@ -288,7 +288,7 @@ std::vector<trace::Probe> JobNames::probes() const {
   for (const auto& [time, stage] : probes_) {
     trace::Probe window;
     const auto paid = paid_.find(time);
-    // A stage of which no batch was worth a delay was left as it is.
+    // A stage without any batch worth a delay was not slowed.
     if (stage.known() && paid != paid_.end()) {
       window = paid->second;
       window.stage = stage;
@@ -540,7 +540,7 @@ bool JobNames::TakeProfile(const JobProcess& process, const Line& line) {
   profile.file = line.Text("file");
   profile.pid = process.key_.pid;
   const auto window = line.Window();
-  // Its own: "<pid>.<start>.<n>.profile".
+  // The process's own file: "<pid>.<start>.<n>.profile".
   std::string_view rest = profile.file;
   if (recorder::TakeProcessKey(rest) != process.key_ || !rest.ends_with(".profile")) return false;
   rest.remove_suffix(std::string_view(".profile").size());

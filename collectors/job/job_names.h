@@ -25,7 +25,7 @@ namespace stallscope::job {
 
 class JobNames;
 
-// What a framework's profiler wrote of a window of steps.
+// A file that a framework's profiler wrote about a window of steps.
 struct JobProfile {
   std::string file;  // in the session's folder
   uint64_t pid = 0;
@@ -46,7 +46,7 @@ class JobProcess final : public recorder::ForeignProcess {
 
   const recorder::ProcessKey& key() const { return key_; }
   ProcessId id() const { return id_; }
-  // A loader of its own works in threads that have no rings: only a profile shows what they do.
+  // True if the loader works in threads without rings: only a profile shows their work.
   bool has_native_loader() const;
 
  private:
@@ -84,7 +84,7 @@ class JobNames {
   bool ended_by_steps() const;
   std::vector<LoaderDigest> digests() const;
   std::vector<JobProfile> profiles() const;  // by time
-  std::vector<trace::Probe> probes() const;  // likewise
+  std::vector<trace::Probe> probes() const;  // by time
 
   // For one line of `process`; false if it makes no sense. For JobProcess, with the lock held.
   bool Take(JobProcess& process, std::string_view line);
@@ -121,7 +121,7 @@ class JobNames {
   std::set<std::string> said_;
   std::map<std::pair<recorder::ProcessKey, std::string>, LoaderDigest> digests_;  // by place
   std::vector<JobProfile> profiles_;
-  // By their time: those that the process which trains believes in, and what all processes paid.
+  // By time: the windows that the process that trains confirmed, and the delays of all processes.
   std::map<std::pair<int64_t, int64_t>, StageId> probes_;
   std::map<std::pair<int64_t, int64_t>, trace::Probe> paid_;
   uint64_t bad_lines_ = 0;

@@ -156,7 +156,7 @@ struct JobSampler::Process {
   uint64_t thread_count = 0;
   bool ended = false;
   bool has_rings = false;
-  // Of the threads of a native loader, ended ones among them.
+  // Sums over the threads of a native loader, including ended ones.
   bool has_pool = false;
   uint64_t pool_on_cpu_ns = 0, pool_run_wait_ns = 0;
   Counter cpu, rss, requested, from_disk, threads, pool_on_cpu, pool_run_wait;
@@ -176,7 +176,7 @@ struct JobSampler::Thread {
   int fd;
   std::pair<recorder::ProcessKey, uint64_t> key;
   ProcessId process;
-  Process* pool = nullptr;  // in whose sums it counts, instead of counters of its own
+  Process* pool = nullptr;  // counts in its sums instead of having its own counters
   uint64_t on_cpu_ns = 0, run_wait_ns = 0;
   Counter on_cpu, run_wait;
 };
@@ -240,7 +240,7 @@ void JobSampler::Follow(const JobProcess& process, uint64_t tid, Process* pool) 
   followed_.insert(threads_.back()->key);
 }
 
-// TensorFlow names its threads that compute, and gives those of tf.data no name of their own.
+// TensorFlow names its compute threads, but not those of tf.data.
 void JobSampler::FollowPool(Process& process) {
   const JobProcess& of = *process.job_process;
   const uint64_t pid = of.key().pid;

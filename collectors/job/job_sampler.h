@@ -1,7 +1,7 @@
 // Which processes a job has, what they use, and how long their threads wait for a core.
 //
 // From the kernel's files, so that the job pays nothing for it: threads that record are read at
-// every beat (20 ms), and so are those of a tf.data pipeline, of which no other clock says when
+// every beat (20 ms), and so are those of a tf.data pipeline, for which no other clock shows when
 // they were on a core: their sum is a counter of the process. Processes are read ten times a
 // second, less often where there are many. They are found as descendants of the first one and by
 // what they put into the session; one that is neither (a daemon without rings) is not seen. The

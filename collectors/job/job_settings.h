@@ -15,9 +15,9 @@ struct AskedSettings {
   // LOADER=FILE:LINE, where the loader of a setting is constructed. Without one it is known by the
   // order in which the job constructs its loaders.
   std::vector<std::string> at;
-  uint64_t steps = 0;  // ends the job after that many; 0: never
-  // auto: ops inside stages, and windows of the framework's profiler where there is a device or a
-  // pipeline that nothing else shows. all: also of what the CPU alone does. off: neither.
+  uint64_t steps = 0;  // ends the job after this many; 0: never
+  // auto: ops inside stages, and windows of the framework's profiler if the job uses a device or a
+  // pipeline that nothing else shows. all: windows for jobs on the CPU, too. off: neither.
   std::string profile = "auto";
   bool digest = false;
   bool probe = false;  // slow one stage at a time in short windows

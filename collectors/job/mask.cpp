@@ -115,7 +115,7 @@ bool MayHoldSecret(const std::string& line) {
     }
     if (!word.empty()) expects = NamesSecret(word);
     word.clear();
-    // What stands between a name and its value: its quote, blanks.
+    // Skips what separates a name from its value: a quote, blanks.
     if ((c == '=' || c == ':') && expects) return true;
     if (c != ' ' && c != '\t' && c != '"' && c != '\'') expects = false;
   }

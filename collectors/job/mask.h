@@ -1,5 +1,5 @@
-// Takes secrets out of a command line before it is stored, and finds the lines of source that may
-// have one: anyone who is sent a trace can read what it contains.
+// Removes secrets from a command line before it is stored, and finds lines of source that may
+// contain one: anyone who gets a trace can read it.
 //
 // By their names (`--api-token X`, `--password=X`, `WANDB_API_KEY=X`, also inside an argument of
 // several words, as `sh -c` takes it), by their form (`hf_...`, `ghp_...`, `sk-...`, `AKIA...`),
@@ -13,8 +13,8 @@ namespace stallscope::job {
 
 std::vector<std::string> Masked(std::vector<std::string> arguments);
 
-// A line of Python: by the same rules, and where a name of a secret is given a value
-// (`api_key = "X"`, `"token": "X"`).
+// For a line of Python: the same rules, and an assignment to a name of a secret (`api_key = "X"`,
+// `"token": "X"`).
 bool MayHoldSecret(const std::string& line);
 
 }  // namespace stallscope::job

@@ -29,8 +29,8 @@ constexpr int64_t kProgressNs = 200 * kNsPerMs;
 // The job needs every core: with these looks alone, a thread may write 160,000 events/s.
 constexpr int64_t kCalmLookNs = 50 * kNsPerMs;
 
-// The git checkout that the folder is in; empty if it is in none. A work tree of its own has a file
-// for a `.git`.
+// The git checkout that contains the folder; empty if none does. In a linked work tree, `.git` is a
+// file.
 std::string CheckoutOf(const std::filesystem::path& folder) {
   for (std::filesystem::path at = folder; !at.empty(); at = at.parent_path()) {
     std::error_code unknown;
@@ -130,8 +130,8 @@ class Watch {
             ? "stages: no Python process was seen, and no program with stallscope's recorder; a "
               "Python job shows its DataLoaders' stages, batches and steps (not with python -I, -E "
               "or -S)"
-            : "stages: no data loader was seen; a PyTorch DataLoader and tf.data show their stages "
-              "and steps");
+            : "stages: no data loader was seen; only PyTorch's DataLoader, tf.data and loops with "
+              "the module stallscope show stages and steps");
   }
 
   recorder::Recorder& recorder_;
@@ -142,7 +142,7 @@ class Watch {
   system::Pacer pacer_;  // last: its thread uses the others
 };
 
-// Those that are there: nothing that a job writes is believed.
+// The files that exist: nothing that a job writes is taken on trust.
 std::vector<ProfileFile> ProfileFiles(const std::vector<JobProfile>& profiles,
                                       const Session& session) {
   std::vector<ProfileFile> files;
@@ -174,7 +174,7 @@ struct Recorded {
   std::vector<ProfileFile> profiles;
 };
 
-// Until the trace is sealed and let go.
+// Records until the trace is sealed and closed.
 Result<Recorded> Record(const JobOptions& options, const JobSettings& settings,
                         const Session& session, Launcher& launcher) {
   recorder::Options recording;

@@ -19,8 +19,8 @@
 
 namespace stallscope::job {
 
-// What a framework's profiler wrote, to be joined into the trace: the importers are not this
-// room's.
+// A file of a framework's profiler, which the caller joins into the trace: this room may not link
+// the importers.
 struct ProfileFile {
   std::string path;  // a regular file
   uint64_t pid = 0;
@@ -37,7 +37,9 @@ struct JobOptions {
   std::vector<std::string> command_line;  // for the trace
   std::function<void(const recorder::StepCount&)>
       on_progress;  // several times per second; may be empty
-  // Once the trace is sealed, if there are any: the files go away when it returns. May be empty.
+  // Called once the trace is sealed, if there are any files; they are removed when it returns. May
+  // be
+  // empty.
   std::function<void(const std::vector<ProfileFile>&)> on_profiles;
   SessionOptions session;
   FileOps* ops = &FileOps::Kernel();

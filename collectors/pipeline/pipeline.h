@@ -42,7 +42,7 @@ struct PipelineOptions {
   data::BufferMemory* batch_memory = nullptr;
   bool digest = false;
   StageRanges ranges;  // around the work of maps and batches
-  // Who may slow a stage; null: nobody. Must outlive the pipeline.
+  // May slow a stage; null: never. Must outlive the pipeline.
   SlowDown* slow_down = nullptr;
   // A folder for what caches and snapshots write. The paths in the spec are then only read, and
   // only stores that are complete and match this data and prefix. Empty: the paths in the spec.

@@ -36,7 +36,7 @@ class WorkMeter {
   SlowDown* slow_down_;
   SlowDown::Mode mode_ = SlowDown::Mode::kOff;
   SlowDown::Debt debt_;
-  double cpu_share_ = 1;  // of the work that was measured last
+  double cpu_share_ = 1;  // of the last measured work
   bool measures_ = false;
   bool always_ = false;
   uint32_t count_ = 0;
@@ -53,7 +53,7 @@ struct RunnerWorker {
   void NeedMeters(size_t parts) {
     if (meters.size() < parts) meters.resize(parts, WorkMeter(ops.context.slow_down));
   }
-  std::string shape_text;  // the last batch's, whose number the recorder knows
+  std::string shape_text;  // of the last batch, already defined in the recorder
   trace::StringId shape;
 };
 

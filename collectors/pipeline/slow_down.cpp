@@ -72,7 +72,7 @@ void SlowDown::Burn(StageId stage, Debt& debt) const {
   debt.burn_ns -= burned;
 }
 
-// What a sleep takes too long is taken from the next one.
+// The excess of a sleep is subtracted from the next one.
 void SlowDown::Sleep(StageId stage, Debt& debt) const {
   const int64_t begin = MonotonicNs();
   int64_t slept = 0;

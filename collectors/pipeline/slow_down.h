@@ -1,6 +1,6 @@
 // Slows one stage of a running pipeline on purpose, for the causal check of a recording: its
-// elements take a fraction of their own work longer, and whoever recorded sees what the throughput
-// does then.
+// elements take longer by a fraction of their own work, and the trace shows how the throughput
+// reacts.
 //
 // One thread chooses the stage; the threads that work ask and pay. A stage that burns CPU is slowed
 // by burning, one that waits by sleeping, in proportion: a sleep would give away the core that the
@@ -19,13 +19,13 @@ class SlowDown {
  public:
   enum class Mode : uint8_t { kOff, kWatch, kSlow };
 
-  // What was added to a stage since it was chosen.
+  // The delays added to a stage since it was chosen.
   struct Paid {
     uint64_t elements = 0;
     uint64_t work_ns = 0;   // of these elements
-    uint64_t delay_ns = 0;  // as long as the delays took: a burn waits for cores, like the work
+    uint64_t delay_ns = 0;  // elapsed time of the delays: a burn waits for cores, as the work does
   };
-  // What one thread still has to wait for one stage: small delays are paid together.
+  // The delay that one thread still owes for one stage: small delays are paid together.
   struct Debt {
     int64_t burn_ns = 0;
     int64_t sleep_ns = 0;
@@ -33,13 +33,13 @@ class SlowDown {
 
   // --- One thread ---
 
-  // Adds up what the stages work, without delays, until the next choice.
+  // Adds up the work of the stages, without delays, until the next choice.
   void Watch();
-  // From now on this stage takes `by` of its work longer; None: no stage.
+  // From now on this stage takes longer by `by` of its work; None: no stage.
   void Choose(StageId stage, double by);
-  // Of the stage chosen last.
+  // For the stage chosen last.
   Paid paid() const;
-  // Of all its threads while Watch() was on. Only the first kStages stages are watched.
+  // The work of all its threads while Watch() was on. Only the first kStages stages are watched.
   int64_t watched_ns(StageId stage) const;
   static constexpr uint32_t kStages = 64;
 
@@ -51,9 +51,10 @@ class SlowDown {
     return chosen == stage.value ? Mode::kSlow : (chosen == kEverybody ? Mode::kWatch : Mode::kOff);
   }
   void Watched(StageId stage, int64_t work_ns);
-  // After an element's work, on the thread that did it; `cpu_share` of the work was on the CPU.
+  // To be called after an element's work, on the same thread; `cpu_share` of the work was on the
+  // CPU.
   void Delay(StageId stage, int64_t work_ns, double cpu_share, Debt& debt);
-  // A delay of the stage that its caller made.
+  // Counts a delay of the stage that the caller made itself.
   void Delayed(StageId stage, int64_t ns);
 
  private:

@@ -19,7 +19,7 @@ constexpr double kTrialSeconds = 0.5;
 constexpr double kWorthwhile = 1.03;
 // One half second of a busy machine proves nothing.
 constexpr int kFailedTrials = 2;
-// All cores are in use from here on: what is left goes to the kernel.
+// From here on all cores count as used: the kernel takes the rest.
 constexpr double kAllCores = 0.9;
 
 double ProcessCpuSeconds() {

@@ -2,13 +2,13 @@
 //
 // Every tenth of a second it looks for the bottleneck: stages whose workers are busy nearly all the
 // time while the next stage waits. As long as the process leaves cores idle, all of them get more
-// workers at once: of two stages that are equally slow, more for one alone would show nothing. They
-// get twice as many while less than half of the cores is in use, since a worker that waits (a
-// sleep, a disk, a network) burns none. Once all cores are, only the busiest stage gets one more,
-// up to one worker beyond the cores. What does not pay off within half a second is undone, and
-// after the second time in a row the stage is settled. A buffer that was both empty and full in one
-// look is too small for its bursts, and doubles. Each change is recorded; the notes say what was
-// chosen in the end, and when.
+// workers at once: if two stages are equally slow, more workers for one alone would show nothing.
+// Their workers double while less than half of the cores is in use, since a worker that waits (a
+// sleep, a disk, a network) uses none. Once all cores are in use, only the busiest stage gets one
+// more, up to one worker beyond the cores. A change that does not pay off within half a second is
+// undone, and after the second time in a row the stage is settled. A buffer that was both empty and
+// full within one look is too small for its bursts, and doubles. Each change is recorded; the notes
+// list the final choices, and when they were made.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +89,7 @@ class TunerPolicy {
   };
   std::vector<Change> Judge(const Look& look);
   Change Set(State& state, int64_t value, const Look& look);
-  // `used_cores`: by the process, since the last look.
+  // `used_cores`: by the process since the last look.
   std::vector<Change> Grow(const Look& look, uint64_t ticks, double used_cores);
   bool MemoryLeft(const Look& look) const;
 

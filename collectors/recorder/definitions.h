@@ -31,7 +31,7 @@ class DefinitionTable : public trace::NameSource {
   // The name under which spans of an op are recorded: its own, and where another op has that, with
   // its place.
   trace::StringId Define(const trace::OpInfo& op);
-  // Adds to what is known of that function.
+  // Adds to the known lines of that function.
   void Add(const trace::CodeLines& lines);
   // Replaces the definition with the same id; without one, nothing happens.
   void Redefine(const trace::StageInfo& stage);

@@ -46,7 +46,7 @@ inline constexpr CounterRow kCounterTable[] = {
      "a job's process: bytes fetched from a block device"},
     {"process<pid>.threads", "count", CounterKind::kGauge, "a job's process: its threads"},
     {"process<pid>.pool_on_cpu", "ns", CounterKind::kCumulative,
-     "a job's process: time on a core of the threads of its native loader"},
+     "a job's process: time on a core of its native loader's threads"},
     {"process<pid>.pool_run_wait", "ns", CounterKind::kCumulative,
      "the same threads' time runnable but without a core"},
     {"thread<tid>.on_cpu", "ns", CounterKind::kCumulative, "one thread's time on a core"},

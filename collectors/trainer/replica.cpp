@@ -322,7 +322,7 @@ Status Replica::RunOp(const LoadedBatch& batch, const pipeline::OpInstance& op,
   launch.image_op = op.call.Text();
   ++launches_;
   if (!device_.capabilities().computes) {
-    // It takes any batch: of one that the op could not take, the bytes count that there are.
+    // Accepts any batch: for one that the op would reject, the existing bytes count.
     BatchForm after = form;
     if (ops.form_after) {
       if (auto known = ops.form_after(op, form); known.ok()) after = std::move(known).value();

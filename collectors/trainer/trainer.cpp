@@ -54,7 +54,7 @@ class Trainer::Loop {
   struct Step {
     LoadedBatch batch;
     trace::Step row;
-    int64_t began_ns = 0;  // to be issued
+    int64_t began_ns = 0;  // when its issue began
     std::vector<std::shared_ptr<device::Event>> done;
     std::vector<std::unique_ptr<StateBuffer>> states;
   };
@@ -92,8 +92,8 @@ class Trainer::Loop {
   CounterId capture_time_counter_;
   StepStats stats_;
   int64_t device_done_ns_ = 0;  // of the last step
-  int64_t device_ns_ = 0;       // that it took from its issue, or from the end of the one before
-  int64_t issue_ns_ = 0;        // that the host took to issue the last step
+  int64_t device_ns_ = 0;       // its time from its issue, or from the end of the step before
+  int64_t issue_ns_ = 0;        // the host's time to issue the last step
   pipeline::SlowDown::Debt debt_;
 };
 
@@ -256,15 +256,14 @@ void Trainer::Loop::Account(const Step& step) {
   const auto ns = [&](int64_t ticks) { return clock_map_.ToNs(static_cast<Ticks>(ticks)); };
   stats_.Add(step.batch.samples, ns(row.requested_ns), ns(row.received_ns), ns(row.device_done_ns),
              computes ? &learned : nullptr);
-  // Not from its batch, which waited for a delay too.
+  // Not from its batch, which also waited for a delay.
   device_ns_ = ns(row.device_done_ns) - std::max(step.began_ns, device_done_ns_);
   device_done_ns_ = ns(row.device_done_ns);
 }
 
-// A device cannot be told to be slower, but it can be left idle between two steps for a part of
-// what the last one took: the next is issued after that. Where steps overlap, its batch has been
-// fetched and copied by then, as without the delay; issuing it is not, and so is a part of the
-// delay.
+// A device cannot be slowed, but it can be left idle between two steps for a share of the last
+// step's time: the next one is issued after that. If steps overlap, its batch has been fetched and
+// copied by then, as without the delay; issuing it comes later and is part of the delay.
 Status Trainer::Loop::SlowTheDevice() {
   if (options_.slow_down == nullptr ||
       options_.slow_down->ModeOf(stage_) != pipeline::SlowDown::Mode::kSlow) {
@@ -284,7 +283,7 @@ Result<std::optional<Ended>> Trainer::Loop::Next() {
   if (stop_.load()) return std::optional(Ended::kStopped);
   const auto most = static_cast<uint64_t>(spec_.trainer.steps);
   if (most != 0 && issued_ == most) return std::optional(Ended::kSteps);
-  // Where nothing overlaps, the next batch's copy would hide a delay that came after it.
+  // Without overlap, the next batch's copy would hide a delay after it.
   const bool overlap = spec_.transfer.overlap;
   if (!overlap) STALLSCOPE_RETURN_IF_ERROR(SlowTheDevice());
   auto batch = feed_->Next();

@@ -47,9 +47,10 @@ struct TrainerOptions {
   std::function<void(pipeline::Element&&)> recycle;
   recorder::Recorder* recorder = nullptr;  // null: nothing is recorded
   pipeline::StageRanges ranges;            // around the work of steps
-  // Who may slow the device; null: nobody. Must outlive the trainer.
+  // May slow the device; null: never. Must outlive the trainer.
   pipeline::SlowDown* slow_down = nullptr;
-  std::function<void(StageId)> on_stage;  // with the trainer's own, before the first step
+  std::function<void(StageId)>
+      on_stage;  // called with the trainer's own stage, before the first step
   std::vector<pipeline::DeviceMap> device_maps;
   DeviceOps device_ops;
   std::function<void(const Progress&)> on_progress;  // after each step, on Run()'s thread

@@ -298,7 +298,7 @@ Result<Outcome> SweepWorker::MeasureFilled(const Spec& spec, const RunWish& wish
     if (!fills(outcome)) return outcome;
   }
   outcome.failed = Error{ErrorKind::kRun, "no run fills '" + FilledBy(spec, outcome.rerun) + "'",
-                         "", "place it in front of what repeats the data"};
+                         "", "place it before the stage that repeats the data"};
   return outcome;
 }
 

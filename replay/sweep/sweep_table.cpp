@@ -40,7 +40,7 @@ report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
                                        : "";
   if (point.filled.has_value()) {
     std::string text =
-        "the run that wrote what the others read: " + words::Rate(point.filled->rate.samples_per_s);
+        "the run that filled the store: " + words::Rate(point.filled->rate.samples_per_s);
     if (row.gain.has_value() && row.gain->first_run.has_value()) {
       text += ", " + words::Factor(*row.gain->first_run);
     }

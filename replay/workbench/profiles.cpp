@@ -16,18 +16,18 @@ Status JoinProfiles(const std::string& trace, const std::vector<ProfileFile>& pr
   for (const ProfileFile& file : profiles) {
     auto profile = importers::OpenRun(file.path);
     if (!profile.ok()) {
-      warn("what the framework's profiler wrote could not be read: " + profile.error().what);
+      warn("the framework profiler's file could not be read: " + profile.error().what);
       continue;
     }
     const std::string prefix = profile.value().path + ": ";
     const std::vector<std::string> warnings = profile.value().quality.warnings;
     const Status joined = model::JoinProfile(std::move(profile).value(), file.window, run);
     if (!joined.ok()) {
-      warn("what the framework's profiler wrote was left out: " + joined.error().what);
+      warn("the framework profiler's file was left out: " + joined.error().what);
       continue;
     }
     for (const std::string& warning : warnings) {
-      warn("of the framework's profiler: " +
+      warn("framework profiler: " +
            (warning.starts_with(prefix) ? warning.substr(prefix.size()) : warning));
     }
   }

@@ -40,7 +40,7 @@ Result<Spec> RecordedSpec(const model::Run& run) {
   if (model::IsJob(run)) {
     return Error{ErrorKind::kInput,
                  run.loaders.empty()
-                     ? "no data loader was seen in the job: it has no settings"
+                     ? "no data loader was seen in the job, so it has no settings to change"
                      : "the job's loaders have no settings that can be changed from outside",
                  run.path, "record a job that uses PyTorch's DataLoader"};
   }
@@ -129,7 +129,7 @@ replay::Sweep ReplaySubject::NewSweep() const {
   sweep.first_epoch = first_epoch_;
   sweep.warnings = warnings_;
   if (first_epoch_) {
-    sweep.warnings.emplace_back("rates are of the first epoch of each run, or of its cold start");
+    sweep.warnings.emplace_back("rates cover only the first epoch of each run, or its cold start");
   }
   sweep.counts_steps = predictor_.has_value() && predictor_->workload().recorded->counts_steps;
   return sweep;

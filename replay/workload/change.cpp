@@ -29,7 +29,7 @@ constexpr double kMostDoubt = 0.7;
 constexpr double kUnexplained = 0.10;
 
 constexpr const char* kProbedStore =
-    ": assumes that all of it is read as fast as the part that a short probe run wrote";
+    ": assumes that all of it reads as fast as the part that a short probe run wrote";
 
 // Rounded, so that a logarithm's last bit, which depends on the processor, does not matter.
 double Doublings(double ratio) { return std::round(std::fabs(std::log2(ratio)) * 1e6) / 1e6; }
@@ -171,7 +171,7 @@ class SpecComparison {
   }
   void Kept(const std::string& name, const SnapshotSpec& before, const SnapshotSpec& now) {
     if (before.path != now.path) {
-      Cannot(name + ".path", "a snapshot is written in one run and read in the next ones");
+      Cannot(name + ".path", "a snapshot is written in one run and read in later ones");
     }
   }
   void Kept(const std::string& name, const BatchSpec& before, const BatchSpec& now) {
@@ -210,7 +210,7 @@ class SpecComparison {
   }
   void Inserted(const std::string& name, const SnapshotSpec&) {
     if (!WasProbed(name)) {
-      return Cannot(name, "a snapshot is written in one run and read in the next ones");
+      return Cannot(name, "a snapshot is written in one run and read in later ones");
     }
     Doubt(kStoreDoubt, name + kProbedStore + ", and that an earlier run has written it");
   }
@@ -275,7 +275,7 @@ class SpecComparison {
       Cannot("transfer.pinned", "one run cannot tell how fast the other kind of memory is copied");
     }
     if (from_.transfer.streams != to_.transfer.streams && !emulated) {
-      Cannot("transfer.streams", "one run cannot tell what a copy takes before its first byte");
+      Cannot("transfer.streams", "one run does not show the latency of a copy");
     }
     if (from_.transfer != to_.transfer) Doubt(kTransferDoubt);
   }
@@ -294,8 +294,8 @@ class SpecComparison {
     const bool by_figures = before.device == TrainerDevice::kEmulated;
     if (by_figures && before.precision != now.precision) {
       assumptions.push_back(
-          fmt::format("trainer.precision: the emulated device is {:.3g} times as fast in {}, as "
-                      "its spec states",
+          fmt::format("trainer.precision: the emulated device is {:.3g} times as fast in {}, "
+                      "according to its spec",
                       EmulatedSpeed(now) / EmulatedSpeed(before), ToWord(now.precision)));
     }
     const bool launches = Resolved(now.emulated).launch_us > 0 && now.graph == GraphMode::kEager;

@@ -78,7 +78,7 @@ class JobComparison {
     if (now.num_workers == 0) return CompareBatch(name, before, now);
     const bool starts_again = !costs.passes.empty();
     if (now.persistent_workers != before.persistent_workers && starts_again && !costs.start) {
-      Cannot(name + ".persistent_workers", "how workers start was not recorded");
+      Cannot(name + ".persistent_workers", "the recording does not show how workers start");
     }
     const bool other_start = now.multiprocessing_context != before.multiprocessing_context &&
                              now.multiprocessing_context != StartMethod::kInherited &&
@@ -95,7 +95,7 @@ class JobComparison {
     if (!costs.pins) return;  // it does nothing here
     if (costs.copy_ns <= 0) {
       return Cannot(name + ".pin_memory",
-                    "one run cannot tell what pinning costs and what copies gain");
+                    "one run does not show what pinning costs and what copies gain");
     }
     Doubt(kMovedDoubt,
           name +
@@ -123,10 +123,11 @@ class JobComparison {
   void CompareBatch(const std::string& name, const LoaderSpec& before, const LoaderSpec& now) {
     if (now.batch_size == before.batch_size) return;
     if (now.batch_size == 0 || before.batch_size == 0) {
-      return Cannot(name + ".batch_size", "the job's own sampler decides");
+      return Cannot(name + ".batch_size", "the job's own sampler decides it");
     }
     if (&before != &costs_.loader) {
-      return Cannot(name + ".batch_size", "one run cannot tell what another evaluation costs");
+      return Cannot(name + ".batch_size",
+                    "one run does not show what evaluation costs at another batch size");
     }
     const char* const kTrained =
         "loader.batch_size: another batch size changes what is trained; assumes that a step's time "

@@ -13,8 +13,8 @@ does nothing.
                 data = read(file)
             yield decode(data)
 
-`stallscope run` brings this module along. A program that also runs without it needs this one file,
-which is installed in share/stallscope/python.
+`stallscope run` provides this module. A program that also runs without stallscope needs this one
+file, which is installed in share/stallscope/python.
 """
 __all__ = ["loader", "stage", "step"]
 
@@ -25,9 +25,9 @@ if "stallscope_shim" in sys.modules:  # `stallscope run` has put it there
 else:
 
     def loader(batches, name=None, samples=None, workers=0):
-        """Returns `batches` as it is. In a recording: what hands out the loop's batches. `name` is
-        what the report calls the data, `samples` the number in a batch (or a function that
-        returns it), `workers` the number of processes that make the batches."""
+        """Returns `batches` unchanged. In a recording: the source of the loop's batches. `name` is
+        the data's name in the report, `samples` the number per batch (or a function that returns
+        it), `workers` the number of processes that make the batches."""
         return batches
 
     class stage:
@@ -48,4 +48,4 @@ else:
             return None
 
     def step():
-        """The model has been updated: the batches since the last time were for training."""
+        """The model has been updated: the batches since the last call were for training."""

@@ -80,7 +80,7 @@ class CropOp final : public Op {
     return {};
   }
 
-  // The middle of each image, line by line; regions of their own have no form for a batch.
+  // The middle of each image, line by line. Regions that differ by image have no form for a batch.
   Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
     const data::Shape shape = batch.value.shape();
     if (plan_.resizes() || shape.rank() != 4) return Op::ApplyToBatch(batch, worker);

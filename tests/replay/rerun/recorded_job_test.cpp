@@ -192,7 +192,7 @@ TEST_SUITE("fast") {
     const Spec spec = With(job, {"loader.num_workers=4"});
     model::Run after = run;
     CHECK_FALSE(CheckSettings(job, spec, after).ok());
-    after.info.warnings = {"num_workers is not changed: because"};
+    after.info.warnings = {"num_workers was not changed: because"};
     CHECK(CheckSettings(job, spec, after).error().Line().find("because") != std::string::npos);
     after.loaders[0].info.settings_json = R"({"num_workers": 4})";
     after.loaders[0].name = "loader2";

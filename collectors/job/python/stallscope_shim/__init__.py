@@ -25,7 +25,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     probe     windows in which one stage at a time is slowed, in a run that asks for it
     profilers those of TensorFlow, JAX and PyTorch
 
-The rule of every hook: catch your own errors, say once what is not seen, stand back. The job's
+The rule of every hook: catch your own errors, say once what is not recorded, stand back. The job's
 tracebacks, warnings, output and batches stay as they are.
 """
 

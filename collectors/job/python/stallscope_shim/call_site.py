@@ -1,28 +1,28 @@
-"""The call that constructs a loader, as it is written: where it is, what it may be given, and the
-lines around it, of which reports make a diff.
+"""The call that constructs a loader, as written: its place, its parameters, and the lines around it,
+from which reports make a diff.
 
-Nothing is parsed here: on Python 3.11 and later the instruction knows its place in the source,
-before, only its line. Looked up once per call in the source. Only files of the job's own count, and
-only if they are older than the process: else the lines may not be those that run.
+Nothing is parsed here: on Python 3.11 and later an instruction knows its place in the source, before
+that, only its line. Each call in the source is looked up once, and only in the job's own files that
+are older than the process: otherwise the lines may not be those that run.
 """
 import itertools
 import os
 
 from . import session
 
-_AROUND = 6  # lines before and behind the call
-_BEHIND = 30  # lines behind its first one, where its end is not known
-_FEWEST = 3  # behind it, or the file's last ones: what a diff needs, and is read from
+_AROUND = 6  # lines before and after the call
+_BEHIND = 30  # lines after its first one, if its end is unknown
+_FEWEST = 3  # lines after it, or those to the end of the file: a diff needs them
 _MOST_BYTES = 4000  # of source
 _LARGEST_FILE = 4 << 20
 _MOST_NAMES = 64
-_MOST_KNOWN = 256  # a job may make classes without end
+_MOST_KNOWN = 256  # a job may keep making classes
 
 _known = {}  # (code, instruction, class) → what `of` returns
 
 
 def of(frame, cls):
-    """Of the call that this frame is about to make: of the constructor of `cls`."""
+    """The call of the constructor of `cls` that this frame is about to make."""
     code = frame.f_code
     key = (code, frame.f_lasti, cls)
     call = _known.get(key)
@@ -40,7 +40,7 @@ def of(frame, cls):
 
 
 def _place(code, instruction):
-    """Lines from 1, columns in bytes from 0; the end is behind the call."""
+    """Lines from 1, columns in bytes from 0; the end is after the call."""
     positions = getattr(code, "co_positions", None)
     if positions is None:
         return {}
@@ -52,7 +52,7 @@ def _place(code, instruction):
 
 
 def _names(frame, cls):
-    """What the class is called in the code of this frame."""
+    """The names of the class in this frame's code."""
     names = {cls.__name__}
     for name in frame.f_code.co_names:
         if frame.f_globals.get(name) is cls:
@@ -61,7 +61,7 @@ def _names(frame, cls):
 
 
 def _parameters(cls):
-    """What the constructor takes by position, and by keyword alone."""
+    """The constructor's parameters: by position, and by keyword only."""
     function = cls.__init__
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
@@ -76,7 +76,7 @@ def _parameters(cls):
 
 
 def _source(file, line, end_line):
-    """Whole lines around the call, as they are in the file."""
+    """Whole lines around the call, as in the file."""
     try:
         status = os.stat(file)
         if status.st_mtime > session.started or status.st_size > _LARGEST_FILE:
@@ -90,13 +90,13 @@ def _source(file, line, end_line):
     last = min(len(lines), end_line + _AROUND if end_line else line + _BEHIND)
     while sum(map(len, lines[first:last])) > _MOST_BYTES and (
             first < line - 1 or last > (end_line or line)):
-        # What is nearest to the call stays.
+        # Keeps the lines nearest to the call.
         if first < line - 1:
             first += 1
         if last > (end_line or line):
             last -= 1
     source = b"".join(lines[first:last])
-    # A carriage return alone ends a line for Python, and for nobody else.
+    # Only Python ends a line at a lone carriage return.
     if len(source) > _MOST_BYTES or b"\r" in source.replace(b"\r\n", b""):
         return {}
     if last < len(lines) and last - (end_line or line) < _FEWEST:

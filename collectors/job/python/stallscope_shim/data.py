@@ -46,7 +46,7 @@ class _Pass:
         self.began = ring.now()
         self.fresh = True  # no index was asked for yet
         self.nested = False
-        self.outer = None  # what this pass is a part of
+        self.outer = None  # the pass that contains this one
         self.started = 0  # workers
         self._reset()
 
@@ -82,7 +82,7 @@ def _began(iterator):
 
 
 def _constructed(dataloader):
-    """A class of its own may make other iterators, as litdata's does."""
+    """A subclass may make iterators of its own, as litdata's does."""
     loaders.constructed(dataloader)
     cls = next(c for c in type(dataloader).__mro__ if "_get_iterator" in vars(c))
     if not isinstance(vars(cls)["_get_iterator"], Method):
@@ -97,11 +97,11 @@ def _profiler():
 
 def _get_iterator(dataloader):
     if sys._getframe(2).f_code.co_name == "_get_iterator" and _here.starting is not None:
-        return  # of the base class, called by an override
+        return  # the base class's, called by an override
     steps.prepare()
     if worker.current is None:
         profile.windows.use(_profiler)
-        profile.windows.close()  # workers that are forked now must not go on with it
+        profile.windows.close()  # workers forked from now on must not inherit it
     _here.starting = _Pass(loaders.of(dataloader))
 
 
@@ -155,7 +155,7 @@ def _next_data(iterator):
 
 
 def _outer():
-    """The iterator that is no DataLoader's, and whose batch the calling thread makes."""
+    """The iterator, not a DataLoader's, whose batch the calling thread makes."""
     plain = sys.modules.get(__package__ + ".plain")
     return None if plain is None else plain.making()
 
@@ -171,8 +171,8 @@ def waiting():
 
 
 def _inside(iterator):
-    """True if another iterator's call is on the stack: else it was left by an exception. Iterators of
-    the job's own, around this one, and a `__next__` that calls its base class's do not count."""
+    """True if another iterator's call is on the stack; otherwise an exception left it. The job's own
+    iterators around this one, and a `__next__` that calls its base class's, do not count."""
     frame = sys._getframe(3)
     while frame is not None:
         if frame.f_code.co_name in ("_next_data", "__next__"):
@@ -215,7 +215,7 @@ def _arrived(owner, index):
             ring.mine().later(ring.work(
                 owner.loader.transport, owner.base | index, owner.recv_at, time,
                 cpu - owner.recv_cpu, owner.recv_size))
-            # The next index is asked for right behind.
+            # The next index is requested right after this one.
             owner.stamp = probe.pay(owner.loader, "transport", owner.recv_at, owner.recv_cpu, time,
                                     cpu)
             owner.recv_at = None
@@ -295,7 +295,7 @@ def _yielded(iterator, value):
 
 
 def _pay_here(loader, state, pinned, time, cpu):
-    """What this process has just collated, and pinned."""
+    """The batch that this process has just collated, and pinned."""
     pinned_at, pinned_cpu = time, cpu
     if state.collate_at is not None:
         time, cpu = probe.pay(loader, "collate", state.collate_at, state.collate_cpu,
@@ -331,7 +331,7 @@ def _watch_results(iterator, owner):
     results = iterator.__dict__.get("_worker_result_queue")
     receive = getattr(results, "_recv_bytes", None)
     if receive is None:
-        session.say("the queue of the workers' results is not recognized: transport is not seen")
+        session.say("the workers' result queue is not recognized: transport is not recorded")
         return
     local = _Receiver(owner)
     results._recv_bytes = functools.partial(_receive, local, receive)
@@ -415,7 +415,7 @@ def attach(module):
     loaders.attach(module, loader)
     unknown = _unknown(module)
     if unknown:
-        session.say("%s is not as known in torch %s: batches are timed, not what is in them" %
+        session.say("%s of torch %s is not recognized: batches are timed, but not the stages inside" %
                     (unknown, version))
         Method(loader, "__init__", loaders.constructed)
         _attach_coarse(loader, base)
@@ -445,7 +445,7 @@ def stateful(module):
             isinstance(vars(cls).get("_num_yielded"), Field) for cls in single.__mro__):
         unknown = "its base class"
     if unknown:
-        session.say("%s is not as known in torchdata %s: its batches are not seen" %
+        session.say("%s of torchdata %s is not recognized: its batches are not recorded" %
                     (unknown, version))
         return
     loaders.apply_settings(loader)

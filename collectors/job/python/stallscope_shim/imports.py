@@ -24,14 +24,14 @@ def _safely(callback, module):
     except Exception as error:
         from . import session
 
-        session.say("%s is not recognized (%s: %s): nothing of it is seen" %
+        session.say("%s is not recognized (%s: %s): nothing in it is recorded" %
                     (module.__name__, type(error).__name__, error))
     finally:
         sys.dont_write_bytecode, sys.pycache_prefix = settings
 
 
 def offer(name, file):
-    """The job may import our module `name`, unless it has one of that name itself."""
+    """Lets the job import our module `name`, unless it has a module of that name itself."""
     _offered[name] = file
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
@@ -50,7 +50,7 @@ class _Finder:
             for finder in sys.meta_path:
                 if finder is not cls and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(name, path, target)
-                    if spec is not None and spec.origin is not None:  # else a folder of that name
+                    if spec is not None and spec.origin is not None:  # otherwise a folder of that name
                         return spec
             return _own(name)
         if name not in _wanted:

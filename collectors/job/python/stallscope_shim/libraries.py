@@ -1,11 +1,11 @@
-"""Loops over data sets of libraries, where no DataLoader hands out the batches.
+"""Loops over the data sets of other libraries, without a DataLoader that hands out the batches.
 
     WebDataset   a pipeline around a DataLoader (`WebLoader(...).batched(8)`), or without one
     datasets     `data.iter(batch_size)`
-    grain        a DataLoader of its own, and chains of nodes
+    grain        its own DataLoader, and chains of nodes
     DALI         the iterators of its plugins for torch, JAX and others
 
-Inside of a DataLoader these data sets are a part of its fetch: `ops.py` names what they do there.
+Inside of a DataLoader these data sets are part of its fetch: `ops.py` names their work there.
 """
 import functools
 import multiprocessing
@@ -29,14 +29,14 @@ def webdataset(module):
             if _free() and not (len(stages) == 1 and _is_data_loader(stages[0])):
                 return plain.watch(iterator, data, loaders.place_of(data), _shape(stages))
         except Exception as error:
-            session.say("the batches of a WebDataset pipeline are not seen: %s" % error)
+            session.say("the batches of a WebDataset pipeline are not recorded: %s" % error)
         return iterator
 
     pipeline.__iter__ = __iter__
 
 
 def _shape(stages):
-    """What a pipeline's stages are called: "SimpleShardList, split_by_worker, map"."""
+    """The names of a pipeline's stages: "SimpleShardList, split_by_worker, map"."""
     names = []
     for stage in stages:
         function = getattr(stage, "f", stage)
@@ -60,15 +60,15 @@ def datasets(module):
             if _free():
                 return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
         except Exception as error:
-            session.say("the batches of a data set are not seen: %s" % error)
+            session.say("the batches of a data set are not recorded: %s" % error)
         return iterator
 
     cls.iter = iter
 
 
 def grain(module):
-    """`module` is grain._src.python.dataset.dataset or ...python.data_loader. Whoever iterates over
-    the outermost node of a chain gets batches from it; the nodes inside are ops of that."""
+    """`module` is grain._src.python.dataset.dataset or ...python.data_loader. The outermost
+    node of a chain hands out batches; the nodes inside are its ops."""
     loaders.framework("grain")
     if module.__name__.endswith("data_loader"):
         plain.watch_class(module.DataLoaderIterator, _of_grain, _role_in_grain)
@@ -95,7 +95,7 @@ _WAITING = ("ProcessPrefetch", "MultiprocessPrefetch", "ThreadPrefetch", "Interl
 
 
 def _role_in_grain(iterator):
-    """Its threads and processes load ahead. What a thread of the job's own asks for is not seen."""
+    """Its threads and processes load ahead. Requests by the job's own threads are not recorded."""
     thread = threading.current_thread()
     if thread is threading.main_thread():
         thread = multiprocessing.current_process()
@@ -106,7 +106,7 @@ def _role_in_grain(iterator):
 
 
 def _is_grains(worker):
-    """Of a thread or a process: what it was started for is grain's own code."""
+    """True if a thread or a process was started to run grain's own code."""
     target = getattr(worker, "_target", None)
     target = getattr(target, "func", target)
     return (getattr(target, "__module__", None) or "").startswith("grain.")
@@ -130,7 +130,7 @@ def _of_grain(iterator):
 
 
 def _processes_of(node):
-    """Newer versions interleave iterators with a process each."""
+    """Newer versions interleave iterators, each in its own process."""
     options = getattr(node, "_multiprocessing_options", None)
     if options is not None:
         return options.num_workers
@@ -143,7 +143,7 @@ def _processes_of(node):
 
 
 def _nodes(iterator):
-    """Of a chain, from its end to its beginning."""
+    """The iterators of a chain, from its end to its beginning."""
     nodes = []
     while iterator is not None and len(nodes) < 20:
         nodes.append(iterator)
@@ -153,11 +153,11 @@ def _nodes(iterator):
 
 
 def _watch_pool(iterator):
-    """Elements that the threads of a prefetch read; those of a worker's are a part of its batch."""
+    """Elements that the threads of a prefetch read; a worker's are part of its batch."""
     pool = getattr(iterator, "_executor", None)
     submit = getattr(pool, "submit", None)
     if submit is None or "submit" in vars(pool):
-        session.say("what the threads of %s do is not seen" % type(iterator).__name__)
+        session.say("the work of the threads of %s is not recorded" % type(iterator).__name__)
         return
     data = getattr(iterator, "_map_parent", iterator)
 
@@ -169,7 +169,7 @@ def _watch_pool(iterator):
 
 
 def dali(module):
-    """`module` is one of nvidia.dali.plugin's, each with an iterator of its own."""
+    """`module` is one of nvidia.dali.plugin's, each with its own iterator."""
     loaders.framework("nvidia.dali")
     found = False
     for name in ("DALIGenericIterator", "DALIRaggedIterator"):
@@ -177,8 +177,8 @@ def dali(module):
         if isinstance(cls, type) and "__next__" in vars(cls):
             plain.watch_class(cls, _of_dali)
             found = True
-    session.say("what DALI's pipelines do is not seen, only waiting for their batches" if found else
-                "the iterators of %s are not as known: their batches are not seen" % module.__name__)
+    session.say("DALI's pipelines are not recorded, only the waits for their batches" if found else
+                "the iterators of %s are not recognized: their batches are not recorded" % module.__name__)
 
 
 def _of_dali(iterator):
@@ -199,7 +199,7 @@ def _rows(batch):
 
 
 def _free():
-    """No DataLoader is about to iterate: it would do so for its own batches."""
+    """True unless a DataLoader is about to iterate, for its own batches."""
     data = sys.modules.get(__package__ + ".data")
     return data is None or not data.busy()
 

@@ -1,10 +1,9 @@
-"""In which lines the time of the job's own functions goes, in some of the batches that `ops.py` looks
-into.
+"""Times the lines of the job's own functions, in some of the batches that `ops.py` looks into.
 
-A line lasts until the next one of its function begins, with what it calls, without what watching
-costs meanwhile. It is timed where it runs: a thread that samples this one waits for the interpreter
-lock, and sees the lines that release it. A hot loop has too many: after a while it is let run, and
-its rest is shared out over the lines that it went through last.
+A line lasts until the next one of its function begins, including the calls that it makes and
+excluding the cost of watching. Lines are timed by the thread that runs them: a sampling thread would
+wait for the interpreter lock and see only the lines that release it. A hot loop has too many lines:
+after a while it runs untimed, and its remaining time is divided among the lines that ran last.
 """
 import sys
 from collections import deque
@@ -12,15 +11,15 @@ from collections import deque
 from . import ring, session
 from .loaders import installed
 
-_MOST = 1500  # lines of one sample that are timed
-_LAST = 64  # of these, those that stand for the rest
-_DISPATCH = 250  # ns that the interpreter takes to call the shim, before and behind its own clock
+_MOST = 1500  # timed lines per sample
+_LAST = 64  # of these, the last ones, which represent the rest
+_DISPATCH = 250  # ns for the interpreter to call the shim, not covered by the shim's own clock
 _MOST_LINES = 200  # of a function
 _EVERY_NS = 1_000_000_000
 _SHIM = __file__[:-len("lines.py")]
 
-_wanted = {}  # code → it is the job's own
-_table = {}  # code → {line: [ns, times]}, since the last time that it was written
+_wanted = {}  # code → whether it is the job's own
+_table = {}  # code → {line: [ns, times]}, since it was last written
 _samples = 0
 _written = 0
 _busy = None  # before Python 3.12: the sample that traces
@@ -35,18 +34,18 @@ def wanted(code):
 
 
 def due(samples):
-    """Whether the sample with this number has its lines timed. They distort what is timed around
-    them: most have not."""
+    """Whether the sample with this number times its lines. Most do not: it distorts the other
+    times."""
     return samples % 2 == 1 and (samples < 32 or samples % 8 == 1)
 
 
 class Lines:
-    """Of one sample. Any error is the caller's to catch."""
+    """The lines of one sample. The caller catches all errors."""
 
     def __init__(self):
         self.frames = []  # [code, line, since, spent then], innermost last
         self.events = 0
-        self.spent = 0  # ns of watching
+        self.spent = 0  # ns spent on watching
         self.last = deque(maxlen=_LAST)
         self.full = False
         self.ignored = 0  # functions begun since then
@@ -67,7 +66,7 @@ class Lines:
         time = ring.now()
         frames = self.frames
         while frames and frames[-1][0] is not code:
-            frames.pop()  # an exception has ended it
+            frames.pop()  # an exception ended it
         if frames:
             frame = frames[-1]
             self._charge(frame, time)
@@ -117,7 +116,7 @@ class Lines:
         sums[1] += times
 
     def keep(self):
-        """Adds the sample to those before it."""
+        """Adds the sample to the earlier ones."""
         global _samples, _written
         for (code, line), (ns, times) in self.times.items():
             sums = _table.setdefault(code, {}).setdefault(line, [0, 0])
@@ -125,7 +124,7 @@ class Lines:
             sums[1] += times
         _samples += 1
         time = ring.now()
-        # A short job has few samples, a killed one loses a second of them.
+        # Written often: a short job has few samples, and a killed one loses those of the last second.
         if _samples & (_samples - 1) == 0 or time - _written >= _EVERY_NS:
             _written = time
             _write()
@@ -144,7 +143,7 @@ def _write():
 
 
 def trace(lines):
-    """Times the calling thread's lines; False where the job traces them itself."""
+    """Times the calling thread's lines; False if the job traces them itself."""
     global _busy
     if sys.gettrace() is not None:
         return False
@@ -172,7 +171,7 @@ def _called(frame, event, arg):
 
 
 def _traced(frame, event, arg):
-    """In a frame that began while lines were timed; a generator's may go on long behind that."""
+    """For a frame that began while lines were timed; a generator's may go on long after that."""
     try:
         lines = _busy
         if lines is None:
@@ -180,7 +179,7 @@ def _traced(frame, event, arg):
             return None
         if event == "line":
             if lines.line(frame.f_code, frame.f_lineno):
-                frame.f_trace_lines = False  # it still tells when it ends
+                frame.f_trace_lines = False  # still reports its end
         elif event == "return":
             lines.end(frame.f_code)
         return _traced

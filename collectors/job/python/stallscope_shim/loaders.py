@@ -18,14 +18,14 @@ _WORKERS_ONLY = ("prefetch_factor", "persistent_workers", "multiprocessing_conte
 _STAGES = (("sampler", "source"), ("fetch", "map"), ("collate", "batch"),
            ("transport", "transport"), ("pin", "pin"), ("loader", "prefetch"))
 
-_places = {}  # id of a DataLoader → (weak reference, place, the lines that lead there)
+_places = {}  # id of a DataLoader → (weak reference, place, the lines that led there)
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
 _again = {}  # how a DataLoader was constructed → (weak reference to the last one, Loader)
 _constructed = 0
 _trainer = None
 _feeds = []  # stages in front of the trainer
 _torch_folder = ""
-_frameworks = []  # seen, and not written down yet
+_frameworks = []  # imported, but not recorded yet
 
 
 def _forked():
@@ -67,7 +67,8 @@ class Loader:
             before = [stage]
 
     def accumulated(self, batches):
-        """An optimizer has stepped on so many of the loader's batches: twice the same is a habit."""
+        """An optimizer has stepped on this many of the loader's batches; the same number twice in a
+        row counts as a habit."""
         if batches != self.share and batches == self.last_share:
             self.share = batches
             self.line["settings"] = dict(self.line.get("settings", ()),
@@ -81,7 +82,7 @@ class Loader:
 
 
 def framework(name):
-    """The job uses this one."""
+    """The job uses this framework."""
     if name not in _frameworks:
         _frameworks.append(name)
 
@@ -96,7 +97,7 @@ def trains():
 
 
 def latest():
-    """The loader that was iterated over last, for threads that work for one."""
+    """The loader that was last iterated over, for threads that work for one."""
     return next(reversed(list(_loaders.values())), (None, None))[1]
 
 
@@ -112,7 +113,7 @@ def of(dataloader):
     kinds = class_name(dataloader), class_name(_get(dataloader, "dataset", None))
     key = (place[2], kinds, tuple(settings.items()))
     before = _again.get(key) if place[2] else None
-    if before is not None and before[0]() is None:  # one that is still there is another one
+    if before is not None and before[0]() is None:  # if the old one still exists, this is another one
         loader = before[1]
         _begin_digest(loader, place[1])
     else:
@@ -131,9 +132,9 @@ def _define(dataloader, kinds, place, settings):
 
 
 def adopt(loader, place):
-    """`loader`, as one that this process iterates over: it feeds the trainer."""
+    """`loader`, marked as one that this process iterates over: it feeds the trainer."""
     global _trainer
-    while _frameworks:  # a package knows its version only when all of it has been imported
+    while _frameworks:  # a package knows its version only after its import is complete
         name = _frameworks.pop()
         version = getattr(sys.modules.get(name), "__version__", "")
         session.note("framework", {"name": name, "version": str(version)})
@@ -165,14 +166,14 @@ def constructed(dataloader):
         try:
             place["call"] = call_site.of(frame, type(dataloader))
         except Exception as error:
-            session.say("the call that constructs a loader is not seen: %s: %s" %
+            session.say("the call that constructs a loader is not recorded: %s: %s" %
                         (type(error).__name__, error))
     _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)), place, _lines())
 
 
 def _lines():
-    """Of the job's own code, the innermost first: a function that makes all its loaders in one line is
-    called from several."""
+    """The job's own lines on the stack, innermost first: a function that makes all loaders on one line
+    is called from several lines."""
     lines = []
     frame = sys._getframe(3)
     while frame is not None and len(lines) < 4:
@@ -191,9 +192,9 @@ def _line_of(frame):
 
 
 def _constructing(dataloader):
-    """The frame of the job that constructs the loader: the first one outside of torch, of the
-    loader's own constructors, and of what is installed, if there is one. And whether it is a frame
-    of the job's own, with nothing in between."""
+    """The job's frame that constructs the loader: the first one outside of torch, of the loader's own
+    constructors, and of installed packages, if any. And whether that is the job's own code, with
+    nothing in between."""
     shim = os.path.dirname(__file__)
     skipped = (shim, _torch_folder or "<", "<")
     first = None
@@ -246,14 +247,14 @@ def _settings(dataloader):
 
 
 def _shards(dataset, iterable):
-    """Of a data set whose workers share its shards: those without one have nothing to do."""
+    """The number of shards that workers divide among themselves: those without one are idle."""
     library = type(dataset).__module__.partition(".")[0]
     if library == "datasets" and iterable:
         shards = _get(dataset, "num_shards", None) or _get(dataset, "n_shards", None)
         return shards if isinstance(shards, int) else None
     if library == "webdataset":
         stages = _get(dataset, "pipeline", None) or [None]
-        if type(stages[0]).__name__ == "SimpleShardList":  # others repeat, or draw by chance
+        if type(stages[0]).__name__ == "SimpleShardList":  # others repeat, or draw at random
             urls = _get(stages[0], "urls", None)
             return len(urls) if isinstance(urls, (list, tuple)) else None
     return None
@@ -320,7 +321,7 @@ def apply_settings(cls):
                 _change(bound.arguments, changes, signature.parameters)
                 return bound.args[1:], bound.kwargs
         except Exception as error:
-            session.say("the loader's settings are not changed: %s: %s" %
+            session.say("the loader's settings were not changed: %s: %s" %
                         (type(error).__name__, error))
         return args, kwargs
 
@@ -341,7 +342,7 @@ def _change(arguments, changes, parameters):
         if name not in parameters:
             session.say("this version's DataLoader has no %s" % name)
         elif name == "batch_size" and arguments.get("batch_sampler") is not None:
-            session.say("batch_size is not changed: the job's batch sampler decides")
+            session.say("batch_size was not changed: the job's batch sampler decides it")
         else:
             arguments[name] = value
     if not arguments.get("num_workers"):

@@ -21,8 +21,8 @@ _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
-_MOST = 600  # calls of one batch that are spans of their own
-_DISTORTS = 20  # timing the lines may take one part in so many of a batch whose ops are shown
+_MOST = 600  # calls per batch that are spans of their own
+_DISTORTS = 20  # timing lines may take at most 1/20 of a batch whose ops are shown
 _LIBRARIES = frozenset(
     "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
     "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
@@ -45,7 +45,7 @@ class Watcher:
         self.time = ring.now()
         self.running = None
         self.samples = 0
-        self.collating = None  # what is known of the job's own collate function
+        self.collating = None  # the Sight of the job's own collate function
         self.collate_fn = None
 
     def begin(self, fetcher, stage):
@@ -72,11 +72,10 @@ class Watcher:
         self.credit -= ring.now() - time
 
     def collate(self, fetcher, stage):
-        """The fetch of the batch is done. If it was looked into and the job collates by itself, so is
-        that."""
+        """The fetch of the batch is done. If it was watched, so is the job's own collate function."""
         if self.running is None:
             return
-        self.samples -= 1  # the same one
+        self.samples -= 1  # it continues the same sample
         self.end()
         if self.collating is None or self.collate_fn is not fetcher.__dict__.get("collate_fn"):
             self.collate_fn = fetcher.__dict__.get("collate_fn")
@@ -86,7 +85,7 @@ class Watcher:
         self.samples += 1
 
     def held(self):
-        """Ends; the words of its ops, for where others have to come first."""
+        """Ends the sample, and returns the words of its ops, in case others have to come first."""
         words = []
         self.end(lambda _, more: words.extend(more))
         return tuple(words)
@@ -124,9 +123,9 @@ class _Sample:
         self.sight = sight
         self.thread = get_ident()
         self.stack = []
-        self.long = []  # those that have ended and are not short: (op, start, end, CPU ns, own ns)
-        self.sums = {}  # op → [own ns, own CPU ns], of all that have ended
-        self.first = None  # when the first of them began
+        self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)
+        self.sums = {}  # op → [own ns, own CPU ns], of all calls that have ended
+        self.first = None  # when the first call began
         self.calls = 0
         self.events = 0
         self.lines = None  # a lines.Lines
@@ -358,7 +357,7 @@ def _set_events(code, sample, events):
 def _take_tool():
     monitoring = sys.monitoring
     if monitoring.get_tool(_TOOL) is not None:
-        session.say("another tool uses sys.monitoring: ops inside of a fetch are not seen")
+        session.say("another tool uses sys.monitoring: ops inside of a fetch are not recorded")
         return False
     monitoring.use_tool_id(_TOOL, "stallscope")
     events = monitoring.events
@@ -470,7 +469,7 @@ def _guard(callback):
             if not _monitored:
                 _stop_profile()
                 lines.stop()
-            session.say("ops inside of a fetch are no longer seen: %s: %s" %
+            session.say("ops inside of a fetch are no longer recorded: %s: %s" %
                         (type(error).__name__, error))
 
     return guarded
@@ -480,8 +479,8 @@ _profiler = _guard(_profile)
 
 
 def _begin(sight, timed):
-    """A sample of the batch that this thread is about to fetch, its lines `timed`; None if there is
-    one elsewhere."""
+    """A sample of the batch that this thread is about to fetch, with its lines `timed`; None if another
+    thread has one."""
     global _current, _tool_taken
     if _current is not None:
         return None
@@ -497,7 +496,7 @@ def _begin(sight, timed):
         _current = sample
     else:
         if sys.getprofile() is not None:
-            session.say("the job has a profiler of its own: ops inside of a fetch are not seen")
+            session.say("the job has a profiler of its own: ops inside of a fetch are not recorded")
             return None
         _current = sample = _Sample(sight)
         timing = lines.Lines() if timed else None

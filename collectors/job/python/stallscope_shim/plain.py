@@ -249,7 +249,7 @@ def _pass_of(iterator, describe):
             _passes[iterator] = _Pass(source(place, kind, dataset, settings, workers), None, data)
         return _passes[iterator]
     except Exception as error:
-        session.say("the batches of %s are not seen: %s: %s" %
+        session.say("the batches of %s are not recorded: %s: %s" %
                     (type(iterator).__qualname__, type(error).__name__, error))
         return None
 
@@ -505,7 +505,7 @@ def loader(batches, name=None, samples=None, workers=0):
     try:
         return _loader(batches, name, samples, workers)
     except Exception as error:
-        session.say("stallscope.loader has failed: %s: %s" % (type(error).__name__, error))
+        session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
         return batches
 
 
@@ -537,7 +537,7 @@ class _Loop:
         try:
             return Watched(iterator, source(place, kind, dataset, workers=workers), samples)
         except Exception as error:
-            session.say("stallscope.loader has failed: %s: %s" % (type(error).__name__, error))
+            session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
             return iterator
 
     def __len__(self):

@@ -1,12 +1,12 @@
 """The causal check of a job (`run --probe`): in short windows, in random order, the batches of one
-stage take a quarter of their own work longer, and the trace says when, which and by how much. What
-the throughput then loses is what the stage bounds (analyzer/attribution/METHOD.md).
+stage take longer by a quarter of their own work, and the trace records when, which and by how much.
+The loss of throughput shows how much the stage bounds the job (analyzer/attribution/METHOD.md).
 
-The process that trains decides on the windows once, when it knows how long a step takes, and writes
-them into a file of its own, the plan. Every process of the loader reads it and goes by the clock that
-all of them share, so nothing has to be told while the job runs. A delay is made on the thread that
-did the work, behind it: what burned CPU burns, what waited sleeps. Nothing of the job's is touched. A
-loader that hands out whatever batch is ready would hand out another one: it is left alone.
+The process that trains plans the windows once, when it knows how long a step takes, and writes the
+plan into a file. Every process of the loader reads it and follows the clock that they all share, so
+nothing needs to be sent while the job runs. The thread that did the work makes the delay right after
+it: burning for work that burned CPU, sleeping for work that waited. The job's data is untouched. A
+loader that hands out whatever batch is ready would hand out another one, so it is left alone.
 """
 import os
 from binascii import crc32
@@ -14,28 +14,28 @@ from time import sleep
 
 from . import ring, session
 
-BY = 0.25  # longer
+BY = 0.25  # share of its work by which a stage takes longer
 LEAST_NS = 100_000_000  # of a window
 STEPS = 8  # in a window, at least
-LONGEST = 3  # times the least
+LONGEST = 3  # times the shortest window
 MOST_ROUNDS = 8
-ROUNDS = 4  # of a job whose end is not known
+ROUNDS = 4  # for a job whose end is unknown
 WATCH_AFTER_NS = 2_000_000_000
 PROBE_AFTER_NS = 4_000_000_000
-MOST_NS = 120_000_000_000  # of a job whose end is not known
-LEAST_WORK = 0.03  # of the time: a stage that works less cannot bound the run
+MOST_NS = 120_000_000_000  # for a job whose end is unknown
+LEAST_WORK = 0.03  # share of the time: a stage that works less cannot bound the run
 LEAST_DELAY_NS = 20_000
-NEARLY_ALL = 0.97  # of work on the CPU: the clocks are read one after the other
+NEARLY_ALL = 0.97  # of the work is on the CPU: the clocks are read one after the other
 _BLOCK = bytes(1 << 15)
 _LOOK_NS = 20_000_000  # between two looks for the plan
 
 STAGES = ("sampler", "fetch", "collate", "transport", "pin", "trainer")
-_BY_WORKERS = ("fetch", "collate")  # where there are any
+_BY_WORKERS = ("fetch", "collate")  # if the loader has any
 
 
 def plan_windows(stages, left_ns, step_ns, begin, seed=1):
-    """[(from, to, stage or None)], one after the other: each slowed window is between two that are
-    not, each round has all stages in an order of its own. Empty where there is no time for a round."""
+    """[(from, to, stage or None)], one after the other: each slowed window is between two undisturbed
+    ones, each round has every stage once, in a random order. Empty: no time for a round."""
     least = max(LEAST_NS, STEPS * step_ns)
     each = 2 * len(stages)
     rounds = min(MOST_ROUNDS, (left_ns // least - 1) // each) if stages else 0
@@ -56,7 +56,7 @@ def plan_windows(stages, left_ns, step_ns, begin, seed=1):
 
 
 class Prober:
-    """Of one process, for one loader. Its threads may call pay() at any time."""
+    """The delays of one process for one loader. Its threads may call pay() at any time."""
 
     def __init__(self, loader, owner, number):
         self.loader = loader
@@ -64,7 +64,7 @@ class Prober:
         self.number = number  # of the loader there
         self.plan = None
         self.looked = 0
-        self.watched = None  # stage → ns of work, while the process that trains looks at it
+        self.watched = None  # stage → ns of work, while the process that trains measures it
 
     def pay(self, loader, stage, work, cpu):
         """A batch's work in this stage is done, on the calling thread."""
@@ -107,18 +107,18 @@ class Prober:
 
 
 class Director(Prober):
-    """Of the process that trains: decides on the windows, and writes down how they went."""
+    """In the process that trains: plans the windows, and records how they went."""
 
     def __init__(self):
         Prober.__init__(self, None, session.key(), None)
         self.plan = []
         self.decided = False
         self.first = None  # (time, steps) when the first step was done
-        self.mark = None  # the same when watching began
-        self.last = None  # boundary
+        self.mark = None  # (time, steps) when watching began
+        self.last = None  # the last boundary
         self.feed = None
-        self.disturbed = []  # stretches in which more happened than steps
-        self.next = 0  # window
+        self.disturbed = []  # stretches with more than steps
+        self.next = 0  # the next window
 
     def boundary(self, trainer):
         """Between two steps, on the thread that trains."""
@@ -157,7 +157,7 @@ class Director(Prober):
             return
         self.decided = True
         if self.loader.workers and not self.loader.ordered:
-            session.say("no stage is slowed: the order of the batches depends on time")
+            session.say("no stage is slowed: the loader's batches come in any order")
             return
         profile.windows.enough()
         watched, self.watched = self.watched, None
@@ -170,12 +170,12 @@ class Director(Prober):
             left = min(MOST_NS, max(LEAST_NS, STEPS * step_ns) * (2 * len(stages) * ROUNDS + 1))
         self.plan = plan_windows(stages, left, step_ns, time)
         if not self.plan:
-            session.say("the job is too short to slow its stages one by one: give it more steps")
+            session.say("the job is too short to slow its stages one by one; run more steps")
             return
         _write(self.owner, self.number, self.plan)
 
     def _worth(self, watched, since):
-        """Its stages that work enough; what workers do is not seen here."""
+        """The loader's stages that work enough; the work of workers is not visible here."""
         loader = self.loader
         blind = _BY_WORKERS if loader.workers else ()
         return [stage for stage in STAGES
@@ -184,8 +184,8 @@ class Director(Prober):
                     watched.get(stage, 0) >= LEAST_WORK * since)]
 
     def _follow(self, step, time):
-        """Writes down the windows that have ended. What more happened in one than steps, the next
-        pass or an evaluation, would be taken for what the slowed stage costs."""
+        """Records the windows that have ended, except those with more than steps: the next pass or an
+        evaluation would count as the cost of the slowed stage."""
         feed = None if step is None else step.feed
         own = feed is not None and feed.loader is self.loader
         if feed is None or not feed.feeds or own and self.feed is not None and feed is not self.feed:
@@ -209,9 +209,9 @@ class Director(Prober):
         return loaders.trainer_stage() if stage == "trainer" else getattr(self.loader, stage)
 
 
-director = None  # of the process that trains
-mine = None  # of any process; None: nothing is slowed
-_works = False  # this process is a loader's worker: what it iterates over trains nothing
+director = None  # in the process that trains
+mine = None  # in any process; None: nothing is slowed
+_works = False  # this process is a loader's worker, so its own iterations train nothing
 
 
 def _forked():
@@ -242,7 +242,7 @@ def begin_worker(loader, owner, number):
 
 
 def pay(loader, stage, since, since_cpu, time, cpu):
-    """A batch's work from `since` until now. Returns the wall and CPU time at which it goes on."""
+    """A batch's work from `since` until now. Returns the wall and CPU time at which work continues."""
     if mine is None:
         return time, cpu
     try:
@@ -268,7 +268,7 @@ def stand_back(error):
 
 
 def _burn(ns, until):
-    """On the CPU, without the interpreter's lock: other threads go on as beside numeric work."""
+    """Burns CPU without the interpreter's lock, so that other threads go on, as beside numeric work."""
     end = ring.cpu() + ns
     while ring.cpu() < end and ring.now() < until:
         crc32(_BLOCK)
@@ -290,7 +290,7 @@ def _write(owner, number, plan):
 
 
 def _read(owner):
-    """None: there is none yet."""
+    """The plan; None: none yet."""
     try:
         text = session.content(_path(owner)).decode()
     except (OSError, ValueError):

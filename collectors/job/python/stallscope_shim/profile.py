@@ -1,13 +1,13 @@
 """Windows of the framework's own profiler: a few steps after the warm-up, and a few later.
 
 A window opens and closes between two steps, on the trainer's thread, where a hook calls `boundary`.
-The profiler's file goes into the session's folder, and `stallscope run` joins it into the trace
-when the job has ended. Marks in the profile, named after the time of CLOCK_MONOTONIC at which they
-begin, tie its clock to the run's. Starting and stopping the profiler are spans of their own: steps
-beside them count in no rate.
+The profiler's file goes into the session's folder, and `stallscope run` joins it into the trace after
+the job. Marks in the profile, named after the time of CLOCK_MONOTONIC at which they begin, match its
+clock to the run's. Starting and stopping the profiler are spans of their own: steps that overlap them
+count in no rate.
 
-A process has one profiler at most. Where the job uses one, before or while ours is open, ours
-stands back: the job's gets what it asked for.
+A process has at most one profiler. If the job uses one, before or while ours is open, ours stands
+back, so that the job's works as usual.
 """
 import os
 import sys
@@ -16,38 +16,38 @@ from . import ring, session
 
 STEPS = 10  # of a window, at most
 _FIRST = 5  # steps before the first window
-_LATER = 6  # the second one opens after that many times the steps at which the first did
-_LONGEST_NS = 5_000_000_000  # a window of slow steps ends at the third
-_SHARE = 20  # the second one waits until the first has cost no more than 1/20 of the time since
+_LATER = 6  # the second window opens after this many times the steps of the first
+_LONGEST_NS = 5_000_000_000  # past this, a window of slow steps ends at the third
+_SHARE = 20  # the second window waits until the first has cost at most 1/20 of the time since
 _LEAST_FREE = 192 << 20  # bytes in the session's folder
 _MOST_BYTES = 256 << 20  # of one file
 MARK = "stallscope@"
 
 
 class Profiler:
-    """One framework's profiler. `start` and `stop` may raise; nothing else is asked meanwhile."""
+    """One framework's profiler. `start` and `stop` may raise; no other call overlaps them."""
 
     name = ""
     kind = ""
-    hushed = ()  # words of the lines that its native code writes to stderr
+    hushed = ()  # words in the lines that its native code writes to stderr
 
     def start(self, folder):
         raise NotImplementedError
 
     def stop(self, folder):
-        """The path of the file that it has written."""
+        """Returns the path of the file that it has written."""
         raise NotImplementedError
 
     def mark(self, text):
-        """A context manager that leaves a span of this name in the profile."""
+        """A context manager that puts a span of this name into the profile."""
         raise NotImplementedError
 
 
 class Windows:
-    """Those of this process."""
+    """The windows of this process."""
 
     def __init__(self):
-        self.makers = []  # give the profiler of a framework that trains, or None
+        self.makers = []  # return the profiler of a framework that trains, or None
         self.profiler = None
         self.first_at = None
         self.opened = 0
@@ -59,8 +59,8 @@ class Windows:
         self.folder = ""
 
     def use(self, make):
-        """One framework is profiled: the first whose `make()` gives a profiler. That is called once
-        the first window is due: only then it is known whether the job uses a device."""
+        """Only one framework is profiled: the first whose `make()` returns a profiler. It is called when
+        the first window is due: only then is it known whether the job uses a device."""
         if make not in self.makers and not self.opened and wanted():
             self.makers.append(make)
 
@@ -96,7 +96,7 @@ class Windows:
             try:
                 profiler = make()
             except Exception as error:
-                session.say("no window of a framework's profiler: %s: %s" %
+                session.say("no windows of the framework's profiler: %s: %s" %
                             (type(error).__name__, error))
                 continue
             if profiler is not None:
@@ -108,12 +108,12 @@ class Windows:
 
     def _open(self, steps):
         if self.profiler.busy():
-            self.stand_back("the job uses %s itself" % self.profiler.name)
+            self.stand_back("the job itself uses it")
             return False
         try:
             about = os.statvfs(session.folder)
             if about.f_bavail * about.f_frsize < _LEAST_FREE:
-                self.stand_back("there is no room for its file in %s" % session.folder)
+                self.stand_back("no room for its file in %s" % session.folder)
                 return False
             self.folder = os.path.join(
                 session.folder, ".%s.%d.profiling" % (session.key(), self.opened))
@@ -172,7 +172,7 @@ class Windows:
             if path is not None:
                 self._hand_over(path, time)
         except OSError as error:
-            session.say("what %s wrote is lost: %s" % (self.profiler.name, error))
+            session.say("the data of %s is lost: %s" % (self.profiler.name, error))
         _remove(self.folder)
         self.closed_at = ring.now()
         self.cost_ns += self.closed_at - time
@@ -180,7 +180,7 @@ class Windows:
 
     def _hand_over(self, path, until):
         if os.stat(path).st_size > _MOST_BYTES:
-            session.say("what %s wrote is larger than %d MiB: left out" %
+            session.say("the file of %s is larger than %d MiB and was left out" %
                         (self.profiler.name, _MOST_BYTES >> 20))
             return
         name = "%s.%d.profile" % (session.key(), self.opened - 1)
@@ -193,25 +193,25 @@ class Windows:
         profiler, self.profiler = self.profiler, None
         self.makers = []
         if profiler is not None:
-            session.say("no window of %s: %s" % (profiler.name, why))
+            session.say("no more windows of %s: %s" % (profiler.name, why))
 
     def enough(self):
-        """None is open, and no more are wanted: something else is about to be measured."""
+        """No window is open, and no more are wanted: something else is about to be measured."""
         self.profiler = None
         self.makers = []
 
     def job_profiles(self):
-        """The job is about to start a profiler of its own."""
+        """The job is about to start its own profiler."""
         profiler = self.profiler
         if profiler is None:
             return
         if self.open:
             self.close()
-        self.stand_back("the job uses %s itself" % profiler.name)
+        self.stand_back("the job itself uses it")
 
 
 def wanted(everything=False):
-    """`everything`: a window that shows no more than the CPU's ops is asked for by name."""
+    """`everything`: the window would show only the CPU's ops, so it needs `--profile all`."""
     asked = session.settings().get("profile", "auto")
     return asked == "all" or (asked == "auto" and not everything)
 
@@ -220,7 +220,7 @@ windows = Windows()
 
 
 def _forked():
-    """The parent's window is the parent's."""
+    """A child has no part in its parent's window."""
     global windows
     windows = Windows()
 
@@ -241,8 +241,8 @@ def _remove(folder):
 
 
 class Hush:
-    """Keeps what a profiler's native code says of itself out of the job's stderr: meanwhile lines
-    go to a file, and those without such a word are written to stderr afterwards."""
+    """Keeps the messages of a profiler's native code out of the job's stderr: lines go to a file, and
+    those without one of its words are written to stderr afterward."""
 
     def __init__(self, words, folder):
         self.words = [word.encode() for word in words]
@@ -287,8 +287,8 @@ class Hush:
 
 
 class Gate:
-    """Stands in for the lock that a framework holds while its profiler starts: whoever takes it is
-    the job, unless it is us."""
+    """Stands in for the lock that a framework holds while its profiler starts: if we do not take it,
+    the job does."""
 
     def __init__(self, lock):
         self._lock = lock
@@ -296,7 +296,7 @@ class Gate:
 
     def _job(self):
         if not self.ours:
-            self.ours = True  # our own stop takes it, too
+            self.ours = True  # our own stop also takes it
             try:
                 windows.job_profiles()
             except Exception:
@@ -319,9 +319,9 @@ class Gate:
 
 
 def found(folder, ending):
-    """The file that a profiler has written, wherever it puts it."""
+    """The file that a profiler has written, wherever it is."""
     for place, _, files in os.walk(folder):
         for name in files:
             if name.endswith(ending):
                 return os.path.join(place, name)
-    raise OSError("the profiler has written no file")
+    raise OSError("the profiler wrote no file")

@@ -56,7 +56,7 @@ class Jax(profile.Profiler):
         self.module = profiler
         state = profiler._profile_state
         self.session = "session" if hasattr(state, "session") else "profile_session"
-        getattr(state, self.session)  # of a JAX that is not known: no window
+        getattr(state, self.session)  # raises on an unknown version of JAX: no window
         if not hasattr(state.lock, "ours"):
             state.lock = profile.Gate(state.lock)
         self.gate = state.lock
@@ -140,9 +140,9 @@ class Torch(profile.Profiler):
 
 
 def of_torch():
-    """The profiler for a job that trains with PyTorch; None where it would show too little."""
+    """The profiler for a job that trains with PyTorch; None if it would show too little."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    # Not is_available(): asking for the device would initialize it.
+    # Not is_available(): querying the device would initialize it.
     device = cuda is not None and cuda.is_initialized()
     return Torch() if profile.wanted(everything=not device) else None
 

@@ -129,7 +129,7 @@ def release(stage, item, completed, released):
 
 
 def batch(stage, item, size, time, last=NONE):
-    """`last`: the batch of another loader that came last into this one."""
+    """`last`: the last batch of another loader that went into this one."""
     return (time, BATCH | stage << 8 | (size & 0xFFFFFFFF) << 24, item, last, 0xFFFFFFFF, 0)
 
 

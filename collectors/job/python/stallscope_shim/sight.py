@@ -1,7 +1,7 @@
-"""Which code of a data set is looked into, while a fetch of it is watched.
+"""Which code of a data set is watched during a fetch.
 
-The job's data sets and those of libraries: where WebDataset, Hugging Face's datasets and grain call
-the job's functions, and what they decode with.
+Covers the job's data sets and those of libraries: where WebDataset, Hugging Face's datasets and grain
+call the job's functions, and their decoders.
 """
 import sys
 import types
@@ -9,15 +9,15 @@ import types
 from .loaders import installed
 
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
-# Libraries whose data sets are chains of generators: each of those is an op, and so is what it calls.
+# Libraries whose data sets are chains of generators: each generator is an op, and so are its calls.
 _CHAINS = ("webdataset", "datasets.iterable_dataset", "torchdata", "torch.utils.data.datapipes.iter")
 _GENERATOR = 0x20  # in a code's flags
 _FUNCTION = types.FunctionType
 
 
 class Sight:
-    """Which code is looked into: `roots`, where every call counts, and `own`. Those of the roots that
-    are `entries` are ops themselves."""
+    """The watched code: `roots`, in which every call counts, and `own`. Roots in `entries` are ops
+    themselves."""
 
     def __init__(self, fetcher):
         self.roots = set()
@@ -54,7 +54,7 @@ class Sight:
                     if name in _ENTRIES:
                         self.entries.setdefault(value.__code__, None)
             if cls is not type(data_set):
-                continue  # a base class's module has helpers of many data sets
+                continue  # a base class's module has helpers for many data sets
             source = sys.modules.get(module)
             self._functions(vars(source) if source is not None else {})
         if depth < 4:
@@ -67,14 +67,14 @@ class Sight:
                     self._data_set(each, depth + 1)
 
     def _functions(self, module):
-        """Those that the job's own module defines; `module` is its dictionary."""
+        """Adds functions that the job's own module defines; `module` is its dictionary."""
         if not installed(module.get("__file__") or ""):
             for value in list(module.values()):
                 if isinstance(value, _FUNCTION) and value.__module__ == module.get("__name__"):
                     self.own.add(value.__code__)
 
     def _chain(self, library):
-        """All generators of the library, by the names of their functions, without "_"."""
+        """Adds all generators of the library, by the names of their functions without "_"."""
         if library in self.chains:
             return
         self.chains.add(library)
@@ -93,7 +93,7 @@ class Sight:
                     self.entries[code] = owner + "." + code.co_name.strip("_")
 
     def _nodes(self):
-        """Of grain: each node's `__next__` and `__getitem__`."""
+        """For grain: adds each node's `__next__` and `__getitem__`."""
         if "grain" in self.chains:
             return
         self.chains.add("grain")
@@ -113,7 +113,7 @@ class Sight:
                             self.entries[code] = cls.__name__.strip("_")
 
     def _features(self):
-        """Of Hugging Face's datasets: decoders are ops, and so is a transform of the job's."""
+        """For Hugging Face's datasets: decoders are ops, and so is the job's transform."""
         if "datasets.features" in self.chains:
             return
         self.chains.add("datasets.features")
@@ -132,7 +132,7 @@ class Sight:
                             self.roots.add(code)
 
     def composed(self, obj):
-        """True of a Compose: then its calls are ops, instead of it."""
+        """True for a Compose: its calls are ops, instead of itself."""
         if not isinstance(getattr(obj, "__dict__", {}).get("transforms"), (list, tuple)):
             return False
         for name in ("__call__", "forward"):
@@ -143,7 +143,7 @@ class Sight:
 
 
 class CollateSight:
-    """The job's own function that makes a batch of its elements: one op."""
+    """The job's own function that makes a batch of its elements, as one op."""
 
     def __init__(self, collate):
         self.roots = set()
@@ -152,7 +152,7 @@ class CollateSight:
         self.fetch = None
         name = getattr(collate, "__qualname__", None)
         function = getattr(collate, "__func__", collate)
-        if not isinstance(function, _FUNCTION):  # an object; a partial has none of the job's own
+        if not isinstance(function, _FUNCTION):  # an object; a partial has no code of the job
             name = type(collate).__qualname__
             function = getattr(type(collate), "__call__", None)
         code = getattr(function, "__code__", None)

@@ -23,9 +23,9 @@ class Feed:
 
     def __init__(self, loader):
         self.loader = loader
-        self.chain = loader.chain  # of the digest; the loader's next passes may have another one
+        self.chain = loader.chain  # of the digest; later passes of the loader may have another one
         self.feeds = False
-        self.base = self.count = 0  # of its items, where they are counted here
+        self.base = self.count = 0  # of its items, if they are counted here
 
 
 class _Step:
@@ -39,7 +39,7 @@ class Trainer:
         self.optimizer = False  # some optimizer has made a step
         self.current = None  # the step under way
         self.requested = None
-        self.evaluations = 0  # loops under way that a framework calls so
+        self.evaluations = 0  # active loops that a framework calls evaluation
         self.since = {}  # Feed → batches since the last optimizer step
         self.held = []  # steps that are neither yet
         self.deepest = 0  # most batches that one optimizer step took
@@ -57,7 +57,7 @@ class Trainer:
         return time, cpu
 
     def pause(self):
-        """The step under way ends, and no other one begins."""
+        """Ends the current step without beginning another one."""
         if self.current is not None:
             self._close(ring.now(), ring.cpu())
         profile.windows.close()
@@ -103,7 +103,7 @@ class Trainer:
         """The process ends."""
         step = self.current
         if step is not None:
-            # What a job does behind its loop belongs to no step.
+            # The job's work after its loop belongs to no step.
             time, cpu = ring.now(), ring.cpu()
             if step.stepped is not None:
                 time, cpu = step.stepped, min(cpu, step.cpu + step.stepped - step.received)
@@ -209,8 +209,8 @@ def prepare():
 
 
 def _last_call(replace):
-    """`replace` puts another program into this process: `atexit` does not run then. A program that is
-    not there is tried, too, as all of PATH is."""
+    """`replace` puts another program into this process, so `atexit` does not run. It is also called with
+    programs that do not exist, once for each folder of PATH."""
 
     @functools.wraps(replace)
     def wrapper(path, *args, **kwargs):

@@ -1,10 +1,10 @@
-"""Data sets that bring shards from a store while the job trains: MosaicML streaming and litdata.
+"""Data sets that fetch shards from a store while the job trains: MosaicML streaming and litdata.
 
     download     getting a shard: io
     decompress   unpacking it
-    shards       the queue between both and `fetch`, which waits for it in steps of some milliseconds
+    shards       the queue between both and `fetch`, which polls it every few milliseconds
 
-Threads of their own do the first two as a rule; in a fetch they are a part of that.
+The first two usually run in threads of their own; within a fetch they are part of it.
 """
 import functools
 import os
@@ -36,7 +36,7 @@ def streaming_waits(module):
     if "sleep" in vars(module):
         module.sleep = _slept(module.sleep)
     else:
-        session.say("waiting for a shard of streaming is not seen")
+        session.say("waits for shards of streaming are not recorded")
 
 
 def litdata(module):
@@ -47,14 +47,14 @@ def litdata(module):
 
 
 def _is_there(config, index, *_, **__):
-    """litdata asks for a chunk whether it is there or not."""
+    """litdata requests a chunk whether or not it is already there."""
     return os.path.exists(config.download_filepath(index))
 
 
 def _time(cls, name, stage, skip=None):
     function = vars(cls).get(name)
     if function is None:
-        session.say("%s.%s is not found: what it takes counts as the fetch's" % (cls.__name__, name))
+        session.say("%s.%s was not found: its time counts as the fetch's" % (cls.__name__, name))
         return
 
     @functools.wraps(function)
@@ -64,7 +64,7 @@ def _time(cls, name, stage, skip=None):
             if skip is None or not skip(self, *args, **kwargs):
                 since, cpu = ring.now(), ring.cpu()
         except Exception as error:
-            session.say("%s is not seen: %s" % (name, error))
+            session.say("%s is not recorded: %s" % (name, error))
         try:
             return function(self, *args, **kwargs)
         except BaseException as error:

@@ -1,14 +1,14 @@
 """tf.data, in Keras's `fit` and in loops that the job writes itself.
 
-No Python runs per element: what the nodes of the graph do is in the windows of TensorFlow's profiler
-(`profile.py`). Seen from here are the steps, and how the graph was built:
+No Python runs per element: the work of the graph's nodes is in the windows of TensorFlow's profiler
+(`profile.py`). This module records the steps, and how the graph was built:
 
     fit            train_function is looked up: a step begins. Its wait is in the profile alone: the
                    batch is taken inside the compiled function
     a loop         _next_internal is looked up: a request → _element_spec is read: the batch is here
     Dataset        __init__ is looked up: this line of the job made that node
 
-Each of these names is looked for in the code before it is used.
+Each of these names is checked in the code before it is used.
 """
 import os
 import sys
@@ -25,8 +25,8 @@ _MOST_NODES = 24
 _places = {}  # id of a dataset → (weak reference, place)
 _feeds = {}  # id of a dataset, or of a Keras iterator → (weak reference, Feed)
 _context = None  # tensorflow.python.eager.context
-_folders = []  # of TensorFlow and Keras: where no line of the job is
-_asked = None  # the iterator of which a batch was asked for
+_folders = []  # of TensorFlow and Keras, without code of the job
+_asked = None  # the iterator from which a batch was requested
 
 
 def _forked():
@@ -39,9 +39,9 @@ session.fork_hooks.append(_forked)
 
 
 class Pipeline:
-    """What a Loader is to a DataLoader."""
+    """The counterpart of a DataLoader's Loader."""
 
-    profiled = True  # what it and the trainer do is in the profile
+    profiled = True  # its work and the trainer's are in the profile
     chain = None
 
     def __init__(self, dataset, place):
@@ -61,14 +61,14 @@ class Pipeline:
         ring.name_thread(stage=trainer)
 
     def accumulated(self, batches):
-        """Keras accumulates gradients inside of what it compiles: that is not seen."""
+        """Keras accumulates gradients inside compiled code, out of sight."""
 
 
 # The graph.
 
 
 def _nodes(dataset):
-    """From the source to what is iterated over; of several inputs, the first."""
+    """From the source to the data set that is iterated over; the first one of several inputs."""
     nodes = []
     while dataset is not None and len(nodes) < 100:
         if _kind(dataset) not in ("Options", "Model", "DatasetV1Adapter", "Variant"):
@@ -103,7 +103,7 @@ def _described(dataset):
 
 
 def _plain(value):
-    """A parameter as a number, a truth or a word; None where it is something else."""
+    """A parameter as a number, a truth value or a word; None for anything else."""
     if hasattr(value, "numpy"):
         value = value.numpy()
         value = value.item() if getattr(value, "shape", None) == () else value
@@ -129,13 +129,13 @@ def _constructed(dataset):
 
 
 def _is_theirs(file):
-    """Not the job's own."""
+    """True if the file is not the job's own."""
     return file.startswith((os.path.dirname(__file__), "<") + tuple(_folders)) or (
         loaders.installed(file))
 
 
 def _place():
-    """The line of the job, outside of what is installed."""
+    """The line of the job, outside of installed packages."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -152,7 +152,7 @@ def _feed(key, dataset):
     steps.prepare()
     profile.windows.use(_profiler)
     place = _places.get(id(dataset))
-    for node in reversed(_nodes(dataset)):  # options and Keras wrap what the job has built
+    for node in reversed(_nodes(dataset)):  # options and Keras wrap the job's data set
         if id(node) in _places and _places[id(node)][1] is not None:
             place = _places[id(node)]
             break
@@ -163,7 +163,7 @@ def _feed(key, dataset):
     return feed
 
 
-_pipelines = {}  # (file, line) → Pipeline: what is built again at the same line is the same loader
+_pipelines = {}  # (file, line) → Pipeline: one built again at the same line is the same loader
 
 
 def _pipeline(dataset, place):
@@ -230,7 +230,7 @@ def _received(iterator, _):
 
 
 def _first(shape):
-    """The first dimension, 0 if it is not known."""
+    """The first dimension; 0 if unknown."""
     try:
         return int(shape[0] or 0) if len(shape) else 1
     except (TypeError, ValueError, IndexError):
@@ -266,13 +266,13 @@ def _batch_of(dataset):
 
 
 def _evaluates(_, function):
-    """The step before it is over: what follows is no training."""
+    """Ends the last step: what follows is not training."""
     if function is not None and sys._getframe(2).f_code.co_name == "evaluate":
         steps.trainer.pause()
 
 
 def _fit_returns(_, history):
-    """What a job does behind its last step belongs to no step."""
+    """The job's work after its last step belongs to no step."""
     if sys._getframe(2).f_code.co_name == "fit":
         steps.trainer.pause()
 
@@ -300,7 +300,7 @@ def attach_iterators(module):
     iterator = module.OwnedIterator
     if not (uses(iterator, "_next_internal", "_element_spec", "executing_eagerly") and
             hasattr(module, "context")):
-        session.say("this version's tf.data iterators are not recognized: only Keras's fit is seen")
+        session.say("this version's tf.data iterators are not recognized: only Keras's fit is recorded")
         return
     _context = module.context
     Method(iterator, "_next_internal", _requested)
@@ -314,7 +314,7 @@ def attach_keras(module):
     fit = getattr(fit, "__wrapped__", fit)
     names = getattr(getattr(fit, "__code__", None), "co_names", ())
     if "train_function" not in names:
-        session.say("this version's Keras is not recognized: the steps of fit are not seen")
+        session.say("this version's Keras is not recognized: the steps of fit are not recorded")
         return
     keras = sys.modules.get("keras.src.version") or sys.modules.get("keras")
     session.note("framework", {

@@ -1,10 +1,10 @@
-"""What training frameworks do beside their steps: evaluation and checkpoints.
+"""The work of training frameworks besides their steps: evaluation and checkpoints.
 
-They iterate over DataLoaders, so that their batches and steps are seen already; `steps.py` tells
-evaluation from training where torch records no gradients. What is left:
+They iterate over DataLoaders, whose hooks record their batches and steps; `steps.py` recognizes
+evaluation where torch records no gradients. This module adds:
 
-    checkpoint   a span of its own, whoever writes it: it is no wait for data
-    evaluation   transformers' loops switch gradients off for the forward pass alone
+    checkpoint   a span of its own, whoever writes it: it is not a wait for data
+    evaluation   transformers' loops, which disable gradients only for the forward pass
 """
 import functools
 import sys
@@ -25,7 +25,7 @@ _EVALUATIONS = (
     ("transformers.trainer", "Trainer", "prediction_loop"),
 )
 
-_writing = False  # a checkpoint is being written: what it calls is a part of it
+_writing = False  # a checkpoint is being written: nested calls are part of it
 
 
 def _forked():
@@ -57,7 +57,7 @@ def torch(module):
 def _surround(holder, name, kind):
     function = vars(holder).get(name) if holder is not None else None
     if not callable(function):
-        session.say("%s is not found: what it does counts as the trainer's work" % name)
+        session.say("%s was not found: its time counts as the trainer's work" % name)
         return
 
     @functools.wraps(function)

@@ -94,7 +94,7 @@ def guarded(function, *args):
     try:
         function(*args)
     except Exception as error:
-        session.say("%s has failed: %s: %s" % (function.__qualname__, type(error).__name__, error))
+        session.say("%s failed: %s: %s" % (function.__qualname__, type(error).__name__, error))
 
 
 def uses(cls, method, *names):

@@ -93,7 +93,7 @@ class _Worker:
         self.first = True
         self.sent = []  # items on their way to the feeder
         self.lock_at = self.dumps_at = self.item = None
-        self.sending = None  # what the message before cost
+        self.sending = None  # the cost of the previous message
         probe.begin_worker(self.loader, owner, number)
         queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
         session.describe("worker %d" % self.number)
@@ -102,7 +102,7 @@ class _Worker:
         if len(queues) > 1:
             self._watch_queue(queues[1])
         else:
-            session.say("the workers' queues are not recognized: only their fetches are seen")
+            session.say("the workers' queues are not recognized: only their fetches are recorded")
 
     def _watch_queue(self, results):
         import multiprocessing.queues as queues
@@ -146,7 +146,7 @@ class _Worker:
                               self.state.collate_cpu, time, cpu)
             self.sent.append(item)
         except Exception as error:
-            session.say("a worker's batches are not seen: %s" % error)
+            session.say("a worker's batches are not recorded: %s" % error)
         result = self.put(obj, *args, **kwargs)
         self.idle_since = ring.now()
         return result
@@ -160,7 +160,7 @@ class _Worker:
         if self.dumps_at is None:
             ring.name_thread("worker %d feeder" % self.number, self.loader.transport)
         self.item = self.sent.pop(0) if self.sent else None
-        # Not behind the send itself, within which the others wait for their turn.
+        # Not right after the send itself, during which the other workers wait for their turn.
         sending, self.sending = self.sending, None
         if sending is not None:
             probe.pay(self.loader, "transport", 0, 0, *sending)

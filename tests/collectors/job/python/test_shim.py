@@ -267,7 +267,7 @@ class Settings(Case):
 
     def test_what_cannot_be_set_is_said(self):
         session = self.record("batch_sampler", settings=self.knobs(batch_size=9))
-        self.assertEqual(["batch_size is not changed: the job's batch sampler decides"],
+        self.assertEqual(["batch_size was not changed: the job's batch sampler decides it"],
                          session.said)
 
 
@@ -607,7 +607,7 @@ class Faults(Case):
                     f.write(text.replace(old, new))
                 session = self.record("two")
                 self.assertEqual(1, len(session.said))
-                self.assertIn("batches are timed, not what is in them", session.said[0])
+                self.assertIn("batches are timed, but not the stages inside", session.said[0])
                 self.assertEqual(16, len(session.steps))
         with open(loader, "w") as f:
             f.write(text.replace("_BaseDataLoaderIter", "_Another"))
