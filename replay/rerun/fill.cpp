@@ -11,7 +11,7 @@
 namespace stallscope::replay {
 namespace {
 
-// A cache without a path goes with its run.
+// A cache without a path disappears with its run.
 bool Lasts(const StageSpec& stage) {
   if (const auto* cache = std::get_if<CacheSpec>(&stage.kind)) {
     return cache->where == CacheWhere::kDisk && !cache->path.empty();
@@ -22,7 +22,7 @@ bool Lasts(const StageSpec& stage) {
 size_t LastOnDisk(const Spec& spec) {
   size_t last = spec.stages.size();
   while (last > 0 && !IsOnDisk(spec.stages[last - 1])) --last;
-  return last;  // behind it
+  return last;  // after it
 }
 
 std::string FreeName(const Spec& spec, std::string name) {
@@ -34,7 +34,7 @@ std::string FreeName(const Spec& spec, std::string name) {
   return name;
 }
 
-// What reads it leaves out; one element in `shards` is left.
+// Drops elements right after reading them: one in `shards` remains.
 void Shard(int64_t shards, Spec& spec) {
   if (shards < 2) return;
   spec.stages.insert(spec.stages.begin() + 1, {FreeName(spec, "part"), ShardSpec{shards, 0}});
@@ -82,7 +82,7 @@ std::optional<Spec> FillSpec(const Spec& spec) {
 
 Result<Spec> WithPartOfTheData(const Spec& spec, int64_t elements, double per_file) {
   Spec part = spec;
-  ++part.seed;  // a store that it fills is not the one of a run of all the data
+  ++part.seed;  // its store must not be taken for that of a run over all the data
   auto* const source = std::get_if<SourceSpec>(&part.stages.front().kind);
   if (source == nullptr) return part;
   double left = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// Stores on disk: caches and snapshots, which one pass over the data fills and later ones read.
-// What a run gains by a store shows in what reads it. Any thread.
+// Stores on disk: caches and snapshots, which one pass over the data fills and later ones read. The
+// gain of a store shows in the runs that read it. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace stallscope::replay {
 
 bool IsOnDisk(const StageSpec& stage);
 
-// The name of the stage that this run filled for those after it; empty if it filled none, or none
-// that outlives it.
+// The name of the store that this run filled for later runs; empty if it filled none that outlives
+// it.
 std::string FilledBy(const Spec& spec, const Rerun& rerun);
 
-// One pass over the data, after which its stores are complete. Nothing where no pass ends in front
-// of a store.
+// A spec for one pass over the data, which completes its stores. Nothing if no pass ends before a
+// store.
 std::optional<Spec> FillSpec(const Spec& spec);
 
 // The same with about `elements` of the data, and enough steps to fill its last store on disk and
-// to read it twice. `per_file`: elements in a file; 0: unknown. The error is that of missing data.
+// to read it twice. `per_file`: elements per file; 0: unknown. The error is that of missing data.
 Result<Spec> WithPartOfTheData(const Spec& spec, int64_t elements, double per_file);
 
 }  // namespace stallscope::replay

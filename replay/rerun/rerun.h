@@ -28,9 +28,9 @@ struct RerunOptions {
   std::string scratch;
   bool digest = false;
   bool probe = false;  // check what bounds it by slowing stages
-  int cores = 0;       // that the run may use, of those that this process may; 0: all
+  int cores = 0;       // how many of this process's cores the run may use; 0: all
   PageCache page_cache = PageCache::kAsItIs;
-  bool first_epoch = false;  // take the figures of that, and not those of the steady part
+  bool first_epoch = false;  // take its figures from the first epoch, not from the steady part
   // Of a spec that is a job's: what is started. It needs `program`.
   std::optional<JobPlan> job;
   std::string keep;  // a file for the trace of a run that succeeds; empty: it is removed

@@ -54,7 +54,7 @@ class CostStream {
 
 // What a thread owes before it can go on.
 struct Debt {
-  double first_ns = 0;  // of the CPU: what comes before anything else
+  double first_ns = 0;  // CPU time before anything else
   double cpu_ns = 0;
   double off_ns = 0;  // sleeps and reads
   uint64_t io_bytes = 0;

@@ -107,8 +107,8 @@ class Engine {
   Scheduler scheduler_;
   std::vector<Thread> threads_;
   std::vector<GroupState> groups_;
-  ReadyList ready_;       // may go on now
-  uint32_t at_work_ = 0;  // the thread that goes on
+  ReadyList ready_;       // threads that may continue now
+  uint32_t at_work_ = 0;  // the thread that is continuing
   double disk_free_ns_ = 0;
 
   const bool feeds_;
@@ -250,8 +250,8 @@ bool Engine::Spends(uint32_t who) {
   return true;
 }
 
-// An idle core takes a moment to wake up. On a busy one the thread stands in the queue at once, and
-// may take the core from the one that has woken it.
+// An idle core takes a moment to wake up. On a busy one the thread is in the queue at once, and may
+// take the core from the thread that woke it.
 void Engine::Wake(uint32_t who) {
   if (network_.wake_ns > 0 && scheduler_.HasIdleCore()) {
     return scheduler_.WakeAt(who, scheduler_.now() + network_.wake_ns);

@@ -13,7 +13,7 @@ struct SimulatedStep {
   double requested_ns = 0;
   double received_ns = 0;
   double done_ns = 0;         // on the device
-  double waits_after_ns = 0;  // a job, for workers that end and start between two steps
+  double waits_after_ns = 0;  // in a job, for workers that end and start between two steps
 };
 
 struct SimulatedRun {

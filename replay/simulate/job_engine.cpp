@@ -128,9 +128,9 @@ class JobEngine {
   bool over_ = false;
 
   JobPass pass_;
-  uint64_t passes_ = 0;    // that ended
-  uint64_t before_ = 0;    // batches of earlier ones
-  uint32_t starting_ = 0;  // worker
+  uint64_t passes_ = 0;    // completed ones
+  uint64_t before_ = 0;    // batches of earlier passes
+  uint32_t starting_ = 0;  // the worker that is starting
   double began_ns_ = 0;
 
   uint64_t to_issue_ = 0;
@@ -231,7 +231,7 @@ void JobEngine::BurnBeside(double ns) {
   main_extra_owed_ = 0;
 }
 
-// ---- What is drawn ----
+// ---- Random draws ----
 
 uint64_t JobEngine::Drawn(uint64_t number) const {
   const uint64_t count = costs_.batches.size();
@@ -442,7 +442,7 @@ void JobEngine::OweStep() {
   const size_t drawn = (run_.steps.size() - 1 + shift_) % costs_.steps.size();
   Owe(kMain, costs_.steps[drawn], setup_.step_scale);
   JobThread& main = threads_[kMain];
-  // What is less is less waiting first: a copy is.
+  // A reduction shortens waiting first: a copy is a wait.
   const double rest = main.blocked_ns + std::min(0.0, setup_.more_step_ns);
   main.blocked_ns = std::max(0.0, rest) + setup_.step_extra_ns;
   main.cpu_ns =
@@ -499,7 +499,7 @@ void JobEngine::GoWorker(uint32_t number) {
 
 void JobEngine::HandToFeeder(uint32_t number, const Message& message) {
   workers_[number].made.push_back(message);
-  // It may be waiting for the reader of what it sends.
+  // It may be waiting for the reader of its message.
   if (threads_[FeederOf(number)].state == JobState::kAsk) Wake(FeederOf(number));
 }
 

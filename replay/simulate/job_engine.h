@@ -20,7 +20,7 @@ struct JobSetup {
   uint32_t ahead = 2;
   bool in_order = true;
   bool persistent = false;
-  bool pins = false;  // in a thread of its own, if there are workers
+  bool pins = false;  // in its own thread, if the loader has workers
   uint32_t math_threads = 1;
   double cores = 1;
   double fetch_scale = 1;    // of all that a batch costs before it is handed out
@@ -32,8 +32,8 @@ struct JobSetup {
   Cost more_send;
   Cost more_receive;
   Cost more_pin;
-  double more_step_ns = 0;      // less, if negative
-  double evaluation_scale = 1;  // of the time between steps that is an evaluation's
+  double more_step_ns = 0;      // added to each step; may be negative
+  double evaluation_scale = 1;  // factor for the evaluation time between steps
 };
 
 // `seed` 1 takes the recorded costs from their beginning, another one from somewhere.

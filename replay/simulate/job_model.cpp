@@ -24,12 +24,12 @@ struct Guess {
 constexpr Guess kLeastGuess = {150e3, 200e3, 0, 3e6, 5e6, 1.2e9, 20e6};
 constexpr Guess kMostGuess = {2.4e6, 4e6, 1.5e6, 20e6, 40e6, 4e9, 150e6};
 
-// Of host memory that is not pinned, over pinned memory: the time of a copy, at most. And what
-// pinning itself is taken to do, in bytes per ns.
+// The most that a copy from pageable memory takes, relative to pinned memory; and the assumed speed
+// of pinning itself, in bytes per ns.
 constexpr double kPageableCopies = 3;
 constexpr double kFastestPin = 12;
 constexpr double kSlowestPin = 2;
-// Of an evaluation, that are simulated.
+// The most batches of an evaluation to simulate.
 constexpr uint64_t kMostEvaluated = 2'000;
 
 const LoaderSpec& LoaderOf(const Workload& workload) {
@@ -37,7 +37,7 @@ const LoaderSpec& LoaderOf(const Workload& workload) {
   return loader == nullptr ? workload.recorded->job->loader : *loader;
 }
 
-// As this workload has it.
+// The evaluation's loader, with the settings of this workload.
 const LoaderSpec& LoaderOf(const Workload& workload, const Evaluation& evaluation) {
   for (const StageSpec& stage : workload.spec.stages) {
     const auto* loader = std::get_if<LoaderSpec>(&stage.kind);
@@ -54,8 +54,8 @@ bool PinningUnknown(const JobCosts& costs, const LoaderSpec& loader) {
   return costs.pins && costs.copy_ns > 0 && loader.pin_memory != costs.loader.pin_memory;
 }
 
-// Pinned copies take a third of the time, or as long; what it costs to pin is hidden by its thread
-// or not.
+// The two ends: pinned copies take a third of the time, or as long; the pinning thread hides the
+// cost of pinning, or does not.
 void AssumePinning(const JobCosts& costs, bool pins, Unknowns unknowns, JobSetup& setup) {
   const bool least = unknowns == Unknowns::kLeast;
   if (!pins) {
@@ -78,7 +78,7 @@ void Assume(const Guess& guess, StartMethod method, JobSetup& setup) {
       imports ? guess.spawn_ns : guess.boot_ns;
 }
 
-// A loader with these settings, as far as it goes by itself.
+// A loader with these settings, without the trainer's side.
 JobSetup SetupOfLoader(const JobCosts& costs, const LoaderSpec& loader, double cores,
                        Unknowns unknowns) {
   JobSetup setup;
@@ -98,7 +98,7 @@ JobSetup SetupOfLoader(const JobCosts& costs, const LoaderSpec& loader, double c
   return setup;
 }
 
-// Of one pass, with its workers' start and end.
+// The time of one pass, including the start and end of its workers.
 double EvaluationNs(const JobCosts& costs, const LoaderSpec& loader, double cores,
                     Unknowns unknowns) {
   const JobSetup setup = SetupOfLoader(costs, loader, cores, unknowns);
@@ -108,8 +108,8 @@ double EvaluationNs(const JobCosts& costs, const LoaderSpec& loader, double core
   return RunJob(setup, 1, steps).end_ns + (ends ? setup.start.end_ns : 0);
 }
 
-// How long the evaluations take with these settings, over what they took as recorded. They have the
-// machine for themselves: the steps wait for them.
+// The time of the evaluations with these settings, relative to the recorded ones. They have the
+// machine to themselves: the steps wait for them.
 double EvaluationScale(const Workload& workload, double cores, Unknowns unknowns) {
   const JobCosts& costs = *workload.recorded->job;
   double before = 0;

@@ -45,7 +45,7 @@ void JobPass::Arrive(uint64_t batch, uint32_t worker) {
 
 bool JobPass::TakeTurn() {
   if (!in_order_) return false;
-  // A worker whose share has ended does not send what it was asked for.
+  // A worker at the end of its share does not send the batch requested from it.
   while (turn_ < asked_ && !arrived_[turn_] && !workers_[worker_of_[turn_]].active) ++turn_;
   if (turn_ >= asked_ || !arrived_[turn_]) return false;
   ++turn_;

@@ -1,5 +1,5 @@
-// One pass over a job's data, as its loader keeps it: which worker each batch was asked of, which
-// batches have arrived, and whose turn it is. Private to the room; one thread.
+// One pass over a job's data, as its loader tracks it: which worker each batch was requested from,
+// which batches have arrived, and which one is next. Private to the room; one thread.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,24 @@ namespace stallscope::replay {
 
 class JobPass {
  public:
-  // `ahead`: the most batches that a worker is asked for at a time.
+  // `ahead`: the most batches requested from a worker at a time.
   JobPass(uint32_t workers, uint32_t ahead, bool in_order);
 
-  // `length`: batches, if each worker's share does not end it sooner.
+  // `length`: in batches, unless the workers' shares end it sooner.
   void Begin(uint64_t length);
 
-  // False once all were asked for, or no worker has any left.
+  // False once all batches were requested, or no worker has any left.
   bool MayAsk() const;
-  // The worker that the next batch is asked of: each in turn, and out of order none for more than
-  // its share.
+  // The worker to request the next batch from: each in turn; without order, none for more than its
+  // share.
   uint32_t Ask();
   void Arrive(uint64_t batch, uint32_t worker);
   void EndShare(uint32_t worker) { workers_[worker].active = false; }
 
-  // True if the batch whose turn it is has arrived: then it is the next one's turn. Where order is
-  // kept, only.
+  // True if the batch whose turn it is has arrived, which makes it the next one's turn. Only if the
+  // order is kept.
   bool TakeTurn();
-  // True if no worker will send another batch, and none that has arrived waits for its turn.
+  // True if no worker will send another batch, and no arrived batch waits for its turn.
   bool Exhausted() const;
 
   void HandOut() { ++handed_; }
@@ -36,7 +36,7 @@ class JobPass {
 
  private:
   struct Worker {
-    uint32_t holds = 0;  // batches that it was asked for and that were not handed out
+    uint32_t holds = 0;  // batches requested from it and not yet handed out
     bool active = true;
   };
 
@@ -49,7 +49,7 @@ class JobPass {
   uint64_t asked_ = 0;
   uint64_t handed_ = 0;
   uint64_t turn_ = 0;
-  uint32_t next_ = 0;  // worker
+  uint32_t next_ = 0;  // the next worker
   std::vector<uint32_t> worker_of_;
   std::vector<bool> arrived_;
 };

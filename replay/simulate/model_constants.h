@@ -30,10 +30,10 @@ constexpr double kSharing = 0.08;
 constexpr double kSliceNs = 1.4e6;
 constexpr double kTickNs = 4e6;
 constexpr double kMostOwedNs = 4e6;
-// An idle core leaves a thread where it waits if it ran there less than this ago: its caches are
-// thought to be warm (the kernel's migration cost).
+// An idle core does not take a waiting thread that ran on its own core less than this ago: its
+// caches count as warm there (the kernel's migration cost).
 constexpr double kHotNs = 5e5;
-// What a thread still does between waking another one and going to sleep itself.
+// CPU time of a thread between waking another one and going to sleep itself.
 constexpr double kWakerNs = 2'000;
 // Unused tokens of a throttled disk are kept this long (collectors/data/throttle.cpp).
 constexpr double kDiskBurstNs = 20e6;

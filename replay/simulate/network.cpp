@@ -84,7 +84,7 @@ class NetworkBuilder {
     return found == recorded_.stages.end() ? nullptr : &found->second;
   }
 
-  // A snapshot that the recorded run did not have: what counts is the runs that read it.
+  // A snapshot that the recorded run did not have: the runs that read it count.
   size_t NewSnapshot() const {
     for (size_t i = graph_.nodes.size(); i-- > 1;) {
       const plan::Node& node = graph_.nodes[i];

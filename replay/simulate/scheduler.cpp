@@ -8,7 +8,7 @@
 namespace stallscope::replay {
 namespace {
 
-constexpr double kTieNs = 1;  // rounding is less
+constexpr double kTieNs = 1;  // more than rounding errors
 
 }  // namespace
 
@@ -41,8 +41,8 @@ double Scheduler::Average(const Core& core) const {
   return (core.ran + threads_[core.running].ran) * parts_[waiting + 1];
 }
 
-// One that has run just as much as the others has run more a moment later: a thread that wakes
-// another one on its own core often loses the core to it before it has gone to sleep itself.
+// A thread that has run as long as the others has run longer a moment later: a thread that wakes
+// another one on its own core often loses the core to it before going to sleep itself.
 bool Scheduler::IsOwed(const Thread& running, double average) {
   return running.ran < average - kTieNs;
 }
@@ -72,7 +72,7 @@ size_t Scheduler::Pick(const Core& core) const {
   return IsOwed(running, average) && running.deadline < deadline ? waiting : best;
 }
 
-// Of the longest queue that has one that may move.
+// From the longest queue with a thread that may move.
 bool Scheduler::FindIdler(uint32_t& from, size_t& place) const {
   size_t longest = 0;
   for (uint32_t core = 0; core < cores_.size(); ++core) {
@@ -182,7 +182,7 @@ void Scheduler::Leave() {
   Occupy(at, TakeFrom(cores_[from], place));
 }
 
-// The kernel looks whether slices have ended, and idle cores whether there is something to do.
+// The kernel checks whether slices have ended, and idle cores look for work.
 void Scheduler::Tick() {
   next_tick_ += kTickNs;
   uint32_t from = 0;

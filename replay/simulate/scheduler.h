@@ -81,14 +81,14 @@ class Scheduler {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   struct Thread {
-    double ran = 0;               // on a scale of its core's queue: the less, the more it is owed
-    double deadline = 0;          // on the same scale: the end of its slice
-    double left = 0;              // to burn
+    double ran = 0;               // on its core's queue's scale: the less, the more it is owed
+    double deadline = 0;          // end of its slice, on the same scale
+    double left = 0;              // work left to burn
     double started = 0;           // by the virtual clock
-    double end = -1;              // the same; -1 of a thread that does not run
+    double end = -1;              // by the virtual clock; -1: it is not running
     double owed = 0;              // when it went to sleep
-    double slept_at = -1;         // it has not run yet
-    double stopped_at = -kNever;  // it last had a core
+    double slept_at = -1;         // -1: it has not run yet
+    double stopped_at = -kNever;  // when it last had a core
     uint32_t core = 0;
   };
   struct Core {
@@ -133,7 +133,7 @@ class Scheduler {
   void Switch(Core& core, size_t place);
   uint32_t TakeFrom(Core& core, size_t place);
   void Tick();
-  // A thread that waits for another core, and may come to an idle one.
+  // A thread that waits for another core and may move to an idle one.
   bool FindIdler(uint32_t& from, size_t& place) const;
   void AdvanceTo(double time) {
     virtual_now_ += (time - now_) * now_at_.speed;

@@ -34,7 +34,7 @@ void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
   if (trainer.graph == GraphMode::kEager && costs.kernels > 0) {
     plan.last_kernel_ns = plan.compute_ns / costs.kernels;
   }
-  // The sum of the gradients takes what it took, and the ops of maps what they took per sample.
+  // Summing the gradients takes as long as recorded, and ops of maps as long per sample.
   plan.compute_ns += costs.reduce_ns + costs.ops_ns * plan.samples / std::max(1.0, costs.batch);
 }
 

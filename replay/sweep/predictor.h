@@ -41,9 +41,9 @@ class Predictor {
   // A run of another configuration, for what the recorded one cannot price.
   Status AddProbe(const model::Run& run, const attribution::Attribution& attribution);
 
-  // Stores on disk whose costs neither the recorded run nor a probe has shown, by name.
+  // Names of stores on disk whose costs neither the recorded run nor a probe has shown.
   std::vector<std::string> UnknownStores(const Spec& spec) const;
-  // A run that filled such stores and read them: what they cost in the recorded one.
+  // Takes the costs of such stores from a run that filled and read them.
   Status AddStores(const model::Run& run, const attribution::Attribution& attribution);
 
   const Workload& workload() const { return workloads_.front(); }

@@ -208,7 +208,7 @@ Spec SweepWorker::ProbeSpec(Spec spec) const {
   return spec;
 }
 
-// A store is filled with a part of the data, so that the probe also reads it.
+// Fills a store with a part of the data only, so that the probe also reads it.
 Result<Outcome> SweepWorker::MeasureProbe(const Spec& spec, const Point& point) {
   const RunWish wish = Wish(point, false, SweepPhase::kProbeRuns);
   if (work_.predictor->UnknownStores(spec).empty()) {
@@ -250,9 +250,9 @@ Status SweepWorker::Probe(Point& point) {
 }
 
 // Once more, if other programs had more of the cores than in the quietest run so far: the quieter
-// one counts. Work that never ends is in all runs alike. Likewise if it read from the disk what the
-// warmest run so far, or this one made again, has from the page cache: the first run of a sweep is
-// often the base, and everything would seem to gain against it.
+// one counts. Other work that never ends affects all runs alike. The same if it read from disk what
+// the warmest run so far, or this one made again, has from the page cache: the first run of a sweep
+// is often the base, and everything would seem to gain against it.
 Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wish) {
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome, work_.bench->Measure(spec, wish));
   double least = outcome.figure.others;
@@ -277,8 +277,8 @@ Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wis
   return outcome;
 }
 
-// A run that fills a store in a file does not show what reading it brings: the next one counts. One
-// that ended before the first pass over the data did has not filled it; then a whole pass does.
+// A run that fills a store in a file does not show the gain of reading it: the next run counts. A
+// run that ended before its first pass over the data has not filled it; then a whole pass does.
 Result<Outcome> SweepWorker::MeasureFilled(const Spec& spec, const RunWish& wish, Point& point) {
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome, MeasureQuietly(spec, wish));
   const auto fills = [&](const Outcome& made) {

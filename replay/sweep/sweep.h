@@ -31,7 +31,7 @@ struct RunFigure {
   uint64_t memory_bytes = 0;  // its peak; 0: not known
   std::string host;
   double others = 0;  // share of its cores that other programs had
-  // Share of what it read that came from the disk; 0 where a cold page cache was asked for.
+  // Share of its reads that came from the disk; 0 if a cold page cache was requested.
   double from_disk = 0;
   bool operator==(const RunFigure&) const = default;
 };
@@ -47,7 +47,7 @@ struct Point {
   std::string unpriced;  // why it is not predicted
   bool probed = false;   // a short run was made to predict it, or showed that it cannot be
   std::optional<uint64_t> predicted_memory_bytes;
-  // Of the run that filled its stores in files, which the others read; not one of `runs`.
+  // The run that filled the stores in files which the others read; not one of `runs`.
   std::optional<RunFigure> filled;
   std::vector<RunFigure> runs;
   std::string digest;   // of one of the runs
@@ -71,7 +71,7 @@ struct Sweep {
   SweepKind kind = SweepKind::kGrid;
   SweepMode mode = SweepMode::kBoth;
   bool emulated = false;
-  bool first_epoch = false;  // predictions and figures are of each run's first epoch
+  bool first_epoch = false;  // predictions and figures cover each run's first epoch
   unsigned repeats = 1;
   // Of an imported run that does not say how many samples a step has: each counts as one, and rates
   // are in steps per second.
@@ -110,7 +110,7 @@ double SpreadOf(const Point& point);
 constexpr double kSteady = 0.10;
 // Nor is a run believed whose cores other programs had to this share.
 constexpr double kDisturbing = 0.10;
-// A run that read this share from the disk began cold, if the same run made again does not.
+// A run that read this share from the disk began cold, unless a repeat of it does the same.
 constexpr double kColdShare = 0.10;
 // The most that other programs had of the cores in one of its runs.
 double OthersIn(const Point& point);

@@ -13,7 +13,7 @@ namespace {
 
 // The smallest effect worth naming, as `compare` has it.
 constexpr double kNoise = 0.02;
-// What the simulation takes for as fast.
+// Within this the simulation considers two configurations equally fast.
 constexpr double kAsFast = 1.005;
 // Kept back for base and best in turn.
 constexpr unsigned kRunsToConfirm = 4;
@@ -133,7 +133,7 @@ Try TuneRun::NewTry(const Candidate& candidate, int cores) const {
 void TuneRun::RunOn(Try& tried) {
   Tell(NameOf(tried.point));
   RunWish wish{tried.point.cores, false, {}, options_.limits.stop_requested, {}};
-  // Once, of what is to be improved: a pipeline's was when it was recorded.
+  // Once, for the base run: a pipeline's was probed when it was recorded.
   wish.probe = &tried == &tuned_.base && tried.runs.empty() && IsJob(tried.spec);
   wish.tell = [&](bool waiting) { Tell(waiting ? kWaitingForTurn : NameOf(tried.point)); };
   auto outcome = bench_->Measure(tried.spec, wish);
@@ -255,9 +255,9 @@ void TuneRun::Explore(unsigned most_runs) {
   }
 }
 
-// The search takes the smallest of what the simulation cannot tell apart. On a machine that does
-// other things as well, more workers and deeper queues may hide a few percent more: that is worth a
-// run, and what is faster in that one is run again, in turn with the best.
+// Among configurations that the simulation cannot distinguish, the search takes the smallest. On a
+// machine with other work, more workers and deeper queues may hide a few percent more: that is
+// worth a run, and if it is faster, it is run again in turn with the best.
 void TuneRun::TryRoomier(unsigned most_runs) {
   if (predictor_ == nullptr || !tuned_.best || tuned_.runs >= most_runs || stopped_ || Stopped()) {
     return;
@@ -421,7 +421,7 @@ void TuneRun::Confirm() {
   }
 }
 
-// The first run of all may have read from the disk what all later ones have from the page cache:
+// The very first run may have read from the disk what all later ones have in the page cache:
 // everything would seem to gain against it.
 void TuneRun::RepeatIfCold() {
   Point& point = tuned_.base.point;

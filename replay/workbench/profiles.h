@@ -1,5 +1,4 @@
-// What frameworks' profilers wrote beside a recorded job, joined into its trace. One thread at a
-// time.
+// Joins the files of frameworks' profilers into the trace of a recorded job. One thread at a time.
 #pragma once
 
 #include <string>
@@ -10,14 +9,14 @@
 
 namespace stallscope::workbench {
 
-// Of a window of the job's steps; any format that can be opened.
+// A profile of a window of the job's steps, in any format that can be opened.
 struct ProfileFile {
   std::string path;
   model::ProfileWindow window;
 };
 
-// The trace is replaced whole or not at all. A profile that cannot be read or does not fit is left
-// out, and a warning of the trace says so.
+// Replaces the trace whole or not at all. A profile that cannot be read or does not match is left
+// out, with a warning in the trace.
 Status JoinProfiles(const std::string& trace, const std::vector<ProfileFile>& profiles);
 
 }  // namespace stallscope::workbench

@@ -1,7 +1,7 @@
 // Replays of an opened run: one with other settings, a grid of them, or its recommendations. If the
-// run was opened for its first epoch, that of each replay is predicted and measured. The run may be
-// of our own pipeline, or of a user's job. The order of the calls is the order of the work: make
-// the subject, plan, agree (a trace may have come from anywhere), run.
+// run was opened for its first epoch, each replay's first epoch is predicted and measured. The run
+// may be of our own pipeline, or of a user's job. The order of the calls is the order of the work:
+// make the subject, plan, get consent (a trace may have come from anywhere), run.
 //
 // Any thread; runs disturb each other, so one at a time.
 #pragma once
@@ -112,7 +112,7 @@ class ReplaySubject {
   Spec recorded_;
   Spec spec_;
   bool emulated_ = false;
-  bool first_epoch_ = false;  // what was opened; runs are made for it, too
+  bool first_epoch_ = false;  // as opened; runs cover it, too
   replay::SweepMode mode_ = replay::SweepMode::kBoth;
   std::optional<replay::RerunPlan> plan_;
   std::vector<std::string> warnings_;

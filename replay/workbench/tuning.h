@@ -68,7 +68,7 @@ class TuneSubject {
   // the call that constructs the loader. Each with its name; none for a pipeline.
   std::vector<std::pair<std::string, std::string>> HowToSet(const Spec& best) const;
 
-  // The same as a diff of the job's own source, as far as it can be one.
+  // The same as a diff of the job's own source, as far as a diff can express it.
   std::vector<findings::SourceChange> SourceChanges(const Spec& best) const;
 
   // `report` is the opened run's; its recommendations are tried first.

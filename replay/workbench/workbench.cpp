@@ -69,7 +69,7 @@ Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watc
 
 report::Report Analyze(const Opened& opened, const AnalyzeOptions& options) {
   report::Report report = replay::ReportOn(*opened.run, *opened.attribution, options.price);
-  // Verifications beside the trace measured the steady part.
+  // Verifications stored next to the trace measured the steady part.
   if (options.measured && !report.first_epoch) {
     replay::SetMeasuredGains(replay::FindVerifications(*opened.run), report);
   }

@@ -58,7 +58,7 @@ std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int6
                                      int64_t end_ns, const Control& control);
 enum class Part : uint8_t {
   kSteady,      // all but warm-up and cold start
-  kFirstEpoch,  // warm or cold; where no second one was seen the cold start, else all of the run
+  kFirstEpoch,  // warm or cold; without a second one, the cold start, or else the whole run
 };
 // Reads and examines.
 Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch = {},

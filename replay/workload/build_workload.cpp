@@ -147,9 +147,9 @@ std::set<std::string> BehindTheBatch(const Spec& spec) {
   return names;
 }
 
-// The part of the threads' gaps that handing over can have taken: a thread that has lost its core
-// for a moment has a gap, too, and on crowded cores most gaps are that. All of them together burned
-// no more CPU than the process did outside of its stages' work.
+// The part of the threads' gaps that handing over can have taken. A thread that lost its core for a
+// moment also has a gap, and on crowded cores most gaps are of that kind. All threads together
+// burned no more CPU than the process did outside of its stages' work.
 double WorkedOfGaps(const attribution::Attribution& attribution, const SpanCosts& spans) {
   const double gaps = std::accumulate(spans.gap_ns.begin(), spans.gap_ns.end(), 0.0);
   if (!attribution.cpu.process_busy.has_value() || gaps <= 0) return 1;

@@ -191,7 +191,7 @@ class SpecComparison {
     if (map.on == MapOn::kHost && KnownDifference({}, map.ops).has_value()) return;
     Cannot(name, "one run cannot tell what a new map costs");
   }
-  // Whether a probe has filled it and read it.
+  // Whether a probe has filled and read it.
   bool WasProbed(const std::string& name) const {
     const auto costs = recorded_.stages.find(name);
     return costs != recorded_.stages.end() && !costs->second.hits.empty();

@@ -12,7 +12,7 @@ namespace {
 
 // Halves of 90% intervals, as a part of the throughput; METHOD.md says where they come from.
 constexpr double kProcessesDoubt = 0.03;  // per doubling: they share caches and memory bandwidth
-constexpr double kMovedDoubt = 0.05;      // work that moves into other processes, or out of them
+constexpr double kMovedDoubt = 0.05;      // work that moves into or out of other processes
 constexpr double kMathDoubt = 0.10;    // per doubling: the parallel part of the math is an estimate
 constexpr double kSizeDoubt = 0.10;    // per doubling: only one size was seen
 constexpr double kShardsDoubt = 0.10;  // of an iterable data set's other shards

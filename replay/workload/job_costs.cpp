@@ -95,7 +95,7 @@ class JobReader {
     return std::move(costs_);
   }
 
-  // Of a loader that the job evaluates with. Nothing where its batches were not seen.
+  // The costs of a loader that the job evaluates with. Nothing if its batches were not recorded.
   std::optional<Evaluation> ReadEvaluation() {
     FindStages();
     for (const model::Track& track : run_.tracks) {
@@ -129,7 +129,7 @@ class JobReader {
   void TakeMemory();
   std::optional<double> Unseen(const Process& process, double& fetched) const;
   bool IsMain(ProcessId process) const { return process == loader_.info.process; }
-  // Of another loader's queue.
+  // True for another loader's queue.
   bool IsOthers(const trace::SpanClass& wait) const {
     if (!wait.queue.known()) return false;
     const StageId fills = run_.queues[wait.queue.value].producer;
@@ -154,10 +154,10 @@ class JobReader {
   // Of the thread that trains.
   std::vector<attribution::Interval> startups_;
   std::vector<attribution::Interval> in_loader_;  // everything that is recorded there, and no step
-  std::vector<attribution::Interval> own_;        // of these, what is of this loader for certain
-  // Evaluated batches, and the start of other loaders' workers, which do not overlap.
+  std::vector<attribution::Interval> own_;        // those that certainly belong to this loader
+  // Evaluation batches and starts of other loaders' workers, which do not overlap.
   std::vector<attribution::Interval> evaluated_;
-  bool pinned_ = false;             // something was
+  bool pinned_ = false;             // whether anything was
   std::vector<int64_t> samplings_;  // starts of choosing indices
   Shares trainer_;
 };
@@ -277,7 +277,7 @@ void JobReader::ReadCounters() {
 }
 
 void JobReader::TakeBatches() {
-  // What the steps got that do not count is unlike the rest as they are. Those outside of a
+  // The batches of steps that do not count are as atypical as those steps. Batches outside of a
   // profiler's window are as good as the few inside.
   const auto& steps = run_.rows.steps;
   const attribution::Window& window = attribution_.window;
@@ -307,7 +307,7 @@ void JobReader::TakeBatches() {
   if (costs_.batches.size() > kMostBatches) costs_.batches.resize(kMostBatches);
 }
 
-// As they are: what is evaluated is not told from a warm-up.
+// Unfiltered: a warm-up cannot be recognized in an evaluation.
 void JobReader::TakeAllBatches() {
   std::map<uint64_t, uint64_t> passes;
   for (const auto& [item, row] : rows_) {
@@ -321,7 +321,7 @@ void JobReader::TakeAllBatches() {
   costs_.passes = {longest};
 }
 
-// What the job does with each batch of an evaluation. Returns the time that it spends on them.
+// Collects the job's work on each batch of an evaluation. Returns its total time.
 double JobReader::TakeEvaluated() {
   const auto by_start = [](const attribution::Interval& a, const attribution::Interval& b) {
     return a.start_ns < b.start_ns;
@@ -347,7 +347,7 @@ double JobReader::TakeEvaluated() {
   return ns;
 }
 
-// Behind this step, before the next one is asked for.
+// After this step, before the next batch is requested.
 Pause JobReader::PauseBehind(size_t step) const {
   const int64_t from = run_.rows.steps[step].device_done_ns;
   const int64_t to = run_.rows.steps[step + 1].requested_ns;
@@ -397,7 +397,7 @@ void JobReader::TakeSteps() {
     const double taken =
         cpu == step_cpu_ns_.end() ? -1 : std::min(static_cast<double>(cpu->second), own);
     costs_.steps.push_back(CostOf(own, taken, 0, trainer_));
-    // Behind the last step of a pass there is a pause of its own kind.
+    // The pause after the last step of a pass is of a different kind.
     const bool goes_on =
         i + 1 < steps.size() && PassOf(step.batch.value) == PassOf(steps[i + 1].batch.value);
     costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());

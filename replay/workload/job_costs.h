@@ -1,10 +1,10 @@
 // What a recorded job's data loader and its training loop cost, batch by batch: the job's part of
 // Recorded.
 //
-// Of the loader that feeds the steps, and of those that the job evaluates with between them, whose
-// batches and time are costs of the same kind. A cost is as recorded, without the time that it
-// waited for a core. What the trace does not hold is empty, and `limits` of Recorded names it.
-// Plain data; any thread may read it.
+// Covers the loader that feeds the steps, and those that the job evaluates with between steps,
+// whose batches and time are costs of the same kind. A cost is as recorded, without the time spent
+// waiting for a core. Costs that the trace does not show are empty, and `limits` of Recorded names
+// them. Plain data; any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ struct BatchCost {
   uint32_t bytes = 0;  // of the message
 };
 
-// What is between two steps.
+// The time between two steps.
 struct Pause {
-  double evaluates_ns = 0;  // in an evaluation
+  double evaluates_ns = 0;  // of it, evaluation
   double other_ns = 0;
 };
 
@@ -46,12 +46,12 @@ struct WorkerStart {
 
 struct JobCosts;
 
-// What the job does with another loader, between its steps.
+// The job's work with another loader, between its steps.
 struct Evaluation {
   std::string loader;  // loader2, ...
-  // `steps` are what the job does with a batch, the one pass is as long as the longest.
+  // `steps` is the job's work per batch; the one pass is as long as the longest.
   std::shared_ptr<const JobCosts> costs;
-  double ns = 0;  // of the run, with its workers' start
+  double ns = 0;  // in the whole run, including the start of its workers
 };
 
 struct JobCosts {
@@ -62,14 +62,14 @@ struct JobCosts {
   uint64_t first = 0;
   // The trainer's own time between two batches, by step.
   std::vector<Cost> steps;
-  // Evaluation and checkpoints behind a step within a pass, by step; empty: none.
+  // Evaluation and checkpoints after a step within a pass, by step; empty: none.
   std::vector<Pause> pauses;
-  Pause between_passes;  // besides: the same behind a pass, on average
+  Pause between_passes;  // additionally: the same after a pass, on average
   std::vector<Evaluation> evaluations;
-  double evaluated_ns = 0;  // in all, with loaders whose work was not seen
-  // False: pin_memory was set, and nothing was pinned: without an accelerator it does nothing.
+  double evaluated_ns = 0;  // total, including loaders whose work was not recorded
+  // False if pin_memory was set and nothing was pinned: without an accelerator it has no effect.
   bool pins = true;
-  // To the device, for a step; 0: no copies are shown.
+  // Copies to the device, per step; 0: the trace shows none.
   double copied_bytes = 0;
   double copy_ns = 0;
   double hand_out_ns = 0;      // of the main process, for a batch, in the loader's own code

@@ -19,7 +19,7 @@ double Median(std::vector<double> values) {
 
 struct OfBatch {
   int64_t compute_ns = 0;  // of all devices
-  int64_t ops_ns = 0;      // of this, ops of maps
+  int64_t ops_ns = 0;      // of it, ops of maps
   int64_t reduce_ns = 0;
   std::set<uint64_t> launches;
   uint64_t kernels = 0;
@@ -32,7 +32,7 @@ bool IsReduction(std::string_view name) {
          name.find("nccl") != std::string_view::npos;
 }
 
-// "normalize", "cast(float32)"; the step's own kernels have other names, but for "cast".
+// "normalize", "cast(float32)"; the step's own kernels have other names, except "cast".
 bool IsOpOfAMap(std::string_view name) {
   const size_t arguments = name.find('(');
   if (arguments == std::string_view::npos && name == "cast") return false;

@@ -61,7 +61,7 @@ struct TrainerCosts {
   double batch = 1;              // samples of a step, as recorded
   std::vector<Cost> compute;     // by step: the kernels' time, as cpu_ns
   double reduce_ns = 0;          // of that between replicas
-  double ops_ns = 0;             // of it, the ops of maps that run on the device
+  double ops_ns = 0;             // of it, ops of maps on the device
   double device_cores = 0;       // cores of the host that a kernel burns; 0: an accelerator
   double sample_bytes = 0;       // over the link
   double host_sample_bytes = 0;  // in a batch
