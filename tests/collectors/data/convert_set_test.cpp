@@ -200,7 +200,7 @@ TEST_SUITE("fast") {
       const auto stopped = Convert(options, StopAt(30));
       REQUIRE_FALSE(stopped.ok());
       CHECK(stopped.error().kind == ErrorKind::kRun);
-      CHECK(stopped.error().hint.find("same command continues") != std::string::npos);
+      CHECK(stopped.error().hint.find("same command to continue") != std::string::npos);
       CHECK_FALSE(fs::exists(dir / "made/set"));
       CHECK(ScratchFolders(dir / "made") == 1);
       int64_t least = 60;
